@@ -216,10 +216,10 @@ def _planar(setting: Setting, low: float) -> Family:
 
     def words(point: np.ndarray) -> str:
         (x, y), toward = parts(point)
-        start = ", ".join(f"{distance * entry:.6g}" for entry in toward.round(12) + 0.0)
+        start = ", ".join(f"{distance * entry + 0.0:.6g}" for entry in toward.round(12))
         return (
             f"half of the clients with Hessian {low:.10g} I + {high - low:.10g} u u', u = ({x:.6g}, {y:.6g}), and"
-            f" gradient (0, {zeta:g}) at x*, half with u = ({x:.6g}, {-y:.6g}) and (0, {0 - zeta:g}),"
+            f" gradient (0, {zeta:g}) at x*, half with u = ({x:.6g}, {0 - y:.6g}) and (0, {0 - zeta:g}),"
             f" x_0 = x* + ({start})"
         )
 

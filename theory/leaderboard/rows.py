@@ -27,9 +27,10 @@ COMPUTED = (*ONE_ROUND, "exact", "worst-quadratic", "expected")
 VIOLATED = "violated: "
 """Begins the reason of a bound that is below an instance or the exact worst case."""
 
-MARGIN = {"expected": (1e-6, 0.0), "worst-quadratic": (1e-8, 0.0), "exact": (1e-5, 1e-6)}
-"""By how much a column must exceed a bound to violate it, relative to its value and to D^2: rounding (a task may be
-outside the setting by 1e-9), the solver."""
+MARGIN = {"expected": (1e-6, 1e-10, 0.0), "worst-quadratic": (1e-8, 1e-10, 0.0), "exact": (1e-5, 0.0, 1e-6)}
+"""By how much a column must exceed a bound to violate it: its value relatively (a task may be outside the setting by
+1e-9); its root in units of D + R M, where M = eta_g K eta zeta* is how far gradients lead that cancel at x* but for
+rounding; and its value in units of (D + M)^2, for the solver."""
 
 MAX_ROUNDS = 100_000
 
@@ -162,7 +163,7 @@ def leaderboard(
         else:
             known, reason = expected
             values["expected"] = (None if known is None else known[place], reason)
-        rows += judged(number, values, [bound.id for bound in own], float(setting.distance**2))
+        rows += judged(settings[number], values, [bound.id for bound in own])
     return rows
 
 
@@ -190,19 +191,22 @@ def _one_round(
 
 
 def judged(
-    number: int, values: dict[str, tuple[float | None, str | None]], bounds: Sequence[str], squared: float
+    setting: Setting, values: dict[str, tuple[float | None, str | None]], bounds: Sequence[str]
 ) -> Iterable[Row]:
-    """Yield the rows of one number of rounds, and mark bounds that a column shows to be violated.
-
-    ``squared`` is D^2.
-    """
+    """Yield the rows of a setting's number of rounds, and mark bounds that a column shows to be violated."""
+    moved = float(setting.server_step_size * setting.local_steps * setting.step_size * setting.heterogeneity)
+    distance = float(setting.distance)
     for column, (value, reason) in values.items():
         if column in bounds and value is not None:
-            for truth, (relative, absolute) in MARGIN.items():
+            for truth, (relative, rounding, solver) in MARGIN.items():
                 attained, instance = values[truth]
                 if truth == "expected" and instance is not None:
                     continue  # the task is no instance of the setting
-                if attained is not None and attained > value + relative * attained + absolute * squared:
+                if attained is None:
+                    continue
+                rounded = rounding * (distance + setting.rounds * moved)
+                margin = relative * attained + 2 * rounded * math.sqrt(max(attained, 0)) + rounded**2
+                if attained > value + margin + solver * (distance + moved) ** 2:
                     names = {"exact": "the exact worst case, by the solver,", "expected": "the given task"}
                     what = names.get(truth, instance)
                     digits = digits_apart(attained, value, 6)
@@ -212,7 +216,7 @@ def judged(
                     break
         if value is not None and not math.isfinite(value):
             value, reason = None, f"above the largest floating-point number: {reason or column}"
-        yield Row(round=number, column=column, value=value, reason=reason)
+        yield Row(round=setting.rounds, column=column, value=value, reason=reason)
 
 
 def violations(rows: Iterable[Row]) -> list[Row]:

@@ -15,7 +15,8 @@ import pytest
 from leaderboard_settings import A, B, C
 
 from clusterproof import InvalidArgument, NoisyQuadraticMixture, QuadraticMixture, verify
-from clusterproof.theory.leaderboard import Row, best_one_round, leaderboard, violations
+from clusterproof.theory.leaderboard import Row, best_one_round, leaderboard, rows, violations
+from clusterproof.theory.leaderboard.setting import Setting
 
 COLUMNS = (
     "nastya",
@@ -275,6 +276,47 @@ def test_a_weight_whose_rate_is_above_1_is_of_no_use_after_many_rounds() -> None
     )
     found = values(rows, 1000)
     assert found["one-round-strong"] == pytest.approx(found["proxskip/sharp"], rel=1e-3)
+
+
+@pytest.mark.parametrize(("distance", "strong_convexity"), [(0, "1/10"), (0, "1/1000"), ("1e-9", "1/1000")])
+def test_gradients_that_cancel_but_for_rounding_refute_no_theorem(
+    distance: object, strong_convexity: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With one local step FedAvg is gradient descent, which stays at x*; the drift bound is 0 there."""
+    monkeypatch.setattr(rows, "exact_worst_case", lambda *_, **__: (None, None))
+    monkeypatch.setattr(rows, "_one_round", lambda *_: dict.fromkeys((1, 1000), (None, None)))
+    start = {"smoothness": 1, "strong_convexity": strong_convexity, "heterogeneity": 1, "distance": distance}
+    for step_size in ("1/64", "1/2"):
+        found = leaderboard("fedavg", client_class="strong", **start, step_size=step_size, rounds=[1, 1000])  # type: ignore[arg-type]
+        assert [row["column"] for row in found if row["value"] is not None].count("drift") == 2
+        assert violations(found) == []
+
+
+@pytest.mark.parametrize(("factor", "refuted"), [(1.0, False), (1 - 1e-6, True)])
+def test_a_bound_that_is_a_millionth_too_small_is_refuted(factor: float, refuted: bool) -> None:
+    setting = Setting(
+        algorithm="fedavg",
+        client_class="strong",
+        smoothness=Fraction(1),
+        strong_convexity=Fraction(1, 10),
+        local_steps=4,
+        step_size=Fraction(1, 64),
+        server_step_size=Fraction(1),
+        sampling=Fraction(0),
+        proximal=Fraction(0),
+        probability=Fraction(0),
+        option="",
+        heterogeneity=Fraction(1),
+        distance=Fraction(0),
+        rounds=1,
+    )
+    values: dict[str, tuple[float | None, str | None]] = {
+        "mine": (1e-4 * factor, None),
+        "worst-quadratic": (1e-4, "an instance"),
+        "exact": (None, None),
+        "expected": (None, None),
+    }
+    assert bool(violations(rows.judged(setting, values, ["mine"]))) is refuted
 
 
 def test_pairs_of_clients_judge_nothing_at_a_sampling_that_no_even_number_of_clients_has() -> None:
