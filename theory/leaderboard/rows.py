@@ -27,10 +27,14 @@ COMPUTED = (*ONE_ROUND, "exact", "worst-quadratic", "expected")
 VIOLATED = "violated: "
 """Begins the reason of a bound that is below an instance or the exact worst case."""
 
-MARGIN = {"expected": (1e-6, 1e-10, 0.0), "worst-quadratic": (1e-8, 1e-10, 0.0), "exact": (1e-5, 0.0, 1e-6)}
+MARGIN = {
+    "expected": (1e-6, 1e-10, 1e-12),
+    "worst-quadratic": (1e-8, 1e-10, 1e-12),
+    "exact": (1e-5, 0.0, 1e-6),
+}
 """By how much a column must exceed a bound to violate it: its value relatively (a task may be outside the setting by
 1e-9); its root in units of D + R M, where M = eta_g K eta zeta* is how far gradients lead that cancel at x* but for
-rounding; and its value in units of (D + M)^2, for the solver."""
+rounding; and its value in units of (D + M)^2, for rounding in second moments, and the solver."""
 
 MAX_ROUNDS = 100_000
 
@@ -198,15 +202,15 @@ def judged(
     distance = float(setting.distance)
     for column, (value, reason) in values.items():
         if column in bounds and value is not None:
-            for truth, (relative, rounding, solver) in MARGIN.items():
+            for truth, (relative, of_root, of_value) in MARGIN.items():
                 attained, instance = values[truth]
                 if truth == "expected" and instance is not None:
                     continue  # the task is no instance of the setting
                 if attained is None:
                     continue
-                rounded = rounding * (distance + setting.rounds * moved)
+                rounded = of_root * (distance + setting.rounds * moved)
                 margin = relative * attained + 2 * rounded * math.sqrt(max(attained, 0)) + rounded**2
-                if attained > value + margin + solver * (distance + moved) ** 2:
+                if attained > value + margin + of_value * (distance + moved) ** 2:
                     names = {"exact": "the exact worst case, by the solver,", "expected": "the given task"}
                     what = names.get(truth, instance)
                     digits = digits_apart(attained, value, 6)

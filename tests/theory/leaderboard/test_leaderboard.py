@@ -292,6 +292,19 @@ def test_gradients_that_cancel_but_for_rounding_refute_no_theorem(
         assert violations(found) == []
 
 
+def test_the_rounding_of_second_moments_refutes_no_theorem(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ProxSkip's bounds fall to 1e-46 in 1000 rounds, second moments in floating point to 1e-17."""
+    monkeypatch.setattr(rows, "exact_worst_case", lambda *_, **__: (None, None))
+    monkeypatch.setattr(rows, "_one_round", lambda *_: {1000: (None, None)})
+    numbers = {"smoothness": 1, "strong_convexity": "1/10", "heterogeneity": "1e-6", "distance": 1}
+    how: dict[str, Any] = {"client_class": "quadratic", "step_size": 1, "probability": "1/2"}
+    found = leaderboard("proxskip", **numbers, **how, rounds=1000)
+    values = {row["column"]: row["value"] for row in found}
+    assert values["proxskip/theorem-6"] is not None
+    assert values["proxskip/theorem-6"] < 1e-40
+    assert violations(found) == []
+
+
 @pytest.mark.parametrize(("factor", "refuted"), [(1.0, False), (1 - 1e-6, True)])
 def test_a_bound_that_is_a_millionth_too_small_is_refuted(factor: float, refuted: bool) -> None:
     setting = Setting(
