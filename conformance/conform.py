@@ -40,6 +40,7 @@ def conform(
     checks: Sequence[str] | None = None,
     timeout: float = TIMEOUT,
     loss: str | None = None,
+    explained: bool = True,
 ) -> Report:
     """Compare an implementation with an algorithm's definition, round by round, on tiny convex tasks.
 
@@ -66,6 +67,8 @@ def conform(
         ``"quadratic"``, the default; or ``"cross-entropy"`` for code that cannot be given another loss: clients have
         two classes (``two_class``), full batches, and no symmetry or fixed point is checked. The attribute ``loss`` of
         the implementation if None.
+    explained
+        Whether to look for the likely cause of a difference, which takes most of the time.
 
     Returns
     -------
@@ -77,31 +80,6 @@ def conform(
     InvalidArgument
         If an argument is not admissible; not for a defect of the implementation, which is a verdict.
     """
-    return _examine(
-        start,
-        algorithm,
-        settings=settings,
-        supports=supports,
-        dtype=dtype,
-        checks=checks,
-        timeout=timeout,
-        loss=loss,
-    )
-
-
-def _examine(
-    start: Start,
-    algorithm: str,
-    *,
-    settings: Mapping[str, Any] | None = None,
-    supports: Iterable[str] | None = None,
-    dtype: str | None = None,
-    checks: Sequence[str] | None = None,
-    timeout: float = TIMEOUT,
-    loss: str | None = None,
-    explained: bool = True,
-) -> Report:
-    """Compare as ``conform`` does; without explanation, a report that differs has no likely cause."""
     definition = find_definition(algorithm)
     chosen = check_settings(definition, settings or {})
     supported, declared, loss = check_declared(start, supports, dtype, loss, chosen)
@@ -221,7 +199,8 @@ def judge(report: Report, explained: bool = True) -> Report:
         sentence = f"conforms to {definition.name} with {form}; {declared} was expected"
         return replace(report, verdict="variant", sentence=sentence, changed=changed)
     if not explained:
-        return replace(report, verdict="differs", localised=localised)
+        sentence = "no likely cause was looked for"
+        return replace(report, verdict="differs", sentence=sentence, localised=localised)
     likely, sentence = explain(definition, runs, dtype)
     if not likely and undeclared_double:
         likely, sentence = explain(definition, runs, "float32")
@@ -344,7 +323,7 @@ def infer(start: Start, *, supports: Iterable[str] | None = None, **options: Any
     for definition in DEFINITIONS.values():
         # a constant server step is inferred, and no symmetry tells algorithms apart
         known = [name for name in probe_names(definition) if name not in ("server-step", "clusters")]
-        report = _examine(
+        report = conform(
             complete, definition.name, supports=supports, checks=known, explained=False, **options
         )
         if report.verdict in ("conforms", "variant"):

@@ -4,14 +4,24 @@ from typing import Any
 
 import pytest
 
-from clusterproof.conformance import DEFINITIONS, infer
+from clusterproof.conformance import DEFINITIONS, conform, infer
+from clusterproof.conformance.slips import SLIPS
 
 
-@pytest.mark.slow(reason="tries all algorithms")
 @pytest.mark.parametrize("algorithm", ["fedavg", "fedprox", "scaffold", "feddyn", "fedavgm", "pfedme"])
 def test_the_algorithm_is_inferred(algorithm: str) -> None:
     reports = infer(DEFINITIONS[algorithm])
     assert [report.algorithm for report in reports] == [algorithm]
+
+
+@pytest.mark.parametrize("explained", [True, False])
+def test_the_cause_of_a_difference_is_looked_for_unless_told_otherwise(explained: bool) -> None:
+    fault = SLIPS["fedprox"]["prox-halved"].changes
+    report = conform(
+        lambda task, given: DEFINITIONS["fedprox"](task, given, [fault]), "fedprox", explained=explained
+    )
+    assert report.verdict == "differs"
+    assert bool(report.likely) is explained
 
 
 def test_what_is_declared_holds_for_every_algorithm_that_is_tried() -> None:

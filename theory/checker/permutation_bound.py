@@ -37,8 +37,8 @@ def log_p_values(values: np.ndarray, count: int) -> np.ndarray:
     No law and no finite moments are assumed: the p-values are valid for heavy tails and rare events, too.
     """
     centred = values - values.mean(axis=0)
+    deviation = centred.std(axis=0)
     with np.errstate(all="ignore"):
-        deviation = np.sqrt(np.einsum("nk,nk->k", centred, centred) / len(centred))
         excess = np.where(deviation > 0, centred[:count].mean(axis=0) / deviation, 0.0)
     found = np.zeros(values.shape[1])
     far = np.argsort(-np.abs(excess), kind="stable")[:MOST]

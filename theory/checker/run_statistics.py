@@ -109,8 +109,8 @@ def statistics_of_assignments(assignments: np.ndarray, labels: np.ndarray, count
 def standardise(values: np.ndarray, unit: float) -> np.ndarray:
     """Centre and scale columns (N, K); 0 where they do not vary by more than rounding may."""
     centred = values - values.mean(axis=0)
+    deviation = centred.std(axis=0)
     with np.errstate(all="ignore"):
-        deviation = np.sqrt(np.einsum("nk,nk->k", centred, centred) / len(centred))
         return np.asarray(np.where(deviation > unit, centred / deviation, 0.0))
 
 

@@ -30,13 +30,13 @@ class Constants:
     memory_gradient: Fraction
     memory_kept: Fraction
     memory_noise: Fraction
-    weight: Fraction
+    memory_weight: Fraction
     step_size: Fraction
 
     @property
     def added(self) -> Fraction:
         """gamma^2 (C + W C~)."""
-        return self.step_size**2 * (self.noise + self.weight * self.memory_noise)
+        return self.step_size**2 * (self.noise + self.memory_weight * self.memory_noise)
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Estimator:
             memory_gradient=q * steep / mu,
             memory_kept=1 - q,
             memory_noise=q * self.counted * noise,
-            weight=w,
+            memory_weight=w,
             step_size=self.pace / (clients.smoothness + (terms + w * q) * steep / mu),
         )
 
@@ -131,4 +131,4 @@ class Estimator:
         constants = self.constants(clients)
         gamma, weight = constants.step_size, constants.step_size / self.probability
         parts = expected((c, squares(x) + weight**2 * squares(h)) for c, x, h, _ in states)
-        return parts + gamma**2 * constants.weight * self.sigma(clients, states)
+        return parts + gamma**2 * constants.memory_weight * self.sigma(clients, states)

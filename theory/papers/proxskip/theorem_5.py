@@ -68,7 +68,9 @@ def rates_and_floor(
 ) -> tuple[dict[str, Fraction], str, Fraction]:
     """Return the rate of each part of Psi, which of them is the slowest, and the floor."""
     constants, p = estimator.constants(clients), estimator.probability
-    beta = constants.memory_kept + (constants.memory / constants.weight if constants.weight else 0)
+    beta = constants.memory_kept + (
+        constants.memory / constants.memory_weight if constants.memory_weight else 0
+    )
     rates = {
         "models": 1 - constants.step_size * clients.strong_convexity,
         "memory": beta,
@@ -157,9 +159,13 @@ def last_iteration(clients: PlanarClients, estimator: Estimator, iterations: int
     outcomes = ((c / 2, g) for c, x, _, y in states for g in estimator.gradients(clients, x, y))
     second = gamma**2 * expected((c, squares(g)) for c, g in outcomes)
     sigma, refreshed = estimator.sigma(clients, states), estimator.sigma(clients, following)
-    memory = gamma**2 * constants.weight * sigma
-    most = gamma * constants.gradient * gap + gamma**2 * (constants.memory * sigma + constants.noise)
-    kept = constants.memory_gradient * gap / gamma + constants.memory_kept * sigma + constants.memory_noise
+    memory = gamma**2 * constants.memory_weight * sigma
+    gradient_bound = gamma * constants.gradient * gap + gamma**2 * (
+        constants.memory * sigma + constants.noise
+    )
+    memory_bound = (
+        constants.memory_gradient * gap / gamma + constants.memory_kept * sigma + constants.memory_noise
+    )
     step = Step(
         distance=distance,
         gap=gap,
@@ -168,13 +174,13 @@ def last_iteration(clients: PlanarClients, estimator: Estimator, iterations: int
         cross=expected((c, h * (x - gamma * (clients.gradients(x) - h))) for c, x, h, _ in states),
         probability=p,
         weight=weight,
-        forgotten=gamma * constants.weight * constants.memory_gradient,
-        spare=1 - gamma * (constants.gradient + constants.weight * constants.memory_gradient),
+        forgotten=gamma * constants.memory_weight * constants.memory_gradient,
+        spare=1 - gamma * (constants.gradient + constants.memory_weight * constants.memory_gradient),
         kept=constants.memory_kept,
         noise=gamma**2 * constants.noise,
         lost_convexity=product - gap - gamma * clients.strong_convexity * distance,
-        lost_gradient=most - second,
-        lost_memory=gamma**2 * constants.weight * (kept - refreshed),
+        lost_gradient=gradient_bound - second,
+        lost_memory=gamma**2 * constants.memory_weight * (memory_bound - refreshed),
         over_models=rate - rates["models"],
         over_memory=rate - rates["memory"],
         over_controls=rate - rates["controls"],

@@ -194,7 +194,7 @@ def alter(printed: str, instead: str, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ('"memory": beta', '"memory": beta / 2', 1),
         ('"controls": 1 - p**2', '"controls": (1 - p) ** 2', 1),
-        ("(self.noise + self.weight * self.memory_noise)", "self.noise", 1),
+        ("(self.noise + self.memory_weight * self.memory_noise)", "self.noise", 1),
         pytest.param(STEP, f"({STEP}) ** 2", None, marks=SEARCH),
         pytest.param("constants.added / (1", "constants.added / 2 / (1", None, marks=SEARCH),
         pytest.param("(terms + w * q) * steep / mu", "0", None, marks=SEARCH),
