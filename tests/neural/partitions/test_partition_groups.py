@@ -1,5 +1,6 @@
 """SoFL's groups: rotations, shifted labels, unequal sizes."""
 
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from image_data import identify, is_well_formed, made_set, targets
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.neural.partitions.base import whole_parts
 from clusterproof.neural.partitions.by_name import partition
 from clusterproof.neural.partitions.groups import draw_shares
 
@@ -143,3 +145,19 @@ def test_the_sizes_above_the_floor_keep_their_ratios() -> None:
         assert sizes == pytest.approx(np.maximum(0.02, scale * values), abs=1e-12)
         bound += not above.all()
     assert bound > 50
+
+
+@given(weights=st.lists(st.integers(1, 30), min_size=3, max_size=3), total=st.integers(0, 12))
+def test_whole_parts_are_nearer_to_the_proportions_than_any_others(weights: list[int], total: int) -> None:
+    """Rounding the largest remainders up has the least squared distance of all whole numbers with that sum."""
+    parts = whole_parts(np.array(weights) / sum(weights), total)
+    exact = [Fraction(weight * total, sum(weights)) for weight in weights]
+    distances = [
+        sum((part - share) ** 2 for part, share in zip(others, exact, strict=True))
+        for first in range(total + 1)
+        for second in range(total + 1 - first)
+        for others in [(first, second, total - first - second)]
+    ]
+    found = sum((int(part) - share) ** 2 for part, share in zip(parts, exact, strict=True))
+    assert sum(parts) == total
+    assert found == min(distances)
