@@ -21,7 +21,7 @@ from clusterproof.notes.site.notation import GREEK, written
 from clusterproof.theory import Claim
 from clusterproof.theory.bounds.audit_settings import NAMES, SIZES
 from clusterproof.theory.checker.report import TIMES, number
-from clusterproof.theory.checker.tightness import NEEDED
+from clusterproof.theory.checker.verdict import NEEDED
 
 PAPERS = {
     "baselines": "Baselines: fixed points of FedAvg and its relatives",

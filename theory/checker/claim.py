@@ -14,7 +14,6 @@ from clusterproof.algorithms.discovery import Registry
 from clusterproof.algorithms.notebook import html_table
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.checker.trace_bound import TraceBound
-from clusterproof.theory.checker.unattained import Best
 from clusterproof.theory.checker.verdict import Finding
 
 if TYPE_CHECKING:
@@ -92,8 +91,6 @@ class Claim:
         Whether a plain ``check`` includes it.
     parts
         The statements that it is made of; None for checks of their own kind.
-    unattained
-        The best constant where its bound is not attained; None where that is not known, or the bound is attained.
     transcribed
         Whether the statement is known from a machine transcription only, which can lose symbols: its verdict is in its
         card, and in no count.
@@ -111,7 +108,6 @@ class Claim:
     repaired_by: str | None = None
     quick: bool = True
     parts: Parts | None = None
-    unattained: Best | None = None
     transcribed: bool = False
 
     @property

@@ -15,7 +15,6 @@ from clusterproof.theory.checker.replay import replay
 from clusterproof.theory.checker.statement import Conclusions, Statement
 from clusterproof.theory.checker.survey import with_tightness
 from clusterproof.theory.checker.theorem import Theorem
-from clusterproof.theory.checker.unattained import Best
 from clusterproof.theory.checker.verdict import Finding
 
 P = ParamSpec("P")
@@ -53,7 +52,6 @@ class Family:
         bound_trace: TraceBounder | None = None,
         ill_posed: bool | None = None,
         quick: bool = True,
-        unattained: Best | None = None,
         **how: Any,
     ) -> Callable[[Callable[P, R]], Theorem[P, R]]:
         """Register a statement: its docstring is the card, its signature the space, its value the sides.
@@ -62,7 +60,7 @@ class Family:
         ----------
         name
             Of the claim: the id is ``paper/name``.
-        label, kind, repaired_by, bound_trace, quick, unattained
+        label, kind, repaired_by, bound_trace, quick
             As in ``Claim``.
         part
             Name of this statement where the claim has several.
@@ -98,7 +96,6 @@ class Family:
                 bound_trace=bound_trace,
                 quick=quick,
                 parts=theorem,
-                unattained=unattained,
                 transcribed=self.transcribed,
             )
             return theorem

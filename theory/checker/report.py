@@ -17,8 +17,7 @@ from clusterproof.theory.checker.catalogue import as_json, find_claim
 from clusterproof.theory.checker.claim import REGISTRY, Claim
 from clusterproof.theory.checker.counterexample_code import builtin, code_of
 from clusterproof.theory.checker.sentences import digits_apart
-from clusterproof.theory.checker.tightness import NEEDED, idle_parts
-from clusterproof.theory.checker.verdict import Finding, Kind, Verdict
+from clusterproof.theory.checker.verdict import NEEDED, Finding, Kind, Verdict, idle_parts
 
 STYLES = {
     Kind.CERTIFIED: "bold green",

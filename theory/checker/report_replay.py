@@ -24,8 +24,7 @@ from clusterproof.theory.checker.evaluation import Evaluation, evaluate
 from clusterproof.theory.checker.report import Recorded, to_json
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.survey import ratios
-from clusterproof.theory.checker.tightness import NEEDED
-from clusterproof.theory.checker.verdict import Finding, Kind
+from clusterproof.theory.checker.verdict import NEEDED, Finding, Kind
 
 RELATIVE = 1e-6
 """Relative difference up to which two numbers are the same on another processor."""

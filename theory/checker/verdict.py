@@ -168,3 +168,13 @@ class Verdict(Finding, Drawable):
                 "seed": self.seed,
             },
         )
+
+
+NEEDED = 1e-3
+"""A factor below this says that a term was never needed."""
+
+
+def idle_parts(finding: Finding) -> list[str]:
+    """Terms and constants of a consistent statement that no evaluated instance needed."""
+    factors = finding.sharpness or {}
+    return [name for name, factor in factors.items() if factor is not None and factor < NEEDED]

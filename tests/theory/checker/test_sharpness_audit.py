@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from best_constants import BEST
 from catalogue import checked
 from planted_sides import changed
 
@@ -17,7 +18,6 @@ from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.trial import attempt
 from clusterproof.theory.papers.cfl_mgd.appendix import a4_to_a6
 from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import a17
-from clusterproof.theory.papers.cfl_mgd.lemma_1 import lemma_1 as module
 from clusterproof.theory.papers.cfl_mgd.lemma_1.lemma_1 import lemma_1
 from clusterproof.theory.papers.ifca.basin import ROUND, basin
 
@@ -53,8 +53,7 @@ def test_lemma_1_with_128_is_loose_by_cantellis_constant() -> None:
     claim = theory.find_claim("cfl-mgd/lemma-1")
     part = lemma_1.parts[1]
     found = attempt(part, Context(0, None, 1e-9, claim.id)).factors["", "all"].factor
-    assert claim.unattained.factor() == pytest.approx(float(found), rel=0.01)  # type: ignore[union-attr]
-    assert module.CANTELLI == 64
+    assert BEST[claim.id]() == pytest.approx(float(found), rel=0.01)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +81,7 @@ def test_a17_without_a_term_is_false() -> None:
         ).found
         assert found is not None
         assert named > 0.05
-    best = theory.find_claim(a17.id).unattained.factor()  # type: ignore[union-attr]
+    best = BEST[a17.id]()
     assert sharpness["all"] is not None
     assert best / 1.1 <= sharpness["all"] <= best
 

@@ -22,7 +22,7 @@ from clusterproof.theory.checker import (
     probability,
 )
 from clusterproof.theory.checker.theorem import Theorem
-from clusterproof.theory.checker.tightness import idle_parts
+from clusterproof.theory.checker.verdict import idle_parts
 
 PAPER = Family("toy")
 Small = Annotated[int, integers(1, 12)]

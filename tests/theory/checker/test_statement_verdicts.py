@@ -27,7 +27,6 @@ from clusterproof.theory.checker import (
     suppose,
     up_to_constant,
 )
-from clusterproof.theory.checker.unattained import Best
 
 pytestmark = pytest.mark.usefixtures("registry")
 
@@ -239,7 +238,7 @@ def test_a_claim_is_registered_with_what_it_states() -> None:
         return given
 
     facts: dict[str, Any] = {"label": "(7)", "kind": "definition", "repaired_by": "toy/usual", "quick": False}
-    known = facts | {"bound_trace": bound_trace, "unattained": Best(float, "by hand")}
+    known = facts | {"bound_trace": bound_trace}
     written = Family("toy", transcribed=True)
 
     @written.claim("all", **known)
@@ -261,7 +260,7 @@ def test_a_claim_is_registered_with_what_it_states() -> None:
     assert claim.parts is not None
     assert claim.parts.ill_posed
     other = theory.find_claim("toy/usual")
-    assert (other.repaired_by, other.bound_trace, other.quick, other.unattained) == (None, None, True, None)
+    assert (other.repaired_by, other.bound_trace, other.quick) == (None, None, True)
     assert (other.transcribed, other.parts, usual.ill_posed) == (False, usual, False)
 
 

@@ -18,7 +18,6 @@ from clusterproof.theory.checker import (
     integers,
     suppose,
 )
-from clusterproof.theory.checker.unattained import Best
 from clusterproof.theory.exact.two_point_law import TwoPointLaw, binomial_upper_tail, confirm_choices
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses, tightest
 from clusterproof.theory.papers.cfl_mgd.appendix.a11_to_a14 import false_member_norms
@@ -30,7 +29,6 @@ from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
     basin_models,
     suppose_units,
 )
-from clusterproof.theory.papers.cfl_mgd.lemma_1.lemma_1 import CANTELLI
 
 NEGLIGIBLE = 1e-15
 """Outcomes with a smaller probability are omitted."""
@@ -133,18 +131,12 @@ def _binomial(count: int, probability: float) -> tuple[np.ndarray, np.ndarray]:
     return values[likely], chances[likely]
 
 
-def without_twos() -> float:
-    """Return 1/2: Cantelli's inequality has 64 for 128, and (1 - l_1) m clients for m are all as l_1 tends to 0."""
-    return CANTELLI / CONSTANT
-
-
 @PAPER.claim(
     "a15",
     label="(A15)",
     kind="upper",
     part="regressions",
     budget=75,
-    unattained=Best(without_twos, "Cantelli's inequality needs 64 for 128"),
 )
 def a15(task: NoisyTask, stream: Stream) -> Sides:
     """The expected number of false members is at most c_1 m sigma^2 / (mu^2 Delta^4 n').
@@ -234,7 +226,6 @@ SPENT = {"law": tightest(), "own": 1, "foreign": 48, "level": Fraction(1, 10)}
     budget=150,
     exhaustible=150,
     extremes=(SPENT,),
-    unattained=Best(without_twos, "Markov's inequality with the 64 of Cantelli's for 128"),
 )
 def a16_meant(law: TwoPointLosses, own: Own, foreign: Crowd, level: Level) -> Sides:
     """There are few false members with probability at least 1 - lambda_2.
@@ -258,19 +249,6 @@ def a16_meant(law: TwoPointLosses, own: Own, foreign: Crowd, level: Level) -> Si
     return at_most(many_false_members(law, own, foreign, level), markov=level)
 
 
-def markov_on_the_mean() -> float:
-    """Return 1/4: ||T_2|| exceeds E||T_2|| / (P lambda_1 + lambda_2) with at most the allowed probability.
-
-    A client whose optimum is s Delta / 2 from chi_1, s >= 3/2, errs with a probability of at most (8 / (4 s^2 - 1))^2
-    times x = 64 sigma^2 / (mu^2 Delta^4 n'), by Cantelli's inequality, and its mean gradient is at most L s there,
-    as Delta <= 2. s (8 / (4 s^2 - 1))^2 falls from 3/2 on. So E||T_2|| <= 3 x / 2 + sqrt(x) v / (L sqrt(m n')), the
-    latter since fresh gradients' noise is uncorrelated. Of the first term of (36), 6 x / lambda_2, that needs 1/4
-    lambda_2 / (P lambda_1 + lambda_2), and of the second one sqrt(lambda_2 / 2P) lambda_1 / (P lambda_1 + lambda_2),
-    which is less than sqrt(1 / 2P) / P <= 1/4. With lambda_2 near 1 and many clients 1/4 is needed.
-    """
-    return 1.5 * CANTELLI / (3 * CONSTANT)
-
-
 # 10 000 clients err, give or take a hundred, and their noise averages out
 CERTAIN = {
     "law": tightest(),
@@ -288,7 +266,6 @@ CERTAIN = {
     part="regressions",
     budget=15,
     replicates=200,
-    unattained=Best(markov_on_the_mean, "Markov's inequality on the mean, with Cantelli's 64 for 128"),
 )
 def a17(
     task: NoisyTask,

@@ -10,7 +10,6 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.theory.checker import Sides, Stream, at_most, choice, integers, suppose
-from clusterproof.theory.checker.unattained import Best
 from clusterproof.theory.exact.two_point_law import TwoPointLaw, confirm_choices
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import PAPER, NoisyTask, basin_models, with_samples
@@ -73,23 +72,11 @@ def quarter_deviation(count: int, sixteenths: int) -> Fraction:
     return Fraction(sum(weights), 16**count)
 
 
-def by_cantelli() -> float:
-    """Return 2/5: Cantelli's bound for just enough rows over 1/2, attained by two clusters.
-
-    For P clusters let s = sigma^2 / n', X_p the centred loss at model p, and g = mu Delta^2 / 4, so that g^2 >= (16
-    (P - 1)) s. A client errs where X_1 - X_p >= g for some p. With r^2 = P - 1, u = 2 s / g and h = g + 2 u,
-    (1 + r) [(X_1 + u)^2 + (1 / r) sum_p (X_p - u)^2] / h^2 is never negative, and at least 1 there. Its mean is at
-    most (1 + r)^2 s / (g^2 + 4 s) <= (1 + r)^2 / (16 r^2 + 4), 1/5 for r = 1 and less for every r > 1.
-    """
-    return 64 / (64 + CONSTANT) / 0.5
-
-
 @PAPER.claim(
     "a4",
     label="(A4)",
     kind="lower",
     part="two values",
-    unattained=Best(by_cantelli, "Cantelli's inequality: 1/5 of the clients err at most, not 1/2"),
 )
 def a4(law: TwoPointLosses) -> Sides:
     """At least half of a cluster's clients find their model, in expectation.
@@ -184,19 +171,6 @@ def a5(count: Count, sixteenths: Sixteenths) -> Sides:
     return at_most(quarter_deviation(count, sixteenths), hoeffding=allowed)
 
 
-def one_client() -> float:
-    """Return the share of the bound that one client uses if it errs half of the time, the largest over all numbers.
-
-    Up to 100 clients by the incomplete beta function; beyond, Chernoff's exponent KL(1/4 || 1/2) is above 1/8.
-    """
-    from scipy.special import bdtr
-
-    counts = np.arange(1, 101)
-    used = bdtr(np.ceil(counts / 4) - 1, counts, 0.5) / (2 * np.exp(-counts / 8))
-    beyond = math.exp(-101 * (best_exponent() - 1 / 8)) / 2
-    return float(max(used.max(), beyond))
-
-
 def best_exponent() -> float:
     """KL(1/4 || 1/2)."""
     return math.log(2) + 0.25 * math.log(0.25) + 0.75 * math.log(0.75)
@@ -206,7 +180,6 @@ def best_exponent() -> float:
     "a6",
     label="(A6)",
     kind="probability",
-    unattained=Best(one_client, "the lower tail alone, by the incomplete beta function and Chernoff"),
 )
 def a6(count: Count, sixteenths: Sixteenths) -> Sides:
     """At least a quarter of the own clients stay with probability at least 1 - 2 exp(-clm), c = 1/8.

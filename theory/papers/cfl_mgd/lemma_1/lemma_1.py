@@ -8,7 +8,6 @@ import numpy as np
 
 from clusterproof.synthetic import RegressionMixture, TwoPointMixture
 from clusterproof.theory.checker import Family, Sides, Stream, at_most, drawn, equal, suppose
-from clusterproof.theory.checker.unattained import Best
 from clusterproof.theory.exact.basin_pairs import Pair
 from clusterproof.theory.exact.random_tasks import random_regression
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses
@@ -53,17 +52,12 @@ def equation_21(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
     return conclusions
 
 
-CANTELLI = 64.0
-"""c_1 of ``cfl-mgd/lemma-1-cantelli``, whose bound is below 64 sigma^2 / (Delta^4 mu^2 n'); a law attains it."""
-
-
 @PAPER.claim(
     "lemma-1",
     label="Lemma 1, (22)",
     kind="upper",
     part="Gaussian",
     budget=200,
-    unattained=Best(lambda: CANTELLI / CONSTANT, "Cantelli's inequality needs 64 for 128"),
 )
 def lemma_1(pair: Pair, *, c_1: float = CONSTANT, power_of_samples: float = 1.0) -> Sides:
     """A client prefers a given wrong model with probability at most c_1 sigma^2 / (Delta^4 mu^2 n').
@@ -140,7 +134,6 @@ Crowd = {"task": crowd(20)}
     kind="upper",
     budget=75,
     extremes=(Crowd,),
-    unattained=Best(lambda: CANTELLI / CONSTANT, "64 (P - 1) is enough for 128 P, and P has no end"),
 )
 def lemma_1_union(
     task: Annotated[RegressionMixture | TwoPointMixture, drawn(random_regression)], stream: Stream

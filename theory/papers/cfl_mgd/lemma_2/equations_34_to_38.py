@@ -28,7 +28,6 @@ from clusterproof.theory.checker import (
 )
 from clusterproof.theory.checker.drawn import settings_of, task_from
 from clusterproof.theory.checker.ties import summed
-from clusterproof.theory.checker.unattained import Best
 from clusterproof.theory.exact.algebra import Client, OwnTerm
 from clusterproof.theory.exact.algebra import Share as Part
 from clusterproof.theory.exact.scalar_clients import Centers, Momentum, Place, exact_run
@@ -37,7 +36,6 @@ from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import (
     CERTAIN,
     exact_displacement,
     intrusion_across,
-    markov_on_the_mean,
 )
 from clusterproof.theory.papers.cfl_mgd.lemma_2.lemma_2 import MISMATCH
 
@@ -251,7 +249,6 @@ def equation_35(round_: LargeBatches, level: Level, stream: Stream, replicates: 
     part="regressions",
     budget=12,
     replicates=200,
-    unattained=Best(markov_on_the_mean, "as (A17)"),
 )
 def equation_36(
     round_: SmallBatches,
