@@ -80,6 +80,12 @@ def test_clients_that_spread_leave_the_separation_as_asked(task):
     assert task.separation == pytest.approx(1.5, abs=1e-9)
 
 
+@settings(max_examples=examples(20))
+@given(strategies.wide_mixtures(clusters=3, clients=7, dimension=2, imbalance=4))
+def test_the_imbalance_is_that_of_the_largest_cluster_to_the_smallest_for_any_number(task):
+    assert sorted(np.bincount(task.labels)) == [1, 2, 4]
+
+
 @settings(max_examples=examples(40))
 @given(strategies.logistic_mixtures(condition_number=5))
 def test_logistic_strategies_keep_the_condition_number(task):
