@@ -5,6 +5,7 @@ import math
 import cvxpy as cp
 import numpy as np
 import pytest
+import scipy.stats
 
 from clusterproof.synthetic import LogisticMixture
 
@@ -106,3 +107,14 @@ def test_clients_may_differ_between_replicates():
         np.testing.assert_allclose(found[replicate, position], expected, rtol=1e-12)
         expected = row_gradients(label, models[replicate, position]).mean(axis=0)
         np.testing.assert_allclose(gradients[replicate, position], expected, rtol=0, atol=1e-12)
+
+
+def test_drawn_targets_follow_the_logistic_law_of_a_parameter_with_the_given_norm():
+    """Stein's identity: for normal x, E yx has the parameter's direction and the length E z tanh(signal z / 2)."""
+    rows, signal = 160_000, 1.0
+    task = LogisticMixture.random(
+        clusters=4, clients=4, dimension=3, condition_number=20, signal=signal, support=rows, seed=0
+    )
+    length = scipy.stats.norm.expect(lambda z: z * np.tanh(signal * z / 2))
+    for features, targets in zip(task.features, task.targets, strict=True):
+        assert np.linalg.norm(targets @ features / rows) == pytest.approx(length, abs=5 * math.sqrt(3 / rows))
