@@ -227,6 +227,24 @@ def test_the_rates_of_scaffold_with_the_best_weight(
     assert rate - 4e-4 < best_rate(local_steps, F(product), option) < rate + 6e-5
 
 
+@pytest.mark.parametrize("step_size", ["1", "1/10", "1/100"])
+def test_a_proved_rate_is_near_the_least_one_however_short_the_step(step_size: str) -> None:
+    """ProxSkip's is max((1 - eta mu)^2, 1 - p^2); what is proved lacks at most a hundredth of the decrease."""
+    step, probability = F(step_size), F(1, 3)
+    round_ = Round(
+        algorithm=Algorithm.PROXSKIP,
+        smoothness=F(1),
+        strong_convexity=F(1, 10),
+        step_size=step,
+        probability=probability,
+    )
+    weight = (step / probability) ** 2
+    found = prove_round(round_, weight=weight, ratio=weight)
+    least = max((1 - step / 10) ** 2, 1 - probability**2)
+    assert found is not None
+    assert least <= found.rate <= least + F(1, 99) * (1 - least)
+
+
 ROUNDS: dict[str, dict[str, Any]] = {
     "fedavg": {"local_steps": 3, "step_size": "1/20", "server_step_size": "3/2", "sampling": "1/9"},
     "fedprox": {"proximal": "2", "rate": "0.99"},
