@@ -73,3 +73,12 @@ def test_pooled_sums_have_the_law_of_added_gradients() -> None:
     added = sum_gradients(task, models, clients, assignments, rng)
     np.testing.assert_allclose(pooled.mean(axis=0), added.mean(axis=0), atol=0.03)
     np.testing.assert_allclose(pooled.var(axis=0), added.var(axis=0), rtol=0.08)
+
+
+def test_without_noise_a_client_errs_where_a_wrong_model_has_no_larger_loss() -> None:
+    task = task_of(noise=0.0)
+    models = task.optima + np.random.default_rng(0).normal(scale=task.separation / 3, size=(500, 2, 3))
+    losses = task.expected_loss(models, 0)
+    expected = np.stack([np.zeros(500), losses[:, 1] <= losses[:, 0]], axis=-1)
+    assert 0 < expected.sum() < 500
+    np.testing.assert_array_equal(task.misclassification_probability(models, 0), expected)

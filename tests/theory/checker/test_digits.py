@@ -1,5 +1,6 @@
 """Digits of the two sides in what verdicts say: as many as tell them apart."""
 
+import math
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from clusterproof.theory.checker import Sides, at_most, choice, sentences
 from clusterproof.theory.checker.claim import Context
+from clusterproof.theory.checker.rounding import as_float
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.trial import attempt
 
@@ -41,3 +43,7 @@ def test_two_numbers_get_the_fewest_digits_that_tell_them_apart(first: float, se
     digits = sentences.digits_apart(first, second)
     assert f"{first:.{digits}g}" != f"{second:.{digits}g}"
     assert digits == 5 or f"{first:.{digits - 1}g}" == f"{second:.{digits - 1}g}"
+
+
+def test_an_exact_number_beyond_all_floats_becomes_infinite_with_its_sign() -> None:
+    assert [as_float(sign * Fraction(10) ** 400) for sign in (1, -1)] == [math.inf, -math.inf]

@@ -117,6 +117,9 @@ def test_true_statements_are_proved() -> None:
     def quotient(x: Above) -> Sides:
         return at_most(1 / (1 + x), half=Fraction(1, 2))
 
+    def negative(x: Unit) -> Sides:
+        return at_most(1 / (x - 2), half=-Fraction(1, 2))
+
     def below(x: Unit, y: Annotated[Fraction, rationals(earlier("x"), 1, 4)]) -> Sides:
         return at_least(y - x, nothing=0)
 
@@ -132,7 +135,7 @@ def test_true_statements_are_proved() -> None:
     def several(x: Unit) -> dict[str, Sides]:
         return {"above": at_least(x, nothing=0), "below": at_most(x, one=1)}
 
-    for function in (square, quotient, below, cases, whole, identity, several):
+    for function in (square, quotient, negative, below, cases, whole, identity, several):
         assert proves(function), function.__name__
 
 

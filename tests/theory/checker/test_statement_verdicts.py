@@ -43,6 +43,21 @@ def test_a_definition_that_breaks_is_ill_posed_and_keeps_its_witness() -> None:
     assert theory.replay("toy/one", verdict.counterexample).verdict is Kind.ILL_POSED
 
 
+@pytest.mark.parametrize("order", [("loose", "near", "far"), ("far", "near", "loose")])
+def test_the_numbers_are_those_of_the_conclusion_that_comes_nearest(order: tuple[str, ...]) -> None:
+    def several(x: Digit) -> dict[str, Sides]:
+        conclusions = {
+            "loose": at_most(x, ninety=90),
+            "near": at_most(x, ten=10),
+            "far": at_most(x, hundred=100),
+        }
+        return {name: conclusions[name] for name in order}
+
+    claim(several)
+    verdict = theory.check("toy/one")
+    assert (verdict.measured, verdict.bound, verdict.slack) == (9, 10, pytest.approx(10 / 9))
+
+
 def test_confirm_must_agree() -> None:
     def false(x: Digit) -> Sides:
         return at_most(x, one=1)
