@@ -174,3 +174,13 @@ def test_eigenvalues_ascend_in_each_cluster(spectrum):
             samples=1,
         )
         np.testing.assert_allclose(task.covariances.eigenvalues, np.sort(spectrum, axis=1))
+
+
+@pytest.mark.parametrize(
+    "covariance", [[1, 2, 3, 4, 5], [np.diag([1, 2, 3, 4, 5]), np.diag([1, 3, 3, 4, 5])], FULL]
+)
+def test_settings_make_the_same_covariances_again(covariance):
+    settings_ = replace(TASK, covariance=covariance).settings
+    again = RegressionMixture(**{name: value for name, value in settings_.items() if name != "task"})
+    expected = np.broadcast_to(np.diag(covariance) if np.ndim(covariance) == 1 else covariance, (2, 5, 5))
+    np.testing.assert_array_equal(again.covariances.matrices, expected)

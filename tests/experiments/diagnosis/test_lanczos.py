@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from clusterproof.algorithms import InvalidArgument, generator
-from clusterproof.experiments.diagnosis.curvature import extreme_eigenvalues
+from clusterproof.experiments.diagnosis.curvature import FAILURE, extreme_eigenvalues
 
 
 def symmetric(values, seed=0):
@@ -67,6 +67,9 @@ def test_ritz_values_never_leave_the_spectrum_and_outer_ends_cover_it():
             assert found.outer[1] >= 2
     # and the bracket is not so wide that it says nothing
     assert found.outer[1] - found.value[1] < 0.5
+    # both ends fail with half of the probability, by Kuczynski and Wozniakowski's theorem for 20 products
+    share = (found.outer[1] - found.value[1]) / np.ptp(found.outer)
+    assert 1.648 * np.sqrt(300) * np.exp(-np.sqrt(share) * 39) == pytest.approx(FAILURE / 2)
     few = extreme_eigenvalues(lambda v: matrix @ v, 300, generator(0), products=3)
     assert few.outer.tolist() == [-np.inf, np.inf]  # too few products bound nothing
 

@@ -98,6 +98,19 @@ def test_each_column_is_the_one_of_its_name() -> None:
     assert {column.unit for column in both[1]} == {0.1}
 
 
+def test_a_run_has_the_division_of_its_column() -> None:
+    """Feature skew is by rotations, label skew by shifted labels (Section 5.1), and Table 5's by sizes."""
+    request = Request(1, scale="small")
+    for number in (3, 4, 5):
+        for column in columns_of(number, MNIST):
+            found = make_unit(column, "SoFL", "full", 0, request).settings["partition"]
+            skew = {"feature": "rotated-groups", "label": "label-shift"}[column.skew]
+            assert found["name"] == ("quantity" if number == 5 else skew)
+            assert found.get("concentration") == column.concentration
+            assert found["clusters"] == column.clusters
+    assert [column.skew for column in columns_of(3, MNIST)] == ["feature", "label"]
+
+
 def test_printed_labels_are_scored_as_other_libraries_do() -> None:
     for column, labels in TABLE_2.items():
         scores = sofl_2.printed_scores(column)
