@@ -73,9 +73,11 @@ def test_groups_cover_the_drawn_images(
 
 @pytest.mark.parametrize(
     ("clusters", "clients", "shifts"),
-    [(1, 20, [0]), (2, 10, [0, 2]), (4, 5, [0, 2, 4, 6]), (8, 3, [0, 1, 2, 3, 4, 5, 6, 7])],
+    [(1, 20, [0]), (2, 10, [0, 2]), (4, 5, [0, 2, 4, 6]), (5, 4, [0, 2, 4, 6, 8]), (8, 3, [*range(8)])],
 )
-def test_defaults_of_table_4(clusters: int, clients: int, shifts: list[int]) -> None:
+def test_defaults_of_table_4_and_as_long_as_labels_last(
+    clusters: int, clients: int, shifts: list[int]
+) -> None:
     made = partition("label-shift", made_set(60_000, 10, side=2, name="mnist"), seed=0, clusters=clusters)
     assert made.settings["shifts"] == shifts
     assert made.settings["images"] == 10_000

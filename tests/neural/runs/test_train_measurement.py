@@ -284,6 +284,25 @@ def test_every_round_says_who_took_part_and_some_are_measured(
     assert all(1 <= clusters <= 2 for clusters in found["clusters"])
 
 
+def test_an_observer_is_told_each_rounds_own_step_size(tmp_path: Path) -> None:
+    seen: list[tuple[int, float | None]] = []
+
+    class Observer:
+        reported, pending = True, False
+
+        def __init__(self, *_: Any, **settings: Any) -> None:
+            assert settings["rounds"] == 3
+
+        def observe(self, rounds: int, *_: Any, step_size: float | None = None) -> None:
+            seen.append((rounds, step_size))
+
+    algorithm = {**TINY["algorithm"], "step_size": 0.1}
+    training = {**TINY["training"], "rounds": 3, "step_size_decay": 0.5, "diagnose": True}
+    configuration = configuration_from({**TINY, "algorithm": algorithm, "training": training})
+    train(configuration, out=tmp_path / "run", observer=Observer)
+    assert seen == [(0, None), (1, 0.1), (2, 0.05), (3, 0.025)]
+
+
 def test_the_task_has_the_settings_of_the_configuration() -> None:
     asked = {"batch_size": 7, "local_unit": "epoch", "dtype": "float64", "engine": "serial", "chunk": 3}
     given = TINY | {"training": {"threads": 1, "device": "cpu", **asked}, "data": {"flip": True}}
