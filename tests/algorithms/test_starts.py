@@ -1,6 +1,7 @@
 """Starts that are drawn again: every model is chosen by enough, and the best of several trials is taken."""
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -75,6 +76,23 @@ def test_the_best_of_several_trials_is_taken(seed):
     found = run(chosen, TASK, rounds=0, seed=seed).models[0]
     assert np.array_equal(found, best)
     assert seed != 5 or not np.array_equal(found, tries[0][1])  # or the first would always do
+
+
+def test_every_replicate_takes_its_own_best_start():
+    task = replace(TASK, data="population")
+    algorithm = IFCA(step_size=0.3, averaging="model")
+    draws = Randomness.from_seed(0, "regression", "ifca")
+    starts = np.stack([task.initial_models(3, (20,), draws.initialisation) for _ in range(4)])
+    losses = np.empty((4, 20))
+    for one in np.ndindex(4, 20):
+        state = algorithm.initialise(starts[one], task)
+        for _ in range(6):
+            state = algorithm.step(state, task, draws)
+        losses[one] = task.losses(state.models, np.arange(12), draws.assignment).min(axis=-1).mean()
+    chosen = IFCA(step_size=0.3, averaging="model", restarts=4, trial_rounds=6)
+    found = run(chosen, task, rounds=0, replicates=20, seed=0).models[0]
+    assert len(set(losses.argmin(axis=0))) > 1
+    np.testing.assert_array_equal(found, starts[losses.argmin(axis=0), np.arange(20)])
 
 
 def test_restarts_find_the_clusters_more_often():

@@ -21,6 +21,7 @@ from clusterproof.theory.bounds.run_bound import (
     theorem_d_on,
     theorem_e_on,
 )
+from clusterproof.theory.bounds.setting import setting_of_trace
 from clusterproof.theory.checker.trace_bound import TraceBound
 
 MEANT = CFLMGD(step_size=1.0, momentum=0.5)
@@ -283,6 +284,13 @@ def test_after_the_last_round_d_allows_what_its_statement_does_then() -> None:
     np.testing.assert_allclose(bound.last, last, rtol=3e-4)
     np.testing.assert_allclose(bound.bound, [*reach[:-1], last], rtol=3e-4)
     assert bound.failure_probability == pytest.approx(0.05)
+
+
+def test_a_failure_probability_is_split_for_all_rounds_and_for_the_last() -> None:
+    """Of delta_1 + delta_2 a third is delta_1; delta_1 + delta_3 after the last round is as much."""
+    trace = run(MEANT, task(), rounds=2, seed=0)
+    first, rounds, last = setting_of_trace(task(), trace, 0.03).failure
+    assert (first, first + rounds, first + last) == pytest.approx((0.01, 0.03, 0.03))
 
 
 def test_after_the_last_round_a_prime_pays_for_no_other_round() -> None:
