@@ -1,6 +1,7 @@
 """What must not change, or must change along, for every bound and verdict; ``test_symmetries`` has the algorithms."""
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -15,9 +16,12 @@ from clusterproof.synthetic.strategies import regression_mixtures
 from clusterproof.theory.bounds.audit_settings import experiment, tuned_momentum
 from clusterproof.theory.bounds.bound_parts import Bound, BoundParts
 from clusterproof.theory.bounds.corollary_b1 import CorollaryB1
+from clusterproof.theory.bounds.gaussian import gaussian_dynamics
 from clusterproof.theory.bounds.setting import setting_of
 from clusterproof.theory.bounds.theorem_b import TheoremB
 from clusterproof.theory.bounds.theorem_c import theorem_c_parts
+from clusterproof.theory.bounds.theorem_c_prime import theorem_c_prime_parts
+from clusterproof.theory.bounds.theorem_e import theorem_e
 from clusterproof.theory.exact.heavy_ball import propagators, start_envelope
 
 
@@ -139,3 +143,52 @@ def test_shifting_s1_changes_no_verdict_of_a_run() -> None:
         trace = run(one.algorithm, task, rounds=12, seed=1, initial=start, replicates=30)
         for claim_id in ("cfl-mgd/theorem-b", "cfl-mgd/corollary-b1", "cfl-mgd/theorem-c"):
             theory.assert_holds(claim_id, task, trace)
+
+
+def on_a_run(theorem: str) -> Callable[..., np.ndarray]:
+    def bound(task: RegressionMixture, algorithm: CFLMGD, start: float) -> np.ndarray:
+        trace = run(algorithm, task, rounds=6, seed=0, initial=task.optima + start)
+        return theory.bound(f"cfl-mgd/{theorem}", task, trace).bound
+
+    return bound
+
+
+def by_theorem_c_prime(task: RegressionMixture, algorithm: CFLMGD, start: float) -> np.ndarray:
+    return theorem_c_prime_parts(task, algorithm, task.optima + start, 6).all_rounds
+
+
+def by_theorem_e_in_advance(task: RegressionMixture, algorithm: CFLMGD, start: float) -> np.ndarray:
+    distances = np.full(task.clusters, start * np.sqrt(task.dimension))
+    dynamics = gaussian_dynamics(task, algorithm)
+    return theorem_e(dynamics, distances, rounds=6, failure=(0.01, 0.02, 0.02)).tube.reach
+
+
+@pytest.mark.parametrize(
+    ("bound_of", "participation"),
+    [
+        *((on_a_run(f"theorem-{name}"), 1.0) for name in "abcde"),
+        (on_a_run("theorem-e"), 0.75),
+        (by_theorem_c_prime, 1.0),
+        (by_theorem_e_in_advance, 0.75),
+    ],
+)
+def test_bounds_follow_the_units_of_targets_and_of_features(
+    bound_of: Callable[..., np.ndarray], participation: float
+) -> None:
+    """Targets times a and features times b: models times a / b, curvatures times b^2, steps divided by it."""
+    targets, features = 8.0, 0.5
+    task = RegressionMixture.random(
+        clusters=2, clients=40, dimension=3, condition_number=2.0, noise=0.1, samples=20_000
+    )
+    scaled = dataclasses.replace(
+        task,
+        optima=targets / features * task.optima,
+        covariance=features**2 * task.covariances.matrices,
+        noise=targets * task.noise,
+    )
+    algorithm = CFLMGD(step_size=0.8, momentum=0.3, participation=participation)
+    slower = dataclasses.replace(algorithm, step_size=0.8 / features**2)
+    usual = bound_of(task, algorithm, 0.05)
+    assert np.isfinite(usual).all()
+    length = targets / features
+    np.testing.assert_allclose(bound_of(scaled, slower, 0.05 * length), length * usual, rtol=1e-6)
