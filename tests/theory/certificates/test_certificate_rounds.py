@@ -245,6 +245,24 @@ def test_a_proved_rate_is_near_the_least_one_however_short_the_step(step_size: s
     assert least <= found.rate <= least + F(1, 99) * (1 - least)
 
 
+def test_one_local_step_is_a_step_of_the_product_of_both_step_sizes() -> None:
+    """With sampled clients, too: eta_g times eta is the step of the mean and of the clients' differences."""
+    round_ = Round(
+        algorithm=Algorithm.FEDAVG,
+        smoothness=F(1),
+        strong_convexity=F(1, 10),
+        step_size=F(1, 2),
+        sampling=F(1, 5),
+    )
+    found = [
+        prove_round(replace(round_, step_size=F(1, 2) / server, server_step_size=server), distance=F(3))
+        for server in (F(1), F(2), F(1, 2))
+    ]
+    values = [float(3 * one.rate + one.constant) for one in found if one is not None]
+    # each is at most 1e-4 of its constant, and a little of the rate, above the least
+    assert values == pytest.approx([values[0]] * 3, rel=2e-4)
+
+
 ROUNDS: dict[str, dict[str, Any]] = {
     "fedavg": {"local_steps": 3, "step_size": "1/20", "server_step_size": "3/2", "sampling": "1/9"},
     "fedprox": {"proximal": "2", "rate": "0.99"},

@@ -1,6 +1,7 @@
 """The exact worst case of the leaderboard against PEPit, and never exceeded by clients that are drawn."""
 
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -66,9 +67,17 @@ def test_no_random_clients_exceed_the_exact_worst_case(
     assert 0.3 * found["exact"] < largest <= found["exact"] * (1 + 1e-6)
 
 
-@pytest.mark.slow(reason="models and solves with another package")
-@pytest.mark.parametrize("clients", [2, 3])
-@pytest.mark.parametrize("algorithm", ["fedavg", "fedprox", "scaffold", "proxskip"])
+@pytest.mark.parametrize(
+    ("algorithm", "clients"),
+    [
+        ("scaffold", 2),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow(reason="models and solves with another package"))
+            for case in product(["fedavg", "fedprox", "scaffold", "proxskip"], [2, 3])
+            if case != ("scaffold", 2)
+        ),
+    ],
+)
 def test_the_exact_worst_case_is_that_of_pepit(algorithm: str, clients: int) -> None:
     """PEPit models every client by itself; nothing is averaged over permutations."""
     pepit = pytest.importorskip("PEPit")
@@ -82,7 +91,7 @@ def test_the_exact_worst_case_is_that_of_pepit(algorithm: str, clients: int) -> 
     at = [loss.gradient(optimum) for loss in losses]
     start = problem.set_initial_point()
     problem.set_initial_condition((start - optimum) ** 2 <= 1)
-    problem.add_constraint(sum((g**2 for g in at[1:]), at[0] ** 2) / clients <= 0.25)
+    problem.add_constraint(sum((g**2 for g in at[1:]), at[0] ** 2) / clients <= 9)
 
     def average(points: list[Any]) -> Any:
         return sum(points[1:], points[0]) / len(points)
@@ -121,7 +130,7 @@ def test_the_exact_worst_case_is_that_of_pepit(algorithm: str, clients: int) -> 
     expected = problem.solve(wrapper="cvxpy", solver="CLARABEL", verbose=0)
     setting = {
         **A,
-        "heterogeneity": "1/2",
+        "heterogeneity": "3",
         "local_steps": 1 if algorithm == "proxskip" else 2,
         "step_size": "1/2",
         "proximal": "1/2" if algorithm == "fedprox" else None,
