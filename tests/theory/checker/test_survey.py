@@ -110,7 +110,7 @@ def of_one_instance(conclusion: Any) -> Ratio:
 
 @pytest.mark.parametrize(
     ("conclusion", "typical"),
-    [(at_most(np.array([1, 4, 8]), bound=2), 1 / 2), (equal((1, 2), (1, 1), (-1, 1)), 1), (equal((1, 3)), 3)],
+    [(at_most(np.array([1, 4, 8]), bound=2), 1 / 2), (equal((1, 2), (1, 1), (-1, 1)), 1), (equal((2, 6)), 3)],
 )
 def test_the_median_is_over_entries(conclusion: Any, typical: float) -> None:
     assert of_one_instance(conclusion).typical == pytest.approx(typical)
