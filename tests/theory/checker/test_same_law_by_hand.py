@@ -154,23 +154,24 @@ def test_columns_are_standardised_where_they_vary_by_more_than_rounding() -> Non
 
 
 def test_a_column_that_varies_is_compared_as_it_is_though_some_replicates_are_its_mean() -> None:
-    models = np.full((2, 3, 1, 2), 5.0)
-    models[1, :, 0, 0] = [4.0, 5.0, 6.0]
+    models = np.zeros((2, 3, 1, 2))
+    models[1, :, 0] = [[4.0, 1e6], [5.0, 1e6 + 1e-4], [6.0, 1e6]]  # rounding of 1e-9 of 1e6
     found = {one.name: one for one in statistics_of_models(models, 1e-9)}
     assert found["mean of the models"].values.tolist() == [[4, 0], [5, 0], [6, 0]]
-    assert found["mean of the increments"].values.tolist() == [[-1, 0], [0, 0], [1, 0]]
+    assert found["mean of the increments"].values.tolist() == [[4, 0], [5, 0], [6, 0]]
     assert found["mean of the models"].labels == ["model 0, coordinate 0", "model 0, coordinate 1"]
 
 
 def test_replicates_in_half_precision_are_found_where_they_move() -> None:
     numbers = [0.0, 1.0, -3.0, 0.75, 2047.0, 2049.0, 2.0**-30, 0.1]
     assert significant_bits(np.array(numbers)).tolist() == [0, 1, 2, 2, 11, 12, 1, 52]  # 0.1 ends in ...1010
-    models = np.random.default_rng(2).standard_normal((9, 4, 2, 3)).cumsum(axis=0)
+    models = np.random.default_rng(2).standard_normal((9, 5, 2, 3)).cumsum(axis=0)
     models[:, 1] = models[:, 1].astype(np.float16)
     models[:, 2] = 0.5  # does not move
     models[:, 3] = 2.0 ** -np.arange(40, 49)[:, None, None]  # moves by no more than rounding may
+    models[:, 4, 1] = models[:, 4, 0, 1:] = 0.5  # moves in one coordinate, with all bits
     (found,) = (one for one in statistics_of_models(models, 1e-14) if one.name == "runs in half precision")
-    assert (found.round, found.values.tolist()) == (8, [[0], [1], [0], [0]])
+    assert (found.round, found.values.tolist()) == (8, [[0], [1], [0], [0], [0]])
 
 
 def test_clients_are_counted_by_cluster_and_by_what_they_keep() -> None:
