@@ -110,6 +110,7 @@ def test_small_entries_of_an_array_are_as_inexact_as_its_largest_one() -> None:
     assert not one.broken
     assert one.factors["all"] == pytest.approx(1)  # and not 1.8: the room belongs into the factor, too
     assert judged(at_most(np.array([1.0, 1e-8]), bound=np.array([1.0, 0.5e-8]))).broken
+    assert not judged(at_most(np.array([-1.0, 1e-15]), bound=np.array([-1.0, 0.5e-15]))).broken
     # of each replicate likewise
     assert judged(at_most(np.array([errors] * 9), bound=np.array([1.0, 0.5e-15]), failure=0.1)).failures == 0
 
