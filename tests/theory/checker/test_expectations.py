@@ -219,7 +219,7 @@ def test_the_replicates_of_a_claim_double_while_its_interval_straddles(
         assert half == pytest.approx(6.6 / 40_000**0.5, rel=0.05)
 
 
-@pytest.mark.parametrize("bounds", [None, (0.0, 1.0)])
+@pytest.mark.parametrize("bounds", [None, (0.0, 1.0), (0.1 - 2e-13, math.inf)])
 @pytest.mark.parametrize("sense", ["at_most", "at_least", "equal"])
 def test_rounding_breaks_no_expectation(
     sense: str, bounds: tuple[float, float] | None, registry: object

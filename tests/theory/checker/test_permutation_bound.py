@@ -30,6 +30,20 @@ def test_it_is_near_the_normal_tail_for_normal_samples() -> None:
     assert found == pytest.approx(np.log(2) - 200 / 2, rel=0.05)
 
 
+# of 100 rows among 1000 others, and of all 1100
+@pytest.mark.parametrize(("successes", "total"), [(99, 660), (30, 110), (20, 660), (55, 385), (90, 880)])
+def test_it_is_the_relative_entropy_of_two_shares(successes: int, total: int) -> None:
+    """The infimum of Cramer's method for a column of zeros and ones, whatever their scale; 1 within the screen."""
+    column = np.zeros(1100)
+    column[:successes] = column[100 : 100 + total - successes] = 1
+    share, p = successes / 100, total / 1100
+    expected = np.log(2) - 100 * stats.entropy([share, 1 - share], [p, 1 - p])
+    if abs(share - p) < 4 * (p * (1 - p) / 100) ** 0.5:
+        expected = 0.0
+    found = log_p_values(np.stack([column, 7 - 1e3 * column], axis=-1), 100)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
 @pytest.mark.parametrize("law", ["norm", "cauchy", "expon", "lognorm", "rare", "constant"])
 def test_a_false_alarm_is_as_rare_as_it_says(law: str) -> None:
     """Of 2000 columns the least p-value is below 1e-3 / 2000 with probability 1e-3."""

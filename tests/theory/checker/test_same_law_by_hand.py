@@ -6,7 +6,12 @@ import re
 import numpy as np
 import pytest
 
-from clusterproof.theory.checker.run_statistics import statistics_of_assignments, statistics_of_models
+from clusterproof.theory.checker.run_statistics import (
+    significant_bits,
+    standardise,
+    statistics_of_assignments,
+    statistics_of_models,
+)
 from clusterproof.theory.checker.same_law import _close, _compare_paths, _compare_samples, _stable, _Tests
 
 
@@ -118,6 +123,71 @@ def test_ranks_tell_a_shift_that_a_few_large_replicates_hide() -> None:
         r"mean of the (models|increments), ranks of model 0, coordinate 1, round 1: ", tests.sentence
     )
     assert tests.judge()[0] == "differs"
+
+
+def test_ranks_tell_no_numbers_apart_that_differ_by_rounding_of_the_largest() -> None:
+    """One replicate of each 100 is large; the others of the run are larger than those of the library by rounding."""
+    own, models = Own(800), np.ones((2, 200, 2, 3))
+    own.models, own.assignments = np.ones((2, 800, 2, 3)), np.zeros((1, 800, 5), dtype=int)
+    own.models[1, ::100, 0, 1] = models[1, ::100, 0, 1] = 1e3
+
+    def sentence(relative: float) -> str:
+        shifted, rows = models.copy(), np.arange(200) % 100 > 0
+        shifted[1, rows, 0, 1] += relative * 1e3
+        return _compare_samples(shifted, np.zeros((1, 200, 5), dtype=int), own, 1e-9).sentence  # type: ignore[arg-type]
+
+    assert sentence(0.9e-9) == ""
+    assert re.match(
+        "mean of the (models|increments), ranks of model 0, coordinate 1, round 1: ", sentence(2e-9)
+    )
+
+
+def test_columns_are_standardised_where_they_vary_by_more_than_rounding() -> None:
+    column = np.array([1.0, 2.0, 6.0])
+    found = standardise(np.stack([column, np.full(3, 5.0), 1e-6 * column], axis=-1), 0.0)
+    expected = np.array([-2.0, -1.0, 3.0]) / (14 / 3) ** 0.5
+    np.testing.assert_allclose(found, np.stack([expected, np.zeros(3), expected], axis=-1))
+    assert (standardise(np.stack([column, 1e-6 * column], axis=-1), 1e-5) != 0).all(axis=0).tolist() == [
+        True,
+        False,
+    ]
+
+
+def test_a_column_that_varies_is_compared_as_it_is_though_some_replicates_are_its_mean() -> None:
+    models = np.zeros((2, 3, 1, 2))
+    models[1, :, 0] = [[4.0, 1e6], [5.0, 1e6 + 1e-4], [6.0, 1e6]]  # rounding of 1e-9 of 1e6
+    found = {one.name: one for one in statistics_of_models(models, 1e-9)}
+    assert found["mean of the models"].values.tolist() == [[4, 0], [5, 0], [6, 0]]
+    assert found["mean of the increments"].values.tolist() == [[4, 0], [5, 0], [6, 0]]
+    assert found["mean of the models"].labels == ["model 0, coordinate 0", "model 0, coordinate 1"]
+
+
+def test_replicates_in_half_precision_are_found_where_they_move() -> None:
+    numbers = [0.0, 1.0, -3.0, 0.75, 2047.0, 2049.0, 2.0**-30, 0.1]
+    assert significant_bits(np.array(numbers)).tolist() == [0, 1, 2, 2, 11, 12, 1, 52]  # 0.1 ends in ...1010
+    models = np.random.default_rng(2).standard_normal((9, 5, 2, 3)).cumsum(axis=0)
+    models[:, 1] = models[:, 1].astype(np.float16)
+    models[:, 2] = 0.5  # does not move
+    models[:, 3] = 2.0 ** -np.arange(40, 49)[:, None, None]  # moves by no more than rounding may
+    models[:, 4, 1] = models[:, 4, 0, 1:] = 0.5  # moves in one coordinate, with all bits
+    (found,) = (one for one in statistics_of_models(models, 1e-14) if one.name == "runs in half precision")
+    assert (found.round, found.values.tolist()) == (8, [[0], [1], [0], [0], [0]])
+
+
+def test_clients_are_counted_by_cluster_and_by_what_they_keep() -> None:
+    """Two replicates of two rounds: clusters 0, 0, 1 of the three clients, -1 for an absent one."""
+    assignments = np.array([[[0, 1, 1], [0, 0, -1]], [[0, -1, 1], [1, 0, -1]]])
+    found = list(statistics_of_assignments(assignments, np.array([0, 0, 1]), 2))[:3]
+    first, second, kept = found
+    words = ("absent", "with model 0", "with model 1")
+    assert (
+        first.labels == second.labels == [f"clients of cluster {q} {word}" for q in (0, 1) for word in words]
+    )
+    assert first.values.tolist() == [[0, 1, 1, 0, 0, 1], [0, 2, 0, 1, 0, 0]]
+    assert second.values.tolist() == [[1, 1, 0, 0, 0, 1], [0, 1, 1, 1, 0, 0]]
+    # the same entry as before; present in both rounds or in neither
+    assert kept.values.tolist() == [[2, 2], [2, 3]]
+    assert [each.round for each in found] == [1, 2, 2]
 
 
 def test_shares_of_rounds_are_counted_for_each_run_and_client() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.checker import Sides, at_least, at_most, equal, expectation, up_to_constant
@@ -99,6 +100,7 @@ def test_single_precision_is_compared_with_a_tolerance_of_its_own() -> None:
 def test_no_side_is_minus_0() -> None:
     one = judged(at_least(Fraction(-1, 2), bound=0.0))
     assert math.copysign(1, one.allowed) == 1
+    assert math.copysign(1, judged(at_most(-0.0, bound=1.0)).measured) == 1
 
 
 def test_small_entries_of_an_array_are_as_inexact_as_its_largest_one() -> None:
@@ -108,12 +110,50 @@ def test_small_entries_of_an_array_are_as_inexact_as_its_largest_one() -> None:
     assert not one.broken
     assert one.factors["all"] == pytest.approx(1)  # and not 1.8: the room belongs into the factor, too
     assert judged(at_most(np.array([1.0, 1e-8]), bound=np.array([1.0, 0.5e-8]))).broken
+    assert not judged(at_most(np.array([-1.0, 1e-15]), bound=np.array([-1.0, 0.5e-15]))).broken
+    # of each replicate likewise
+    assert judged(at_most(np.array([errors] * 9), bound=np.array([1.0, 0.5e-15]), failure=0.1)).failures == 0
 
 
 def test_a_diverged_replicate_gives_the_others_no_room() -> None:
     measured = np.array([[1e300], [1.0], [0.0]])
     one = judged(at_most(measured, bound=0.5, failure=0.1))
     assert one.failures == 2
+
+
+def test_a_diverged_entry_gives_the_others_no_room() -> None:
+    half = np.array([math.inf, 0.5e-12])
+    assert judged(at_most(np.array([math.inf, 1e-12]), bound=half)).broken
+    assert judged(at_most(np.array([[math.inf, 1e-12]] * 9), bound=half, failure=0.1)).failures == 9
+
+
+@pytest.mark.parametrize("conclude", [lambda x: equal((x, 0.0)), lambda x: at_most(x, nothing=0.0)])
+def test_what_holds_only_for_the_rounding_of_large_numbers_is_excused(conclude: Any) -> None:
+    """5e-15 is less than 1e-14 of the instance's 1, and no rounding of the sides themselves."""
+    for number, broken, excused in ((0.0, False, False), (5e-15, False, True), (2e-14, True, False)):
+        (one,) = judge({"": conclude(number)}, 1e-9, {"x": 1.0}).values()
+        assert (one.broken, one.excused) == (broken, excused)
+
+
+def test_nothing_is_needed_where_both_sides_are_0() -> None:
+    one = judged(at_most(np.array([0.0, 1.0]), first=np.array([0.0, 2.0]), second=0.0, rounding=0))
+    assert one.factors == {"all": 0.5, "first": 0.5, "second": 0}
+
+
+def test_entries_of_replicates_are_told_apart_by_the_rank_that_the_probability_allows() -> None:
+    """More entries in all than are told apart in one array."""
+    measured, significance = np.random.default_rng(0).random((60, 300)), 1e-3
+    interval = (binomtest(k, 60).proportion_ci(1 - significance) for k in range(61))
+    rank = next(k for k, ends in enumerate(interval) if ends.low > 0.5)  # the fewest failures that refute it
+    one = judged(at_most(measured, limit=2.0, failure=0.5), significance)
+    factors = np.sort(measured, axis=0)[-rank] / 2
+    assert one.entries is not None
+    np.testing.assert_allclose(one.entries.factors, factors, atol=1e-8)
+    assert one.typical == pytest.approx(np.median(factors))
+    assert one.factors["all"] == pytest.approx(np.sort(measured.max(axis=1))[-rank] / 2)
+    single = judged(at_most(measured[:, 0], limit=2.0, failure=0.5), significance)
+    assert single.entries is None
+    assert single.typical == pytest.approx(factors[0])
 
 
 def test_what_is_not_a_number_is_broken_and_may_not_be_allowed() -> None:

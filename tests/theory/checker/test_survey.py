@@ -110,7 +110,12 @@ def of_one_instance(conclusion: Any) -> Ratio:
 
 @pytest.mark.parametrize(
     ("conclusion", "typical"),
-    [(at_most(np.array([1, 4, 8]), bound=2), 1 / 2), (equal((1, 2), (1, 1), (-1, 1)), 1), (equal((1, 3)), 3)],
+    [
+        (at_most(np.array([1, 4, 8]), bound=2), 1 / 2),
+        (equal((1, 2), (1, 1), (-1, 1)), 1),
+        (equal((2, 6)), 3),
+        (equal((np.array([1.0, 2.0, 4.0]), np.array([1.0, 6.0, 5.0]))), 3),  # where they differ by most
+    ],
 )
 def test_the_median_is_over_entries(conclusion: Any, typical: float) -> None:
     assert of_one_instance(conclusion).typical == pytest.approx(typical)
