@@ -45,6 +45,7 @@ TORCH = [
     ("Ditto", "ditto", {}),
     ("FedAvgM", "fedavgm", {}),
     ("FedAdam", "fedadam", {}),
+    ("ServerAdam", "fedadam", {"bias_correction": "adam", "v_start": "zero"}),
     ("PerFedAvg", "per-fedavg", {}),
     ("PFedMe", "pfedme", {}),
     ("IFCA", "ifca", {"weighting": "samples"}),

@@ -228,6 +228,22 @@ class FedAdam(FedAvg):
         nn.utils.vector_to_parameters(new, self.net.parameters())
 
 
+class ServerAdam(FedAvg):
+    """FedAdam as it is usually written: PyTorch's Adam gets the change of the mean model as a gradient."""
+
+    def __init__(self, task, settings):
+        super().__init__(task, settings)
+        self.x = nn.Parameter(torch.tensor(self.model, dtype=DTYPE))
+        self.server = torch.optim.Adam(
+            [self.x], settings["eta"], betas=(settings["beta1"], settings["beta2"]), eps=settings["tau"]
+        )
+
+    def aggregate(self, models, weights):
+        self.x.grad = self.x.detach() - sum(w * torch.tensor(flat(m)) for w, m in zip(weights, models))
+        self.server.step()
+        nn.utils.vector_to_parameters(self.x.detach().clone(), self.net.parameters())
+
+
 class PerFedAvg(FedAvg):
     def round(self, participants):
         selected = [self.clients[i] for i in participants]
