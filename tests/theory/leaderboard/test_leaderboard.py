@@ -62,6 +62,48 @@ def assert_ordered(found: dict[str, float | None], bounds: tuple[str, ...], colu
 
 
 @pytest.mark.parametrize(
+    ("algorithm", "client_class", "setting"),
+    [
+        ("fedavg", "strong", {"local_steps": 2, "step_size": "1/3", "server_step_size": "1/2"}),
+        ("fedavg", "convex", {"local_steps": 2, "step_size": "1/3", "server_step_size": "1/2"}),
+        ("scaffold", "strong", {"local_steps": 2, "step_size": "1/3", "option": "II"}),
+        ("fedprox", "strong", {"proximal": "1/2"}),
+        ("proxskip", "strong", {"step_size": "1/2", "probability": "1/3"}),
+    ],
+)
+def test_columns_follow_the_units_of_the_models_and_of_the_losses(
+    algorithm: str, client_class: str, setting: dict[str, Any]
+) -> None:
+    """Models times 3 and losses times 2 * 9: curvatures times 2, steps divided by it, squared distances times 9."""
+    length, curvature = Fraction(3), Fraction(2)
+    powers = {
+        "smoothness": curvature,
+        "strong_convexity": curvature,
+        "proximal": curvature,
+        "step_size": 1 / curvature,
+        "heterogeneity": length * curvature,
+        "distance": length,
+    }
+    usual = {
+        "smoothness": "3/2",
+        "strong_convexity": "1/5",
+        "heterogeneity": "2/3",
+        "distance": "5/4",
+        **setting,
+    }
+    scaled = {
+        name: Fraction(value) * powers[name] if name in powers else value for name, value in usual.items()
+    }
+    first, second = (
+        leaderboard(algorithm, client_class=client_class, rounds=2, **given) for given in (usual, scaled)
+    )
+    ours, other = values(first, 2), values(second, 2)
+    assert sum(value is not None for value in ours.values()) >= 2
+    for name, value in ours.items():
+        assert other[name] == (value if value is None else pytest.approx(9 * value, rel=2e-3)), name
+
+
+@pytest.mark.parametrize(
     ("name", "setting", "more"),
     [
         ("c", C, False),
