@@ -122,7 +122,7 @@ class Round:
             if not holds:
                 value = getattr(self, name)
                 raise InvalidArgument(
-                    name, str(value) if isinstance(value, Fraction) else value, rule, remedy
+                    name, str(value) if isinstance(value, Fraction | StrEnum) else value, rule, remedy
                 )
         for name, value in vars(self).items():
             if isinstance(value, Fraction) and max(abs(value.numerator), value.denominator) >= 10**MAX_DIGITS:

@@ -14,6 +14,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from clusterproof import certify, verify
+from clusterproof.algorithms import InvalidArgument
 from clusterproof.commands.application import main
 from clusterproof.theory.certificates import read_certificate, write_certificate
 from clusterproof.theory.certificates.one_round import (
@@ -325,6 +326,11 @@ def test_the_commands_certify_and_verify_know_rounds(
         path.write_text(path.read_text(encoding="utf-8").replace('"smoothness": "1"', '"smoothness": "2"'))
         assert main(["verify", str(path)]) == 1
         assert capsys.readouterr().out.startswith("invalid: ")
+
+
+def test_a_class_that_a_round_has_no_proof_for_is_refused_by_its_name() -> None:
+    with pytest.raises(InvalidArgument, match="client_class = 'convex': must be strong"):
+        replace(proxskip(F(1), F(1, 4)).round, client_class=ClientClass.CONVEX)
 
 
 @pytest.mark.parametrize(
