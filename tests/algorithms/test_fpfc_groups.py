@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from clusterproof.algorithms import FPFC, Randomness
-from clusterproof.algorithms.fpfc import group_averages
+from clusterproof.algorithms.fpfc import Residuals, group_averages
 from clusterproof.synthetic import QuadraticMixture
 
 
@@ -47,3 +47,12 @@ def test_group_averages_are_weighted_by_samples():
     both = group_averages(np.stack([models, 2 * models]), np.stack([groups, 0 * groups]), sizes)
     np.testing.assert_allclose(both[0], expected, rtol=1e-14)
     np.testing.assert_allclose(both[1], 2 * np.tile(np.average(models, axis=0, weights=sizes), (5, 1)))
+
+
+def test_the_largest_residual_is_that_of_each_replicate():
+    found = Residuals(
+        models=np.array([3.0, 1.0, 1.0]),
+        differences=np.array([2.0, 5.0, 1.0]),
+        duals=np.array([1.0, 2.0, 4.0]),
+    )
+    assert found.largest.tolist() == [3, 5, 4]

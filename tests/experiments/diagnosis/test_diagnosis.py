@@ -9,6 +9,7 @@ from scipy.stats import binomtest
 from small_images import client_data, load, module, random_partition
 
 from clusterproof.algorithms import InvalidArgument, generator
+from clusterproof.experiments.diagnosis.curvature import curvature
 from clusterproof.experiments.diagnosis.observation import Budget, measure
 from clusterproof.experiments.diagnosis.task_variants import one_sample_each, task_variants
 from clusterproof.neural.networks import MLP
@@ -196,6 +197,21 @@ class TestQuadratic:
                 truth.append(other.value)
         assert inside >= 0.9 * 160
         np.testing.assert_allclose(np.mean(found, axis=0), np.mean(truth, axis=0), rtol=0.05)
+
+
+def test_quotients_of_other_clients_are_weighted_by_the_share_of_those_not_asked():
+    """3 of 15 clients were asked, 4 of the other 12 tried: a sample without replacement."""
+    task = quadratics(clients=30, seed=1)
+    asked, others = np.array([0, 2, 4]), np.array([6, 8, 10, 12])
+    found = curvature(task, task.optima[0], asked, others, 15, seed=0, products=5, chunk=3)
+    for k, vector in enumerate(found.vectors):
+        first, second = (
+            np.array([vector @ task.hessians[client] @ vector for client in clients])
+            for clients in (asked, others)
+        )
+        assert found.others.value[k] == pytest.approx(0.2 * first.mean() + 0.8 * second.mean())
+        error = 0.8 * second.std(ddof=1) / np.sqrt(4) * np.sqrt(1 - 4 / 12)
+        assert found.others.error[k] == pytest.approx(error)
 
 
 def test_a_log_cosh_loss_is_curved_as_at_its_optimum():

@@ -262,6 +262,8 @@ def test_clients_of_any_sizes_and_types_are_joined_in_order(plant: Any) -> None:
             value |= {"clusters": [1, 0, 1], "classes": 5}
         plant(references, "load_own", lambda *_, value=value: value)
         read[name] = load("some:data")
+    plant(references, "load_own", lambda *_: {"train": PAIR, "test": (PAIR[0], PAIR[1] + 7)})
+    assert load("some:data").train.classes == PAIR[1].max() + 8
     assert len({one.note for one in read.values()}) == len(read)  # the SHA-256
     assert np.array_equal(read["sets"].train.pixels, np.concatenate([PAIR[0]] * 2))
     owners = read["pairs"].owners

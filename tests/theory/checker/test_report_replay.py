@@ -101,6 +101,20 @@ def difference(record: dict[str, Any], folder: Path) -> str:
         return str(error)
 
 
+def test_a_record_is_checked_again_with_its_own_seed_and_trials(
+    records: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def checking(claim: str, *, seed: int, trials: int | None) -> Verdict:
+        asked.append((claim, seed, trials))
+        return FOUND[claim]
+
+    monkeypatch.setattr(replaying, "check", checking)
+    difference(records["toy/searched"] | {"seed": 7, "requested_trials": 3}, tmp_path)
+    assert asked == [("toy/searched", 7, 3)]
+
+
 def leaves(value: Any, path: Path_ = ()) -> Iterator[tuple[Path_, Any]]:
     if isinstance(value, dict) and value:
         for name, one in value.items():

@@ -81,6 +81,12 @@ def test_equal_accuracies_are_no_counterexample(plant: Plant) -> None:
     assert decided("fpfc/table-1-cfl", trials=1).verdict is Kind.CONSISTENT
 
 
+def test_cfl_must_lead_on_every_data_set(plant: Plant) -> None:
+    plant(rival, "fpfc", lambda seed, strength: rival.Outcome(0.8, 4, 1.0))
+    plant(rival, "cfl", lambda seed: rival.Outcome(0.8 + (0.1, 0.02, 0.05)[seed], 4, 1.0))
+    assert rival.table_1_cfl(0, 0.6).measured == pytest.approx(0.02)
+
+
 def test_a_missed_cluster_is_no_counterexample(plant: Plant) -> None:
     plant(rival, "fpfc", lambda seed, strength: rival.Outcome(0.5, 4, 1.0))
     plant(rival, "cfl", lambda seed: rival.Outcome(0.9, 3, 0.7 if seed == 1 else 1.0))
