@@ -82,6 +82,28 @@ def test_both_files_say_the_same_and_nothing_else_stays(tmp_path):
     assert cells == {6}  # five columns, whatever stands in them
 
 
+def test_the_table_of_rounds_has_the_numbers_of_the_record(tmp_path):
+    """The largest or the smallest over clusters of what each cluster measured, to the digits that are shown."""
+    watcher, state = carry_out(tmp_path, task=regression(condition_number=5.0))
+    record = finished(tmp_path, watcher, state)
+    text = (tmp_path / "diagnosis.md").read_text()
+    header, _, *lines = [line for line in text.splitlines() if line.startswith("|")][2 + len(HYPOTHESES) :]
+    names = [name.strip() for name in header.split("|")[1:-1]]
+    for line, seen in zip(lines, record["observations"], strict=True):
+        shown = dict(zip(names, (cell.strip() for cell in line.split("|")[1:-1]), strict=True))
+        clusters = seen["clusters"]
+        wrong, asked = (sum(cell[name] for cell in clusters) for name in ("wrong", "asked"))
+        assert shown["wrong choices"] == f"{wrong} of {asked}"
+        expected = {
+            "round": seen["round"],
+            "largest eigenvalue (L)": max(cell["curvature"]["value"][1] for cell in clusters),
+            "smallest (mu)": min(cell["curvature"]["value"][0] for cell in clusters),
+            "sigma^2": max(max(cell["loss_variance"]["value"]) for cell in clusters),
+            "gradient norm": max(cell["gradient_norm"] for cell in clusters),
+        }
+        assert {name: float(shown[name]) for name in expected} == pytest.approx(expected, rel=5e-3)
+
+
 def test_a_run_that_was_broken_off_gives_the_same_report(tmp_path):
     reports = []
     for first in (0, 7):
