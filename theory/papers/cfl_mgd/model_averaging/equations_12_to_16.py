@@ -230,9 +230,9 @@ def expected_losses(task: Annotated[Mixture, drawn(random_mixture)], stream: Str
 
 
 def lines_of_14(curvature: Fraction, clients: int) -> tuple[Fraction, Fraction]:
-    """Second terms of the two lines of (14) that its "=" equates, for a run at rest with |e| = 1/2."""
-    error = Fraction(1, 2)
-    return curvature * abs(error - curvature * error), curvature / clients * error
+    """Second terms of the two lines of (14) that its "=" equates, after a round from rest with |e| = 1/2."""
+    error = (1 - curvature) / 2
+    return curvature * error, curvature / clients * error
 
 
 @PAPER.claim(
@@ -256,8 +256,9 @@ def equation_14(identical: IdenticalClients, round_: Round) -> Sides:
         |C_p| the number of clients of the cluster.
 
     Source
-        Zhao et al. (2023), (14). Upper bound. Its "=" sums |C_p| equal terms to one, and takes
-        chi^(t-1) for chi^t; and the newest move, chi^t - chi^(t-1), is missing since (12).
+        Zhao et al. (2023), (14). Upper bound. Its first line puts chi^t, written out by (12), for the chi^(t-1)
+        of (13); its "=" sums |C_p| equal terms to one; and the newest move, chi^t - chi^(t-1), is missing
+        since (12).
 
     Checked
         Runs of equal scalar clients in rational arithmetic; the simplest violation of a grid
