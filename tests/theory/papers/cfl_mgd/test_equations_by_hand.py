@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import pytest
 from catalogue import checked
+from sides_by_hand import heavy_ball
 
 from clusterproof import theory
 from clusterproof.theory.checker.verdict import Kind
@@ -28,16 +29,6 @@ def test_loose_bounds_are_reported_loose() -> None:
 
 
 # the audit's counterexamples, each derived again from the paper's own update
-
-
-def heavy_ball(a: Fraction, beta: Fraction, start: Fraction, rounds: int) -> list[Fraction]:
-    """chi^t = chi^(t-1) - a chi^(t-1) + beta (chi^(t-1) - chi^(t-2)), chi* = 0, from rest."""
-    chi, u, path = start, Fraction(0), [start]
-    for _ in range(rounds):
-        u = beta * u + a * chi
-        chi -= u
-        path.append(chi)
-    return path
 
 
 def instance(clients: int, a: str, beta: str, start: int | str, t: int) -> dict[str, int | str]:
@@ -155,15 +146,6 @@ def test_equation_32_by_hand() -> None:
         replayed = theory.replay(f"cfl-mgd/equation-{number}", found)
         assert replayed.verdict is Kind.VIOLATED
         assert replayed.measured == pytest.approx(float(abs(abs(printed - optimum) - abs(server - optimum))))
-
-
-def test_equation_38_by_hand() -> None:
-    """Lemma 2's instance: l_1 = .9, l = .1, beta = .9, e_0 = .5: ||T_3|| = .405 > l / 4 = .025."""
-    moved = heavy_ball(Fraction(9, 10), Fraction(9, 10), Fraction(1, 2), 1)
-    assert float(Fraction(9, 10) * abs(moved[1] - moved[0])) == 0.405
-    found = {"clients": 10, "own": 9, "momentum": "9/10", "round": 1}
-    replayed = theory.replay("cfl-mgd/equation-38", found)
-    assert (replayed.measured, replayed.bound) == (0.405, 0.025)
 
 
 def test_model_averaging_diverges_as_the_audit_says() -> None:

@@ -1,5 +1,6 @@
 """Theorems D, E and A' as claims: their parts, what they make of runs, and faults in their lemmas."""
 
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,8 @@ from clusterproof import theory
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.theory.bounds.audit_settings import log_cosh_experiment, participation_experiment
 from clusterproof.theory.bounds.power import MEANT, ROUNDS, meant_task
+from clusterproof.theory.checker.conclusions import judge
+from clusterproof.theory.checker.sides import Outside
 from clusterproof.theory.papers.cfl_mgd.repaired.norm_inequality import norm_inequality
 from clusterproof.theory.papers.cfl_mgd.repaired.row_lemma import row_lemma
 from clusterproof.theory.papers.cfl_mgd.repaired.theorem_a_prime_steps import gaussian_step
@@ -42,6 +45,20 @@ def test_every_part_is_exercised(claim_id: str) -> None:
             assert shown.startswith("proved symbolically")
         else:
             assert said[name].startswith("holds on")
+
+
+@pytest.mark.parametrize("claim_id", [*PARTS, "theorem-b", "corollary-b1", "lemma-1-exact", "momentum-helps"])
+def test_every_step_holds_on_three_drawn_instances(claim_id: str) -> None:
+    claim, stream = theory.find_claim(f"cfl-mgd/{claim_id}"), np.random.default_rng(1)
+    assert claim.parts is not None
+    for part in (one for one in claim.parts.parts if one.name != "runs"):
+        inside = 0
+        for _ in range(3):
+            with suppress(Outside):
+                found = part.conclude(part.space.draw(stream), claim=claim.id, replicates=300)
+                assert not any(one.broken for one in judge(found, 1e-9).values()), part.name
+                inside += 1
+        assert inside > 0, part.name
 
 
 def test_a_smaller_scale_breaks_the_row_lemma() -> None:

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from catalogue import checked
+from sides_by_hand import assert_sides, heavy_ball, sides_at
 
 from clusterproof import theory
 from clusterproof.synthetic import RegressionMixture
@@ -154,25 +155,6 @@ def test_a23_with_noise_by_simulation() -> None:
     assert (again.measured, again.bound) == pytest.approx((left, right))
 
 
-def test_a27_by_hand() -> None:
-    """Beta l_1 ||grad|| = .9 * .9 * .5 against l / 4 with l = .1."""
-    again = theory.replay(
-        "cfl-mgd/a27", {"clients": 10, "own": 9, "momentum": "9/10", "start": "1/2", "round": 1}
-    )
-    assert (again.measured, again.bound) == pytest.approx((0.405, 0.025))
-    assert again.verdict is Kind.VIOLATED
-
-
-def test_a37_by_hand() -> None:
-    again = theory.replay(
-        "cfl-mgd/a37", {"clients": 10, "own": 9, "momentum": "9/10", "start": "1/2", "round": 1}
-    )
-    chi = [0.5, 0.5 - 0.9 * 0.5]
-    chi.append(chi[1] - 0.9 * chi[1] + 0.9 * (chi[1] - chi[0]))
-    assert again.measured == pytest.approx(abs(chi[2])) == pytest.approx(0.4)
-    assert again.bound == pytest.approx((1 - 0.1 / 8) * 0.05 + 0.1 / 4)
-
-
 def test_a29_by_hand() -> None:
     """A false member with one past gradient: (e_0 - noise - 2)^2, e_0 = 0, noise 0 or +-2 at rate p each."""
     again = theory.replay(
@@ -183,26 +165,14 @@ def test_a29_by_hand() -> None:
     assert again.bound == pytest.approx(8 * p / 0.81)
 
 
-def test_a32_by_hand() -> None:
-    """The buffer of a single client outgrows 3: plain momentum descent."""
-    found = checked("cfl-mgd/a32").counterexample
-    assert found is not None
-    beta, share = as_float(found["momentum"]), 1 / float(found["clients"])
-    error, buffer = as_float(found["start"]), 0.0
-    for _ in range(int(found["round"])):
-        buffer = beta * buffer + error
-        error -= share * buffer
-    noise = math.sqrt(8 * as_float(found["rarity"]) * found["round"] * 2) / (1 - beta) / 0.25
-    assert buffer > 3 + noise
-
-
-def test_a40_by_hand() -> None:
-    """X = 1/16, T = 16 log 10: (15/16)^T is 9 per cent below 1/10."""
-    again = theory.replay(
-        "cfl-mgd/a40", {"root": 1, "share": "1/2", "separation": 2, "part_of_floor": "1/20"}
-    )
-    rounds = 16 * math.log(0.5 * 2 / (32 * (0.5 / 32 * 2 / 20)))
-    assert again.measured == pytest.approx(1 - (15 / 16) ** rounds * 20)
+@pytest.mark.parametrize(("rarity", "exceeded"), [(Fraction(2, 10**7), True), (Fraction(3, 10**7), False)])
+def test_a32_by_hand(rarity: Fraction, exceeded: bool) -> None:
+    """The buffer of a single client outgrows 3 and the noise of two clusters: plain momentum descent."""
+    one = {"clients": 100, "round": 14, "momentum": "19/20", "start": "1/2", "rarity": rarity, "level": "1/4"}
+    path = heavy_ball(Fraction(1, 100), Fraction(19, 20), Fraction(1, 2), 13)
+    buffer = sum(Fraction(19, 20) ** (13 - k) * e for k, e in enumerate(path))
+    assert exceeded == (buffer > 3 + math.sqrt(2 * 8 * rarity * 14) / (1 / 20) / (1 / 4))
+    assert_sides(sides_at("a32", one), (1 - 2 * rarity) ** 14 * exceeded, union=Fraction(1, 2))
 
 
 @pytest.mark.slow(reason="evaluates claims at their own budget")
