@@ -177,7 +177,7 @@ def test_14_is_not_refuted_with_the_newest_move_and_no_share(plant: Callable[...
     plant(IdenticalClients, "move", lambda one, t: one.error(t + 1) - one.error(t))
     refuted = decided("cfl-mgd/equation-14").counterexample
     assert refuted is not None
-    assert refuted["part"] == "its ="
+    assert (refuted["part"], refuted["clients"]) == ("its =", 2)
 
 
 @pytest.mark.parametrize("part", ["start_is_allowed", "least_coefficient"])
