@@ -6,7 +6,8 @@ import sys
 import numpy as np
 import pytest
 from example_counts import examples
-from hypothesis import given, settings
+from hypothesis import find, given, settings
+from hypothesis.errors import NoSuchExample
 
 from clusterproof.synthetic import strategies
 
@@ -84,6 +85,15 @@ def test_clients_that_spread_leave_the_separation_as_asked(task):
 @given(strategies.wide_mixtures(clusters=3, clients=7, dimension=2, imbalance=4))
 def test_the_imbalance_is_that_of_the_largest_cluster_to_the_smallest_for_any_number(task):
     assert sorted(np.bincount(task.labels)) == [1, 2, 4]
+
+
+def test_clients_of_a_cluster_spread_where_that_is_asked_alone():
+    def spread(task):
+        return max(np.ptp(task.centers[task.labels == cluster], axis=0).max() for cluster in range(2))
+
+    find(strategies.quadratic_mixtures(clusters=2, clients=6, spread=1.0), lambda task: spread(task) > 0.1)
+    with pytest.raises(NoSuchExample):
+        find(strategies.quadratic_mixtures(clusters=2, clients=6), lambda task: spread(task) > 0)
 
 
 @settings(max_examples=examples(40))
