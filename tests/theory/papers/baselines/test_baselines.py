@@ -156,6 +156,12 @@ def test_complete_linkage_by_hand() -> None:
     assert sides.measured[0] == pytest.approx(5**-0.5 - 10**-0.5)
 
 
+def test_cosines_of_three_clients_on_a_line() -> None:
+    """Minimisers 0, 1 and 5 pull by -2, -1 and 3 from their mean."""
+    sides = cfl_stationary.stationary_cosine_anywhere(0, 1, 5)
+    assert sides.pairs == tuple((cosine, Fraction(-1, 2)) for cosine in (1, -1, -1))
+
+
 def test_positions_in_place_of_ids_by_hand() -> None:
     """Of 0, 1 | 2, 3, 4 | 5, 6, 7 the positions are 0, 1 | 0, 1, 2 | 3, 4, 5: only 2 and 5 are where they belong."""
     sides = cfl_cut.notebook_index("00111111", 3)

@@ -19,6 +19,9 @@ from clusterproof.theory.papers.fpfc import (
     mapping_content,
     partial_participation,
     repaired,
+    repaired_moments,
+    theorem_1_duals,
+    theorem_1_models,
 )
 from clusterproof.theory.papers.fpfc.constants import Constants
 from clusterproof.theory.papers.fpfc.measured import run_averages, unit_prox_lengths
@@ -75,6 +78,32 @@ def test_the_constants_are_those_of_the_statement() -> None:
     assert setting.second == pytest.approx(4 / (3 * 5 * denominators[1]), rel=1e-12)
     assert setting.mapping_bound == pytest.approx(9 * 0.36 * 0.09 / 0.81, rel=1e-12)
     assert setting.start == pytest.approx(3 * 0.3 * 0.6 / 4, rel=1e-12)
+
+
+def test_the_bounds_are_the_constants_times_what_there_is_to_gain() -> None:
+    """Losses (w -+ 1)^2 / 2 from 2 and 0; alike clients at xi / 2 sqrt(m), from 0; opposed ones at their minimum."""
+    first, second = setting_of(3, 20, 0.5, 4).first / 2, theorem_1_duals.setting_of(3).second / 9
+    third = partial_participation.setting_of(4).second / 100
+    # L_g = 2, rho = 5, so that den = 7; of four clients P = 1/2
+    alike, opposed = (4 * 10_000 / 2 / 64 + 3 / 8) / 400, 1 / 8 / 3
+    steps, pairs = 2 * 4 * 10_005 / (0.5 * 1.5), 4 * 5 * 4 * 3 / (4 * 0.5 * 7)
+    for sides, terms in (
+        (theorem_1_models.theorem_1_models(3, 20, 0.5, 4, 2), [first * 5.5, first * 3 * 0.3 * 0.6 / 4]),
+        (theorem_1_duals.theorem_1_duals(3, 9), [second * 1.5, second * 3 * 0.3 * 0.6 / 4]),
+        (partial_participation.theorem_1_participation(4, 100), [third * 4 * 500 / 64, third * 4 * 0.5 / 4]),
+        (repaired.repaired_duals(4, 100), [third * 8 * 500 / 64, third * 8 * 0.5 / 4]),
+        (repaired.models_of_alike_clients(4, 0.5), [steps * alike, pairs * alike]),
+        (repaired.models_of_opposed_clients(1.0, 3), [12 * opposed, 4 * 5 * 4 / (2 * 7) * opposed]),
+        (repaired.duals_of_opposed_clients(1.0, 3), [4 / (2 * 5 * 7) * opposed]),
+    ):
+        assert list(sides.terms.values()) == pytest.approx(terms)
+
+
+def test_a_clients_gradient_has_the_multipliers_of_its_pairs() -> None:
+    """Clients 1, 2, 3 and pairs 12, 13, 23: L_f (w_i - c) and a third of the sum of v_ij, where v_ji = -v_ij."""
+    forms = repaired_moments.gradient_rows(repaired_moments.weakly_coupled(3, 0.5))
+    expected = 10_000 * np.array([2, 3, 5]) + np.array([7 + 11, -7 + 13, -11 - 13]) / 3
+    assert forms @ [2, 3, 5, 7, 11, 13] == pytest.approx(expected, rel=1e-12)
 
 
 def test_pairs_take_part_as_often_as_counted() -> None:

@@ -44,6 +44,14 @@ def test_counterexample_of_3_by_hand() -> None:
     assert max(cosines[0][1], cosines[1][0]) == 1
 
 
+@pytest.mark.parametrize(("starts", "gains"), [(("-1/2", "3/2"), [0, 2]), (("-3/2", "1/2"), [2, 0])])
+def test_either_device_may_refute_3_alone(starts: tuple[str, str], gains: list[int]) -> None:
+    """Models at -1/2 and 3/2 move left: away from the gradients of the device at -1, and of one at 1 at its own."""
+    one = equation_3.TwoDevices(*map(Fraction, (*starts, "1/4")))
+    assert equation_3.equation_3(one).measured == gains
+    assert equation_3.ask_the_algorithm(one) == 2
+
+
 def test_the_margin_of_the_paper_s_weight_by_hand() -> None:
     """lambda = 0.2: 0.2 (S - S') can outweigh 0.8 (L - L') up to L - L' = 0.5, for S - S' = 2."""
     best, other = 0.2 * -1 - 0.8 * 1.0, 0.2 * 1 - 0.8 * 1.5
@@ -136,3 +144,6 @@ def test_any_two_clusters_of_eight_of_ten_classes_share_six() -> None:
     assert (
         min(len(one & other) for one in keeps for other in keeps) == purity_module.OVERLAPS["10 classes"][2]
     )
+    # of EMNIST's 62 - 15 classes one is in neither cluster; eight clusters drop seven each
+    sides, drops = purity_module.class_overlap("EMNIST", 1), purity_module.dropped_twice()
+    assert (sides.measured, sides.allowed, drops.measured, drops.allowed) == (40 + 40 - 46, 33, 56, 47 + 1)
