@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from clusterproof import theory
+from clusterproof.theory.checker.sides import Outside
 
 
 def sides_of(claim_id: str, numbers: dict[str, Any], part: int = 0, proof: bool = False) -> dict[str, Any]:
@@ -73,6 +74,9 @@ def test_rounds_of_fedavg_scaffold_and_fedlin() -> None:
     kept, once = (1 - eta * MU) ** 4, eta**2 * L * 6 * np.sqrt(square(at_optimum) / 3)
     bound = {"start": kept**3 * np.sqrt(3.25), "drift": (1 + kept + kept**2) * once}
     compare("fedavg/drift", ROUND, np.sqrt(square(x)), **bound)
+    sides_of("fedavg/drift", ROUND | {"pace": 1.625})  # 2 L / (L + mu) is 1.74
+    with pytest.raises(Outside, match="gamma"):
+        sides_of("fedavg/drift", ROUND | {"pace": 1.75})
     length, start, rho = 0.75 / L, np.tile(MODEL, (3, 1)), (1 - 0.75 / L / 4 * MU) ** 8
     gap, slopes = losses_and_gradients(start)
     controls, apart = IN_TURN * (1.0, -0.5), slopes - slopes.mean(axis=0)
@@ -90,8 +94,8 @@ def test_rounds_of_fedavg_scaffold_and_fedlin() -> None:
         bound = {"before": psi, "gained": -gained} if branch else {"rate": rho * psi}
         compare(f"scaffold/{claim}", ROUND, end, branch, **bound)
     model, end = MODEL, square(local_path(MODEL, apart, length / 4, 4)[-1].mean(axis=0))
-    spared = length**2 * (1 - rho) * square(apart) / 3 / 3
-    compare("fedlin/sharp", ROUND, end, contraction=rho * 3.25, spared=-spared)
+    spared = -(length**2) * (1 - rho) * square(apart) / 9
+    compare("fedlin/sharp", ROUND, end, contraction=rho * 3.25, spared=spared)
     compare("fedlin/convex", ROUND, end, before=3.25, gap=-length * gap / 4)
     for _ in range(2):
         _, slopes = losses_and_gradients(np.tile(model, (3, 1)))
@@ -188,8 +192,7 @@ def test_rounds_of_nastya_and_their_limit() -> None:
     gamma, eta, steep = 0.75 / (5 * 3 * 2), 0.5 / (16 * 2), np.array([[2, 0.3, 2], [0.3, 2, 0.3]])
     mu, numbers = steep.mean(), SAMPLED | {"steep": "both"}
 
-    def after(points: np.ndarray) -> np.ndarray:
-        """All outcomes of a round from all points."""
+    def all_ends(points: np.ndarray) -> np.ndarray:
         ends = []
         for orders in product(ORDERS, repeat=2):
             total = np.zeros_like(points)
@@ -203,9 +206,9 @@ def test_rounds_of_nastya_and_their_limit() -> None:
 
     means, factor = SLOPES.mean(axis=1, keepdims=True), 9 / 2 * gamma**2 * 3 * 2 / mu
     floor = {"clients": factor * 4 * (means**2).mean(), "samples": factor * SLOPES.var(axis=1).mean()}
-    ends, start = after(after(np.array([1.5]))), (1 - eta * mu / 2) ** 2 * 1.5**2
+    ends, start = all_ends(all_ends(np.array([1.5]))), (1 - eta * mu / 2) ** 2 * 1.5**2
     compare("nastya/theorem-2.3", numbers, (ends**2).mean(), start=start, **floor)
-    zero, one = after(np.array([0.0])), after(np.array([1.0]))
+    zero, one = all_ends(np.array([0.0])), all_ends(np.array([1.0]))
     slope, mean = (one - zero).mean(), zero.mean() / (1 - (one - zero).mean())
     second = ((zero**2).mean() + 2 * slope * zero.mean() * mean) / (1 - slope**2)
     assert float(sides_of("nastya/theorem-2.3", numbers, 1)[""].measured) == pytest.approx(second)
@@ -229,16 +232,13 @@ def test_fedavg_on_clients_that_differ(theorem: int, drawn: int, c: float) -> No
         both = np.broadcast_arrays(ends[0][:, :, None], ends[1][:, None, :])
         w = np.concatenate([np.mean([both[k] for k in pick], axis=0).ravel() for pick in PICKS[drawn]])
     best, rate = 2.5 * 1.5 / 3.5, 2 * 2.5 / (gamma + 6 - 1)
-    bound = {
-        "start": rate * gamma / 4 * (3 - best) ** 2,
-        "noise": rate * s2 / 2,
-        "drift": rate * 32 * largest,
-    }
+    bound = {"start": rate * gamma / 4 * (3 - best) ** 2, "noise": rate * s2 / 2}
+    bound["drift"] = rate * 32 * largest
     bound["heterogeneity"] = rate * 6 * 2.5 * (best**2 + 2.5 * (best - 1.5) ** 2) / 4
     bound |= {"sampling": rate * 36 * largest * c} if c else {}
-    numbers = {"curvature": 2.5, "center": 1.5, "noise": 0.5, "start": 3.0, "local_steps": 3, "rounds": 2}
-    gap = 3.5 / 4 * ((w - best) ** 2).mean()
-    compare(f"fedavg/theorem-{theorem}", numbers | {"drawn": drawn}, gap, **bound)
+    numbers = {"curvature": 2.5, "center": 1.5, "noise": 0.5, "start": 3.0, "rounds": 2, "drawn": drawn}
+    numbers["local_steps"] = 3
+    compare(f"fedavg/theorem-{theorem}", numbers, 3.5 / 4 * ((w - best) ** 2).mean(), **bound)
 
 
 def test_fedavg_with_a_fixed_step_rests_away_from_the_optimum() -> None:
