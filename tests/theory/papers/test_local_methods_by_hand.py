@@ -1,5 +1,6 @@
 """Both sides of the claims on local methods, from their printed statements: plain loops, and all outcomes of chance."""
 
+import math
 from fractions import Fraction
 from inspect import signature
 from itertools import permutations, product
@@ -7,9 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from clusterproof import theory
 from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.papers.scaffold.printed_rates import TwoClients
 
 
 def sides_of(claim_id: str, numbers: dict[str, Any], part: int = 0, proof: bool = False) -> dict[str, Any]:
@@ -302,3 +306,64 @@ def test_the_gain_of_fedprox() -> None:
     numbers = {"dissimilarity": 2.5, "times": 17, "drawn": 200, "proximal": 64}  # 17 (5/2)^2 = 106.25
     compare("fedprox/corollary-7-repaired", numbers, rho(37.5, 2.5, 107), printed=1 / (24 * 6.25))
     compare("fedprox/remark-5", numbers, 2 * 6.25, clients=200)
+
+
+@pytest.mark.parametrize(("steep", "meant"), [(4, ()), (0.375, ("theorem-4", "theorem-4-meant"))])
+def test_rounds_of_scaffold_by_the_printed_theorems(steep: float, meant: tuple[str, ...]) -> None:
+    """Curvatures 3/8 and 4 or 3/8, gradients +-5/4 at 0, from 3/2; epsilon = 1/8, K = 4 and S = N."""
+    numbers = {"smoothness": 4.0, "strong_convexity": 0.375, "gradient": 1.25, "distance": 1.5}
+    numbers |= {"accuracy": 0.125, "local_steps": 4, "steep": steep == 4}
+    a, g = np.array([3 / 8, steep]), np.array([5 / 4, -5 / 4])
+
+    def needed(eta: float, radius: float) -> int:
+        x, control, count = 1.5, np.zeros(2), 0
+        while abs(x) > radius:
+            y = np.full(2, x)
+            for _ in range(4):
+                y = y - eta * (a * y + g - control)
+            control = control - control.mean() + (x - y) / (4 * eta) - (x - y.mean()) / (4 * eta)
+            x, count = y.mean(), count + 1
+        return count
+
+    third = needed(1 / 16, np.sqrt(0.25 / a.mean()))
+    bound = {"start": 4 * 1.5**2 / 0.125, "participants": a.mean() * 1.5**2 / 2}
+    compare("scaffold/theorem-3-convex", numbers, third, **bound)
+    compare("scaffold/theorem-3", numbers, third, rate=4 / 0.375, participants=1)
+    for claim in meant:
+        compare(f"scaffold/{claim}", numbers, needed(1 / 4, np.sqrt(0.125) / 0.375), rate=4 / (0.375 * 4))
+
+
+@settings(max_examples=20)
+@example(curvature=1, gradient=8, distance=4, steps=4, radius=0.0596)
+@given(
+    curvature=st.integers(1, 8),
+    gradient=st.integers(1, 8),
+    distance=st.integers(1, 4),
+    steps=st.sampled_from([2, 4, 8]),
+    radius=st.floats(0.03, 0.4),
+)
+def test_rounds_of_fedavg_until_a_ball_are_those_of_plain_loops(
+    curvature: int, gradient: int, distance: int, steps: int, radius: float
+) -> None:
+    """At the best step; a round that jumps past the ball has not arrived."""
+    mu, g = curvature / 8, gradient / 4
+    clients = TwoClients(
+        smoothness=Fraction(1),
+        strong_convexity=Fraction(curvature, 8),
+        gradient=Fraction(gradient, 4),
+        distance=Fraction(distance, 2),
+        accuracy=Fraction(1, 1000),
+        local_steps=steps,
+        steep=True,
+    )
+    best = math.inf
+    for j in range(40):
+        eta, x, rounds = 2.0**-j / steps, distance / 2, 0
+        while abs(x) > radius * (1 + 1e-12) and x > -radius and rounds < min(best, 5000):
+            y, z = x, x
+            for _ in range(steps):
+                y, z = y - eta * (mu * y + g), z - eta * (z - g)
+            x, rounds = (y + z) / 2, rounds + 1
+        if abs(x) <= radius * (1 + 1e-12):
+            best = min(best, rounds)
+    assert clients.fedavg_rounds(radius) == best

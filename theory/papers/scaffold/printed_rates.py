@@ -112,7 +112,10 @@ class TwoClients:
             limit, factor = -float(self.gradient) * bias / (first + second), 1 - (first + second) / 2
             if limit < radius and factor > 0:
                 share = (radius - limit) / (float(self.distance) - limit)
-                found.append(math.ceil(max(0.0, math.log(share) / math.log(factor))))
+                rounds = math.ceil(max(0.0, math.log(share) / math.log(factor)))
+                # the errors fall from the start to the limit; a round may jump past the ball
+                if limit + factor**rounds * (float(self.distance) - limit) >= -radius:
+                    found.append(rounds)
         return min(found)
 
     def printed(self, rounds: int, start: float) -> Sides:
