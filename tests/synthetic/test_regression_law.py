@@ -184,3 +184,17 @@ def test_settings_make_the_same_covariances_again(covariance):
     again = RegressionMixture(**{name: value for name, value in settings_.items() if name != "task"})
     expected = np.broadcast_to(np.diag(covariance) if np.ndim(covariance) == 1 else covariance, (2, 5, 5))
     np.testing.assert_array_equal(again.covariances.matrices, expected)
+
+
+def test_fixed_data_of_random_tasks_depend_on_the_seed():
+    """Also where the optima are the same."""
+    tasks = [
+        RegressionMixture.random(clusters=2, clients=4, dimension=2, data="fixed", seed=seed)
+        for seed in (1, 1, 2)
+    ]
+    first, same, other = (
+        replace(task, optima=np.eye(2)).losses(np.zeros((2, 2)), np.arange(4), np.random.default_rng(0))
+        for task in tasks
+    )
+    np.testing.assert_array_equal(first, same)
+    assert not np.isclose(first, other).any()

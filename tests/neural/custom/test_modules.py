@@ -143,6 +143,8 @@ def test_a_module_that_is_given_itself_is_initialised_again() -> None:
     fresh = initialised(lambda: layers(nn.Tanh()), 5)
     assert all(torch.equal(*pair) for pair in zip(again.parameters(), fresh.parameters(), strict=True))
     assert all(torch.equal(*pair) for pair in zip(given.parameters(), before, strict=True))
+    apart = initialised(lambda: layers(nn.Tanh()), 6)
+    assert not any(torch.equal(*pair) for pair in zip(apart.parameters(), fresh.parameters(), strict=True))
     other = initialised(maker("own", attention, (1, 4, 4), 3, {}), 5)
     assert not torch.equal(other.in_proj_weight, attention.in_proj_weight)
 

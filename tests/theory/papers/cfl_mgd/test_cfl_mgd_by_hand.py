@@ -13,6 +13,7 @@ from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, Context
 from clusterproof.theory.checker.trial import attempt
 from clusterproof.theory.checker.verdict import Kind
 from clusterproof.theory.papers.cfl_mgd.lemma_2 import lemma_2
+from clusterproof.theory.papers.cfl_mgd.method.algorithm_averages import rest_point
 from clusterproof.theory.papers.cfl_mgd.theorem_1.theorem_1 import theorem_1
 
 
@@ -78,3 +79,9 @@ def test_corollary_b1_covers_what_it_must() -> None:
     task = experiment("S2", None).task
     assert task.condition_number == pytest.approx(10)
     assert sorted(task.proportions.tolist()) == pytest.approx([0.1, 0.2, 0.3, 0.4])
+
+
+@pytest.mark.parametrize("copies", [1, 2, 5])
+def test_option_ii_rests_at_the_mean_over_clients_however_many_rows_they_have(copies: int) -> None:
+    """One client at 0 and others at 1; with one a row it is the mean over rows."""
+    assert rest_point(copies) == pytest.approx(copies / (1 + copies))

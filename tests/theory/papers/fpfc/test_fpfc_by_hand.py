@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 from catalogue import decided
 from tolerance import assert_close
 
@@ -25,6 +26,7 @@ from clusterproof.theory.papers.fpfc import (
     rival,
     window,
 )
+from clusterproof.theory.papers.fpfc.huber import HuberSum
 from clusterproof.theory.papers.fpfc.measured import augmented_lagrangian, objective, run_averages
 
 Plant = Callable[..., Any]
@@ -264,3 +266,12 @@ def test_the_algorithm_returns_the_oracle_inside_the_window_and_not_outside() ->
     below, inside, _ = distances.values()
     assert inside < 1e-3
     assert below > 0.01
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_values_of_huber_losses_are_scipys(seed: int) -> None:
+    stream = np.random.default_rng(seed)
+    loss = HuberSum(stream.standard_normal((6, 2)), stream.standard_normal(6), (0.3, 1.7, 0.05)[seed])
+    for point in 2 * stream.standard_normal((5, 2)):
+        away = loss.features @ point - loss.targets
+        assert loss.value(point) == pytest.approx(scipy.special.huber(loss.width, away).sum())
