@@ -232,15 +232,8 @@ def test_the_rates_of_scaffold_with_the_best_weight(
 def test_a_proved_rate_is_near_the_least_one_however_short_the_step(step_size: str) -> None:
     """ProxSkip's is max((1 - eta mu)^2, 1 - p^2); what is proved lacks at most a hundredth of the decrease."""
     step, probability = F(step_size), F(1, 3)
-    round_ = Round(
-        algorithm=Algorithm.PROXSKIP,
-        smoothness=F(1),
-        strong_convexity=F(1, 10),
-        step_size=step,
-        probability=probability,
-    )
     weight = (step / probability) ** 2
-    found = prove_round(round_, weight=weight, ratio=weight)
+    found = prove_round(proxskip(step, probability).round, weight=weight, ratio=weight)
     least = max((1 - step / 10) ** 2, 1 - probability**2)
     assert found is not None
     assert least <= found.rate <= least + F(1, 99) * (1 - least)
@@ -248,13 +241,7 @@ def test_a_proved_rate_is_near_the_least_one_however_short_the_step(step_size: s
 
 def test_one_local_step_is_a_step_of_the_product_of_both_step_sizes() -> None:
     """With sampled clients, too: eta_g times eta is the step of the mean and of the clients' differences."""
-    round_ = Round(
-        algorithm=Algorithm.FEDAVG,
-        smoothness=F(1),
-        strong_convexity=F(1, 10),
-        step_size=F(1, 2),
-        sampling=F(1, 5),
-    )
+    round_ = replace(FEDAVG, local_steps=1, sampling=F(1, 5))
     found = [
         prove_round(replace(round_, step_size=F(1, 2) / server, server_step_size=server), distance=F(3))
         for server in (F(1), F(2), F(1, 2))

@@ -82,8 +82,8 @@ def test_rounds_of_fedavg_scaffold_and_fedlin() -> None:
     with pytest.raises(Outside, match="gamma"):
         sides_of("fedavg/drift", ROUND | {"pace": 1.75})
     length, start, rho = 0.75 / L, np.tile(MODEL, (3, 1)), (1 - 0.75 / L / 4 * MU) ** 8
-    gap, slopes = losses_and_gradients(start)
-    controls, apart = IN_TURN * (1.0, -0.5), slopes - slopes.mean(axis=0)
+    gap, gradients = losses_and_gradients(start)
+    controls, apart = IN_TURN * (1.0, -0.5), gradients - gradients.mean(axis=0)
     path = local_path(MODEL, controls, length / 4, 4)
     found = [losses_and_gradients(points) for points in path[:-1]]
     gaps, seen = [loss for loss, _ in found], [gradients - gradients.mean(axis=0) for _, gradients in found]
@@ -102,8 +102,8 @@ def test_rounds_of_fedavg_scaffold_and_fedlin() -> None:
     compare("fedlin/sharp", ROUND, end, contraction=rho * 3.25, spared=spared)
     compare("fedlin/convex", ROUND, end, before=3.25, gap=-length * gap / 4)
     for _ in range(2):
-        _, slopes = losses_and_gradients(np.tile(model, (3, 1)))
-        model = local_path(model, slopes - slopes.mean(axis=0), 1 / (6 * L * 4), 4)[-1].mean(axis=0)
+        _, gradients = losses_and_gradients(np.tile(model, (3, 1)))
+        model = local_path(model, gradients - gradients.mean(axis=0), 1 / (6 * L * 4), 4)[-1].mean(axis=0)
     last, _ = losses_and_gradients(np.tile(model, (3, 1)))
     compare("fedlin/rate", ROUND | {"rounds": 2}, last, rate=(1 - MU / (6 * L)) ** 2 * gap)
 
@@ -213,8 +213,8 @@ def test_rounds_of_nastya_and_their_limit() -> None:
     ends, start = all_ends(all_ends(np.array([1.5]))), (1 - eta * mu / 2) ** 2 * 1.5**2
     compare("nastya/theorem-2.3", numbers, (ends**2).mean(), start=start, **floor)
     zero, one = all_ends(np.array([0.0])), all_ends(np.array([1.0]))
-    slope, mean = (one - zero).mean(), zero.mean() / (1 - (one - zero).mean())
-    second = ((zero**2).mean() + 2 * slope * zero.mean() * mean) / (1 - slope**2)
+    factor, mean = (one - zero).mean(), zero.mean() / (1 - (one - zero).mean())
+    second = ((zero**2).mean() + 2 * factor * zero.mean() * mean) / (1 - factor**2)
     assert float(sides_of("nastya/theorem-2.3", numbers, 1)[""].measured) == pytest.approx(second)
 
 
@@ -230,9 +230,11 @@ def test_fedavg_on_clients_that_differ(theorem: int, drawn: int, c: float) -> No
         for _ in range(steps):
             eta, t = 2 / (gamma + t), t + 1
             for k in (0, 1):
-                slope = a[k] * (ends[k] - b[k])
-                largest = max(largest, (slope**2).mean() + s2)
-                ends[k] = np.concatenate([ends[k] - eta * (slope + s) for s in (s2**0.5, -(s2**0.5))], axis=1)
+                gradient = a[k] * (ends[k] - b[k])
+                largest = max(largest, (gradient**2).mean() + s2)
+                ends[k] = np.concatenate(
+                    [ends[k] - eta * (gradient + s) for s in (s2**0.5, -(s2**0.5))], axis=1
+                )
         both = np.broadcast_arrays(ends[0][:, :, None], ends[1][:, None, :])
         w = np.concatenate([np.mean([both[k] for k in pick], axis=0).ravel() for pick in PICKS[drawn]])
     best, rate = 2.5 * 1.5 / 3.5, 2 * 2.5 / (gamma + 6 - 1)
@@ -296,10 +298,10 @@ def test_the_gain_of_fedprox() -> None:
         return float(1 / mu - b * np.sqrt(2) / (mu * np.sqrt(k)) - lost / mu**2)
 
     a, b = np.array([1, 0.5]), np.array([0, 3])
-    ends, slopes = (a * b + 20 * 5) / (a + 20), a * (5 - b)
+    ends, gradients = (a * b + 20 * 5) / (a + 20), a * (5 - b)
     drawn = [ends[list(clients)].mean() for clients in product((0, 1), repeat=5)]
     losses = [(a * (w - b) ** 2).mean() / 2 for w in (5, *drawn)]
-    gain = rho(20, np.sqrt((slopes**2).mean()) / slopes.mean(), 5) * slopes.mean() ** 2
+    gain = rho(20, np.sqrt((gradients**2).mean()) / gradients.mean(), 5) * gradients.mean() ** 2
     numbers = {"curvature": 0.5, "center": 3, "model": 5, "proximal": 20, "drawn": 5}
     compare("fedprox/theorem-4", numbers, losses[0] - np.mean(losses[1:]), gain=gain)
     compare("fedprox/corollary-7", {"dissimilarity": 3, "drawn": 50}, rho(54, 3, 50), printed=1 / 216)

@@ -72,12 +72,7 @@ def quarter_deviation(count: int, sixteenths: int) -> Fraction:
     return Fraction(sum(weights), 16**count)
 
 
-@PAPER.claim(
-    "a4",
-    label="(A4)",
-    kind="lower",
-    part="two values",
-)
+@PAPER.claim("a4", label="(A4)", kind="lower", part="two values")
 def a4(law: TwoPointLosses) -> Sides:
     """At least half of a cluster's clients find their model, in expectation.
 
@@ -176,11 +171,7 @@ def best_exponent() -> float:
     return math.log(2) + 0.25 * math.log(0.25) + 0.75 * math.log(0.75)
 
 
-@PAPER.claim(
-    "a6",
-    label="(A6)",
-    kind="probability",
-)
+@PAPER.claim("a6", label="(A6)", kind="probability")
 def a6(count: Count, sixteenths: Sixteenths) -> Sides:
     """At least a quarter of the own clients stay with probability at least 1 - 2 exp(-clm), c = 1/8.
 

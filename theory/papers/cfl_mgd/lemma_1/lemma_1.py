@@ -52,13 +52,7 @@ def equation_21(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
     return conclusions
 
 
-@PAPER.claim(
-    "lemma-1",
-    label="Lemma 1, (22)",
-    kind="upper",
-    part="Gaussian",
-    budget=200,
-)
+@PAPER.claim("lemma-1", label="Lemma 1, (22)", kind="upper", part="Gaussian", budget=200)
 def lemma_1(pair: Pair, *, c_1: float = CONSTANT, power_of_samples: float = 1.0) -> Sides:
     """A client prefers a given wrong model with probability at most c_1 sigma^2 / (Delta^4 mu^2 n').
 
@@ -128,13 +122,7 @@ def towards_one(optima: np.ndarray, own: int, radius: float) -> np.ndarray:
 Crowd = {"task": crowd(20)}
 
 
-@PAPER.claim(
-    "lemma-1-union",
-    label="Lemma 1, (23)",
-    kind="upper",
-    budget=75,
-    extremes=(Crowd,),
-)
+@PAPER.claim("lemma-1-union", label="Lemma 1, (23)", kind="upper", budget=75, extremes=(Crowd,))
 def lemma_1_union(
     task: Annotated[RegressionMixture | TwoPointMixture, drawn(random_regression)], stream: Stream
 ) -> Sides:
