@@ -166,18 +166,18 @@ def test_theorem_8_on_sproxskip(claim: str, times: int, p: float) -> None:
 SAMPLED = {"clients": 2, "samples": 3, "smoothness": L, "low": Fraction(3, 10), "between": 0.5, "within": 1.5}
 SAMPLED |= {"steep": "samples", "opposed": False, "start": 1.5, "pace": 0.75, "epochs": 2, "rounds": 2}
 SAMPLED |= {"local_pace": 0.75, "server_pace": 0.5}
-CURVATURES, SLOPES = np.array([2, 0.3, 2]), np.array([[2, -1, 2], [1, -2, 1]]) - 1 / 2
+CURVATURES, GRADIENTS = np.array([2, 0.3, 2]), np.array([[2, -1, 2], [1, -2, 1]]) - 1 / 2
 ORDERS = list(permutations(range(3)))
 
 
 def test_the_shuffling_radius_and_two_epochs_of_q_rr() -> None:
     """The radius: the largest mean divergence from x* after some samples at x*."""
     pairs = [(order, order) for order in ORDERS], list(product(ORDERS, ORDERS))
-    sums = [[SLOPES[0, list(i)] + SLOPES[1, list(j)] for i, j in each] for each in pairs]
+    sums = [[GRADIENTS[0, list(i)] + GRADIENTS[1, list(j)] for i, j in each] for each in pairs]
     moved = [np.cumsum(np.array(each)[:, :2] / 2, axis=1) for each in sums]
     steep = [np.array([CURVATURES[list(i[1:])] + CURVATURES[list(j[1:])] for i, j in each]) for each in pairs]
     common, own = ((a * x**2).mean(axis=0).max() / 4 for a, x in zip(steep, moved, strict=True))
-    upper, lower = ((SLOPES.mean(axis=0) ** 2).mean() * 3 * factor for factor in (2 / 4, 0.3 / 8))
+    upper, lower = ((GRADIENTS.mean(axis=0) ** 2).mean() * 3 * factor for factor in (2 / 4, 0.3 / 8))
     compare("q-rr/lemma-2.1-common", SAMPLED, common, "upper", disagreement=upper)
     compare("q-rr/lemma-2.1-common", SAMPLED, common, "lower", disagreement=lower)
     compare("q-rr/lemma-2.1-own", SAMPLED, own, disagreement=upper)
@@ -186,7 +186,7 @@ def test_the_shuffling_radius_and_two_epochs_of_q_rr() -> None:
     for first, second in product(ORDERS, ORDERS):
         x = 1.5
         for sample in (*first, *second):
-            x -= gamma * (CURVATURES[sample] * x + SLOPES[:, sample].mean())
+            x -= gamma * (CURVATURES[sample] * x + GRADIENTS[:, sample].mean())
         ends.append(x**2)
     bound = {"start": (1 - gamma * 0.3) ** 6 * 1.5**2, "floor": 2 * gamma**2 * common / 0.3}
     compare("q-rr/theorem-2.1", SAMPLED, np.mean(ends), **bound)
@@ -203,13 +203,13 @@ def test_rounds_of_nastya_and_their_limit() -> None:
             for client, order in enumerate(orders):
                 x = points
                 for sample in order:
-                    x = x - gamma * (steep[client, sample] * x + SLOPES[client, sample])
+                    x = x - gamma * (steep[client, sample] * x + GRADIENTS[client, sample])
                 total += (points - x) / (gamma * 3) / 2
             ends.append(points - eta * total)
         return np.concatenate(ends)
 
-    means, factor = SLOPES.mean(axis=1, keepdims=True), 9 / 2 * gamma**2 * 3 * 2 / mu
-    floor = {"clients": factor * 4 * (means**2).mean(), "samples": factor * SLOPES.var(axis=1).mean()}
+    means, factor = GRADIENTS.mean(axis=1, keepdims=True), 9 / 2 * gamma**2 * 3 * 2 / mu
+    floor = {"clients": factor * 4 * (means**2).mean(), "samples": factor * GRADIENTS.var(axis=1).mean()}
     ends, start = all_ends(all_ends(np.array([1.5]))), (1 - eta * mu / 2) ** 2 * 1.5**2
     compare("nastya/theorem-2.3", numbers, (ends**2).mean(), start=start, **floor)
     zero, one = all_ends(np.array([0.0])), all_ends(np.array([1.0]))
