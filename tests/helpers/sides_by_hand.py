@@ -20,8 +20,8 @@ def heavy_ball(a: Fraction, beta: Fraction, start: Fraction, rounds: int) -> lis
 
 
 def sides_at(claim_id: str, instance: dict[str, Any], part: str = "", name: str = "") -> Sides:
-    """Evaluate a part of a claim of CFL-MGD; strings of the instance are fractions."""
-    claim = theory.find_claim(f"cfl-mgd/{claim_id}")
+    """Evaluate a part of a claim; strings of the instance are fractions. Without a paper it is CFL-MGD's."""
+    claim = theory.find_claim(claim_id if "/" in claim_id else f"cfl-mgd/{claim_id}")
     assert claim.parts is not None
     (statement,) = (one for one in claim.parts.parts if one.name == part)
     numbers = {key: Fraction(one) if isinstance(one, str) else one for key, one in instance.items()}
