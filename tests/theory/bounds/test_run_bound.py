@@ -102,6 +102,13 @@ def test_a_wrong_run_breaks_it_alone_and_the_fault_is_named(
     assert words in likely_fault(task(), trace, (), cluster)
 
 
+def of_dimension(dimension: int) -> RegressionMixture:
+    """Two clusters of 10 and 30 clients; the rows of the plane have no noise of their own."""
+    optima, spectrum = task().optima[:, :dimension], geometric_spectrum(dimension, 4.0)
+    labels = np.repeat([0, 1], [10, 30])
+    return task(labels=labels, optima=optima, covariance=spectrum, noise=0.5 * (dimension > 2))
+
+
 def recursion(
     meant: CFLMGD,
     step_size: float,
@@ -110,14 +117,16 @@ def recursion(
     delayed: bool = False,
     noise: float = 0.0,
     seed: int = 0,
+    dimension: int = 20,
 ) -> Trace:
     """A run of two clusters of 10 and 30 clients by a plain loop, each row of noise of the theorem's size exactly."""
     labels = np.repeat([0, 1], [10, 30])
-    uneven = task(labels=labels)
-    trace = run(meant, uneven, rounds=12, seed=0, initial=start())
-    spectrum = geometric_spectrum(20, 4.0)
-    signs = np.random.default_rng(seed).choice([-1.0, 1.0], (12, 2, 20))
-    errors = [start() - uneven.optima]
+    uneven = of_dimension(dimension)
+    initial = uneven.optima + (start() - task().optima)[:, :dimension]
+    trace = run(meant, uneven, rounds=12, seed=0, initial=initial)
+    spectrum = geometric_spectrum(dimension, 4.0)
+    signs = np.random.default_rng(seed).choice([-1.0, 1.0], (12, 2, dimension))
+    errors = [initial - uneven.optima]
     for t in range(12):
         present = trace.assignments[t] >= 0
         counts = np.array([(present & (labels == p)).sum() for p in range(2)])
@@ -126,7 +135,9 @@ def recursion(
         now, before = errors[-1], errors[-2] if t else errors[-1]
         used = before * (t > 0) if delayed else now
         # the variance of <x, e> x_j - noise x_j over a Gaussian row x
-        variance = (0.25 + (now**2 * spectrum).sum(axis=1, keepdims=True)) * spectrum + (now * spectrum) ** 2
+        variance = (uneven.noise**2 + (now**2 * spectrum).sum(axis=1, keepdims=True)) * spectrum + (
+            now * spectrum
+        ) ** 2
         drawn = meant.step_size * share * np.sqrt(variance / (counts[:, None] * 20_000)) * signs[t]
         errors.append(now - step_size * share * spectrum * used + momentum * (now - before) + noise * drawn)
     return replace(trace, models=uneven.optima + np.array(errors))
@@ -148,11 +159,17 @@ def test_a_recursion_without_noise_is_fitted_exactly(
         assert fit.noise < 1e-6
 
 
-def test_the_fitted_noise_and_the_standard_errors_are_those_of_the_moves() -> None:
-    """240 moves less two coefficients; over 60 runs the coefficients spread as their standard errors say."""
-    uneven = task(labels=np.repeat([0, 1], [10, 30]))
-    fits = [fit_moves(uneven, recursion(MEANT, 1.1, 0.4, noise=1.5, seed=k), (), 1) for k in range(60)]
-    assert [fit.noise for fit in fits if fit] == pytest.approx([1.5] * 60, rel=0.04)
+@pytest.mark.parametrize("dimension", [20, 2])
+def test_the_fitted_noise_and_the_standard_errors_are_those_of_the_moves(dimension: int) -> None:
+    """12 d moves less two coefficients; over 60 runs the coefficients spread as their standard errors say."""
+    fits = [
+        fit_moves(
+            of_dimension(dimension), recursion(MEANT, 1.1, 0.4, noise=1.5, seed=k, dimension=dimension), (), 1
+        )
+        for k in range(60)
+    ]
+    squares = np.mean([fit.noise**2 for fit in fits if fit])
+    assert squares == pytest.approx(1.5**2 * (1 - 2 / (12 * dimension)), rel=0.05)
     for name, value in (("step", 1.1), ("momentum", 0.4)):
         off = [(getattr(fit, name)[0] - value) / getattr(fit, name)[1] for fit in fits]
         assert 0.64 < np.std(off) < 1.36  # 4 standard errors of a standard deviation of 60
