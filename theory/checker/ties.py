@@ -219,5 +219,5 @@ def _equal(first: list[Any], second: list[Any], rounding: float) -> bool:
     if is_exact(first) and is_exact(second):
         return first == second
     left, right = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    unit = max(float(np.max(np.abs(left), initial=0.0)), float(np.max(np.abs(right), initial=0.0)))
+    unit = float(np.max(np.abs(left), initial=0.0))
     return bool(np.all(np.abs(left - right) <= rounding + TOLERANCE * unit))

@@ -1,5 +1,6 @@
 """Theorems A, B and B1 against their printed statements, which ``helpers/statements.py`` evaluates."""
 
+import dataclasses
 import math
 from fractions import Fraction
 
@@ -221,6 +222,10 @@ def test_corollary_b1(tuned: tuple) -> None:
     np.testing.assert_allclose(parts.all_rounds_failure, delta_2 + misassigned, rtol=1e-9)
     np.testing.assert_allclose(parts.last_round_failure, delta_2 + delta_3 + misassigned, rtol=1e-9)
     assert parts.applicable == inside
+    left = (1 - delta_2 - delta_3) * pi / misassigned if misassigned else 0.0
+    for share in (0.99, 1.01):  # the failure probability is to be below 1
+        likely = dataclasses.replace(setting, misclassification=share * left)
+        assert CorollaryB1().parts(likely).applicable == (inside and (share < 1 or left == 0))
 
 
 # own clients, d, kappa, momentum, T, noise, n', step, start, delta

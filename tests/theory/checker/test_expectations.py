@@ -241,11 +241,34 @@ def test_a_constant_that_is_what_is_allowed_needs_no_interval(registry: object) 
     @claim("toy/expectation", replicates=20_000)
     def stated(one: One, stream: Stream, replicates: Replicates) -> Expectation:
         errors = np.stack([np.ones(replicates), stream.random(replicates)], axis=-1)
-        return expectation(errors, at_most=[1.0, 0.6])
+        conclusion = expectation(errors, at_most=[1.0, 0.6])
+        # so that no further replicates are asked for
+        assert judge({"": conclusion}, 1e-9)[""].settled
+        return conclusion
 
     verdict = theory.check("toy/expectation")
     assert "not exercised" not in verdict.reason
     assert verdict.measured == pytest.approx(0.5, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "place"),
+    [
+        ([[0.9, 0.6], [0.55, 0.8]], (1, 0)),  # the least room, in widths of its interval
+        ([[0.9, 0.4], [0.55, 0.3]], (0, 1)),  # the first that is broken
+        ([[0.6, 0.9], [0.9, 0.5]], (0, 0)),  # (1, 1) is 0.5 always
+    ],
+)
+def test_the_entry_that_is_shown_is_the_one_that_decides(allowed: Any, place: tuple[int, int]) -> None:
+    samples = np.random.default_rng(3).random((20_000, 2, 2))
+    samples[:, 1, 1] = 0.5
+    if place == (0, 1):
+        samples[:, 1, 1] = samples[:, 0, 1]
+    found = judge({"": expectation(samples, at_most=allowed)}, 1e-9)[""]
+    assert found.place == place
+    assert found.measured == pytest.approx(samples.mean(axis=0)[place])
+    assert found.allowed == np.array(allowed)[place]
+    assert found.broken == (place == (0, 1))
 
 
 @pytest.mark.parametrize(

@@ -160,6 +160,10 @@ def test_a_column_that_varies_is_compared_as_it_is_though_some_replicates_are_it
     assert found["mean of the models"].values.tolist() == [[4, 0], [5, 0], [6, 0]]
     assert found["mean of the increments"].values.tolist() == [[4, 0], [5, 0], [6, 0]]
     assert found["mean of the models"].labels == ["model 0, coordinate 0", "model 0, coordinate 1"]
+    models[0] = [0.0, 1e6]  # where the rounding of the start is all that varies
+    models[1, :, 0, 1] -= 1e6
+    found = {one.name: one for one in statistics_of_models(models, 1e-9)}
+    assert found["mean of the models"].values.tolist() == [[4, 0], [5, 0], [6, 0]]
 
 
 def test_replicates_in_half_precision_are_found_where_they_move() -> None:

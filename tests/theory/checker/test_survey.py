@@ -115,6 +115,10 @@ def of_one_instance(conclusion: Any) -> Ratio:
         (equal((1, 2), (1, 1), (-1, 1)), 1),
         (equal((2, 6)), 3),
         (equal((np.array([1.0, 2.0, 4.0]), np.array([1.0, 6.0, 5.0]))), 3),  # where they differ by most
+        (expectation(np.full((100, 1), 3.0), equal=6, range=(3, 3)), 2),
+        (probability(np.arange(100) < 40, equal=0.8), 2),
+        # the least of two conclusions, entry by entry of the ratio
+        ({"one": at_most(np.array([1, 4, 8]), bound=2), "two": at_most(np.array([3, 6, 7]), bound=2)}, 1 / 3),
     ],
 )
 def test_the_median_is_over_entries(conclusion: Any, typical: float) -> None:
