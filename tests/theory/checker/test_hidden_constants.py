@@ -76,6 +76,10 @@ def test_the_last_values_decide() -> None:
     assert found is not None
     assert found.power == pytest.approx(1)
     assert growth(values, [min(value, 1000) for value in values]) is None
+    for dip, grows in ((5, True), (12, False)):  # the second half of a long family is to grow throughout
+        values = [2.0**k for k in range(21)]
+        ratios = [value * (3 if k == dip else 1) for k, value in enumerate(values)]
+        assert (growth(values, ratios) is not None) == grows
 
 
 @pytest.mark.parametrize(

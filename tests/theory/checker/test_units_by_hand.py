@@ -33,6 +33,8 @@ def test_summands_that_change_unlike_the_first(start: Any, moved: Any, rounding:
     kinds = [float] if rounding else [float, object]
     for kind in kinds:
         assert _unlike(np.array(start, kind), np.array(moved, kind), (0.0, rounding)) == unlike
+    # what is 1e-13 of the largest summand is rounding
+    assert _unlike(np.array([[1e-13], [1.0], [2.0]]), np.array([[5e-13], [2.0], [4.0]]), (0.0, 0.0)) == []
     tiny = Fraction(1, 10**30)  # exact numbers have no rounding
     exact = np.array([[Fraction(1)], [Fraction(3)]]), np.array([[Fraction(2)], [Fraction(6) + tiny]])
     assert _unlike(*exact, (0.0, 0.0)) == [[0, 1, 0]]
