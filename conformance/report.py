@@ -117,7 +117,8 @@ class Report:
                 lines.append(f"  {label}: {', '.join(names)}")
         skipped = [check for check in self.checks if check.outcome == "skipped"]
         lines += [f"  skipped {check.name}: {check.sentence}" for check in skipped]
-        lines.append(f"  definition ({self.source}): {self.equation}")
+        declared = ", ".join(f"{name} = {value}" for name, value in self.settings.items())
+        lines.append(f"  definition ({self.source}): {self.equation}{declared and f', where {declared}'}")
         return "\n".join(lines)
 
     def json(self) -> str:

@@ -73,6 +73,9 @@ def test_torch_implementations_conform(
     monkeypatch.setattr(torch_federated, "DTYPE", getattr(torch, dtype))
     report = conform(getattr(torch_federated, name), algorithm, settings=settings, checks=PROBES)
     assert (report.verdict, report.dtype) == ("conforms", dtype), str(report)
+    *_, last = str(report).split("\n")
+    declared = ", ".join(f"{name} = {value}" for name, value in settings.items())
+    assert last.endswith(f", where {declared}" if settings else report.equation)
 
 
 def steps(task: Any, settings: dict[str, Any], i: int) -> int:
