@@ -10,7 +10,7 @@ import pytest
 from clusterproof import choice, claim, expectation, theory
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory import Kind
-from clusterproof.theory.checker import Replicates, Stream, reals
+from clusterproof.theory.checker import Replicates, Stream, at_most, reals
 from clusterproof.theory.checker.conclusions import judge
 from clusterproof.theory.checker.expectation import BETS, Expectation, replicates_to_try
 
@@ -269,6 +269,16 @@ def test_the_entry_that_is_shown_is_the_one_that_decides(allowed: Any, place: tu
     assert found.measured == pytest.approx(samples.mean(axis=0)[place])
     assert found.allowed == np.array(allowed)[place]
     assert found.broken == (place == (0, 1))
+
+
+def test_an_entry_that_is_the_same_number_on_both_sides_is_told_apart() -> None:
+    """Round 0 of 500 replicates; the limit at the next is not exceeded by more than one in five."""
+    errors = np.stack([np.ones(500), np.random.default_rng(4).random(500)], axis=-1)
+    entries = judge({"": at_most(errors, bound=np.array([1.0, 0.9]), failure=0.2)}, 1e-9)[""].entries
+    assert entries is not None
+    assert entries.identities.tolist() == [True, False]
+    assert entries.factors[0] == pytest.approx(1)
+    assert 0.5 < entries.factors[1] < 1
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,22 @@ import re
 import numpy as np
 import pytest
 
+from clusterproof.algorithms import CFLMGD, run
+from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.checker.run_statistics import (
     significant_bits,
     standardise,
     statistics_of_assignments,
     statistics_of_models,
 )
-from clusterproof.theory.checker.same_law import _close, _compare_paths, _compare_samples, _stable, _Tests
+from clusterproof.theory.checker.same_law import (
+    _close,
+    _compare_paths,
+    _compare_samples,
+    _own_run,
+    _stable,
+    _Tests,
+)
 
 
 # one replicate a row, (rounds + 1, R, P, d): its largest number so far is the unit of its rounding
@@ -47,6 +56,18 @@ def test_a_replicate_is_stable_up_to_where_some_perturbed_copy_leaves_it() -> No
     moved.assignments[0, 2 * 31, 4] = 1  # the last copy of replicate 0, in round 1
     found = _stable(own, moved, 2, 1e-9)  # type: ignore[arg-type]
     assert found.tolist() == [[True, True], [False, True], [False, False], [False, False]]
+
+
+def test_the_law_is_drawn_with_numbers_of_its_own() -> None:
+    task = RegressionMixture(optima=np.eye(2), covariance=np.ones(2), labels=[0, 1], noise=0.5, samples=3)
+    algorithm = CFLMGD(step_size=0.5, momentum=0.5)
+    runs = [run(algorithm, task, rounds=2, seed=seed, replicates=3) for seed in (0, 5)]
+    starts = np.asarray(runs[0].models[0])
+    ends = [one.models[-1] for one in runs]
+    ends += [
+        _own_run(algorithm, task, one, starts, number).models[-1] for one in runs for number in (1, 2, 3)
+    ]
+    assert len({end.tobytes() for end in ends}) == 8
 
 
 def test_the_first_difference_of_two_paths_is_told() -> None:

@@ -130,3 +130,4 @@ def test_a_statement_about_a_task_with_random_numbers(registry: None) -> None:
     mismatch = compared(wrong)
     assert isinstance(mismatch, Mismatch)
     assert mismatch.sentence.startswith("mean: the right side lacks a factor of the unit length (")
+    assert "the left side changes by" in mismatch.sentence
