@@ -20,11 +20,17 @@ def heavy_ball(a: Fraction, beta: Fraction, start: Fraction, rounds: int) -> lis
 
 
 def sides_at(claim_id: str, instance: dict[str, Any], part: str = "", name: str = "") -> Sides:
-    """Evaluate a part of a claim; strings of the instance are fractions. Without a paper it is CFL-MGD's."""
+    """Evaluate a part of a claim; strings that are no names are fractions. Without a paper it is CFL-MGD's."""
     claim = theory.find_claim(claim_id if "/" in claim_id else f"cfl-mgd/{claim_id}")
     assert claim.parts is not None
     (statement,) = (one for one in claim.parts.parts if one.name == part)
-    numbers = {key: Fraction(one) if isinstance(one, str) else one for key, one in instance.items()}
+    names = {
+        key for key, allowed in statement.space.ranges.items() if allowed.holds(instance.get(key), instance)
+    }
+    numbers = {
+        key: Fraction(one) if isinstance(one, str) and key not in names else one
+        for key, one in instance.items()
+    }
     found = statement.conclude(numbers, claim=claim.id)[name]
     assert isinstance(found, Sides)
     return found
