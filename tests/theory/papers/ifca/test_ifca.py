@@ -3,19 +3,17 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from catalogue import checked, decided
-from scipy.stats import binomtest
 
 from clusterproof.algorithms import CFLMGD, IFCA
 from clusterproof.theory.bounds import setting
 from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE
 from clusterproof.theory.checker.verdict import Kind
-from clusterproof.theory.papers.ifca import basin, beside_cfl_mgd, success, success_probability
+from clusterproof.theory.papers.ifca import basin, success, success_probability
 from clusterproof.theory.papers.ifca.success import Cell, succeeds
 
 
@@ -116,19 +114,3 @@ def test_inside_the_basin_neither_fall_is_found(plant: Callable[..., Any]) -> No
     plant(success.Cell, "starts", lambda cell, *numbers: true(replace(cell, start=0.25), *numbers))
     assert decided("ifca/monotone-from-anywhere", trials=200).verdict is Kind.CONSISTENT
     assert decided("ifca/cfl-mgd-same-basin", trials=200).verdict is Kind.CONSISTENT
-
-
-@pytest.mark.parametrize(("plain", "heavy"), [(700, 500), (600, 600)])
-def test_with_momentum_fewer_starts_succeed_where_the_intervals_are_apart(
-    plain: int, heavy: int, plant: Callable[..., Any]
-) -> None:
-    counts = {IFCA: plain, CFLMGD: heavy}
-    plant(success, "succeeds", lambda algorithm, *_: np.arange(800) < counts[type(algorithm)])
-    sides = beside_cfl_mgd.cfl_mgd_same_basin(
-        4, 1, Fraction(1), Fraction(9, 10), np.random.default_rng(0), 800
-    )
-    (ifca, cfl_mgd) = (
-        binomtest(count, 800).proportion_ci(1 - CLAIM_SIGNIFICANCE / 40) for count in (plain, heavy)
-    )
-    assert sides.measured == pytest.approx(ifca.low)
-    assert sides.allowed == pytest.approx(cfl_mgd.high)
