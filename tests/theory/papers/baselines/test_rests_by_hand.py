@@ -119,6 +119,7 @@ def at(*centers: float, curvature: float = 0.5, labels: tuple[int, ...] = (0, 0,
         ("fedavg", at(1000, 1, 2, 3), at(1001, 1, 2, 3), "1000"),
         # spreads of 1 and 2: the separation must be above 30
         ("cfl-mgd-gradient", at(0, 2, 29.01, 33.01), at(0, 2, 28.99, 32.99), "far apart"),
+        ("cfl-mgd-gradient", at(0, 0, 10.01, 10.01), at(0, 0, 10, 10), "far apart"),
         ("cfl-mgd-model", at(0, 2, 29.01, 33.01), at(0, 2, 28.99, 32.99), "far apart"),
         ("clustered", at(0, 2, 58.0, 62.0), at(0, 2, 28.99, 32.99), "far apart"),
         ("clustered", at(0, 2, 58.0, 62.0), at(0, 2, 1, 60, labels=(0, 0, 0, 1)), "two clients at least"),
@@ -181,6 +182,8 @@ def test_cosines_of_the_updates_at_rest() -> None:
     assert_sides(found, [(np.where(labels[:, None] == labels, 1, -1 / 3),) * 2])
     found, labels = cfl_stationary.two_clusters(2, 3, 3, 0.8, 2, stream), np.array([0, 0, 1, 1, 1])
     assert_sides(found, [(np.where(labels[:, None] == labels, 1, -1),) * 2])
+    corners = cfl_stationary.simplex(4)
+    np.testing.assert_allclose(corners @ corners.T, np.eye(4) - 1 / 4, atol=1e-12)
     half, one = Fraction(-1, 2), {"minimiser_0": -4, "minimiser_1": 3, "minimiser_2": 2}
     assert_sides(sides_at("cfl/stationary-cosine-anywhere", one), [(-1, half), (-1, half), (1, half)])
     assert cfl_stationary.run_to_rest(-4, 3, 2) == pytest.approx(1.5)

@@ -58,12 +58,16 @@ def test_searched_mixtures_are_in_the_statement(task: RegressionMixture) -> None
 
 
 @pytest.mark.parametrize("condition", [1, 7])
-def test_the_worst_pair_on_both_sides_of_the_radius(condition: int) -> None:
+def test_the_worst_pair_on_both_sides_of_the_radius(condition: int, plant: Any) -> None:
     for name, wrong in (("within", 0), ("beyond", 1)):
         found = sides_at("ifca/basin", {"condition_number": condition}, "worst pair", name)
         assert_sides(found, [(wrong, wrong)])
     limit = 1 / (1 + np.sqrt(condition))
     assert [basin.misassigned(condition, share * limit) for share in (0.9995, 1.0005)] == [False, True]
+    plant(basin, "misassigned", lambda of, radius: 1e6 * radius if of == condition else np.nan)
+    for name, share in (("within", 999_000), ("beyond", 1_001_000)):
+        found = sides_at("ifca/basin", {"condition_number": condition}, "worst pair", name)
+        assert [pair[0] for pair in found.pairs] == pytest.approx([share * limit], abs=2)
 
 
 def test_the_task_of_a_cell_and_its_success() -> None:
