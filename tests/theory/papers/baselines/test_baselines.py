@@ -122,19 +122,6 @@ def test_corrected_statement_is_not_refuted(
     assert decided(claim_id, trials=200).verdict in (Kind.CONSISTENT, Kind.CERTIFIED)
 
 
-def test_drift_by_hand() -> None:
-    """Curvatures 1/4 and 1, eta = 1/4, H = 2: weights 31/256 and 112/256, rest 81/143, optimum 3/5."""
-    assert averaging.rest_of_two(Fraction(1, 4), Fraction(1, 4), 2) == Fraction(81, 143)
-    sides = averaging.fedavg_optimum(Fraction(1, 4), Fraction(1, 4), 2)
-    assert abs(sides.measured[0]) == Fraction(3, 5) - Fraction(81, 143)
-
-
-def test_first_order_gap_by_hand() -> None:
-    """Curvatures 1/4 and 1, alpha = 1/4: FO weights 15 : 48, HF weights 225 : 576."""
-    sides = personal.per_fedavg_first_order_optimum(Fraction(1, 4), Fraction(1, 4))
-    assert abs(sides.measured[0]) == Fraction(33, 63) - Fraction(351, 801)
-
-
 def test_minimal_counterexample_of_complete_linkage_has_four_clients() -> None:
     """With three clients both linkages merge the closest pair, and agree."""
     found = checked("cfl/complete-linkage").counterexample
@@ -154,18 +141,6 @@ def test_complete_linkage_by_hand() -> None:
     """
     sides = cfl_cut.complete_linkage(np.array([[0.0, 1.0], [0.0, -1.0], [1.0, -1.0], [3.0, 1.0]]))
     assert sides.measured[0] == pytest.approx(5**-0.5 - 10**-0.5)
-
-
-def test_cosines_of_three_clients_on_a_line() -> None:
-    """Minimisers 0, 1 and 5 pull by -2, -1 and 3 from their mean."""
-    sides = cfl_stationary.stationary_cosine_anywhere(0, 1, 5)
-    assert sides.pairs == tuple((cosine, Fraction(-1, 2)) for cosine in (1, -1, -1))
-
-
-def test_positions_in_place_of_ids_by_hand() -> None:
-    """Of 0, 1 | 2, 3, 4 | 5, 6, 7 the positions are 0, 1 | 0, 1, 2 | 3, 4, 5: only 2 and 5 are where they belong."""
-    sides = cfl_cut.notebook_index("00111111", 3)
-    assert (sides.measured, sides.allowed) == (6, 0)
 
 
 def test_drawn_tasks_have_the_spectrum_and_the_clusters_that_were_asked_for() -> None:

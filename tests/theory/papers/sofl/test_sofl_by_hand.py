@@ -64,25 +64,6 @@ def test_the_mean_field_by_another_solver() -> None:
     np.testing.assert_allclose(mean_field_fixed_point(10, 0.5), solved, atol=1e-10)
 
 
-def test_the_smallest_partition_of_equation_4_by_trying_all() -> None:
-    found = checked("sofl/equation-4").counterexample
-    assert found is not None
-    points = np.array([float(found[name]) for name in sorted(found)])
-    sums, pairs = {}, {1: {}, 2: {}}
-    for labels in itertools.product(range(2), repeat=len(points)):
-        groups = [points[np.array(labels) == k] for k in range(2)]
-        if min(map(len, groups)) == 0:
-            continue
-        sums[labels] = sum(len(group) * group.var() for group in groups)
-        for power in pairs:
-            pairs[power][labels] = sum((np.abs(group[:, None] - group) ** power).sum() for group in groups)
-    for power in (1, 2):
-        least = min(pairs[power].values())
-        assert min(sums[labels] for labels, value in pairs[power].items() if value <= least + 1e-9) > (
-            min(sums.values()) + 1e-9
-        )
-
-
 def test_the_curve_of_the_elbow_by_scikit_learn() -> None:
     verdict = checked("sofl/elbow-exact-winners")
     assert verdict.counterexample == {"x1": 0, "y1": 1, "x2": 1, "y2": 0, "x3": 1, "y3": 1}
