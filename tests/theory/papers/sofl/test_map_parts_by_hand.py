@@ -1,0 +1,157 @@
+"""Both sides of what is true of SoFL's map, from the statements: running means, kept variance, mean field, updates."""
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import root
+from sides_by_hand import assert_sides, sides_at
+
+from clusterproof.theory.papers.sofl import distortion, equation_10, theorem_1_parts, uniform_cells
+
+
+def means_won(neurons: Any, samples: Any) -> tuple[list[Fraction], list[Fraction]]:
+    """Return the mean of the samples that each sample's winner has won, and the neurons at the end."""
+    ends, won = [Fraction(float(x)) for x in neurons], []
+    own: list[list[Fraction]] = [[] for _ in ends]
+    for sample in (Fraction(float(x)) for x in samples):
+        gaps = [abs(end - sample) for end in ends]
+        winner = gaps.index(min(gaps))
+        own[winner].append(sample)
+        ends[winner] = sum(own[winner], Fraction(0)) / len(own[winner])
+        won.append(ends[winner])
+    return won, ends
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_running_mean_is_that_of_the_samples_won(seed: int) -> None:
+    stream = np.random.default_rng(seed)
+    won, _ = means_won(stream.standard_normal(3), stream.standard_normal(30))
+    assert_sides(theorem_1_parts.running_mean(3, 30, np.random.default_rng(seed)), [(won, won)])
+    stream = np.random.default_rng(seed)
+    samples, neurons = stream.standard_normal(30), stream.standard_normal(3)
+    won, ends = means_won(neurons, samples)
+    found = theorem_1_parts.running_mean_of_the_map(3, 30, np.random.default_rng(seed))
+    assert_sides(found["mean"], list(zip(won, won, strict=True)))
+    assert_sides(found["map"], [(ends, ends)])
+    one = sides_at("sofl/running-mean", {"mean": "7/3", "sample": "-5", "before": "4"}, "algebra")
+    assert_sides(one, [(Fraction(13, 15),) * 2])
+
+
+def variance_kept(values: list[float], law: list[float], start: float, rate: float, updates: int) -> float:
+    """Return the variance of a neuron over all sequences of samples."""
+    first = second = 0.0
+    for sequence in itertools.product(range(len(values)), repeat=updates):
+        neuron, chance = start, 1.0
+        for one in sequence:
+            neuron, chance = (1 - rate) * neuron + rate * values[one], chance * law[one]
+        first, second = first + chance * neuron, second + chance * neuron**2
+    return second - first**2
+
+
+def test_the_variance_that_a_constant_rate_keeps() -> None:
+    one = {"updates": 4, "rate": "3/10", "start": "-7/2", "mean": "5/3", "variance": "9/4"}
+    exact = variance_kept([5 / 3 - 3 / 2, 5 / 3 + 3 / 2], [0.5, 0.5], -3.5, 0.3, 4)
+    assert_sides(sides_at("sofl/frozen-cell-variance", one, "algebra"), [(exact, exact)])
+    assert theorem_1_parts.kept_variance(Fraction(1, 30), None) == Fraction(1, 59)
+    for seed in (1, 2):
+        stream = np.random.default_rng(seed)
+        values = stream.choice(np.arange(-9, 10), 3, replace=False).tolist()
+        law = stream.dirichlet(np.ones(3)).tolist()
+        left = variance_kept(values, law, values[0], 0.3, 4)
+        whole = variance_kept(values, law, 0.0, 1.0, 1)
+        formula = 0.3 / 1.7 * (1 - 0.7**8)
+        assert left == pytest.approx(formula * whole)
+        found = theorem_1_parts.frozen_cell_variance(3, 4, Fraction(3, 10), np.random.default_rng(seed))
+        assert_sides(found, [(left, left)])
+        found = theorem_1_parts.frozen_cell_variance_of_the_map(
+            3, 4, Fraction(3, 10), np.random.default_rng(seed)
+        )
+        assert_sides(found, [(formula, formula)])
+
+
+def test_the_mean_field_of_four_neurons_at_every_radius() -> None:
+    def cells(points: np.ndarray) -> tuple[list[float], list[float]]:
+        ends = [0.0, *((x + y) / 2 for x, y in itertools.pairwise(points)), 1.0]
+        return [y - x for x, y in itertools.pairwise(ends)], [
+            (x + y) / 2 for x, y in itertools.pairwise(ends)
+        ]
+
+    distance, allowed, errors = [], [], []
+    for radius in (0.15, 0.2, 0.3, 0.5, 1.0, 1.5):
+        near = [[math.exp(-((j - k) ** 2) / 2 / radius**2) for k in range(4)] for j in range(4)]
+
+        def update(points: np.ndarray, near: Any = near) -> list[float]:
+            widths, middles = cells(points)
+            return [
+                sum(near[j][k] * widths[k] * (middles[k] - points[j]) for k in range(4)) for j in range(4)
+            ]
+
+        points = root(update, (np.arange(4) + 0.5) / 4, tol=1e-14).x
+        widths, middles = cells(points)
+        weight = [[near[j][k] * widths[k] for k in range(4)] for j in range(4)]
+        distance.append([abs(x - m) for x, m in zip(points, middles, strict=True)])
+        reach = [max(abs(m - middle) for m in middles) for middle in middles]
+        allowed.append([(sum(weight[j]) - weight[j][j]) / sum(weight[j]) * reach[j] for j in range(4)])
+        errors.append(np.mean(np.square(distance[-1])) / (np.mean(np.square(widths)) / 12))
+    one, middles = {"neurons": 4}, [1 / 8, 3 / 8, 5 / 8, 7 / 8]
+    found = sides_at("sofl/mean-field-fixed-point", one, name="bound")
+    np.testing.assert_allclose(found.measured, distance, atol=1e-11)
+    np.testing.assert_allclose(found.terms["pull"], allowed, rtol=1e-9)
+    found = sides_at("sofl/mean-field-fixed-point", one, name="monotone")
+    np.testing.assert_allclose([*found.measured, found.terms["wider"][-1]], errors, rtol=1e-9, atol=1e-18)
+    np.testing.assert_allclose(found.terms["wider"], errors[1:], rtol=1e-9, atol=1e-18)
+    assert_sides(sides_at("sofl/mean-field-fixed-point", one, name="zero"), [(middles, middles)])
+    with pytest.raises(ArithmeticError, match="in 3 iterations"):
+        uniform_cells.mean_field_fixed_point(4, 1.5, most=3)
+    # cells of 3/10, 3/10 and 2/5, whose means are 3/20, 9/20 and 4/5
+    error = (0.05**2 + 0.05**2 + 0.0) / ((0.09 + 0.09 + 0.16) / 12)
+    assert uniform_cells.cell_error(np.array([0.4, 0.8, 0.2])) == pytest.approx(error)
+
+
+def test_an_update_of_equation_10_and_the_last_radius() -> None:
+    neuron, sample = np.random.default_rng(4).standard_normal((2, 3))
+    found = equation_10.equation_10(3, 0.3, np.random.default_rng(4))
+    assert_sides(found["distance"], [(0.7, 0.7)])
+    after = [0.7 * x + 0.3 * y for x, y in zip(neuron, sample, strict=True)]
+    cosines = [np.dot(x, sample) / math.sqrt(np.dot(x, x) * np.dot(sample, sample)) for x in (after, neuron)]
+    assert_sides(found["cosine"], cosines[0], before=cosines[1])
+    for radius, share in (("3/2", -2.0), ("2", -9 / 8)):
+        one = {"updates": 7, "radius": radius}
+        assert_sides(sides_at("sofl/shrinking-neighbourhood", one), math.exp(share), negligible=1e-3)
+
+
+@pytest.mark.parametrize("claim", ["", "-nearest"])
+@pytest.mark.parametrize("rate", [1.0, 0.5])
+def test_the_mean_square_distortion_in_fractions(claim: str, rate: float) -> None:
+    def chosen(x: list[Fraction], neurons: list[list[Fraction]]) -> int:
+        """Return the first neuron at the least distance, or at the largest squared cosine: all numbers are positive."""
+        gaps: list[Any] = [sum((a - b) ** 2 for a, b in zip(x, w, strict=True)) for w in neurons]
+        if not claim:
+            inner = [sum(a * b for a, b in zip(x, w, strict=True)) for w in neurons]
+            gaps = [-(each**2) / sum(b**2 for b in w) for each, w in zip(inner, neurons, strict=True)]
+        return gaps.index(min(gaps))
+
+    def total(samples: list[list[Fraction]], neurons: list[list[Fraction]]) -> Fraction:
+        pairs = [(x, neurons[chosen(x, neurons)]) for x in samples]
+        return sum(((a - b) ** 2 for x, w in pairs for a, b in zip(x, w, strict=True)), Fraction(0))
+
+    for number in range(12):
+        stream = np.random.default_rng(number)
+        samples, neurons = (
+            [[Fraction(int(a)) for a in x] for x in stream.integers(1, 10, (n, 2))] for n in (6, 2)
+        )
+        drawn = distortion.draw(number)
+        assert [each.tolist() for each in drawn] == [samples, neurons]
+        own = [[x for x in samples if chosen(x, neurons) == k] for k in range(2)]
+        after = [
+            [w[c] + Fraction(rate) * (sum(x[c] for x in each) / Fraction(len(each)) - w[c]) for c in (0, 1)]
+            if each
+            else w
+            for w, each in zip(neurons, own, strict=True)
+        ]
+        found = sides_at(f"sofl/mean-square-distortion{claim}", {"number": number, "rate": rate})
+        assert_sides(found, total(samples, after), before=total(samples, neurons))
