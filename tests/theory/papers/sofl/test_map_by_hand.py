@@ -18,33 +18,32 @@ ROW = FrozenRow(samples=SAMPLES, cells=np.array(CELLS), start=SAMPLES[[1, 2, 3]]
 MEANS = [SAMPLES[[0, 1, 4]].mean(axis=0), SAMPLES[2], SAMPLES[3]]
 
 
-def moved(t: int, updates: int, schedule: str, rate: float, radius: float) -> np.ndarray:
-    """Return eta(t) g(j, c(x)) for neurons j and samples x, by (11)-(13) or with 60 for half of T."""
-    late = 1 + t / (updates / 2 if schedule == "as-printed" else 60)
-    width = radius / late
-    return np.array(
-        [[rate / late * math.exp(-((j - c) ** 2) / (2 * width**2)) for c in CELLS] for j in range(3)]
-    )
+APART = np.array([[abs(j - c) for c in CELLS] for j in range(3)])
 
 
-def moments(start: np.ndarray, shares: list[np.ndarray]) -> list[float]:
+def moved(updates: int, schedule: str, rate: float, radius: float) -> np.ndarray:
+    """Return eta(t) g(j, c(x)) for updates t, neurons j and samples x, by (11)-(13) or with 60 for half of T."""
+    late = 1 + np.arange(updates)[:, None, None] / (updates / 2 if schedule == "as-printed" else 60)
+    with np.errstate(under="ignore"):
+        return np.asarray(rate / late * np.exp(-(APART**2) * late**2 / (2 * radius**2)))
+
+
+def moments(shares: np.ndarray) -> list[float]:
     """Return E||w - m||^2 by E w and E||w||^2, which do not know the mean m of the cell."""
-    ends = []
-    for j, neuron in enumerate(start):
-        first, second = neuron, float(neuron @ neuron)
-        for share in shares:
-            a, kept = share[j], 1 - share[j]
-            inner = SAMPLES @ first
-            second = float((kept**2 * second + 2 * a * kept * inner + a**2 * (SAMPLES**2).sum(axis=1)).mean())
-            first = (kept[:, None] * first + a[:, None] * SAMPLES).mean(axis=0)
-        ends.append(second - 2 * float(MEANS[j] @ first) + float(MEANS[j] @ MEANS[j]))
-    return ends
+    kept, shrunk = (1 - shares).mean(axis=2), ((1 - shares) ** 2).mean(axis=2)
+    push, cross = shares @ SAMPLES / 5, 2 * (shares * (1 - shares)) @ SAMPLES / 5
+    added = (shares**2 @ (SAMPLES**2).sum(axis=1)) / 5
+    first, second = ROW.start, (ROW.start**2).sum(axis=1)
+    for t in range(len(shares)):
+        second = shrunk[t] * second + (cross[t] * first).sum(axis=1) + added[t]
+        first = kept[t][:, None] * first + push[t]
+    return [float(s - 2 * m @ w + m @ m) for s, w, m in zip(second, first, MEANS, strict=True)]
 
 
 @pytest.mark.parametrize(("schedule", "radius"), [("as-printed", 1.5), ("robbins-monro", 0.75)])
 def test_moments_of_a_row_over_all_orders_of_samples(schedule: str, radius: float) -> None:
     total = np.zeros(3)
-    shares = [moved(t, 3, schedule, 0.25, radius) for t in range(3)]
+    shares = moved(3, schedule, 0.25, radius)
     for order in itertools.product(range(5), repeat=3):
         neurons = ROW.start.copy()
         for share, x in zip(shares, order, strict=True):
@@ -54,16 +53,14 @@ def test_moments_of_a_row_over_all_orders_of_samples(schedule: str, radius: floa
     settings: dict[str, Any] = {"learning_rate": 0.25, "radius": radius, "schedule": schedule}
     np.testing.assert_allclose(mean_over_orders(ROW, 3, **settings), total, rtol=1e-10)
     np.testing.assert_allclose(errors_after(ROW, 3, **settings), total, rtol=1e-10)
-    np.testing.assert_allclose(moments(ROW.start, shares), total, rtol=1e-10)
-    longer = moments(ROW.start, [moved(t, 1300, schedule, 0.25, radius) for t in range(1300)])
+    np.testing.assert_allclose(moments(shares), total, rtol=1e-10)
+    longer = moments(moved(1300, schedule, 0.25, radius))
     np.testing.assert_allclose(errors_after(ROW, 1300, **settings), longer, rtol=1e-9, atol=1e-13)
 
 
 def test_the_floor_is_where_the_moments_end() -> None:
-    share = np.array([[0.25 * math.exp(-((j - c) ** 2) / 2 / 0.75**2) for c in CELLS] for j in range(3)])
-    np.testing.assert_allclose(
-        floor(ROW, rate=0.25, radius=0.75), moments(ROW.start, [share] * 700), rtol=1e-9
-    )
+    shares = np.tile(0.25 * np.exp(-(APART**2) / 2 / 0.75**2), (700, 1, 1))
+    np.testing.assert_allclose(floor(ROW, rate=0.25, radius=0.75), moments(shares), rtol=1e-9)
 
 
 @pytest.mark.parametrize("cells", [[0, 0, 1, 2, 1], CELLS])
@@ -91,21 +88,13 @@ def test_the_limit_of_theorem_1_on_two_samples(rate: str, radius: str) -> None:
 
 
 def test_the_repaired_theorem_1_on_a_row_of_three() -> None:
-    settings: Any = {"schedule": "robbins-monro", "rate": 0.1, "radius": 1.5}
-    early, late = (
-        max(moments(ROW.start, [moved(t, updates, **settings) for t in range(updates)]))
-        for updates in (2000, 20_000)
-    )
+    short, early, late = (moments(moved(updates, "robbins-monro", 0.1, 1.5)) for updates in (3, 2000, 20_000))
     # the other two cells have one sample each
     variance = np.mean([((SAMPLES[x] - MEANS[0]) ** 2).sum() for x in (0, 1, 4)])
-    assert_sides(
-        sides_at("sofl/theorem-1-robbins-monro", {"row": ROW}, name="bound"),
-        late,
-        noise=6 * variance / 20_000,
-    )
-    assert_sides(sides_at("sofl/theorem-1-robbins-monro", {"row": ROW}, name="decay"), late, fifth=early / 5)
-    short = moments(ROW.start, [moved(t, 3, **settings) for t in range(3)])
-    assert_sides(sides_at("sofl/theorem-1-robbins-monro", {"row": ROW}, name="runs"), [(short, short)])
+    found = theorem_1.theorem_1_robbins_monro(ROW)
+    assert_sides(found["bound"], max(late), noise=6 * variance / 20_000)
+    assert_sides(found["decay"], max(late), fifth=max(early) / 5)
+    assert_sides(found["runs"], [(short, short)])
 
 
 def test_drawn_rows_have_two_samples_around_each_direction() -> None:
