@@ -180,7 +180,7 @@ def test_cosines_of_the_updates_at_rest() -> None:
     stream, labels = np.random.default_rng(5), np.array([0, 0, 1, 1, 2, 2, 3, 3])
     found = cfl_stationary.stationary_cosine(4, 2, 2.5, 0.3, 0.8, 2, stream)
     assert_sides(found, [(np.where(labels[:, None] == labels, 1, -1 / 3),) * 2])
-    found, labels = cfl_stationary.two_clusters(2, 3, 3, 0.8, 2, stream), np.array([0, 0, 1, 1, 1])
+    found, labels = cfl_stationary.two_clusters(2, 3, 4, 0.8, 2, stream), np.array([0, 0, 1, 1, 1])
     assert_sides(found, [(np.where(labels[:, None] == labels, 1, -1),) * 2])
     corners = cfl_stationary.simplex(4)
     np.testing.assert_allclose(corners @ corners.T, np.eye(4) - 1 / 4, atol=1e-12)

@@ -78,14 +78,17 @@ def test_equal_clusters_of_distinct_shifts(clusters: int) -> None:
 
 def test_the_runs_in_which_the_guard_counts_wrongly(plant: Any) -> None:
     tasks: list[QuadraticMixture] = []
+    seeds: set[int] = set()
 
     def four(task: QuadraticMixture, seed: int) -> int:
         tasks.append(task)
+        seeds.add(seed)
         return 4
 
     plant(guarded_count, "counted", four)
     found = guarded_count.guarded_count(np.random.default_rng(0), 40)
     counts = [len(set(task.labels.tolist())) for task in tasks]
+    assert len(seeds) == 40
     assert found.events.tolist() == [count != 4 for count in counts]
     assert (found.allowed, found.exactly, set(counts)) == (0.05, False, {1, 2, 4, 8})
     cosines: dict[tuple[int, bool], list[float]] = {}
