@@ -3,6 +3,8 @@
 Nothing here is shared with the package. Quadratic losses; regions of the proximal step as in the paper.
 """
 
+from copy import deepcopy
+
 import numpy as np
 
 
@@ -107,6 +109,79 @@ class DenseFPFC:
                     factor = max(0.0, a * lam - t) / ((a - 1) * t)
                 differences += np.sum((v - factor * theta) ** 2)
         return np.sqrt(models), np.sqrt(differences), np.sqrt(duals) / (2 * m)
+
+    def scad(self, t):
+        """The penalty at a length, not smoothed."""
+        lam, a = self.algorithm.strength, self.algorithm.concavity or 3.7
+        if t <= lam:
+            return lam * t
+        return (
+            (2 * a * lam * t - t * t - lam * lam) / (2 * (a - 1)) if t <= a * lam else lam * lam * (a + 1) / 2
+        )
+
+    def __deepcopy__(self, memo):
+        copy = DenseFPFC(self.algorithm, self.task, self.w)
+        copy.theta, copy.v = self.theta.copy(), self.v.copy()
+        return copy
+
+    def losses(self):
+        """The sum of f_i(w_i)."""
+        away = self.w - self.task.centers
+        return sum(0.5 * float(e @ h @ e) for e, h in zip(away, self.task.hessians, strict=True))
+
+    def objective(self):
+        """F: the losses, and the penalty of all ordered pairs over 2 m."""
+        m = self.task.clients
+        lengths = [np.linalg.norm(self.w[i] - self.w[j]) for i in range(m) for j in range(m)]
+        return self.losses() + sum(map(self.scad, lengths)) / (2 * m)
+
+    def lagrangian(self):
+        """L_rho with the smoothed penalty lam t^2 / (2 xi) + xi lam / 2 up to t = xi, also of i = j."""
+        one, m, total = self.algorithm, self.task.clients, 0.0
+        for i in range(m):
+            for j in range(m):
+                t, gap = np.linalg.norm(self.theta[i, j]), self.w[i] - self.w[j] - self.theta[i, j]
+                parabola = one.strength * (t * t / one.smoothing + one.smoothing) / 2
+                total += parabola if t <= one.smoothing else self.scad(t)
+                total += self.v[i, j] @ gap + one.augmentation / 2 * gap @ gap
+        return self.losses() + total / (2 * m)
+
+    def unit_prox(self, z):
+        """argmin over t >= 0 of SCAD(t) + (t - z)^2 / 2: the best of all stationary points and kinks."""
+        lam, a = self.algorithm.strength, self.algorithm.concavity or 3.7
+        inner, outer = max(0.0, z - lam), max(z, a * lam)
+        points = [min(inner, lam), lam, a * lam, outer]
+        if a != 2 and lam <= ((a - 1) * z - a * lam) / (a - 2) <= a * lam:
+            points.append(((a - 1) * z - a * lam) / (a - 2))
+        return min(points, key=lambda t: self.scad(t) + (t - z) ** 2 / 2)
+
+    def squared_mapping(self):
+        """||G||^2 over ordered pairs, theta and v parallel."""
+        total, m = 0.0, self.task.clients
+        for i in range(m):
+            for j in range(m):
+                t = np.linalg.norm(self.theta[i, j])
+                total += (t - self.unit_prox(t + np.linalg.norm(self.v[i, j]))) ** 2
+        return total
+
+
+def dense_paths(algorithm, task, start, rounds):
+    """The states before and after every round, one path for each replicate's participants, rounds (R, k)."""
+    paths = []
+    for drawn in np.swapaxes(np.array(rounds, dtype=int), 0, 1).tolist():
+        one = DenseFPFC(algorithm, task, start)
+        path = [deepcopy(one)]
+        for active in drawn:
+            one.round(active)
+            path.append(deepcopy(one))
+        paths.append(path)
+    return paths
+
+
+def mean_squares(path):
+    """Means over the rounds of a path of ||grad_w L_0||^2 and ||grad_v L_0||^2."""
+    squares = np.array([one.residuals() for one in path[1:]]) ** 2
+    return squares[:, 0].mean(), squares[:, 2].mean()
 
 
 def dense_pairs(algorithm, state):
