@@ -238,6 +238,6 @@ def equation_3_descent(
         S_(i, true) of every device after one round of the algorithm on random noiseless mixtures, equal
         curvatures in every second.
     """
-    least = kantorovich(1 - step_size * task.smoothness, 1 - step_size * task.strong_convexity)
     own, _ = second_round(task, GradientLoss(step_size=step_size), stream)
+    least = kantorovich(1 - step_size * task.smoothness, 1 - step_size * task.strong_convexity)
     return at_least(own, kantorovich=least)
