@@ -363,22 +363,31 @@ def test_the_runs_of_table_1(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(convex, "ROUNDS", 20)
     task = SoftmaxMixture(clients=20, clusters=4, features=20, classes=5, largest=500, seed=2)
     common: dict[str, Any] = {"step_size": 0.1, "local_steps": 10}
-    fused, plain = (FPFC(**common, strength=0.4, participation=0.3, penalty=name) for name in ("scad", "l1"))
+    options: dict[str, Any] = common | {"strength": 0.4, "participation": 0.3, "reuse_memory": True}
+    fused, plain = FPFC(**options), FPFC(**options, penalty="l1")
     cut = CFL(**common, mean_threshold=0.1, client_threshold=0.2)
     assert rival.uploads() == 120
+    asked: list[Any] = []
+
+    def recorded(algorithm: Any, task: Any, **how: Any) -> Any:
+        asked.append((algorithm, task.settings, how))
+        return run(algorithm, task, **how)
+
+    monkeypatch.setattr(rival, "run", recorded)
+    monkeypatch.setattr(convex, "run", recorded)
     scored: list[tuple[Callable[..., rival.Outcome], Any, Any, int]] = [
         (rival.fpfc.__wrapped__, (2, 0.4), fused, 20),
         (convex.row.__wrapped__, (2, 0.4), plain, 20),
         (rival.cfl.__wrapped__, (2,), cut, 6),
     ]
     for function, numbers, algorithm, rounds in scored:
+        found = function(*numbers)
+        assert asked.pop() == (algorithm, task.settings, {"rounds": rounds, "seed": 2})
         trace = run(algorithm, task, rounds=rounds, seed=2)
         groups, models = trace.last_assignments, trace.models[-1]
         if algorithm is not cut:
             models = group_averages(models, groups, task.sizes)
-        accuracies = task.accuracies(models, np.arange(20))
-        found = function(*numbers)
-        assert found.accuracy == pytest.approx(sum(accuracies) / 20)
+        assert found.accuracy == pytest.approx(sum(task.accuracies(models, np.arange(20))) / 20)
         assert found.clusters == len(set(groups.tolist()))
         assert found.adjusted_rand_index == pytest.approx(adjusted_rand_index(groups, task.labels))
     monkeypatch.setattr(convex, "row", lambda *_: SimpleNamespace(adjusted_rand_index=0.7))
