@@ -266,6 +266,7 @@ def test_the_window_and_its_stationary_point() -> None:
     task = QuadraticMixture.random(
         clusters=2, clients=5, dimension=2, condition_number=3.0, separation=6.0, spread=0.02, seed=3
     )
+    task = replace(task, hessians=1.7 * task.hessians)
     slopes = [h @ (w - c) for h, w, c in zip(task.hessians, task.client_optima, task.centers, strict=True)]
     same = [(i, j) for i in range(5) for j in range(5) if task.labels[i] == task.labels[j]]
     sizes = [int((task.labels == label).sum()) for label in task.labels]

@@ -29,9 +29,10 @@ from clusterproof.theory.papers.fpfc import (
 from clusterproof.theory.papers.fpfc.constants import Constants
 
 Plant = Callable[..., Any]
-TASK = QuadraticMixture.random(
+MIXTURE = QuadraticMixture.random(
     clusters=2, clients=5, dimension=2, condition_number=3.0, separation=2.0, spread=0.3, seed=1
 )
+TASK = replace(MIXTURE, hessians=1.3 * MIXTURE.hessians)
 L_F, LAM, XI, A, RHO = TASK.client_smoothness, 0.6, 0.25, 2.5, 5.5
 ALPHA = 0.7 / (L_F + RHO)
 

@@ -26,10 +26,17 @@ from clusterproof.theory.papers.gradient_loss import (
 
 Plant = Callable[..., Any]
 F = Fraction
-SPREAD = QuadraticMixture.random(clusters=3, clients=6, dimension=2, condition_number=3.0, spread=0.5, seed=4)
-ALIKE = QuadraticMixture.random(clusters=3, clients=9, dimension=3, condition_number=4.0, seed=4)
-ROUND = QuadraticMixture.random(clusters=3, clients=9, dimension=3, seed=4)
 
+
+def scaled(curvature: float, clients: int, **options: Any) -> QuadraticMixture:
+    """A random mixture of this smoothness."""
+    task = QuadraticMixture.random(clusters=3, clients=clients, seed=4, **options)
+    return replace(task, hessians=curvature * task.hessians)
+
+
+SPREAD = scaled(0.8, 6, dimension=2, condition_number=3.0, spread=0.5)
+ALIKE = scaled(0.7, 9, dimension=3, condition_number=4.0)
+ROUND = scaled(0.6, 9, dimension=3)
 # whole numbers, so that a mean of equal models is that model
 EXACT = QuadraticMixture(
     hessians=np.full((4, 1, 1), 0.5),
@@ -171,7 +178,7 @@ def test_equation_2_and_its_moves() -> None:
     np.testing.assert_allclose(found, np.diff(history, axis=0).reshape(-1, 2), rtol=1e-9, atol=1e-12)
     for claim in (equation_2.equation_2_descent, equation_2.equation_2_descent_recorded):
         with pytest.raises(Outside, match="alpha <= 1 / L"):
-            claim(task, 1.001, 0.4, stream())
+            claim(task, 1.251, 0.4, stream())
 
 
 @pytest.mark.parametrize("sign", ["descent", "as-printed"])
@@ -194,9 +201,9 @@ def test_runs_of_4_to_7_and_of_ifca(sign: str) -> None:
         for side in sides["models"].pairs[0]:
             np.testing.assert_allclose(side, history, rtol=1e-9, atol=1e-12)
     with pytest.raises(Outside, match="alpha <= 1 / L"):
-        equation_2.equations_4_7(SPREAD, 1.001, 0.7, sign, stream())
+        equation_2.equations_4_7(SPREAD, 1.251, 0.7, sign, stream())
     with pytest.raises(Outside, match="alpha <= 1 / L"):
-        equation_4.equation_4_ifca(SPREAD, 1.001, stream())
+        equation_4.equation_4_ifca(SPREAD, 1.251, stream())
 
 
 def second_similarities(task: QuadraticMixture, step: float, sign: str) -> list[float]:
@@ -224,8 +231,9 @@ def test_equation_3_in_the_second_round() -> None:
     assert_sides(equation_3.equation_3_descent(ALIKE, alpha, stream()), own, kantorovich=kantorovich)
     far = Started(ALIKE, ALIKE.optima[[1, 0, 2]] + 0.1)
     outside: list[tuple[Any, float, str]] = [
-        (SPREAD, 0.37, "one minimiser"),
-        (ALIKE, 1.001, "alpha L < 1"),
+        (replace(ALIKE, centers=ALIKE.centers + 0.1 * np.eye(9)[:, :3]), 0.37, "one minimiser"),
+        (replace(ALIKE, hessians=ALIKE.hessians[[*range(8), 0]]), 0.37, "one minimiser"),
+        (ALIKE, 1.001 / 0.7, "alpha L < 1"),
         (far, 0.37, "chose rightly"),
         (Started(EXACT, np.array([[0.0], [5.0]])), 0.37, "at rest"),
     ]
