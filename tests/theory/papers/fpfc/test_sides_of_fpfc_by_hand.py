@@ -246,8 +246,26 @@ def test_bounds_on_a_run_and_its_local_steps(monkeypatch: pytest.MonkeyPatch) ->
         g, trace = factors(all_pairs), run(all_pairs.algorithm, TASK, rounds=5, seed=3, initial=start)
         allowed = g["A"] * (paths[0][0].objective() + g["smoothing"]) / np.arange(1, 6) / 0.2
         np.testing.assert_allclose(np.asarray(bound(TASK, trace, 0.2).bound)[1:, 0], allowed)
-    held = runs.bound_local_steps(TASK, trace)
-    assert np.isfinite(held.bound).sum() == 5 * 2
+
+
+def test_who_takes_part_is_seen_from_one_coordinate() -> None:
+    """Clients that differ in the first coordinate, and start where none has a gradient in the second."""
+    centers = np.array([[2.0, 1.0], [-1.0, 1.0], [0.5, 1.0], [3.0, 1.0], [-2.0, 1.0]])
+    task = replace(
+        TASK, hessians=np.stack([np.diag([0.4 + 0.1 * k, 1.3]) for k in range(5)]), centers=centers
+    )
+    algorithm, start = setting(0.4).algorithm, np.array([[0.3, 1.0]])
+    trace = run(algorithm, task, rounds=6, seed=3, initial=start)
+    drawn = [np.sort(each[0]) for each in participants(algorithm, task, 6, 3, task.name, "fpfc")]
+    (path,) = dense_paths(algorithm, task, start, [each[None] for each in drawn])
+    after, before = np.transpose(distances(path, task, drawn))
+    found = runs.bound_local_steps(task, trace)
+    rows, clients = np.isfinite(found.bound).nonzero()
+    assert [*zip(rows.tolist(), clients.tolist(), strict=True)] == [
+        (k + 1, client) for k, each in enumerate(drawn) for client in each.tolist()
+    ]
+    np.testing.assert_allclose(found.bound[rows, clients], (1 - ALPHA * RHO) ** 3 * before, atol=1e-12)
+    np.testing.assert_allclose(np.asarray(found.measured)[rows, clients], after, atol=1e-12)
 
 
 def test_hypotheses_of_the_repaired_theorem() -> None:
