@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 import scipy.special
 from catalogue import decided
-from tolerance import assert_close
 
 from clusterproof import theory
 from clusterproof.algorithms import FPFC, InvalidArgument, Randomness
-from clusterproof.algorithms.penalties import SCAD
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.synthetic.softmax import SoftmaxMixture
 from clusterproof.theory.checker.conclusions import judge
@@ -27,7 +25,7 @@ from clusterproof.theory.papers.fpfc import (
     window,
 )
 from clusterproof.theory.papers.fpfc.huber import HuberSum
-from clusterproof.theory.papers.fpfc.measured import augmented_lagrangian, objective, run_averages
+from clusterproof.theory.papers.fpfc.measured import objective
 
 Plant = Callable[..., Any]
 
@@ -152,15 +150,6 @@ def test_one_term_is_not_claimed_where_a_pair_waits() -> None:
         one_term.one_term(waits, np.random.default_rng(0))
 
 
-def test_what_a_round_ends_with_is_what_the_next_one_begins_with() -> None:
-    """The norms telescope: a of a round is the gradient at the new models with the multipliers of before."""
-    setting, task = one_term.draw_every_pair(np.random.default_rng(2))
-    found = one_term.follow_norms(setting, task, np.random.default_rng(3))
-    assert found.before[1:] == pytest.approx(found.after[:-1], rel=1e-9, abs=1e-9)
-    assert found.before[0] == pytest.approx(found.plain[0])
-    assert np.abs(found.before - found.plain).max() > 1e-3
-
-
 def test_a_clients_norms_may_rise_where_a_pair_waits() -> None:
     """The line that removes the pairs' term is about pairs that are updated in every round."""
     stream, rises = np.random.default_rng(0), []
@@ -171,19 +160,6 @@ def test_a_clients_norms_may_rise_where_a_pair_waits() -> None:
             (found.plain + found.after - found.before - found.augmented).max() / found.augmented.max()
         )
     assert max(rises) > 1e-6
-
-
-def test_expected_gradients_are_means_of_runs() -> None:
-    setting = repaired_moments.weakly_coupled(3, 0.1)
-    found = run_averages(
-        setting.algorithm,
-        repaired_moments.alike(setting),
-        np.zeros((1, 1)),
-        rounds=40,
-        replicates=400,
-        seed=3,
-    )
-    assert found.models.mean() == pytest.approx(repaired_moments.expected_models(3, 0.1, 40), rel=0.02)
 
 
 def test_a_mean_over_random_participants_is_no_exact_number() -> None:
@@ -200,55 +176,12 @@ def test_a_mean_over_random_participants_is_no_exact_number() -> None:
     assert broken(0.3, 100 * np.linspace(0.9, 1.3, 12))
 
 
-def test_what_stands_for_the_least_objective_is_the_least_of_all_replicates() -> None:
-    """Of runs with other participants the lowest end: any other makes D_0, and with it the bound, too small."""
-    task = QuadraticMixture.random(clusters=2, clients=6, dimension=2, spread=0.3, seed=1)
-    algorithm = FPFC(
-        step_size=0.1, strength=0.6, smoothing=0.3, augmentation=5.0, threshold=0.4, participation=0.3
-    )
-    start = np.full((1, 2), 3.0)
-    found = run_averages(algorithm, task, start, rounds=4, replicates=5, seed=2)
-    randomness = Randomness.from_seed(2, "fpfc", "theorem-1")
-    state = algorithm.initialise(np.broadcast_to(start, (5, 1, 2)), task)
-    for _ in range(4):
-        state = algorithm.step(state, task, randomness)
-    penalty, ends = SCAD(strength=0.6, concavity=3.7), []
-    for models in np.asarray(state.models):
-        away = models - task.centers
-        losses = sum(float(one @ own @ one) / 2 for one, own in zip(away, task.hessians, strict=True))
-        gaps = np.array([np.linalg.norm(one - other) for one in models for other in models])
-        ends.append(losses + float(penalty.value(gaps).sum()) / 12)
-    assert found.end == pytest.approx(min(ends))
-    assert np.mean(ends) > 1.01 * min(ends)
-
-
 def test_the_objective_is_least_at_the_start_of_two_opposed_clients() -> None:
     setting, task = repaired_moments.opposed(1.0)
     grid = np.linspace(-3, 3, 301)
     models = np.stack(np.meshgrid(grid, grid), axis=-1)[..., None]
     start = objective(setting.algorithm, task, np.zeros((1, 2, 1)))
     assert objective(setting.algorithm, task, models.reshape(-1, 2, 1)).min() >= start - 1e-12
-
-
-def test_the_augmented_lagrangian_at_a_common_start_is_the_objective_with_smoothing() -> None:
-    task = QuadraticMixture.random(clusters=2, clients=6, dimension=3, spread=0.3, seed=1)
-    algorithm = FPFC(step_size=0.1, strength=0.6, smoothing=0.3, augmentation=5.0, threshold=0.4)
-    start = np.ones((1, 3))
-    state = algorithm.initialise(start, task)
-    expected = float(objective(algorithm, task, np.asarray(state.models))) + 6 * 0.3 * 0.6 / 4
-    assert_close(augmented_lagrangian(algorithm, task, state), expected)
-
-
-def test_windows_are_neither_all_empty_nor_all_wide() -> None:
-    """Of the clients of a cluster, the pair that is farthest apart sets the least strength."""
-    task = QuadraticMixture(
-        hessians=np.ones((4, 1, 1)),
-        centers=np.array([[0.0], [0.2], [8.0], [8.1]]),
-        labels=np.array([0, 0, 1, 1]),
-    )
-    least, largest = window.window(task, 3.7)
-    assert least == pytest.approx(4 / 2 * 0.2)
-    assert largest == pytest.approx((8.05 - 0.1) / 3.7)
 
 
 @pytest.mark.slow(reason="two long runs")

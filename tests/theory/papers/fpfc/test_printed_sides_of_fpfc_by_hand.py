@@ -1,11 +1,9 @@
-"""Both sides of FPFC's printed claims, and of those on special clients, with dense loops and all orders of chance."""
+"""Both sides of FPFC's printed claims, and of those on scalar clients, with dense loops and all participants."""
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,33 +11,24 @@ import pytest
 from fusion_loops import DenseFPFC, dense_paths, mean_squares
 from sides_by_hand import assert_sides
 
-from clusterproof.algorithms import CFL, FPFC, Randomness, adjusted_rand_index, run
-from clusterproof.algorithms.fpfc import group_averages
+from clusterproof.algorithms import FPFC, Randomness
 from clusterproof.algorithms.participation import draw_participants
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.synthetic.softmax import SoftmaxMixture
 from clusterproof.theory.checker.sides import Outside
 from clusterproof.theory.papers.fpfc import (
-    bipartition_cost,
     conditions,
     conditions_literal,
-    convex,
     large_augmentation,
     mapping_content,
     one_term,
     partial_participation,
     repaired,
     repaired_moments,
-    rival,
     theorem_1_duals,
     theorem_1_mapping,
     theorem_1_models,
-    waiting_pairs,
-    window,
 )
 from clusterproof.theory.papers.fpfc.constants import Constants
-from clusterproof.theory.papers.fpfc.huber import HuberSum
-from clusterproof.theory.papers.fpfc.simplex import Simplex
 
 LEAST = 1e-3  # L_- of convex losses
 
@@ -242,154 +231,3 @@ def test_arbitrary_differences() -> None:
             mapping_content.mapping_of_any_differences(replace(given, **change))
     again = mapping_content.read(mapping_content.write(given))
     assert (again.strength, again.lengths.tolist()) == (lam, lengths.tolist())
-
-
-def test_the_bipartition_and_its_cost() -> None:
-    for clients in (2, 5, 7):
-        points = np.random.default_rng(3).standard_normal((clients, 3))
-        cosine = [[a @ b / math.sqrt((a @ a) * (b @ b)) for b in points] for a in points]
-        cuts = [sides for sides in product((0, 1), repeat=clients) if len(set(sides)) == 2]
-        pairs = [(i, j) for i in range(clients) for j in range(clients)]
-        least = min(max(cosine[i][j] for i, j in pairs if cut[i] != cut[j]) for cut in cuts)
-        found = bipartition_cost.bipartition(clients, np.random.default_rng(3))
-        assert_sides(found, [(least, least), ((clients - 1) * (clients - 2),) * 2])
-    # three operations for each of 21 pairs, and the sum of seven models; a length of each of seven updates
-    assert_sides(
-        bipartition_cost.bipartition_cost(7, 11),
-        (3 * 21 + 7) * 11,
-        cosines_and_lengths=(21 + 7) * 11,
-        cut=6 * 5,
-    )
-
-
-def test_the_window_and_its_stationary_point() -> None:
-    task = QuadraticMixture.random(
-        clusters=2, clients=5, dimension=2, condition_number=3.0, separation=6.0, spread=0.02, seed=3
-    )
-    task = replace(task, hessians=1.7 * task.hessians)
-    slopes = [h @ (w - c) for h, w, c in zip(task.hessians, task.client_optima, task.centers, strict=True)]
-    same = [(i, j) for i in range(5) for j in range(5) if task.labels[i] == task.labels[j]]
-    sizes = [int((task.labels == label).sum()) for label in task.labels]
-    assert set(sizes) == {2, 3}
-    least = max(5 / sizes[i] * np.linalg.norm(slopes[i] - slopes[j]) for i, j in same)
-    largest = np.linalg.norm(task.optima[0] - task.optima[1]) / 2.6
-    assert window.window(task, 2.6) == pytest.approx((least, largest))
-    assert least < 0.9 * largest
-    for name, sides in window.fusion_window(task, 2.6, 0.3).items():
-        ((residual, zero),) = sides.pairs
-        np.testing.assert_allclose(residual, zero, atol=1e-12, err_msg=name)
-    with pytest.raises(Outside, match="window is not empty"):
-        window.fusion_window(task, float(2.6 * largest / least * 1.001), 0.3)
-
-
-def huber_gradient(loss: HuberSum, point: np.ndarray) -> np.ndarray:
-    total = np.zeros(len(point))
-    for x, y in zip(loss.features, loss.targets, strict=True):
-        total += max(-loss.width, min(loss.width, float(x @ point - y))) * x
-    return total
-
-
-@pytest.mark.parametrize("draw", [0, 3, 7])
-@pytest.mark.parametrize("steps", [2, 3])
-def test_local_steps_on_sums_of_huber_losses(draw: int, steps: int) -> None:
-    def drawn() -> tuple[HuberSum, float, np.random.Generator]:
-        stream = np.random.default_rng(draw)
-        loss = HuberSum.draw(stream)
-        steepest = max(np.linalg.eigvalsh(sum(np.outer(x, x) for x in loss.features)))
-        assert loss.smoothness == pytest.approx(steepest)
-        return loss, steepest * 10 ** stream.uniform(-3, 1), stream
-
-    loss, rho, stream = drawn()
-    step = stream.choice([0.5, 1.0]) / (loss.smoothness + rho)
-    anchor, start = stream.standard_normal((2, loss.dimension))
-    point, slopes = start, []
-    for _ in range(steps):
-        slopes.append(huber_gradient(loss, point) + rho * (point - anchor))
-        point = point - step * slopes[-1]
-    lost = huber_gradient(loss, start) - huber_gradient(loss, point)
-    found = one_term.convexity(steps, draw)
-    assert found.measured == pytest.approx(lost @ lost / 2 + 2 * lost @ (slopes[0] - lost))
-    assert found.terms["later"] == pytest.approx(-sum(slope @ slope for slope in slopes[1:]))
-    loss, rho, stream = drawn()
-    anchor, start = stream.standard_normal((2, loss.dimension))
-    ends = [start]
-    for _ in range(steps):
-        slope = huber_gradient(loss, ends[-1]) + rho * (ends[-1] - anchor)
-        ends.append(ends[-1] - slope / (loss.smoothness + rho))
-    values = [loss.value(w) + rho / 2 * (w - anchor) @ (w - anchor) for w in (start, ends[-1])]
-    later = large_augmentation.later_steps(steps, draw)
-    assert later.measured == pytest.approx(values[0] - values[1], rel=1e-9, abs=1e-12)
-    assert later.terms["squared"] == pytest.approx(
-        rho / 8 * (ends[-1] - start) @ (ends[-1] - start), abs=1e-12
-    )
-
-
-def test_lines_of_the_proofs_on_numbers() -> None:
-    gradient, gradients = np.array([1.0, 0.0]), []
-    for k in range(3):  # directions at 50, 10 and -30 degrees
-        gradients.append(gradient)
-        unit = np.array([math.cos(math.radians(50 - 40 * k)), math.sin(math.radians(50 - 40 * k))])
-        gradient = gradient - (unit @ gradient) * unit
-    lost, found = gradients[0] - gradient, one_term.turning(3, 40)
-    assert found.measured == pytest.approx(lost @ lost / 2 + 2 * lost @ gradient)
-    assert found.terms["later"] == pytest.approx(-sum(one @ one for one in gradients[1:]))
-    a, m, x = Fraction(3), Fraction(5), Fraction(7)
-    left = a**2 + m**2 - ((a + m) / 2) ** 2 - ((a + m) / 2 - x) ** 2
-    assert_sides(one_term.norms(a, m, x), [(left, (a - (m - x)) ** 2 / 2 + x**2 / 2 + 2 * x * (m - x))])
-    assert_sides(large_augmentation.constant(3 / 4), 1 / 2 - 1 / 16 - 7 / 4 / 8 - (11 / 4) ** 2 / 64, zero=0)
-    for draw in (2, 3):
-        signs = np.random.default_rng(draw).uniform(-1, 1, 3)
-        derivatives = signs / 8 if draw == 2 else np.sign(signs) / 8
-        least = min(np.linalg.eigvalsh(large_augmentation.pair_form(derivatives, 1.5)))
-        assert_sides(large_augmentation.pairs_pay(3, 1.5, draw), least, zero=0)
-
-
-def test_a_run_of_the_simplex_leaves_the_parabola_where_it_is_shorter(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    one = Simplex(4, 3.0, 0.5)
-    curvature, rho = 1e-4 * 30, 30.0
-    assert one.rounds == int(math.log(50) * 4 * (curvature + rho) / (0.5 * (curvature + 10)))
-    waiting_pairs.stay_on_the_parabola(4, 3.0, 0.5)
-    monkeypatch.setattr(waiting_pairs, "SMOOTHING", 0.95)
-    with pytest.raises(ArithmeticError, match=r"a pair is 0\.9\d* long"):
-        waiting_pairs.stay_on_the_parabola(4, 3.0, 0.5)
-    with pytest.raises(Outside, match="rho > 2 L_g"):
-        waiting_pairs.one_term_waiting(4, 2.0, 0.5)
-
-
-def test_the_runs_of_table_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    """20 clients in 4 clusters, 105 parameters: FPFC and FPFC-l1 with six of them a round, CFL with all."""
-    monkeypatch.setattr(rival, "ROUNDS", 20)
-    monkeypatch.setattr(convex, "ROUNDS", 20)
-    task = SoftmaxMixture(clients=20, clusters=4, features=20, classes=5, largest=500, seed=2)
-    common: dict[str, Any] = {"step_size": 0.1, "local_steps": 10}
-    options: dict[str, Any] = common | {"strength": 0.4, "participation": 0.3, "reuse_memory": True}
-    fused, plain = FPFC(**options), FPFC(**options, penalty="l1")
-    cut = CFL(**common, mean_threshold=0.1, client_threshold=0.2)
-    assert rival.uploads() == 120
-    asked: list[Any] = []
-
-    def recorded(algorithm: Any, task: Any, **how: Any) -> Any:
-        asked.append((algorithm, task.settings, how))
-        return run(algorithm, task, **how)
-
-    monkeypatch.setattr(rival, "run", recorded)
-    monkeypatch.setattr(convex, "run", recorded)
-    scored: list[tuple[Callable[..., rival.Outcome], Any, Any, int]] = [
-        (rival.fpfc.__wrapped__, (2, 0.4), fused, 20),
-        (convex.row.__wrapped__, (2, 0.4), plain, 20),
-        (rival.cfl.__wrapped__, (2,), cut, 6),
-    ]
-    for function, numbers, algorithm, rounds in scored:
-        found = function(*numbers)
-        assert asked.pop() == (algorithm, task.settings, {"rounds": rounds, "seed": 2})
-        trace = run(algorithm, task, rounds=rounds, seed=2)
-        groups, models = trace.last_assignments, trace.models[-1]
-        if algorithm is not cut:
-            models = group_averages(models, groups, task.sizes)
-        assert found.accuracy == pytest.approx(sum(task.accuracies(models, np.arange(20))) / 20)
-        assert found.clusters == len(set(groups.tolist()))
-        assert found.adjusted_rand_index == pytest.approx(adjusted_rand_index(groups, task.labels))
-    monkeypatch.setattr(convex, "row", lambda *_: SimpleNamespace(adjusted_rand_index=0.7))
-    assert_sides(convex.convex(0.2, 1), 0.7, almost=0.999)

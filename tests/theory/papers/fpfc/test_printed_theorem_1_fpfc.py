@@ -20,11 +20,9 @@ from clusterproof.theory.papers.fpfc import (
     partial_participation,
     repaired,
     repaired_moments,
-    theorem_1_duals,
-    theorem_1_models,
 )
 from clusterproof.theory.papers.fpfc.constants import Constants
-from clusterproof.theory.papers.fpfc.measured import run_averages, unit_prox_lengths
+from clusterproof.theory.papers.fpfc.measured import unit_prox_lengths
 from clusterproof.theory.papers.fpfc.theorem_1_models import setting_of
 
 Plant = Callable[..., Any]
@@ -78,25 +76,6 @@ def test_the_constants_are_those_of_the_statement() -> None:
     assert setting.second == pytest.approx(4 / (3 * 5 * denominators[1]), rel=1e-12)
     assert setting.mapping_bound == pytest.approx(9 * 0.36 * 0.09 / 0.81, rel=1e-12)
     assert setting.start == pytest.approx(3 * 0.3 * 0.6 / 4, rel=1e-12)
-
-
-def test_the_bounds_are_the_constants_times_what_there_is_to_gain() -> None:
-    """Losses (w -+ 1)^2 / 2 from 2 and 0; alike clients at xi / 2 sqrt(m), from 0; opposed ones at their minimum."""
-    first, second = setting_of(3, 20, 0.5, 4).first / 2, theorem_1_duals.setting_of(3).second / 9
-    third = partial_participation.setting_of(4).second / 100
-    # L_g = 2, rho = 5, so that den = 7; of four clients P = 1/2
-    alike, opposed = (4 * 10_000 / 2 / 64 + 3 / 8) / 400, 1 / 8 / 3
-    steps, pairs = 2 * 4 * 10_005 / (0.5 * 1.5), 4 * 5 * 4 * 3 / (4 * 0.5 * 7)
-    for sides, terms in (
-        (theorem_1_models.theorem_1_models(3, 20, 0.5, 4, 2), [first * 5.5, first * 3 * 0.3 * 0.6 / 4]),
-        (theorem_1_duals.theorem_1_duals(3, 9), [second * 1.5, second * 3 * 0.3 * 0.6 / 4]),
-        (partial_participation.theorem_1_participation(4, 100), [third * 4 * 500 / 64, third * 4 * 0.5 / 4]),
-        (repaired.repaired_duals(4, 100), [third * 8 * 500 / 64, third * 8 * 0.5 / 4]),
-        (repaired.models_of_alike_clients(4, 0.5), [steps * alike, pairs * alike]),
-        (repaired.models_of_opposed_clients(1.0, 3), [12 * opposed, 4 * 5 * 4 / (2 * 7) * opposed]),
-        (repaired.duals_of_opposed_clients(1.0, 3), [4 / (2 * 5 * 7) * opposed]),
-    ):
-        assert list(sides.terms.values()) == pytest.approx(terms, rel=1e-9, abs=0)
 
 
 def test_a_clients_gradient_has_the_multipliers_of_its_pairs() -> None:
@@ -179,24 +158,6 @@ def test_the_third_inequality_fails_by_more_than_a_hundred_times() -> None:
     # two clients at 1 and -1 without multipliers: zeta is their mean, and they rest where the gradient of
     # f_i + rho / 2 (w - zeta)^2 is 0, w_i = +-1 / (1 + rho); the mean square is 2 (2 w)^2 / 16
     assert verdict.measured == pytest.approx(2 * (2 / 6) ** 2 / 16, rel=0.01)
-
-
-@pytest.mark.parametrize("clients", [2, 5])
-def test_expected_residuals_are_means_of_runs(clients: int) -> None:
-    setting, rounds, replicates = partial_participation.setting_of(clients), 60, 400
-    centre = partial_participation.minimiser(clients)
-    task = QuadraticMixture(
-        hessians=np.full((clients, 1, 1), 1000.0),
-        centers=np.full((clients, 1), centre),
-        labels=np.zeros(clients, dtype=int),
-    )
-    found = run_averages(
-        setting.algorithm, task, np.zeros((1, 1)), rounds=rounds, replicates=replicates, seed=3
-    )
-    assert found.duals.mean() == pytest.approx(
-        partial_participation.expected_duals(clients, rounds), rel=0.03
-    )
-    assert found.start == pytest.approx(clients * 500 * centre**2)
 
 
 def test_what_the_third_inequality_lacks_grows_with_the_clients_and_is_the_pairs_participation() -> None:

@@ -88,7 +88,9 @@ def test_averages_over_runs(rule: str) -> None:
     )
     assert found.mapping == pytest.approx(max(one.squared_mapping() for path in paths for one in path))
     assert found.start == pytest.approx(paths[0][0].objective())
-    assert found.end == pytest.approx(min(path[-1].objective() for path in paths))
+    ends = sorted(path[-1].objective() for path in paths)
+    assert found.end == pytest.approx(ends[0])
+    assert ends[0] < 0.999 * ends[1]
 
 
 @pytest.mark.parametrize("participation", [1.0, 0.4])
@@ -239,6 +241,8 @@ def test_bounds_on_a_run_and_its_local_steps(monkeypatch: pytest.MonkeyPatch) ->
         np.testing.assert_allclose(
             np.asarray(found_bound.measured)[1:, :, 0], np.transpose(measured_by_round), atol=1e-12
         )
+        first = np.asarray(found_bound.measured)[0].ravel()
+        np.testing.assert_allclose(first, values[:, 0] if bound is runs.bound_descent else [0, 0])
         allowed_by_round = np.asarray(found_bound.bound)[1:].reshape(5, -1)
         np.testing.assert_allclose(allowed_by_round + np.zeros((5, 2)), np.broadcast_to(allowed, (2, 5)).T)
     for rho, bound in ((RHO, runs.bound_models_by_one_term), (20.0, runs.bound_models_at_large_augmentation)):
@@ -260,6 +264,7 @@ def test_who_takes_part_is_seen_from_one_coordinate() -> None:
     (path,) = dense_paths(algorithm, task, start, [each[None] for each in drawn])
     after, before = np.transpose(distances(path, task, drawn))
     found = runs.bound_local_steps(task, trace)
+    assert not np.asarray(found.measured)[0].any()
     rows, clients = np.isfinite(found.bound).nonzero()
     assert [*zip(rows.tolist(), clients.tolist(), strict=True)] == [
         (k + 1, client) for k, each in enumerate(drawn) for client in each.tolist()

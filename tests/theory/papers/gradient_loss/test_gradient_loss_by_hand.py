@@ -11,22 +11,13 @@ from catalogue import checked, decided
 from scipy.optimize import linear_sum_assignment
 
 from clusterproof import theory
-from clusterproof.algorithms import GradientLoss, purity
+from clusterproof.algorithms import purity
 from clusterproof.algorithms.metrics import contingency
 from clusterproof.theory.checker.verdict import Kind
-from clusterproof.theory.papers.gradient_loss import equation_3, iterations, race, scalar, training_loss
+from clusterproof.theory.papers.gradient_loss import equation_3, iterations, race
 from clusterproof.theory.papers.gradient_loss import purity as purity_module
 
 Plant = Callable[..., Any]
-
-
-def test_two_rounds_by_hand() -> None:
-    """Devices -1 and 1, models -1/2 and 3/4, alpha = 1/2, lambda = 1/5."""
-    centers, starts = [Fraction(-1), Fraction(1)], [Fraction(-1, 2), Fraction(3, 4)]
-    first, second = scalar.exact_rounds(centers, starts, weight=Fraction(1, 5), step=Fraction(1, 2), rounds=2)
-    assert first.choices == second.choices == (0, 1)
-    assert first.after == (Fraction(-3, 4), Fraction(7, 8))
-    assert second.after == (Fraction(-7, 8), Fraction(15, 16))
 
 
 def test_counterexample_of_3_by_hand() -> None:
@@ -91,26 +82,6 @@ def test_the_lower_bound_of_purity_is_reached_and_is_the_share_of_correct_device
         assert sides.measured == sides.allowed == share
         devices = purity_module.purity_bound(partitions)["correct"]
         assert devices.measured == devices.allowed == 4 * share
-
-
-@pytest.mark.parametrize(("loss", "verdict"), [(6.5, Kind.VIOLATED), (5.5, Kind.CONSISTENT)])
-def test_as_much_work_is_every_second_iteration_of_the_baseline(
-    plant: Plant, loss: float, verdict: Kind
-) -> None:
-    """Losses 12, 11, .. 1 of the baseline: the mean over iterations 2, 4, .. 12 is 6, over 1, 3, .. 11 it is 7."""
-
-    def curves(stream: Any, replicates: int, rounds: int) -> tuple[np.ndarray, np.ndarray]:
-        baseline = np.broadcast_to(np.arange(12.0, 0.0, -1.0)[:rounds, None], (rounds, replicates))
-        return baseline, np.full((rounds, replicates), loss)
-
-    plant(training_loss, "curves", curves)
-    assert decided("gradient-loss/training-loss-in-passes").verdict is verdict
-
-
-def test_baseline_of_a_race_is_the_method_without_weight() -> None:
-    assert race.entrant(race.Setting(distance=1.0), 0.0) == GradientLoss(
-        step_size=0.1, weight=0.0, empty_cluster="when-empty"
-    )
 
 
 def test_a_race_is_on_the_mixture_that_its_card_states() -> None:

@@ -77,12 +77,21 @@ CENTERS = [F(-2), F(-3, 2), F(1, 3), F(2), F(5, 2)]
 
 
 def test_rounds_in_fractions() -> None:
-    starts = [F(-1, 2), F(3, 4), F(7, 2)]
+    two, starts = [F(0), F(-2)], [F(-1, 2), F(3, 4), F(7, 2)]
+    # a device at -1 is as far from a model at 0 as from one at -2
+    for centers, models, tied in (
+        (CENTERS, starts, False),
+        ([F(-1), F(1)], two, True),
+        ([F(1), F(-1)], two, True),
+        ([F(1), F(-3, 2)], two, False),
+    ):
+        found = scalar.exact_rounds(centers, models, weight=F(2, 5), step=F(1, 3), rounds=5)
+        expected = scalar_rounds(centers, models, F(2, 5), F(1, 3), 5)
+        assert [(list(one.choices), list(one.after), one.tied) for one in found] == expected
+        assert [one.before for one in found] == [tuple(models), *(one.after for one in found[:-1])]
+        assert found[0].tied is tied
     found = scalar.exact_rounds(CENTERS, starts, weight=F(2, 5), step=F(1, 3), rounds=5)
-    expected = scalar_rounds(CENTERS, starts, F(2, 5), F(1, 3), 5)
-    assert [(list(one.choices), list(one.after), one.tied) for one in found] == expected
-    assert [one.before for one in found] == [tuple(starts), *(one.after for one in found[:-1])]
-    assert len({tuple(choices) for choices, _, _ in expected}) > 1
+    assert len({one.choices for one in found}) > 1
     (still,) = scalar.exact_rounds(
         CENTERS, starts, weight=F(2, 5), step=F(1, 3), rounds=1, uploads="received"
     )
