@@ -177,5 +177,8 @@ def test_the_runs_of_table_1(monkeypatch: pytest.MonkeyPatch) -> None:
         assert found.accuracy == pytest.approx(sum(task.accuracies(models, np.arange(20))) / 20)
         assert found.clusters == len(set(groups.tolist()))
         assert found.adjusted_rand_index == pytest.approx(adjusted_rand_index(groups, task.labels))
+    monkeypatch.setattr(rival, "fpfc", lambda *numbers: numbers)
+    monkeypatch.setattr(rival, "cfl", lambda *numbers: numbers)
+    assert rival.outcomes(3, 0.4) == [((seed, 0.4), (seed,)) for seed in (3, 4, 5)]
     monkeypatch.setattr(convex, "row", lambda *_: SimpleNamespace(adjusted_rand_index=0.7))
     assert_sides(convex.convex(0.2, 1), 0.7, almost=0.999)

@@ -76,8 +76,10 @@ def test_models_that_stand_still_are_counted(monkeypatch: pytest.MonkeyPatch) ->
     task = QuadraticMixture.random(clusters=3, clients=9, dimension=3, spread=0.5, seed=4)
     for step in (0.4, 0.6):  # a cluster is empty in all eight rounds, and in four of them
         assert_sides(empty_clusters.pinning(task, step, stream()), [(0, 0)])
+    flat = replace(task, hessians=0.8 * task.hessians)
+    assert_sides(empty_clusters.pinning(flat, 1.1, stream()), [(0, 0)])
     with pytest.raises(Outside, match="alpha L < 1"):
-        empty_clusters.pinning(task, 1.0, stream())
+        empty_clusters.pinning(flat, 1.251, stream())
 
     def unpinned(algorithm: GradientLoss, *where: Any, **how: Any) -> Any:
         return run(replace(algorithm, empty_cluster="never"), *where, **how)
@@ -282,7 +284,7 @@ def test_purities_and_training_losses_round_by_round(monkeypatch: pytest.MonkeyP
     np.testing.assert_allclose(training_loss.curves(stream(), 3, 12), [curves[0.0], curves[0.2]])
     # losses 12, 11, .. 1 of the baseline: 6.5 in the mean, and 6 over every second iteration
     falling = np.arange(12.0, 0.0, -1.0)[:, None] + np.array([0.0, 1.0, 0.0, -1.0])
-    monkeypatch.setattr(training_loss, "curves", lambda *_: (falling, np.tile([5.9, 7.1, 6.4, 5.6], (12, 1))))
+    monkeypatch.setattr(training_loss, "curves", lambda *_: (falling, np.tile([5.9, 7.1, 6.4, 9.0], (12, 1))))
     for claim, events in (
         (training_loss.training_loss, [False, False, False, True]),
         (training_loss.training_loss_in_passes, [False, True, True, True]),
