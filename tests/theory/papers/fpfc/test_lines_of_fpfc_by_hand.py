@@ -179,6 +179,7 @@ def test_the_runs_of_table_1(monkeypatch: pytest.MonkeyPatch) -> None:
         assert found.adjusted_rand_index == pytest.approx(adjusted_rand_index(groups, task.labels))
     monkeypatch.setattr(rival, "fpfc", lambda *numbers: numbers)
     monkeypatch.setattr(rival, "cfl", lambda *numbers: numbers)
-    assert rival.outcomes(3, 0.4) == [((seed, 0.4), (seed,)) for seed in (3, 4, 5)]
+    outcomes: Any = rival.outcomes(3, 0.4)
+    assert outcomes == [((seed, 0.4), (seed,)) for seed in (3, 4, 5)]
     monkeypatch.setattr(convex, "row", lambda *_: SimpleNamespace(adjusted_rand_index=0.7))
     assert_sides(convex.convex(0.2, 1), 0.7, almost=0.999)
