@@ -1,12 +1,15 @@
 """Both sides of a claim at one instance, against numbers that a test computes from the statement."""
 
 from fractions import Fraction
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from clusterproof import theory
 from clusterproof.theory.checker import Sides
+from clusterproof.theory.checker.ranges import Choice, Reals
+from clusterproof.theory.checker.statement import Statement
 
 
 def heavy_ball(a: Fraction, beta: Fraction, start: Fraction, rounds: int) -> list[Fraction]:
@@ -19,21 +22,43 @@ def heavy_ball(a: Fraction, beta: Fraction, start: Fraction, rounds: int) -> lis
     return path
 
 
-def sides_at(claim_id: str, instance: dict[str, Any], part: str = "", name: str = "") -> Sides:
-    """Evaluate a part of a claim; strings that are no names are fractions. Without a paper it is CFL-MGD's."""
+def statements_of(claim_id: str) -> list[Statement]:
+    """The parts of a claim; without a paper it is CFL-MGD's."""
     claim = theory.find_claim(claim_id if "/" in claim_id else f"cfl-mgd/{claim_id}")
     assert claim.parts is not None
-    (statement,) = (one for one in claim.parts.parts if one.name == part)
-    names = {
-        key for key, allowed in statement.space.ranges.items() if allowed.holds(instance.get(key), instance)
-    }
-    numbers = {
-        key: Fraction(one) if isinstance(one, str) and key not in names else one
-        for key, one in instance.items()
-    }
-    found = statement.conclude(numbers, claim=claim.id)[name]
+    return claim.parts.parts
+
+
+def quantities_of(one: Statement, instance: dict[str, Any]) -> dict[str, Any]:
+    """A statement's own ones of an instance; strings and floats as fractions, where the range does not list them."""
+    found: dict[str, Any] = {}
+    for name, allowed in one.space.ranges.items():
+        found[name] = value = instance[name]
+        listed = allowed.values({}) if isinstance(allowed, Choice) else ()
+        if isinstance(value, str | float) and not any(
+            value == each and type(value) is type(each) for each in listed
+        ):
+            found[name] = value if isinstance(allowed, Reals) else Fraction(value)
+    return found
+
+
+def sides_at(claim_id: str, instance: dict[str, Any], part: int | str = 0, name: str = "") -> Sides:
+    """Evaluate a part of a claim, the first one by default."""
+    parts = statements_of(claim_id)
+    chosen = parts[part] if isinstance(part, int) else next(one for one in parts if one.name == part)
+    found = chosen.conclude(quantities_of(chosen, instance), claim=claim_id)[name]
     assert isinstance(found, Sides)
     return found
+
+
+def sides_of_proof(claim_id: str, instance: dict[str, Any]) -> dict[str, Sides]:
+    """The sides of a claim's proof at the numbers to which it takes an instance of the claim."""
+    first, *others = statements_of(claim_id)
+    proof = next(one for one in others if one.at)
+    assert callable(proof.at)
+    numbers = proof.at(**first.space.arguments(quantities_of(first, instance)))
+    sides: Any = proof.function(**{name: numbers[name] for name in signature(proof.function).parameters})
+    return sides if isinstance(sides, dict) else {"": sides}
 
 
 def assert_sides(found: Sides, measured: Any, **terms: Any) -> None:
@@ -44,3 +69,8 @@ def assert_sides(found: Sides, measured: Any, **terms: Any) -> None:
     for name, value in ({"measured": measured} | terms).items():
         one, other = np.array(known[name], float), np.array(value, float)
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-13, err_msg=name)
+
+
+def compare(claim_id: str, instance: dict[str, Any], measured: Any, name: str = "", /, **terms: Any) -> None:
+    """Assert both sides of the first part of a claim at an instance."""
+    assert_sides(sides_at(claim_id, instance, name=name), measured, **terms)

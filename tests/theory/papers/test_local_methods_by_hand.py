@@ -2,37 +2,16 @@
 
 import math
 from fractions import Fraction
-from inspect import signature
 from itertools import permutations, product
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from sides_by_hand import compare, sides_at, sides_of_proof
 
-from clusterproof import theory
 from clusterproof.theory.checker.sides import Outside
 from clusterproof.theory.papers.scaffold.printed_rates import TwoClients
-
-
-def sides_of(claim_id: str, numbers: dict[str, Any], part: int = 0, proof: bool = False) -> dict[str, Any]:
-    """The sides of a part of a claim, or of the claim's proof at the numbers of the instance."""
-    parts: list[Any] = theory.find_claim(claim_id).parts.parts  # type: ignore[union-attr]
-    exact = {name: Fraction(each) if isinstance(each, float) else each for name, each in numbers.items()}
-    function, found = parts[part].function, parts[part].space.arguments(exact)
-    if proof:
-        found = {name: found[name] for name in signature(function).parameters}
-        function, found = next((each.function, each.at(**found)) for each in parts if each.at)
-    sides = function(**{name: found[name] for name in signature(function).parameters})
-    return sides if isinstance(sides, dict) else {"": sides}
-
-
-def compare(claim_id: str, numbers: dict[str, Any], measured: Any, branch: Any = "", **terms: Any) -> None:
-    sides = sides_of(claim_id, numbers)[branch]
-    assert float(sides.measured) == pytest.approx(measured, rel=1e-9)
-    assert {name: float(term) for name, term in sides.terms.items()} == pytest.approx(terms, rel=1e-9)
-
 
 IN_TURN = np.array([[2], [-4], [2]]) / 3  # 1, -1 and 1, minus their mean
 # three clients in the plane, mu |d|^2 / 2 + s_i h(<a_i, d>), where h' is the identity up to a knee
@@ -78,9 +57,9 @@ def test_rounds_of_fedavg_scaffold_and_fedlin() -> None:
     kept, once = (1 - eta * MU) ** 4, eta**2 * L * 6 * np.sqrt(square(at_optimum) / 3)
     bound = {"start": kept**3 * np.sqrt(3.25), "drift": (1 + kept + kept**2) * once}
     compare("fedavg/drift", ROUND, np.sqrt(square(x)), **bound)
-    sides_of("fedavg/drift", ROUND | {"pace": 1.625})  # 2 L / (L + mu) is 1.74
+    sides_at("fedavg/drift", ROUND | {"pace": 1.625})  # 2 L / (L + mu) is 1.74
     with pytest.raises(Outside, match="gamma"):
-        sides_of("fedavg/drift", ROUND | {"pace": 1.75})
+        sides_at("fedavg/drift", ROUND | {"pace": 1.75})
     length, start, rho = 0.75 / L, np.tile(MODEL, (3, 1)), (1 - 0.75 / L / 4 * MU) ** 8
     gap, gradients = losses_and_gradients(start)
     controls, apart = IN_TURN * (1.0, -0.5), gradients - gradients.mean(axis=0)
@@ -143,7 +122,7 @@ PROVED = """fedavg/drift fedlin/convex fedlin/sharp proxskip/sharp proxskip/theo
 def test_a_proof_at_an_instance_has_the_sides_of_its_claim(claim_id: str) -> None:
     for p in (0.25, 0.75):
         numbers = ROUND | {"probability": p, "iterations": 2 if claim_id == "proxskip/theorem-5" else 3}
-        for branch, proved in sides_of(claim_id, numbers, proof=True).items():
+        for branch, proved in sides_of_proof(claim_id, numbers).items():
             compare(claim_id, numbers, float(proved.measured), branch, **proved.terms)
 
 
@@ -215,7 +194,7 @@ def test_rounds_of_nastya_and_their_limit() -> None:
     zero, one = all_ends(np.array([0.0])), all_ends(np.array([1.0]))
     factor, mean = (one - zero).mean(), zero.mean() / (1 - (one - zero).mean())
     second = ((zero**2).mean() + 2 * factor * zero.mean() * mean) / (1 - factor**2)
-    assert float(sides_of("nastya/theorem-2.3", numbers, 1)[""].measured) == pytest.approx(second)
+    assert float(sides_at("nastya/theorem-2.3", numbers, 1).measured) == pytest.approx(second)
 
 
 PICKS: dict[int, list[tuple[int, ...]]] = {0: [(0, 1)], 1: [(0,), (1,)], 2: list(product((0, 1), repeat=2))}
@@ -257,7 +236,7 @@ def test_fedavg_with_a_fixed_step_rests_away_from_the_optimum() -> None:
 
     away = abs(rest([1, 2], [-1, 1], 1 / 12) - 1 / 3)
     compare("fedavg/theorem-4", {"local_steps": 3, "pace": 0.25}, away, bias=2 / 12 / 9)
-    sides = sides_of("fedavg/exact-bias", {"local_steps": 3, "step": 0.25, "center": 1.5})[""]
+    sides = sides_at("fedavg/exact-bias", {"local_steps": 3, "step": 0.25, "center": 1.5})
     assert [*map(float, sides.pairs[0])] == pytest.approx([rest([1, 2, 4], [-1, 1.5, 1], 0.25)] * 2)
 
 

@@ -52,8 +52,8 @@ def test_remark_1_compares_rho_with_the_order_in_m_and_n(exponent: int) -> None:
 def test_the_printed_probability_and_what_is_meant() -> None:
     """1 - lambda = lambda_0 + P lambda_1 + 2 lambda_2 + lambda_3 + P lambda_4 + 4 exp(-clm), lm = 100."""
     tail = 4 * math.exp(-100 / 8)
-    printed, half = (x + 3 * x + 2 * x + x + 3 * x + tail for x in (0.02, 0.01))
-    found = sides_at("theorem-1-probability", {"clusters": 3, "rounds": 50, "failure": 0.02})
+    printed, half = (x + 3 * x + 2 * x + x + 3 * x + tail for x in (0.01, 0.005))
+    found = sides_at("theorem-1-probability", {"clusters": 3, "rounds": 50, "failure": 0.01})
     assert_sides(found, printed, meant=1 - 50 * 3 * printed)
     assert f"guarantee is {printed:.3f}, and falls to {half:.3f}" in str(found.words)
 
