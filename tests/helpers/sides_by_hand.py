@@ -42,11 +42,24 @@ def quantities_of(one: Statement, instance: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def sides_at(claim_id: str, instance: dict[str, Any], part: int | str = 0, name: str = "") -> Sides:
-    """Evaluate a part of a claim, the first one by default."""
+def statement_of(claim_id: str, part: int | str = 0) -> Statement:
+    """A part of a claim by its name or number, the first one by default."""
     parts = statements_of(claim_id)
-    chosen = parts[part] if isinstance(part, int) else next(one for one in parts if one.name == part)
+    return parts[part] if isinstance(part, int) else next(one for one in parts if one.name == part)
+
+
+def sides_at(claim_id: str, instance: dict[str, Any], part: int | str = 0, name: str = "") -> Sides:
+    """Evaluate a part of a claim at quantities."""
+    chosen = statement_of(claim_id, part)
     found = chosen.conclude(quantities_of(chosen, instance), claim=claim_id)[name]
+    assert isinstance(found, Sides)
+    return found
+
+
+def sides_with(claim_id: str, *arguments: Any, part: int | str = 0, name: str = "") -> Sides:
+    """Evaluate a part of a claim with given objects, such as a task and a stream of random numbers."""
+    found: Any = statement_of(claim_id, part).function(*arguments)
+    found = found[name] if isinstance(found, dict) else found
     assert isinstance(found, Sides)
     return found
 
