@@ -84,6 +84,16 @@ def assert_sides(found: Sides, measured: Any, **terms: Any) -> None:
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-13, err_msg=name)
 
 
+def assert_pairs(found: Sides, *values: Any) -> None:
+    """Assert both sides of every equation that holds."""
+    assert len(found.pairs) == len(values)
+    for pair, value in zip(found.pairs, values, strict=True):
+        for side in pair:
+            np.testing.assert_allclose(
+                np.broadcast_to(np.asarray(side, float), np.shape(value)), value, atol=1e-9
+            )
+
+
 def compare(claim_id: str, instance: dict[str, Any], measured: Any, name: str = "", /, **terms: Any) -> None:
     """Assert both sides of the first part of a claim at an instance."""
     assert_sides(sides_at(claim_id, instance, name=name), measured, **terms)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sides_by_hand import assert_sides, sides_at, sides_with
+from sides_by_hand import assert_pairs, assert_sides, sides_at, sides_with
 
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
-from clusterproof.theory.checker.sides import Outside, Sides
+from clusterproof.theory.checker.sides import Outside
 from clusterproof.theory.papers.cfl_mgd.method.equations_3_4_7 import Descent
 
 HESSIANS = np.array([[[0.9, 0.2], [0.2, 0.5]], [[0.4, -0.1], [-0.1, 0.8]], [[0.7, 0.3], [0.3, 0.6]]])
@@ -23,16 +23,6 @@ CURVATURES = "gradient", "least curvature", "largest curvature"
 
 def gradients(points: np.ndarray) -> np.ndarray:
     return np.array([a @ (x - c) for a, x, c in zip(HESSIANS, points, CENTERS, strict=True)])
-
-
-def assert_pairs(found: Sides, *values: Any) -> None:
-    """Assert both sides of every equation that holds."""
-    assert len(found.pairs) == len(values)
-    for pair, value in zip(found.pairs, values, strict=True):
-        for side in pair:
-            np.testing.assert_allclose(
-                np.broadcast_to(np.asarray(side, float), np.shape(value)), value, atol=1e-9
-            )
 
 
 @pytest.mark.parametrize(("beta", "eta"), [(0.7, 0.6), (0.35, 0.9)])

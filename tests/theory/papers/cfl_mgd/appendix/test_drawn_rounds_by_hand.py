@@ -1,13 +1,15 @@
-"""The bounds on drawn rounds and runs with false members, client by client from the same draws."""
+"""The claims on drawn rounds and runs with false members, client by client from the same draws."""
 
 import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from sides_by_hand import assert_sides
+from scipy import stats
+from sides_by_hand import assert_pairs, assert_sides, sides_with
 
 from clusterproof.synthetic import RegressionMixture
+from clusterproof.theory.checker.sides import Outside
 from clusterproof.theory.papers.cfl_mgd.appendix.a1_to_a3 import a3
 from clusterproof.theory.papers.cfl_mgd.appendix.a7_a8 import a8
 from clusterproof.theory.papers.cfl_mgd.appendix.a11_to_a14 import a12, a13, a14
@@ -15,7 +17,8 @@ from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import a17
 from clusterproof.theory.papers.cfl_mgd.appendix.a33_a34 import a33_of_regressions
 from clusterproof.theory.papers.cfl_mgd.appendix.rounds import simulate_round
 from clusterproof.theory.papers.cfl_mgd.appendix.runs import momentum_run
-from clusterproof.theory.papers.cfl_mgd.lemma_2.equations_34_to_38 import Round, equation_36
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import with_samples
+from clusterproof.theory.papers.cfl_mgd.lemma_2.equations_34_to_38 import Round, equation_35, equation_36
 
 OPTIMA = np.array([[0.9, 0.1], [-0.5, 0.7], [-0.3, -0.8]])
 SPREAD = np.array([np.diag([1.3, 0.4]), np.diag([0.5, 1.1]), np.diag([0.9, 0.6])])
@@ -103,3 +106,189 @@ def test_a33_on_runs_of_which_some_leave_the_basin() -> None:
     assert 0 < sum(size > 0 for size in measured) < 5
     found = a33_of_regressions(TASK, beta, t, np.random.default_rng(4), 5)
     assert_sides(found, measured, count=counts, cross=crosses)
+
+
+def plain_sums(seed: int, beta: float, task: RegressionMixture) -> dict[str, np.ndarray]:
+    """Round by round what the clients in C_1 hold: gradients, past gradients and buffers, own ones and others'."""
+    seen = momentum_run(task, beta, np.random.default_rng(seed)).seen
+    sums: dict[str, list[np.ndarray]] = {
+        name: [] for name in ("g", "S", "u", "g0", "g1", "g2", "S0", "S1", "S2")
+    }
+    for t, chosen in enumerate(seen.assignments):
+        first = [i for i in range(CLIENTS) if chosen[i] == 0]
+        past = {
+            i: sum((beta ** (t - 1 - k) * seen.gradients[k, i] for k in range(t)), np.zeros(2)) for i in first
+        }
+        drawn, held = ({i: values[t, i] for i in first} for values in (seen.gradients, seen.buffers))
+        for name, values in (("g", drawn), ("S", past), ("u", held)):
+            sums[name].append(sum((values[i] for i in first), np.zeros(2)))
+            for p in range(3):
+                if name != "u":
+                    sums[f"{name}{p}"].append(sum((values[i] for i in first if LABELS[i] == p), np.zeros(2)))
+    return {name: np.array(each) for name, each in sums.items()} | {"chi": seen.models[:, 0]}
+
+
+@pytest.mark.parametrize("beta", [0.35, 0.8])
+def test_the_identities_of_a_run_with_false_members(beta: float) -> None:
+    """The sums over C_1 of (A1), (A9), (A18), (A22) and (A28), and the models that follow."""
+    sums, weight = plain_sums(5, beta, TASK), 1 / (CLIENTS * SMOOTH)
+    assert (np.abs(sums["g1"]) > 0).any()
+    assert (np.abs(sums["g2"]) > 0).any()
+    chi, following = sums["chi"][:-1], sums["chi"][1:]
+    expected = {("a1", ""): chi - OPTIMA[0] - weight * sums["g0"], ("a18", ""): beta * weight * sums["u"]}
+    expected |= {(claim, "next model"): following for claim in ("a9", "a18")}
+    expected |= {("a1", "next model"): following - OPTIMA[0]}
+    expected |= {("a22", part): beta * weight * sums["S0"] for part in ("", "sums")}
+    for (claim, part), value in expected.items():
+        assert_pairs(sides_with(claim, TASK, beta, np.random.default_rng(5), part=part), value)
+    np.testing.assert_allclose(chi - weight * (sums["g"] + beta * sums["u"]), following, atol=1e-12)
+    for claim, name in (("a9", "g"), ("a28", "S")):
+        for p in (1, 2):
+            found = sides_with(claim, TASK, beta, np.random.default_rng(5), name=f"cluster {p + 1}")
+            assert_pairs(found, sums[f"{name}{p}"])
+
+
+def test_buffers_of_members_that_stay() -> None:
+    """beta times the last move of the model, up to the round in which a member changes."""
+    quiet = with_samples(TASK, 20)
+    seen = momentum_run(quiet, 0.8, np.random.default_rng(1)).seen
+    members = seen.assignments == 0
+    kept = [t for t in range(1, 5) if all((members[k] == members[0]).all() for k in range(t + 1))]
+    assert 0 < len(kept) < 4
+    sums, weight = plain_sums(1, 0.8, quiet), 1 / (CLIENTS * SMOOTH)
+    moved = np.array([0.8 * (sums["chi"][t - 1] - sums["chi"][t]) for t in kept])
+    np.testing.assert_allclose(0.8 * weight * sums["u"][kept], moved, atol=1e-12)
+    found = sides_with("a19-sums", quiet, 0.8, np.random.default_rng(1), part="recorded buffers")
+    assert_pairs(found, moved, moved)
+    for t, value in zip(kept, moved, strict=True):
+        found = sides_with("a19-sums", quiet, 0.8, np.random.default_rng(1), name=f"round {t}")
+        assert_pairs(found, value, value)
+
+
+def test_34_and_35_from_the_draws_of_a_round() -> None:
+    models = OPTIMA + np.array([[0.1, -0.05], [0.04, 0.12], [-0.11, 0.02]])
+    e, every = models[0] - OPTIMA[0], np.tile(np.arange(CLIENTS), (6, 1))
+    spread, v = (
+        max(float(variance(chi, p)) for chi in points for p in range(3))
+        for variance, points in ((TASK.loss_variance, models), (TASK.gradient_variance, models[:1]))
+    )
+    enough = math.ceil(256 * 2 * spread / (MU**2 * GAP**4))
+    with pytest.raises(Outside, match="n' >="):
+        equation_35(Round(with_samples(TASK, enough - 1), models), 0.5, np.random.default_rng(3), 6)
+    task = with_samples(TASK, enough)
+    stream = np.random.default_rng(3)
+    members = (task.losses(np.tile(models, (6, 1, 1)), every, stream).argmin(axis=-1) == 0) & (LABELS == 0)
+    drawn = task.gradients(np.tile(models[0], (6, CLIENTS, 1)), every, stream)
+    own = np.array([g[m].sum(axis=0) for g, m in zip(drawn, members, strict=True)])
+    with pytest.raises(Outside, match="lambda_0"):
+        equation_35(Round(task, models), 0.17, np.random.default_rng(3), 6)  # 2 exp(-7 / 8) is 0.834
+    found = equation_35(Round(task, models), 0.16, np.random.default_rng(3), 6)
+    kept = (1 - 7 / 30 * MU / SMOOTH / 8) * np.linalg.norm(e)
+    noise = 2 * math.sqrt(v) / (0.16 * SMOOTH * math.sqrt(7 * enough))
+    assert_sides(found, np.linalg.norm(e - own / (CLIENTS * SMOOTH), axis=-1), contraction=kept, noise=noise)
+    assert found.failure == pytest.approx(0.16 + 2 * math.exp(-7 / 8))
+    stream = np.random.default_rng(3)
+    chosen = TASK.losses(models[None], every[:1], stream).argmin(axis=-1)[0] == 0
+    drawn = TASK.gradients(np.tile(models[0], (1, CLIENTS, 1)), every[:1], stream)[0]
+    left = e - drawn[chosen & (LABELS == 0)].sum(axis=0) / (CLIENTS * SMOOTH)
+    assert_pairs(sides_with("equation-34", Round(TASK, models), np.random.default_rng(3)), left)
+
+
+def test_a2_and_a7_from_the_offsets() -> None:
+    """|d - h Sigma d|^2 / |d|^2 for h up to 1 / L, and 1 - h mu L / (mu + L), 1 - h mu and 1 - l mu / 8L squared."""
+    stream = np.random.default_rng(3)
+    d = stream.standard_normal((3, 30, 2)) * 10.0 ** stream.uniform(-2, 1, (3, 30, 1))
+    h = stream.choice([1.0, 0.5, stream.uniform()], (3, 30)) / SMOOTH
+    spectra = np.array([np.diag(each) for each in SPREAD])
+    left = ((d - h[..., None] * spectra[:, None] * d) ** 2).sum(axis=-1) / (d**2).sum(axis=-1)
+    for claim, rate in (("a2", h * MU * SMOOTH / (MU + SMOOTH)), ("a2-sharp", h * MU)):
+        assert_sides(sides_with(claim, TASK, np.random.default_rng(3)), left, squared=(1 - rate) ** 2)
+    stream, left = np.random.default_rng(3), np.zeros((3, 30))
+    for p, own in enumerate((9, 14, 7)):
+        shared = stream.integers(math.ceil(own / 4), own + 1, (30, 1))
+        shared[0] = math.ceil(own / 4)
+        d = stream.standard_normal((30, 2)) * 10.0 ** stream.uniform(-2, 1, (30, 1))
+        after = d - shared / (CLIENTS * SMOOTH) * spectra[p] * d
+        left[p] = (after**2).sum(axis=-1) / (d**2).sum(axis=-1)
+    squared = (1 - 7 / 30 * MU / (8 * SMOOTH)) ** 2
+    assert_sides(sides_with("a7", TASK, np.random.default_rng(3)), left, squared=squared)
+
+
+def test_gradients_of_other_clusters_within_the_basin() -> None:
+    """(A10), squared and in units of L, as meant and as printed, and (A26)."""
+    basin, diameter = (
+        math.sqrt(MU / SMOOTH) * GAP / 4,
+        max(float(np.linalg.norm(a - b)) for a in OPTIMA for b in OPTIMA),
+    )
+    offsets = np.random.default_rng(3).standard_normal((20, 2))
+    chi = OPTIMA[0] + basin * offsets / np.linalg.norm(offsets, axis=-1, keepdims=True)
+    drawn = simulate_round(TASK, "random", 1, np.random.default_rng(3)).models[:1]
+    for claim, models, name, term, bound in (
+        ("a10-meant", chi, "geometry", "square", (diameter + basin) ** 2),
+        ("a10", drawn, "units", "nine", 9),
+    ):
+        reach = np.array([((models - OPTIMA[p]) ** 2).sum(axis=-1) for p in (1, 2)])
+        squares = np.array(
+            [((((models - OPTIMA[p]) @ SPREAD[p]) / SMOOTH) ** 2).sum(axis=-1) for p in (1, 2)]
+        )
+        found = sides_with(claim, TASK, np.random.default_rng(3), name="smoothness")
+        assert_sides(found, squares, reach=reach)
+        assert_sides(sides_with(claim, TASK, np.random.default_rng(3), name=name), reach, **{term: bound})
+    away = SMOOTH * float(np.linalg.norm(drawn[0] - OPTIMA[0]))
+    gradient = np.linalg.norm(SPREAD[0] @ (drawn[0] - OPTIMA[0]))
+    assert_sides(sides_with("a26", TASK, np.random.default_rng(3), name="smoothness"), gradient, reach=away)
+    assert_sides(sides_with("a26", TASK, np.random.default_rng(3), name="units"), away, one=SMOOTH)
+    wide = RegressionMixture(optima=OPTIMA * 1.2, covariance=SPREAD, noise=1.2, labels=LABELS, samples=ROWS)
+    for claim in ("a10", "a26"):
+        with pytest.raises(Outside, match="chi"):
+            sides_with(claim, wide, np.random.default_rng(3))
+
+
+def prefers(own: np.ndarray, other: np.ndarray, p: int, rows: int = ROWS) -> float:
+    """P(F >= (Q + A) / (Q - A)) for a client of cluster p, from the variances of its residuals at two models."""
+    d, f = own - OPTIMA[p], other - OPTIMA[p]
+    a, b, c = (1.44 + x @ SPREAD[p] @ y for x, y in ((d, d), (f, f), (d, f)))
+    q = math.sqrt((a + b) ** 2 - 4 * c**2)
+    return float(stats.f.sf((q + b - a) / (q - b + a), rows, rows))
+
+
+def variance_of_losses(chi: np.ndarray, p: int) -> float:
+    return float((1.44 + (chi - OPTIMA[p]) @ SPREAD[p] @ (chi - OPTIMA[p])) ** 2 / 2)
+
+
+def test_expected_false_members_and_errors_of_regressions() -> None:
+    """(A4), (A15), Lemma 1's union and its exact form."""
+    models = simulate_round(TASK, "random", 1, np.random.default_rng(3)).models
+    expected = 14 * prefers(models[1], models[0], 1) + 7 * prefers(models[2], models[0], 2)
+    spread = max(variance_of_losses(models[q], p) for p in (1, 2) for q in (0, p))
+    bound = 128 * CLIENTS * spread / (MU**2 * GAP**4 * ROWS)
+    assert_sides(sides_with("a15", TASK, np.random.default_rng(3)), expected, chebyshev=bound)
+    errors = []
+    for p in range(3):
+        spread = max(variance_of_losses(chi, p) for chi in models)
+        rows = math.ceil(256 * 2 * spread / (MU**2 * GAP**4))
+        errors.append(sum(prefers(models[p], models[q], p, rows) for q in range(3) if q != p))
+    assert_sides(sides_with("a4", TASK, np.random.default_rng(3), part="regressions"), errors, half=0.5)
+    stream, basin = np.random.default_rng(3), math.sqrt(MU / SMOOTH) * GAP / 4
+    offsets = stream.standard_normal((50, 3, 2))
+    offsets *= stream.choice([1.0, 0.5], (50, 1, 1)) / np.linalg.norm(offsets, axis=-1, keepdims=True)
+    sums, bounds = np.zeros((3, 51)), np.zeros((3, 51))
+    for p in range(3):
+        towards = OPTIMA[p] - OPTIMA
+        towards[p] = OPTIMA.sum(axis=0) / 2 - OPTIMA[p] * 3 / 2
+        towards /= np.linalg.norm(towards, axis=-1, keepdims=True)
+        for k, each in enumerate([*offsets, towards]):
+            chi = OPTIMA + basin * each
+            sums[p, k] = sum(prefers(chi[p], chi[q], p) for q in range(3) if q != p)
+            bounds[p, k] = 128 * 3 * max(variance_of_losses(x, p) for x in chi) / (GAP**4 * MU**2 * ROWS)
+    assert_sides(sides_with("lemma-1-union", TASK, np.random.default_rng(3)), sums, chebyshev=bounds)
+    stream, radius = np.random.default_rng(3), 0.3 * GAP / (1 + math.sqrt(SMOOTH / MU))
+    offsets = stream.standard_normal((100, 3, 2))
+    offsets[:20, 0], offsets[:20, 1] = OPTIMA[1] - OPTIMA[0], OPTIMA[0] - OPTIMA[1]
+    every = OPTIMA + radius * offsets / np.linalg.norm(offsets, axis=-1, keepdims=True)
+    worst = max(prefers(chi[0], chi[q], 0) for chi in every for q in (1, 2))
+    a, b = math.sqrt(SMOOTH) * radius, math.sqrt(MU) * (GAP - radius)
+    u = (b - a) / math.sqrt(4 * 1.44 + (b - a) ** 2)
+    assert a * b < 1.44
+    found = sides_with("lemma-1-worst-case", TASK, 0.3, np.random.default_rng(3))
+    assert_sides(found, worst, pi=stats.f.sf((1 + u) / (1 - u), ROWS, ROWS))
