@@ -88,10 +88,10 @@ def assert_pairs(found: Sides, *values: Any) -> None:
     """Assert both sides of every equation that holds."""
     assert len(found.pairs) == len(values)
     for pair, value in zip(found.pairs, values, strict=True):
+        expected = np.array(value, float)
         for side in pair:
-            np.testing.assert_allclose(
-                np.broadcast_to(np.asarray(side, float), np.shape(value)), value, atol=1e-9
-            )
+            one = np.broadcast_to(np.array(side, float), expected.shape)
+            np.testing.assert_allclose(one, expected, rtol=1e-9, atol=1e-9)
 
 
 def compare(claim_id: str, instance: dict[str, Any], measured: Any, name: str = "", /, **terms: Any) -> None:

@@ -125,7 +125,7 @@ def prescribed(one: dict[str, Any]) -> tuple[list[list[F]], list[list[F]], list[
         buffers.append(u), gradients.append(g), choices.append(chosen)  # type: ignore[func-returns-value]
         u = [one["momentum"] * a + b for a, b in zip(u, g, strict=True)]
         chi = [chi[p] - sum(u[i] for i in range(4) if chosen[i] == p) / 4 for p in (0, 1)]
-        u = [sum(u[i] for i in range(4) if chosen[i] == p) / chosen.count(p) for p in chosen]
+        u = [sum((u[i] for i in range(4) if chosen[i] == p), F(0)) / chosen.count(p) for p in chosen]
     return buffers, gradients, choices
 
 
@@ -141,7 +141,9 @@ def test_buffers_against_the_past_gradients(t: int, outliers: int, spread: F | i
         "start": F(1, 4),
     }
     buffers, gradients, choices = prescribed(one)
-    past = [sum((one["momentum"] ** (t - 1 - k) * gradients[k][i] for k in range(t)), F(0)) for i in range(4)]
+    past = [F(0)] * 4
+    for g in gradients[:t]:
+        past = [F(3, 10) * a + b for a, b in zip(past, g, strict=True)]
     if outliers:
         with pytest.raises(Outside, match="wrong cluster"):
             sides_at("a19", one)
