@@ -1,0 +1,363 @@
+"""Both sides of the steps of proofs, at generic numbers and vectors, from what each step says."""
+
+import math
+from fractions import Fraction as F  # noqa: N817 - a table of fractions
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+from sides_by_hand import assert_pairs, assert_sides, sides_at, sides_with
+
+from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.papers.scaffold.sharp_option_1 import summed_shares
+
+LEFT = {"distance": F(3, 2), "controls": F(5, 3), "rate": F(4, 7), "used": F(2, 11), "lost": F(1, 13)}
+"""||x - x*||^2, mean ||q||^2, p^(2K), u and what a proof leaves out."""
+D, C, RATE, USED, LOST = LEFT.values()
+
+
+def square(*vector: F) -> F:
+    return sum((each**2 for each in vector), F(0))
+
+
+def inner(first: tuple[F, ...], second: tuple[F, ...]) -> F:
+    return sum((a * b for a, b in zip(first, second, strict=True)), F(0))
+
+
+def check(step: str, instance: dict[str, Any], measured: Any, **terms: Any) -> None:
+    """Compare a step, "claim: part" or "claim: part: name"; without terms it is an equation."""
+    claim, part, *name = step.split(": ")
+    found = sides_at(claim, instance, part, *name)
+    if found.identity:
+        assert_pairs(found, *measured)
+    else:
+        assert_sides(found, measured, **terms)
+
+
+def test_whole_rounds_of_scaffold_and_fedlin() -> None:
+    numbers = {
+        "distance": D,
+        "controls": C,
+        "last": F(1, 7),
+        "gained": F(2, 5),
+        "margin": F(1, 9),
+        "lost": LOST,
+    }
+    rate = F(1, 7) + F(2, 5) + F(1, 9)
+    check("scaffold/sharp: round", numbers, rate * D + F(19, 35) * C - LOST, rate=rate * (D + C))
+    after = RATE * (D + USED * C) - LOST
+    check("scaffold/sharp-option-1: round", LEFT, after, rate=RATE * (D + C / 3))
+    check("fedlin/sharp: round", LEFT, after - C / 3, contraction=RATE * D, spared=-(1 - RATE) * C / 3)
+    numbers = LEFT | {"gained": F(3, 8), "used_of_2": F(3, 7), "lost_of_2": F(1, 6), "losses": F(4, 9)}
+    after = D + USED * C - LOST - F(3, 8)
+    check("scaffold/convex: round: I", numbers, after, before=D + C / 4, gained=-F(3, 8))
+    check("fedlin/convex: round", numbers, after - C / 4, before=D, gap=-F(3, 8))
+    after = D + F(3, 7) * C - F(1, 6) - F(8, 9)
+    check("scaffold/convex: round: II", numbers, after, before=D + C, gained=-F(8, 9))
+
+
+def test_single_local_steps_of_scaffold_as_vectors() -> None:
+    """|y - w|^2 with y = P - sigma q and w = (sigma q + z) / (2b - 1), and with y = d - (k / K) q."""
+    y, q, z, share, factor = (F(2), F(3)), (F(1, 2), F(3, 4)), (F(1), F(1, 4)), F(2, 3), F(1, 3)
+    w = tuple(factor * (share * a + b) for a, b in zip(q, z, strict=True))
+    slack = inner(tuple(a + share * b for a, b in zip(y, q, strict=True)), w) - (1 / factor + 1) / 2 * square(
+        *w
+    )
+    assert slack > 0
+    numbers = {"before": square(*y), "share": share, "factor": factor, "q": square(*q), "z": square(*z)}
+    numbers |= {"qz": inner(q, z), "slack": slack}
+    left = square(*(a - b for a, b in zip(y, w, strict=True)))
+    bound = {"before": square(*y), "gained": factor * share**2 * square(*q)}
+    check("scaffold/sharp: one local step", numbers, left, **bound)
+    k, count, larger, loss, d = 2, 5, F(1, 3), F(1, 7), (F(3), F(5, 2))
+    y = (d[0] - F(k, count) * q[0], d[1] - F(k, count) * q[1])
+    slack = inner(d, w) - loss - (count + larger) / 2 * square(*w)
+    assert slack > 0
+    apart = square(*(a - b / count for a, b in zip(w, q, strict=True)))
+    numbers = {"k": F(k), "later": F(count - 1 - k), "larger": larger, "before": square(*y), "w": square(*w)}
+    numbers |= {"q": square(*q), "apart": apart, "loss": loss, "slack": slack}
+    left = square(*(a - b for a, b in zip(y, w, strict=True)))
+    bound = {"before": square(*y), "gained": -2 * loss, "used": F(k, count**2) * square(*q)}
+    check("scaffold/convex: one local step of II", numbers, left, **bound)
+
+
+def test_powers_and_shares_of_scaffold() -> None:
+    count, m, pace = F(4), F(2, 5), F(2, 5) + F(3, 5) * F(3, 4)
+    mean_power = (1 - m / 4) * F(2, 3)  # S_K / K
+    inverse = 2 * (1 - m / count) / ((pace - m) / count)  # 2b
+    numbers = {"local_steps": count, "m": m, "smooth": F(3, 4), "average": F(2, 3), "used": F(5, 7)}
+    gained = (1 - 1 / count) * count * mean_power * F(5, 7) / (inverse - 1)
+    check("scaffold/sharp: (*)", numbers, gained, allowed=(1 - m * mean_power) ** 2 - (1 - mean_power) ** 2)
+    check("scaffold/sharp: power of three", {"a": F(2, 9)}, F(7, 9) ** 3, square=(1 - F(1, 3)) ** 2)
+    numbers = {"count": F(3), "a": F(2, 7)}
+    check("scaffold/sharp: power", numbers, (1 - F(3, 7)) * F(5, 7), root=1 - F(5, 7))
+    j, c = F(3), F(2, 9)
+    product_ = (2 - j * c) / (2 + j * c) * (2 - c) / (2 + c)
+    after = (2 - (j + 1) * c) / (2 + (j + 1) * c)
+    check("scaffold/sharp-option-1: powers", {"j": j, "c": c}, product_, after=after)
+    k, sigma = F(3), F(2, 3)
+    step = (1 - sigma**2) / (k + 1)  # sigma^2 = 1 - (k + 1) eta mu
+    before, after = (k + sigma) ** 2 * (1 - (k + 2) * step), ((k + 1) * sigma * (1 - step)) ** 2
+    check("scaffold/sharp-option-1: inverse powers", {"k": k, "sigma": sigma}, before, allowed=after)
+    for side, k, n in ((1, F(5), F(4)), (0, F(2), F(10))):
+        numbers = {"smaller": F(2), "apart": F(3), "s": F(3, 5), "above": F(1, 4), "larger": F(2, 7)}
+        gap = summed_shares(k, k + n, F(3, 5)) - summed_shares(k - 1, k + n, F(3, 5))
+        scaled = k * (F(3, 5) + F(2, 5) / 4) - F(3, 5) * n / 2  # s K xi_k
+        bound = {"allowed": 2 * gap * ((n + 3 * k) / 2 + F(2, 7))}
+        check(
+            "scaffold/sharp-option-1: share",
+            numbers | {"side": F(side)},
+            3 * (k + n) ** 2 * scaled**2,
+            **bound,
+        )
+    for claim, s, first, term in (
+        ("sharp-option-1", F(3, 5), F(1, 15), {"third": F(1, 3)}),
+        ("convex", F(1), F(2, 5) ** 2 / (F(5) * 9 / 8), {"quarter": F(1, 4)}),
+    ):  # K = 5
+        later = 2 * summed_shares(F(4), F(4), s) / (3 * 16 * 25)
+        numbers = {"last": F(4)} | ({"s": s} if claim == "sharp-option-1" else {})
+        check(f"scaffold/{claim}: sum", numbers, later + first, **term)
+
+
+@pytest.mark.parametrize("earlier", [0, 1])
+def test_one_local_step_of_option_1(earlier: int) -> None:
+    """||z_k||^2 - lambda_(k,k-1) h(d_k), over p^(2n)."""
+    p, n, power, loss = F(4, 5), F(3), F(2, 3), F(1, 6)
+    numbers = {"earlier": earlier, "n": n, "p": p, "power": power, "c": F(7, 4), "z": F(9, 5), "loss": loss}
+    numbers |= {
+        "square": F(5, 4),
+        "product": F(2, 3),
+        "correction": F(3, 7),
+        "next_loss": F(1, 8),
+        "inverse": F(6),
+    }
+    value = F(9, 5) - earlier * (n + 1) * p**2 * power * loss
+    check("scaffold/sharp-option-1: one local step", numbers, [value])
+
+
+def multipliers(earlier: int, n: F, p: F, power: F) -> tuple[F, F, F]:
+    """lambda_{*k}, lambda_{k*} and lambda_{k+1,k} over p^(2n + 1)."""
+    first = 2 - (1 - p) * n * power
+    return first, first + n * power - earlier * (n + 1) * p * power, n * power
+
+
+def test_curvatures_of_option_1() -> None:
+    """(1 - m) A_k with (1 - m) b = K - m + larger, at k = 0 and later, and of convex clients."""
+    n, m, larger, above = F(3), (1 + F(2, 5)) / 2, F(1, 3), F(1, 4)
+    count, eta_mu = n + 1, m / 4
+    c = 2 * eta_mu / (2 - eta_mu)
+    least = (2 - n * c) / (2 + n * c)
+    power = least + above * (1 - least)
+    first, to, neighbour = multipliers(0, n, 1 - eta_mu, F(1))
+    b_0 = (count - m + larger) * (first + to) / 2 - (1 - m) * (1 + (1 - eta_mu) * neighbour)
+    numbers = {"half": 1, "share": F(2, 5), "later": n, "larger": larger, "above": above}
+    a_0 = b_0 - (1 - m) * count**2 / power**2 / 3
+    bound = {"least": (1 - m) * (3 * n**2 / (4 * count) + F(1, 2))}
+    check("scaffold/sharp-option-1: first local step: A_0", numbers, a_0, **bound)
+    check("scaffold/sharp-option-1: first local step: from x*", numbers, first, least=1)
+    check("scaffold/sharp-option-1: first local step: to x*", numbers, to, least=1)
+    k, m, power = F(2), F(3, 7), F(5, 8)
+    count = k + n + 1
+    p = 1 - m / count
+    first, to, neighbour = multipliers(1, n, p, power)
+    a_k = (count - m + larger) * (first + to) / 2 - (1 - m) * (1 + p * neighbour)
+    numbers = {"k": k, "later": n, "m": m, "power": power, "larger": larger}
+    check("scaffold/sharp-option-1: curvature: A_k", numbers, a_k, least=(n + 3 * k) / 2)
+    check("scaffold/sharp-option-1: curvature: from x*", numbers, first, least=1)
+    check("scaffold/sharp-option-1: curvature: to x*", numbers, to, least=1)
+    # lambda_{*0} = 2 and lambda_{0*} = 2 + n, of which K / 4 is not used
+    a_0 = (4 + larger) * (2 + 2 + n - 1) / 2 - (1 + n) - F(16, 4)
+    numbers = {"later": n, "larger": larger}
+    check("scaffold/convex: first local step: A_0", numbers, a_0, least=4 * F(8) / 8)
+    check("scaffold/convex: first local step: from x*", numbers, 2, least=1)
+    check("scaffold/convex: first local step: to x*", numbers, 2 + n - 1, least=1)
+
+
+def test_steps_on_the_drift_of_fedavg() -> None:
+    d, z, flat, past = (F(3), F(2)), (F(2), F(1, 2)), F(2, 3), F(1, 4)
+    span = 2 * flat / (1 + past)
+    rest = square(*(a - b for a, b in zip(d, z, strict=True)))
+    numbers = {
+        "flat": flat,
+        "past": past,
+        "inner": square(*z),
+        "slack": inner(z, d) - square(*z),
+        "rest": rest,
+    }
+    left = square(*(flat * a - span * b for a, b in zip(d, z, strict=True)))
+    check("fedavg/drift: one step contracts", numbers, left, flat=flat**2 * square(*d))
+    g, c, pace = (F(3), F(1)), (F(1), F(1, 2)), F(3, 2)
+    numbers = {
+        "pace": pace,
+        "gradient": square(*g),
+        "change": square(*c),
+        "slack": pace * inner(c, g) - square(*c),
+    }
+    left = pace * square(*(a - b for a, b in zip(g, c, strict=True)))
+    check("fedavg/drift: gradients do not grow", numbers, left, before=pace * square(*g))
+    numbers = {"decay": F(3, 4), "kept": F(5, 2), "floors": F(2, 3), "drift": F(4, 5)}
+    shares = {"used": F(6, 7), "contracts": F(1, 2), "drifts": F(2, 5), "together": F(8, 9)}
+    left = F(8, 9) * (F(1, 2) * F(3, 4) * F(6, 7) * F(19, 6) + F(2, 5) * F(4, 5))
+    bound = {"start": F(15, 8), "drift": F(1, 2) + F(4, 5)}
+    check("fedavg/drift: induction", numbers | shares, left, **bound)
+
+
+def test_steps_of_lemma_p() -> None:
+    a, b, s, c, more = F(1, 2), F(9, 4), F(3, 4), F(5, 4), F(3, 4)
+    both, one = 2 * s**2 + a**2 + b**2, {"a": a, "b": b, "s": s, "c": c, "more": more}
+    covariance = s**2 - a * b
+    check("cfl-mgd/pairwise-error: largest covariance", one, [both**2 - 4 * covariance**2])
+    bound = {"any_covariance": (b**2 - a**2) * (both**2 - 4 * c**2)}
+    check("cfl-mgd/pairwise-error: no covariance", one, (b**2 - a**2) * both**2, **bound)
+    check("cfl-mgd/pairwise-error: the cases agree", one, [(b - a) ** 2 / (4 * a * b + (b - a) ** 2)])
+
+    def ratio(a: F, b: F) -> F:
+        return (b**2 - a**2) / (2 * s**2 + a**2 + b**2)
+
+    name = "cfl-mgd/pairwise-error: monotone without covariance"
+    check(f"{name}: a", one, ratio(a + more, b), nearer=ratio(a, b))
+    check(f"{name}: b", one, ratio(a, b + more), nearer=ratio(a, b))
+    one = {"gap": F(5, 4), "s": s, "more": more}
+    wide, near = (each**2 / (4 * s**2 + each**2) for each in (F(2), F(5, 4)))
+    check("cfl-mgd/pairwise-error: monotone with covariance", one, wide, nearer=near)
+
+
+def test_steps_of_lemma_r() -> None:
+    def psi(z: float) -> float:
+        return -math.log(1 - z) - z
+
+    c, x = 0.4 * 0.3, 0.3
+    gamma = 2 * psi(2 * x) / (2 * x) ** 2
+    one = {"spread": 0.3, "correlation": 0.4}
+    left = (psi(c + x) + psi(c - x)) / 2
+    assert_sides(sides_at("cfl-mgd/row-lemma", one), left, gamma=(c**2 + x**2) * gamma / 2)
+    check("cfl-mgd/row-lemma: gamma", {"argument": 0.6}, gamma, pole=1 / 0.4)
+    for lower, upper in ((-2.5, 0.7), (0.2, 0.4)):
+        ratios = [psi(z) / z**2 for z in (lower, upper)]
+        check("cfl-mgd/row-lemma: psi", {"lower": lower, "upper": upper}, ratios[0], later=ratios[1])
+    for wrong, name in (({"lower": 0.5, "upper": 0.4}, "lower"), ({"lower": 1e-4, "upper": 0.4}, "rounding")):
+        with pytest.raises(Outside, match=name):
+            sides_at("cfl-mgd/row-lemma", wrong, "psi")
+    check("cfl-mgd/row-lemma: coefficients", {"i": 5}, F(2, 7), pole=1)
+    check("cfl-mgd/row-lemma: moment", {"spread": 0.2, "correlation": -0.7}, [1])
+    sums = [F(1, 4) - F(25, 16), 2 * (F(9, 4) + F(25, 16))]
+    check("cfl-mgd/row-lemma: two logarithms", {"c": F(3, 2), "x": F(5, 4)}, sums)
+    sigma, e, nu = np.diag([0.75, 1.5]), np.array([0.5, -1.5]), np.array([2.0, -1.0])
+    matrix = (0.25 + e @ sigma @ e) * sigma + np.outer(sigma @ e, sigma @ e)
+    two = {"small": "3/4", "large": "3/2", "noise": "1/4", "nu": "2", "nu_2": "-1", "e": "1/2", "e_2": "-3/2"}
+    check("cfl-mgd/row-lemma: covariance", two, [nu @ matrix @ nu])
+
+
+def test_steps_of_lemma_n() -> None:
+    b, c = F(5, 4), F(3, 2)
+    check("cfl-mgd/norm-inequality: divergence", {"b": b, "c": c, "away": F(7, 4)}, [b * c**2 / 2])
+    one: dict[str, Any] = {"dimension": 10, "radius": 7.5}
+    ratio = stats.chi2.cdf(7.5, 12) / stats.chi2.cdf(7.5, 10)
+    check("cfl-mgd/norm-inequality: restricted posterior", one, ratio, whole=1)
+    with pytest.raises(Outside, match="mass"):
+        sides_at("cfl-mgd/norm-inequality", {"dimension": 100, "radius": 1.0}, "restricted posterior")
+    one = {"root_of_op": F(3, 4), "root_of_tr": F(5, 2), "root_of_2u": F(7, 4)}
+    check("cfl-mgd/norm-inequality: N1 without a search", one, [F(5, 2) + F(3, 4) * F(7, 4)])
+    one = {"b": 1.5, "variance": 0.7, "g": 2.5, "along": 1.25}
+    check("cfl-mgd/norm-inequality: Gaussian integral", one, [1])
+    stream = np.random.default_rng(3)
+    profile, errors = stream.exponential(size=10), stream.standard_normal((10, 2)) * stream.uniform(0, 1)
+    direction = stream.standard_normal(10)
+    whole, b_, g = np.diag(profile) + errors @ errors.T, 1.5, 2.5
+    slack, trace = np.trace(errors @ errors.T), np.trace(whole)
+    exact = math.log(np.linalg.det(np.eye(10) + g * whole / b_))
+    inside = direction @ np.linalg.inv(b_ * np.eye(10) + g * whole) @ direction / (direction @ direction)
+    rows = {
+        "known profile": (exact, {"profile": sum(math.log(1 + g * v / b_) for v in profile)}),
+        "known trace": (exact, {"trace": 10 * math.log(1 + g * trace / (10 * b_))}),
+        "inverse": (inside, {"norm": 1 / (b_ + g * (max(profile) + slack))}),
+    }
+    rows["known profile"][1]["error"] = g * slack / (b_ + g * min(profile))
+    for name, (measured, terms) in rows.items():
+        found = sides_with(
+            "cfl-mgd/norm-inequality", 10, b_, g, np.random.default_rng(3), part="volume", name=name
+        )
+        assert_sides(found, measured, **terms)
+
+
+def test_steps_of_theorem_a_prime() -> None:
+    constant, scale, slope = 1.25, 0.6, -0.75
+    lam, v = scale / (2 * constant**2), 2 * constant * slope
+    bound = math.exp(lam**2 * v**2 / (2 * (1 - scale))) / math.sqrt(1 - scale)
+    left = (math.exp(lam * (v + constant**2)) + math.exp(lam * (-v + constant**2))) / 2
+    one: dict[str, Any] = {"scale": "3/5", "slope": "-3/4"}
+    check("cfl-mgd/theorem-a-prime: two-valued step", one, left, bound=bound)
+    check("cfl-mgd/theorem-a-prime: Gaussian step", one, [1])
+    shares = np.random.default_rng(3).uniform(size=30) ** 4
+    determinant = np.prod([1 - 0.6 * share for share in shares])
+    found = sides_with("cfl-mgd/theorem-a-prime", 30, F(3, 5), np.random.default_rng(3), part="determinant")
+    assert_sides(found, -math.log(determinant) / 2, bound=-sum(shares) * math.log(0.4) / 2)
+    c, proxy, r, phi, square_v = F(3, 2), F(5, 4), F(3, 10), F(7, 4), F(9, 4)
+    following = r * phi + 2 * c * proxy
+    value = r * square_v / following / (1 - 2 * c * proxy / following)
+    one = {"c_1_squared": c, "proxy": proxy, "rate_squared": r, "phi": phi, "v": square_v}
+    check("cfl-mgd/theorem-a-prime: slope", one, [value])
+    following = r * phi + 2 * c
+    one = {"rate_squared": r, "phi": phi, "w": c}
+    check("cfl-mgd/theorem-a-prime: telescoping", one, [1 / phi, r * phi / following])
+    phi_t = phi
+    for _ in range(7):
+        phi_t = F(81, 100) * phi_t + 2
+    value_ = math.log(phi_t / (F(9, 10) ** 14 * phi)) / 2 + 2.5**2 / float(phi)
+    one = {"rate": "9/10", "rounds": 7, "distance": 2.5, "weight": phi}
+    check("cfl-mgd/theorem-a-prime: chain", one, [value_])
+    spread, start, x, u = sum(0.9 ** (2 * k) for k in range(7)), 0.9**14 * 2.5**2, 0.3, -math.log(0.1)
+    reach = (1 + x) * (start / x + 2 * spread * (3 / 2 * math.log(1 + 1 / x) + u))
+    one = {"rate": 0.9, "rounds": 7, "distance": 2.5, "dimension": 3, "failure": 0.1, "weight": x}
+    left = stats.ncx2.sf(reach / spread, 3, start / spread)
+    check("cfl-mgd/theorem-a-prime: frequency", one, left, allowed=0.1)
+
+
+def test_steps_of_theorem_d() -> None:
+    own, strays, intruders, curvature, e, far = F(7, 2), F(3, 4), F(5, 4), F(3, 2), F(-2, 3), F(4, 3)
+    mean = ((own - strays) * curvature * e + 2 * intruders * curvature * far) / (own + 5)
+    one = {"own": own, "strays": strays, "intruders": intruders, "curvature": curvature, "e": e, "far": far}
+    check("cfl-mgd/theorem-d: mean gradient", one, [mean])
+    beta, a, x = F(2, 5), F(3, 7), (F(1, 2), F(-1, 3), F(3, 4))
+    now = before = e
+    for inflow in x:
+        now, before = (1 + beta - a) * now - beta * before + inflow, now
+    one = {"momentum": beta, "a": a, "e": e, "first": x[0], "second": x[1], "third": x[2]}
+    check("cfl-mgd/theorem-d: recursion in three rounds", one, [now])
+    shares = {"a": F(1, 4), "b": F(1, 2), "c": F(3, 4), "d": F(1)}
+    for clients, exceeded in ((4, 1), (3, 2), (2, 0)):
+        tails = []
+        for chances in ([F(2, 3) * share for share in shares.values()][:clients], [F(2, 3)] * clients):
+            law = [F(1)]  # of the number of wrong choices, one client after the other
+            for chance in chances:
+                law = [chance * x + (1 - chance) * y for x, y in zip([F(0), *law], [*law, F(0)], strict=True)]
+            tails.append(sum(law[exceeded + 1 :]))
+        numbers: dict[str, Any] = shares | {"clients": clients, "exceeded": exceeded, "most": F(2, 3)}
+        check("cfl-mgd/theorem-d: domination", numbers, tails[0], binomial=tails[1])
+    with pytest.raises(Outside, match="exceeded"):
+        sides_at("cfl-mgd/theorem-d", numbers | {"exceeded": 2}, "domination")
+
+
+def test_steps_of_theorem_e() -> None:
+    clients, marked, drawn = 9, 5, 4
+    law = {k: math.comb(5, k) * math.comb(4, 4 - k) / math.comb(9, 4) for k in range(5)}
+    slope, mean = 1.3, 4 * 5 / 9
+    moment = math.log(sum(p * math.exp(slope * (k - mean)) for k, p in law.items()))
+    one: dict[str, Any] = {"clients": clients, "marked": marked, "drawn": drawn, "slope": slope}
+    check("cfl-mgd/theorem-e: fluctuation", one, moment, proxy=slope**2 / 2 * 4 * (1 - 3 / 9) / 4)
+    for tail in (0.3, 0.01):
+        least = max(k for k in range(5) if sum(law[j] for j in range(k)) <= tail / 2)
+        most = min(k for k in range(5) if sum(law[j] for j in range(k + 1, 5)) <= tail / 2)
+        beyond = sum(p for k, p in law.items() if not least <= k <= most)
+        check("cfl-mgd/theorem-e: counts of participants", one | {"tail": tail}, beyond, tail=tail)
+    with pytest.raises(Outside, match="others"):
+        sides_at("cfl-mgd/theorem-e", one | {"marked": 9, "tail": 0.3}, "counts of participants")
+    a, more, i, fewer = F(5, 2), F(3, 2), F(2), F(7, 2)
+    one = {"present": a, "more": more, "intruders": i, "fewer": fewer}
+    most_, small, name = i + fewer, a + i + fewer, "cfl-mgd/theorem-e: worst counts"
+    check(f"{name}: drift", one, i / (a + more + i), worst=most_ / (a + most_))
+    check(f"{name}: noise, own", one, most_ / (a + more + most_) ** 2, worst=most_ / (a + most_) ** 2)
+    check(f"{name}: noise, intruders", one, i / (small + i) ** 2, worst=most_ / (small + most_) ** 2)
+    many = a + more
+    check(f"{name}: noise, many intruders", one, many / (a + many) ** 2, worst=a / (2 * a) ** 2)
