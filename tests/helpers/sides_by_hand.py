@@ -56,12 +56,15 @@ def sides_at(claim_id: str, instance: dict[str, Any], part: int | str = 0, name:
     return found
 
 
-def sides_with(claim_id: str, *arguments: Any, part: int | str = 0, name: str = "") -> Sides:
+def all_sides_with(claim_id: str, *arguments: Any, part: int | str = 0) -> dict[str, Sides]:
     """Evaluate a part of a claim with given objects, such as a task and a stream of random numbers."""
     found: Any = statement_of(claim_id, part).function(*arguments)
-    found = found[name] if isinstance(found, dict) else found
-    assert isinstance(found, Sides)
-    return found
+    return found if isinstance(found, dict) else {"": found}
+
+
+def sides_with(claim_id: str, *arguments: Any, part: int | str = 0, name: str = "") -> Sides:
+    """One comparison of such an evaluation."""
+    return all_sides_with(claim_id, *arguments, part=part)[name]
 
 
 def sides_of_proof(claim_id: str, instance: dict[str, Any]) -> dict[str, Sides]:

@@ -241,6 +241,27 @@ def test_fedavg_with_a_fixed_step_rests_away_from_the_optimum() -> None:
     assert [*map(float, sides.pairs[0])] == pytest.approx([rest([1, 2, 4], [-1, 1.5, 1], 0.25)] * 2)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "steps"), [(3, -3, 2), (3, -3, 3), (3, 1, 2), (1, 0, 3), (0, 1, 4)]
+)
+def test_fedavg_rests_at_the_optimum_only_by_chance(first: int, second: int, steps: int) -> None:
+    """a = (1, 2, 3): with E = 2 where the sum of a_k^2 b_k, -2 (b_1 + b_2), is 0."""
+    a, b, eta, w = (
+        np.array([1, 2, 3]),
+        np.array([first, second, -(first + 2 * second) / 3]),
+        1 / 8,
+        np.zeros(3),
+    )
+    for _ in range(steps):
+        w = w - eta * a * (w - b)
+    rests = int(abs(w.mean()) < 1e-12)
+    assert rests == (steps == 2 and first + second == 0)
+    numbers = {"first": first, "second": second, "local_steps": steps, "step": 0.125}
+    compare("fedavg/fixed-steps-fail", numbers, rests, none=0)
+    with pytest.raises(Outside, match="differ"):
+        sides_at("fedavg/fixed-steps-fail", numbers | {"first": 0, "second": 0})
+
+
 def test_local_gradient_descent_of_khaled() -> None:
     """Curvatures 1 and 3/4, minimisers 0 and 2, so that x* = 6/7; from -3, averaged every third step."""
     a, b, best, s, x = np.array([1, 3 / 4]), np.array([0, 2]), 6 / 7, 0.75, np.array([-1.5, 1.0])
@@ -292,13 +313,13 @@ def test_the_gain_of_fedprox() -> None:
 
 @pytest.mark.parametrize(("steep", "meant"), [(4, ()), (0.375, ("theorem-4", "theorem-4-meant"))])
 def test_rounds_of_scaffold_by_the_printed_theorems(steep: float, meant: tuple[str, ...]) -> None:
-    """Curvatures 3/8 and 4 or 3/8, gradients +-5/4 at 0, from 3/2; epsilon = 1/8, K = 4 and S = N."""
-    numbers = {"smoothness": 4.0, "strong_convexity": 0.375, "gradient": 1.25, "distance": 1.5}
-    numbers |= {"accuracy": 0.125, "local_steps": 4, "steep": steep == 4}
-    a, g = np.array([3 / 8, steep]), np.array([5 / 4, -5 / 4])
+    """Curvatures 3/8 and 4 or 3/8, gradients +-4 at 0, from 1/2; epsilon = 1/1024, K = 4 and S = N."""
+    numbers = {"smoothness": 4.0, "strong_convexity": 0.375, "gradient": 4.0, "distance": 0.5}
+    numbers |= {"accuracy": 1 / 1024, "local_steps": 4, "steep": steep == 4}
+    a, g = np.array([3 / 8, steep]), np.array([4, -4])
 
     def needed(eta: float, radius: float) -> int:
-        x, control, count = 1.5, np.zeros(2), 0
+        x, control, count = 0.5, np.zeros(2), 0
         while abs(x) > radius:
             y = np.full(2, x)
             for _ in range(4):
@@ -307,12 +328,12 @@ def test_rounds_of_scaffold_by_the_printed_theorems(steep: float, meant: tuple[s
             x, count = y.mean(), count + 1
         return count
 
-    third = needed(1 / 16, np.sqrt(0.25 / a.mean()))
-    bound = {"start": 4 * 1.5**2 / 0.125, "participants": a.mean() * 1.5**2 / 2}
+    third = needed(1 / 16, np.sqrt(2 / 1024 / a.mean()))
+    bound = {"start": 4 * 0.5**2 * 1024, "participants": a.mean() * 0.5**2 / 2}
     compare("scaffold/theorem-3-convex", numbers, third, **bound)
     compare("scaffold/theorem-3", numbers, third, rate=4 / 0.375, participants=1)
     for claim in meant:
-        compare(f"scaffold/{claim}", numbers, needed(1 / 4, np.sqrt(0.125) / 0.375), rate=4 / (0.375 * 4))
+        compare(f"scaffold/{claim}", numbers, needed(1 / 4, np.sqrt(1 / 1024) / 0.375), rate=4 / (0.375 * 4))
 
 
 @settings(max_examples=20)

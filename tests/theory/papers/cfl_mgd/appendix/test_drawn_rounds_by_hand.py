@@ -18,6 +18,7 @@ from clusterproof.theory.papers.cfl_mgd.appendix.a33_a34 import a33_of_regressio
 from clusterproof.theory.papers.cfl_mgd.appendix.rounds import simulate_round
 from clusterproof.theory.papers.cfl_mgd.appendix.runs import momentum_run
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import with_samples
+from clusterproof.theory.papers.cfl_mgd.lemma_1.lemma_1 import crowd
 from clusterproof.theory.papers.cfl_mgd.lemma_2.equations_34_to_38 import Round, equation_35, equation_36
 
 OPTIMA = np.array([[0.9, 0.1], [-0.5, 0.7], [-0.3, -0.8]])
@@ -292,3 +293,10 @@ def test_expected_false_members_and_errors_of_regressions() -> None:
     assert a * b < 1.44
     found = sides_with("lemma-1-worst-case", TASK, 0.3, np.random.default_rng(3))
     assert_sides(found, worst, pi=stats.f.sf((1 + u) / (1 - u), ROWS, ROWS))
+
+
+def test_a_jump_that_makes_a_client_prefer_every_other_model() -> None:
+    """One client in 10^4 errs between 20 models, at the variance that attains Cantelli's 64 x / (1 + 64 x)."""
+    found = sides_with("lemma-1-union", crowd(20), np.random.default_rng(3))
+    assert float(found.measured[0, -1]) == pytest.approx(19e-4)
+    assert float(found.terms["chebyshev"][0, -1]) == pytest.approx(128 * 20 / 64 * 1e-4 / (1 - 1e-4))
