@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sides_by_hand import assert_pairs, assert_sides, sides_at, sides_with
+from sides_by_hand import assert_pairs, assert_sides, sides_at, sides_with, statement_of
 
-from clusterproof.synthetic import QuadraticMixture, RegressionMixture
+from clusterproof.synthetic import QuadraticMixture, RegressionMixture, direct_simulation
 from clusterproof.theory.checker.sides import Outside
 from clusterproof.theory.papers.cfl_mgd.method.equations_3_4_7 import Descent
+from clusterproof.theory.papers.cfl_mgd.model_averaging.equations_17_to_20 import (
+    least_coefficient,
+    start_is_allowed,
+)
 
 HESSIANS = np.array([[[0.9, 0.2], [0.2, 0.5]], [[0.4, -0.1], [-0.1, 0.8]], [[0.7, 0.3], [0.3, 0.6]]])
 CENTERS = np.array([[1.0, -0.5], [-0.25, 0.75], [0.5, 2.0]])
@@ -301,3 +305,64 @@ def test_curvature_and_variances_of_a_regression() -> None:
             measured[name],
             **terms,
         )
+
+
+ROWS = RegressionMixture(
+    optima=np.array([[0.9, 0.1], [-0.5, 0.7]]),
+    covariance=np.diag([0.9, 0.4]),
+    noise=0.6,
+    labels=np.array([0, 1, 0]),
+    samples=4,
+)
+
+
+def test_losses_of_drawn_rows_and_choices_by_them() -> None:
+    """(2) as meant, (21), Lemma 1's exact form and Assumption 5, from the same draws."""
+    stream = np.random.default_rng(6)
+    models, of = ROWS.optima + stream.standard_normal((2, 2)), np.zeros(2, dtype=int)
+    x, errors = direct_simulation.draw_data(of, ROWS.covariances, ROWS.noise, 4, stream)
+    means = np.zeros((2, 2))
+    for client, p in np.ndindex(2, 2):
+        residuals = x[client] @ (ROWS.optima[0] - models[p]) + errors[client]
+        means[client, p] = sum(residuals**2) / 8
+    found = sides_with("equation-2-scalar", ROWS, np.random.default_rng(6))
+    assert_pairs(found, means / (1 + means))
+    for name in ("joined", "P = 2"):
+        assert_pairs(sides_with("equation-21", ROWS, np.random.default_rng(6), name=name), 0)
+    stream = np.random.default_rng(6)
+    models = ROWS.optima + ROWS.basin_radius * stream.uniform(-1, 1, (2, 2))
+    x, errors = direct_simulation.draw_data(np.zeros(9, dtype=int), ROWS.covariances, ROWS.noise, 4, stream)
+    wrong = []
+    for z, e in zip(x, errors, strict=True):
+        own, other = (((z @ (ROWS.optima[0] - chi) + e) ** 2).mean() for chi in models)
+        wrong.append(own >= other)
+    frequency: Any = statement_of("lemma-1-exact").function(ROWS, np.random.default_rng(6), 9)
+    assert frequency.events.tolist() == wrong
+    assert frequency.exactly
+    assert frequency.allowed == pytest.approx(ROWS.misclassification_probability(models, 0)[1])
+    expected: Any = statement_of("assumption-5-resampled").function(1, np.random.default_rng(6), 40)
+    assert expected.sense == "equal"
+    assert float(expected.allowed) == pytest.approx(-0.1)
+    # x^2 e - x noise, where e = -1/10 and both are standard normal
+    assert 5 < len(expected.samples) < 40
+    assert abs(expected.samples.mean() + 0.1) < 4 * expected.samples.std() / math.sqrt(len(expected.samples))
+
+
+def test_the_units_of_assumption_4() -> None:
+    """The optima of a task of separation 2 are at most 2 from 0, its copy's about 100 sqrt(3)."""
+    ((near, far),) = sides_at("assumption-4", {"shift": 100.0, "drawn_with": 3}).pairs
+    task = RegressionMixture.random(
+        clusters=2, clients=10, dimension=3, condition_number=4.0, separation=2.0, samples=200, seed=3
+    )
+    norms = [max(math.hypot(*(optimum + shift)) for optimum in task.optima) for shift in (0, 100)]
+    assert (near, far) == pytest.approx(norms)
+
+
+@pytest.mark.parametrize("rounds", [0, 3])
+def test_equations_19_and_20_without_the_algorithm(rounds: int) -> None:
+    m, eps, first = F(5, 4), F(3, 10), F(1, 7)
+    found = start_is_allowed(m, rounds, eps, first)
+    assert_sides(found, first + (m ** (rounds + 2) - 1) / (m - 1) * eps, start=eps)
+    found_at = least_coefficient(m)
+    assert_pairs(found_at["square"], 4 * m**3 - 27 * (m - 1))
+    assert_sides(found_at["growth"], m**4, same=m**3)

@@ -1,5 +1,6 @@
 """Both sides of the claims on wrong choices, where a client's losses take two values."""
 
+import itertools
 import math
 from fractions import Fraction as F  # noqa: N817 - a table of fractions
 from typing import Any
@@ -59,3 +60,41 @@ def test_the_constant_1_of_a4_asks_for_two_sigma_squared() -> None:
     assert_sides(sides_at("a4-constant", one | {"jump": F(2)}), F(2, 5), half=F(1, 2))
     with pytest.raises(Outside):
         sides_at("a4-constant", one | {"jump": F(3)})
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [(F(1, 10), F(1, 4)), (F(1, 100), F(97, 100)), (F(1, 500), F(1, 200))]
+)
+def test_a17_over_all_outcomes_of_five_clients(first: F, second: F) -> None:
+    """The largest |T_2| that is reached with a probability above 2 lambda_1 + lambda_2, for m = 7."""
+    one: dict[str, Any] = HEAVY | {"samples": 1}
+    law = TwoPointLosses(**one)
+    (rare, common), wrong, slope = law.noise, law.error_probability, law.models[0] + 1
+    client = {F(0): 1 - wrong, slope + rare: wrong * F(2, 5), slope + common: wrong * F(3, 5)}
+    assert 0 < wrong < 1
+    sums = {F(0): F(1)}
+    for _ in range(5):
+        before, sums = sums, {}
+        for (total, p), (moved, q) in itertools.product(before.items(), client.items()):
+            sums[total + moved] = sums.get(total + moved, F(0)) + p * q
+    sizes = {abs(total) / 7: F(0) for total in sums}
+    for total, p in sums.items():
+        sizes[abs(total) / 7] += p
+    reached, beyond = F(0), F(0)
+    for size in sorted(sizes, reverse=True):
+        beyond += sizes[size]
+        if beyond > 2 * first + second:
+            reached = size
+            break
+    lever = max(abs(chi - law.center) for chi in law.models)
+    spread = F(2, 5) * F(3, 5) * (rare - common) ** 2 * lever**2
+    count = 3 * 128 * spread / (16 * second)
+    v = math.sqrt(F(2, 5) * F(3, 5)) * abs(rare - common)
+    cross = v * math.sqrt(128 * spread * 2 / (7 * second)) / (4 * first)
+    both = one | {"own": 2, "foreign": 5, "level_1": first, "level_2": second}
+    for claim in ("a17", "equation-36"):
+        assert_sides(sides_at(claim, both, "two values"), reached, count=count, cross=cross)
+    with pytest.raises(Outside, match="lambda"):
+        sides_at("a17", both | {"level_1": F(1, 3), "level_2": F(1, 3)}, "two values")
+    with pytest.raises(Outside, match="n' = 1"):
+        sides_at("a17", HEAVY | {"own": 2, "foreign": 5, "level_1": first, "level_2": second}, "two values")
