@@ -203,6 +203,21 @@ def test_steps_on_the_drift_of_fedavg() -> None:
     check("fedavg/drift: induction", numbers | shares, left, **bound)
 
 
+def test_a_fresh_batch_is_unbiased() -> None:
+    """The mean over three batches, whatever the chances with which each is chosen."""
+    names = ("first", "second", "third")
+    weights, chances, slopes = (F(3, 2), F(2, 3), F(1)), (F(1, 4), F(3, 4), F(1)), (F(1, 2), F(-3, 2), F(2))
+    one = dict(zip(names, weights, strict=True))
+    one |= {f"chosen_{name}": chance for name, chance in zip(names, chances, strict=True)}
+    one |= {f"slope_{name}": slope for name, slope in zip(names, slopes, strict=True)}
+    mean = inner(weights, slopes) / sum(weights)
+    check("cfl-mgd/assumption-5-resampled: algebra", one, [mean])
+    with pytest.raises(Outside, match="some batch"):
+        sides_at(
+            "cfl-mgd/assumption-5-resampled", one | {f"chosen_{name}": F(0) for name in names}, "algebra"
+        )
+
+
 def test_steps_of_lemma_p() -> None:
     a, b, s, c, more = F(1, 2), F(9, 4), F(3, 4), F(5, 4), F(3, 4)
     both, one = 2 * s**2 + a**2 + b**2, {"a": a, "b": b, "s": s, "c": c, "more": more}

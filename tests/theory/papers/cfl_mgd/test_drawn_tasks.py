@@ -135,9 +135,10 @@ def test_models_in_the_basin(place: str, share: int | None) -> None:
         task = noisy_regression(np.random.default_rng(seed))
         moved = basin_models(task, np.random.default_rng(seed), place) - task.optima
         lengths.append(np.linalg.norm(moved, axis=-1) / task.basin_radius)
-        from_middle = (moved * (task.optima - task.optima.mean(axis=0))).sum(axis=-1)
+        outwards = task.optima - task.optima.mean(axis=0)
+        along = (moved * outwards).sum(axis=-1) / np.linalg.norm(outwards, axis=-1) / task.basin_radius
         if share:
-            assert (np.sign(from_middle) == (1 if place == "apart" else -1)).all()
+            np.testing.assert_allclose(along, 1 if place == "apart" else -1)
     every = np.concatenate(lengths)
     assert every.max() <= 1 + 1e-12
     if share is None:
