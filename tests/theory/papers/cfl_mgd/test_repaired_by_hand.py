@@ -1,6 +1,7 @@
 """Both sides of our theorems' steps and runs, from the same draws and by plain loops."""
 
 import math
+from fractions import Fraction as F  # noqa: N817 - a table of fractions
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.audit_settings import PARTICIPATION, experiment, participation_experiment
 from clusterproof.theory.bounds.norm_inequality import NormBound, norm_bound
 from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.papers.cfl_mgd.repaired.theorem_a_prime_steps import certificate_of
 
 OPTIMA = np.array([[0.9, 0.1, -0.3], [-0.5, 0.7, 0.6], [-0.3, -0.8, 0.2]])
 SPECTRUM, LABELS = np.array([0.5, 0.8, 1.25]), np.repeat([0, 1, 2], [4, 6, 2])
@@ -189,6 +191,52 @@ def test_runs_of_theorem_e_and_their_failure_probabilities() -> None:
                     u = beta * u + share * setting.regression.covariances.matrices[p] @ e
                     e = e - u
     np.testing.assert_allclose(recorded.measured, away, atol=1e-9)
+
+
+@pytest.mark.parametrize(("dynamics", "loss"), [("2/5, 4", "quadratic"), ("3/5, 10", "log-cosh")])
+def test_what_a_certificate_of_theorem_a_prime_gives(dynamics: str, loss: str) -> None:
+    """V(e, b) = m_1 |e|^2 + 2 m_2 <e, b> + m_3 |b|^2 + w_1 f(e) + w_2 f(b), and its gradient by differences."""
+    certified, (momentum, condition) = (
+        certificate_of(dynamics),
+        (float(F(each)) for each in dynamics.split(", ")),
+    )
+    assert certified.proof is not None
+    assert certified.disturbance is not None
+    m = [float(each) for each in certified.proof.matrix]
+    w, constant = [float(each) for each in certified.proof.values], float(certified.disturbance)
+    draws, mu = stream(), 1 / condition
+    spectrum = mu + (1 - mu) * draws.uniform(size=3) ** 2
+    scale = 10 ** draws.uniform(-1, 1)
+    points = draws.standard_normal((3, 3))
+    e, before, delta = scale * points * np.array([[1], [1], [draws.uniform(0, 2)]])
+
+    def value(x: np.ndarray) -> float:
+        if loss == "quadratic":
+            return float(spectrum @ x**2 / 2)
+        return float(sum(mu * y**2 / 2 + (1 - mu) * math.log(math.cosh(y)) for y in x))
+
+    def lyapunov(x: np.ndarray, b: np.ndarray) -> float:
+        return float(m[0] * x @ x + 2 * m[1] * x @ b + m[3] * b @ b + w[0] * value(x) + w[1] * value(b))
+
+    def slope(function: Any, x: np.ndarray) -> np.ndarray:
+        h = 1e-6 * np.eye(3)
+        return np.array([(function(x + each) - function(x - each)) / 2e-6 for each in h])
+
+    now, root = lyapunov(e, before), slope(lambda x: lyapunov(x, before), e)
+    following = e + momentum * (e - before) - slope(value, e) / 2
+    rows = {
+        "norm": (e @ e, {"value": now}),
+        "contraction": (lyapunov(following, e), {"before": float(certified.rate) ** 2 * now}),
+        "start": (lyapunov(e, e), {"rest": float(certified.prefactor) ** 2 * e @ e}),
+        "slope": (np.linalg.norm(root), {"root": 2 * constant * math.sqrt(now)}),
+        "disturbance": (lyapunov(e + delta, before), {"value": now, "slope": root @ delta}),
+    }
+    rows["disturbance"][1]["square"] = constant**2 * delta @ delta
+    found = all_sides_with("cfl-mgd/theorem-a-prime", dynamics, loss, 5, stream(), part="certificate")
+    assert found.keys() == rows.keys()
+    for name, (measured, terms) in rows.items():
+        assert float(found[name].measured) == pytest.approx(measured, rel=1e-7)
+        assert found[name].terms == pytest.approx(terms, rel=1e-7)
 
 
 def psi(z: float) -> float:

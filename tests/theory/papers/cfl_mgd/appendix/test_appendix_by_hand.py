@@ -19,7 +19,7 @@ from clusterproof.theory.papers.cfl_mgd.appendix.a4_to_a6 import (
     quarter_tail,
 )
 from clusterproof.theory.papers.cfl_mgd.appendix.a11_to_a14 import false_member_norms
-from clusterproof.theory.papers.cfl_mgd.appendix.a23 import chain, noisy_sides
+from clusterproof.theory.papers.cfl_mgd.appendix.a23 import noisy_sides
 from clusterproof.theory.papers.cfl_mgd.appendix.a33_a34 import ErringRun
 from clusterproof.theory.papers.cfl_mgd.appendix.a35_to_a38 import a38, allowed_floor
 from clusterproof.theory.papers.cfl_mgd.appendix.rounds import Round
@@ -120,16 +120,6 @@ def test_single_buffers_differ_where_their_sums_do_not() -> None:
     gap = (one.buffers - one.past_gradients)[:, task.labels == 0]
     assert np.abs(gap).max() > 0.01
     assert np.abs(gap.sum(axis=1)).max() < 1e-10
-
-
-def test_a23_steps_by_hand() -> None:
-    first = chain((1.0, -1.0), 0.0, 0.5, 1)
-    assert (first[0], first[1]) == (0.25, 0.0)
-    second = chain((1.0,), 1.0, 0.5, 1)
-    assert (second[1], second[2]) == (1.0, 0.0)
-    third = chain((0.4, 0.4, 0.4), 0.4, 0.0, 10)
-    assert third[2] == pytest.approx(64)
-    assert third[3] == 0
 
 
 def test_a23_with_noise_by_simulation() -> None:
