@@ -1,0 +1,103 @@
+"""Runs of the very algorithm give what the claims measure, on other instances than the ones that refute them."""
+
+from fractions import Fraction as F  # noqa: N817 - a table of fractions
+from typing import Any
+
+import pytest
+from sides_by_hand import quantities_of, sides_at, statement_of
+
+from clusterproof.theory.checker.counterexample import RunDisagrees
+from clusterproof.theory.papers.cfl_mgd.model_averaging.recursion import TwoClients, confirm_growth
+from clusterproof.theory.papers.scaffold.option_1 import confirm_growth as confirm_growth_of_scaffold
+
+EQUAL = {"clients": 3, "curvature": F(2, 5), "momentum": F(3, 5), "start": F(1, 4), "round_": 4}
+RUN = {"clients": 7, "own": 3, "momentum": F(7, 10), "start": F(1, 4), "round": 3, "round_": 3}
+SWITCH = {
+    "own": 3,
+    "center": "1/2",
+    "other_center": "-1/2",
+    "momentum": F(1, 2),
+    "first": "-1/2",
+    "second": "-1",
+}
+OPTION_2 = {"flat": "1/10", "center": "2", "momentum": "1/2", "local_steps": 3, "rounds": 9, "constant": "1"}
+PLACED = {"model": "1/2", "first": "-1", "second": "3/2"}
+MEASURED: list[tuple[str, dict[str, Any]]] = [
+    *((f"equation-{number}", EQUAL) for number in (12, 14, 15, 16, 17)),
+    ("equation-17-monotone", EQUAL),
+    *((name, RUN) for name in ("lemma-2", "a35", "a37", "equation-38", "per-step-contraction")),
+    *((f"equation-{number}", SWITCH) for number in (32, 33)),
+    ("equation-13", PLACED),
+    ("model-averaging-rate", OPTION_2),
+    ("model-averaging-limit", OPTION_2),
+    ("algorithm-line-8", {"momentum": "2/5", "rounds": 11}),
+    ("algorithm-line-20", {"momentum": "2/5", "local_steps": 7}),
+]
+
+
+@pytest.mark.parametrize(("claim", "one"), MEASURED, ids=[name for name, _ in MEASURED])
+def test_a_run_gives_what_is_measured(claim: str, one: dict[str, Any]) -> None:
+    part, found = statement_of(claim), sides_at(claim, one)
+    assert part.confirm is not None
+    observed = part.confirm(**part.space.arguments(quantities_of(part, one)))
+    left = abs(found.pairs[0][0] - found.pairs[0][1]) if found.identity else found.measured
+    assert float(left) > 1e-3
+    assert observed == pytest.approx(float(left), rel=1e-9)
+
+
+LAW = {"samples": 3, "rarity": "1/3", "jump": "3", "first": "-1/4", "second": "1/4", "own": 2, "foreign": 3}
+PRESCRIBED = {"round": 3, "outliers": 10, "spread": "1/10", "momentum": "3/10", "start": "1/4"}
+INTRUDER = {"clients": 3, "round": 2, "momentum": "2/5", "start": "1/2", "rarity": "1/1000", "level": "1/2"}
+LONG = {
+    "clients": 100,
+    "round": 14,
+    "momentum": "19/20",
+    "start": "1/2",
+    "rarity": "1/100000000",
+    "level": "1/4",
+}
+AGREE: list[tuple[str, dict[str, Any]]] = [
+    *((name, LAW | {"level": "1/2"}) for name in ("a4-constant", "a16")),
+    *((name, PRESCRIBED) for name in ("a19", "a20", "a21", "a28-sum")),
+    *((name, INTRUDER) for name in ("a29", "a30", "a31")),
+    ("a32", LONG),
+    *((name, RUN) for name in ("a22-parentheses", "a23", "a23-weights", "a24", "a25", "a27", "a34")),
+    ("theorem-1-small-constant", RUN),
+    ("algorithm-line-15-momentum-of-switchers", RUN),
+    ("model-averaging-stability", {"flat": "1/10", "momentum": "4/5", "local_steps": 7}),
+]
+
+
+@pytest.mark.parametrize(("claim", "one"), AGREE, ids=[name for name, _ in AGREE])
+def test_a_run_agrees(claim: str, one: dict[str, Any]) -> None:
+    part = statement_of(claim)
+    assert part.confirm is not None
+    assert part.confirm(**part.space.arguments(quantities_of(part, one))) is None
+
+
+def test_a_run_that_grows_otherwise_is_refused() -> None:
+    class Slower(TwoClients):
+        @property
+        def rate(self) -> float:
+            return 0.97 * super().rate
+
+    class Faster(TwoClients):
+        @property
+        def rate(self) -> float:
+            return super().rate / 0.97
+
+    for kind in (Slower, Faster):
+        with pytest.raises(RunDisagrees, match="growth"):
+            confirm_growth(kind(flat=F(1, 10), momentum=F(4, 5), local_steps=7))
+    confirm_growth_of_scaffold(flat=F(1, 1000), pace=F(1), local_steps=10)
+    for steps in (3, 5):
+        with pytest.raises(RunDisagrees, match="diverge"):
+            confirm_growth_of_scaffold(flat=F(1, 1000), pace=F(1), local_steps=steps)
+
+
+def test_a_false_member_without_a_large_buffer_is_refused() -> None:
+    part = statement_of("a32")
+    assert part.confirm is not None
+    small = quantities_of(part, LONG | {"round": 5})
+    with pytest.raises(ArithmeticError, match="false member has u"):
+        part.confirm(**part.space.arguments(small))
