@@ -11,7 +11,11 @@ from sides_by_hand import assert_sides, sides_at
 from clusterproof.theory.bounds.audit_settings import experiment
 from clusterproof.theory.bounds.setting import Setting
 from clusterproof.theory.papers.cfl_mgd.appendix.a35_to_a38 import a36
-from clusterproof.theory.papers.cfl_mgd.theorem_1.printed_floor import FloorConstants, printed_floor
+from clusterproof.theory.papers.cfl_mgd.theorem_1.printed_floor import (
+    FloorConstants,
+    printed_conclusion,
+    printed_floor,
+)
 
 PRINTED = [384, math.sqrt(128), 1 / 2, 1 / 4, 384, math.sqrt(128)]
 
@@ -37,6 +41,7 @@ def test_the_floor_is_the_sum_of_the_seven_terms_of_a36() -> None:
         assert found == pytest.approx(rho_0(one, 5, 0.7, 1.9, 0.4, c))
     assert printed_floor(one, **at) == pytest.approx(rho_0(one, 5, 0.7, 1.9, 0.4, PRINTED))
     assert_sides(a36(one, 0.7, 1.9, 0.4, 5), [(1, 1)])
+    assert printed_conclusion(one, 0.3) == pytest.approx(16 * 1.7 / (0.6 * min(one.proportions)) * 0.3)
 
 
 @pytest.mark.parametrize("exponent", [2, 9])
