@@ -100,7 +100,10 @@ def test_noisy_and_quiet_regressions() -> None:
 
 @pytest.mark.parametrize("enough_rows", [False, True])
 def test_rounds_of_equation_36(enough_rows: bool) -> None:
-    for one in several(random_round, enough_rows=enough_rows):
+    drawn = several(random_round, enough_rows=enough_rows)
+    assert {one.task.dimension for one in drawn} == {2, 3, 4}
+    assert {one.task.clusters for one in drawn} == {2, 3}
+    for one in drawn:
         task = one.task
         np.testing.assert_allclose(np.linalg.norm(task.optima, axis=-1), 1)
         assert min(gaps(task.optima)) >= 0.1
