@@ -87,10 +87,8 @@ def test_the_closed_form_by_hand() -> None:
 
 
 def parts_of_the_bias(a: F, gamma: F, steps: int, method: str, fresh: int = 1) -> tuple[F, F]:
-    """-b / tau as X gives it, over gamma / N, and as N -> infinity, over gamma^2, step by step.
-
-    A point is r^h x + gamma [h] (c_i - c) - gamma times its noise; x and c_i - c are at rest after a round of them.
-    """
+    """-b / tau as X gives it, over gamma / N, and as N -> infinity, over gamma^2, step by step."""
+    # a point is r^h x + gamma [h] (c_i - c) - gamma times its noise
     r, noise, kept, model, pulled = 1 - gamma * a, F(0), F(1), [F(1)], [F(0)]
     noises = [F(0)]
     for _ in range(steps):
