@@ -11,8 +11,14 @@ from sides_by_hand import all_sides_with, assert_pairs, assert_sides, sides_with
 
 from clusterproof.algorithms import run
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.bounds.audit_settings import PARTICIPATION, experiment, participation_experiment
+from clusterproof.theory.bounds.audit_settings import (
+    PARTICIPATION,
+    experiment,
+    log_cosh_experiment,
+    participation_experiment,
+)
 from clusterproof.theory.bounds.norm_inequality import NormBound, norm_bound
+from clusterproof.theory.bounds.run_bound import theorem_a_prime_on
 from clusterproof.theory.checker.sides import Outside
 from clusterproof.theory.papers.cfl_mgd.repaired.theorem_a_prime_steps import certificate_of
 
@@ -191,6 +197,24 @@ def test_runs_of_theorem_e_and_their_failure_probabilities() -> None:
                     u = beta * u + share * setting.regression.covariances.matrices[p] @ e
                     e = e - u
     np.testing.assert_allclose(recorded.measured, away, atol=1e-9)
+
+
+def test_runs_of_theorem_a_prime() -> None:
+    setting, draws = log_cosh_experiment(0.4, 20_000), stream()
+    initial = setting.initial(draws, 1)[0]
+    seed = int(draws.integers(2**31))
+    trace = run(
+        setting.algorithm, setting.task, rounds=setting.rounds, seed=seed, replicates=2, initial=initial
+    )
+    errors = np.moveaxis(np.asarray(trace.errors), 1, 0)
+    bound = theorem_a_prime_on(setting.task, trace, failure_probability=0.05)
+    every = all_sides_with("cfl-mgd/theorem-a-prime", 0.4, 2, stream())
+    for name, measured in (("all rounds", errors[:, 1:]), ("last round", errors[:, -1])):
+        np.testing.assert_array_equal(every[name].measured, measured)
+        assert every[name].failure == bound.failure_probability
+    reach = np.moveaxis(bound.bound, 1, 0)[:, 1:]
+    np.testing.assert_array_equal(every["all rounds"].terms["reach"], reach)
+    assert (every["last round"].terms["reach"] < reach[:, -1]).all()
 
 
 @pytest.mark.parametrize(("dynamics", "loss"), [("2/5, 4", "quadratic"), ("3/5, 10", "log-cosh")])
