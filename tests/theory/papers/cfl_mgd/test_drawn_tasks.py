@@ -49,7 +49,8 @@ def test_spectra_of_the_drawn_quadratics() -> None:
     spectra = [np.linalg.eigvalsh(task.hessians) for task in several(random_cluster)]
     assert min(each.min() for each in spectra) == pytest.approx(1 / 20, abs=0.01)
     assert max(each.max() for each in spectra) == pytest.approx(1, abs=0.01)
-    assert min(float(np.linalg.eigvalsh(task.hessians).min()) for task in several(scattered_clusters)) > 0.1
+    least = min(float(np.linalg.eigvalsh(task.hessians).min()) for task in several(scattered_clusters))
+    assert least == pytest.approx(0.1, abs=0.01)
     tasks = several(random_cluster, condition_number=5.0, fewest=2)
     assert min(task.clients for task in tasks) == 2
     assert min(float(np.linalg.eigvalsh(task.hessians).min()) for task in tasks) == pytest.approx(

@@ -247,7 +247,8 @@ def radius(a: float, beta: float) -> float:
 
 
 @pytest.mark.parametrize(
-    ("share", "kappa", "beta"), [(F(1, 3), 10, F(19, 20)), (F(1, 2), 2, F(3, 4)), (F(2, 3), 1, F(9, 10))]
+    ("share", "kappa", "beta"),
+    [(F(1, 3), 10, F(19, 20)), (F(1, 2), 2, F(3, 4)), (F(2, 3), 1, F(9, 10)), (F(1, 3), 100, F(1, 2))],
 )
 def test_the_region_where_momentum_is_slower_than_claimed(share: F, kappa: int, beta: F) -> None:
     claimed = 1 - share / (8 * kappa)

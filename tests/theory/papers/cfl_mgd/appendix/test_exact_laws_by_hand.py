@@ -51,6 +51,17 @@ def test_steps_of_a7_the_units_of_a10_and_equation_25() -> None:
     assert_pairs(sides_at("equation-25", one), 3 / 2 - 17 / 12, 5 / 2 - 17 / 12)
 
 
+def test_a38_where_the_optima_are_far_apart() -> None:
+    """sqrt(kappa) = 5/4 and Delta = 20: rho_0 = l / 4 + 1/100 is below (l / 32) (mu / L)^(3/2) Delta."""
+    one: dict[str, Any] = {"root": F(5, 4), "share": F(2, 7), "separation": F(20), "other_terms": F(1, 100)}
+    radius, floor = F(20) / 4 / F(5, 4), F(1, 14) + F(1, 100)
+    assert_sides(sides_at("a38", one), (1 - F(2, 7) / 8 * F(16, 25)) * radius + floor, radius=radius)
+    limit = F(2, 7) / 32 * F(64, 125) * 20 - F(1, 14)
+    sides_at("a38", one | {"other_terms": limit})
+    with pytest.raises(Outside, match="A38"):
+        sides_at("a38", one | {"other_terms": limit + F(1, 10**6)})
+
+
 LAW = {"samples": 3, "rarity": F(1, 3), "jump": F(3), "first": F(-1, 4), "second": F(1, 4)}
 
 
