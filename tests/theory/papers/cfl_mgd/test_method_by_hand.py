@@ -343,9 +343,14 @@ def test_losses_of_drawn_rows_and_choices_by_them() -> None:
     expected: Any = statement_of("assumption-5-resampled").function(1, np.random.default_rng(6), 40)
     assert expected.sense == "equal"
     assert float(expected.allowed) == pytest.approx(-0.1)
-    # x^2 e - x noise, where e = -1/10 and both are standard normal
-    assert 5 < len(expected.samples) < 40
-    assert abs(expected.samples.mean() + 0.1) < 4 * expected.samples.std() / math.sqrt(len(expected.samples))
+    one = RegressionMixture(
+        optima=np.array([[0.0], [0.5]]), covariance=np.ones(1), noise=1.0, labels=np.array([0, 1]), samples=1
+    )
+    stream, clients = np.random.default_rng(6), np.zeros(40, dtype=int)
+    losses = one.losses(np.array([[-0.1], [0.4]]), clients, stream)
+    drawn = one.gradients(np.full((40, 1), -0.1), clients, stream)[:, 0]
+    own = [gradient for gradient, (first, second) in zip(drawn, losses, strict=True) if first <= second]
+    np.testing.assert_array_equal(expected.samples, own)
 
 
 def test_the_units_of_assumption_4() -> None:
