@@ -140,6 +140,9 @@ def test_theorem_8_on_sproxskip(claim: str, times: int, p: float) -> None:
     rate, branch = max((1 - gamma * 0.75, "models"), (1 - p**2, "controls"))
     bound = {"start": rate**3 / 4, "floor": gamma**2 * times * 1.5**2 / min(gamma * 0.75, p**2)}
     compare(f"sproxskip/{claim}", numbers | {"pace": 0.75, "probability": p}, np.mean(ends), branch, **bound)
+    for wrong in ({"pace": 0.75, "probability": 0.0}, {"pace": 0.0, "probability": p}):
+        with pytest.raises(Outside, match="p > 0 and gamma > 0"):
+            sides_at(f"sproxskip/{claim}", numbers | wrong)
 
 
 # two clients of three samples, of curvatures 2, 3/10 and 2
