@@ -338,4 +338,4 @@ def _missing_members(groups: np.ndarray, task: SoftmaxMixture) -> Result:
     for cluster in range(task.clusters):
         members = task.labels == cluster
         misassigned |= members & (groups != np.bincount(groups[members]).argmax())
-    return {"stray_sizes": sorted(task.sizes[misassigned].tolist())}
+    return {"misassigned_sizes": sorted(task.sizes[misassigned].tolist())}

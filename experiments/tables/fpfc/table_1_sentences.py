@@ -80,7 +80,7 @@ def about_fusion(seen: Seen, method: str, threshold: float) -> str:
     shortest = [result["shortest_between"] for result in seen.of(method)]
     if merged := sum(length <= threshold for length in shortest):
         return f"nu joins clients of different clusters on {merged} seeds: their models are {min(shortest):.2f} apart."
-    outside = [size for result in seen.measured(method, threshold) for size in result["stray_sizes"]]
+    outside = [size for result in seen.measured(method, threshold) for size in result["misassigned_sizes"]]
     if not outside:
         return ""
     return (

@@ -330,9 +330,23 @@ def test_steps_of_theorem_a_prime() -> None:
 
 
 def test_steps_of_theorem_d() -> None:
-    own, strays, intruders, curvature, e, far = F(7, 2), F(3, 4), F(5, 4), F(3, 2), F(-2, 3), F(4, 3)
-    mean = ((own - strays) * curvature * e + 2 * intruders * curvature * far) / (own + 5)
-    one = {"own": own, "strays": strays, "intruders": intruders, "curvature": curvature, "e": e, "far": far}
+    own, missing_members, false_members, curvature, e, far = (
+        F(7, 2),
+        F(3, 4),
+        F(5, 4),
+        F(3, 2),
+        F(-2, 3),
+        F(4, 3),
+    )
+    mean = ((own - missing_members) * curvature * e + 2 * false_members * curvature * far) / (own + 5)
+    one = {
+        "own": own,
+        "missing_members": missing_members,
+        "false_members": false_members,
+        "curvature": curvature,
+        "e": e,
+        "far": far,
+    }
     check("cfl-mgd/theorem-d: mean gradient", one, [mean])
     beta, a, x = F(2, 5), F(3, 7), (F(1, 2), F(-1, 3), F(3, 4))
     now = before = e
@@ -369,10 +383,10 @@ def test_steps_of_theorem_e() -> None:
     with pytest.raises(Outside, match="others"):
         sides_at("cfl-mgd/theorem-e", one | {"marked": 9, "tail": 0.3}, "counts of participants")
     a, more, i, fewer = F(5, 2), F(3, 2), F(2), F(7, 2)
-    one = {"present": a, "more": more, "intruders": i, "fewer": fewer}
+    one = {"present": a, "more": more, "false_members": i, "fewer": fewer}
     most_, small, name = i + fewer, a + i + fewer, "cfl-mgd/theorem-e: worst counts"
     check(f"{name}: drift", one, i / (a + more + i), worst=most_ / (a + most_))
     check(f"{name}: noise, own", one, most_ / (a + more + most_) ** 2, worst=most_ / (a + most_) ** 2)
-    check(f"{name}: noise, intruders", one, i / (small + i) ** 2, worst=most_ / (small + most_) ** 2)
+    check(f"{name}: noise, false members", one, i / (small + i) ** 2, worst=most_ / (small + most_) ** 2)
     many = a + more
-    check(f"{name}: noise, many intruders", one, many / (a + many) ** 2, worst=a / (2 * a) ** 2)
+    check(f"{name}: noise, many false members", one, many / (a + many) ** 2, worst=a / (2 * a) ** 2)

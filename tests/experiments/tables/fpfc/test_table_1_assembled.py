@@ -37,7 +37,7 @@ def result(method: str, seed: int) -> dict[str, Any]:
             "accuracy": accuracy(method, seed, threshold),
             "index": 0.5,
             "clusters": 1 + THRESHOLDS.index(threshold),
-            "stray_sizes": [],
+            "misassigned_sizes": [],
         }
         for threshold in THRESHOLDS
     }

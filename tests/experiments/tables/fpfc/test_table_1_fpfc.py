@@ -139,9 +139,9 @@ def test_fpfc_is_grouped_and_averaged_at_every_threshold(strength):
         # who is outside of the largest group of the cluster
         largest = [Counter(groups[task.labels == cluster].tolist()).most_common(1) for cluster in range(4)]
         outside.append(task.clients - sum(size for ((_, size),) in largest))
-        assert len(measured["stray_sizes"]) == outside[-1]
-        assert not Counter(measured["stray_sizes"]) - Counter(task.sizes.tolist())
-        assert measured["stray_sizes"] == sorted(measured["stray_sizes"])
+        assert len(measured["misassigned_sizes"]) == outside[-1]
+        assert not Counter(measured["misassigned_sizes"]) - Counter(task.sizes.tolist())
+        assert measured["misassigned_sizes"] == sorted(measured["misassigned_sizes"])
     assert counts == sorted(counts, reverse=True)
     assert counts[0] > counts[-1]
     assert max(outside) > 0

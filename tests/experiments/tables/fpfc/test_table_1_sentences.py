@@ -52,7 +52,7 @@ def test_what_the_public_code_does_to_models_and_clusters() -> None:
 
 def fusion(shortest: tuple[float, float], misassigned_sizes: tuple[list[int], list[int]]) -> str:
     """What is said of FPFC at the threshold 0.1."""
-    thresholds = tuple({"0.1": {"stray_sizes": sizes}} for sizes in misassigned_sizes)
+    thresholds = tuple({"0.1": {"misassigned_sizes": sizes}} for sizes in misassigned_sizes)
     found = seen(
         fpfc={"shortest_between": shortest, "thresholds": thresholds}, oracle={"median_size": (300.0, 500.0)}
     )

@@ -294,7 +294,7 @@ def test_curvature_and_variances_of_a_regression() -> None:
     gradient = tau * spectra.sum(axis=-1)[:, None] + ((spectra[:, None] * offsets) ** 2).sum(axis=-1)
     names = {"own": {"floor": 0.36 * 1.3, "growth": (0.9 * 1.3 + 0.81) * lengths**2}}
     reach = (gap + radius) ** 2
-    names["foreign"] = {"intruders": 1.3 * (0.36 + 0.9 * reach) + 0.81 * reach}
+    names["foreign"] = {"false_members": 1.3 * (0.36 + 0.9 * reach) + 0.81 * reach}
     names["loss"] = {"spread": (0.36 + 0.9 * reach) ** 2 / 2}
     measured = {"own": np.stack([gradient[:, p, p] for p in (0, 1)], axis=-1)}
     measured["foreign"] = np.stack([gradient[:, 0, 1], gradient[:, 1, 0]])

@@ -47,7 +47,14 @@ def test_a_run_gives_what_is_measured(claim: str, one: dict[str, Any]) -> None:
 
 LAW = {"samples": 3, "rarity": "1/3", "jump": "3", "first": "-1/4", "second": "1/4", "own": 2, "foreign": 3}
 PRESCRIBED = {"round": 3, "outliers": 10, "spread": "1/10", "momentum": "3/10", "start": "1/4"}
-INTRUDER = {"clients": 3, "round": 2, "momentum": "2/5", "start": "1/2", "rarity": "1/1000", "level": "1/2"}
+FALSE_MEMBER = {
+    "clients": 3,
+    "round": 2,
+    "momentum": "2/5",
+    "start": "1/2",
+    "rarity": "1/1000",
+    "level": "1/2",
+}
 LONG = {
     "clients": 100,
     "round": 14,
@@ -59,7 +66,7 @@ LONG = {
 AGREE: list[tuple[str, dict[str, Any]]] = [
     *((name, LAW | {"level": "1/2"}) for name in ("a4-constant", "a16")),
     *((name, PRESCRIBED) for name in ("a19", "a20", "a21", "a28-sum")),
-    *((name, INTRUDER) for name in ("a29", "a30", "a31")),
+    *((name, FALSE_MEMBER) for name in ("a29", "a30", "a31")),
     ("a32", LONG),
     *((name, RUN) for name in ("a22-parentheses", "a23", "a23-weights", "a24", "a25", "a27", "a34")),
     ("theorem-1-small-constant", RUN),

@@ -51,7 +51,7 @@ def test_remark_1_compares_rho_with_the_order_in_m_and_n(exponent: int) -> None:
     floor = rho_0(one, 1, one.noise * math.sqrt(one.trace), one.noise**2 / math.sqrt(2), 0.01, PRINTED)
     rho = 16 * one.smoothness / one.strong_convexity / min(one.proportions) * floor
     found = sides_at("remark-1", {"exponent": exponent, "constant": F(3)})
-    assert_sides(found, rho, own=3 / size, intruders=3 / size, cross=3 / (size * math.sqrt(size)))
+    assert_sides(found, rho, own=3 / size, false_members=3 / size, cross=3 / (size * math.sqrt(size)))
 
 
 def test_the_printed_probability_and_what_is_meant() -> None:

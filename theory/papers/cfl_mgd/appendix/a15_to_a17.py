@@ -343,7 +343,7 @@ def printed_terms(
 
 
 @a17.also("noise across")
-def intrusion_across(
+def noise_across(
     foreign: Annotated[int, choice(10**6, 10**5)],
     noise: Annotated[int, choice(10**6, 1)],
     level: Annotated[Fraction, choice(Fraction(33, 100), Fraction(1, 4))],

@@ -28,7 +28,7 @@ from clusterproof.theory.papers.cfl_mgd.appendix.a18_to_a22 import PrescribedRun
 from clusterproof.theory.papers.cfl_mgd.appendix.runs import Momentum, momentum_run
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import PAPER, NoisyTask
 
-INTRUDERS = Family("cfl-mgd", {"Symbols": "As (A29)."})
+FALSE_MEMBERS = Family("cfl-mgd", {"Symbols": "As (A29)."})
 
 
 @PAPER.claim("a28", label="(A28)", kind="identity", budget=20)
@@ -97,7 +97,7 @@ def a28_sum(one: PrescribedRun) -> Sides:
 
 
 @dataclass(frozen=True)
-class IntruderRun:
+class FalseMemberRun:
     """A run in which one client joins the wrong cluster, in round t only.
 
     Cluster 1 has m - 1 clients without noise and chi_1^0 = chi*_1 = 1; cluster 2 has one client and
@@ -149,9 +149,9 @@ class IntruderRun:
         for weight, choices, gradients, initial in self.scripts:
             rounds = play(choices, gradients, initial, self.momentum)
             past = [drawn[-1] for drawn in rounds.gradients[: self.round]]
-            intrudes = rounds.assignments[self.round][-1] == 0
+            is_false_member = rounds.assignments[self.round][-1] == 0
             distance = carried(past, self.momentum) - (rounds.models[self.round][0] + 1)
-            found.append((weight, distance if intrudes else Fraction(0)))
+            found.append((weight, distance if is_false_member else Fraction(0)))
         return found
 
     def suppose_samples(self) -> None:
@@ -159,14 +159,14 @@ class IntruderRun:
         suppose("n' >= 256 (P - 1) sigma^2 / (mu^2 Delta^4)", 16 * self.loss_variance <= 1)
 
 
-def confirm_scripts(one: IntruderRun) -> None:
+def confirm_scripts(one: FalseMemberRun) -> None:
     """Run the very algorithm on every outcome."""
     for _, choices, gradients, initial in one.scripts:
         confirm_play(choices, gradients, initial, one.momentum)
 
 
 @PAPER.claim("a29", label="(A29)", kind="upper", confirm=confirm_scripts, repaired_by="cfl-mgd/theorem-b")
-def a29(one: IntruderRun) -> Sides:
+def a29(one: FalseMemberRun) -> Sides:
     """The false members' weighted past gradients are near the present one, up to noise.
 
     Hypotheses
@@ -193,8 +193,10 @@ def a29(one: IntruderRun) -> Sides:
     )
 
 
-@INTRUDERS.claim("a30", label="(A30)", kind="upper", confirm=confirm_scripts, repaired_by="cfl-mgd/theorem-b")
-def a30(one: IntruderRun) -> Sides:
+@FALSE_MEMBERS.claim(
+    "a30", label="(A30)", kind="upper", confirm=confirm_scripts, repaired_by="cfl-mgd/theorem-b"
+)
+def a30(one: FalseMemberRun) -> Sides:
     """The distance of (A29) is, in expectation, at most v sqrt(|C_1 n C*_p| t / n') / (1 - beta).
 
     Hypotheses
@@ -214,14 +216,14 @@ def a30(one: IntruderRun) -> Sides:
     return at_most(mean**2, noise=one.noise_bound)
 
 
-@INTRUDERS.claim(
+@FALSE_MEMBERS.claim(
     "a31",
     label="(A31)",
     kind="probability",
     confirm=lambda one, **_: confirm_scripts(one),
     repaired_by="cfl-mgd/theorem-b",
 )
-def a31(one: IntruderRun, level: Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 10))]) -> Sides:
+def a31(one: FalseMemberRun, level: Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 10))]) -> Sides:
     """With probability 1 - lambda_4 (A29) is at most v sqrt(|C_1 n C*_p| t / n') / ((1 - beta) lambda_4).
 
     Hypotheses
@@ -244,7 +246,7 @@ def a31(one: IntruderRun, level: Annotated[Fraction, choice(Fraction(1, 2), Frac
 
 
 @dataclass(frozen=True)
-class LongIntruderRun(IntruderRun):
+class LongFalseMemberRun(FalseMemberRun):
     """The same with more clients and rounds."""
 
     clients: Annotated[int, choice(10, 20, 50, 100)]
@@ -255,7 +257,7 @@ class LongIntruderRun(IntruderRun):
     level: Annotated[Fraction, choice(Fraction(1, 4))]
 
 
-def confirm_total(one: LongIntruderRun) -> None:
+def confirm_total(one: LongFalseMemberRun) -> None:
     """Run the very algorithm without noise, and compare T_32 from its own buffers with the bound."""
     ordinary = [*[Fraction(1)] * (one.clients - 1), Fraction(-1)]
     choices = [ordinary] * one.round + [[Fraction(1)] * one.clients]
@@ -267,7 +269,7 @@ def confirm_total(one: LongIntruderRun) -> None:
 
 
 @PAPER.claim("a32", label="(A32)", kind="probability", confirm=confirm_total, repaired_by="cfl-mgd/theorem-b")
-def a32(one: LongIntruderRun) -> Sides:
+def a32(one: LongFalseMemberRun) -> Sides:
     """The false members' momentum is at most 3 L beta eta times their share, plus noise.
 
     Hypotheses

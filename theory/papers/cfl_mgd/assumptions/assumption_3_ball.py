@@ -61,6 +61,6 @@ def assumption_3_ball(
             floor=additive,
             growth=multiplicative * lengths**2,
         ),
-        "foreign": at_most(np.moveaxis(gradients, 1, 2)[foreign], intruders=setting.foreign_noise),
+        "foreign": at_most(np.moveaxis(gradients, 1, 2)[foreign], false_members=setting.foreign_noise),
         "loss": at_most(losses, spread=0.5 * (setting.noise**2 + setting.smoothness * reach**2) ** 2),
     }

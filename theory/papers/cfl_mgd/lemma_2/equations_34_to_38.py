@@ -35,7 +35,7 @@ from clusterproof.theory.exact.two_clusters import exact_path, run_two_clusters
 from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import (
     CERTAIN,
     exact_displacement,
-    intrusion_across,
+    noise_across,
 )
 from clusterproof.theory.papers.cfl_mgd.lemma_2.lemma_2 import MISMATCH
 
@@ -300,7 +300,7 @@ def equation_36(
 
 
 equation_36.also("two values", budget=60, exhaustible=60, extremes=(CERTAIN,))(exact_displacement)
-equation_36.also("noise across")(intrusion_across)
+equation_36.also("noise across")(noise_across)
 
 
 @PAPER.claim(

@@ -43,7 +43,7 @@ Exceeded = Annotated[int, choice(0, 1, 2, 3)]
 
 @theorem_d.step("mean gradient", prove=True)
 def mean_gradient(
-    own: Own, strays: Number, intruders: Number, curvature: Number, e: Number, far: Number
+    own: Own, missing_members: Number, false_members: Number, curvature: Number, e: Number, far: Number
 ) -> Sides:
     """D2: for any assignment, the mean gradient is the nominal step plus mis_t, here along one direction.
 
@@ -51,8 +51,8 @@ def mean_gradient(
     its cluster's optimum.
     """
     clients = own + 5
-    total = ((own - strays) * curvature * e + intruders * 2 * curvature * far) / clients
-    drift = (intruders * 2 * curvature * far - strays * curvature * e) / clients
+    total = ((own - missing_members) * curvature * e + false_members * 2 * curvature * far) / clients
+    drift = (false_members * 2 * curvature * far - missing_members * curvature * e) / clients
     return equal((total, own / clients * curvature * e + drift))
 
 

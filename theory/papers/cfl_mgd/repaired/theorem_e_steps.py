@@ -85,9 +85,9 @@ def fluctuation(clients: Clients, marked: Marked, drawn: Drawn, slope: Slope) ->
 
 
 @theorem_e.step("worst counts", prove=True)
-def worst_counts(present: Positive, more: Number, intruders: Number, fewer: Number) -> dict[str, Sides]:
+def worst_counts(present: Positive, more: Number, false_members: Number, fewer: Number) -> dict[str, Sides]:
     """False members: i / (a + i) increases in i, decreases in a; i / (a + i)^2 is largest at a, decreases in a."""
-    most = intruders + fewer
+    most = false_members + fewer
 
     def share(i: Fraction, a: Fraction) -> Fraction:
         return i / (a + i)
@@ -97,10 +97,10 @@ def worst_counts(present: Positive, more: Number, intruders: Number, fewer: Numb
 
     small = present + most  # no fewer own participants than false members
     return {
-        "drift": at_most(share(intruders, present + more), worst=share(most, present)),
+        "drift": at_most(share(false_members, present + more), worst=share(most, present)),
         "noise, own": at_most(square(most, present + more), worst=square(most, present)),
-        "noise, intruders": at_most(square(intruders, small), worst=square(most, small)),
-        "noise, many intruders": at_most(square(present + more, present), worst=square(present, present)),
+        "noise, false members": at_most(square(false_members, small), worst=square(most, small)),
+        "noise, many false members": at_most(square(present + more, present), worst=square(present, present)),
     }
 
 

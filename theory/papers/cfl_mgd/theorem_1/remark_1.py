@@ -56,7 +56,7 @@ def remark_1(
     return at_most(
         rho,
         own=scale / size,
-        intruders=scale / size,
+        false_members=scale / size,
         cross=scale / size**1.5,
         words=f"rho = {rho:.4g} at m = n' = 10^{exponent} exceeds {constant} (1/sqrt(m n') + 1/n' + 1/(n' sqrt(m))) = "
         f"{2 * scale / size + scale / size**1.5:.4g}: the term 16 kappa c_4 = 4 kappa of rho does not vanish, so every "
