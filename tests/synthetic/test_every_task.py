@@ -91,7 +91,8 @@ def test_random_tasks_come_back_and_depend_on_the_seed(name):
         TASKS[name].random(clusters=2, clients=5, dimension=3, seed=seed) for seed in (3, 3, 4)
     )
     assert task.settings == same.settings
-    assert not np.array_equal(task.optima, other.optima)
+    for drawn in {"optima", "slopes", "centers", "features", "targets"} & task.settings.keys():
+        assert not np.array_equal(getattr(task, drawn), getattr(other, drawn)), drawn
     check_made_again(task, 3)
 
 

@@ -111,7 +111,7 @@ def test_clients_may_differ_between_replicates():
 
 def test_drawn_targets_follow_the_logistic_law_of_a_parameter_with_the_given_norm():
     """Stein's identity: for normal x, E yx has the parameter's direction and the length E z tanh(signal z / 2)."""
-    rows, signal = 160_000, 1.0
+    rows, signal = 160_000, 1.7
     task = LogisticMixture.random(
         clusters=4, clients=4, dimension=3, condition_number=20, signal=signal, support=rows, seed=0
     )

@@ -1,5 +1,7 @@
 """What strategies draw keeps to the bounds that were given."""
 
+import inspect
+import operator
 import subprocess
 import sys
 
@@ -112,3 +114,80 @@ def test_tasks_are_imported_without_hypothesis():
     code = "import sys, clusterproof.synthetic; print('hypothesis' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "False"
+
+
+VARIED = {
+    strategies.regression_mixtures: (
+        lambda task: task.covariances.diagonals is None,
+        lambda task: np.ptp(task.covariances.matrices, axis=0).max() > 0.01,
+        lambda task: 0.01 < np.ptp(task.covariances.eigenvalues[0]) < 0.9 * (1 - task.strong_convexity),
+    ),
+    strategies.quadratic_mixtures: (
+        lambda task: np.abs(task.hessians[0] - np.diag(np.diag(task.hessians[0]))).max() > 0.01,
+        lambda task: np.ptp(task.hessians, axis=0).max() > 0.01,
+        lambda task: task.strong_convexity < 0.9 * np.linalg.eigvalsh(task.hessians[0])[1:-1].max(initial=0),
+    ),
+    strategies.noisy_quadratic_mixtures: (lambda task: abs(task.covariance[0, -1]) > 0.01,),
+    strategies.log_cosh_mixtures: (),
+    strategies.logistic_mixtures: (
+        lambda task: set(np.unique(task.targets)) == {-1, 1},
+        lambda task: task.features.min() < 0 < task.features.max(),
+    ),
+    strategies.two_point_mixtures: (
+        lambda task: task.slopes.min() < 0 < task.slopes.max(),
+        lambda task: task.centers.min() < 0 < task.centers.max(),
+    ),
+}
+
+
+@pytest.mark.parametrize("strategy", VARIED, ids=lambda strategy: strategy.__name__)
+def test_strategies_keep_to_their_ranges_reach_both_halves_and_vary_what_is_free(strategy):
+    defaults = {name: one.default for name, one in inspect.signature(strategy).parameters.items()}
+    modes = {
+        name: values
+        for name, values in {"data": ("fresh", "population"), "sampling": ("exact", "direct")}.items()
+        if name in defaults
+    }
+    ranges = {
+        name: value for name, value in defaults.items() if isinstance(value, tuple) and name not in modes
+    }
+    if strategy is strategies.logistic_mixtures:
+        del ranges["condition_number"]  # a guarantee
+    seen = []
+
+    @settings(max_examples=100, derandomize=True, database=None)
+    @given(strategy(**modes))
+    def draw(task):
+        seen.append(task)
+
+    draw()
+    for name, (low, high) in ranges.items():
+        found = np.array([MEASURED.get(name, operator.attrgetter(name))(task) for task in seen], dtype=float)
+        # a single cluster is infinitely far from others, and one dimension has one curvature
+        found = found[
+            [
+                np.isfinite(value) and ("condition" not in name or task.dimension > 1)
+                for value, task in zip(found, seen, strict=True)
+            ]
+        ]
+        middle = (low + high) / 2
+        assert low - 1e-9 <= found.min() < middle < found.max() <= high * (1 + 1e-9), name
+    for name, values in modes.items():
+        assert {getattr(task, name) for task in seen} == set(values)
+    free = (*VARIED[strategy], lambda task: (np.diff(task.labels) < 0).any())
+    free += (lambda task: task.clusters > 1 and task.labels[-1] == 0 and task.labels.tolist().count(0) > 1,)
+    for number, varies in enumerate(free):
+        assert any(map(varies, seen)), number
+
+
+def test_wide_mixtures_of_the_same_sizes_differ():
+    seen = set()
+
+    @settings(max_examples=20)
+    @given(strategies.wide_mixtures(clusters=2, clients=(4, 9), dimension=2, separation=1, imbalance=1))
+    def draw(task):
+        seen.add(task.optima.tobytes())
+        assert 4 <= task.clients <= 9
+
+    draw()
+    assert len(seen) > 5
