@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from clusterproof.algorithms import CFLMGD, IFCA, Randomness
 from clusterproof.experiments.diagnosis.evidence import Answer, Evidence, Scope
@@ -369,6 +370,129 @@ class TestTheorem1:
         assert found.answer is answer
         assert found.scope is Scope.EXACT
         assert word in found.reason
+
+
+class TestUnequalClusters:
+    """Three clusters of 5, 3 and 2 clients with spectra of their own: L = 3, mu = 0.4, and nothing is 1 or 2."""
+
+    labels = np.array([0, 1, 2, 0, 1, 0, 2, 0, 1, 0])
+    spectra = np.array([[0.4, 1.1, 3.0], [0.7, 1.5, 2.2], [0.9, 1.3, 1.8]])
+    stream = np.random.default_rng(6)
+    turns = np.linalg.qr(stream.standard_normal((3, 3, 3)))[0]
+    hessians = np.einsum("pij,pj,pkj->pik", turns, spectra, turns)
+    centers = 1.5 * np.eye(3)[labels] + 0.75 * stream.standard_normal((10, 3))
+    task = QuadraticMixture(hessians=hessians[labels], centers=centers, labels=labels)
+    middle = task.optima + 0.5 * stream.standard_normal((3, 3))
+    last = task.optima + 0.2 * stream.standard_normal((3, 3))
+    start = last + np.outer([0.3, 0.7, 0.5], [0.6, 0.0, 0.8])
+
+    def judged(self):
+        found = evidence(
+            self.task,
+            [self.middle, self.last],
+            start=self.start,
+            variants={"choice_samples": 7, "gradient_samples": 5, "held": 11},
+            momentum=0.6,
+            participation=0.75,
+        )
+        first, second = found.observations
+        return replace(
+            found, observations=(replace(first, step_size=0.3), replace(second, step_size=0.2)), rounds=13
+        )
+
+    def losses(self, models, cluster):
+        """The clients' losses at all models, (k, P)."""
+        return np.array(
+            [
+                [(model - c) @ self.hessians[cluster] @ (model - c) / 2 for model in models]
+                for c in self.centers[self.labels == cluster]
+            ]
+        )
+
+    def test_numbers_are_those_of_the_conditions(self):
+        judged, counts = self.judged(), (5, 3, 2)
+        found = {row.__name__: row(judged).numbers for row in HYPOTHESES}
+        separation = min(np.linalg.norm(self.last[p] - self.last[q]) for p, q in ((0, 1), (0, 2), (1, 2)))
+        variances, gaps, bounds, wrong = [], [], [], 0
+        for models in (self.middle, self.last):
+            for p in range(3):
+                losses = self.losses(models, p)
+                differences = np.delete(losses - losses[:, [p]], p, axis=1)
+                variances += list(losses.var(axis=0))
+                gaps += list(differences.mean(axis=0))
+                if models is self.last:
+                    wrong += int((losses.argmin(axis=1) != p).sum())
+                    spread = differences.var(axis=0)
+                    bounds.append(min(1, (spread / (spread + 7 * differences.mean(axis=0) ** 2)).sum()))
+        assert 0 < wrong < 5
+        assert max(bounds) < 1
+        least, most = stats.binomtest(wrong, 10).proportion_ci(0.99)
+        errors = self.last - self.task.optima
+        away = [np.linalg.norm(self.hessians[p] @ errors[p]) / self.spectra[p, -1] for p in range(3)]
+        steps = 0.3 * 0.75 * np.array(counts) / 10  # eta l_p, of three quarters of the clients
+        rates = [
+            np.abs(np.linalg.eigvals([[1.6 - a, -0.6], [1, 0]])).max()
+            for a in ((steps * self.spectra[:, -1]).max(), (steps * 2 / 3 * self.spectra[:, 0]).min())
+        ]
+        rate = {"rate": wrong / 10, "at_least": least, "at_most": most}
+        expected = {
+            "algorithm": {"participation": 0.75},
+            "strong_convexity": dict.fromkeys(("strong_convexity", "at_least", "at_most"), 0.4),
+            "initialisation": {"start_distance": 0.7, "separation": separation, "stand_in_error": max(away)},
+            "enough_samples": {
+                "samples": 7,
+                "loss_variance": max(variances),
+                "separation": separation,
+                "needed": 256 * 2 * max(variances) / (0.4**2 * separation**4),
+            },
+            "small_optima": {"norm": np.linalg.norm(self.last, axis=1).max()},
+            "fresh_batches": {"held": 11, "needed": (7 + 5) * 13},
+            "enough_data": {"available": 2 * 5, "dimension": 3},
+            "loss_gap": {
+                **dict.fromkeys(("gap", "at_least", "at_most"), min(gaps)),
+                "needed": 0.4 * separation**2 / 4,
+            },
+            "misclassification": {
+                **rate,
+                "bound": 128 * 3 * max(variances) / (separation**4 * 0.4**2 * 7),
+            },
+            "misclassification_without_convexity": {**rate, "bound": np.average(bounds, weights=counts)},
+            "step_size": dict.fromkeys(("step_times_smoothness", "at_least", "at_most"), 0.3 * 3),
+            "heavy_ball": {
+                **dict.fromkeys(
+                    ("step_times_smoothness", "at_least", "at_most"), (steps * self.spectra[:, -1]).max()
+                ),
+                "steepest": rates[0],
+                "flattest": rates[1],
+            },
+            "contraction": {"floor_at_least": 0.2 / 4, "separation": separation},
+            "repaired_basin": {
+                "distance": max(0.7, np.linalg.norm(self.middle - self.last, axis=1).max()),
+                "separation": separation,
+            },
+        }
+        assert found.keys() == expected.keys()
+        for name, numbers in expected.items():
+            assert found[name] == pytest.approx(numbers, rel=1e-9), name
+
+    @pytest.mark.parametrize("factor", [0.98, 1.02])
+    def test_limits_are_those_of_the_conditions(self, factor):
+        judged = self.judged()
+        separation, met = judged.last.separation, HOLDS if factor < 1 else FAILS
+        direction = np.outer([0.1, 1.0, 0.2], [0.6, 0.0, 0.8])
+        still = replace(judged, observations=judged.observations[1:])
+        for row, limit in (
+            (initialisation, np.sqrt(0.4 / 3.0) * separation / 4),
+            (repaired_basin, separation / (1 + np.sqrt(3.0 / 0.4))),
+        ):
+            assert row(replace(still, start=self.last + factor * limit * direction)).answer is met
+        needed = 256 * 2 * judged.loss_variance / (0.4**2 * separation**4)
+        answer = enough_samples(with_variants(judged, choice_samples=needed * factor)).answer
+        assert answer is (FAILS if factor < 1 else UNDECIDED)
+        # l / 4 at most l / 32 (mu / L)^(3/2) Delta
+        size = factor * 8 * (3.0 / 0.4) ** 1.5 / separation
+        far = replace(still, observations=(replace(still.last, models=self.last * size),))
+        assert contraction(far).answer is (FAILS if factor < 1 else UNDECIDED)
 
 
 def test_without_mu_everything_that_needs_one_fails_or_is_not_decidable():
