@@ -156,6 +156,16 @@ def test_a_random_task_has_what_was_asked_for(name):
 
 
 @ALL
+def test_a_model_that_is_the_true_one_again_is_always_as_good(name):
+    task = TASKS[name].random(**SIZES, seed=1)
+    if not hasattr(task, "misclassification_probability"):
+        pytest.skip("the task has no such probabilities")
+    found = task.misclassification_probability(task.optima[[0, 1, 1]] + 0.01, 1)
+    assert found[1:].tolist() == [0, 1]
+    assert found[0] < 1
+
+
+@ALL
 def test_many_models_have_the_answers_of_each(name):
     task = TASKS[name].random(**SIZES, seed=1)
     models = task.optima.mean(axis=0) + 0.3 * np.random.default_rng(0).standard_normal((2, 3, 4))

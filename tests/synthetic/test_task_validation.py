@@ -264,7 +264,6 @@ def test_a_hessian_that_is_symmetric_to_rounding_is_taken(size):
     assert np.array_equal(task.hessians, [(hessian + hessian.T) / 2])
     assert task.smoothness == pytest.approx(1)
     assert task.strong_convexity == pytest.approx(1e-3, rel=1e-9)
-    with pytest.raises(InvalidArgument, match="mirrored"):
-        QuadraticMixture(
-            hessians=[hessian + 1e-9 * np.eye(size, k=1)], centers=np.zeros((1, size)), labels=[0]
-        )
+    bent = [1e9 * np.eye(size), hessian + 1e-9 * np.eye(size, k=1)]  # the other client's entries are larger
+    with pytest.raises(InvalidArgument, match="client 1's mirrored"):
+        QuadraticMixture(hessians=bent, centers=np.zeros((2, size)), labels=[0, 0])

@@ -263,6 +263,7 @@ class TestSamples:
         task = regression(50)
         swapped = task.optima[::-1].copy()  # matched by the labels, not by the losses
         assert loss_gap(evidence(task, [swapped])).answer is FAILS
+        assert loss_gap(evidence(task, [task.optima[[0, 0]]])).answer is FAILS  # one as good is not worse
         assert loss_gap(evidence(task, [task.optima.copy()])).answer is HOLDS
         assert misclassification_without_convexity(evidence(task, [swapped])).numbers["bound"] == 1
 
