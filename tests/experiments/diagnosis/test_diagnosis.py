@@ -124,6 +124,7 @@ def test_swapped_models_are_matched_by_the_clients_choices():
             cell.curvature.value, np.linalg.eigvalsh(COVARIANCES[cell.cluster])[[0, -1]], rtol=1e-9
         )
         assert cell.gradient_norm == pytest.approx(0, abs=1e-12)
+        assert cell.gaps.value[cell.model] == cell.difference_variance.value[cell.model] == 0
     assert seen.run_wrong == 0
     # a quarter of one cluster's clients elsewhere, and some that never chose
     misassigned = np.where(task.labels == 0, 1, 0)
@@ -166,8 +167,10 @@ class TestQuadratic:
             np.testing.assert_allclose(cell.curvature.outer, truth[[0, -1]], rtol=1e-8)
             assert cell.curvature.others.count == 0
 
-    def test_variances_are_exact(self, seen):
-        for cell in seen.clusters:
+    def test_variances_and_gradients_are_exact(self):
+        for cell in observed(self.task, self.models, budget=Budget(loss_draws=6)).clusters:
+            gradient = self.task.expected_gradient(self.models[cell.cluster], cell.cluster)
+            assert cell.gradient_norm == pytest.approx(np.linalg.norm(gradient))
             truth = [self.task.loss_variance(model, cell.cluster) for model in self.models]
             np.testing.assert_allclose(cell.loss_variance.value, truth, rtol=1e-10)
             assert (cell.loss_variance.error == 0).all()
@@ -331,6 +334,14 @@ def test_the_same_seed_gives_the_same_measurements_and_another_other_clients():
     one, same, other = (observed(task, task.optima + 0.1, seed=seed) for seed in (0, 0, 1))
     assert (one.clusters[0].loss_variance.value == same.clusters[0].loss_variance.value).all()
     assert (one.clusters[0].loss_variance.value != other.clusters[0].loss_variance.value).any()
+    task, few = quadratics(clients=60), Budget(clients=4, others=8, loss_draws=20)
+    one, later, other = (
+        observed(task, task.optima, budget=few, round_number=done, seed=seed).clusters[0]
+        for done, seed in ((0, 0), (1, 0), (0, 1))
+    )
+    assert (one.gaps.value == later.gaps.value).all()  # of the same clients
+    assert (one.loss_variance.value != later.loss_variance.value).any()
+    assert one.gaps.value[1] != other.gaps.value[1]
 
 
 def test_a_task_without_hessians_is_refused():

@@ -8,90 +8,100 @@ import pytest
 from scipy import stats
 
 from clusterproof.experiments.diagnosis.curvature import Curvature
-from clusterproof.experiments.diagnosis.estimates import Estimate
+from clusterproof.experiments.diagnosis.estimates import Estimate, exact
 from clusterproof.experiments.diagnosis.evidence import Answer, Evidence, decide
+from clusterproof.experiments.diagnosis.hypotheses import misclassification
+from clusterproof.experiments.diagnosis.observation import Observation
 
 STREAM = np.random.default_rng(1)
 
 
 def cell(model):
-    """A cluster's measurements; a slack by rounding and by sampling of its own."""
+    """A cluster's measurements, with slacks by rounding and by sampling of its own."""
     value = np.sort(STREAM.uniform(0.5, 3.0, 2))
-    curvature = Curvature(
-        value=value,
-        outer=value + STREAM.uniform(0.1, 0.3, 2) * [-1, 1],
-        vectors=np.eye(2),
-        asymmetry=STREAM.uniform(0.1, 0.2),
-        others=Estimate(value + STREAM.normal(0, 0.2, 2), STREAM.uniform(0.05, 0.2, 2), 7),
+    others = Estimate(value + STREAM.normal(0, 0.2, 2), STREAM.uniform(0.05, 0.2, 2), 7)
+    outer, asymmetry = value + STREAM.uniform(0.1, 0.3, 2) * [-1, 1], STREAM.uniform(0.1, 0.2)
+    ends = Curvature(value=value, outer=outer, vectors=np.eye(2), asymmetry=asymmetry, others=others)
+    return SimpleNamespace(model=model, curvature=ends, loss_variance=exact(STREAM.uniform(1, 2, 3)))
+
+
+def test_constants_are_the_extremes_of_the_measurements_with_their_slack():
+    rounds = tuple(
+        SimpleNamespace(
+            clusters=list(map(cell, order)), models=STREAM.standard_normal((3, 2)), step_size=size
+        )
+        for order, size in (([0, 1, 2], 0.7), ([2, 0, 1], 0.4))
     )
-    variance = Estimate(STREAM.uniform(1, 2, 3), np.zeros(3), 0)
-    return SimpleNamespace(model=model, curvature=curvature, loss_variance=variance)
+    start = STREAM.standard_normal((3, 2))
+    evidence = Evidence(observations=rounds, start=start, variants=None, algorithm=None, rounds=9)
+    cells = [one for seen in rounds for one in seen.clusters]
+    ends = [one.curvature for one in cells]
+    # six cells and two ends, of which one may fail with a probability of 0.01
+    margins = [stats.t.ppf(1 - 0.01 / 12, 6) * end.others.error for end in ends]
+    slacks = [end.asymmetry * abs(end.value).max() for end in ends]
+    least = [end.others.value[1] - margin[1] for end, margin in zip(ends, margins, strict=True)]
+    largest = [end.outer[1] + slack for end, slack in zip(ends, slacks, strict=True)]
+    most = [e.others.value[0] + margin[0] + s for e, margin, s in zip(ends, margins, slacks, strict=True)]
+    smallest = [end.outer[0] - slack for end, slack in zip(ends, slacks, strict=True)]
+    assert evidence.smoothness_range == pytest.approx((max(least), max(largest)))
+    assert evidence.strong_convexity_range == pytest.approx((min(smallest), min(most)))
+    assert evidence.strong_convexity == min(end.value[0] for end in ends)
+    steps = [0.7] * 3 + [0.4] * 3
+    products = [np.multiply(steps, each).max() for each in ([end.value[1] for end in ends], least, largest)]
+    assert evidence.scaled_smoothness(lambda seen, _: seen.step_size) == pytest.approx(products)
+    assert evidence.loss_variance == max(one.loss_variance.value.max() for one in cells)
+    first = start[[2, 0, 1]]  # each cluster's model has a number
+    np.testing.assert_allclose(evidence.start_distances, np.linalg.norm(first - rounds[1].models, axis=1))
 
 
-ROUNDS = tuple(
-    SimpleNamespace(
-        clusters=[cell(model) for model in order], models=STREAM.standard_normal((3, 2)), step_size=size
+def test_distances_are_of_models_of_the_same_cluster():
+    first, second = (
+        Observation(
+            round=1, step_size=0.1, clusters=clusters, run_wrong=0.0, models=STREAM.standard_normal((2, 3))
+        )
+        for clusters in (
+            (SimpleNamespace(cluster=0, model=1), SimpleNamespace(cluster=2, model=0)),
+            (SimpleNamespace(cluster=2, model=1), SimpleNamespace(cluster=1, model=0)),
+        )
     )
-    for order, size in (([0, 1, 2], 0.7), ([2, 0, 1], 0.4))
-)
-START = STREAM.standard_normal((3, 2))
-EVIDENCE = Evidence(observations=ROUNDS, start=START, variants=None, algorithm=None, rounds=9)
-
-
-def test_bounds_are_the_extremes_of_the_measurements_with_their_slack():
-    lows, highs, least, most, slack, steps = [], [], [], [], [], []
-    for seen in ROUNDS:
-        for one in seen.clusters:
-            found = one.curvature
-            # six cells and two ends, of which one may fail with a probability of 0.01
-            margin = stats.t.ppf(1 - 0.01 / 12, 6) * found.others.error
-            rounding = found.asymmetry * abs(found.value).max()
-            lows.append(found.outer[0] - rounding)
-            highs.append(found.outer[1] + rounding)
-            least.append(found.others.value[1] - margin[1])
-            most.append(found.others.value[0] + margin[0] + rounding)
-            slack.append(found.value)
-            steps.append(seen.step_size)
-    assert EVIDENCE.smoothness_range == pytest.approx((max(least), max(highs)))
-    assert EVIDENCE.strong_convexity_range == pytest.approx((min(lows), min(most)))
-    assert EVIDENCE.strong_convexity == min(value[0] for value in slack)
-    products = [np.multiply(steps, each).max() for each in ([value[1] for value in slack], least, highs)]
-    assert EVIDENCE.scaled_smoothness(lambda seen, _: seen.step_size) == pytest.approx(products)
-    assert EVIDENCE.loss_variance == max(
-        one.loss_variance.value.max() for seen in ROUNDS for one in seen.clusters
-    )
-
-
-def test_each_cluster_starts_at_the_first_model_of_its_number():
-    distances = [
-        np.linalg.norm(START[p] - model) for p, model in zip([2, 0, 1], ROUNDS[1].models, strict=True)
-    ]
-    np.testing.assert_allclose(EVIDENCE.start_distances, distances)
+    assert first.distances_to(second) == pytest.approx([np.linalg.norm(first.models[1] - second.models[0])])
 
 
 @pytest.mark.parametrize(
-    ("convexity", "smoothness", "met", "answer", "asked"),
+    ("convexity", "smoothness", "least_mu", "answer"),
     [
-        ((0.3, 0.4), (2.0, 3.0), lambda mu, smooth: True, Answer.HOLDS, [(0.4, 2.0), (0.3, 3.0)]),
-        ((0.3, 0.4), (2.0, 3.0), lambda mu, smooth: mu > 0.35, Answer.UNDECIDED, [(0.4, 2.0), (0.3, 3.0)]),
-        ((0.3, 0.4), (2.0, 3.0), lambda mu, smooth: False, Answer.FAILS, [(0.4, 2.0)]),
-        ((0.3, 0.4), (0.2, 3.0), lambda mu, smooth: False, Answer.FAILS, [(0.4, 0.4)]),  # L is at least mu
-        ((0.3, 0.4), (2.0, math.inf), lambda mu, smooth: True, Answer.UNDECIDED, [(0.4, 2.0)]),
-        ((-0.1, 0.4), (2.0, 3.0), lambda mu, smooth: True, Answer.UNDECIDED, [(0.4, 2.0)]),
-        ((-0.3, -0.1), (2.0, 3.0), lambda mu, smooth: True, Answer.FAILS, []),
+        ((0.3, 0.4), (2.0, 3.0), 0.2, Answer.HOLDS),
+        ((0.3, 0.4), (2.0, 3.0), 0.35, Answer.UNDECIDED),
+        ((0.3, 0.4), (0.2, 3.0), 0.5, Answer.FAILS),
+        ((0.3, 0.4), (2.0, math.inf), 0.2, Answer.UNDECIDED),
+        ((-0.1, 0.4), (2.0, 3.0), -0.2, Answer.UNDECIDED),
+        ((-0.3, -0.1), (2.0, 3.0), -0.4, Answer.FAILS),
     ],
 )
-def test_a_condition_is_asked_at_the_most_and_the_least_favourable_constants(
-    convexity, smoothness, met, answer, asked
+def test_a_condition_is_asked_at_the_most_and_then_at_the_least_favourable_constants(
+    convexity, smoothness, least_mu, answer
 ):
     seen = []
 
     def holds(mu, smooth):
         seen.append((mu, smooth))
-        return met(mu, smooth)
+        return mu > least_mu
 
     ranges = SimpleNamespace(strong_convexity_range=convexity, smoothness_range=smoothness)
     assert decide(ranges, holds)[0] is answer
-    assert seen == asked
+    assert seen[:1] == [(0.4, max(0.4, smoothness[0]))] * (convexity[1] > 0)  # L is at least mu
+    assert seen[1:] in ([], [(0.3, 3.0)])
     if answer is Answer.HOLDS:
         assert decide(ranges, holds, needs_sample=True)[0] is Answer.UNDECIDED
+
+
+def test_a_rate_between_the_bounds_for_both_ends_of_mu_is_not_decided():
+    """128 P sigma^2 / (Delta^4 mu^2 n') is 0.1 for mu = 1 and 0.4 for mu = 1/2."""
+    for wrong, answer in ((60, Answer.HOLDS), (250, Answer.UNDECIDED), (500, Answer.FAILS)):
+        judged = SimpleNamespace(
+            variants=SimpleNamespace(batch=SimpleNamespace(clusters=3), choice_samples=1920),
+            loss_variance=0.5,
+            strong_convexity_range=(0.5, 1.0),
+            last=SimpleNamespace(separation=1.0, clusters=[SimpleNamespace(wrong=wrong, asked=1000)]),
+        )
+        assert misclassification(judged).answer is answer
