@@ -1,15 +1,19 @@
 """Sweeps: what a file asks for, the one table, going on, failures, old options, and a cluster whose workers die."""
 
+import math
 import os
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars
 import pytest
 from command_line import refused
+from scipy import stats
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms import IFCA, InvalidArgument, run
+from clusterproof.algorithms.metrics import adjusted_rand_index, purity
 from clusterproof.commands import engine
 from clusterproof.commands.application import main
 from clusterproof.experiments.progress import Progress
@@ -20,6 +24,7 @@ from clusterproof.experiments.sweeps.plan import read_plan
 from clusterproof.experiments.sweeps.result import sweep_frame
 from clusterproof.neural.runs.configuration import configuration_from
 from clusterproof.neural.runs.training import train
+from clusterproof.synthetic import RegressionMixture
 
 FILE = """
 measure = ["error", "purity"]
@@ -59,6 +64,72 @@ def test_a_plan_has_each_run_once(tmp_path: Path) -> None:
     assert drawn[0] == drawn[1]
     assert len(drawn[0]) == 2
     assert all(1 <= value <= 4 for value in drawn[0])
+    alike = 'measure = ["error"]\ngrid = { algorithm = ["ifca", "fedavg"] }'
+    assert [unit.method for unit in read_plan(write(tmp_path, alike)).units] == ["ifca", "fedavg"]
+
+
+def test_random_settings_have_the_stated_laws_and_a_stream_of_their_own(tmp_path: Path) -> None:
+    text = """
+    measure = ["error"]
+    [random]
+    draws = 1000
+    seed = SEED
+    noise = { low = 0.5, high = 1.5 }
+    separation = { low = 0.5, high = 1.5 }
+    clients = { low = 8, high = 11 }
+    dimension = { low = 2, high = 64, scale = "log" }
+    data = { choice = ["fresh", "fixed", "population"] }
+    """
+    first, other = (
+        [unit.settings["options"] for unit in read_plan(write(tmp_path, text.replace("SEED", seed))).units]
+        for seed in ("1", "2")
+    )
+    for name, chances in {
+        "clients": dict.fromkeys((8, 9, 10, 11), 1 / 4),
+        "data": dict.fromkeys(("fresh", "fixed", "population"), 1 / 3),
+        # a rounded number is at most n where the number is less than n + 1/2
+        "dimension": {2: math.log(2.5 / 2) / math.log(32), 3: math.log(3.5 / 2.5) / math.log(32)},
+    }.items():
+        for value, chance in chances.items():
+            count = sum(options[name] == value for options in first)
+            assert stats.binomtest(count, 1000, chance).pvalue > 1e-7, (name, value)
+        assert [options[name] for options in first] != [options[name] for options in other]
+    values = np.array([[options["noise"], options["separation"]] for options in first])
+    assert stats.kstest(values.ravel() - 0.5, "uniform").pvalue > 1e-7
+    assert abs(np.corrcoef(values.T)[0, 1]) < 6 / 1000**0.5
+    assert {type(options["dimension"]) for options in first} == {int}
+
+
+def test_a_unit_measures_the_run_of_its_seed_round_by_round(tmp_path: Path) -> None:
+    text = """
+    measure = ["error", "mean_error", "purity", "adjusted_rand_index", "clusters"]
+    rounds = 5
+    seeds = [3, 6]
+    replicates = 2
+    every = 2
+    settings = { clients = 9, dimension = 3, algorithm = "ifca", participation = 0.5, noise = 0.7 }
+    """
+    units = read_plan(write(tmp_path, text)).units
+    assert [unit.seed for unit in units] == [3, 6]
+    found = synthetic.compute(units[0])
+    task = RegressionMixture.random(clusters=2, clients=9, dimension=3, noise=0.7, seed=3)
+    algorithm = IFCA(step_size=1 / task.smoothness, participation=0.5)
+    trace = run(algorithm, task, rounds=5, replicates=2, seed=3)
+    assert (found["round"], found["replicate"]) == ([0, 0, 2, 2, 4, 4, 5, 5], [0, 1] * 4)
+    for place, (done, replicate) in enumerate(zip(found["round"], found["replicate"], strict=True)):
+        errors = np.linalg.norm(trace.models[done, replicate] - task.optima, axis=-1)
+        assert found["error"][place] == pytest.approx(errors.max())
+        assert found["mean_error"][place] == pytest.approx(errors.mean())
+        last = np.full(9, -1)
+        for chosen in trace.assignments[:done, replicate]:
+            last = np.where(chosen >= 0, chosen, last)
+        seen = last >= 0
+        if done == 0:
+            assert found["purity"][place] is None
+            continue
+        assert found["clusters"][place] == len(set(last[seen]))
+        assert found["purity"][place] == pytest.approx(purity(last, task.labels))
+        assert found["adjusted_rand_index"][place] == pytest.approx(adjusted_rand_index(last, task.labels))
 
 
 def test_proportions_may_be_numbers_or_a_text(tmp_path: Path) -> None:
@@ -86,6 +157,7 @@ def test_proportions_may_be_numbers_or_a_text(tmp_path: Path) -> None:
         ('measure = ["error"]\n[grid]\nrho = [1.0]\n[settings]\nrho = 1', "rho"),
         ('measure = ["error"]\n[random]\nnoise = { low = 2, high = 1 }', "with low < high"),
         ('measure = ["error"]\n[random]\nnoise = { low = 0, high = 1, scale = "log" }', "with low < high"),
+        ('measure = ["error"]\nseeds = 2\n[random]\ndraws = 1000000', "grid = 2000000"),
         ("measure = [", "must be a sweep's file"),
     ],
 )

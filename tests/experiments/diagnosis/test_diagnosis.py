@@ -215,6 +215,9 @@ def test_quotients_of_other_clients_are_weighted_by_the_share_of_those_not_asked
         assert found.others.value[k] == pytest.approx(0.2 * first.mean() + 0.8 * second.mean())
         error = 0.8 * second.std(ddof=1) / np.sqrt(4) * np.sqrt(1 - 4 / 12)
         assert found.others.error[k] == pytest.approx(error)
+    other = curvature(task, task.optima[0], asked, others, 15, seed=1, products=2, chunk=3)
+    again = curvature(task, task.optima[0], asked, others, 15, seed=2, products=2, chunk=3)
+    assert not np.isclose(other.value, again.value).any()  # of other starts
 
 
 def test_a_log_cosh_loss_is_curved_as_at_its_optimum():
@@ -313,6 +316,8 @@ class TestNetwork:
     def test_samples_of_a_choice_and_of_a_gradient(self):
         found = task_variants(self.task)
         assert (found.choice_samples, found.gradient_samples, found.held) == (5, 4, 5)
+        coarse = task_variants(replace(self.task, batch_size=6, precision="tf32"))
+        assert (coarse.gradient_samples, coarse.whole.precision) == (5, "highest")
         apart = found.single
         assert apart.clients == 42
         assert np.bincount(apart.labels).tolist() == [7 + 9 + 8, 5 + 6 + 7]

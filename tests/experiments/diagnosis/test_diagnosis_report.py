@@ -1,6 +1,7 @@
 """The report of a run: when it is written, what is in it, and that it disturbs nothing."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -126,6 +127,13 @@ def test_more_rounds_have_a_report_of_their_own(tmp_path):
     found = finished(tmp_path, watcher, state)
     assert [observation["round"] for observation in found["observations"]] == [20]
     assert found["start_distances"] == start_distances
+    again = Diagnostician(task, METHOD, rounds=30, folder=tmp_path, seed=1)
+    again._variants = replace(again._variants, held=10**6)
+    again.observe(20, state.models, state.assignments)
+    other = finished(tmp_path, again, state)
+    assert other["observations"] != found["observations"]  # of other samples
+    (row,) = (each for each in other["hypotheses"] if each["name"].startswith("Assumption 5"))
+    assert row["numbers"]["needed"] == (40 + 40) * 30
 
 
 def test_the_run_goes_on_as_if_nobody_looked(tmp_path):

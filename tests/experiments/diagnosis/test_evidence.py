@@ -18,7 +18,7 @@ STREAM = np.random.default_rng(1)
 
 def cell(model):
     """A cluster's measurements, with slacks by rounding and by sampling of its own."""
-    value = np.sort(STREAM.uniform(0.5, 3.0, 2))
+    value = np.sort(STREAM.uniform(-4.0, 3.0, 2))
     others = Estimate(value + STREAM.normal(0, 0.2, 2), STREAM.uniform(0.05, 0.2, 2), 7)
     outer, asymmetry = value + STREAM.uniform(0.1, 0.3, 2) * [-1, 1], STREAM.uniform(0.1, 0.2)
     ends = Curvature(value=value, outer=outer, vectors=np.eye(2), asymmetry=asymmetry, others=others)

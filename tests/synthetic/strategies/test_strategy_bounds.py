@@ -143,14 +143,21 @@ def test_strategies_keep_to_their_ranges_reach_both_halves_and_vary_what_is_free
     assert any((np.diff(task.labels) < 0).any() for task in seen)
 
 
-def test_wide_mixtures_of_the_same_sizes_differ():
-    seen = set()
+def test_wide_mixtures_of_the_same_sizes_differ_and_are_near_and_far_alike():
+    optima, distances = set(), set()
 
-    @settings(max_examples=20)
-    @given(strategies.wide_mixtures(clusters=2, clients=(4, 9), dimension=2, separation=1, imbalance=1))
+    @settings(max_examples=40, derandomize=True, database=None)
+    @given(
+        strategies.wide_mixtures(
+            clusters=2, clients=(4, 9), dimension=2, condition_number=3, separation=(0.01, 100), imbalance=1
+        )
+    )
     def draw(task):
-        seen.add(task.optima.tobytes())
+        optima.add(tuple((task.optima / task.separation).ravel().round(6)))
+        distances.add(task.separation)
         assert 4 <= task.clients <= 9
+        assert task.condition_number == pytest.approx(3)
 
     draw()
-    assert len(seen) > 5
+    assert len(optima) > 5
+    assert sum(0.02 < distance < 1 for distance in distances) >= 3  # on a linear scale one of a hundred
