@@ -5,7 +5,7 @@ import signal
 import time
 from collections.abc import Sequence
 from concurrent.futures import CancelledError
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -59,14 +59,15 @@ def test_what_is_stored_is_not_computed_again_and_everything_is_counted(tmp_path
         assert progress.cost == 10.0  # 2 + 8 are to be computed
         texts.append(progress.text.partition(" failed")[0])
 
-    execution = run_units(square, UNITS, store, engine, watch)
+    units = [*UNITS[:3], replace(UNITS[3], folder="kept")]
+    execution = run_units(square, units, store, engine, watch)
     assert [unit.name for unit in engine.given] == ["b, seed 1", "a, seed 1"], "the costliest first"
     assert execution.outcomes == {index: outcomes[index] for index in (0, 1, 2)}
     assert [(unit.name, line) for unit, line in execution.failures] == [("b, seed 1", "no luck")]
     assert (execution.computed, execution.unstored) == (2, [])
     assert texts == ["2 of 4 done, 0", "3 of 4 done, 0", "3 of 4 done, 1"]
     assert (store.read(UNITS[1]), store.read(UNITS[3])) == (outcomes[1], None)
-    assert len({unit.folder for unit in engine.given}) == 2
+    assert [unit.folder for unit in engine.given] == ["kept", f"{store.folder / store.key(UNITS[1])}.run"]
     again = run_units(square, UNITS[:3], store, Made({}), lambda progress: None)
     assert (again.computed, list(again.outcomes)) == (0, [0, 1, 2])
 

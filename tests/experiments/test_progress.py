@@ -38,6 +38,9 @@ def test_a_line_is_due_at_each_tenth_and_each_minute_but_not_within_ten_seconds(
     progress.add(1.0, failed=True)
     # 130 seconds for 14 of 100
     assert progress.text == "13 of 100 done, 1 failed, 13 min left"
+    for _ in range(6):
+        progress.add(1.0, failed=True)
+    assert due(0.0, 0)  # two tenths have ended
 
 
 def test_a_line_every_interval_has_round_words_and_the_time_left() -> None:

@@ -109,9 +109,9 @@ def test_a_unit_measures_the_run_of_its_seed_round_by_round(tmp_path: Path) -> N
     every = 2
     settings = { clients = 9, dimension = 3, algorithm = "ifca", participation = 0.5, noise = 0.7 }
     """
-    units = read_plan(write(tmp_path, text)).units
-    assert [unit.seed for unit in units] == [3, 6]
-    found = synthetic.compute(units[0])
+    frame = serial(write(tmp_path, text))
+    assert frame["seed"].to_list() == [3] * 8 + [6] * 8
+    found = frame.filter(seed=3).to_dict(as_series=False)
     task = RegressionMixture.random(clusters=2, clients=9, dimension=3, noise=0.7, seed=3)
     algorithm = IFCA(step_size=1 / task.smoothness, participation=0.5)
     trace = run(algorithm, task, rounds=5, replicates=2, seed=3)

@@ -115,10 +115,3 @@ def test_wrong_arguments_are_named(change: dict[str, object], name: str) -> None
     }
     with pytest.raises(InvalidArgument, match=name):
         TwoPointMixture(**(arguments | change))
-
-
-def test_where_the_noise_tilts_all_models_alike_a_client_errs_for_sure_or_never() -> None:
-    task = TwoPointMixture.random(clusters=3, clients=3, dimension=2, samples=4, seed=2)
-    across = np.array([-task.slopes[1, 1], task.slopes[1, 0]])
-    models = task.optima[1] + np.outer([0.5, 0.2, 0.2], across)  # the third is the second, the first is worse
-    np.testing.assert_array_equal(task.misclassification_probability(models, 1), [0, 0, 1])

@@ -67,32 +67,24 @@ def test_distances_are_of_models_of_the_same_cluster():
     assert first.distances_to(second) == pytest.approx([np.linalg.norm(first.models[1] - second.models[0])])
 
 
-@pytest.mark.parametrize(
-    ("convexity", "smoothness", "least_mu", "answer"),
-    [
+def test_a_condition_is_asked_at_the_most_and_then_at_the_least_favourable_constants():
+    for convexity, smoothness, least_mu, answer in (
         ((0.3, 0.4), (2.0, 3.0), 0.2, Answer.HOLDS),
         ((0.3, 0.4), (2.0, 3.0), 0.35, Answer.UNDECIDED),
         ((0.3, 0.4), (0.2, 3.0), 0.5, Answer.FAILS),
         ((0.3, 0.4), (2.0, math.inf), 0.2, Answer.UNDECIDED),
         ((-0.1, 0.4), (2.0, 3.0), -0.2, Answer.UNDECIDED),
         ((-0.3, -0.1), (2.0, 3.0), -0.4, Answer.FAILS),
-    ],
-)
-def test_a_condition_is_asked_at_the_most_and_then_at_the_least_favourable_constants(
-    convexity, smoothness, least_mu, answer
-):
-    seen = []
-
-    def holds(mu, smooth):
-        seen.append((mu, smooth))
-        return mu > least_mu
-
-    ranges = SimpleNamespace(strong_convexity_range=convexity, smoothness_range=smoothness)
-    assert decide(ranges, holds)[0] is answer
-    assert seen[:1] == [(0.4, max(0.4, smoothness[0]))] * (convexity[1] > 0)  # L is at least mu
-    assert seen[1:] in ([], [(0.3, 3.0)])
-    if answer is Answer.HOLDS:
-        assert decide(ranges, holds, needs_sample=True)[0] is Answer.UNDECIDED
+    ):
+        asked = []
+        ranges = SimpleNamespace(strong_convexity_range=convexity, smoothness_range=smoothness)
+        found = decide(
+            ranges, lambda *constants, seen=asked, mu=least_mu: seen.append(constants) or constants[0] > mu
+        )
+        assert found[0] is answer
+        assert asked[:1] == [(0.4, max(0.4, smoothness[0]))] * (convexity[1] > 0)  # L is at least mu
+        assert asked[1:] in ([], [(0.3, 3.0)])
+        assert decide(ranges, lambda *_: True, needs_sample=True)[0] is not Answer.HOLDS
 
 
 def test_a_rate_between_the_bounds_for_both_ends_of_mu_is_not_decided():
