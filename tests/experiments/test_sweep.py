@@ -343,6 +343,7 @@ def test_a_moved_sweep_finds_its_runs_and_changed_code_is_another_run(tmp_path: 
         ).units  # found next to the file, as the working folder is another one
         keys.append(UnitStore(tmp_path, "function", "source").key(unit))
         assert unit.settings["sections"]["algorithm"]["name"] == f"{tmp_path / folder / 'mine.py'}:Own"
+        assert unit.cost == unit.settings["rounds"] == 50
     assert keys[0] == keys[1] != keys[2]
 
 

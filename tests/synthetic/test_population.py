@@ -136,3 +136,7 @@ def test_all_clients_choose_the_only_model() -> None:
     choices = pairs.losses(np.zeros((2, 3, 3)), np.arange(6), generator(0, "unused")).argmin(axis=-1)
     assert choices.tolist() == [[0, 1, 2, 0, 1, 2]] * 2
     assert (pairs.settings["sizes"], pairs.settings["draws"]) == ([120, 40], 100_000)
+    assert pairs.settings["task"] == "regression-population"
+    pooled = RegressionPopulation(mixture(), SIZES, 2)
+    first, other = (run_pooled(IFCA(step_size=0.5), pooled, rounds=1, seed=seed).models for seed in (0, 1))
+    assert (first[0] != other[0]).all()

@@ -183,6 +183,7 @@ def test_a_task_is_made_again_from_its_settings():
             np.testing.assert_array_equal(one, other)
     trained = SoftmaxMixture(**{**arguments, "batch_size": 50, "local_unit": "epoch"}).settings
     assert (trained["batch_size"], trained["local_unit"]) == (50, "epoch")
+    assert (SoftmaxMixture(**{**arguments, "seed": 3}).generating_models != SMALL.generating_models).all()
     shorter = SoftmaxMixture(**{**arguments, "clients": 5})
     np.testing.assert_array_equal(shorter.training_data(4)[0], SMALL.training_data(4)[0])
 

@@ -9,7 +9,7 @@ from scipy import stats
 
 from clusterproof.experiments.diagnosis.curvature import Curvature
 from clusterproof.experiments.diagnosis.estimates import Estimate, exact
-from clusterproof.experiments.diagnosis.evidence import Answer, Evidence, decide
+from clusterproof.experiments.diagnosis.evidence import Answer, Evidence, compare, decide
 from clusterproof.experiments.diagnosis.hypotheses import misclassification
 from clusterproof.experiments.diagnosis.observation import Observation
 
@@ -85,6 +85,8 @@ def test_a_condition_is_asked_at_the_most_and_then_at_the_least_favourable_const
         assert asked[:1] == [(0.4, max(0.4, smoothness[0]))] * (convexity[1] > 0)  # L is at least mu
         assert asked[1:] in ([], [(0.3, 3.0)])
         assert decide(ranges, lambda *_: True, needs_sample=True)[0] is not Answer.HOLDS
+    answers = [compare(*bounds, 1.0) for bounds in ((0.5, 0.9), (0.5, 1.5), (1.1, 1.5))]
+    assert answers == [Answer.HOLDS, Answer.UNDECIDED, Answer.FAILS]
 
 
 def test_a_rate_between_the_bounds_for_both_ends_of_mu_is_not_decided():

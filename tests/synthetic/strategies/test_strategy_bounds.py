@@ -70,6 +70,20 @@ def test_clients_that_spread_leave_the_separation_as_asked(task):
     assert task.separation == pytest.approx(1.5, abs=1e-9)
 
 
+@pytest.mark.parametrize("strategy", [strategies.quadratic_mixtures, strategies.noisy_quadratic_mixtures])
+@pytest.mark.parametrize("shared", [True, False])
+def test_clients_of_a_cluster_have_one_hessian_where_it_is_shared(strategy, shared):
+    seen = []
+
+    @settings(max_examples=20)
+    @given(strategy(clusters=1, clients=3, dimension=2, shared_hessians=shared))
+    def draw(task):
+        seen.append(np.ptp(task.hessians, axis=0).max())
+
+    draw()
+    assert (max(seen) > 0.01) != shared
+
+
 @settings(max_examples=examples(20))
 @given(strategies.wide_mixtures(clusters=3, clients=7, dimension=2, imbalance=4))
 def test_the_imbalance_is_that_of_the_largest_cluster_to_the_smallest_for_any_number(task):
