@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 from small_images import client_data, random_partition
 from torch import Tensor, nn
 
@@ -16,17 +17,18 @@ from clusterproof.neural.task import ImageTask
 
 
 class Positions(nn.Module):
-    """A constant buffer and a frozen layer; with ``by_sum`` a branch on values, which vmap does not take."""
+    """Constant buffers and a frozen layer; with ``by_sum`` a branch on values, which vmap does not take."""
 
     def __init__(self, by_sum: bool = False) -> None:
         super().__init__()
         self.register_buffer("positions", torch.linspace(-1, 1, 16))
+        self.register_buffer("order", torch.arange(15, -1, -1))
         self.frozen, self.head, self.by_sum = nn.Linear(16, 5), nn.Linear(5, 3), by_sum
         self.frozen.requires_grad_(False)
 
     def forward(self, images: Tensor) -> Tensor:
         """Scores."""
-        values = self.frozen(images.flatten(1) + self.positions)
+        values = self.frozen(images.flatten(1)[:, self.order] + self.positions)
         if self.by_sum and float(values.sum()) > 1e9:
             values = -values
         return self.head(torch.tanh(values))
@@ -128,6 +130,17 @@ def test_other_modules_train_as_by_plain_autograd(make: Any, engine: str) -> Non
             optimiser.step()
         expected = nn.utils.parameters_to_vector(trained).detach()
         torch.testing.assert_close(ends[client], expected, rtol=1e-10, atol=1e-12)
+
+
+def test_models_start_apart_by_the_given_generator_alone() -> None:
+    """Torch's own generator stays where it is, and the first layer's entries have torch's law."""
+    before = torch.get_rng_state()
+    net = network(lambda: layers(nn.Tanh()))
+    models = net.initial((30,), np.random.default_rng(4))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert len(np.unique(models, axis=0)) == 30
+    assert np.array_equal(models, net.initial((30,), np.random.default_rng(4)))
+    assert stats.kstest(4 * models[:, :96].ravel(), "uniform", (-1, 2)).pvalue > 1e-6
 
 
 def test_a_module_that_vmap_does_not_take_is_refused_by_that_engine() -> None:

@@ -148,6 +148,7 @@ def test_what_is_not_of_that_form_is_refused(
 
 
 PAIR = (np.arange(12.0).reshape(4, 3), np.array([0, 1, 0, 1]))
+MORE = (PAIR[0], PAIR[1] + 7)
 
 
 def image_set(samples: Any, labels: Any) -> ImageSet:
@@ -195,6 +196,7 @@ def test_samples_reach_the_clients_as_they_are(plant: Any) -> None:
         made = partition("given", load("some:data"), seed=0)
         assert (made.clusters, made.classes, made.paired) == (2, 3, True)
         for held, given in ((made.train, clients), (made.test, clients[::-1])):
+            assert held.pixels.dtype == (np.int64 if kind is np.int32 else kind)
             assert held.labels.tolist() == [1, 0]
             for client, (samples, labels) in enumerate(given):
                 rows = held.indices[client, : held.sizes[client]]
@@ -215,16 +217,26 @@ def test_floating_numbers_of_other_types_are_read_as_the_same_numbers(plant: Any
 
 
 def test_the_checksum_is_of_shapes_and_types_and_of_every_number(plant: Any) -> None:
-    """The same bytes in another shape, or as another type, are other data."""
+    """The same bytes in another shape, as another type, or of other clients, are other data."""
     zeros, labels = np.zeros((4, 6)), PAIR[1]
     changed = zeros.copy()
     changed[3, 5] = 1
-    others = (zeros, zeros.reshape(4, 2, 3), zeros.reshape(4, 3, 2), zeros.view(np.float32), changed)
-    notes = []
-    for samples in (*others, zeros):
-        plant(references, "load_own", lambda *_, half=(samples, labels): {"train": half, "test": half})
-        notes.append(load("some:data").note)
-    assert len(set(notes)) == len(others)
+    plain = (zeros, labels)
+    shapes = (zeros.reshape(4, 2, 3), zeros.reshape(4, 3, 2), zeros.view(np.float32))
+    values: list[dict[str, Any]] = [
+        *({"train": (samples, labels), "test": (samples, labels)} for samples in shapes),
+        *({"train": plain, "test": plain, half: (changed, labels)} for half in ("train", "test")),
+        *({"train": plain, "test": plain, half: (zeros, labels[::-1])} for half in ("train", "test")),
+    ]
+    divided = [(zeros[:1], labels[:1]), (zeros[1:], labels[1:])]
+    elsewhere = [(zeros[:3], labels[:3]), (zeros[3:], labels[3:])]
+    owned = {"train": divided, "test": divided, "clusters": [0, 1]}
+    values += [owned, owned | {"clusters": [1, 0]}, owned | {"train": elsewhere}, owned | {"test": elsewhere}]
+    values = [{"train": plain, "test": plain}, *values, {"train": plain, "test": plain}]
+    waiting = iter(values)
+    plant(references, "load_own", lambda *_: next(waiting))
+    notes = [load("some:data").note for _ in values]
+    assert len(set(notes)) == len(values) - 1
     assert notes[0] == notes[-1]
 
 
@@ -238,14 +250,24 @@ class Items:
         return PAIR[0][at], int(PAIR[1][at])
 
 
+class Samples:
+    """The samples of a pair, of which NumPy makes an array."""
+
+    def __getitem__(self, at: int) -> np.ndarray:
+        return np.asarray(PAIR[0][at])
+
+    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+        return PAIR[0]
+
+
 def test_a_data_set_of_pytorch_is_a_half(plant: Any) -> None:
     found = []
-    for half in (Items(), PAIR):
+    for half in (Items(), PAIR, (Samples(), PAIR[1].tolist())):
         value = {"train": half, "test": half}
         plant(references, "load_own", lambda *_, value=value: lambda: value)
         found.append(load("some:data"))
     assert np.array_equal(found[0].train.pixels, found[1].train.pixels)
-    assert found[0].note == found[1].note  # the SHA-256
+    assert len({one.note for one in found}) == 1  # the SHA-256
 
 
 def test_clients_of_any_sizes_and_types_are_joined_in_order(plant: Any) -> None:
@@ -254,6 +276,7 @@ def test_clients_of_any_sizes_and_types_are_joined_in_order(plant: Any) -> None:
     for name, halves in {
         "sets": [Items(), Items()],
         "pairs": [PAIR, (PAIR[0][:1], PAIR[1][:1]), PAIR],
+        "lists": [(PAIR[0].tolist(), PAIR[1].tolist()), (PAIR[0][:3].tolist(), PAIR[1][:3].tolist())],
         "black and white": (PAIR[0] > PAIR[0].mean(), PAIR[1]),
         "codes": (np.arange(12, dtype=np.int16).reshape(4, 3), PAIR[1]),
     }.items():
@@ -262,8 +285,13 @@ def test_clients_of_any_sizes_and_types_are_joined_in_order(plant: Any) -> None:
             value |= {"clusters": [1, 0, 1], "classes": 5}
         plant(references, "load_own", lambda *_, value=value: value)
         read[name] = load("some:data")
-    plant(references, "load_own", lambda *_: {"train": PAIR, "test": (PAIR[0], PAIR[1] + 7)})
-    assert load("some:data").train.classes == PAIR[1].max() + 8
+    for half in ("train", "test"):  # the largest label of both
+        plant(
+            references,
+            "load_own",
+            lambda *_, half=half: dict.fromkeys(("train", "test"), PAIR) | {half: MORE},
+        )
+        assert load("some:data").train.classes == load("some:data").test.classes == 9
     assert len({one.note for one in read.values()}) == len(read)  # the SHA-256
     assert np.array_equal(read["sets"].train.pixels, np.concatenate([PAIR[0]] * 2))
     owners = read["pairs"].owners
@@ -271,8 +299,8 @@ def test_clients_of_any_sizes_and_types_are_joined_in_order(plant: Any) -> None:
     assert owners.train.tolist() == owners.test.tolist() == [0] * 4 + [1] + [2] * 4
     assert (owners.clusters.tolist(), read["pairs"].train.classes) == ([1, 0, 1], 5)
     plant(references, "load_own", lambda *_: read["pairs"])
-    assert load("some:data").owners is owners
-    assert load("some:data").note == read["pairs"].note
+    again = load("some:data")
+    assert (again.owners, again.note, again.test.classes) == (owners, read["pairs"].note, 5)
     assert read["sets"].owners is not None
     assert read["sets"].owners.clusters.tolist() == [0, 0]
     black = read["black and white"].train.pixels

@@ -53,6 +53,7 @@ def test_training_sees_what_a_loop_over_images_makes(
     options: dict[str, Any], per: str, channels_last: bool
 ) -> None:
     given = Preprocessing(**options, augmentation_per=per)
+    assert given.random
     pixels = images((2, 6, 3, 7, 8))
     stored = torch.from_numpy(pixels)
     if channels_last:
@@ -74,7 +75,9 @@ def test_evaluation_sees_the_standardised_centre() -> None:
     flat = torch.full((1, 1, 3, 7, 8), 0.7, dtype=torch.float64)  # nothing to divide by
     np.testing.assert_allclose(undistorted(flat, given), 0, atol=1e-12)
     vectors = torch.from_numpy(10 * images((2, 3, 11)))
-    found = undistorted(vectors, Preprocessing(standardise=True))
+    alike = Preprocessing(standardise=True)
+    assert not alike.random
+    found = undistorted(vectors, alike)
     np.testing.assert_allclose(found.std(-1, correction=0), 1, atol=1e-12)
     assert central(np.zeros((4, 3, 32, 32)), 24).shape == (4, 3, 24, 24)
 

@@ -1,5 +1,8 @@
 """Sums of a round's local training over clusters, without a model for each client."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -8,7 +11,7 @@ from small_images import random_partition
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from clusterproof.algorithms import ALGORITHMS, ClusterTrainingTask, Randomness
+from clusterproof.algorithms import ALGORITHMS, ClusterTrainingTask, InvalidArgument, Randomness
 from clusterproof.algorithms.arrays import argmin_smallest_index
 from clusterproof.neural.networks import CNN, MLP
 from clusterproof.neural.task import ImageTask
@@ -133,6 +136,32 @@ def test_the_bits_do_not_depend_on_the_number_of_threads(way):
 
     for found, known in zip(results(3), results(1), strict=True):
         assert torch.equal(found, known)
+
+
+def test_a_client_whose_sums_are_not_finite_is_named_after_the_same_steps():
+    """One of client 1's three samples is infinite, and in every other round or so it is in a batch."""
+    held = random_partition((4, 3, 5), seed=3)
+    pixels = held.train.pixels / 255
+    own = held.train.indices[1, 0]
+    pixels[own] = np.inf
+    indices = np.where(held.train.indices == own, own + 1, held.train.indices)
+    indices[1, 0] = own
+    broken = replace(held, train=replace(held.train, pixels=pixels, indices=indices), test=held.train)
+    options = {"network": MLP((1, 4, 4), 3, (5,)), "engine": "serial", "batch_size": 1}
+    task = ImageTask(partition=broken, **options)
+    algorithm, ends = ALGORITHMS["fedprox"](step_size=0.1, proximal=0.3), set()
+    for seed in range(30):
+        randomness = Randomness.from_seed(seed, "test")
+        state = algorithm.initialise(algorithm.draw_models(task, (), randomness), task)
+        try:
+            assert torch.isfinite(algorithm.step(state, task, randomness).models).all()
+            ends.add("finite")
+        except InvalidArgument as error:
+            ends.add(re.sub(r".* that of (client \d) is not;.*", r"\1", str(error)))
+    assert ends == {"finite", "client 1"}
+    steep = ALGORITHMS["fedprox"](step_size=1.0, proximal=1e15, local_steps=4)  # 1e15^3 is beyond float32
+    with pytest.raises(InvalidArgument, match="that of client 0 is not"):
+        steep.step(state, ImageTask(partition=held, **options), randomness)
 
 
 class Largest(TorchDispatchMode):

@@ -142,11 +142,14 @@ def test_proportions_follow_the_dirichlet_law(
     name: str, concentration: float, options: dict[str, int]
 ) -> None:
     data = made_set(5000, 5000, side=3)
-    shares = []
+    shares, squares = [], []
     for seed in range(40):
         made = partition(name, data, seed=seed, concentration=concentration, **options)
         counts = class_counts(made.train)
         shares += (counts[7] / 500).tolist()  # one client, all classes: independent of each other
+        squares += ((counts / 500) ** 2).sum(axis=0).tolist()
+    margin = 5 * np.std(squares) / np.sqrt(len(squares))  # an error probability of 6e-7
+    assert np.mean(squares) == pytest.approx((concentration + 1) / (20 * concentration + 1), abs=margin)
     # rounding to 1/500 hides the least shares
     law = scipy.stats.beta(concentration, 19 * concentration)
     for quantile in (0.6, 0.75, 0.9):
@@ -155,6 +158,9 @@ def test_proportions_follow_the_dirichlet_law(
 
 
 def test_dirichlet_gives_every_client_enough_of_every_sample_once() -> None:
+    for seed in range(5):
+        made = partition("dirichlet", made_set(600, 30), seed=seed, clients=8, concentration=0.3)
+        assert min(made.test.sizes.min(), made.train.sizes.min() - 9) >= 1
     data = made_set(600, 400)
     for seed in range(5):
         made = partition("dirichlet", data, seed=seed, clients=8, concentration=0.3, least_samples=20)
@@ -168,6 +174,41 @@ def test_dirichlet_gives_every_client_enough_of_every_sample_once() -> None:
         # 60 and 40 images a class, each count within one of its proportion
         train, test = class_counts(made.train), class_counts(made.test)
         assert np.abs(train / 60 - test / 40).max() <= 1 / 60 + 1 / 40
+
+
+@pytest.mark.parametrize("name", ["classes", "label-swap", "dirichlet"])
+def test_which_images_of_a_class_a_client_gets_and_their_order_are_uniform(name: str) -> None:
+    """Two of N places, of which N_k have the kind k, have one kind with probability sum N_k (N_k - 1) / N (N - 1)."""
+    data = made_set(240, 203)
+    options = {"clients_per_cluster": 3} if name == "classes" else {"clients": 8}
+    excess, variance = np.zeros(2), np.zeros(2)
+    for seed in range(20):
+        made = partition(name, data, seed=seed, **options)
+        for held, images in ((made.train, data.train), (made.test, data.test)):
+            rows_of = [[row for row, _ in one] for one in identify(held, images)]
+            holders = np.empty(len(images), dtype=int)
+            for client, rows in enumerate(rows_of):
+                holders[rows] = held.labels[client] if name == "classes" else client
+            of_classes = [holders[images.labels == label] for label in range(10)]
+            of_clients = [images.labels[rows] for rows in rows_of if len(rows) > 1]
+            for place, lists in enumerate((of_classes, of_clients)):
+                for kinds in lists:
+                    counts = np.bincount(kinds)
+                    chance = (counts * (counts - 1)).sum() / (len(kinds) * (len(kinds) - 1))
+                    excess[place] += (kinds[0] == kinds[1]) - chance
+                    variance[place] += chance * (1 - chance)
+    assert (np.abs(excess) < 5.2 * np.sqrt(variance)).all()  # an error probability of 4e-7
+
+
+def test_what_an_equal_division_leaves_over_goes_to_any_holder() -> None:
+    """Class 5 has 23 images and three holders: each of them has only 7 for some of 50 seeds, but for 5e-9."""
+    data, fewest = made_set(230, 200), set()
+    for seed in range(50):
+        made = partition("classes", data, seed=seed, clients_per_cluster=1)
+        of_clusters = class_counts(made.train)[[0, 2, 3], 5]
+        assert sorted(of_clusters) == [7, 8, 8]
+        fewest.add(int(of_clusters.argmin()))
+    assert fewest == {0, 1, 2}
 
 
 def test_the_classes_of_iid_clients_are_independent_of_the_client() -> None:

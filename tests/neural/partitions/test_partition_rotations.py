@@ -94,6 +94,10 @@ def test_what_is_left_out_is_filled_in() -> None:
     assert made.settings["samples"] == 20
     made = partition("rotations", data, seed=0, clusters=2, samples=30)
     assert made.settings["clients"] == 8
+    few = partition(
+        "rotations", made_set(120, 17), seed=0, clusters=2, clients=4
+    )  # as many as there are to test on
+    assert few.settings["samples"] == few.test.sizes[0] == 17
 
 
 @pytest.mark.parametrize(("name", "clusters", "clients"), [("mnist", 4, 2400), ("cifar10", 2, 200)])

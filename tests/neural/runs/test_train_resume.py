@@ -301,7 +301,7 @@ def test_curves_for_tensorboard_survive_an_interruption(tmp_path: Path) -> None:
     train(configuration, out=tmp_path / "run", stop=stop_after(3))
     result = train(configuration, out=tmp_path / "run", resume=True)
     events = EventAccumulator(str(tmp_path / "run" / "tensorboard")).Reload()
-    for name in ("purity", "accuracy", "training_loss"):
+    for name in ("step_size", "purity", "accuracy", "training_loss", "seconds"):
         curve = {event.step: event.value for event in events.Scalars(name)}
         expected = {n: v for n, v in enumerate(result.metrics[name], start=1) if v is not None}
         assert curve.keys() == expected.keys()

@@ -151,6 +151,7 @@ def test_the_same_bits_on_any_number_of_threads_and_clients_at_a_time(
             local_steps=3,
         )
         found.append((train(task), chosen, sums))
+        assert torch.get_num_threads() == threads
     for points, chosen, sums in found[1:]:
         assert torch.equal(points, found[0][0])
         assert torch.equal(chosen, found[0][1])
