@@ -68,10 +68,11 @@ def test_training_sees_what_a_loop_over_images_makes(
 
 def test_evaluation_sees_the_standardised_centre() -> None:
     given = Preprocessing(**EVERYTHING)
-    pixels = images((2, 3, 3, 7, 8))
+    # the second client's deviations count as one over the root of the number of pixels
+    pixels = images((2, 3, 3, 7, 10)) * np.array([1, 0.01])[:, None, None, None, None]
     found = undistorted(torch.from_numpy(pixels), given)
     for place in np.ndindex(2, 3):
-        np.testing.assert_allclose(found[place], standard(pixels[place][:, 1:6, 1:6]), atol=1e-12)
+        np.testing.assert_allclose(found[place], standard(pixels[place][:, 1:6, 2:7]), atol=1e-12)
     flat = torch.full((1, 1, 3, 7, 8), 0.7, dtype=torch.float64)  # nothing to divide by
     np.testing.assert_allclose(undistorted(flat, given), 0, atol=1e-12)
     vectors = torch.from_numpy(10 * images((2, 3, 11)))
