@@ -1,5 +1,6 @@
 """CFL against loops with an exhaustive search for the cut, and what must hold of its splits."""
 
+import copy
 import itertools
 
 import numpy as np
@@ -236,3 +237,25 @@ def test_partial_participation_does_not_shatter_the_clusters():
     for replicate in range(4):
         assert len(np.unique(trace.assignments[-1, replicate])) == 3
     assert (trace.adjusted_rand_index == 1.0).all()
+
+
+class Shifted(QuadraticMixture):
+    """Every request of gradients has a number of its own, which is added to them."""
+
+    def gradients(self, points, clients, generator):
+        return super().gradients(points, clients, generator) + generator.standard_normal()
+
+
+def test_a_participant_s_update_is_the_one_that_it_sent_before_all_were_asked():
+    centers = np.array([[100.0, 7.0], [-100.0, -7.0]])[[0, 1, 1, 0, 1, 0, 0, 1]]
+    task = Shifted(hessians=np.ones((8, 1, 1)) * np.eye(2), centers=centers, labels=[0, 1, 1, 0, 1, 0, 0, 1])
+    algorithm = CFL(step_size=0.5, warm_up=0, participation=5 / 8, mean_threshold=40, client_threshold=40)
+    start, randomness = np.zeros((1, 2)), Randomness.from_seed(3, "test")
+    twin = copy.deepcopy(randomness)
+    state = algorithm.step(algorithm.initialise(start, task), task, randomness)
+    present = draw_participants(5 / 8, 8, start, twin.participation)
+    first, second = twin.gradient.standard_normal(2)
+    shifts = np.where(np.isin(np.arange(8), present), first, second)[:, None]
+    updates = 0.5 * (centers - shifts)
+    expected = [updates[task.labels == label].mean(axis=0) for label in task.labels]
+    np.testing.assert_allclose(state.models, expected, rtol=1e-12)
