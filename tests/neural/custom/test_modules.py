@@ -1,5 +1,6 @@
 """Users' modules: which are refused and why, and that the others train as plain autograd trains them."""
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -136,6 +137,7 @@ def test_models_start_apart_by_the_given_generator_alone() -> None:
     """Torch's own generator stays where it is, and the first layer's entries have torch's law."""
     before = torch.get_rng_state()
     net = network(lambda: layers(nn.Tanh()))
+    assert copy.deepcopy(net).module is not net.module  # threads write to their copies
     models = net.initial((30,), np.random.default_rng(4))
     assert torch.equal(torch.get_rng_state(), before)
     assert len(np.unique(models, axis=0)) == 30
