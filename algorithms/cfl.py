@@ -14,7 +14,7 @@ from clusterproof.algorithms.bipartition import bipartition, cosine_similarities
 from clusterproof.algorithms.finiteness import check_finite
 from clusterproof.algorithms.participation import check_participation, participants_of_round
 from clusterproof.algorithms.protocol import Algorithm, State, Task
-from clusterproof.algorithms.randomness import Randomness, drawn_by
+from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.validation import (
     InvalidArgument,
     check_choice,
@@ -181,11 +181,7 @@ class CFL(Algorithm[RecursiveState]):
         if not ready:
             return average_in_clusters(state, clients, updates, weights=weights)
         if clients.shape[-1] < task.clients:
-            asking = np.zeros(voters.shape[:-1], dtype=bool)
-            for replicate, _ in ready:
-                asking[replicate] = True
-            streams = drawn_by(randomness, asking.ravel().tolist())
-            updates = replace_rows(self._descend(models, all_clients, task, streams), clients, updates)
+            updates = replace_rows(self._descend(models, all_clients, task, randomness), clients, updates)
             sent = to_numpy(updates)
         members = to_numpy(state.assignments).copy()
         counted = np.zeros(members.shape, dtype=bool)

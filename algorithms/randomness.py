@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -49,18 +47,3 @@ class Randomness:
                 for purpose in ("initialisation", "participation", "assignment", "gradient", "clustering")
             )
         )
-
-
-def of_replicate(stream: np.random.Generator, replicate: tuple[int, ...]) -> np.random.Generator:
-    """Return the stream from which a server draws a replicate's numbers: a separate one if there is one."""
-    of_one: Any = getattr(stream, "of_replicate", None)
-    return stream if of_one is None else of_one(*replicate)
-
-
-def drawn_by(randomness: Randomness, drawing: Sequence[bool]) -> Randomness:
-    """Return the streams if only the replicates ``drawing`` (R,) draw gradients; the others' streams do not advance.
-
-    If all replicates draw from one stream, it is returned unchanged.
-    """
-    among: Any = getattr(randomness.gradient, "among", None)
-    return randomness if among is None else replace(randomness, gradient=among(drawing))

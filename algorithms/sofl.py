@@ -23,7 +23,7 @@ from clusterproof.algorithms.finiteness import check_finite
 from clusterproof.algorithms.participation import check_participation, participants_of_round
 from clusterproof.algorithms.per_fedavg import PerFedAvg
 from clusterproof.algorithms.protocol import Algorithm, Task
-from clusterproof.algorithms.randomness import Randomness, of_replicate
+from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.second_clustering import cluster_winners
 from clusterproof.algorithms.validation import (
     InvalidArgument,
@@ -221,8 +221,7 @@ class SoFL(Algorithm[DoubleState]):
         members = to_numpy(state.assignments).copy()
         for replicate in np.ndindex(due.shape):
             if due[replicate]:
-                stream = of_replicate(randomness.clustering, replicate)
-                members[replicate] = self.cluster(vectors[replicate], stream)
+                members[replicate] = self.cluster(vectors[replicate], randomness.clustering)
         partition = like(members, state.models)
         return replace(state, assignments=partition, clustered=np.asarray(clustered | due))
 
