@@ -95,6 +95,21 @@ def test_every_replicate_takes_its_own_best_start():
     np.testing.assert_array_equal(found, starts[losses.argmin(axis=0), np.arange(20)])
 
 
+class Undefined(Anywhere):
+    """Losses are no numbers where the models' first entries have a positive sum."""
+
+    def losses(self, models, clients, generator):
+        undefined = models[..., 0].sum(axis=-1) > 0
+        return np.where(undefined[..., None, None], np.nan, super().losses(models, clients, generator))
+
+
+def test_a_start_whose_losses_are_no_numbers_is_the_last_choice():
+    arrays = {name: getattr(TASK, name) for name in ("optima", "covariance", "noise", "labels", "samples")}
+    algorithm = IFCA(step_size=1e-9, restarts=9, trial_rounds=1)  # the models stay where they start
+    chosen = run(algorithm, Undefined(**arrays), rounds=0, replicates=20).models[0]
+    assert (chosen[..., 0].sum(axis=-1) <= 0).sum() >= 17  # else four had nine such starts: 7e-8
+
+
 def test_restarts_find_the_clusters_more_often():
     def found(**more):
         trace = run(IFCA(step_size=0.3, averaging="model", **more), TASK, rounds=15, replicates=30, seed=2)

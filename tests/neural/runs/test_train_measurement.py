@@ -223,6 +223,11 @@ def test_a_personal_step_is_taken_before_the_accuracy_is_measured(name: str) -> 
         before.append(loss_and_accuracy(point, task.partition.test, client)[1])
     assert found["accuracy"] == pytest.approx(np.mean(after))
     assert np.mean(after) != pytest.approx(np.mean(before))
+    if count == 1:  # others than the training clients have no data for the step
+        others = make_task(paired=False)
+        found = measured(name, others, state, np.zeros(len(SIZES), int), protocol="test-loss", step_size=6.0)
+        served = [loss_and_accuracy(models[0], others.partition.test, client)[1] for client in range(3)]
+        assert found["accuracy"] == pytest.approx(np.mean(served))
 
 
 @pytest.mark.parametrize(
