@@ -59,10 +59,10 @@ def loss_and_accuracy(point: torch.Tensor, client_images: Any, client: int) -> t
 def measured(
     name: str, task: ImageTask, state: State, assignments: Any, *, protocol: str = "train", **options: Any
 ) -> dict[str, float | None]:
-    after = options.pop("after_local_training", False)
+    given: dict[str, Any] = {"test_assignment": protocol, "seed": 0, "done": 1, "after_local_training": False}
+    given |= {key: options.pop(key) for key in tuple(options) if key in given}
     algorithm = ALGORITHMS[name](**{"step_size": 0.1, **options})
     guard = Guard("algorithm.name", name, (), torch.Tensor, task.dtype)
-    given: dict[str, Any] = {"test_assignment": protocol, "seed": 0, "done": 1, "after_local_training": after}
     return evaluate(algorithm, task, state, np.asarray(assignments), guard=guard, **given).metrics
 
 
@@ -228,6 +228,21 @@ def test_a_personal_step_is_taken_before_the_accuracy_is_measured(name: str) -> 
         found = measured(name, others, state, np.zeros(len(SIZES), int), protocol="test-loss", step_size=6.0)
         served = [loss_and_accuracy(models[0], others.partition.test, client)[1] for client in range(3)]
         assert found["accuracy"] == pytest.approx(np.mean(served))
+
+
+def test_what_an_evaluation_draws_belongs_to_seed_and_round() -> None:
+    """Personal steps, each on one image: seven of them give several accuracies."""
+    task = make_task(paired=True, batch_size=1)
+    models = task.initial_models(1, (), np.random.default_rng(1))
+    state = State(models, torch.arange(len(SIZES)), torch.zeros(len(SIZES), dtype=torch.int64))
+
+    def accuracy(seed: int, done: int) -> float | None:
+        options = {"inner_step_size": 3.0, "seed": seed, "done": done}
+        return measured("per-fedavg", task, state, np.zeros(len(SIZES), int), **options)["accuracy"]
+
+    assert accuracy(3, 4) == accuracy(3, 4)
+    assert len({accuracy(3, done) for done in range(7)}) > 1
+    assert len({accuracy(seed, 4) for seed in range(7)}) > 1
 
 
 @pytest.mark.parametrize(
