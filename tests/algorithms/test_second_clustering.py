@@ -6,12 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plain_map import best_partitions
 
-from clusterproof.algorithms import second_clustering
+from clusterproof.algorithms import SoFL, second_clustering, sofl
 from clusterproof.algorithms.bipartition import cosine_similarities
 from clusterproof.algorithms.second_clustering import (
     by_appearance,
     cluster_winners,
     elbow,
+    k_means,
     silhouette,
     within_sums,
 )
@@ -86,8 +87,20 @@ def test_redundant_winners_are_merged(rule):
     neurons = np.repeat(centres, 3, axis=0) + 0.1 * np.random.default_rng(0).standard_normal((9, 3))
     winners = np.arange(18) % 9
     clients = centres[winners // 3] + 0.5 * np.random.default_rng(1).standard_normal((18, 3))
-    labels = cluster_winners(clients, winners, neurons, rule, 0)
-    assert labels.tolist() == by_appearance(winners // 3).tolist()
+    for length in (1, 1e-9):  # whatever the unit of the updates
+        labels = cluster_winners(length * clients, winners, length * neurons, rule, 0)
+        assert labels.tolist() == by_appearance(winners // 3).tolist()
+
+
+def test_the_seed_of_k_means_is_drawn(plant):
+    """A run's generator gives the seed, from which k-means has its starts and so the numbers of its clusters."""
+    points = np.random.default_rng(0).standard_normal((9, 2))
+    assert len({tuple(k_means(points, 3, seed)) for seed in range(20)}) > 1
+    seeds = []
+    plant(sofl, "cluster_winners", lambda *given: seeds.append(given[-1]))
+    for seed in range(3):
+        SoFL(step_size=0.5, grid=2, updates=4).cluster(points, np.random.default_rng(seed))
+    assert len(set(seeds)) == 3
 
 
 @pytest.mark.parametrize("rule", ["elbow", "silhouette"])
