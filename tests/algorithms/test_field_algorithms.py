@@ -117,13 +117,13 @@ def test_every_round_is_that_of_the_plain_loop(plain, algorithm, task):
     start, randomness = starts(task, 2), Randomness.from_seed(3)
     state = algorithm.initialise(start, task)
     loops = [plain(algorithm, task, start[replicate, 0]) for replicate in range(2)]
-    coins = set()
+    coins: list[bool] = []
     for _ in range(ROUNDS):
         state = algorithm.step(state, task, randomness)
         for replicate, loop in enumerate(loops):
             if plain is PlainProxSkip:
                 coin = bool((state.personal[replicate] == state.personal[replicate][0]).all())
-                coins.add(coin)
+                coins.append(coin)
                 loop.round(range(task.clients), coin)
             else:
                 loop.round(
@@ -134,7 +134,10 @@ def test_every_round_is_that_of_the_plain_loop(plain, algorithm, task):
                 assert found.shape == expected.shape
                 assert np.abs(found - expected).max() <= 1e-12 * max(1, np.abs(expected).max())
     if plain is PlainProxSkip:
-        assert coins == ({True, False} if algorithm.probability < 1 else {True})
+        assert set(coins) == ({True, False} if algorithm.probability < 1 else {True})
+        assert (coins[::2] == coins[1::2]) == (
+            algorithm.probability == 1
+        )  # each replicate has a coin of its own
 
 
 @pytest.mark.parametrize("participation", [1.0, 0.4])

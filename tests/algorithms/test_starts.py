@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from clusterproof.algorithms import CFLMGD, IFCA, InvalidArgument, Randomness, adjusted_rand_index, run
+from clusterproof.algorithms.participation import draw_participants
 from clusterproof.synthetic import RegressionMixture
 
 
@@ -47,6 +48,19 @@ def test_every_model_is_chosen_by_its_share(algorithm):
     same = np.all(plain == redrawn, axis=(1, 2))
     assert same.any()
     assert not same.all()
+
+
+def test_the_share_is_of_the_participants():
+    """Of 3 of 12 clients each must have a model of its own."""
+    algorithm = IFCA(step_size=0.1, participation=0.25, least_share=0.3)
+    for seed in range(8):
+        stream = Randomness.from_seed(seed, "regression", "ifca").initialisation
+        while True:
+            models = TASK.initial_models(3, (), stream)
+            clients = draw_participants(0.25, 12, models, stream)
+            if len(set(TASK.losses(models, clients, stream).argmin(axis=-1))) == 3:
+                break
+        assert np.array_equal(run(algorithm, TASK, rounds=0, seed=seed).models[0], models)
 
 
 def test_the_participants_of_the_rounds_do_not_hang_on_the_start():

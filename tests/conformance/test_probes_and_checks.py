@@ -150,6 +150,11 @@ class ClipsModels(FedAvg):
         return self.task.gradient(client, np.clip(y, -3, 3))
 
 
+class MovesALittle(FedAvg):
+    def gradient(self, client: int, y: np.ndarray) -> np.ndarray:
+        return self.task.gradient(client, y) + 1e-8 * (np.abs(y) > 3)
+
+
 class ClipsGradients(FedAvg):
     def gradient(self, client: int, y: np.ndarray) -> np.ndarray:
         gradient = self.task.gradient(client, y)
@@ -181,7 +186,7 @@ class BreaksLate(FedAvg):
 
 
 MISTAKES = [
-    *((ClipsModels, "shift"), (ClipsGradients, "scale"), (CachesData, "order")),
+    *((ClipsModels, "shift"), (MovesALittle, "shift"), (ClipsGradients, "scale"), (CachesData, "order")),
     *((DecaysLate, "fixed-point"), (BreaksLate, "fixed-point")),
 ]
 
@@ -218,12 +223,12 @@ def test_states_of_absent_clients_and_the_mean_of_controls_are_checked() -> None
     assert outcome(DEFINITIONS["scaffold"], "scaffold", "control-mean") == "passed"
 
     class MovesTheLast(DEFINITIONS["scaffold"]):  # type: ignore[misc]
-        """Moves the control of the last absent client, and that of no other."""
+        """Moves the controls of absent clients but the first."""
 
         def round(self, participants: Sequence[int]) -> None:
             super().round(participants)
             absent = [i for i in range(self.task.clients) if i not in participants]
-            self.controls[absent[-1:]] += 1e-3
+            self.controls[absent[1:]] += 1e-3
 
     class OtherSign(OnlyItsModel):
         """Offers the controls of SCAFFOLD, the server's with the other sign."""

@@ -16,7 +16,9 @@ from torch.nn.functional import cross_entropy
 
 from clusterproof.algorithms import ALGORITHMS, InvalidArgument, State
 from clusterproof.algorithms.guard import Guard
+from clusterproof.neural.engines import chunks
 from clusterproof.neural.networks import MLP
+from clusterproof.neural.runs import training_round
 from clusterproof.neural.runs.assembly import assemble
 from clusterproof.neural.runs.configuration import configuration_from
 from clusterproof.neural.runs.measurement import evaluate, share_with_correct_model
@@ -289,16 +291,24 @@ def test_a_pass_is_refused_where_single_gradients_are_asked(algorithm: dict[str,
 
 @pytest.mark.parametrize(("participation", "present"), [(1.0, 4), (0.6, 2), (0.1, 1)])
 def test_every_round_says_who_took_part_and_some_are_measured(
-    participation: float, present: int, tmp_path: Path
+    participation: float, present: int, tmp_path: Path, plant: Any
 ) -> None:
-    """Rounds 3 and 6, and the last one."""
+    """Rounds 3 and 6, and the last one; evaluations know the seed of the run and the round."""
     algorithm = {**TINY["algorithm"], "participation": participation}
-    training = {**TINY["training"], "rounds": 7, "evaluate_every": 3}
+    training = {**TINY["training"], "rounds": 7, "evaluate_every": 3, "seed": 5}
+    told = []
+
+    def told_evaluate(*state: Any, **given: Any) -> Any:
+        told.append((given["seed"], given["done"]))
+        return evaluate(*state, **given)
+
+    plant(training_round, "evaluate", told_evaluate)
     found = train(
         configuration_from({**TINY, "algorithm": algorithm, "training": training}), out=tmp_path / "run"
     ).metrics
     assert found["round"] == list(range(1, 8))
     assert found["participants"] == [present] * 7
+    assert told == [(5, 3), (5, 6), (5, 7)]
     for name in ("accuracy", "training_loss"):
         assert [value is not None for value in found[name]] == [False, False, True, False, False, True, True]
     assert all(1 <= clusters <= 2 for clusters in found["clusters"])
@@ -323,10 +333,28 @@ def test_an_observer_is_told_each_rounds_own_step_size(tmp_path: Path) -> None:
     assert seen == [(0, None), (1, 0.1), (2, 0.05), (3, 0.025)]
 
 
+@pytest.mark.parametrize(("name", "models"), [("fedavg", 1), ("ifca", 2), ("local", 4)])
+def test_models_that_memory_cannot_hold_are_refused(
+    name: str, models: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those before and after a round in float32, and two bounds of the start in float64, of 64 x 4 + 4 x 10 weights."""
+    needed = (64 * 4 + 4 + 4 * 10 + 10) * (2 * models * 4 + 2 * 8)
+    configuration = configuration_from(TINY | {"algorithm": {"name": name}})
+    monkeypatch.setattr(chunks, "free_bytes", lambda _: needed)
+    assemble(configuration)
+    monkeypatch.setattr(chunks, "free_bytes", lambda _: needed - 1)
+    with pytest.raises(InvalidArgument, match=f"for {models} models"):
+        assemble(configuration)
+
+
 def test_the_task_has_the_settings_of_the_configuration() -> None:
     asked = {"batch_size": 7, "local_unit": "epoch", "dtype": "float64", "engine": "serial", "chunk": 3}
-    given = TINY | {"training": {"threads": 1, "device": "cpu", **asked}, "data": {"flip": True}}
-    task = assemble(configuration_from(given)).task
+    given = TINY | {"training": {"threads": 3, "device": "cpu", **asked}, "data": {"flip": True}}
+    assembly = assemble(configuration_from(given))
+    task = assembly.task
+    assert assembly.choices["threads"] == 3
+    sizes = task.client_samples
+    torch.testing.assert_close(task.client_shares, torch.as_tensor(sizes / sizes.max()), rtol=1e-12, atol=0)
     assert {name: getattr(task, name) for name in asked} == asked
     assert task.preprocessing.settings == {"flip": True}
     with pytest.raises(InvalidArgument, match="asks for a GPU"):

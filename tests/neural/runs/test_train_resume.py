@@ -195,11 +195,14 @@ def test_a_run_is_resumed_as_it_was_begun(tmp_path: Path) -> None:
         ("partition", "clusters", 1),
         ("training", "batch_size", 9),
         ("network", "hidden", [9]),
+        ("network", "hidden", None),
     ):
         sections = configure("fedavg", rounds=2).sections
         if key == "name":  # whose parameters are others
             sections[section] = {"step_size": 0.1}
-        sections[section][key] = value
+        sections[section] = {**sections[section], key: value}
+        if value is None:
+            del sections[section][key]
         with pytest.raises(InvalidArgument, match=rf"{section}\.{key} = .*was .* when the run was begun"):
             train(configuration_from(sections), out=tmp_path / "run", resume=True)
 

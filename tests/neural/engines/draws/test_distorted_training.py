@@ -9,6 +9,7 @@ from small_images import flat, load, module, plain_gradient, random_partition
 
 from clusterproof.algorithms import ALGORITHMS, InvalidArgument, Randomness
 from clusterproof.neural.data.preprocessing import Preprocessing, undistorted
+from clusterproof.neural.engines.chunks import torch_threads
 from clusterproof.neural.engines.distortion import distorted, draw_distortions
 from clusterproof.neural.engines.sampling import Schedule
 from clusterproof.neural.networks import CNN, MLP, Network, TutorialCNN
@@ -151,6 +152,8 @@ def test_the_same_bits_on_any_number_of_threads_and_clients_at_a_time(
             local_steps=3,
         )
         found.append((train(task), chosen, sums))
+        with torch_threads(3):
+            assert torch.get_num_threads() == 3
         assert torch.get_num_threads() == threads
     for points, chosen, sums in found[1:]:
         assert torch.equal(points, found[0][0])
