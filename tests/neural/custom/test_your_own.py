@@ -18,6 +18,7 @@ from clusterproof.neural.custom.kept_code import code_sums
 from clusterproof.neural.data.images import Images, ImageSet
 from clusterproof.neural.data.loading import load
 from clusterproof.neural.partitions.by_name import partition
+from clusterproof.neural.runs.assembly import assemble
 from clusterproof.neural.runs.configuration import configuration_from, read_toml, user_code_names
 from clusterproof.neural.runs.storage.run_folder import stored_configuration
 from clusterproof.neural.runs.training import train
@@ -30,6 +31,12 @@ CODES = """
 def codes():
     half = (np.arange(60).reshape(20, 3), np.arange(20) % 2)
     return {"train": [half, half], "test": [half, half]}
+
+
+class Pixels(torch.nn.Sequential):
+    def __init__(self, sample_shape, classes):
+        pixels = int(np.prod(sample_shape))
+        super().__init__(torch.nn.Flatten(), torch.nn.Linear(pixels, classes))
 """
 
 
@@ -86,6 +93,16 @@ def test_it_stops_and_goes_on_to_the_same_bits_and_is_diagnosed(place: Path) -> 
     text = (place / "one" / "diagnosis.md").read_text(encoding="utf-8")
     assert "sign-ifca, does not claim to be CFL-MGD" in text
     assert "stability of momentum" not in text  # which speaks of CFL-MGD's steps
+
+
+@pytest.mark.parametrize(("name", "options"), [("mine.py:Pixels", {}), ("mlp", {"hidden": []})])
+def test_a_network_is_made_for_what_it_sees_of_images(
+    place: Path, name: str, options: dict[str, Any]
+) -> None:
+    data = {"name": "digits", "crop": 5, "flip": True}
+    given = {"data": data, "network": {"name": name, **options}}
+    network = assemble(configuration_from(given)).task.network
+    assert (network.image_shape, network.dimension) == ((1, 5, 5), (25 + 1) * 10)
 
 
 def test_the_files_of_the_page_say_the_same(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

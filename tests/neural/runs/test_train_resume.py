@@ -114,11 +114,12 @@ def test_interrupted_runs_end_with_the_same_bits(tmp_path: Path, name: str) -> N
 
 @pytest.mark.parametrize("name", list(ALGORITHMS))
 def test_a_run_is_the_algorithm_itself(tmp_path: Path, name: str) -> None:
-    configuration = configure(name, rounds=4)
+    configuration = configure(name, rounds=4, seed=3)
     result = train(configuration, out=tmp_path / "run")
     assembly = assemble(configuration)
-    trace = run(assembly.algorithm, assembly.task, rounds=4, seed=0)
+    trace = run(assembly.algorithm, assembly.task, rounds=4, seed=3)
     assert np.array_equal(to_numpy(last_state(tmp_path / "run", configuration).models), trace.models[-1])
+    assert len(set(result.metrics["participants"])) == 1  # also where all are asked before a split
     assert result.metrics["purity"][-1] == float(trace.purity)
     assert result.metrics["adjusted_rand_index"][-1] == float(trace.adjusted_rand_index)
     assert result.metrics["clusters"][-1] == int(trace.cluster_count)
@@ -250,12 +251,13 @@ def test_what_was_left_open_is_kept(tmp_path: Path) -> None:
 def test_another_device_is_remarked_and_chooses_its_own_engine(tmp_path: Path) -> None:
     configuration = configure("ifca", rounds=1)
     train(configuration, out=tmp_path / "run")
-    pretend(tmp_path / "run", configuration, device="cuda", engine="batched")
+    pretend(tmp_path / "run", configuration, device="cuda", engine="batched", test_assignment="test-loss")
     if not torch.cuda.is_available():
         with pytest.raises(InvalidArgument, match=r"training\.device = 'cuda': is not there"):
             resumed(tmp_path / "run", rounds=2)
     result = resumed(tmp_path / "run", rounds=2, device="cpu")
     assert (result.choices["device"], result.choices["engine"]) == ("cpu", "gram")
+    assert result.choices["test_assignment"] == "test-loss"  # how clients are served is kept
     (remark,) = result.remarks
     assert "was written on cuda" in remark
 

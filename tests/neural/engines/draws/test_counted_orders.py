@@ -90,6 +90,8 @@ def test_a_task_of_networks_draws_its_own_participants_and_others_leave_it_to_nu
     found = participants_of_round(0.4, task, models, np.random.default_rng(4))
     keys = tree_of_numbers(np.random.default_rng(4).bit_generator.random_raw(), (*shape, 9))
     np.testing.assert_array_equal(found, np.sort(np.argsort(keys, -1)[..., :4]))
+    orders = task.draw_orders((*shape, 9), np.random.default_rng(4))
+    np.testing.assert_array_equal(orders, np.argsort(keys, -1))
     optima, labels = [[0.0, 1.0], [1.0, 0.0]], [0, 1] * 4 + [0]
     convex = RegressionMixture(optima=optima, covariance=[1.0, 1.0], noise=0.5, labels=labels, samples=4)
     still = participants_of_round(0.4, convex, np.zeros((*shape, 2, 2)), np.random.default_rng(4))
