@@ -224,6 +224,8 @@ def test_clients_are_dealt_as_near_to_the_proportions_as_can_be(clusters, extra,
     sizes = [each for each in itertools.product(range(1, extra + 2), repeat=clusters) if sum(each) == clients]
     assert ((counts - exact) ** 2).sum() <= ((sizes - exact) ** 2).sum(axis=1).min() + 1e-9
     assert counts.sum() == clients
+    # two clusters are rounded up to a client, which the one that is nearest above its share gives
+    assert np.bincount(make_labels(10, 4, [0.02, 0.03, 5.9, 4.05])).tolist() == [1, 1, 5, 3]
 
 
 @given(st.integers(2, 6), st.integers(1, 4), st.floats(0.1, 10), st.integers(0, 100))
