@@ -247,6 +247,8 @@ def test_settings_are_plain_json_that_makes_the_algorithm_again(combination):
     assert recorded["algorithm"] == algorithm.settings
     assert recorded["task"] == NOISY.settings
     assert (recorded["rounds"], recorded["seed"], recorded["replicates"]) == (1, 4, 2)
+    without_momentum = CFLMGD(step_size=0.5, momentum=0.0, **options).settings if kind is IFCA else None
+    assert recorded.get("dynamics") == without_momentum
 
 
 @settings(max_examples=examples(40))

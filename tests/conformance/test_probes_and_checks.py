@@ -365,6 +365,20 @@ def test_no_run_is_called_different_where_rounding_decides_a_sign(monkeypatch: p
         check_random(wrong, "fedyogi", settings={"local_epochs": 1, "batch_size": None}, examples=10)
 
 
+def test_the_cause_of_a_difference_is_found_where_a_float32_remains() -> None:
+    class Single(OnlyItsModel):
+        """Has the mistake in float64, and hands out what float32 can hold of the model."""
+
+        def __init__(self, *given: Any) -> None:
+            super().__init__(with_slip("fedprox", "prox-doubled")(*given))
+
+        @property
+        def model(self) -> Any:
+            return super().model.astype(np.float32).astype(float)
+
+    assert [one.slips for one in conform(Single, "fedprox").likely] == [("prox-doubled",)]
+
+
 @pytest.mark.parametrize("name", ["prox-doubled", "prox-sign"])
 def test_the_same_report_is_made_twice(name: str) -> None:
     def record() -> dict[str, Any]:

@@ -19,6 +19,7 @@ def test_gradients_and_hessians_are_those_of_automatic_differentiation() -> None
     task = two_class(1, (3, 5))
     for client in range(2):
         rows, labels = (torch.tensor(array) for array in task.rows(client))
+        assert (len(rows), len(labels)) == (task.samples[client], task.samples[client])
 
         def loss(w: Any, rows: Any = rows, labels: Any = labels) -> Any:
             return torch.nn.functional.cross_entropy(rows @ w.reshape(2, 2).T, labels)
