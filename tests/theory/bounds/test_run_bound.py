@@ -73,6 +73,13 @@ def test_single_and_random_starts() -> None:
             bound = theorem(task(), trace)
             assert np.broadcast_shapes(bound.bound.shape, np.shape(trace.errors)) == np.shape(trace.errors)
             assert not bound.broken(trace).any()
+    initial = task().optima + np.array([0.2, 1.5])[:, None, None] * (start() - task().optima)
+    both = run(MEANT, task(), rounds=4, seed=0, replicates=2, initial=initial)
+    bound = theorem_e_on(task(), both)
+    for one in range(2):
+        rows = {name: getattr(both, name)[:, one] for name in ("models", "assignments", "errors")}
+        alone = theorem_e_on(task(), replace(both, **rows))
+        np.testing.assert_allclose(bound.bound[:, one], alone.bound, rtol=1e-3)  # W is reused for near inputs
 
 
 @pytest.mark.parametrize(
@@ -303,18 +310,24 @@ def test_after_the_last_round_d_allows_what_its_statement_does_then() -> None:
     assert bound.failure_probability == pytest.approx(0.05)
 
 
-def test_a_failure_probability_is_split_for_all_rounds_and_for_the_last() -> None:
+def test_a_failure_probability_is_split_and_each_cluster_has_its_widest_start() -> None:
     """Of delta_1 + delta_2 a third is delta_1; delta_1 + delta_3 after the last round is as much."""
-    trace = run(MEANT, task(), rounds=2, seed=0)
-    first, rounds, last = setting_of_trace(task(), trace, 0.03).failure
+    lengths = np.array([[0.3, 1.0], [1.2, 0.4], [0.8, 0.7]])[..., None]
+    initial = task().optima + lengths * (start() - task().optima)
+    setting = setting_of_trace(
+        task(), run(MEANT, task(), rounds=2, seed=0, replicates=3, initial=initial), 0.03
+    )
+    first, rounds, last = setting.failure
     assert (first, first + rounds, first + last) == pytest.approx((0.01, 0.03, 0.03))
+    assert setting.start == pytest.approx((1.2 * 0.125, 0.125))
 
 
 def test_after_the_last_round_a_prime_pays_for_no_other_round() -> None:
     """delta_3 belongs to T alone, delta_2 to all rounds: at delta_3 = delta_2 / T both bounds are equal."""
     setting = log_cosh_experiment(0.4, 20_000)
-    trace = run(setting.algorithm, setting.task, rounds=20, seed=0, initial=setting.task.optima + 0.01)
-    distances = np.linalg.norm(trace.models[0] - setting.task.optima, axis=-1)
+    initial = setting.task.optima + np.array([0.004, 0.01])[:, None, None]
+    trace = run(setting.algorithm, setting.task, rounds=20, seed=0, replicates=2, initial=initial)
+    distances = np.linalg.norm(trace.models[0] - setting.task.optima, axis=-1).max(axis=0)
     usual, same = (
         smooth_tube(setting.task, trace, distances, (1.0, 0.02, last)) for last in (0.02, 0.02 / 20)
     )

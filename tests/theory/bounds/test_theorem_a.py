@@ -58,8 +58,16 @@ def test_bound_by_hand(plant: Callable[..., Any]) -> None:
     expected = min(parts.mean[-1, 0] + excess, math.sqrt(2 / 0.02 * second))
     assert parts.last_round[0] == pytest.approx(expected)
     # the first bound, 2 ||e_0||, is the largest: it has to be in the basin as well as the last
-    assert TheoremA().parts(dataclasses.replace(setting, radius=3 * start)).applicable
-    assert not TheoremA().parts(dataclasses.replace(setting, radius=1.5 * start)).applicable
+    wide, narrow = (dataclasses.replace(setting, radius=factor * start) for factor in (3, 1.5))
+    assert TheoremA().parts(wide).applicable
+    assert not TheoremA().parts(narrow).applicable
+    # a certificate that stays in the basin goes before one that is better after T
+    slow = Contraction(rate=0.9, start=1.0, disturbance=3.0, is_norm=True)
+    plant(theorem_a, "contractions", lambda *_: (certificate, slow))
+    for one, mean in ((wide, parts.mean[:, 0]), (narrow, start * 0.9 ** np.arange(4))):
+        chosen = TheoremA().parts(one)
+        assert chosen.mean[:, 0] == pytest.approx(mean)
+    assert chosen.applicable
 
 
 @pytest.mark.parametrize(

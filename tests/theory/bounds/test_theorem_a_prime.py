@@ -3,11 +3,13 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from tiers import slow_after
 
 from clusterproof.algorithms import CFLMGD, InvalidArgument, run
@@ -16,10 +18,7 @@ from clusterproof.theory.bounds.audit_settings import log_cosh_experiment
 from clusterproof.theory.bounds.rows import AdditiveGaussianRows
 from clusterproof.theory.bounds.run_bound import smooth_rows, theorem_a_prime_on
 from clusterproof.theory.bounds.theorem_a import Contraction, contractions
-from clusterproof.theory.bounds.theorem_a_prime import (
-    smooth_reach,
-    theorem_a_prime,
-)
+from clusterproof.theory.bounds.theorem_a_prime import smooth_reach, theorem_a_prime
 
 ROWS = AdditiveGaussianRows(
     smoothness=1.0,
@@ -71,6 +70,26 @@ def test_limits() -> None:
     forgetful = one_cluster(0.0, 5, 0.01)
     assert forgetful[2] == pytest.approx(forgetful[5])
     assert forgetful[0] == pytest.approx(0.1)
+
+
+def test_only_the_models_of_a_round_that_follows_have_to_be_in_the_basin() -> None:
+    """B* = 0.2: y_0 = 0.1 is inside, y_1 not; 5 clients have 2 wrong models each, in the round at y_0."""
+    rows = replace(ROWS, separation=0.4, diameter=0.9, samples=400)
+    certificate = Contraction(rate=0.9, start=1.2, disturbance=1.1, is_norm=True)
+
+    certificates, start = [[certificate]] * 3, np.array([0.05, 0.1, 0.07])
+    how: dict[str, Any] = {
+        "own": np.array([1, 2, 2]),
+        "step_size": 15.0,
+        "start": start,
+        "failure": (0.01, 0.01),
+    }
+    one = theorem_a_prime(rows, certificates, rounds=1, **how)
+    assert one is not None
+    assert (one.reach[1] > 0.2).all()
+    pi = stats.norm.sf((0.3**2 - 0.1**2) / 2 / (1.1 / math.sqrt(30 * 400)))
+    assert one.misassignment == pytest.approx(5 * 2 * pi, rel=1e-6)
+    assert theorem_a_prime(rows, certificates, rounds=2, **how) is None
 
 
 @pytest.mark.parametrize("law", ["gauss", "rademacher"])
