@@ -251,6 +251,27 @@ def test_one_local_step_is_a_step_of_the_product_of_both_step_sizes() -> None:
     assert values == pytest.approx([values[0]] * 3, rel=2e-4)
 
 
+def test_the_lengths_choose_the_rate_of_the_least_bound_unless_a_rate_is_given() -> None:
+    setting = {"algorithm": "fedavg", "strong_convexity": "1/10", "local_steps": 3, "step_size": "1/4"}
+    starts = [(F(1), F(1)), (F(1, 3), F(4)), (F(4), F(1, 3))]
+    found = [certify(**setting, distance=each, heterogeneity=zeta) for each, zeta in starts]
+    proofs = [one for one in found if isinstance(one, RoundCertificate)]
+    for place, (distance, zeta) in enumerate(starts):
+        values = [one.rate * distance**2 + one.constant * zeta**2 for one in proofs]
+        assert values.index(min(values)) == place
+    given = certify(**setting, rate="9/10")
+    assert isinstance(given, RoundCertificate)
+    assert given.rate == F(9, 10)
+    assert proofs[1].constant < given.constant < proofs[0].constant
+    rule = {"algorithm": "scaffold", "strong_convexity": "1/10", "local_steps": 2, "step_size": "1/3"}
+    weighted, free = certify(**rule, weight="1/7"), certify(**rule, rate="9/10")
+    assert isinstance(weighted, RoundCertificate)
+    assert isinstance(free, RoundCertificate)
+    assert (weighted.weight, weighted.constant) == (F(1, 7), weighted.rate / 7)
+    assert (free.rate, free.weight) == (F(9, 10), F(4, 9))
+    assert free.constant != free.rate * free.weight
+
+
 ROUNDS: dict[str, dict[str, Any]] = {
     "fedavg": {"local_steps": 3, "step_size": "1/20", "server_step_size": "3/2", "sampling": "1/9"},
     "fedprox": {"proximal": "2", "rate": "0.99"},
