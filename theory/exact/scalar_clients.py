@@ -81,7 +81,6 @@ def run_algorithm(
     """
     middle = (min(centers) + max(centers)) / 2
     labels = np.array([int(center < middle) for center in centers])
-    labels -= labels.min()
     task = QuadraticMixture(
         hessians=np.ones((len(centers), 1, 1)), centers=np.array(centers, dtype=float)[:, None], labels=labels
     )

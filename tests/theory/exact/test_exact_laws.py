@@ -12,8 +12,9 @@ import pytest
 from scipy import stats
 
 from clusterproof.algorithms import CFLMGD, run
-from clusterproof.synthetic import QuadraticMixture
+from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory.exact import fixed_points
+from clusterproof.theory.exact.algebra import DescentStep
 from clusterproof.theory.exact.basin_pairs import Pair
 from clusterproof.theory.exact.identical_clients import IdenticalClients, run_identical, run_next
 from clusterproof.theory.exact.planar_clients import PlanarClients, mean, squares
@@ -280,6 +281,12 @@ def test_prescribed_samples_agree_with_a_recorded_run() -> None:
             )
             after = seen.buffers[t + 1][seen.assignments[t] == p]
             np.testing.assert_allclose(after, np.broadcast_to(members.mean(axis=0), after.shape), atol=1e-12)
+    noisy = RegressionMixture(optima=np.eye(2), covariance=np.ones(2), noise=0.5, labels=[0, 1], samples=3)
+    first, again, other = (
+        record(noisy, algorithm, rounds=1, initial=noisy.optima, seed=seed).gradients for seed in (3, 3, 4)
+    )
+    assert (first == again).all()
+    assert (first != other).all()
 
 
 def test_paths_of_two_clusters_and_of_identical_clients() -> None:
@@ -306,6 +313,23 @@ def test_paths_of_two_clusters_and_of_identical_clients() -> None:
     assert same.error(-1) == 2
     assert (same.growth, same.weight, same.base) == (F(7, 6), F(171, 100), F(171, 100))
     assert IdenticalClients(1, F(1), F(0), F(1)).base == 2
+
+
+def test_a_gradient_step_in_units_of_the_strong_convexity() -> None:
+    """(mu L |d|^2 + |g|^2) / (mu + L) is <g, d> at curvatures mu and L alone, and less at others."""
+    curvatures = np.array([2.0, 3.0, 7.0])
+    task = QuadraticMixture(
+        hessians=np.diag(curvatures)[None], centers=np.zeros((1, 3)), labels=np.zeros(1, dtype=int)
+    )
+    offsets = np.array([[0.3, 0.0, -0.5], [0.4, 1.1, 0.2]])
+    gradients = offsets * curvatures
+    one, step = DescentStep.of(task, offsets, gradients), 0.17
+    lengths = (offsets**2).sum(axis=1)
+    np.testing.assert_allclose(one.excess, (gradients**2).sum(axis=1) / lengths / 4 - 1)
+    assert one.slack[0] == pytest.approx(0, abs=1e-12)
+    assert one.slack[1] > 0.1
+    left = ((offsets - step * gradients) ** 2).sum(axis=1) / lengths
+    np.testing.assert_allclose(one.squared_distance(2 * step), left)
 
 
 def test_nodes_integrate_the_moments_of_a_normal_number() -> None:
