@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import itertools
 import json
@@ -155,6 +156,8 @@ def test_every_algorithm_is_in_order(algorithm: str, setting: dict[str, Any]) ->
     first = values(rows, 1)
     if algorithm in ("fedavg", "fedprox", "scaffold"):  # one round: the best proof is exact
         assert first["one-round-strong"] == pytest.approx(first["exact"], rel=1e-3)
+    if algorithm == "proxskip":  # after the last round the distance alone is bounded, without the controls
+        assert found["one-round-strong"] < 0.8 * found["proxskip/sharp"]
     assert violations(rows) == []
 
 
@@ -209,7 +212,7 @@ def test_the_expected_error_is_that_of_a_run_and_of_the_same_two_quadratics() ->
     setting = {**A, "heterogeneity": float(zeta), "distance": float(distance)}
     for algorithm, extra in (
         ("fedavg", {}),
-        ("fedavg", {"sampling": 1}),
+        ("fedavg", {"sampling": 1, "server_step_size": "3/4"}),
         ("fedprox", {"proximal": 1}),
         ("scaffold", {}),
         ("proxskip", {"local_steps": 1, "probability": "1/3"}),
@@ -221,12 +224,15 @@ def test_the_expected_error_is_that_of_a_run_and_of_the_same_two_quadratics() ->
         assert found["expected"] <= found["worst-quadratic"] * (1 + 1e-9)
         exact = _simulated(algorithm, task, {**setting, **extra})
         assert found["expected"] == pytest.approx(exact, rel=1e-9)
-    outside = leaderboard(
-        "fedavg", client_class="strong", rounds=3, task=task, **{**setting, "smoothness": "0.9"}
-    )
-    assert "smoothness 1 is above 0.9" in next(
-        str(row["reason"]) for row in outside if row["column"] == "expected"
-    )
+
+    def reason(client_class: str, task: object = task, **change: Any) -> str:
+        rows = leaderboard("fedavg", client_class=client_class, rounds=3, task=task, **setting | change)
+        return next(str(row["reason"]) for row in rows if row["column"] == "expected")
+
+    assert "smoothness 1 is above 0.9" in reason("strong", smoothness="0.9")
+    assert "strong_convexity 0.1 is below 0.5" in reason("strong", strong_convexity="0.5")
+    assert reason("convex", strong_convexity="0.5") == "None"  # the mean of the clients is steeper
+    assert "different weights" in reason("strong", dataclasses.replace(task, client_samples=np.array([1, 2])))
 
 
 def _simulated(algorithm: str, task: QuadraticMixture, setting: dict[str, Any]) -> float:
@@ -255,23 +261,33 @@ def _simulated(algorithm: str, task: QuadraticMixture, setting: dict[str, Any]) 
                     ends = ends - eta * (hessians * (ends - centers) + controls.mean() - controls)
             if algorithm == "scaffold":
                 controls = controls - controls.mean() + (model - ends) / (4 * eta)
-            model = float(ends[outcome] if setting.get("sampling") == 1 else ends.mean())
+            end = float(ends[outcome] if setting.get("sampling") == 1 else ends.mean())
+            model += float(Fraction(setting.get("server_step_size", 1))) * (end - model)
         error = ((points - optimum) ** 2).mean() if algorithm == "proxskip" else (model - optimum) ** 2
         total += share * float(error)
     return total
 
 
 def test_noise_adds_the_variance_of_the_local_gradients() -> None:
-    eta, a, variance = 1 / 64, 1.0, 0.04
+    eta, server, variance, curvatures = 1 / 64, 3 / 4, 0.04, np.array([0.4, 1.0])
     task = NoisyQuadraticMixture(
-        hessians=np.full((2, 1, 1), a),
+        hessians=curvatures[:, None, None],
         centers=np.zeros((2, 1)),
         covariance=np.array([[variance]]),
         labels=np.zeros(2, int),
     )
-    rows = leaderboard("fedavg", client_class="strong", rounds=1, task=task, **A)
-    exact = eta**2 * variance / 2 * sum((1 - eta * a) ** (2 * k) for k in range(4))
-    assert values(rows, 1)["expected"] == pytest.approx(exact, rel=1e-9)
+    how = {**A, "server_step_size": "3/4"}
+    rows = leaderboard("fedavg", client_class="strong", rounds=[1, 2], task=task, **how)
+    kept = (1 - eta * curvatures) ** np.arange(5)[:, None]
+    once = (server * eta / 2) ** 2 * variance * (kept[:4] ** 2).sum()
+    twice = once + (1 - server * (1 - kept[4].mean())) ** 2 * once
+    for number, exact in ((1, once), (2, twice)):
+        assert values(rows, number)["expected"] == pytest.approx(exact, rel=1e-9)
+    for algorithm, other in (("fedavg", {"sampling": 1}), ("scaffold", {})):
+        rows = leaderboard(algorithm, client_class="strong", rounds=1, task=task, **A, **other)
+        (row,) = (row for row in rows if row["column"] == "expected")
+        assert row["value"] is None
+        assert "known for FedAvg with all clients only" in str(row["reason"])
 
 
 def test_stored_certificates_are_checked_without_a_solver_and_forged_ones_refused() -> None:
@@ -389,7 +405,7 @@ def test_a_missing_package_is_named(module: str, package: str, monkeypatch: pyte
 
 
 def test_more_local_steps_than_proofs_of_single_rounds_allow_have_no_value() -> None:
-    rows = leaderboard("fedavg", client_class="strong", rounds=[1, 2], **{**A, "local_steps": 9})
+    rows = leaderboard("fedavg", client_class="strong", rounds=[2, 1, 2], **{**A, "local_steps": 9})
     columns = [row for row in rows if row["column"].startswith("one-round")]
-    assert {(row["round"], row["value"]) for row in columns} == {(1, None), (2, None)}
+    assert [(row["round"], row["value"]) for row in columns] == [(1, None)] * 2 + [(2, None)] * 2
     assert all("at most 8 local steps" in (row["reason"] or "") for row in columns)
