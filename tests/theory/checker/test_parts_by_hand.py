@@ -25,6 +25,7 @@ from clusterproof.theory.checker import (
     earlier,
     equal,
     integers,
+    probability,
     rationals,
     reals,
 )
@@ -243,6 +244,22 @@ def test_a_counterexample_as_code_imports_what_states_the_claim(registry: None) 
     for example in ({"x": math.inf}, {"x": {"y": [1.0, math.nan]}}):
         infinite = code_of(verdict.__class__(**{**vars(verdict), "counterexample": example})) or ""
         assert infinite.startswith("from math import inf, nan\n")
+
+
+def test_events_and_estimates_share_a_level_and_only_what_breaks_itself_is_broken() -> None:
+    """Four intervals: of two failure probabilities, one of which two conclusions have, a share and an expectation."""
+    wrong, none = (np.arange(100) < failing for failing in (90, 0))
+    conclusions = {
+        "kept": at_most(none * 1.0, half=0.5, failure=0.1),
+        "broken": at_most(wrong * 1.0, half=0.5, failure=0.1),
+        "other": at_most(wrong * 1.0, half=0.5, failure=0.95),
+        "share": probability(wrong, at_most=0.95),
+        "mean": expectation(wrong * 1.0, at_most=2.0, range=(0, 1)),
+    }
+    judged = judge(conclusions, 1e-2)
+    assert {one.interval.level for one in judged.values() if one.interval} == {1 - 1e-2 / 4}
+    assert [name for name, one in judged.items() if one.broken] == ["broken"]
+    assert [judged[name].failures for name in ("kept", "broken")] == [90, 90]  # one event
 
 
 def test_rounding_of_a_large_quantity_widens_an_interval() -> None:

@@ -64,6 +64,10 @@ def records(registry: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path:
         """True, and tight within 2."""
         return probability(stream.uniform(size=replicates) < share, at_most=0.4)
 
+    @random.step("second")
+    def second(clients: Annotated[int, integers(2, 3)]) -> Sides:
+        return at_most(1, clients=clients)
+
     @PAPER.claim("exhausted", label="(4)", kind="upper")
     def exhausted(clients: Annotated[int, integers(2, 4)]) -> Sides:
         """True."""
@@ -211,12 +215,24 @@ def test_what_the_recorded_instance_gives_is_right(
     assert (difference(record, tmp_path) == "") == right
 
 
+@pytest.mark.parametrize(("own", "clients", "right"), [(3, 4, True), (1, 5, False)])
+def test_a_survey_ends_at_an_instance_that_is_about_as_bad(
+    records: dict[str, Any], tmp_path: Path, own: int, clients: int, right: bool
+) -> None:
+    """The worst is 1/2 over 4/5; what is said of another instance is true of it."""
+    other = copy.deepcopy(records["toy/violated"])
+    assert other["tightness"]["all"]["ratio"] == pytest.approx(5 / 8)
+    other["tightness"]["all"] |= {"ratio": clients / own / 2, "instance": {"clients": clients, "own": own}}
+    assert difference(other, tmp_path).startswith("" if right else "tightness is recorded as")
+    assert (difference(other, tmp_path) == "") == right
+
+
 @pytest.mark.parametrize(("width", "right"), [(1.0, True), (2.0, False)])
 def test_the_interval_of_a_recorded_instance_is_right(
     records: dict[str, Any], tmp_path: Path, width: float, right: bool
 ) -> None:
     """A search that ended at the other share has its interval: Clopper and Pearson's, by quantiles of scipy."""
-    count, half = 4000, 1e-9 / 2 / 2  # two settings, two sides
+    count, half = 4000, 1e-9 / 2 / 2 / 2  # two parts, two settings, two sides
     stream = generator(0, "toy/random", "", json.dumps({"share": 0.1}))
     failures = int((stream.uniform(size=count) < 0.1).sum())
     lower = stats.beta.ppf(half, failures, count - failures + 1)

@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from clusterproof.theory import check
+from clusterproof.theory import check, replay
 from clusterproof.theory.checker import (
     Family,
     Frequency,
@@ -28,9 +29,11 @@ from clusterproof.theory.checker import (
 )
 from clusterproof.theory.checker.claim import Context
 from clusterproof.theory.checker.evaluation import evaluate
+from clusterproof.theory.checker.needed_hypotheses import needed_hypotheses
 from clusterproof.theory.checker.report import evidence
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.survey import Ratio, ratios
+from clusterproof.theory.checker.trial import attempt
 
 PAPER = Family("toy")
 
@@ -218,6 +221,48 @@ def test_an_instance_where_the_statement_is_undefined_is_left_out_and_a_fault_is
     else:
         with pytest.raises(error, match="at seven"):
             check("toy/false")
+
+
+def lower_end(events: int, repetitions: int, significance: float) -> float:
+    """Clopper and Pearson's, by a quantile of scipy."""
+    return float(stats.beta.ppf(significance / 2, events, repetitions - events + 1))
+
+
+def test_parts_hypotheses_and_instances_share_the_level_of_a_claim(registry: dict[str, Any]) -> None:
+    """120 of 1000 events are too many at a whole level, and not at half of it, or a twentieth."""
+    events = np.arange(1000) < 120
+    half = (lower_end(120, 1000, 1e-9) + lower_end(120, 1000, 1e-9 / 2)) / 2
+
+    @PAPER.claim("two", label="(1)", kind="probability", part="first")
+    def first(n: Annotated[int, integers(1, 2)]) -> Frequency:
+        """False at n = 2."""
+        return probability(events | (n == 2), at_most=half)
+
+    @PAPER.claim("true", label="(2)", kind="probability", part="first")
+    def true(n: Annotated[int, integers(1, 1)]) -> Frequency:
+        """Not refuted."""
+        return probability(events, at_most=half)
+
+    for theorem in (first, true):
+        theorem.step("second")(lambda: at_most(1, two=2))
+    assert check("toy/true").verdict == "consistent"
+    found = check("toy/two")
+    assert found.counterexample == {"n": 2, "part": "first"}
+    assert found.tightness is not None
+    assert (found.tightness["all"]["broken"], found.tightness["all"]["instances"]) == (1, 2)
+    assert replay("toy/two", {"n": 1, "part": "first"}).verdict == "consistent"
+
+    def supposed(limit: float) -> Statement:
+        def state(n: Annotated[int, integers(0, 3)]) -> Frequency:
+            suppose("n is 0", n == 0)
+            return probability(events & (n > 0), at_most=limit)
+
+        return Statement("", state)
+
+    context = Context(0, None, 1e-2, "toy/true")
+    shared = lower_end(120, 1000, 1e-2 / 20)
+    for factor, needed in ((0.999, True), (1.001, False)):
+        assert needed_hypotheses([attempt(supposed(factor * shared), context)], context) == {"n is 0": needed}
 
 
 def test_few_trials_look_at_few_instances(registry: dict[str, Any]) -> None:
