@@ -77,10 +77,13 @@ def test_every_second_draw_of_a_long_positive_range_is_uniform_in_the_logarithm(
         near: Annotated[float, reals(1, 9)],
         signed: Annotated[float, reals(-1, 1)],
         count: Annotated[int, integers(1, 10**6)],
+        share: Annotated[Fraction, rationals(Fraction(1, 3000), 1, 3)],
     ) -> Sides:
         return at_most(x, one=near)
 
     draws = list(spread_draws(Space.of(bounded), np.random.default_rng(0), {}, 4000))
+    assert len(draws) == 4000
+    assert min(one["share"] for one in draws) == Fraction(1, 3000)  # finer than fractions are drawn
     # a fifth of the logarithms, and of the numbers, lies below these; five standard errors of a share of 2000
     margin = 5 * math.sqrt(0.2 * 0.8 / 2000)
     below = {

@@ -6,13 +6,17 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from clusterproof import choice, claim, expectation, theory
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory import Kind
 from clusterproof.theory.checker import Replicates, Stream, at_most, reals
+from clusterproof.theory.checker.claim import Context
 from clusterproof.theory.checker.conclusions import judge
 from clusterproof.theory.checker.expectation import BETS, Expectation, replicates_to_try
+from clusterproof.theory.checker.statement import Statement
+from clusterproof.theory.checker.trial import attempt
 
 One = Annotated[int, choice(1)]
 LAWS: dict[str, tuple[Any, float, tuple[float, float] | None]] = {
@@ -382,3 +386,25 @@ def test_an_interval_does_not_depend_on_the_unit(bounds: Any, power: int) -> Non
 def test_a_violation_names_an_asymptotic_interval(registry: object) -> None:
     assert "exact only for many replicates" in check("normal", "at_most", 0.5, 0).reason
     assert "exact only" not in check("uniform, bounded", "at_most", 0.5, 0).reason
+
+
+def test_an_interval_without_a_range_is_that_of_the_sample_variance() -> None:
+    samples = np.array([[0.3, 5.0], [1.1, 2.0], [0.7, 4.5], [2.0, 1.0], [1.6, 3.0]])
+    lower, upper, decides = expectation(samples, at_most=9.0).interval(1e-3)
+    half = stats.norm.isf(1e-3 / 2 / 2) * samples.std(axis=0, ddof=1) / math.sqrt(5)
+    mean, rounding = samples.mean(axis=0), 1e-9 * 9
+    np.testing.assert_allclose([mean - lower, upper - mean], [half + rounding] * 2, rtol=1e-9)
+    assert not decides.any()
+
+
+def test_what_breaks_an_asymptotic_interval_is_drawn_again_with_other_numbers(registry: None) -> None:
+    drawn: list[float] = []
+
+    def stated(n: Annotated[int, choice(1)], stream: Stream, replicates: Replicates) -> Expectation:
+        samples = 5 + stream.standard_normal(replicates)
+        drawn.append(float(samples[0]))
+        return expectation(samples, at_most=1.0)
+
+    trial = attempt(Statement("", stated, replicates=10_000), Context(0, None, 1e-9, "toy/one"))
+    assert trial.found is not None
+    assert len(drawn) == len(set(drawn)) == 2

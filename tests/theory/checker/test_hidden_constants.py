@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
+from scipy import stats
 from toy_claims import claim
 
 from clusterproof import theory
@@ -64,7 +65,11 @@ def test_growth(function: Callable[[float], float], power: float | None, logarit
             assert found is None
         else:
             assert found is not None
-            assert 0 < found.lower <= found.power <= found.upper
+            line = stats.linregress(np.log(DECADES), np.log([function(value) for value in DECADES]))
+            half = stats.t.isf(0.005, 3) * line.stderr
+            interval = [line.slope, line.slope - half, line.slope + half]
+            assert [found.power, found.lower, found.upper] == pytest.approx(interval, rel=1e-9)
+            assert found.lower > 0
             assert found.logarithm == pytest.approx(logarithm, rel=0.15)
             if power is not None:
                 assert found.power == pytest.approx(power, rel=0.1)
@@ -111,6 +116,7 @@ def test_a_bound_is_violated_where_the_ratio_to_each_term_grows(
             "violated for every hidden constant: left over right grows like the power"
         )
         assert (found.measured, found.bound) == (pytest.approx(left(DECADES[-1])), 1)
+        assert f", to {left(DECADES[-1]):.4g}; start " in found.reason
         # no instance breaks it by itself, and none is the simplest
         assert found.tightness is None
         assert evidence(found) == found.reason
