@@ -12,7 +12,7 @@ from clusterproof import theory
 from clusterproof.algorithms import CFLMGD, FedAvg, InvalidArgument, Trace, run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.bounds.audit_settings import experiment
-from clusterproof.theory.checker.run_check import sensitivity
+from clusterproof.theory.checker.run_check import compare, sensitivity
 from clusterproof.theory.checker.verdict import Kind
 
 
@@ -67,6 +67,7 @@ def test_a_diverged_run_breaks_the_bound() -> None:
     trace = slowed(run(CFLMGD(step_size=1 / task.smoothness, momentum=0.3), task, rounds=5), np.nan)
     with pytest.raises(AssertionError, match="lemma-h"):
         theory.assert_holds("cfl-mgd/lemma-h", task, trace)
+    assert compare("cfl-mgd/lemma-h", task, trace).slack == 0
 
 
 def test_paper_lemma_2_is_broken_by_a_run() -> None:

@@ -140,6 +140,7 @@ def test_the_numbers_of_a_comparison_by_hand(registry: Any) -> None:
     last = [row for row in comparison.frame().iter_rows(named=True) if row["round"] == 1]
     assert [row["ratio"] for row in last] == [None] * 3 + [5 / 2, 4 / 2, 1 / 2]
     assert [row["tightest"] for row in last] == [False, False, True, False, True, False]
+    assert [row["broken"] for row in last] == [False, False, False, False, False, True]
 
 
 def test_a_bound_is_broken_where_some_replicate_is_above_it(registry: Any) -> None:

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 import numpy as np
 import pytest
 
-from clusterproof.theory.checker import Sides, at_most, choice, sentences
+from clusterproof.theory.checker import Sides, at_most, choice, reals, sentences
 from clusterproof.theory.checker.claim import Context
+from clusterproof.theory.checker.next_floats import depends_on_a_digit
 from clusterproof.theory.checker.rounding import as_float
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.trial import attempt
@@ -43,6 +44,17 @@ def test_two_numbers_get_the_fewest_digits_that_tell_them_apart(first: float, se
     digits = sentences.digits_apart(first, second)
     assert f"{first:.{digits}g}" != f"{second:.{digits}g}"
     assert digits == 5 or f"{first:.{digits - 1}g}" == f"{second:.{digits - 1}g}"
+
+
+def test_an_instance_that_the_float_below_keeps_to_depends_on_a_digit() -> None:
+    def stated(x: Annotated[float, reals(0.0, 0.5)]) -> Sides:
+        return at_most(x >= 0.5, half=Fraction(1, 2))
+
+    part, context = Statement("", stated), Context(0, None, 1e-9, "toy/one")
+    found = attempt(part, context).found
+    assert found is not None
+    assert found.instance == {"x": 0.5}
+    assert depends_on_a_digit(part, context, found) == "x"
 
 
 def test_an_exact_number_beyond_all_floats_becomes_infinite_with_its_sign() -> None:

@@ -12,7 +12,7 @@ from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory.bounds.power import DISTANCE, MEANT, meant_task
 from clusterproof.theory.checker.expectation import Expectation
 from clusterproof.theory.checker.failure_levels import FREQUENT, Level, levels_of
-from clusterproof.theory.checker.run_check import compare
+from clusterproof.theory.checker.run_check import _place, compare
 
 TASK = meant_task()
 TOY = QuadraticMixture(hessians=[[[1.0]]], centers=[[0.0]], labels=[0])
@@ -51,6 +51,18 @@ def test_a_fault_may_show_in_the_number_of_failing_replicates_only() -> None:
 def test_right_runs_hold(seeds: range) -> None:
     for seed in seeds:
         theory.assert_holds("cfl-mgd/theorem-d", TASK, gaussian_run(1.0, seed))
+
+
+def test_a_replicate_fails_that_is_far_from_the_path_though_its_error_is_small() -> None:
+    starts = np.array([[[1.0]], [[2.0]], [[3.0]]])
+    trace = run(CFLMGD(step_size=0.5, momentum=0), TOY, rounds=2, replicates=3, initial=starts)
+    path = np.array(trace.models)
+    path[1, [0, 2]] += 0.25
+    allowed = TraceBound(np.full((3, 1), np.inf), 0.1, reference=path, deviation=np.full((3, 1), 0.2))
+    (level,), _ = levels_of(lambda _: allowed, trace, 0.1)
+    assert level.failing.tolist() == [True, False, True]
+    said = _place(TOY, level.compared, trace)
+    assert said.startswith("distance from the noise-free path 0.25 exceeds the bound 0.2")
 
 
 def with_rate(failing: int, trace: Trace, rate: float) -> TraceBound:

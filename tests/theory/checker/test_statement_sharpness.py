@@ -106,9 +106,13 @@ def test_the_same_constant_on_two_spaces_is_one_and_each_part_keeps_its_bound(
     def sharp(m: Small, *, c: float = 8.0) -> Sides:
         return at_most(4.0 * m, linear=c * m)
 
+    @one.also("last")
+    def last(m: Small, *, c: float = 8.0) -> Sides:
+        return at_most(2.0 * m, linear=c * m)
+
     @one.step("step")
     def step(m: Small) -> Sides:
-        return at_most(1.0 * m, linear=10.0 * m)
+        return at_most(7.0 * m, linear=10.0 * m)
 
     sharpness = theory.check("toy/one").sharpness or {}
     assert sharpness == {
@@ -116,7 +120,8 @@ def test_the_same_constant_on_two_spaces_is_one_and_each_part_keeps_its_bound(
         "loose: all": pytest.approx(0.125),
         "sharp: all": pytest.approx(0.5),
         "c": pytest.approx(0.5, rel=0.01),
-        "step: all": pytest.approx(0.1),
+        "last: all": pytest.approx(0.25),
+        "step: all": pytest.approx(0.7),
     }
 
 

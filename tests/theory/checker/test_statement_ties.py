@@ -154,6 +154,8 @@ def test_a_sum_of_tied_sides_is_tied_and_is_the_sum() -> None:
         assert np.allclose(totals["bound"].measured, numbers.sum(axis=0))
         assert np.allclose(totals["bound"].allowed, 6)
         assert np.allclose(totals["identity"].pairs[0], 2 * numbers.sum(axis=1))
+        pairs = summed(one, axis=-1)
+        assert np.allclose([pairs.measured, pairs.allowed], [numbers.sum(axis=1), np.full(3, 4)])
         return totals
 
     def twice(x: Share) -> Sides:

@@ -31,16 +31,30 @@ from clusterproof.theory.checker import (
 pytestmark = pytest.mark.usefixtures("registry")
 
 
-def test_a_definition_that_breaks_is_ill_posed_and_keeps_its_witness() -> None:
+ILL, FALSE = Kind.ILL_POSED, Kind.VIOLATED
+
+
+@pytest.mark.parametrize(
+    ("kind", "vague", "expected"),
+    [
+        ("definition", None, ILL),
+        ("definition", False, FALSE),
+        ("identity", None, FALSE),
+        ("identity", True, ILL),
+    ],
+)
+def test_a_definition_that_breaks_is_ill_posed_unless_said_otherwise_and_keeps_its_witness(
+    kind: str, vague: bool | None, expected: Kind
+) -> None:
     def readings(x: Digit) -> Sides:
         return equal((x**2, 2 * x), words=lambda: f"{x} squared is {x**2}")
 
-    claim(readings, kind="definition")
+    claim(readings, kind=kind, ill_posed=vague)
     verdict = theory.check("toy/one")
-    assert verdict.verdict is Kind.ILL_POSED
+    assert verdict.verdict is expected
     assert verdict.counterexample == {"x": 1}
     assert verdict.reason == "1 squared is 1"
-    assert theory.replay("toy/one", verdict.counterexample).verdict is Kind.ILL_POSED
+    assert theory.replay("toy/one", verdict.counterexample).verdict is expected
 
 
 @pytest.mark.parametrize("order", [("loose", "near", "far"), ("far", "near", "loose")])
