@@ -286,6 +286,9 @@ def test_a_file_is_read_as_it_was_written_and_no_change_of_it_is_accepted(
 ) -> None:
     certificate = certify(algorithm=algorithm, strong_convexity="1/10", **ROUNDS[algorithm])
     assert isinstance(certificate, RoundCertificate)
+    for name, value in ROUNDS[algorithm].items():
+        kept = getattr(certificate if name == "rate" else certificate.round, name)
+        assert kept == (value if name == "option" else F(value))
     path = tmp_path / "round.json"
     write_certificate(certificate, path)
     assert read_certificate(path) == certificate

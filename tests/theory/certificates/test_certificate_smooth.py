@@ -314,3 +314,11 @@ def test_a_larger_rate_buys_smaller_constants(momentum: float, norm: bool) -> No
         assert slower.disturbance < least.disturbance
     assert (slower.proof.values == (0, 0)) == norm
     assert certify_at(Fraction(80, 100), momentum, 10, "1/2", norm=norm) is None
+
+
+def test_the_form_of_a_disturbance_has_half_of_the_curvature_of_each_weight() -> None:
+    system = System(Fraction(3, 10), Fraction(1, 5), Fraction(1))
+    unknowns = replace(
+        Unknowns.of_matrix((7, 11, 13, 17, 19, 23), Fraction(0)), values=(Fraction(2), Fraction(6))
+    )
+    assert system.disturbance(unknowns).tolist() == [[7 + Fraction(1, 5), 11], [11, 17 + Fraction(3, 5)]]

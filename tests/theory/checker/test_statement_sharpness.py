@@ -16,6 +16,7 @@ from clusterproof.theory.checker import (
     Replicates,
     Sides,
     Stream,
+    at_least,
     at_most,
     choice,
     integers,
@@ -131,9 +132,15 @@ def test_exponents_are_moved_towards_the_stronger_statement(registry: dict[str, 
         """1 / n^3 <= 1 / n^2: a larger power is stronger, and n = 1 cannot tell."""
         return at_most(n**-3.0, bound=n**-power)
 
+    @PAPER.claim("two", label="(2)", kind="lower")
+    def two(n: Small, *, share: float = 0.25) -> Sides:
+        """Of a lower bound the larger constant is stronger."""
+        return at_least(1.0 * n, linear=share * n)
+
     sharpness = theory.check("toy/one").sharpness or {}
     assert sharpness["power"] == pytest.approx(2 / 3, rel=0.01)
     assert sharpness["idle"] == 0
+    assert (theory.check("toy/two").sharpness or {})["share"] == pytest.approx(1 / 4, rel=0.01)
 
 
 def test_the_tightest_instances_are_not_those_that_decide_an_exponent(registry: dict[str, Any]) -> None:

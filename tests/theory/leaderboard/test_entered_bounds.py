@@ -28,6 +28,10 @@ def small(setting):
 @leaderboard_bound("mine/large", algorithm="fedavg", client_class="quadratic")
 def large(setting):
     return 2 * setting.distance**2
+
+@leaderboard_bound("mine/other", algorithm="scaffold", client_class="convex")
+def other(setting):
+    return 0
 """
 
 
@@ -37,6 +41,7 @@ def test_bounds_of_a_module_are_judged(tmp_path: Path, capsys: pytest.CaptureFix
     for client_class in ("strong", "quadratic"):
         rows = leaderboard("fedavg", client_class=client_class, rounds=[1, 100], module=file, **A)
         by = {(row["round"], row["column"]): row for row in rows}
+        assert (1, "mine/other") not in by
         assert [row["column"] for row in violations(rows)] == ["mine/small"]
         assert "half of the clients" in str(by[1, "mine/small"]["reason"])
         assert by[100, "mine/small"]["reason"] == "hypothesis fails: no heterogeneity at all"

@@ -328,12 +328,16 @@ def test_a_weight_whose_rate_is_above_1_is_of_no_use_after_many_rounds() -> None
     rows = leaderboard(
         "proxskip",
         client_class="strong",
-        rounds=1000,
+        rounds=[5, 1000],
         **{**A, "local_steps": 1, "step_size": "1/2"},
         probability="1/3",
     )
     found = values(rows, 1000)
     assert found["one-round-strong"] == pytest.approx(found["proxskip/sharp"], rel=1e-3)
+    # a gradient for each outcome of the coins before it, 31 in 5 rounds
+    assert "more than 24 local gradients" in next(
+        str(row["reason"]) for row in rows if row["column"] == "exact"
+    )
 
 
 @pytest.mark.parametrize(("distance", "strong_convexity"), [(0, "1/10"), (0, "1/1000"), ("1e-9", "1/1000")])
