@@ -10,6 +10,7 @@ import pytest
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.conformance import DEFINITIONS, ConformanceTask, conform
+from clusterproof.conformance.slips import SLIPS
 
 
 class FedAvg:
@@ -32,10 +33,10 @@ class FedAvg:
         self.model = self.model + self.settings["server_step_size"] * (mean - self.model)
 
 
-def with_model(convert: Any) -> type:
+def with_model(convert: Any, start: Any = FedAvg) -> type:
     class Converted:
         def __init__(self, task: ConformanceTask, settings: dict[str, Any]) -> None:
-            self.run = FedAvg(task, settings)
+            self.run = start(task, settings)
 
         @property
         def model(self) -> Any:
@@ -231,6 +232,12 @@ def test_a_float32_somewhere_is_no_fault_and_a_wrong_declaration_is() -> None:
     report = conform(single, "fedavg")
     assert report.verdict == "conforms"
     assert "single precision" in report.sentence
+
+    def doubled(task: ConformanceTask, settings: dict[str, Any]) -> Any:
+        return DEFINITIONS["fedprox"](task, settings, [SLIPS["fedprox"]["prox-doubled"].changes])
+
+    wrong = conform(with_model(lambda model: model.astype(np.float32).astype(float), doubled), "fedprox")
+    assert [one.slips for one in wrong.likely] == [("prox-doubled",)]
     assert conform(single, "fedavg", dtype="float32").verdict == "conforms"
     assert (
         conform(with_model(lambda model: model.astype(np.float32)), "fedavg", dtype="float64").verdict

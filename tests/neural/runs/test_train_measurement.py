@@ -296,20 +296,21 @@ def test_every_round_says_who_took_part_and_some_are_measured(
     """Rounds 3 and 6, and the last one; evaluations know the seed of the run and the round."""
     algorithm = {**TINY["algorithm"], "participation": participation}
     training = {**TINY["training"], "rounds": 7, "evaluate_every": 3, "seed": 5}
-    told = []
+    training["after_local_training"] = True
+    told: list[tuple[int, int]] = []
 
-    def told_evaluate(*state: Any, **given: Any) -> Any:
+    def noted(*state: Any, **given: Any) -> Any:
         told.append((given["seed"], given["done"]))
         return evaluate(*state, **given)
 
-    plant(training_round, "evaluate", told_evaluate)
+    plant(training_round, "evaluate", noted)
     found = train(
         configuration_from({**TINY, "algorithm": algorithm, "training": training}), out=tmp_path / "run"
     ).metrics
     assert found["round"] == list(range(1, 8))
     assert found["participants"] == [present] * 7
     assert told == [(5, 3), (5, 6), (5, 7)]
-    for name in ("accuracy", "training_loss"):
+    for name in ("accuracy", "training_loss", "accuracy_after_local_training"):
         assert [value is not None for value in found[name]] == [False, False, True, False, False, True, True]
     assert all(1 <= clusters <= 2 for clusters in found["clusters"])
 
@@ -334,15 +335,12 @@ def test_an_observer_is_told_each_rounds_own_step_size(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "models"), [("fedavg", 1), ("ifca", 2), ("local", 4)])
-def test_models_that_memory_cannot_hold_are_refused(
-    name: str, models: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_models_that_memory_cannot_hold_are_refused(name: str, models: int, plant: Any) -> None:
     """Those before and after a round in float32, and two bounds of the start in float64, of 64 x 4 + 4 x 10 weights."""
-    needed = (64 * 4 + 4 + 4 * 10 + 10) * (2 * models * 4 + 2 * 8)
+    free = iter(np.array([0, -1]) + (64 * 4 + 4 + 4 * 10 + 10) * (2 * models * 4 + 2 * 8))
+    plant(chunks, "free_bytes", lambda _: next(free))
     configuration = configuration_from(TINY | {"algorithm": {"name": name}})
-    monkeypatch.setattr(chunks, "free_bytes", lambda _: needed)
     assemble(configuration)
-    monkeypatch.setattr(chunks, "free_bytes", lambda _: needed - 1)
     with pytest.raises(InvalidArgument, match=f"for {models} models"):
         assemble(configuration)
 

@@ -120,6 +120,9 @@ def test_a_run_is_the_algorithm_itself(tmp_path: Path, name: str) -> None:
     trace = run(assembly.algorithm, assembly.task, rounds=4, seed=3)
     assert np.array_equal(to_numpy(last_state(tmp_path / "run", configuration).models), trace.models[-1])
     assert len(set(result.metrics["participants"])) == 1  # also where all are asked before a split
+    first = replace(trace, assignments=trace.assignments[:1])  # after which some are not known
+    assert result.metrics["adjusted_rand_index"][0] == float(first.adjusted_rand_index)
+    assert result.metrics["clusters"][0] == int(first.cluster_count)
     assert result.metrics["purity"][-1] == float(trace.purity)
     assert result.metrics["adjusted_rand_index"][-1] == float(trace.adjusted_rand_index)
     assert result.metrics["clusters"][-1] == int(trace.cluster_count)
@@ -277,6 +280,11 @@ def test_metrics_are_the_columns_of_the_file(tmp_path: Path) -> None:
     schema = {name: frame.schema[name] for name in frame.columns}
     assert_frame_equal(frame, polars.DataFrame(dict(result.metrics), schema=schema))
     assert (frame["seconds"] > 0).all()
+    rotated = {"name": "rotations", "clusters": 2, "clients": 4, "samples": 100}  # three to test on in each
+    given = configure("ifca", rounds=1, client_metrics=True).sections | {"partition": rotated}
+    train(configuration_from(given), out=tmp_path / "others")
+    frame = polars.read_parquet(tmp_path / "others" / "clients.parquet")
+    assert frame["cluster"].to_list() == [0, 0, 0, 1, 1, 1]
 
 
 @pytest.mark.parametrize("name", ["ifca", "local", "fedavg"])
