@@ -199,6 +199,8 @@ def test_a_model_that_does_not_move_in_a_round_is_not_said_to_ignore_participant
                 super().round(participants)
 
     assert conform(Late, "fedavg").verdict == "differs"
+    few = conform(IgnoresParticipants, "fedavg", supports=("batches", "server-step", "strengths"))
+    assert few.verdict == "conforms"  # nobody is absent where absent clients are not supported
 
 
 def test_one_mutable_array_and_a_tensor_that_needs_gradients_are_right() -> None:
