@@ -180,12 +180,23 @@ def test_checks_are_named_and_the_run_is_made_once() -> None:
         found[1]()
     assert len(runs) == count > 0
     assert conform(start, "fedprox").verdict == "differs"
+    stronger = {"proximal": 1.5}
+    (one,) = checks(
+        lambda task, settings: DEFINITIONS["fedprox"](task, {**settings, **stronger}),  # type: ignore[arg-type]
+        "fedprox",
+        checks=["rounds"],
+        settings=stronger,
+    )
+    one()
 
 
 SUITE = """
 from clusterproof.conformance import DEFINITIONS, parametrize_with_checks
 
-@parametrize_with_checks(DEFINITIONS["scaffold"], "scaffold", settings={"option": "I"})
+def always_option_1(task, settings):
+    return DEFINITIONS["scaffold"](task, {**settings, "option": "I"})
+
+@parametrize_with_checks(always_option_1, "scaffold", settings={"option": "I"})
 def test_right(check):
     check()
 

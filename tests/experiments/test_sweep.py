@@ -3,7 +3,9 @@
 import math
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ from clusterproof.commands.application import main
 from clusterproof.experiments.progress import Progress
 from clusterproof.experiments.runner import Dask, Execution, run_units
 from clusterproof.experiments.store import Outcome, UnitStore
-from clusterproof.experiments.sweeps import synthetic
+from clusterproof.experiments.sweeps import synthetic, training
 from clusterproof.experiments.sweeps.plan import read_plan
 from clusterproof.experiments.sweeps.result import sweep_frame
 from clusterproof.neural.runs.configuration import configuration_from
@@ -345,6 +347,20 @@ def test_a_moved_sweep_finds_its_runs_and_changed_code_is_another_run(tmp_path: 
         assert unit.settings["sections"]["algorithm"]["name"] == f"{tmp_path / folder / 'mine.py'}:Own"
         assert unit.cost == unit.settings["rounds"] == 50
     assert keys[0] == keys[1] != keys[2]
+
+
+def test_a_training_run_shows_evaluated_rounds_and_the_last(
+    tmp_path: Path, plant: Callable[..., Any]
+) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    metrics = {"round": [0, 1, 2, 3, 4, 5], "purity": [0.5, None, 0.625, None, 0.75, 0.875]}
+    plant(training, "train_unit", lambda unit: SimpleNamespace(metrics=metrics))
+    settings = {"sections": {"training": {"evaluate_every": 2}}, "measure": ["purity"]}
+    found = training.compute(SimpleNamespace(folder=folder, settings=settings))  # type: ignore[arg-type]
+    rest = {"replicate": [0, 0, 0, 0], "purity": [0.5, 0.625, 0.75, 0.875]}
+    assert found == {"round": [0, 2, 4, 5], **rest}
+    assert not folder.exists()
 
 
 @pytest.mark.slow(reason="trains in worker processes")

@@ -211,7 +211,7 @@ def test_logistic_regression_through_bounded_rows() -> None:
     trace = run(algorithm, task, rounds=25, seed=0, replicates=100, initial=initial)
     bound = theorem_a_prime_on(task, trace, failure_probability=1e-6)
     assert not bound.broken(trace).any()
-    assert bound.failure_probability <= 1e-6
+    assert 0.8e-6 <= bound.failure_probability * (1 + 1e-12) <= 1e-6  # a fifth is for misassignment
     assert bound.last.max() < 0.25 * np.linalg.norm(initial - task.optima, axis=-1).max()
     slow = run(
         CFLMGD(step_size=0.1 / task.smoothness, momentum=0.0),

@@ -8,6 +8,7 @@ from small_training import configure
 from clusterproof.neural.runs.storage.run_folder import (
     CHECKPOINTS,
     CONFIGURATION,
+    FOLDER,
     UNFINISHED,
     new_folder,
     write_configuration,
@@ -27,6 +28,8 @@ def test_only_a_checkpoint_is_kept(tmp_path: Path, present: bool, kept: bool) ->
         assert {path.name for path in made.iterdir()} >= {CONFIGURATION}
         assert not list(made.glob(f"{UNFINISHED}*"))
         (made / CHECKPOINTS).mkdir()
+        (made / FOLDER).mkdir()
+        (made / FOLDER / "mine.py").write_text("")
         if kept:
             (made / CHECKPOINTS / "checkpoint-000001.json").write_text("{}")
         raise KeyboardInterrupt

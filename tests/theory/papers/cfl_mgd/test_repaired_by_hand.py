@@ -13,6 +13,7 @@ from clusterproof.algorithms import run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.audit_settings import (
     PARTICIPATION,
+    crowded_experiment,
     experiment,
     log_cosh_experiment,
     participation_experiment,
@@ -123,6 +124,11 @@ def test_the_union_of_theorem_d_uses_all_of_its_failure_probabilities(place: str
     assert_sides(found["counts"], 0.01, delta_1=0.01)
     assert_sides(found["all rounds"], 0.02, delta_2=0.02)
     assert_sides(found["last round"], 0.02, delta_3=0.02)
+
+
+def test_models_of_the_crowded_setting_start_nearer_to_each_other() -> None:
+    setting = crowded_experiment()
+    np.testing.assert_allclose(setting.initial(stream(), 2), np.stack([0.7 * setting.task.optima] * 2))
 
 
 @pytest.mark.parametrize("kind", PARTICIPATION)
