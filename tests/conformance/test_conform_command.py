@@ -208,6 +208,12 @@ def test_wrong(check):
 
 
 def test_an_expected_failure_is_the_name_of_a_check() -> None:
+    expected = {"rounds": "no proximal term"}
+    made = parametrize_with_checks(DEFINITIONS["fedavg"], "fedprox", expected_failures=expected).args[1]
+    marks = {str(one.values[0]): [mark.kwargs for mark in one.marks] for one in made}
+    # a failure that no longer occurs is one, too
+    assert marks.pop("fedprox-rounds") == [{"reason": "no proximal term", "strict": True}]
+    assert not any(marks.values())
     with pytest.raises(InvalidArgument, match="one-step"):
         parametrize_with_checks(DEFINITIONS["fedavg"], "fedprox", expected_failures={"one-stp": "misspelt"})
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clusterproof.conformance import ConformanceTask, conform
+from clusterproof.conformance import DEFINITIONS, ConformanceTask, conform
 
 
 class FedProx:
@@ -116,11 +116,19 @@ def test_a_threshold_that_the_probes_do_not_reach_is_found_by_the_scaled_task() 
     assert "is there a length that is fixed, such as clipping?" in report.sentence
 
 
+ALONE: dict[str, Any] = {"local_epochs": 1, "batch_size": None}
+
+
 @pytest.mark.parametrize(
-    "fixed", [{"local_epochs": 1, "batch_size": None}, {"local_epochs": 1, "server_step_size": 1.0}]
+    ("name", "fixed"),
+    [
+        ("fedprox", ALONE),
+        ("fedprox", {"local_epochs": 1, "server_step_size": 1.0}),
+        ("fedavg", {**ALONE, "server_step_size": 1.0}),  # all that it has
+    ],
 )
-def test_settings_that_are_fixed_in_the_code_are_named(fixed: dict[str, Any]) -> None:
-    report = conform(lambda task, settings: FedProx(task, {**settings, **fixed}), "fedprox")
+def test_settings_that_are_fixed_in_the_code_are_named(name: str, fixed: dict[str, Any]) -> None:
+    report = conform(lambda task, settings: DEFINITIONS[name](task, {**settings, **fixed}), name)
     assert [one.slips for one in report.likely] == [("settings-ignored",)], str(report)
     assert ", ".join(f"{name} = {value}" for name, value in fixed.items()) in report.sentence
 

@@ -9,19 +9,23 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars
 import pytest
 from command_line import ROOT, refused, without_progress
+from small_training import configure
 
 from clusterproof.commands.application import main
 from clusterproof.commands.train_seeds import seed_table
 from clusterproof.experiments.summary import summarise
-from clusterproof.experiments.training_units import SUMMARISED
+from clusterproof.experiments.training_units import SUMMARISED, train_seed, training_unit
 from clusterproof.figures import seed_curves
 from clusterproof.figures.style import caption_of
+from clusterproof.neural.runs.configuration import configuration_from
+from clusterproof.neural.runs.training import train
 
 OPTIONS = (
     *("train", "--clients-per-cluster", "2", "--hidden", "4", "--engine", "serial"),  # starts fastest
@@ -40,6 +44,16 @@ def contents(folder: Path) -> dict[str, object]:
     files["configuration"] = (folder / "configuration.toml").read_text(encoding="utf-8")
     assert len(files) >= 3
     return files
+
+
+def test_a_seed_of_several_trains_as_it_does_alone(tmp_path: Path) -> None:
+    configuration = configure(rounds=4, seed=1, engine="serial")
+    unit = training_unit(configuration, 3, threads=1, device="cpu")
+    assert train_seed(replace(unit, folder=str(tmp_path / "several"))) == {"remarks": []}
+    sections = configuration.sections
+    sections["training"]["seed"] = 3
+    train(configuration_from(sections), out=tmp_path / "alone")
+    assert contents(tmp_path / "several") == contents(tmp_path / "alone")
 
 
 @pytest.mark.slow(reason="trains six times")

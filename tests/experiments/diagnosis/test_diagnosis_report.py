@@ -101,6 +101,12 @@ def test_the_table_of_rounds_has_the_numbers_of_the_record(tmp_path):
             "smallest (mu)": min(cell["curvature"]["value"][0] for cell in clusters),
             "sigma^2": max(max(cell["loss_variance"]["value"]) for cell in clusters),
             "gradient norm": max(cell["gradient_norm"] for cell in clusters),
+            "smallest gap": min(
+                gap
+                for cell in clusters
+                for model, gap in enumerate(cell["gaps"]["value"])
+                if model != cell["model"]
+            ),
         }
         assert {name: float(shown[name]) for name in expected} == pytest.approx(expected, rel=5e-3)
 

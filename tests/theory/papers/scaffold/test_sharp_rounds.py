@@ -1,8 +1,10 @@
 """SCAFFOLD's and FedLin's sharp rounds: random rounds, the library's algorithms, the algebra, forged certificates."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +15,11 @@ from clusterproof.algorithms import FedLin, Scaffold, run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory import Kind
 from clusterproof.theory.certificates.one_round import failing_condition
+from clusterproof.theory.checker.claim import Context
 from clusterproof.theory.checker.proof import Unproved, certify
 from clusterproof.theory.exact import round_maps
 from clusterproof.theory.exact.planar_clients import DIRECTIONS, PlanarClients
+from clusterproof.theory.papers.scaffold import multipliers
 from clusterproof.theory.papers.scaffold.multipliers import closed_form
 from clusterproof.theory.papers.scaffold.rounds import Round, Start
 from clusterproof.theory.papers.scaffold.sharp_option_1 import summed_shares, sums
@@ -278,3 +282,21 @@ def test_option_1_diverges_by_hand() -> None:
     found = theory.replay("scaffold/option-1-diverges", {"flat": "1/1000", "pace": 1, "local_steps": 10})
     assert found.verdict == "violated"
     assert found.measured == pytest.approx(1.4955, abs=5e-5)
+
+
+@pytest.mark.parametrize("factor", [F(1), F(999, 1000)])
+def test_every_certificate_of_the_proofs_is_checked(plant: Callable[..., Any], factor: Fraction) -> None:
+    """A rate 0.1 % smaller in the last of the cases only."""
+    plant(multipliers, "LOCAL_STEPS", (1, 3))
+
+    def last_smaller(*case: Any) -> Any:
+        found = closed_form(*case)
+        return replace(found, rate=factor * found.rate) if case == (3, F(1, 10), F(100), "II") else found
+
+    plant(multipliers, "closed_form", last_smaller)
+    found = multipliers.certificates(Context(0, None, 1e-9, "scaffold/multipliers"))
+    assert found.verdict is (Kind.CERTIFIED if factor == 1 else Kind.CONSISTENT)
+    if factor == 1:
+        assert found.reason.startswith("48 certificates")
+    else:
+        assert found.reason.startswith("not proved at K = 3, eta L K = 1/10, L / mu = 100, option II: ")
