@@ -206,11 +206,15 @@ def test_steps_on_the_drift_of_fedavg() -> None:
 def test_a_fresh_batch_is_unbiased() -> None:
     """The mean over three batches, whatever the chances with which each is chosen."""
     names = ("first", "second", "third")
-    weights, chances, slopes = (F(3, 2), F(2, 3), F(1)), (F(1, 4), F(3, 4), F(1)), (F(1, 2), F(-3, 2), F(2))
+    weights, chances, gradients = (
+        (F(3, 2), F(2, 3), F(1)),
+        (F(1, 4), F(3, 4), F(1)),
+        (F(1, 2), F(-3, 2), F(2)),
+    )
     one = dict(zip(names, weights, strict=True))
     one |= {f"chosen_{name}": chance for name, chance in zip(names, chances, strict=True)}
-    one |= {f"slope_{name}": slope for name, slope in zip(names, slopes, strict=True)}
-    mean = inner(weights, slopes) / sum(weights)
+    one |= {f"slope_{name}": slope for name, slope in zip(names, gradients, strict=True)}
+    mean = inner(weights, gradients) / sum(weights)
     check("cfl-mgd/assumption-5-resampled: algebra", one, [mean])
     with pytest.raises(Outside, match="some batch"):
         sides_at(

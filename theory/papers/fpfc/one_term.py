@@ -192,7 +192,7 @@ def norms_fall(case: EveryPair, stream: Stream) -> Sides:
     return at_most(
         norms.plain + norms.after,
         before=norms.before,
-        slopes=norms.augmented,
+        gradients=norms.augmented,
         rounding=1e-11 * (1 + largest),
     )
 

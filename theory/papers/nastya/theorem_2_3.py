@@ -41,12 +41,12 @@ class Law:
         self.gamma, eta = local_pace / (5 * n * self.largest), server_pace / (16 * self.largest)
         self.rate = 1 - eta * self.mu / 2
         kept, shift, variance = [], [], Fraction(0)
-        for own, slopes in zip(curvatures, self.gradients, strict=True):
+        for own, gradients in zip(curvatures, self.gradients, strict=True):
             ends = []
             for order in clients.orders():
                 point = Fraction(0)
                 for sample in order:
-                    point -= self.gamma * (own[sample] * point + slopes[sample])
+                    point -= self.gamma * (own[sample] * point + gradients[sample])
                 ends.append(point)
             kept.append(math.prod(1 - self.gamma * curvature for curvature in own))
             shift.append(average(ends))

@@ -53,11 +53,11 @@ def test_the_window_and_its_stationary_point() -> None:
         clusters=2, clients=5, dimension=2, condition_number=3.0, separation=6.0, spread=0.02, seed=3
     )
     task = replace(task, hessians=1.7 * task.hessians)
-    slopes = [h @ (w - c) for h, w, c in zip(task.hessians, task.client_optima, task.centers, strict=True)]
+    gradients = [h @ (w - c) for h, w, c in zip(task.hessians, task.client_optima, task.centers, strict=True)]
     same = [(i, j) for i in range(5) for j in range(5) if task.labels[i] == task.labels[j]]
     sizes = [int((task.labels == label).sum()) for label in task.labels]
     assert set(sizes) == {2, 3}
-    least = max(5 / sizes[i] * np.linalg.norm(slopes[i] - slopes[j]) for i, j in same)
+    least = max(5 / sizes[i] * np.linalg.norm(gradients[i] - gradients[j]) for i, j in same)
     largest = np.linalg.norm(task.optima[0] - task.optima[1]) / 2.6
     assert window.window(task, 2.6) == pytest.approx((least, largest))
     assert least < 0.9 * largest
@@ -88,20 +88,20 @@ def test_local_steps_on_sums_of_huber_losses(draw: int, steps: int) -> None:
     loss, rho, stream = drawn()
     step = stream.choice([0.5, 1.0]) / (loss.smoothness + rho)
     anchor, start = stream.standard_normal((2, loss.dimension))
-    point, slopes = start, []
+    point, gradients = start, []
     for _ in range(steps):
-        slopes.append(huber_gradient(loss, point) + rho * (point - anchor))
-        point = point - step * slopes[-1]
+        gradients.append(huber_gradient(loss, point) + rho * (point - anchor))
+        point = point - step * gradients[-1]
     lost = huber_gradient(loss, start) - huber_gradient(loss, point)
     found = one_term.convexity(steps, draw)
-    assert found.measured == pytest.approx(lost @ lost / 2 + 2 * lost @ (slopes[0] - lost))
-    assert found.terms["later"] == pytest.approx(-sum(slope @ slope for slope in slopes[1:]))
+    assert found.measured == pytest.approx(lost @ lost / 2 + 2 * lost @ (gradients[0] - lost))
+    assert found.terms["later"] == pytest.approx(-sum(gradient @ gradient for gradient in gradients[1:]))
     loss, rho, stream = drawn()
     anchor, start = stream.standard_normal((2, loss.dimension))
     ends = [start]
     for _ in range(steps):
-        slope = huber_gradient(loss, ends[-1]) + rho * (ends[-1] - anchor)
-        ends.append(ends[-1] - slope / (loss.smoothness + rho))
+        gradient = huber_gradient(loss, ends[-1]) + rho * (ends[-1] - anchor)
+        ends.append(ends[-1] - gradient / (loss.smoothness + rho))
     values = [loss.value(w) + rho / 2 * (w - anchor) @ (w - anchor) for w in (start, ends[-1])]
     later = large_augmentation.later_steps(steps, draw)
     assert later.measured == pytest.approx(values[0] - values[1], rel=1e-9, abs=1e-12)

@@ -213,10 +213,10 @@ def test_arbitrary_differences() -> None:
     """Lengths on every piece of the penalty, by the proximal map of the dense loops."""
     lam, a, xi, lengths = 1.5, 2.6, 0.5, np.array([0.0, 0.3, 0.375, 0.6, 2.2, 9.0])
     one = DenseFPFC(fpfc(9.0, xi, 1, strength=lam, concavity=a), scalar_clients([0.0]), np.zeros((1, 1)))
-    slopes = [
+    gradients = [
         lam * t / xi if t <= xi else lam if t <= lam else max(0, a * lam - t) / (a - 1) for t in lengths
     ]
-    moves = sum(2 * (t - one.unit_prox(t + v)) ** 2 for t, v in zip(lengths, slopes, strict=True))
+    moves = sum(2 * (t - one.unit_prox(t + v)) ** 2 for t, v in zip(lengths, gradients, strict=True))
     given = mapping_content.Setting(lam, a, xi, 4, lengths)
     worst = (lam * xi / (lam + xi)) ** 2
     assert_sides(mapping_content.mapping_of_any_differences(given), moves, smoothing=16 * worst)

@@ -148,9 +148,9 @@ def test_the_lagrangian_round_by_round(rule: str) -> None:
         squares = 0.0
         for i in range(5):
             gaps = before.w[i] - before.w - before.theta[i]
-            slope = TASK.hessians[i] @ (before.w[i] - TASK.centers[i])
-            slope = slope + (before.v[i] + RHO * gaps).sum(axis=0) / 5
-            squares += slope @ slope if (after.w[i] != before.w[i]).any() else 0.0
+            gradient = TASK.hessians[i] @ (before.w[i] - TASK.centers[i])
+            gradient = gradient + (before.v[i] + RHO * gaps).sum(axis=0) / 5
+            squares += gradient @ gradient if (after.w[i] != before.w[i]).any() else 0.0
         moved, dual = ((after.theta - before.theta) ** 2).sum(), ((after.v - before.v) ** 2).sum()
         first = [before.lagrangian() - between.lagrangian(), ALPHA * (1 - ALPHA * (L_F + RHO) / 2) * squares]
         second = [between.lagrangian() - after.lagrangian(), den / (4 * 5 * RHO) * moved]
@@ -180,11 +180,11 @@ def test_the_norms_of_a_round_where_every_pair_is_updated() -> None:
     (path,) = dense_paths(one.algorithm, TASK, start, drawn)
 
     def squares(at: DenseFPFC, dual: np.ndarray) -> list[float]:
-        slopes = [
+        gradients = [
             h @ (w - c) + v.sum(axis=0) / 5
             for h, w, c, v in zip(TASK.hessians, at.w, TASK.centers, dual, strict=True)
         ]
-        return [float(slope @ slope) for slope in slopes]
+        return [float(gradient @ gradient) for gradient in gradients]
 
     rows: list[Any] = []
     earlier = path[0].v
@@ -193,10 +193,10 @@ def test_the_norms_of_a_round_where_every_pair_is_updated() -> None:
         left = np.array(squares(before, before.v)) + squares(after, before.v)
         rows.append([left, squares(before, earlier), squares(before, before.v + RHO * gap)])
         earlier = before.v
-    left, old, slopes = np.swapaxes(rows, 0, 1)
+    left, old, gradients = np.swapaxes(rows, 0, 1)
     found = one_term.norms_fall((one, TASK), np.random.default_rng(5))
     terms = {name: term for name, term in found.terms.items() if name != "rounding"}
-    assert_sides(replace(found, terms=terms), left, before=old, slopes=slopes)
+    assert_sides(replace(found, terms=terms), left, before=old, gradients=gradients)
 
 
 def distances(path: list[DenseFPFC], task: QuadraticMixture, drawn: Any) -> list[list[float]]:

@@ -295,8 +295,8 @@ def test_the_margin_of_the_losses(reduction: str, sign: str) -> None:
     models, moves = draws.standard_normal((2, 3, 4))
     losses, gradients = task.losses_and_gradients(models, np.arange(20), draws)
     excess, factor = [], 6 if reduction == "sum" else 1
-    for row, slopes in zip(losses, gradients, strict=True):
-        alike = [similarity(g, d, sign=sign) for g, d in zip(slopes, moves, strict=True)]
+    for row, own in zip(losses, gradients, strict=True):
+        alike = [similarity(g, d, sign=sign) for g, d in zip(own, moves, strict=True)]
         scores = [0.7 * s - 0.3 * factor * loss for s, loss in zip(alike, row, strict=True)]
         excess.append(row[scores.index(max(scores))] - min(row))
     assert max(excess) > 0
