@@ -13,12 +13,13 @@ from scipy import optimize
 from clusterproof.algorithms import CFL, IFCA, Randomness
 from clusterproof.experiments.store import Unit
 from clusterproof.experiments.tables.fpfc.table_1 import SMALL_DATA, compute
-from clusterproof.experiments.tables.fpfc.table_1_baselines import AbsentAsZeroCFL, SharedIFCA
+from clusterproof.experiments.tables.fpfc.table_1_baselines import AbsentAsZeroCFL, SharedIFCA, WeightedFedAvg
 from clusterproof.experiments.tables.fpfc.table_1_methods import (
     Scenario,
     Training,
     run_cfl,
     run_ifca,
+    run_one_model,
     run_oracle,
 )
 from clusterproof.synthetic.softmax import SoftmaxMixture
@@ -50,6 +51,15 @@ def after_rounds(
 
 def percent(task: SoftmaxMixture, models: np.ndarray) -> float:
     return 100 * float(np.mean([task.accuracies(models[i : i + 1], np.array([i]))[0] for i in ALL_CLIENTS]))
+
+
+def test_one_model_is_trained_with_the_batch_size_that_is_asked_for() -> None:
+    """Ten passes over a client's data; clients count by their samples."""
+    task, rounds = data(batch_size=7, local_unit="epoch"), 2
+    algorithm = WeightedFedAvg(step_size=0.1, local_steps=10, participation=0.3)
+    state = after_rounds(algorithm, task, None, rounds, lambda state: None)
+    found = run_one_model(scenario(rounds), run="fedavg", batch_size=7)
+    assert found["server_accuracy"] == pytest.approx(percent(task, np.repeat(state.models, 20, axis=0)))
 
 
 @pytest.mark.parametrize("published", [True, False])
