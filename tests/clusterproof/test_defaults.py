@@ -1,16 +1,21 @@
 """What a parameter is that nobody gives: a default that changes, changes what people's programs compute."""
 
 import inspect
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import clusterproof
+from clusterproof import conformance, neural, theory
 from clusterproof.algorithms import ALGORITHMS, run
 from clusterproof.algorithms.discovery import modules_below
 from clusterproof.algorithms.pairs.pair_storage import PageWriter
+from clusterproof.commands.application import app
+from clusterproof.experiments.tables.registry import TABLES
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.networks import CNN, MLP
 from clusterproof.neural.networks.resnet import NormalisedConvolution
@@ -39,13 +44,46 @@ MAKERS: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", MAKERS)
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    name: value
+    for module in (clusterproof, theory, conformance, neural)
+    for name in module.__all__
+    if name != "load" and inspect.isfunction(value := getattr(module, name)) and name not in MAKERS
+}
+COMMANDS: dict[str, Callable[..., Any]] = {
+    name: call for name in app if name.isalpha() and callable(call := app[name].default_command)
+}
+
+
+def _line(given: Iterable[tuple[str, object]]) -> str:
+    words = " ".join(sorted(f"{name}={value!r}" for name, value in given))
+    return re.sub(r"<function (\w+) at \w+>", r"\1", words.replace(", ", ","))
+
+
+def _defaults(maker: Callable[..., Any]) -> list[tuple[str, object]]:
+    parameters = inspect.signature(maker).parameters.values()
+    return [(one.name, one.default) for one in parameters if one.default is not inspect.Parameter.empty]
+
+
+@pytest.mark.parametrize("name", [*MAKERS, *FUNCTIONS])
 def test_what_is_left_out_is_as_it_was(name: str) -> None:
-    parameters = inspect.signature(MAKERS[name]).parameters.values()
-    given = [
-        f"{one.name}={one.default!r}" for one in parameters if one.default is not inspect.Parameter.empty
-    ]
-    assert " ".join(sorted(given)).replace(", ", ",") == DEFAULTS.get(name, "")
+    assert _line(_defaults({**MAKERS, **FUNCTIONS}[name])) == DEFAULTS.get(name, "")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_what_a_command_leaves_out_is_as_it_was(name: str) -> None:
+    given = [(key, value) for key, value in _defaults(COMMANDS[name]) if value not in (None, ())]
+    assert _line(given) == DEFAULTS.get(f"clusterproof {name}", "")
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_what_a_table_chooses_is_as_it_was(name: str) -> None:
+    """Each choice that the paper leaves open, at the paper's size and, where it is another one, at the small size."""
+    shown = {one.name: one.kind.show(one.default) for one in TABLES[name].choices}
+    small = {one.name: one.kind.show(one.small) for one in TABLES[name].choices if one.small is not None}
+    given = [*shown.items(), *((f"{key}-small", value) for key, value in small.items())]
+    words = re.sub(r"\d\.\d{7,}", lambda digits: f"{float(digits[0]):.6g}", _line(given))  # a computed root
+    assert words.replace("'", "") == DEFAULTS[name]
 
 
 def test_records_are_frozen() -> None:
