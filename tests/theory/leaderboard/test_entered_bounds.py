@@ -157,33 +157,45 @@ def test_a_module_that_is_wrong(tmp_path: Path, content: str, message: str) -> N
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "named"),
     [
-        "--rounds 0",
-        "--rounds 1,x",
-        "--client-class smooth",
-        "--step-size 1/0",
-        "--strong-convexity 1",
-        "--clients 10",
-        "--clients 10 --participants 11",
-        "--clients 10 --participants 5 --sampling 1/9",
-        "--figure x.gif",
-        "--fail-on consistent",
-        "--proximal 1",
-        "--option I",
-        "--heterogeneity=-1",
-        "--task nothing",
+        ("--rounds 0", "rounds"),
+        ("--rounds 1,x", "rounds"),
+        ("--client-class smooth", "client-class"),
+        ("--step-size 1/0", "step-size"),
+        ("--step-size 0", "step-size"),
+        ("--smoothness 0", "strong-convexity"),
+        ("--strong-convexity 1", "strong-convexity"),
+        ("--local-steps 0", "local-steps"),
+        ("--server-step-size 0", "server-step-size"),
+        ("--sampling 2", "sampling"),
+        ("--clients 10", "participants"),
+        ("--clients 10 --participants 11", "participants"),
+        ("--clients 10 --participants 5 --sampling 1/9", "sampling"),
+        ("--figure x.gif", "figure"),
+        ("--fail-on consistent", "fail-on"),
+        ("--proximal 1", "proximal"),
+        ("--option I", "option"),
+        ("--heterogeneity=-1", "heterogeneity"),
+        ("--distance=-1", "distance"),
+        ("--distance 0 --heterogeneity 0", "distance"),
+        ("--task nothing", "task"),
     ],
 )
-def test_bad_input_is_one_line(change: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_input_is_one_line(change: str, named: str, capsys: pytest.CaptureFixture[str]) -> None:
     given = {f"--{name.replace('_', '-')}": str(value) for name, value in A.items()}
     given |= {"--client-class": "strong", "--rounds": "1"}
     words = change.replace("=", " ").split()
     given |= dict(zip(words[::2], words[1::2], strict=True))
     assert main(["leaderboard", "fedavg", *(f"{name}={value}" for name, value in given.items())]) == 2
     error = capsys.readouterr().err
-    assert error.startswith("clusterproof: ")
+    assert re.match(rf"clusterproof: (--)?{named} = ", error)
     assert error.count("\n") == 1
+
+
+def test_a_table_of_no_rounds_is_refused() -> None:
+    with pytest.raises(InvalidArgument, match="rounds = 0: must be an integer, at least 1"):
+        leaderboard("fedavg", client_class="strong", rounds=[], **A)
 
 
 def test_sampling_is_computed_from_the_clients(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,6 @@
 """The exact worst case of the leaderboard against PEPit, and never exceeded by clients that are drawn."""
 
+import re
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -9,7 +10,10 @@ import pytest
 from leaderboard_settings import A
 from test_leaderboard import values
 
+from clusterproof.theory.certificates.certify_round import make_round
 from clusterproof.theory.leaderboard import leaderboard
+from clusterproof.theory.leaderboard.exact_worst_case import exact_worst_case
+from clusterproof.theory.leaderboard.setting import Setting, TaskClass
 
 
 def play(
@@ -138,3 +142,27 @@ def test_the_exact_worst_case_is_that_of_pepit(algorithm: str, clients: int) -> 
     }
     found = values(leaderboard(algorithm, client_class="strong", rounds=2, **setting), 2)
     assert found["exact"] == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("client_class", "algorithm", "rounds", "local_steps", "why"),
+    [
+        ("convex", "scaffold", 1, 1, "class convex"),
+        ("quadratic", "scaffold", 1, 1, "class quadratic"),
+        ("strong", "scaffold", 4, 7, "more than 24 local gradients in all; --exact computes up to 40"),
+        ("strong", "scaffold", 41, 1, "more than 24 local gradients in all$"),
+        ("strong", "proxskip", 5, 1, "more than 24 local gradients in all; --exact computes up to 40"),
+        ("strong", "proxskip", 6, 1, "more than 24 local gradients in all$"),
+    ],
+)
+def test_where_the_exact_worst_case_is_out_of_reach(
+    client_class: str, algorithm: str, rounds: int, local_steps: int, why: str
+) -> None:
+    """ProxSkip's R iterations are a tree of 2^R - 1 gradients."""
+    option = {"probability": "1/2"} if algorithm == "proxskip" else {"option": "II"}
+    given = {name: A[name] for name in ("smoothness", "strong_convexity", "step_size")} | option
+    round_ = make_round(algorithm, client_class="strong", local_steps=local_steps, **given)
+    setting = Setting.from_round(round_, TaskClass(client_class), Fraction(1), Fraction(1), rounds)
+    value, reason = exact_worst_case(setting, round_, rounds, more=False)
+    assert value is None
+    assert re.search(why, str(reason))
