@@ -4,13 +4,15 @@ import os
 import signal
 import time
 from collections.abc import Sequence
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import miniature_table
 import pytest
+from joblib.externals.loky import process_executor
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from clusterproof.algorithms import InvalidArgument
@@ -100,6 +102,74 @@ class Unreadable:
 
     def __reduce__(self) -> tuple[type[int], tuple[str]]:
         return int, ("no number",)
+
+
+class Here:
+    """An executor that keeps what it was made with and given, and answers at once; two units end its process."""
+
+    made: ClassVar[list["Here"]] = []
+
+    def __init__(self, workers: int, **options: Any) -> None:
+        self.workers, self.options, self.given, self.ended = workers, options, [], []
+        self.made.append(self)
+
+    def submit(self, function: Any, *given: Any) -> Future[Outcome]:
+        self.given.append((function, *given))
+        future: Future[Outcome] = Future()
+        faults = {13: "ended: {EXIT(9)}", 14: "unreadable"}
+        if (seed := given[1].seed) in faults:
+            future.set_exception(process_executor.BrokenProcessPool(faults[seed]))
+        else:
+            future.set_result(Outcome({"seed": seed}, 0, 0))
+        return future
+
+    def shutdown(self, **options: Any) -> None:
+        self.ended.append(options)
+
+
+def test_each_process_has_one_thread_and_its_gpu_and_a_dead_one_is_replaced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Three GPUs, of which two are used; whose process ended is named, and the next unit is begun on the same GPU."""
+    monkeypatch.setattr(process_executor, "ProcessPoolExecutor", Here)
+    monkeypatch.setattr(Here, "made", [])
+    units = [Unit("a", seed) for seed in (0, 13, 2, 3, 14, 5)]
+    answers = list(Processes(2, ("4", "GPU-a/b", "7")).compute(square, units))
+    assert sorted(unit.seed for unit, _ in answers) == [0, 2, 3, 5, 13, 14]
+    found = {
+        unit.seed: answer.result["seed"] if isinstance(answer, Outcome) else answer
+        for unit, answer in answers
+    }
+    assert found.pop(13) == "its process ended (exit code EXIT(9)); out of memory?"
+    assert found.pop(14) == "BrokenProcessPool: unreadable"
+    assert found == {seed: seed for seed in (0, 2, 3, 5)}
+    digest = runner.source_digest(square.__module__)
+    assert {(*given[:2], given[3]) for one in Here.made for given in one.given} == {
+        (runner.compute_unit, square, digest)
+    }
+    assert {one.workers for one in Here.made} == {1}
+    threads = dict.fromkeys((*runner.THREAD_VARIABLES, "NUMBA_NUM_THREADS"), "1")
+    visible = [one.options["env"].pop("CUDA_VISIBLE_DEVICES") for one in Here.made]
+    assert all(one.options["env"] == threads for one in Here.made)
+    assert visible[:2] == ["4", "GPU-a/b"]
+    last = [gpu for gpu, one in zip(visible, Here.made, strict=True) if one.ended]
+    assert set(visible) == {"4", "GPU-a/b"}
+    assert len(set(last)) == len(last) < len(visible)
+    assert all(one.ended in ([], [{"kill_workers": True}]) for one in Here.made)
+    faults = [one.given[-1][2].seed for one in Here.made if not one.ended]
+    assert sorted(faults) == [13, 14]
+
+
+def test_processes_are_ended_with_the_command_and_are_no_more_than_units(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(process_executor, "ProcessPoolExecutor", Here)
+    monkeypatch.setattr(Here, "made", [])
+    answers = Processes(5).compute(square, [Unit("a", seed) for seed in range(3)])
+    next(answers)
+    answers.close()
+    assert [one.ended for one in Here.made] == [[{"kill_workers": True}]] * 3
+    assert not any("CUDA_VISIBLE_DEVICES" in one.options["env"] for one in Here.made)
 
 
 @pytest.mark.slow(reason="starts processes")
