@@ -1,6 +1,7 @@
 """What is computed, in which order, and what is counted, stored and said; dying processes, Dask and SLURM."""
 
 import os
+import shlex
 import signal
 import time
 from collections.abc import Sequence
@@ -104,6 +105,10 @@ class Unreadable:
         return int, ("no number",)
 
 
+FUNCTION: Any = shlex.join
+"""Never called; of a small module, whose digest takes no time."""
+
+
 class Here:
     """An executor that keeps what it was made with and given, and answers at once; two units end its process."""
 
@@ -134,7 +139,7 @@ def test_each_process_has_one_thread_and_its_gpu_and_a_dead_one_is_replaced(
     monkeypatch.setattr(process_executor, "ProcessPoolExecutor", Here)
     monkeypatch.setattr(Here, "made", [])
     units = [Unit("a", seed) for seed in (0, 13, 2, 3, 14, 5)]
-    answers = list(Processes(2, ("4", "GPU-a/b", "7")).compute(square, units))
+    answers = list(Processes(2, ("4", "GPU-a/b", "7")).compute(FUNCTION, units))
     assert sorted(unit.seed for unit, _ in answers) == [0, 2, 3, 5, 13, 14]
     found = {
         unit.seed: answer.result["seed"] if isinstance(answer, Outcome) else answer
@@ -143,10 +148,9 @@ def test_each_process_has_one_thread_and_its_gpu_and_a_dead_one_is_replaced(
     assert found.pop(13) == "its process ended (exit code EXIT(9)); out of memory?"
     assert found.pop(14) == "BrokenProcessPool: unreadable"
     assert found == {seed: seed for seed in (0, 2, 3, 5)}
-    digest = runner.source_digest(square.__module__)
-    assert {(*given[:2], given[3]) for one in Here.made for given in one.given} == {
-        (runner.compute_unit, square, digest)
-    }
+    source = runner.source_digest(FUNCTION.__module__)
+    sent = {(*given[:2], given[3]) for one in Here.made for given in one.given}
+    assert sent == {(runner.compute_unit, FUNCTION, source)}
     assert {one.workers for one in Here.made} == {1}
     threads = dict.fromkeys((*runner.THREAD_VARIABLES, "NUMBA_NUM_THREADS"), "1")
     visible = [one.options["env"].pop("CUDA_VISIBLE_DEVICES") for one in Here.made]
@@ -165,7 +169,7 @@ def test_processes_are_ended_with_the_command_and_are_no_more_than_units(
 ) -> None:
     monkeypatch.setattr(process_executor, "ProcessPoolExecutor", Here)
     monkeypatch.setattr(Here, "made", [])
-    answers = Processes(5).compute(square, [Unit("a", seed) for seed in range(3)])
+    answers = Processes(5).compute(FUNCTION, [Unit("a", seed) for seed in range(3)])
     next(answers)
     answers.close()
     assert [one.ended for one in Here.made] == [[{"kill_workers": True}]] * 3
