@@ -62,6 +62,31 @@ def test_a_digest_is_of_the_versions_of_libraries_that_are_imported(
             assert (digest() == before) == same
 
 
+def test_a_digest_is_there_without_a_library_that_is_imported_late(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(name: str) -> str:
+        raise metadata.PackageNotFoundError(name)
+
+    before = digest()
+    monkeypatch.setattr(metadata, "version", missing)
+    assert len(digest()) == len(before) == 16
+    assert digest() != before
+
+
+def test_compiled_loops_are_named_in_texts_and_what_is_no_module_has_no_source(package: Path) -> None:
+    """What is compiled is looked up by its full name, which stands in a text."""
+    found = []
+    for loops in ("clusterproof.nowhere", "nowhere"):
+        text = f"LOOPS = {loops!r}\nWORDS = 'clusterproof'\nimport made_source.none\n"
+        (package / "made_source/late.py").write_text(text, encoding="utf-8")
+        found.append(imported_modules("made_source.late"))
+    assert [set(files) for files, _ in found] == [{"made_source", "made_source.late"}] * 2
+    assert [names for _, names in found] == [{"clusterproof", "made_source"}, {"made_source"}]
+    with pytest.raises(ImportError, match=r"made_source\.none"):
+        imported_modules("made_source.none")
+
+
 def loaded(code: str) -> set[str]:
     """Modules of the package that a fresh process has loaded after some code."""
     code += "\nimport sys\nprint(*(name for name in sys.modules if name.startswith('clusterproof.')))"

@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from clusterproof.algorithms import FedProx
 from clusterproof.experiments.diagnosis.curvature import Curvature
 from clusterproof.experiments.diagnosis.estimates import Estimate, exact
 from clusterproof.experiments.diagnosis.evidence import Answer, Evidence, compare, decide
-from clusterproof.experiments.diagnosis.hypotheses import misclassification
+from clusterproof.experiments.diagnosis.hypotheses import algorithm, loss_gap, misclassification
 from clusterproof.experiments.diagnosis.observation import Observation
+from clusterproof.experiments.diagnosis.task_variants import task_variants
+from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 
 STREAM = np.random.default_rng(1)
 
@@ -99,3 +102,59 @@ def test_a_rate_between_the_bounds_for_both_ends_of_mu_is_not_decided():
             last=SimpleNamespace(separation=1.0, clusters=[SimpleNamespace(wrong=wrong, asked=1000)]),
         )
         assert misclassification(judged).answer is answer
+
+
+@pytest.mark.parametrize(
+    ("gap", "convexity", "answer"),
+    [
+        (1.01, (0.5, 0.8), Answer.HOLDS),  # 0.81 to 1.21 against 0.5 to 0.8
+        (0.99, (0.5, 0.8), Answer.UNDECIDED),
+        (0.31, (0.5, 0.8), Answer.UNDECIDED),
+        (0.29, (0.5, 0.8), Answer.FAILS),
+        (0.21, (-0.5, -0.1), Answer.HOLDS),  # without mu > 0 nothing but a gap is needed
+        (0.19, (-0.5, -0.1), Answer.UNDECIDED),
+        (-0.19, (-0.5, -0.1), Answer.UNDECIDED),
+        (-0.21, (-0.5, -0.1), Answer.FAILS),
+    ],
+)
+def test_a_gap_is_judged_by_the_error_bars_of_both_sides(gap, convexity, answer):
+    """(mu / 4) Delta^2 is mu for Delta = 2; bars of the gap are 0.2 wide; the own model's gap of 0 is left out."""
+    failure = 0.01
+    error = 0.2 / stats.t.ppf(1 - failure, 6)
+    cells = [
+        SimpleNamespace(
+            model=own,
+            gaps=Estimate(np.insert([gap, gap + 3], own, 0.0), np.insert([error, error], own, 0.0), 7),
+        )
+        for own in (0, 2)
+    ]
+    judged = SimpleNamespace(
+        failure=failure,
+        over_cells=lambda quantity: [quantity(None, cell) for cell in cells],
+        strong_convexity_range=convexity,
+        last=SimpleNamespace(separation=2.0),
+    )
+    found = loss_gap(judged)
+    assert found.answer is answer
+    expected = [gap, gap - 0.2, gap + 0.2, max(0.0, convexity[1])]
+    assert list(found.numbers.values()) == pytest.approx(expected)
+
+
+def test_theorem_1_speaks_of_no_algorithm_but_its_own():
+    """Of another one nothing is asked but how many clients take part."""
+    method = FedProx(step_size=0.1, participation=0.5)
+    found = algorithm(Evidence(observations=(), start=None, variants=None, algorithm=method, rounds=1))
+    assert (found.answer, found.numbers) == (Answer.FAILS, {"participation": 0.5})
+    assert method.name in found.reason
+    assert "0.5 of the clients" in found.reason
+
+
+def test_a_loss_that_is_not_random_is_of_one_sample():
+    settings = {"clusters": 2, "clients": 6, "dimension": 2, "seed": 1}
+    task = QuadraticMixture.random(**settings)
+    still = task_variants(task)
+    assert (still.batch, still.whole, still.single, still.held) == (task, task, None, None)
+    assert (still.choice_samples, still.gradient_samples) == (1, 1)
+    drawn = task_variants(RegressionMixture.random(**settings, samples=9, data="fresh"))
+    assert (drawn.batch.samples, drawn.single.samples, drawn.whole.data) == (9, 1, "population")
+    assert (drawn.choice_samples, drawn.gradient_samples, drawn.held) == (9, 9, None)

@@ -10,13 +10,20 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from clusterproof.algorithms import CFL, IFCA, Randomness
+from clusterproof.algorithms import CFL, FPFC, IFCA, Local, PerFedAvg, Randomness
 from clusterproof.experiments.store import Unit
-from clusterproof.experiments.tables.fpfc.table_1 import SMALL_DATA, compute
-from clusterproof.experiments.tables.fpfc.table_1_baselines import AbsentAsZeroCFL, SharedIFCA, WeightedFedAvg
+from clusterproof.experiments.tables.fpfc.table_1 import METHODS, SMALL_DATA, compute
+from clusterproof.experiments.tables.fpfc.table_1_baselines import (
+    AbsentAsZeroCFL,
+    FineTunedFedAvg,
+    SharedIFCA,
+    WeightedFedAvg,
+)
 from clusterproof.experiments.tables.fpfc.table_1_methods import (
     Scenario,
     Training,
+    algorithm_of,
+    rounds_of,
     run_cfl,
     run_ifca,
     run_one_model,
@@ -60,6 +67,41 @@ def test_one_model_is_trained_with_the_batch_size_that_is_asked_for() -> None:
     state = after_rounds(algorithm, task, None, rounds, lambda state: None)
     found = run_one_model(scenario(rounds), run="fedavg", batch_size=7)
     assert found["server_accuracy"] == pytest.approx(percent(task, np.repeat(state.models, 20, axis=0)))
+
+
+WORK: dict[str, Any] = {"step_size": 0.25, "participation": 0.4}
+ALL: dict[str, Any] = {**WORK, "participation": 1.0}
+META: dict[str, Any] = {**WORK, "inner_step_size": 0.25, "local_steps": 3}
+SHARED: dict[str, Any] = {**WORK, "clusters": 4, "averaging": "model"}
+AS_CODED: dict[str, Any] = {"mean_threshold": 0.5, "client_threshold": 1.0}
+FUSION: dict[str, Any] = {**WORK, "local_steps": 7, "augmentation": 1.5, "reuse_memory": True}
+ALGORITHMS: dict[str, Any] = {
+    "local": Local(step_size=0.25, local_steps=7),
+    "fedavg": WeightedFedAvg(**WORK, local_steps=7),
+    "fine-tuned": FineTunedFedAvg(**WORK, local_steps=7),
+    "per-fedavg, first-order": PerFedAvg(**META, gradient="first-order"),
+    "per-fedavg, second-order": PerFedAvg(**META, gradient="second-order"),
+    "ifca, published": SharedIFCA(**SHARED, local_steps=1),
+    "ifca, members' mean": IFCA(**SHARED, local_steps=7),
+    "cfl, absent as zero": AbsentAsZeroCFL(**WORK, **AS_CODED),
+    "cfl, everybody": AbsentAsZeroCFL(**ALL, **AS_CODED),
+    "cfl, absent left out": CFL(**WORK),
+    "fpfc-l1, lambda 0.2": FPFC(**FUSION, penalty="l1", strength=0.2),
+    "fpfc-l1, lambda 0.6": FPFC(**FUSION, penalty="l1", strength=0.6),
+    "fpfc, lambda 0.7": FPFC(**FUSION, penalty="scad", strength=0.7),
+}
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_row_is_of_its_algorithm_with_what_is_chosen(name: str) -> None:
+    """Seven local steps are three of two gradients; everybody has 0.4 of the rounds, and one at least."""
+    training = Training(step_size=0.25, local_steps=7, participation=0.4, augmentation=1.5)
+    found = algorithm_of(METHODS[name].run, training, **METHODS[name].options)
+    assert (type(found), found) == (type(ALGORITHMS[name]), ALGORITHMS[name])
+    assert [rounds_of(10, training), rounds_of(10, training, all_clients=True)] == [10, 4]
+    assert rounds_of(1, training, all_clients=True) == Training(local_steps=1).meta_steps == 1
+    with pytest.raises(ValueError, match="oracle"):
+        algorithm_of("oracle", training)
 
 
 @pytest.mark.parametrize("published", [True, False])
