@@ -232,7 +232,10 @@ def initialised(make: Callable[[], nn.Module], seed: int) -> nn.Module:
 def _initialised_again(name: str, module: nn.Module) -> nn.Module:
     """Copy a module and initialise its layers again."""
     twin = copy.deepcopy(module)
-    for layer in twin.modules():
+    layers: dict[nn.Module, None] = {}
+    # those that a layer holds before itself, as it was made: an attention then sets a bias of its last layer
+    twin.apply(layers.setdefault)
+    for layer in layers:
         if next(layer.parameters(recurse=False), None) is None:
             continue
         reset = getattr(layer, "reset_parameters", None) or getattr(layer, "_reset_parameters", None)

@@ -152,7 +152,7 @@ def test_a_module_that_vmap_does_not_take_is_refused_by_that_engine() -> None:
 
 def test_a_module_that_is_given_itself_is_initialised_again() -> None:
     """With the numbers that making it once more draws."""
-    given, attention = layers(nn.Tanh()), nn.MultiheadAttention(6, 2)
+    given = layers(nn.Tanh())
     before = [value.clone() for value in given.parameters()]
     again = initialised(maker("own", given, (1, 4, 4), 3, {}), 5)
     fresh = initialised(lambda: layers(nn.Tanh()), 5)
@@ -160,8 +160,18 @@ def test_a_module_that_is_given_itself_is_initialised_again() -> None:
     assert all(torch.equal(*pair) for pair in zip(given.parameters(), before, strict=True))
     apart = initialised(lambda: layers(nn.Tanh()), 6)
     assert not any(torch.equal(*pair) for pair in zip(apart.parameters(), fresh.parameters(), strict=True))
-    other = initialised(maker("own", attention, (1, 4, 4), 3, {}), 5)
-    assert not torch.equal(other.in_proj_weight, attention.in_proj_weight)
+
+
+def test_an_attention_that_is_given_starts_as_torch_makes_it() -> None:
+    """It sets the bias of a layer that it holds to 0 when that has drawn its own; it has no `reset_parameters`."""
+
+    def held() -> nn.Module:
+        return nn.Sequential(nn.TransformerEncoderLayer(6, 2, 5), nn.Linear(6, 3))
+
+    again = initialised(maker("own", held(), (1, 4, 4), 3, {}), 5)
+    fresh = initialised(held, 5)
+    for (name, drawn), value in zip(again.named_parameters(), fresh.parameters(), strict=True):
+        assert torch.equal(drawn, value), name
 
 
 @pytest.mark.parametrize(
