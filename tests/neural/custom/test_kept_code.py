@@ -3,14 +3,19 @@
 import hashlib
 import importlib
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.neural.custom.kept_code import code_sums, user_files
+from clusterproof.neural.custom.references import import_place
 from clusterproof.neural.runs.configuration import Configuration, configuration_from
+from clusterproof.neural.runs.resumption import compare_code
 from clusterproof.neural.runs.storage.run_folder import stored_configuration
 from clusterproof.neural.runs.training import TrainingResult, train
 
@@ -119,3 +124,30 @@ def test_only_modules_that_a_user_names_have_sums(tmp_path: Path, monkeypatch: p
     importlib.import_module("kept_alone")
     names = {"data": "kept_alone:x", "partition": "classes", "algorithm": "ifca", "network": "kept_alone:x"}
     assert code_sums(names) == {"network": hashlib.sha256(b"x = 1\n").hexdigest()}
+
+
+def test_a_run_of_version_0_1_has_a_sum_of_its_file_by_section(
+    configuration: Configuration, tmp_path: Path
+) -> None:
+    whole = hashlib.sha256(MINE.encode()).hexdigest()
+    for key, digest in (("algorithm", whole), ("algorithm", "0" * 64), ("network", whole)):
+        stored: Any = SimpleNamespace(
+            settings={"code": {key: digest}}, path=tmp_path / "run" / "checkpoints" / "x.json"
+        )
+        if (key, digest) == ("algorithm", whole):
+            assert compare_code(configuration, stored) == []
+            continue
+        with pytest.raises(InvalidArgument, match=f"SHA-256 {digest[:16]}") as refusal:
+            compare_code(configuration, stored)
+        assert refusal.value.argument == f"{key}.name"
+
+
+def test_modules_are_looked_for_in_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With their neighbours, as a script is that stands there."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "kept_beside.py").write_text("VALUE = 7\n", encoding="utf-8")
+    (tmp_path / "kept_here.py").write_text("from kept_beside import VALUE\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert import_place("kept_here").VALUE == 7

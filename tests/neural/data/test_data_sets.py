@@ -207,3 +207,13 @@ def test_the_list_says_what_is_here(capsys: pytest.CaptureFixture[str], tmp_path
         assert DATASETS[name].licence in lines[name]
     assert main(["data", "verify", "digits"]) == 0
     assert main(["data", "fetch", "digits"]) == 0
+
+
+def test_sets_name_their_authors_and_archives_the_folder_that_they_hold() -> None:
+    """The second folders are those inside the archives of Krizhevsky and of NIST."""
+    folders = {name: known.archive.folder for name, known in DATASETS.items() if known.archive is not None}
+    assert folders == {"cifar10": "cifar-10-batches-bin/", "emnist": "gzip/"}
+    for known in DATASETS.values():
+        assert known.origin.startswith("http")
+        assert known.licence
+        assert known.archive is None or not any(file.urls for file in known.files)

@@ -1,15 +1,19 @@
 """A run that breaks off before its first checkpoint leaves its folder as it was."""
 
+import os
 from pathlib import Path
 
 import pytest
 from small_training import configure
 
+from clusterproof.algorithms import InvalidArgument
 from clusterproof.neural.runs.storage.run_folder import (
     CHECKPOINTS,
     CONFIGURATION,
     FOLDER,
+    HOLDER,
     UNFINISHED,
+    held_folder,
     new_folder,
     write_configuration,
 )
@@ -36,3 +40,18 @@ def test_only_a_checkpoint_is_kept(tmp_path: Path, present: bool, kept: bool) ->
     assert folder.is_dir() == (present or kept)
     assert (folder / CONFIGURATION).is_file() == (folder / CHECKPOINTS).is_dir() == kept
     assert kept or not present or not list(folder.iterdir())
+
+
+def test_a_folder_that_does_not_take_its_holder_is_named_and_let_go(tmp_path: Path) -> None:
+    """A folder stands in the place of the file with the process's number."""
+    write_configuration(tmp_path, configure())
+    (tmp_path / HOLDER).mkdir()
+    for _ in range(2):
+        with pytest.raises(InvalidArgument) as refusal, held_folder(tmp_path):
+            raise AssertionError
+        assert (refusal.value.argument, refusal.value.value) == ("out", str(tmp_path))
+    (tmp_path / HOLDER).rmdir()
+    with held_folder(str(tmp_path)) as held:
+        assert held == tmp_path
+        assert (tmp_path / HOLDER).read_text() == f"{os.getpid()}\n"
+    assert not (tmp_path / HOLDER).exists()
