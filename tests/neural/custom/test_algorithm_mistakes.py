@@ -132,6 +132,14 @@ MISTAKES: dict[str, tuple[str, list[str]]] = {
         AFTER + "state.models * torch.inf, clients, 0 * clients)",
         ["led in round 1 to numbers that are not finite, in the server's model", "correct it"],
     ),
+    "a function": ("class Spare(Good):\n    pass\n\nOwn = read", ["must be a frozen dataclass"]),
+    "a class of something else": ("class Own:\n    name: str = 'own'", ["must be a frozen dataclass"]),
+    "an abstract class": ("class Own(Algorithm[State]):\n    name = 'own'", ["and all methods of"]),
+    "no name": ("class Own(Good):\n    name: int = 3", ["with a `name`"]),
+    "no class of states": (
+        "class Own(Good):\n    def initialise(self, models, task) -> object:\n        return State(models, None, None)",
+        ["must annotate `initialise`"],
+    ),
     "an exit on import": ("class Own(Good):\n    pass\n\nsys.exit(0)", ["SystemExit: 0", "own.py, line 42"]),
 }
 
