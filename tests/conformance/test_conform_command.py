@@ -39,6 +39,8 @@ class Raises(Right):
 def file(tmp_path: Path) -> str:
     path = tmp_path / "implementations.py"
     path.write_text(FILE)
+    (tmp_path / "implementations.py_misspelt.py").write_text("Right = mising")
+    (tmp_path / "implementations.py_imports.py").write_text("import no_such_library")
     return str(path)
 
 
@@ -85,6 +87,12 @@ def test_exit_statuses(
         (("no_such_package:Right", "--as", "scaffold"), "install no_such_package"),
         (("Right", "--as", "scaffold"), "MODULE:NAME"),
         (("{}:Right", "--as", "scaffold", "--set", "option"), "NAME=VALUE"),
+        (("{}:Right", "--as", "scaffold", "--json", "{}/report.json"), "--json"),
+        (
+            ("{}_misspelt.py:Right", "--as", "scaffold"),
+            "(NameError: name 'mising' is not defined); correct the module",
+        ),
+        (("{}_imports.py:Right", "--as", "scaffold"), "install no_such_library, or"),
         (("{}:Right", "--as", "scaffold", "--set", "optoin=I"), "option"),
         (("{}:Right", "--replay", "report.json"), "cannot be combined"),
         (("--replay", "nowhere.json"), "must be a report"),

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from command_line import make_claim, refused
 
-from clusterproof.algorithms import ALGORITHMS, adjusted_rand_index, purity
+from clusterproof.algorithms import ALGORITHMS, IFCA, adjusted_rand_index, purity, run
 from clusterproof.algorithms.storage import load_trace
 from clusterproof.commands.application import main
-from clusterproof.synthetic import TASKS
+from clusterproof.synthetic import TASKS, QuadraticMixture
 from clusterproof.theory import TraceBound
 
 
@@ -145,3 +145,25 @@ def test_the_default_step_is_one_over_the_smoothness(tmp_path: Path) -> None:
     settings_ = load_trace(tmp_path / "r").settings
     task = TASKS["logistic"].random(clusters=2, clients=40, dimension=20)
     assert settings_["algorithm"]["step_size"] == 1 / task.smoothness
+
+
+def test_a_run_is_that_of_python_with_its_seed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the task and of the run, whose participants are drawn."""
+    words = "run ifca --task quadratic --clients 8 --dimension 3 --participation 0.5 --rounds 4 --replicates 2 --seed 5"
+    assert main([*words.split(), "--out", str(tmp_path / "run")]) == 0
+    task = QuadraticMixture.random(clusters=2, clients=8, dimension=3, seed=5)
+    expected = run(
+        IFCA(step_size=1 / task.smoothness, participation=0.5), task, rounds=4, replicates=2, seed=5
+    )
+    found = load_trace(tmp_path / "run")
+    assert np.array_equal(found.models, expected.models)
+    assert np.array_equal(found.assignments, expected.assignments)
+    output = capsys.readouterr().out
+    assert "4 rounds, 2 replicates, seed 5, " in output
+    (head,) = (line for line in output.splitlines() if "first error" in line)
+    assert head.split("  ")[0] == "cluster"
+    shown = re.findall(r"^(\d) +(\S+) +(\S+)$", output, flags=re.MULTILINE)
+    medians = np.median(expected.errors, axis=1)[[0, -1]].T
+    np.testing.assert_allclose(np.array(shown, dtype=float), np.column_stack([[0, 1], medians]), rtol=1e-5)
