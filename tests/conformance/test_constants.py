@@ -1,5 +1,6 @@
 """Constants that code has of its own, such as a client's momentum, are named with their values."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -111,7 +112,17 @@ def test_code_that_is_right_apart_from_two_such_mistakes_is_not_explained_by_one
 
 
 def test_a_threshold_that_the_probes_do_not_reach_is_found_by_the_scaled_task() -> None:
-    report = conform(type("Clipped", (FedProx,), {"norm": 10.0}), "fedavg")
+    """It is observed on the task scaled by 4; expected is 4 times the run on the task itself."""
+    clipped = type("Clipped", (FedProx,), {"norm": 10.0})
+    report = conform(clipped, "fedavg")
+    probe, models = report.runs[-1].probe, {}
+    for scale in (1.0, 4.0):
+        start = clipped(probe.task.moved(0.0, scale), dict(probe.settings))
+        for participants in probe.schedule[:2]:
+            start.round(list(participants))
+        models[scale] = start.model[0]
+    (numbers,) = re.findall("after round 2, coordinate 0: observed (\\S+), expected (\\S+)$", report.sentence)
+    assert [float(number) for number in numbers] == pytest.approx([models[4.0], 4 * models[1.0]], rel=1e-5)
     assert [one.name for one in report.checks if one.outcome == "failed"] == ["scale"]
     assert "is there a length that is fixed, such as clipping?" in report.sentence
 

@@ -296,6 +296,9 @@ def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InvalidArgument, match=r"needs distributed .* install the extra `dask`"):
         engine.choose(None, "tcp://127.0.0.1:1", None)
+    monkeypatch.setitem(sys.modules, "dask_jobqueue", None)
+    with pytest.raises(InvalidArgument, match="needs dask_jobqueue"):
+        engine.choose(None, None, 2)
 
 
 # ------------------------------------------------------------------ training runs

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from command_line import refused
 
 from clusterproof.commands.application import main
 
@@ -57,3 +58,5 @@ def test_width_theme_and_caption_reach_the_file(
         written[name] = (tmp_path / name / "good.svg").read_text(encoding="utf-8")
     assert f'width="{20 / 2.54 * 72:.6g}' in written["wide"]
     assert len({*written.values()}) == 4
+    for width in ("3", "600"):
+        assert "--width" in refused(capsys, "figures", "--width", width)

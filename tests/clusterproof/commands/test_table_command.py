@@ -1,12 +1,17 @@
 """The command ``table``: what it prints and stores."""
 
 import json
+import time
 from pathlib import Path
 
 import miniature_table
+import numpy as np
+import polars
 import pytest
 from command_line import refused, without_progress
+from engine_here import Here
 
+from clusterproof.commands import engine
 from clusterproof.commands.application import main
 from clusterproof.experiments.store import UnitStore
 from clusterproof.experiments.tables.registry import TABLES
@@ -145,3 +150,56 @@ def test_a_miniature_says_nothing_of_the_paper(
         assert sentence in full
         assert sentence not in small
     assert "no sentence and no verdict" in small
+
+
+def test_a_table_in_one_process_counts_its_parts_and_goes_on(
+    miniature: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Of four parts one is stored before Ctrl-C, two more beside one that fails, and the last one then."""
+    began = time.perf_counter()
+    record = tmp_path / "table.json"
+    command = [
+        "table",
+        "miniature/table-1",
+        "--seeds",
+        "2",
+        "--out",
+        str(tmp_path / "parts"),
+        "--json",
+        str(record),
+    ]
+    monkeypatch.setattr(engine, "choose", lambda *_, **__: Here(pressed=1))
+    assert main(command) == 130
+    assert (
+        capsys.readouterr().err
+        == f"clusterproof: interrupted; run `clusterproof {' '.join(command)}` to resume\n"
+    )
+    monkeypatch.setattr(engine, "choose", lambda *_, **__: Here())
+    monkeypatch.setenv("MINIATURE", "fault=fast,seed0")
+    assert main(command) == 1
+    output, errors = capsys.readouterr()
+    assert output == ""
+    (line,) = without_progress(errors)
+    assert "1 of 4 parts failed" in line
+    assert line.endswith("fast, seed 0: RuntimeError: no luck")
+    monkeypatch.delenv("MINIATURE")
+    now = []
+    for _ in range(2):
+        assert main([*command, "--parquet", str(tmp_path / "table.parquet")]) == 0
+        output = capsys.readouterr().out
+        cost = json.loads(record.read_bytes())["cost"]
+        assert (cost["units"], cost["cpu_seconds"]) == (4, 4 * 90.0)
+        assert 0 <= cost["seconds_now"] <= time.perf_counter() - began
+        now.append(cost["computed_now"])
+        assert f"4 parts, 6.0 min of processor time; {now[-1]} of them now, " in output
+        assert "It is slow." in output
+    assert now[1] == 0
+    found = numbers(record)["rows"]
+    for row, ahead in zip(found, (1.0, 0.0), strict=True):
+        means = [float(np.random.default_rng(seed).standard_normal(4).mean()) + ahead for seed in (0, 1)]
+        assert row["cells"]["score"]["values"] == pytest.approx(means)
+    assert polars.read_parquet(tmp_path / "table.parquet").filter(row="Slow", part="row").height == 2
+    assert main([*command, "--scale", "small"]) == 0
+    output = capsys.readouterr().out
+    assert "It is slow." not in output
+    assert "no verdict" in output
