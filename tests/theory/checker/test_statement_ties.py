@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
-from toy_claims import Share, claim
+from toy_claims import Digit, Share, claim
 
 from clusterproof import theory
 from clusterproof.theory import Kind
-from clusterproof.theory.checker import Sides, Stream, at_most, equal, rationals
+from clusterproof.theory.checker import Sides, Stream, at_most, equal, integers, rationals
 from clusterproof.theory.checker.ties import summed
 
 pytestmark = pytest.mark.usefixtures("registry")
@@ -242,3 +242,22 @@ def test_an_instance_that_breaks_a_tied_statement_is_one_too() -> None:
     verdict = theory.check("toy/one")
     assert verdict.verdict is Kind.VIOLATED
     assert "proof and instance disagree" in verdict.reason
+
+
+def test_of_few_listed_instances_every_one_is_compared_in_each_part() -> None:
+    """Ten digits by their quantities, and three by the sides that the proof returns: each counts once."""
+
+    def tenths(n: Digit) -> Sides:
+        return at_most((n / 9) ** 2, itself=n / 9)
+
+    one = claim(tenths)
+    proved = one.proof("algebra", at=lambda n: {"x": Fraction(n, 9)})(square)
+
+    @one.also("halves")
+    def halves(n: Annotated[int, integers(0, 2)]) -> Sides:
+        return proved(n / 2)
+
+    verdict = theory.check("toy/one")
+    assert verdict.verdict is Kind.CERTIFIED
+    assert verdict.proof == "separate"
+    assert "agrees with the statement at 3 instances" in verdict.reason
