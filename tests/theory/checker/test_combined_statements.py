@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from clusterproof import QuadraticMixture, check, code_of, load_claims, replay
 from clusterproof.commands.application import main
@@ -15,6 +16,7 @@ from clusterproof.theorem import (
     Sides,
     Stream,
     at_most,
+    choice,
     claim,
     drawn,
     equal,
@@ -24,6 +26,10 @@ from clusterproof.theorem import (
     rationals,
     searched,
 )
+from clusterproof.theory.checker.claim import Context
+from clusterproof.theory.checker.expectation import Expectation
+from clusterproof.theory.checker.statement import Statement
+from clusterproof.theory.checker.trial import attempt
 
 Task = Annotated[
     QuadraticMixture, searched(lambda: strategies.quadratic_mixtures(clusters=1, clients=(1, 5), dimension=1))
@@ -181,3 +187,43 @@ def test_an_error_names_file_line_and_instance(
     (line,) = [line for line in capsys.readouterr().err.splitlines() if "failed" in line]
     assert "ZeroDivisionError" in line
     assert "(faulty_claims.py, line 7, at step = 3/2)" in line
+
+
+def shifted(count: int, deviations: float) -> np.ndarray:
+    """Samples whose mean is above 0 by so many of its standard errors."""
+    samples = np.random.default_rng(count).standard_normal(count)
+    samples = (samples - samples.mean()) / samples.std(ddof=1)
+    return np.asarray(samples + deviations / count**0.5)
+
+
+@pytest.mark.parametrize(("first", "second"), [(6.3, 6.3), (6.3, 6.16), (6.16, 6.3), (6.3, -6.3)])
+def test_both_samples_share_the_error_of_an_asymptotic_interval(first: float, second: float) -> None:
+    """Each has a half of 1e-9, for both sides: 6.22 standard errors; with all of it they would be 6.11."""
+    calls = []
+
+    def stated(n: Annotated[int, choice(1)], stream: Stream, replicates: Replicates) -> Expectation:
+        calls.append(replicates)
+        return expectation(shifted(replicates, first if len(calls) == 1 else second), equal=0)
+
+    least = norm.isf(1e-9 / 2 / 2)
+    trial = attempt(Statement("", stated, replicates=10_000), Context(0, None, 1e-9, "toy/one"))
+    assert (trial.found is not None) == (min(first, second) > least > 6.16)
+    assert len(calls) == 1 + (first > least)
+
+
+def test_an_exact_interval_needs_no_second_sample_though_another_has_one() -> None:
+    calls = []
+
+    def stated(
+        n: Annotated[int, choice(1)], stream: Stream, replicates: Replicates
+    ) -> dict[str, Expectation]:
+        calls.append(replicates)
+        samples = stream.random(replicates) + (len(calls) == 1)
+        return {
+            "asymptotic": expectation(samples, at_most=0.9),
+            "exact": expectation(samples, range=(0, 2), at_most=0.9),
+        }
+
+    trial = attempt(Statement("", stated, replicates=10_000), Context(0, None, 1e-9, "toy/one"))
+    assert trial.found is not None
+    assert (len(calls), trial.found.broken) == (2, "exact")

@@ -63,9 +63,13 @@ def test_only_an_asymptotic_interval_is_confirmed_on_a_second_sample(
     calls = []
 
     @claim("toy/expectation", replicates=20_000)
-    def stated(one: One, stream: Stream, replicates: Replicates) -> Expectation:
+    def stated(one: One, stream: Stream, replicates: Replicates) -> dict[str, Expectation]:
         calls.append(replicates)
-        return expectation(stream.random(replicates) + (len(calls) == 1), range=bounds, at_most=0.9)
+        samples = stream.random(replicates) + (len(calls) == 1), stream.random(replicates)
+        return {
+            str(bounds): expectation(samples[0], range=bounds, at_most=0.9),
+            "true": expectation(samples[1], at_most=0.9),
+        }
 
     assert (theory.check("toy/expectation").verdict is not Kind.VIOLATED) == confirmed
     assert len(calls) > 1 or not confirmed
