@@ -305,8 +305,33 @@ def test_a_bound_on_a_run_is_shown_as_a_table() -> None:
     bound = TraceBound(np.array([[4.0, 3.0], [1.0, 2.0]]), 0.25, last=np.array([1.5, 0.5]), quantity="gap")
     facts = "on the gap 4 -> 2, shape (2, 2), failure probability 0.25, after the last round 1.5"
     assert repr(bound) == f"<TraceBound: {facts}>"
+    assert repr(TraceBound(np.array(2.0))).startswith("<TraceBound: on the error 2 -> 2, shape (),")
     shown = re.sub(r"\s*<[^>]*>\s*", " ", bound._repr_html_())
     assert all(word in shown for word in ("TraceBound", "on the gap", "4 ", "after the last round"))
     assert "<t" in bound._repr_html_()
     away = TraceBound(np.zeros((2, 1)), reference=np.zeros((2, 1, 3)), deviation=np.array([[0.5], [0.75]]))
     assert repr(away).endswith("distance from the reference path at most 0.75>")
+
+
+@pytest.mark.parametrize(
+    ("value", "sense", "allowed", "factor"),
+    [
+        (0.5, "at_most", 0.8, lambda low, high: low / 0.8),
+        (0.5, "at_most", 0.3, lambda low, high: 1.0),
+        (0.02, "at_most", 0.3, lambda low, high: 0.0),
+        (0.5, "at_least", 0.2, lambda low, high: 0.2 / high),
+        (0.5, "at_least", 0.8, lambda low, high: 1.0),
+        (0.5, "at_least", -0.2, lambda low, high: 0.0),
+        (-0.5, "at_least", -0.8, None),
+        (-0.5, "at_most", -0.2, None),
+        (0.5, "equal", 0.5, None),
+    ],
+)
+def test_the_factor_of_an_expectation_is_that_of_the_end_that_favours_it(
+    value: float, sense: str, allowed: float, factor: Any
+) -> None:
+    """Bernstein's interval of equal samples in an interval of length 1: 3 log(3 / alpha) / n on both sides."""
+    half = 3 * math.log(3 / 1e-3) / 600
+    one = expectation(np.full(600, value), range=(value - 0.5, value + 0.5), **{sense: allowed})
+    expected = {} if factor is None else {"all": pytest.approx(factor(value - half, value + half))}
+    assert judge({"": one}, 1e-3)[""].factors == expected
