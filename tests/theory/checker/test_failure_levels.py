@@ -181,3 +181,28 @@ def test_an_asymptotic_interval_decides_where_both_halves_of_the_replicates_agre
     # 0.2 is far outside of the interval of one half: this is no run that holds
     assert kind(np.arange(40_000) % 2 == 0) == "undecidable"
     assert kind(np.arange(40_000) % 2 == 1) == "undecidable"
+
+
+def test_runs_that_come_by_chance_once_in_a_thousand_do_not_hold(registry: object) -> None:
+    """Binomial tails at the rarer of two levels, which is always the worse: a half of 1e-3, and a sixth of 1e-9."""
+
+    @claim("toy/frequent", bound=lambda task, trace: 1.0)
+    def frequent() -> Expectation:
+        return expectation([1.0], at_most=1)
+
+    trace = run(CFLMGD(step_size=0.5, momentum=0), TOY, rounds=1, replicates=110, initial=np.ones((1, 1)))
+    chances = stats.binom.sf(np.arange(110) - 1, 110, 0.2)
+    assert ((chances > 5e-4) & (chances < 1e-3)).any()
+    for failing in (0, 1, *range(30, 60)):
+
+        def bounder(task: object, trace: Trace, rate: float, failing: int = failing) -> TraceBound:
+            if rate < 0.1:
+                raise InvalidArgument("rate", rate, "must be larger", "raise it")
+            return with_rate(failing, trace, rate)
+
+        theory.REGISTRY["toy/frequent"] = dataclasses.replace(
+            theory.REGISTRY["toy/frequent"], bound_trace=bounder
+        )
+        chance = chances[failing]
+        kind = "broken" if chance <= 1e-9 / 6 else "undecidable" if chance <= 5e-4 else "holds"
+        assert compare("toy/frequent", TOY, trace).kind == kind, failing

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from clusterproof import FedAvg, InvalidArgument, Trace, Verdict, expectation, falsify
 from clusterproof.synthetic import RegressionMixture, strategies
 from clusterproof.theory.checker.expectation import Expectation
+from clusterproof.theory.checker.falsifying import BUDGET
 
 STEP = 0.1
 TASKS = strategies.regression_mixtures(clusters=1, clients=1, dimension=1, samples=1, noise=(0.5, 1))
@@ -114,6 +115,8 @@ def test_replicates_double_until_the_interval_decides(factor: float, most: list[
     assert found.verdict == verdict
     assert max(sizes) in most
     assert set(sizes) <= {10_000, 20_000, 40_000, 80_000}
+    if found.confidence is not None:  # three searches of the default budget, four sizes, and twice each
+        assert 3 * BUDGET * 4 * 2 * (1 - found.confidence.level) <= 1e-9 * (1 + 1e-3)
     if found.counterexample is not None:
         assert found.counterexample["replicates"] in sizes
         assert f"replicates={found.counterexample['replicates']}" in found.counterexample["code"]
