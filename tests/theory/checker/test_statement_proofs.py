@@ -209,6 +209,8 @@ def test_choices_that_hang_on_a_comparison_have_no_formula() -> None:
 def test_hypotheses_are_left_out_so_that_more_is_proved() -> None:
     def needless(x: Unit) -> Sides:
         suppose("x < 1", x < 1)
+        suppose("x is no third", x != Fraction(1, 3))
+        suppose("x is a half", x == Fraction(1, 2))
         return at_most(x, one=1)
 
     def needed(x: Unit) -> Sides:
