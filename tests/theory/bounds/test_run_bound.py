@@ -279,6 +279,12 @@ def test_refusals_name_the_hypothesis() -> None:
     far = run(MEANT, task(), rounds=3, seed=0, initial=task().optima[::-1].copy())
     with pytest.raises(InvalidArgument, match="basin"):
         theorem_d_on(task(), far)
+    with pytest.raises(InvalidArgument, match="basin"):
+        theorem_e_on(task(), far)
+    setting = log_cosh_experiment(0.4, 20_000)
+    far = run(setting.algorithm, setting.task, rounds=3, initial=setting.task.optima[::-1].copy())
+    with pytest.raises(InvalidArgument, match="basin"):
+        theorem_a_prime_on(setting.task, far)
     owner = CFLMGD(step_size=1.0, momentum=0.5, momentum_owner="client")
     with pytest.raises(InvalidArgument, match="on the server"):
         theorem_e_on(task(), run(owner, task(), rounds=2, seed=0))
@@ -347,3 +353,16 @@ def test_the_sharper_bound_is_compared_after_the_last_round_only(replicates: int
         (comparison,) = TraceBound(bound, last=last).compared(trace)
         expected = np.concatenate([bound[:-1], np.minimum(bound[-1:], last)])[:, None]
         np.testing.assert_array_equal(comparison.allowed, np.broadcast_to(expected, comparison.allowed.shape))
+
+
+def test_each_replicate_has_the_bound_of_its_own_start_and_none_outside_of_the_basin() -> None:
+    initial = np.stack([start(), task().optima[::-1], task().optima + 0.5 * (start() - task().optima)])
+    trace = run(MEANT, task(), rounds=3, seed=0, replicates=3, initial=initial)
+    bound = theorem_e_on(task(), trace)
+    assert bound.last is not None
+    assert np.isinf(bound.bound[1:, 1]).all()
+    for replicate in (0, 2):
+        own = theorem_e_on(task(), run(MEANT, task(), rounds=3, seed=0, initial=initial[replicate]))
+        np.testing.assert_allclose(bound.bound[:, replicate], own.bound, rtol=1e-9)
+        np.testing.assert_allclose(bound.last[replicate], own.last, rtol=1e-9)
+    assert (bound.last[2] < bound.last[0]).all()
