@@ -15,7 +15,7 @@ from tiers import slow_after
 from clusterproof.algorithms import CFLMGD, InvalidArgument, run
 from clusterproof.synthetic import LogisticMixture
 from clusterproof.theory.bounds.audit_settings import log_cosh_experiment
-from clusterproof.theory.bounds.rows import AdditiveGaussianRows
+from clusterproof.theory.bounds.rows import AdditiveGaussianRows, GaussianRows
 from clusterproof.theory.bounds.run_bound import smooth_rows, theorem_a_prime_on
 from clusterproof.theory.bounds.theorem_a import Contraction, contractions
 from clusterproof.theory.bounds.theorem_a_prime import smooth_reach, theorem_a_prime
@@ -249,3 +249,9 @@ def test_other_algorithms_are_refused() -> None:
         with pytest.raises(InvalidArgument, match="option I"):
             theorem_a_prime_on(setting.task, trace)
     assert contractions(0.4, 10.0, Fraction(1, 2), 1.0)
+
+
+def test_without_another_cluster_no_client_chooses_a_wrong_model() -> None:
+    settings = {"smoothness": 1.0, "strong_convexity": 0.5, "separation": math.inf, "samples": 1}
+    for rows in (ROWS, GaussianRows(**settings, noise=1.0)):  # type: ignore[arg-type]
+        assert rows.misclassification(1e3) == 0
