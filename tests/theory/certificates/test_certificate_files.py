@@ -51,6 +51,18 @@ def test_names_given_twice_are_refused() -> None:
     assert "twice" in outcome.condition
 
 
+def test_a_file_with_another_number_or_name_than_was_written_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    for certificate in honest():
+        for place in ((), ("parameters",)):
+            for name, value in (("rate" if not place else "momentum", "1/7"), ("remark", "1/7")):
+                document = json.loads(to_json(certificate))
+                (document[place[0]] if place else document)[name] = value
+                path.write_text(json.dumps(document))
+                with pytest.raises(InvalidArgument, match=r"path = .*must be a certificate"):
+                    read_certificate(path)
+
+
 def test_files_that_are_none_are_unreadable(tmp_path: Path) -> None:
     huge = tmp_path / "huge.json"
     with open(huge, "wb") as file:

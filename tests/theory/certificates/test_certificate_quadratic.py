@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.certificates import Certificate, certify, lyapunov_matrix, verify
+from clusterproof.theory.certificates.certify import _Prover
 from clusterproof.theory.certificates.parameters import Parameters
 from clusterproof.theory.certificates.quadratic import at_rate
 
@@ -167,3 +168,14 @@ def test_the_best_chosen_rate_is_near_the_envelope_of_critical_damping(root: int
         envelope = float(q) ** rounds * (1 + rounds / root)
         ratio = min(prefactor * rate**rounds for rate, prefactor in chosen) / envelope
         assert 1 <= ratio < 1.37
+
+
+def test_where_all_losses_are_one_quadratic_the_series_proves_any_rate_above_the_attained_one() -> None:
+    """Without an answer of the solver: the Lyapunov matrix of curvature l, at any disturbance."""
+    given = {"momentum": Fraction(1, 2), "condition_number": Fraction(1), "proportion": Fraction(1, 3)}
+    for disturbance in (False, True):
+        prover = _Prover(Parameters(**given, step_size=Fraction(1)), disturbance=disturbance)
+        proved = prover.prove(Fraction(4, 5), tilts=())
+        assert proved is not None
+        assert verify(proved)
+        assert prover.prove(Fraction(7, 10), tilts=()) is None

@@ -363,3 +363,22 @@ def test_wrong_options_of_certify_are_one_line(words: str, capsys: pytest.Captur
     error = capsys.readouterr().err
     assert error.startswith("clusterproof: ")
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("step_size", [None, F(0), F(-1)]),
+        ("server_step_size", [F(0), F(-1)]),
+        ("local_steps", [0, F(1, 2)]),
+        ("strong_convexity", [F(-1, 10), F(1)]),
+        ("sampling", [F(-1, 9), F(10, 9)]),
+        ("option", ["I"]),
+        ("proximal", [F(1)]),
+        ("probability", [F(1, 2)]),
+    ],
+)
+def test_a_setting_out_of_range_is_refused_by_its_name(name: str, values: list[Any]) -> None:
+    for value in values:
+        with pytest.raises(InvalidArgument, match=f"^{name} = "):
+            replace(FEDAVG, **{name: value})
