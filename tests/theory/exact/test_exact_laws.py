@@ -18,7 +18,7 @@ from clusterproof.theory.exact.algebra import DescentStep
 from clusterproof.theory.exact.basin_pairs import Pair
 from clusterproof.theory.exact.identical_clients import IdenticalClients, run_identical, run_next
 from clusterproof.theory.exact.planar_clients import PlanarClients, mean, squares
-from clusterproof.theory.exact.prescribed_samples import confirm_play
+from clusterproof.theory.exact.prescribed_samples import confirm_play, play
 from clusterproof.theory.exact.quadrature import gaussian_nodes
 from clusterproof.theory.exact.recorded_run import record
 from clusterproof.theory.exact.rounding import share_of_largest
@@ -252,7 +252,11 @@ def test_exact_rounds_of_scalar_clients(momentum: Fraction) -> None:
         assert paths["own"].models[t + 1] == models
     assert not paths["own"].ties
     assert exact_run((F(0), F(1)), (F(-1), F(1)), momentum=momentum, rounds=2, reading="own").ties
-    assert read_centers(write_centers(CENTERS)) == CENTERS
+    for centers in (CENTERS, (F(-1, 4),), (F(1, 2),) * 1000):
+        assert read_centers(write_centers(centers)) == centers
+    for numbers in ([], [0] * 1001, "0", {"0": 0}):
+        with pytest.raises(ValueError, match="is no list of centres"):
+            read_centers(numbers)
 
 
 def test_prescribed_samples_agree_with_a_recorded_run() -> None:
@@ -384,3 +388,12 @@ def test_corrected_algorithms_rest_where_the_gradients_cancel_and_ditto_where_it
             point = point - 0.2 * h @ (point - b)
         ends.append(point)
     np.testing.assert_allclose(np.mean(ends, axis=0), common, atol=1e-12)
+
+
+@pytest.mark.parametrize(("batch", "ties"), [(F(0), False), (HALF, True), (F(-1), False), (F(3), False)])
+def test_a_tie_is_one_of_the_nearest_models(batch: Fraction, ties: bool) -> None:
+    """Of models at 0, 1 and -1 the farther two are as far from 0, the nearer two as near to 1 / 2."""
+    table = [[batch, F(3)]]
+    rounds = play(table, table, (F(0), F(1), F(-1)), F(0))
+    assert rounds.ties is ties
+    assert rounds.assignments == [[{F(0): 0, HALF: 0, F(-1): 2, F(3): 1}[batch], 1]]
