@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterproof.algorithms import sum_gradients
+from clusterproof.algorithms import InvalidArgument, sum_gradients
 from clusterproof.synthetic import LogCoshMixture
 
 
@@ -82,3 +82,19 @@ def test_without_noise_a_client_errs_where_a_wrong_model_has_no_larger_loss() ->
     expected = np.stack([np.zeros(500), losses[:, 1] <= losses[:, 0]], axis=-1)
     assert 0 < expected.sum() < 500
     np.testing.assert_array_equal(task.misclassification_probability(models, 0), expected)
+
+
+@pytest.mark.parametrize("optima", [np.zeros(3), np.zeros((1, 2, 3)), [[np.nan] * 3, [1.0] * 3]])
+def test_optima_that_are_no_finite_matrix_are_refused(optima: object) -> None:
+    with pytest.raises(InvalidArgument, match=r"optima = .* must be a finite array \(P, d\)"):
+        task_of(optima=optima)
+
+
+def test_on_the_population_gradients_have_no_noise() -> None:
+    task, stream = task_of(data="population", noise=2.0), np.random.default_rng(0)
+    models, clients = task.optima + stream.standard_normal((2, 3)), np.array([5, 0])
+    expected = np.array([[task.expected_gradient(x, task.labels[i]) for x in models] for i in clients])
+    np.testing.assert_allclose(task.losses_and_gradients(models, clients, stream)[1], expected)
+    np.testing.assert_allclose(task.gradients(models, clients, stream), expected[[0, 1], [0, 1]])
+    sums = task.gradient_sums(models, clients, np.array([1, 1]), stream)
+    np.testing.assert_allclose(sums, [np.zeros(3), expected[:, 1].sum(axis=0)], atol=1e-15)

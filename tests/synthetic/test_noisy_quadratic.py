@@ -94,6 +94,10 @@ def test_gradient_descent_has_the_stationary_variance_of_its_recursion():
     [
         ([[1.0]], "must have the shape"),
         ([[1.0, 2.0], [2.0, 1.0]], "must be positive semidefinite; its smallest eigenvalue is -1"),
+        (
+            [[1e-14, 2e-14], [2e-14, 1e-14]],
+            "must be positive semidefinite; its smallest eigenvalue is -1e-14",
+        ),
         ([[1.0, 0.5], [0.0, 1.0]], "must be symmetric; mirrored entries differ"),
         (3.0, "must be a finite array"),
     ],
@@ -150,3 +154,12 @@ def test_wide_mixtures_take_fixed_arguments_and_refuse_other_tasks():
     look()
     with pytest.raises(InvalidArgument, match="kind = 'two-point'"):
         strategies.wide_mixtures("two-point")
+
+
+def test_random_quadratics_are_those_without_noise_unless_more_is_asked_for():
+    sizes = {"clusters": 2, "clients": 5, "dimension": 3, "seed": 4}
+    for asked in ({}, {"condition_number": 3.0, "separation": 0.5, "spread": 0.2, "proportions": [4, 1]}):
+        noisy, plain = (kind.random(**sizes, **asked) for kind in (NoisyQuadraticMixture, QuadraticMixture))
+        for name in ("hessians", "centers", "labels"):
+            np.testing.assert_array_equal(getattr(noisy, name), getattr(plain, name))
+        np.testing.assert_allclose(noisy.covariance, 0.1**2 / 3 * np.eye(3), atol=1e-18)

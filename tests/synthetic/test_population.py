@@ -79,6 +79,21 @@ def test_few_clients_are_drawn_themselves() -> None:
     np.testing.assert_array_equal(counts.sum(axis=-1), [7, 2, 1])
 
 
+def test_who_is_drawn_one_by_one_is_counted_and_others_are_drawn_by_the_shares() -> None:
+    """Up to as many clients as are drawn the counts are theirs; the exact shares of two models are no counts."""
+    near = mixture(3).optima + 5
+    population = RegressionPopulation(mixture(3), (50, 49, 500), 3, draws=50)
+    counts, shares = (
+        ask(near, generator(1, "test")) for ask in (population.draw_choices, population.choice_shares)
+    )
+    np.testing.assert_allclose(counts[:2], shares[:2] * [[50], [49]], rtol=1e-12)
+    assert len(set(counts[0])) > 1
+    assert np.abs(counts[2] - shares[2] * 500).max() > 0.5
+    two = RegressionPopulation(mixture(), (5, 4), 2)
+    drawn = two.draw_choices(np.broadcast_to(mixture().optima + 5, (200, 2, 3)), generator(1, "test"))
+    assert (np.ptp(drawn[..., 0], axis=0) > 0).all()
+
+
 def test_equal_models_go_to_the_first() -> None:
     population = RegressionPopulation(mixture(), SIZES, 2)
     shares = population.choice_shares(np.ones((2, 3)), generator(0, "test"))

@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 from example_counts import examples
 from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import pdist
 
 from clusterproof.synthetic import strategies
+from clusterproof.synthetic.strategies.common import draw_optima
 
 SMOOTH = {"condition_number": 4, "smoothness": 2, "separation": 1.5}
 ASKED = {
@@ -178,3 +181,15 @@ def test_wide_mixtures_of_the_same_sizes_differ_and_are_near_and_far_alike():
     draw()
     assert len(optima) > 5
     assert sum(0.02 < distance < 1 for distance in distances) >= 3  # on a linear scale one of a hundred
+
+
+@pytest.mark.parametrize(("count", "width"), [(1, 2), (2, 1), (9, 1), (30, 2)])
+def test_any_number_of_optima_fits_in_any_dimension(count, width):
+    @settings(max_examples=3, database=None)
+    @given(draw_optima(count, width, st.just(1.5)))
+    def check(optima):
+        assert optima.shape == (count, width)
+        if count > 1:
+            assert pdist(optima).min() == pytest.approx(1.5)
+
+    check()
