@@ -54,6 +54,8 @@ def test_the_first_round_is_decided_by_the_loss():
             GradientLoss(step_size=0.6, weight=0.9, similarity=similarity), TASK, rounds=1, initial=start
         )
         np.testing.assert_array_equal(found.assignments, ifca.assignments)
+        algorithm = GradientLoss(step_size=0.6, weight=0.9, similarity=similarity)
+        assert not similarities(algorithm, TASK, algorithm.initialise(start, TASK)).any()
 
 
 @pytest.mark.parametrize("similarity", ["cosine", "euclidean"])
