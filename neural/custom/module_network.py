@@ -233,7 +233,7 @@ def _initialised_again(name: str, module: nn.Module) -> nn.Module:
     """Copy a module and initialise its layers again."""
     twin = copy.deepcopy(module)
     layers: dict[nn.Module, None] = {}
-    # those that a layer holds before itself, as it was made: an attention then sets a bias of its last layer
+    # children first, as constructors do: nn.MultiheadAttention then sets the bias of its output layer to 0
     twin.apply(layers.setdefault)
     for layer in layers:
         if next(layer.parameters(recurse=False), None) is None:
