@@ -5,7 +5,7 @@ import math
 import pytest
 from scipy.stats import t
 
-from clusterproof.experiments.comparison import Cell, Comparison, Curve, Printed, Row, Table, as_miniature
+from clusterproof.experiments.comparison import Cell, Printed
 
 
 def test_a_difference_of_half_a_digit_is_chance_and_reproduced() -> None:
@@ -50,24 +50,3 @@ def test_a_population_spread_of_two_runs_is_twice_the_square() -> None:
     assert Cell((1.0, 2.0, 3.0), printed).standard_error == pytest.approx(math.sqrt(1 / 3 + 0.5**2))
     assert Printed(5.0, 0.5, 2).variance(None) == 0.5**2
     assert Printed(5.0, None, 2).variance(7.0) == 7.0
-
-
-def test_a_miniature_says_nothing_of_the_paper() -> None:
-    """All numbers stay; the sentences of the rows go, and a last note says why."""
-    cell = Cell((1.0, 2.0), Printed(5.0), judged=False)
-    rows = [Row(name, "s", {"x": cell}, "So.") for name in ("a", "b")]
-    curve = Curve("c", "round", (1.0,), ({"x": cell},))
-    table = Table(
-        "p/t", "T", "S", {"x": 1}, rows, [Comparison("d", (1.0,))], [curve], ["First."], {"seeds": 2}
-    )
-    small = as_miniature(table)
-    assert [(row.name, row.settings, row.cells, row.sentence) for row in small.rows] == [
-        (name, "s", {"x": cell}, "") for name in ("a", "b")
-    ]
-    assert (small.comparisons, small.curves, small.settings) == (
-        table.comparisons,
-        table.curves,
-        {"seeds": 2},
-    )
-    assert small.notes[0] == "First."
-    assert "no verdict" in " ".join(small.notes[1:])

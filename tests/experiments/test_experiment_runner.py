@@ -164,18 +164,6 @@ def test_each_process_has_one_thread_and_its_gpu_and_a_dead_one_is_replaced(
     assert sorted(faults) == [13, 14]
 
 
-def test_processes_are_ended_with_the_command_and_are_no_more_than_units(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(process_executor, "ProcessPoolExecutor", Here)
-    monkeypatch.setattr(Here, "made", [])
-    answers = Processes(5).compute(FUNCTION, [Unit("a", seed) for seed in range(3)])
-    next(answers)
-    answers.close()
-    assert [one.ended for one in Here.made] == [[{"kill_workers": True}]] * 3
-    assert not any("CUDA_VISIBLE_DEVICES" in one.options["env"] for one in Here.made)
-
-
 @pytest.mark.slow(reason="starts processes")
 def test_a_unit_that_its_process_cannot_read_is_named_and_costs_no_other() -> None:
     units = [Unit("slow", seed, {"rounds": 2}) for seed in range(3)]

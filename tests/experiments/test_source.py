@@ -62,18 +62,6 @@ def test_a_digest_is_of_the_versions_of_libraries_that_are_imported(
             assert (digest() == before) == same
 
 
-def test_a_digest_is_there_without_a_library_that_is_imported_late(
-    package: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def missing(name: str) -> str:
-        raise metadata.PackageNotFoundError(name)
-
-    before = digest()
-    monkeypatch.setattr(metadata, "version", missing)
-    assert len(digest()) == len(before) == 16
-    assert digest() != before
-
-
 def test_compiled_loops_are_named_in_texts_and_what_is_no_module_has_no_source(package: Path) -> None:
     """What is compiled is looked up by its full name, which stands in a text."""
     found = []

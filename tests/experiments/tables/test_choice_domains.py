@@ -49,39 +49,26 @@ def test_each_model_can_be_the_best_for_no_more_than_its_part(name: str, cluster
     assert choice.about.endswith(f"{share:g}.")
 
 
-CFL_MGD = {"local-steps", "local-unit", "batch-size", "hidden", "test-assignment", "fedbcd-penalty"}
-CFL_MGD |= {"least-share", "restarts"}
-IMAGES = {"network", "crop", "flip", "contrast", "standardise", "augmentation-per"}
-UNPRINTED_ON_MNIST = {"participation", "momentum", "step-size-decay"}
-SOFL = {"step-size", "hidden", "clustering-round", "share", "grid"}
-SOFL_CURVES = {
-    "map-start",
-    "participation",
-    "weighting",
-    "ifca-restarts",
-    "ifca-least-share",
-    "cfl-noise-ratio",
-}
-SOFL_CURVES |= {*SOFL, "cfl-thresholds"}
-WIDTHS = {"hidden", "channels"}
-GRADIENT_LOSS = {"batch-size", "empty-cluster", "ifca-restarts"}
+CFL_MGD = "local-steps local-unit batch-size hidden test-assignment fedbcd-penalty least-share restarts"
+SOFL = "step-size hidden clustering-round share grid"
+CURVES = "map-start participation weighting ifca-restarts ifca-least-share cfl-noise-ratio cfl-thresholds"
 
 
 @pytest.mark.parametrize(
     ("name", "choices"),
     [
-        ("cfl-mgd/table-2-mnist", CFL_MGD | UNPRINTED_ON_MNIST),
-        ("cfl-mgd/table-2-cifar10", {*CFL_MGD, *IMAGES, "channels"}),
+        ("cfl-mgd/table-2-mnist", f"{CFL_MGD} participation momentum step-size-decay"),
+        (
+            "cfl-mgd/table-2-cifar10",
+            f"{CFL_MGD} network crop flip contrast standardise augmentation-per channels",
+        ),
         ("sofl/table-2", SOFL),
-        ("sofl/table-3-mnist", SOFL_CURVES),
-        ("sofl/table-4-cifar10", {*SOFL_CURVES, "channels"}),
-        ("gradient-loss/mnist-mlp", {*GRADIENT_LOSS, "step-size", "hidden"}),
-        ("gradient-loss/mnist-cnn", {*GRADIENT_LOSS, *WIDTHS, "step-size"}),
-        ("fpfc/table-1", {"step-size", "local-steps", "participation", "augmentation"}),
+        ("sofl/table-3-mnist", f"{SOFL} {CURVES}"),
+        ("sofl/table-4-cifar10", f"{SOFL} {CURVES} channels"),
+        ("gradient-loss/mnist-cnn", "batch-size empty-cluster ifca-restarts step-size hidden channels"),
+        ("fpfc/table-1", "step-size local-steps participation augmentation"),
     ],
 )
-def test_all_that_a_paper_leaves_open_can_be_chosen(name: str, choices: set[str]) -> None:
+def test_all_that_a_paper_leaves_open_can_be_chosen(name: str, choices: str) -> None:
     """CFL-MGD prints participation, momentum and decay for CIFAR-10 alone; convolutions have channels."""
-    listed = [choice.name for choice in table(name).choices]
-    assert len(listed) == len(set(listed))
-    assert set(listed) == choices
+    assert sorted(choice.name for choice in table(name).choices) == sorted(choices.split())

@@ -24,7 +24,6 @@ import pytest
 
 from clusterproof.commands.application import main
 from clusterproof.neural.data.catalogue import DATASETS, Dataset
-from clusterproof.neural.data.download import fetch
 from clusterproof.neural.data.images import Images, ImageSet
 from clusterproof.neural.data.loading import load
 from clusterproof.neural.data.published import Archive, PublishedFile
@@ -136,23 +135,6 @@ def test_a_fetched_set_can_be_loaded_and_is_not_fetched_again(
     assert fetched(tmp_path / "new" / "folder") == 0
     assert len(server.requests) == 2
     assert capsys.readouterr().out.count("here, whole") == 2
-
-
-def test_progress_is_of_the_file_under_way_and_ends_at_all_of_it(
-    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Files of 7/2 and 1/2 parts of 2^16 bytes, of which each part is 2/7 of the first and more than the second."""
-    sizes = {"large.gz": 7 * 2**15, "small.gz": 2**15}
-    files = []
-    for name, size in sizes.items():
-        server.give(f"/{name}", bytes(size))
-        files.append(PublishedFile(name, hashlib.sha256(bytes(size)).hexdigest(), (f"{server.url}/{name}",)))
-    seen: list[tuple[int, str]] = []
-    dataset = replace(DATASETS["mnist"], files=tuple(files))
-    list(fetch(dataset, tmp_path, lambda *given: seen.append(given)))
-    shown = list(dict.fromkeys(seen))
-    assert shown == [(part, "large.gz") for part in (28, 57, 85, 100)] + [(100, "small.gz")]
-    assert {name: (tmp_path / name).stat().st_size for name in sizes} == sizes
 
 
 def redirect(handler: BaseHTTPRequestHandler) -> None:

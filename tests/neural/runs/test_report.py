@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clusterproof.neural.runs.configuration import configuration_from
-from clusterproof.neural.runs.report import describe_training, metrics_text
+from clusterproof.neural.runs.report import describe_training
 from clusterproof.neural.runs.training import TrainingResult
 
 MEASURED = {"accuracy": 0.875, "correct_model": 0.5, "training_loss": 1.25, "test_loss": 2.5}
@@ -63,12 +63,3 @@ def test_who_is_served_which_model_is_told(
     last = report(rows=rows, choices=choices, algorithm={"name": algorithm})[-1]
     assert last.startswith("cpu, engine vmap; ")
     assert words in last
-
-
-def test_a_round_is_told_where_it_was_evaluated() -> None:
-    told = [metrics_text(row) for row in ROWS]
-    assert told == [
-        "accuracy 0.1250, purity 0.5, clusters 3",
-        "accuracy 0.8750, training loss 1.25, purity 0.75, clusters 2",
-        "",
-    ]
