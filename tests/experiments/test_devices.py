@@ -1,6 +1,8 @@
 """Devices of a table's parts: what is asked for is part of them, and there is one process per GPU."""
 
+import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from planting import planted
@@ -76,3 +78,12 @@ def test_there_are_no_more_processes_than_gpus(monkeypatch: pytest.MonkeyPatch) 
             visible_gpus(3)
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4, GPU-a/b,7")
         assert visible_gpus(1) == ("4", "GPU-a/b")
+
+
+def test_without_torch_there_is_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert devices.gpus() == 0
+    for available, count in ((False, 0), (True, 3)):
+        cuda = SimpleNamespace(is_available=lambda own=available: own, device_count=lambda: 3)
+        monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
+        assert devices.gpus() == count

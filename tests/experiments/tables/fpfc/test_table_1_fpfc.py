@@ -184,6 +184,7 @@ def test_the_data_are_compared_with_others_of_their_law():
     assert abs(found["accuracy"] - exact[0]) < 3.5  # some 1500 test samples
     others = np.array(found["others"])
     assert len(set(others.tolist())) == len(others) == 40
+    assert run_data(Scenario(2, 30, SMALL_DATA))["others"] != found["others"]  # each seed has its own
     error = np.hypot(others.std(ddof=1) / np.sqrt(40), np.std(exact[1:], ddof=1) / np.sqrt(60))
     assert abs(others.mean() - np.mean(exact[1:])) < 4 * error
 
