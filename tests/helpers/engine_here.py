@@ -20,5 +20,5 @@ class Here:
                 raise KeyboardInterrupt
             try:
                 yield unit, Outcome(function(unit), 90.0, 1.0)
-            except RuntimeError as error:
+            except Exception as error:
                 yield unit, error_line(error)

@@ -16,10 +16,13 @@ import numpy as np
 import polars
 import pytest
 from command_line import ROOT, refused, without_progress
+from engine_here import Here
 from small_training import configure
 
+from clusterproof.commands import engine
 from clusterproof.commands.application import main
 from clusterproof.commands.train_seeds import seed_table
+from clusterproof.experiments import store
 from clusterproof.experiments.summary import summarise
 from clusterproof.experiments.training_units import SUMMARISED, train_seed, training_unit
 from clusterproof.figures import seed_curves
@@ -83,17 +86,28 @@ def test_seeds_are_single_runs_and_their_metrics_are_averaged(
     assert (out / "seed-6" / "metrics.parquet").exists()
 
 
-@pytest.mark.slow(reason="trains in worker processes")
 def test_a_failed_seed_is_named_and_costs_no_other(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "seed-1").mkdir()
-    (tmp_path / "seed-1" / "file").touch()
-    assert main([*OPTIONS, "--seeds", "2", "--out", str(tmp_path), "--jobs", "2"]) == 1
-    output, errors = capsys.readouterr()
-    (line,) = without_progress(errors)
-    assert "failed: cfl-mgd, seed 1: InvalidArgument: out = " in line
-    assert "1 of 2 seeds" in output
+    """Seeds 4 and 5, of which the second's folder is taken; then 5 alone, of which nothing is told or drawn."""
+    monkeypatch.setattr(store, "source_digest", lambda module: "0" * 16)  # which takes seconds
+    monkeypatch.setattr(engine, "choose", lambda *_, **__: Here())
+    out, plot = tmp_path / "seeds", tmp_path / "seeds.svg"
+    (out / "seed-5").mkdir(parents=True)
+    (out / "seed-5" / "file").touch()
+    command = [*OPTIONS, "--threads", "1", "--out", str(out), "--plot", str(plot)]
+    for seeds, finished in ((("4", "2"), 1), (("5", "1"), 0)):
+        plot.unlink(missing_ok=True)
+        status = main([*command, "--seed", seeds[0], "--seeds", seeds[1]])
+        output, errors = capsys.readouterr()
+        (line,) = without_progress(errors)
+        assert "failed: cfl-mgd, seed 5: InvalidArgument: out = " in line
+        assert (status, output.splitlines()[-1]) == (1, f"stored in {out}")
+        assert (f"drawn in {plot}" in output.splitlines()) == plot.exists() == bool(finished)
+        assert (f"3 rounds: 1 of 2 seeds from {seeds[0]}, mean" in output) == bool(finished)
+        if finished:
+            purity = polars.read_parquet(out / "seed-4/metrics.parquet")["purity"]
+            assert "  ".join(["purity", *(f"{value:.4g}" for value in purity.tail(3))]) in output.splitlines()
 
 
 def test_a_mean_is_of_the_runs_that_measured_it() -> None:
