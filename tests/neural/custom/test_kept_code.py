@@ -79,8 +79,12 @@ def test_a_moved_run_is_resumed_without_the_original(configuration: Configuratio
     Path("mine.py").unlink()
     result = resumed(tmp_path / "elsewhere" / "moved")
     assert (result.complete, result.remarks) == (True, ())
+    with pytest.raises(InvalidArgument, match="--trust"):
+        stored_configuration(tmp_path / "elsewhere" / "moved")
     assert (tmp_path / "elsewhere/moved" / LAST).read_bytes() == (Path("whole") / LAST).read_bytes()
     Path("elsewhere/moved/configuration.toml").unlink()  # the checkpoint has it, too
+    with pytest.raises(InvalidArgument, match="--trust"):
+        stored_configuration(tmp_path / "elsewhere" / "moved")
     assert resumed(tmp_path / "elsewhere" / "moved").complete
 
 
