@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from plain_training import plain_training
 from small_images import random_partition
 
+from clusterproof.neural.engines import gram
 from clusterproof.neural.networks import CNN, MLP
 from clusterproof.neural.task import ImageTask
 
@@ -85,6 +86,17 @@ def test_perceptrons(engine, kind, hidden, dtype, batch_size, unit):
         local_unit=unit,
     )
     check(task, **KINDS[kind])
+
+
+@pytest.mark.parametrize("most", [0, 3000])
+def test_products_that_are_not_kept_are_computed_each_time(most, plant):
+    """Of clients with up to 12 images, whose 144 products take 1152 bytes each."""
+    task = ImageTask(
+        partition=random_partition(SIZES), network=MLP((1, 4, 4), 3, (6,)), engine="gram", dtype="float64"
+    )
+    plant(gram, "STORED_BYTES", most)
+    for clients in ((2, 0), (3, 1, 4), (0, 2)):
+        check(task, clients=clients)
 
 
 @pytest.mark.parametrize(

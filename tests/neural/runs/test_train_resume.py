@@ -15,6 +15,7 @@ from polars.testing import assert_frame_equal
 
 from clusterproof.algorithms import ALGORITHMS, InvalidArgument, Randomness, run
 from clusterproof.algorithms.arrays import to_numpy
+from clusterproof.neural.runs import training
 from clusterproof.neural.runs.assembly import assemble
 from clusterproof.neural.runs.configuration import Configuration, configuration_from
 from clusterproof.neural.runs.measurement import share_with_correct_model
@@ -306,6 +307,25 @@ def test_every_client_has_a_row_in_every_evaluated_round(tmp_path: Path, name: s
     newest.write_bytes(b"")
     assert resumed(tmp_path / "parts").complete
     assert polars.read_parquet(tmp_path / "parts" / "clients.parquet").equals(frame)
+
+
+def test_a_round_that_fails_leaves_the_rows_of_those_before_it(
+    tmp_path: Path, plant: Callable[..., Any]
+) -> None:
+    advance = training.advance
+
+    def failing(configuration: Configuration, assembly: Any, now: Any, clients: Any) -> Any:
+        if now.rounds == 3:
+            raise RuntimeError("the fourth round")
+        return advance(configuration, assembly, now, clients)
+
+    plant(training, "advance", failing)
+    asked = {"checkpoint_every": 10, "evaluate_every": 1, "client_metrics": True}
+    with pytest.raises(RuntimeError, match="the fourth round"):
+        train(configure("ifca", **asked), out=tmp_path / "run")
+    for name in ("metrics", "clients"):
+        kept = polars.read_parquet(tmp_path / "run" / f"{name}.parquet")["round"]
+        assert sorted(set(kept)) == [1, 2, 3]
 
 
 def test_curves_for_tensorboard_survive_an_interruption(tmp_path: Path) -> None:
