@@ -261,3 +261,4 @@ def test_of_few_listed_instances_every_one_is_compared_in_each_part() -> None:
     assert verdict.verdict is Kind.CERTIFIED
     assert verdict.proof == "separate"
     assert "agrees with the statement at 3 instances" in verdict.reason
+    assert verdict.instances == 10 + 3  # those of the proof are none of the statement
