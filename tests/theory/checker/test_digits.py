@@ -1,6 +1,7 @@
 """Digits of the two sides in what verdicts say: as many as tell them apart."""
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from clusterproof.theory.checker import Sides, at_most, choice, reals, sentences
 from clusterproof.theory.checker.claim import Context
+from clusterproof.theory.checker.evaluation import evaluate
 from clusterproof.theory.checker.next_floats import depends_on_a_digit
 from clusterproof.theory.checker.rounding import as_float
 from clusterproof.theory.checker.statement import Statement
@@ -46,15 +48,24 @@ def test_two_numbers_get_the_fewest_digits_that_tell_them_apart(first: float, se
     assert digits == 5 or f"{first:.{digits - 1}g}" == f"{second:.{digits - 1}g}"
 
 
-def test_an_instance_that_the_float_below_keeps_to_depends_on_a_digit() -> None:
+@pytest.mark.parametrize(
+    ("wrong", "where", "named"),
+    [
+        (lambda x: x == 0.5, 0.5, "x"),  # the float below keeps to it
+        (lambda x: x == 0.0, 0.0, "x"),  # and the one above
+        (lambda x: x >= 0.25, 0.5, None),  # the one below breaks it, and the one above is no instance
+    ],
+)
+def test_an_instance_that_the_float_beside_it_keeps_to_depends_on_a_digit(
+    wrong: Callable[[float], bool], where: float, named: str | None
+) -> None:
     def stated(x: Annotated[float, reals(0.0, 0.5)]) -> Sides:
-        return at_most(x >= 0.5, half=Fraction(1, 2))
+        return at_most(wrong(x) and x <= 0.5, half=Fraction(1, 2))
 
     part, context = Statement("", stated), Context(0, None, 1e-9, "toy/one")
-    found = attempt(part, context).found
-    assert found is not None
-    assert found.instance == {"x": 0.5}
-    assert depends_on_a_digit(part, context, found) == "x"
+    found = evaluate(part, context, {"x": where})
+    assert found.broken == ""
+    assert depends_on_a_digit(part, context, found) == named
 
 
 def test_an_exact_number_beyond_all_floats_becomes_infinite_with_its_sign() -> None:

@@ -17,14 +17,17 @@ from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory import Kind
 from clusterproof.theory.checker import (
     Family,
+    Frequency,
     Replicates,
     Sides,
     Stream,
+    at_least,
     at_most,
     choice,
     drawn,
     earlier,
     integers,
+    probability,
     rationals,
     suppose,
 )
@@ -232,3 +235,33 @@ def test_true_claims_have_no_forged_counterexample() -> None:
     assert (
         theory.replay("cfl-mgd/a41", {"root": 1, "share": "1/2", "floor": "1/2"}).verdict is Kind.CONSISTENT
     )
+
+
+def test_an_instance_that_keeps_to_the_claim_says_its_first_conclusion_with_its_sign(
+    registry: object,
+) -> None:
+    @PAPER.claim("two", label="(1)", kind="lower")
+    def two(n: Annotated[int, integers(2, 9)]) -> dict[str, Sides]:
+        return {"first": at_least(n, two=2), "second": at_most(n, nine=9)}
+
+    finding = theory.replay("toy/two", {"n": 3})
+    assert (finding.verdict, finding.measured, finding.bound) == (Kind.CONSISTENT, 3, 2)
+    assert finding.reason == "replayed: 3 >= 2"
+
+
+@pytest.mark.parametrize(("count", "right"), [(0, False), (1, True), (10**6, True), (10**6 + 1, False)])
+def test_a_counterexample_is_repeated_once_to_a_million_times(
+    count: int, right: bool, registry: object
+) -> None:
+    @PAPER.claim("random", label="(1)", kind="probability", replicates=10)
+    def random(n: Annotated[int, integers(2, 3)], stream: Stream, replicates: Replicates) -> Frequency:
+        return probability(np.zeros(replicates, dtype=bool), at_most=0.5)
+
+    given = {"n": 2, "seed": 0, "replicates": count}
+    if right:
+        assert theory.replay("toy/random", given).trials == count
+    else:
+        with pytest.raises(
+            InvalidArgument, match=r"counterexample.replicates = .* at least 1 and at most 1000000"
+        ):
+            theory.replay("toy/random", given)
