@@ -274,3 +274,16 @@ def test_of_another_version_verdict_and_sides_are_compared(records: dict[str, An
     assert difference(record | {"instances": 7, "reason": "other words"}, tmp_path) == ""
     assert difference(record | {"measured": 0.1}, tmp_path).startswith("measured is recorded as 0.1")
     assert difference(record | {"verdict": "certified"}, tmp_path) == "recorded as certified"
+
+
+def test_a_recorded_instance_is_evaluated_with_the_seed_and_the_repetitions_of_the_record(
+    records: dict[str, Any], tmp_path: Path
+) -> None:
+    for seed, trials in ((7, 300), (0, None)):
+        record = records["toy/random"] | {"seed": seed, "requested_trials": trials}
+        (tmp_path / "report.json").write_text(json.dumps([record]), encoding="utf-8")
+        (entry,) = read_report(tmp_path / "report.json")
+        ((_, found),) = replaying._evaluated(entry, {"instance": {"share": 0.1}})
+        stream = generator(seed, "toy/random", "", json.dumps({"share": 0.1}))
+        failures = int((stream.uniform(size=trials or 4000) < 0.1).sum())
+        assert (found.judged[""].trials, found.judged[""].failures) == (trials or 4000, failures)
