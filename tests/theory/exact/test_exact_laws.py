@@ -393,7 +393,7 @@ def test_corrected_algorithms_rest_where_the_gradients_cancel_and_ditto_where_it
 @pytest.mark.parametrize(("batch", "ties"), [(F(0), False), (HALF, True), (F(-1), False), (F(3), False)])
 def test_a_tie_is_one_of_the_nearest_models(batch: Fraction, ties: bool) -> None:
     """Of models at 0, 1 and -1 the farther two are as far from 0, the nearer two as near to 1 / 2."""
-    table = [[batch, F(3)]]
+    table = [[batch, F(3)], [F(3), F(3)]]
     rounds = play(table, table, (F(0), F(1), F(-1)), F(0))
     assert rounds.ties is ties
-    assert rounds.assignments == [[{F(0): 0, HALF: 0, F(-1): 2, F(3): 1}[batch], 1]]
+    assert rounds.assignments[:1] == [[{F(0): 0, HALF: 0, F(-1): 2, F(3): 1}[batch], 1]]
