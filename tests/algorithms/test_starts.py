@@ -48,6 +48,8 @@ def test_every_model_is_chosen_by_its_share(algorithm):
     same = np.all(plain == redrawn, axis=(1, 2))
     assert same.any()
     assert not same.all()
+    twice = run(algorithm(**kept, least_share=0.3, restarts=2), TASK, rounds=0, replicates=9).models[0]
+    assert shares(twice).min() >= 0.15
 
 
 def test_the_share_is_of_the_participants():
