@@ -4,7 +4,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from types import SimpleNamespace
 
+import clarabel
 import cvxpy
 import numpy as np
 import pytest
@@ -19,6 +21,7 @@ from clusterproof.theory.certificates.lyapunov import PAIRS, Form, System, Unkno
 from clusterproof.theory.certificates.proof import failing_conditions
 from clusterproof.theory.certificates.repair import balance, normalise, with_prefactor
 from clusterproof.theory.certificates.search import unknowns_of
+from clusterproof.theory.certificates.solving import minimum
 from clusterproof.theory.exact.heavy_ball import spectral_rate
 
 
@@ -322,3 +325,20 @@ def test_the_form_of_a_disturbance_has_half_of_the_curvature_of_each_weight() ->
         Unknowns.of_matrix((7, 11, 13, 17, 19, 23), Fraction(0)), values=(Fraction(2), Fraction(6))
     )
     assert system.disturbance(unknowns).tolist() == [[7 + Fraction(1, 5), 11], [11, 17 + Fraction(3, 5)]]
+
+
+@pytest.mark.parametrize("place", ["value", "unknowns", "dual", "status"])
+def test_an_answer_of_the_solver_counts_where_it_is_optimal_and_every_number_finite(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The least x with x >= 1, whose answer is spoilt in one number."""
+    problem = (np.array([[-1.0]]), np.array([-1.0]), np.array([1.0]), (0, 1, ()))
+    right = minimum(*problem, seconds=10)
+    assert right is not None
+    assert (right.value, *right.unknowns, *right.dual) == pytest.approx((1, 1, 1), rel=1e-6)
+    answer = SimpleNamespace(x=[1.0, 1.0], z=[1.0, 1.0], obj_val=1.0, status="Solved")
+    monkeypatch.setattr(clarabel, "DefaultSolver", lambda *_: SimpleNamespace(solve=lambda: answer))
+    assert minimum(*problem, seconds=10) is not None
+    wrong = {"value": {"obj_val": np.inf}, "unknowns": {"x": [1.0, np.nan]}, "dual": {"z": [np.nan, 1.0]}}
+    vars(answer).update(wrong.get(place, {"status": "AlmostSolved"}))
+    assert minimum(*problem, seconds=10) is None

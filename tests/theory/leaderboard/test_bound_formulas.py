@@ -5,9 +5,11 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from leaderboard_settings import A
 
+from clusterproof import InvalidArgument
 from clusterproof.theory.certificates.certify_round import make_round
-from clusterproof.theory.leaderboard import bounds
+from clusterproof.theory.leaderboard import bounds, leaderboard
 from clusterproof.theory.leaderboard.bounds import Bound
 from clusterproof.theory.leaderboard.setting import Setting, TaskClass
 
@@ -114,3 +116,27 @@ def test_values_at_the_ends_of_the_numbers(value: float | Fraction, reason: str 
         None if reason else value,
         reason,
     )
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"rounds": []}, "^rounds = "),
+        ({"rounds": [3, 0]}, "^rounds = 0"),
+        ({"distance": 0, "heterogeneity": 0}, "^distance = 0: must be greater than 0 if heterogeneity is 0"),
+        ({"distance": -1}, "^distance = .*must be at least 0"),
+        ({"heterogeneity": -1}, "^heterogeneity = .*must be at least 0"),
+    ],
+)
+def test_settings_without_rounds_or_lengths_are_refused(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        leaderboard("fedavg", **{**A, "client_class": "strong", "rounds": 1, **changed})
+
+
+def test_the_program_over_functions_says_nothing_of_quadratics_and_a_start_at_the_optimum_is_one() -> None:
+    how = {"client_class": "quadratic", "rounds": 1}
+    for change in ({"distance": 0}, {"heterogeneity": 0}):
+        rows = {row["column"]: row for row in leaderboard("fedavg", **{**A, **change}, **how)}  # type: ignore[arg-type]
+        assert rows["exact"]["value"] is None
+        assert "quadratic" in str(rows["exact"]["reason"])
+        assert rows["worst-quadratic"]["value"] is not None
