@@ -1,6 +1,6 @@
-"""Options of the command line, from parameters that several classes share and their docstrings."""
+"""Options of the command line, from parameters that several classes share."""
 
-from clusterproof.algorithms.options import Option, merge_options, parameter_descriptions
+from clusterproof.algorithms.options import Option, merge_options
 
 
 def test_options_of_one_flag_have_all_types_and_owners_and_the_usual_description() -> None:
@@ -17,27 +17,3 @@ def test_options_of_one_flag_have_all_types_and_owners_and_the_usual_description
     assert step.owners == ("a", "b", "c", "d")
     assert (rounds.flag, rounds.annotation, rounds.help, rounds.owners) == ("rounds", int, "", ())
     assert (models.flag, models.help) == ("models", "Number of the algorithm's models, its `clusters`.")
-
-
-def documented() -> None:
-    """Do something.
-
-    Parameters
-    ----------
-    first, second
-        Two ``numbers``
-        in two lines.
-    third
-        One.
-
-    Raises
-    ------
-    error
-        Always.
-    """
-
-
-def test_each_parameter_of_a_docstring_has_one_line() -> None:
-    text = "Two numbers in two lines."
-    assert parameter_descriptions(documented) == {"first": text, "second": text, "third": "One."}
-    assert parameter_descriptions(test_each_parameter_of_a_docstring_has_one_line) == {}

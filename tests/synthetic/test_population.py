@@ -73,12 +73,6 @@ def test_a_share_that_is_drawn_has_the_error_that_is_said() -> None:
     assert abs(shares.var() / expected - 1) < 4 * np.sqrt(2 / 2000)
 
 
-def test_few_clients_are_drawn_themselves() -> None:
-    population = RegressionPopulation(mixture(3), (7, 2, 1), 3)
-    counts = population.draw_choices(mixture(3).optima, generator(0, "test"))
-    np.testing.assert_array_equal(counts.sum(axis=-1), [7, 2, 1])
-
-
 def test_who_is_drawn_one_by_one_is_counted_and_others_are_drawn_by_the_shares() -> None:
     """Up to as many clients as are drawn the counts are theirs; the exact shares of two models are no counts."""
     loud = mixture(3, noise=30.0)
@@ -88,6 +82,7 @@ def test_who_is_drawn_one_by_one_is_counted_and_others_are_drawn_by_the_shares()
     )
     np.testing.assert_allclose(counts[:2], shares[:2] * [[50], [49]], rtol=1e-12)
     assert (counts > 0).all()
+    assert counts.sum(axis=-1).tolist() == [50, 49, 500]
     assert np.abs(counts[2] - shares[2] * 500).max() > 0.5
     two = RegressionPopulation(mixture(), (5, 4), 2)
     drawn = two.draw_choices(np.broadcast_to(mixture().optima + 5, (200, 2, 3)), generator(1, "test"))

@@ -17,7 +17,6 @@ from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory import Kind
 from clusterproof.theory.checker import (
     Family,
-    Frequency,
     Replicates,
     Sides,
     Stream,
@@ -27,7 +26,6 @@ from clusterproof.theory.checker import (
     drawn,
     earlier,
     integers,
-    probability,
     rationals,
     suppose,
 )
@@ -247,21 +245,3 @@ def test_an_instance_that_keeps_to_the_claim_says_its_first_conclusion_with_its_
     finding = theory.replay("toy/two", {"n": 3})
     assert (finding.verdict, finding.measured, finding.bound) == (Kind.CONSISTENT, 3, 2)
     assert finding.reason == "replayed: 3 >= 2"
-
-
-@pytest.mark.parametrize(("count", "right"), [(0, False), (1, True), (10**6, True), (10**6 + 1, False)])
-def test_a_counterexample_is_repeated_once_to_a_million_times(
-    count: int, right: bool, registry: object
-) -> None:
-    @PAPER.claim("random", label="(1)", kind="probability", replicates=10)
-    def random(n: Annotated[int, integers(2, 3)], stream: Stream, replicates: Replicates) -> Frequency:
-        return probability(np.zeros(replicates, dtype=bool), at_most=0.5)
-
-    given = {"n": 2, "seed": 0, "replicates": count}
-    if right:
-        assert theory.replay("toy/random", given).trials == count
-    else:
-        with pytest.raises(
-            InvalidArgument, match=r"counterexample.replicates = .* at least 1 and at most 1000000"
-        ):
-            theory.replay("toy/random", given)
