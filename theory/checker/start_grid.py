@@ -37,7 +37,8 @@ class Starts(Written):
         count = made.model_count(task)
         aims = task.reference_optima(made.target)
         middle = aims if aims is not None and len(aims) == count else np.zeros((count, task.dimension))
-        step = task.separation / 4 if np.isfinite(task.separation) else 1.0
+        separation = getattr(task, "separation", np.inf)  # a task that does not know its optima has none
+        step = separation / 4 if np.isfinite(separation) else 1.0
         row = st.lists(st.integers(-REACH, REACH), min_size=task.dimension, max_size=task.dimension)
         grid = st.lists(row, min_size=count, max_size=count)
         return grid.map(lambda rows: middle + step * np.array(rows, dtype=float))
