@@ -25,6 +25,7 @@ from clusterproof import (
     suppose,
 )
 from clusterproof.synthetic import strategies
+from clusterproof.synthetic.softmax import SoftmaxMixture
 
 TASKS = strategies.quadratic_mixtures(clusters=1, clients=1, condition_number=(2, 8), dimension=2)
 MANY = pytest.mark.slow(reason="searches on further seeds")
@@ -158,6 +159,10 @@ def test_a_negative_bound_is_no_counterexample() -> None:
         ({"algorithm": lambda task: 3}, "must give an algorithm"),
         ({"algorithm": lambda task, momentum: 3}, "must be Annotated with a range"),
         ({"tasks": [ONE]}, "must be a hypothesis strategy of tasks"),
+        (
+            {"tasks": st.just(SoftmaxMixture(clients=1, clusters=1, largest=99))},
+            "must know their optima",
+        ),
         ({"rounds": 0}, "rounds"),
         ({"budget": 0}, "budget"),
     ],

@@ -300,6 +300,13 @@ def test_drawn_instances_are_compared_too(budget: int | None, most: int) -> None
         assert len(others) == most or function is sampled
     assert most < 8 or 0 < len(others) < most  # some draws are none
 
+    def example(x: Annotated[int, theory.checker.searched(lambda: st.integers(1, 9))]) -> Sides:
+        return at_most(x, itself=x)
+
+    tried = [one["x"] for one in candidates(Statement("", example, budget=budget), context)]
+    assert set(tried) <= {*range(1, 10)}
+    assert 3 <= len(tried) <= most
+
 
 def test_hypotheses_that_fix_the_units_are_named(registry: None) -> None:
     @claim
