@@ -153,6 +153,7 @@ def test_a_round_is_that_of_a_plain_loop_and_equal_sizes_change_no_bit(participa
 def test_sizes_come_back_from_the_settings_and_bad_ones_are_refused():
     task = mixture()
     assert np.array_equal(from_settings(task.settings).client_samples, SIZES)
+    assert mixture(sizes=[1, 1, 1, 1, 1, 2]).settings["client_samples"] == [1, 1, 1, 1, 1, 2]
     assert "client_samples" not in mixture(sizes=None).settings
     for sizes in ([1, 2], [0] * 6, [1.5] * 6):
         with pytest.raises(InvalidArgument) as refusal:
