@@ -124,6 +124,8 @@ def test_values_at_the_ends_of_the_numbers(value: float | Fraction, reason: str 
         ({"rounds": []}, "^rounds = "),
         ({"rounds": [3, 0]}, "^rounds = 0"),
         ({"distance": 0, "heterogeneity": 0}, "^distance = 0: must be greater than 0 if heterogeneity is 0"),
+        ({"server_step_size": 0}, "^server_step_size = .*must be greater than 0"),
+        ({"step_size": 0}, "^step_size = "),
         ({"distance": -1}, "^distance = .*must be at least 0"),
         ({"heterogeneity": -1}, "^heterogeneity = .*must be at least 0"),
     ],

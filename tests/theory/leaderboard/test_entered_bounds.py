@@ -193,11 +193,6 @@ def test_bad_input_is_one_line(change: str, named: str, capsys: pytest.CaptureFi
     assert error.count("\n") == 1
 
 
-def test_a_table_of_no_rounds_is_refused() -> None:
-    with pytest.raises(InvalidArgument, match="rounds = 0: must be an integer, at least 1"):
-        leaderboard("fedavg", client_class="strong", rounds=[], **A)
-
-
 def test_sampling_is_computed_from_the_clients(capsys: pytest.CaptureFixture[str]) -> None:
     words = [f"--{name.replace('_', '-')}={value}" for name, value in A.items()]
     words += ["--client-class=strong", "--rounds=1"]
