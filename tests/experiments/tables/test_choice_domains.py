@@ -47,28 +47,3 @@ def test_each_model_can_be_the_best_for_no_more_than_its_part(name: str, cluster
     )
     assert choice.kind.rule == f"a number greater than 0 and at most {1 / clusters:g}, or none"
     assert choice.about.endswith(f"{share:g}.")
-
-
-CFL_MGD = "local-steps local-unit batch-size hidden test-assignment fedbcd-penalty least-share restarts"
-SOFL = "step-size hidden clustering-round share grid"
-CURVES = "map-start participation weighting ifca-restarts ifca-least-share cfl-noise-ratio cfl-thresholds"
-
-
-@pytest.mark.parametrize(
-    ("name", "choices"),
-    [
-        ("cfl-mgd/table-2-mnist", f"{CFL_MGD} participation momentum step-size-decay"),
-        (
-            "cfl-mgd/table-2-cifar10",
-            f"{CFL_MGD} network crop flip contrast standardise augmentation-per channels",
-        ),
-        ("sofl/table-2", SOFL),
-        ("sofl/table-3-mnist", f"{SOFL} {CURVES}"),
-        ("sofl/table-4-cifar10", f"{SOFL} {CURVES} channels"),
-        ("gradient-loss/mnist-cnn", "batch-size empty-cluster ifca-restarts step-size hidden channels"),
-        ("fpfc/table-1", "step-size local-steps participation augmentation"),
-    ],
-)
-def test_all_that_a_paper_leaves_open_can_be_chosen(name: str, choices: str) -> None:
-    """CFL-MGD prints participation, momentum and decay for CIFAR-10 alone; convolutions have channels."""
-    assert sorted(choice.name for choice in table(name).choices) == sorted(choices.split())
