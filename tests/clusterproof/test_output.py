@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from command_line import ROOT
 
+from clusterproof.commands import terminal
 from clusterproof.commands.application import app
 
 EXTRAS = (
@@ -137,3 +138,15 @@ def test_the_end_of_the_process_adds_nothing(redirection: str, status: int) -> N
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
         done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, cwd=ROOT, env=environment)
         assert (done.returncode, done.stderr.count("\n")) == (status, status // 2), done.stderr
+
+
+def test_a_table_on_a_terminal_has_every_cell(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "dumb")
+    terminal.show_table(("name", "value"), [("first", "1"), ("[second]", "2")])
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines == [["name", "value"], ["first", "1"], ["[second]", "2"]]
