@@ -209,6 +209,17 @@ def test_the_root_of_a_singular_matrix_is_a_root(size, rank, seed):
     np.testing.assert_allclose(root @ np.swapaxes(root, -1, -2), matrix, rtol=0, atol=1e-12 * size)
 
 
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_a_pivot_at_the_level_of_rounding_is_zero_with_its_column(scale):
+    """Rows 1, 1 + e and 2 in one direction, e a unit of rounding: pivots are known to some units of their entry."""
+    unit = np.finfo(float).eps
+    matrix = scale * np.array([[1.0, 1.0, 2.0], [1.0, 1.0 + 2 * unit, 2.0], [2.0, 2.0, 5.0]])
+    expected = np.sqrt(scale) * np.array([[1.0, 0, 0], [1.0, 0, 0], [2.0, 0, 1.0]])
+    np.testing.assert_allclose(semidefinite_cholesky(matrix), expected, rtol=1e-12, atol=0)
+    matrix[1, 1] = scale * (1 + 2000 * unit)
+    assert semidefinite_cholesky(matrix)[1, 1] == pytest.approx(np.sqrt(2000 * unit * scale), rel=0.01)
+
+
 def test_the_root_of_zero_is_zero():
     assert (semidefinite_cholesky(np.zeros((2, 3, 3))) == 0).all()
 

@@ -1,6 +1,7 @@
 """A run whose numbers are no longer finite ends in a line that says whose they were."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -124,6 +125,12 @@ def test_a_client_that_diverges_is_named(tmp_path: Path, plant: Plant, algorithm
     before = (checkpoint.state, assembly.task, checkpoint.randomness)
     client, _ = find_culprit(assembly.algorithm, *before, None, checkpoint.last_assignments)
     assert client is None, "a healthy round has no culprit"
+    nobody = np.zeros(0, int)
+    models = np.array([[0.0, 1.0], [np.nan, 1.0], [np.inf, np.nan]])
+    averaged = SimpleNamespace(models=models, clients=nobody, assignments=nobody)
+    found = find_culprit(assembly.algorithm, *before, averaged, checkpoint.last_assignments)
+    # no client is: the server made the first model that is not finite
+    assert found == (None, 1 if configuration.algorithm.target == "clusters" else None)
 
 
 @pytest.mark.parametrize("averaging", ["gradient", "model"])

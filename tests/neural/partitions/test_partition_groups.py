@@ -85,6 +85,19 @@ def test_defaults_of_table_4_and_as_long_as_labels_last(
     assert (made.train.sizes + made.test.sizes).sum() == 10_000
 
 
+@pytest.mark.parametrize("name", ["label-shift", "quantity"])
+def test_labels_are_shifted_as_asked(name: str) -> None:
+    data, shifts = made_set(400, 10), (9, 0, 3)
+    made = partition(name, data, seed=0, clusters=3, shifts=shifts)
+    assert made.settings["shifts"] == list(shifts)
+    for held in (made.train, made.test):
+        rows = identify(held, data.train)
+        assert targets(held) == [
+            [int(data.train.labels[row] + shifts[cluster]) % 10 for row, _ in one]
+            for cluster, one in zip(held.labels, rows, strict=True)
+        ]
+
+
 def test_cifar10_has_20000_images_and_full_gives_them_to_every_group() -> None:
     data = made_set(50_000, 10, side=3, name="cifar10")
     made = partition("rotated-groups", data, seed=0, share="full")

@@ -135,6 +135,24 @@ def test_a_bound_is_violated_where_the_ratio_to_each_term_grows(
             assert ": 100, at kappa = 100000;" in found.reason  # the last member of the family
 
 
+@pytest.mark.parametrize("hidden", [0, 1])
+def test_a_constant_is_hidden_in_one_part_alone(registry: None, hidden: int) -> None:
+    """The other part, kappa <= 9, holds as it stands."""
+
+    def grows(kappa: Annotated[int, integers(2, 9, upwards=True)]) -> Sides:
+        return up_to_constant(at_most(kappa, one=1))
+
+    def holds(kappa: Annotated[int, integers(2, 9)]) -> Sides:
+        return at_most(kappa, nine=9)
+
+    parts = [(grows, {"kappa": DECADES}), (holds, {})]
+    (first, families), (second, others) = parts if hidden == 0 else parts[::-1]
+    claim(first, families=families).step("second", families=others)(second)
+    found = theory.check("toy/one")
+    assert found.verdict == "violated"
+    assert found.reason.startswith("violated for every hidden constant")
+
+
 @pytest.mark.parametrize(
     ("left", "right", "conclude", "limit"),
     [

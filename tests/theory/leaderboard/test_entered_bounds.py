@@ -78,6 +78,14 @@ def test_a_bound_is_judged_by_the_task_if_it_is_in_the_setting(
     plane = QuadraticMixture(
         hessians=hessians * np.eye(2), centers=np.hstack([centers, 0 * centers]), labels=labels
     )
+    uneven, three = (
+        QuadraticMixture(
+            hessians=np.reshape(curvatures, (-1, 1, 1)),
+            centers=np.array(places)[:, None],
+            labels=np.zeros(len(places), int),
+        )
+        for curvatures, places in (([0.1, 1, 1], [-0.5, 0.5, 0.5]), ([0.1, 1, 1], [-0.5, 0.5, 0.4]))
+    )
     Path("small.py").write_text(BOUNDS.replace("**2 / 2", "**2 / 10"), encoding="utf-8")
 
     def judged(task: object, client_class: str = "strong", **change: object) -> tuple[list[Row], Row]:
@@ -91,9 +99,11 @@ def test_a_bound_is_judged_by_the_task_if_it_is_in_the_setting(
         assert row["value"] > 0.1
         assert [each["column"] for each in broken] == ["mine/small"]
         assert f"the given task has E|x_R - x*|^2 = {row['value']:.6g} > 0.1" in str(broken[0]["reason"])
+    for other in (plane, uneven, three):
+        reason = judged(other, "quadratic")[1]["reason"]
+        assert "half of its clients must be one scalar quadratic" in str(reason)
     for words, (broken, row) in {
         "outside the setting, where gradients have no noise": judged(noisy),
-        "half of its clients must be one scalar quadratic": judged(plane, "quadratic"),
         "its heterogeneity": judged(task, heterogeneity="1/20"),
         "has this sampling": judged(task, sampling="1/2"),
     }.items():
