@@ -10,7 +10,7 @@ import pytest
 from plain_tube import plain_tube
 
 from clusterproof.algorithms import CFLMGD, IFCA, InvalidArgument, Trace, run
-from clusterproof.synthetic import RegressionMixture
+from clusterproof.synthetic import LogCoshMixture, RegressionMixture
 from clusterproof.synthetic.mixture import geometric_spectrum, make_labels
 from clusterproof.theory.bounds.audit_settings import log_cosh_experiment
 from clusterproof.theory.bounds.gaussian import gaussian_dynamics
@@ -326,6 +326,17 @@ def test_a_failure_probability_is_split_and_each_cluster_has_its_widest_start() 
     first, rounds, last = setting.failure
     assert (first, first + rounds, first + last) == pytest.approx((0.01, 0.03, 0.03))
     assert setting.start == pytest.approx((1.2 * 0.125, 0.125))
+
+
+def test_with_little_noise_a_prime_contracts_by_each_cluster_s_share() -> None:
+    """By 1 - alpha mu m_p / m each round, with three clients of four and with one."""
+    given = {"valley_curvature": 0.1, "width": 0.02, "noise": 1e-4, "samples": 20_000}
+    uneven = LogCoshMixture(optima=np.array([[1.0, 0], [-1, 0]]), labels=np.array([0, 0, 0, 1]), **given)  # type: ignore[arg-type]
+    plain = CFLMGD(step_size=1.0, momentum=0.0)
+    trace = run(plain, uneven, rounds=5, seed=0, initial=uneven.optima + 0.01)
+    reach = smooth_tube(uneven, trace, np.array([0.01, 0.02]), (1.0, 0.02, 0.02)).reach
+    expected = (1 - 0.1 * np.array([0.75, 0.25])) ** np.arange(6)[:, None] * [0.01, 0.02]
+    np.testing.assert_allclose(reach, expected, rtol=1e-3)
 
 
 def test_after_the_last_round_a_prime_pays_for_no_other_round() -> None:

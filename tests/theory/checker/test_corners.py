@@ -7,7 +7,9 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
+from toy_claims import claim
 
+from clusterproof import theory
 from clusterproof.theory.checker import Sides, at_most, choice, earlier, integers, rationals, reals
 from clusterproof.theory.checker.corners import corners, neighbours, spread_draws, toward
 from clusterproof.theory.checker.space import Space
@@ -96,3 +98,21 @@ def test_every_second_draw_of_a_long_positive_range_is_uniform_in_the_logarithm(
         for parity, end in enumerate(ends):
             values = [one[name] for one in draws[parity::2]]
             assert np.mean(np.array(values) < end) == pytest.approx(0.2, abs=margin), (name, parity)
+
+
+@pytest.mark.usefixtures("registry")
+def test_the_other_quantities_of_a_corner_that_breaks_are_the_simplest_ones() -> None:
+    """Broken by any k, and by sums from 5 on, at the end of a range that is too long for a list."""
+
+    def stated(
+        n: Annotated[int, integers(0, 10**6)],
+        k: Annotated[int, integers(0, 9)],
+        q: Annotated[Fraction, rationals(0, 9, 2)],
+    ) -> Sides:
+        return at_most(int(n == 10**6 and q >= 5), none=0)
+
+    claim(stated)
+    found = theory.check("toy/one")
+    assert found.counterexample is not None
+    instance = found.counterexample
+    assert (instance["n"], instance["k"], Fraction(instance["q"])) == (10**6, 0, 5)
