@@ -109,10 +109,10 @@ FUNCTION: Any = shlex.join
 """Never called; of a small module, whose digest takes no time."""
 
 
-class Here:
+class AnswersAtOnce:
     """An executor that keeps what it was made with and given, and answers at once; two units end its process."""
 
-    made: ClassVar[list["Here"]] = []
+    made: ClassVar[list["AnswersAtOnce"]] = []
 
     def __init__(self, workers: int, **options: Any) -> None:
         self.workers, self.options, self.given, self.ended = workers, options, [], []
@@ -136,8 +136,8 @@ def test_each_process_has_one_thread_and_its_gpu_and_a_dead_one_is_replaced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Three GPUs, of which two are used; whose process ended is named, and the next unit is begun on the same GPU."""
-    monkeypatch.setattr(process_executor, "ProcessPoolExecutor", Here)
-    monkeypatch.setattr(Here, "made", [])
+    monkeypatch.setattr(process_executor, "ProcessPoolExecutor", AnswersAtOnce)
+    monkeypatch.setattr(AnswersAtOnce, "made", [])
     units = [Unit("a", seed) for seed in (0, 13, 2, 3, 14, 5)]
     answers = list(Processes(2, ("4", "GPU-a/b", "7")).compute(FUNCTION, units))
     assert sorted(unit.seed for unit, _ in answers) == [0, 2, 3, 5, 13, 14]
@@ -149,18 +149,18 @@ def test_each_process_has_one_thread_and_its_gpu_and_a_dead_one_is_replaced(
     assert found.pop(14) == "BrokenProcessPool: unreadable"
     assert found == {seed: seed for seed in (0, 2, 3, 5)}
     source = runner.source_digest(FUNCTION.__module__)
-    sent = {(*given[:2], given[3]) for one in Here.made for given in one.given}
+    sent = {(*given[:2], given[3]) for one in AnswersAtOnce.made for given in one.given}
     assert sent == {(runner.compute_unit, FUNCTION, source)}
-    assert {one.workers for one in Here.made} == {1}
+    assert {one.workers for one in AnswersAtOnce.made} == {1}
     threads = dict.fromkeys((*runner.THREAD_VARIABLES, "NUMBA_NUM_THREADS"), "1")
-    visible = [one.options["env"].pop("CUDA_VISIBLE_DEVICES") for one in Here.made]
-    assert all(one.options["env"] == threads for one in Here.made)
+    visible = [one.options["env"].pop("CUDA_VISIBLE_DEVICES") for one in AnswersAtOnce.made]
+    assert all(one.options["env"] == threads for one in AnswersAtOnce.made)
     assert visible[:2] == ["4", "GPU-a/b"]
-    last = [gpu for gpu, one in zip(visible, Here.made, strict=True) if one.ended]
+    last = [gpu for gpu, one in zip(visible, AnswersAtOnce.made, strict=True) if one.ended]
     assert set(visible) == {"4", "GPU-a/b"}
     assert len(set(last)) == len(last) < len(visible)
-    assert all(one.ended in ([], [{"kill_workers": True}]) for one in Here.made)
-    faults = [one.given[-1][2].seed for one in Here.made if not one.ended]
+    assert all(one.ended in ([], [{"kill_workers": True}]) for one in AnswersAtOnce.made)
+    faults = [one.given[-1][2].seed for one in AnswersAtOnce.made if not one.ended]
     assert sorted(faults) == [13, 14]
 
 

@@ -63,7 +63,7 @@ def test_a_digest_is_of_the_versions_of_libraries_that_are_imported(
 
 
 def test_compiled_loops_are_named_in_texts_and_what_is_no_module_has_no_source(package: Path) -> None:
-    """What is compiled is looked up by its full name, which stands in a text."""
+    """What is compiled is found by its full name, which stands in a text."""
     found = []
     for loops in ("clusterproof.nowhere", "nowhere"):
         text = f"LOOPS = {loops!r}\nWORDS = 'clusterproof'\nimport made_source.none\n"

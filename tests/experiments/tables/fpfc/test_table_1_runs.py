@@ -94,7 +94,7 @@ ALGORITHMS: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_a_row_is_of_its_algorithm_with_what_is_chosen(name: str) -> None:
-    """Seven local steps are three of two gradients; everybody has 0.4 of the rounds, and one at least."""
+    """Seven local steps are three of two gradients; with all clients there are 0.4 of the rounds, and one at least."""
     training = Training(step_size=0.25, local_steps=7, participation=0.4, augmentation=1.5)
     found = algorithm_of(METHODS[name].run, training, **METHODS[name].options)
     assert (type(found), found) == (type(ALGORITHMS[name]), ALGORITHMS[name])
