@@ -264,3 +264,8 @@ def test_products_on_a_cpu_are_of_one_thread():
 def test_products_elsewhere_than_on_a_cpu_are_of_the_same_matrices():
     left, right = (torch.empty(shape, device="meta") for shape in ((5, 2, 3), (5, 3, 4)))
     assert multiply(left, right).shape == (5, 2, 4)
+
+
+def test_products_warn_of_nothing_where_they_are_not_finite():
+    """The tests turn NumPy's warnings into errors."""
+    assert multiply(torch.tensor([[torch.inf, 1e38]]), torch.tensor([[0.0], [1e38]])).isnan().all()
