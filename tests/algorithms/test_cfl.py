@@ -177,6 +177,18 @@ def test_before_the_first_split_it_is_fedavg():
     )
 
 
+def test_a_replicate_is_compared_with_its_own_first_updates():
+    """Thresholds that are shares of the first updates: from afar they are much longer."""
+    algorithm = CFL(step_size=0.5, warm_up=2)
+    task = QuadraticMixture.random(clusters=2, clients=6, dimension=3, spread=1)
+    starts = task.optima.mean(axis=0) + np.array([[[0.0]], [[1000.0]]])
+    together = run(algorithm, task, rounds=40, replicates=2, initial=starts)
+    for replicate, start in enumerate(starts):
+        alone = run(algorithm, task, rounds=40, initial=start)
+        np.testing.assert_array_equal(together.assignments[:, replicate], alone.assignments)
+    assert (together.assignments[:, 0] != together.assignments[:, 1]).any()
+
+
 @pytest.mark.parametrize("linkage", ["single", "complete"])
 @pytest.mark.parametrize("clusters", [2, 3, 4])
 def test_separated_clusters_are_found_and_rest_at_their_fixed_points(clusters, linkage):

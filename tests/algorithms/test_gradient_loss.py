@@ -150,6 +150,24 @@ def test_as_many_participants_as_clusters_are_enough_to_pin_one_to_each():
     assert (state.models != FAR).any(axis=-1).all()
 
 
+def test_who_takes_part_does_not_depend_on_who_is_pinned(monkeypatch):
+    """By the task's own orders, or by the algorithm's."""
+
+    def participants(rule):
+        algorithm = GradientLoss(step_size=0.5, participation=1 / 3, empty_cluster=rule)
+        return [state_after(algorithm, TASK, rounds, FAR).clients.tolist() for rounds in (1, 2, 3)]
+
+    free = participants("never")
+    assert participants("always") == free
+    monkeypatch.setattr(
+        QuadraticMixture,
+        "draw_orders",
+        lambda self, shape, generator: np.argsort(generator.random(shape), axis=-1),
+        raising=False,
+    )
+    assert participants("always") == free
+
+
 def test_more_clusters_than_participants_cannot_be_pinned():
     algorithm = GradientLoss(step_size=0.5, participation=0.2, empty_cluster="always")
     with pytest.raises(InvalidArgument, match=r"empty_cluster = 'always': .*3 clusters, and 2 take part"):

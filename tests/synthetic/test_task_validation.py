@@ -77,6 +77,7 @@ CASES = [
             ("centers", [[0.0, np.inf]] * 3, "finite array (m, d)", "one centre a client"),
             ("hessians", np.eye(2), "finite array (m, d, d)", "one matrix a client"),
             ("hessians", [np.eye(3)] * 3, "must have the shape (3, 2, 2)", "one matrix a client"),
+            ("hessians", [np.eye(2)] * 2, "must have the shape (3, 2, 2)", "one matrix a client"),
             ("hessians", [np.eye(2) * NOT_A_NUMBER] * 3, "finite array (m, d, d)", "one matrix a client"),
             (
                 "hessians",

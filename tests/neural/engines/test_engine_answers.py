@@ -129,6 +129,12 @@ def test_gradients_and_their_sums(way, batch_size):
         expected[index] += plain_gradient(task.network, models[index], *data[row])[1]
     torch.testing.assert_close(sums, expected, rtol=0, atol=1e-12 * expected.norm().clamp(min=1))
     assert not sums[1].any(), "a cluster without clients has a sum of zero"
+    alone, _, last = task.gradient_sums(
+        models, torch.tensor([4]), torch.tensor([2]), np.random.default_rng(3)
+    )
+    expected = plain_gradient(task.network, models[2], *drawn_data(task, [4], np.random.default_rng(3))[0])[1]
+    torch.testing.assert_close(last, expected, rtol=0, atol=1e-12 * expected.norm().clamp(min=1))
+    assert not alone.any(), "fewer participants than models"
 
 
 @pytest.mark.parametrize("batch_size", [None, 4])

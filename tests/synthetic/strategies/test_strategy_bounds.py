@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
 from clusterproof.synthetic import strategies
-from clusterproof.synthetic.strategies.common import draw_optima
+from clusterproof.synthetic.strategies.common import draw_matrices, draw_optima
 
 SMOOTH = {"condition_number": 4, "smoothness": 2, "separation": 1.5}
 ASKED = {
@@ -193,3 +193,9 @@ def test_any_number_of_optima_fits_in_any_dimension(count, width):
             assert pdist(optima).min() == pytest.approx(1.5)
 
     check()
+
+
+@given(st.booleans().flatmap(lambda extreme: draw_matrices(1, 4.0, 2.0, extreme)))
+@settings(max_examples=10)
+def test_the_curvature_of_one_dimension_is_the_largest(matrix):
+    assert matrix.tolist() == [[2.0]]

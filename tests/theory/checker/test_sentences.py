@@ -164,6 +164,13 @@ def half(x: Annotated[int, choice(1)], stream: Stream, replicates: Replicates) -
     return probability(np.arange(replicates) % 2 == 0, equal=0.5)
 
 
+def equal_replicates(x: Annotated[int, choice(1, 2, 3, 4)], stream: Stream, replicates: Replicates) -> Any:
+    return {
+        "bits": expectation(np.arange(replicates) % 2.0, at_most=1, range=(0, 1)),
+        "ones": expectation(np.ones(replicates), at_most=9, range=None if x < 3 else (0, 1)),
+    }
+
+
 @pytest.mark.parametrize(
     ("function", "how", "said"),
     [
@@ -188,6 +195,12 @@ def half(x: Annotated[int, choice(1)], stream: Stream, replicates: Replicates) -
             half,
             {"replicates": 400},
             "; the event occurred in 200 of 400 repetitions, which its probability 0.5 allows",
+        ),
+        (
+            equal_replicates,
+            {"replicates": 400},
+            "holds on all 4 instances; at 2 of these the expectation is not exercised: all replicates are equal; of "
+            "rarer values nothing is known: give range=",
         ),
     ],
 )

@@ -131,8 +131,9 @@ def test_methods_of_a_seed_share_starts_and_participants(digits: ImageTask) -> N
 
 
 def test_the_last_round_is_always_measured(digits: ImageTask) -> None:
-    looks = snapshots(FedBCD(step_size=0.1), digits, rounds=5, seed=0, every=3)
+    looks = list(snapshots(FedBCD(step_size=0.1), digits, rounds=5, seed=0, every=3))
     assert [look.round for look in looks] == [3, 5]
+    assert [look.algorithm.step_size for look in looks] == [0.1, 0.1], "without a decay it stays"  # type: ignore[attr-defined]
 
 
 def test_absent_clients_keep_their_last_cluster() -> None:

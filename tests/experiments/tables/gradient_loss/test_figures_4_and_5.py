@@ -195,6 +195,8 @@ def test_the_first_iteration_is_the_baselines_own() -> None:
         compute(make_unit(Arm(DIGITS, "apart", weight, sign), 1, Request(1, 3, "small"), ""))
         for weight, sign in ((0.0, "descent"), (0.5, "descent"), (0.5, "as-printed"))
     ]
+    together = compute(make_unit(Arm(DIGITS, "one point", 0.0), 1, Request(1, 1, "small"), ""))
+    assert together["accuracy"] != runs[0]["accuracy"][:1]
     for what in ("purity", "ari", "accuracy"):
         first, *others = (run[what][0] for run in runs)
         assert others == [first, first]
