@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.theory.checker.range_ends import Instance, value_of
-from clusterproof.theory.checker.ranges import Choice, Integers, Interval, Range, Reals
+from clusterproof.theory.checker.ranges import Choice, Integers, Interval, Range, Rationals, Reals
 from clusterproof.theory.checker.space import Space
 
 CORNERS = 256
@@ -69,12 +69,12 @@ def spread_draws(
 ) -> Iterator[dict[str, Any]]:
     """Draw instances with the objects of ``base``, alternately uniformly and log-uniformly.
 
-    Log-uniformly where a positive range spans a factor of 10.
+    Log-uniformly where a positive range spans a factor of 10. Fractions have any denominator up to 1000.
     """
     for number in range(count):
         one: dict[str, Any] = {}
         for name, allowed in space.ranges.items():
-            drawn = _spread(allowed, one, stream) if number % 2 else allowed.draw(one, stream)
+            drawn = (_spread if number % 2 else evenly)(allowed, one, stream)
             one[name] = base[name] if drawn is None else drawn
         if space.holds(one):
             yield one
@@ -119,6 +119,16 @@ def _cast(allowed: Interval, number: Any, *, round_up: bool = False) -> Any:
     return float(number) if isinstance(allowed, Reals) else Fraction(number).limit_denominator(10**9)
 
 
+def evenly(allowed: Range, so_far: Instance, stream: np.random.Generator) -> Any:
+    """Draw a value, of fractions one that need not be listed."""
+    if isinstance(allowed, Rationals):
+        denominator = int(stream.integers(1, FINEST, endpoint=True))
+        every = allowed.multiples(denominator, so_far)
+        if every:
+            return Fraction(every[int(stream.integers(len(every)))], denominator)
+    return allowed.draw(so_far, stream)
+
+
 def _spread(allowed: Range, so_far: Instance, stream: np.random.Generator) -> Any:
     if isinstance(allowed, Interval):
         low, high = (_end(allowed, so_far, side) for side in (0, 1))
@@ -127,4 +137,4 @@ def _spread(allowed: Range, so_far: Instance, stream: np.random.Generator) -> An
             if isinstance(allowed, Reals | Integers):
                 return _cast(allowed, value)
             return max(low, min(high, Fraction(value).limit_denominator(FINEST)))
-    return allowed.draw(so_far, stream)
+    return evenly(allowed, so_far, stream)

@@ -18,8 +18,8 @@ from clusterproof.theory.checker.conclusions import WHOLE
 from clusterproof.theory.checker.constants import constant_factors
 from clusterproof.theory.checker.counterexample import confirm_equal
 from clusterproof.theory.checker.evaluation import Evaluation, Trial
+from clusterproof.theory.checker.nearby_values import holds_nearby
 from clusterproof.theory.checker.needed_hypotheses import needed_hypotheses
-from clusterproof.theory.checker.next_floats import depends_on_a_digit
 from clusterproof.theory.checker.rounding import as_float
 from clusterproof.theory.checker.scaled_verdicts import CopyCheck, written
 from clusterproof.theory.checker.statement import Statement
@@ -272,9 +272,10 @@ def _refuted(
     tied = (tie.proof for tie in ties if tie.compared and not tie.refused)
     if trial.proved or any(attempt(proof, context).proved for proof in tied):
         reason += "; proof and instance disagree: the symbolic proof is wrong"
-    if (name := depends_on_a_digit(part, context, found)) is not None:
+    if (nearby := holds_nearby(part, context, found)) is not None:
+        name, value = nearby
         remedy = f"give rounding=, or state {name} as rationals"
-        reason += f"; it holds at the next float of {name}: rounding ({remedy}), or a jump"
+        reason += f"; it holds at {name} = {value!r}: rounding ({remedy}), or a jump"
     return Finding(
         verdict=Kind.ILL_POSED if claim.ill_posed else Kind.VIOLATED,
         reason=reason,

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from clusterproof.theory.checker.formula_check import differs
 from clusterproof.theory.checker.polynomial_signs import Bounds, is_nonnegative, is_positive
 from clusterproof.theory.checker.sides import Outside, Sides, naming_hypotheses
 from clusterproof.theory.checker.space import Space
@@ -63,7 +64,7 @@ def certify(space: Space, evaluate: Any) -> bool:
     cases = list(itertools.islice(itertools.product(*listed.values()), CASES + 1))
     if len(cases) > CASES:
         raise Unproved(f"there are more than {CASES} combinations of choices")
-    met = False
+    formulas: list[tuple[Mapping[str, Any], Mapping[str, Sides]]] = []
     for case in cases:
         chosen = dict(zip(listed, case, strict=True))
         one = {name: chosen.get(name, every[name]) for name in space.ranges}
@@ -78,9 +79,11 @@ def certify(space: Space, evaluate: Any) -> bool:
             raise Unproved(f"the statement is no formula: {error}") from error
         if not all(decided):
             raise Unproved("the coefficients do not decide")
-        met = True
-    if not met:
+        formulas.append((one, conclusions))
+    if not formulas:
         raise Unproved("no combination of choices meets the hypotheses")
+    if where := differs(space, evaluate, formulas):
+        raise Unproved(f"the function does not give what its formula gives at {where}")
     return bool(names)
 
 

@@ -44,7 +44,7 @@ def objection(function: Callable[..., Any], records: tuple[type, ...]) -> str:
 
 
 def _reachable(function: Callable[..., Any], records: tuple[type, ...]) -> Iterator[Any]:
-    """The function, the functions that it names, and so on, and the functions of the records."""
+    """The function, those that it names, encloses or has as defaults, and so on, and the functions of the records."""
     waiting: list[Any] = [inspect.unwrap(function)]
     for record in records:
         for name, member in vars(record).items():
@@ -60,3 +60,5 @@ def _reachable(function: Callable[..., Any], records: tuple[type, ...]) -> Itera
         seen.add(each)
         yield each
         waiting += [each.__globals__.get(name) for name in each.__code__.co_names]
+        waiting += [cell.cell_contents for cell in each.__closure__ or ()]
+        waiting += [*(each.__defaults__ or ()), *(each.__kwdefaults__ or {}).values()]

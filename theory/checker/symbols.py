@@ -7,7 +7,8 @@ python-flint, which has such polynomials too, is 27 MB of compiled code that the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn
@@ -52,6 +53,14 @@ class Polynomial:
             result = result * self
         return result
 
+    def at(self, values: Sequence[Any]) -> Any:
+        """Value at exact numbers, one for each variable."""
+        return sum(
+            coefficient
+            * math.prod(value**power for value, power in zip(values, powers, strict=True) if power)
+            for powers, coefficient in self.terms.items()
+        )
+
     def degree(self, variable: int) -> int:
         """Largest power of a variable."""
         return max((powers[variable] for powers in self.terms), default=0)
@@ -73,6 +82,10 @@ class Symbol:
 
     top: Polynomial
     bottom: Polynomial
+
+    def at(self, values: Sequence[Any]) -> Any:
+        """Value at exact numbers, one for each quantity; ZeroDivisionError where there is none."""
+        return Fraction(self.top.at(values)) / self.bottom.at(values)
 
     def _lift(self, other: Any) -> Symbol:
         if isinstance(other, Symbol):
@@ -124,6 +137,9 @@ class Symbol:
     def __bool__(self) -> NoReturn:
         raise TypeError("a symbol is neither true nor false: `if` has no formula")
 
+    def __str__(self) -> NoReturn:
+        raise TypeError("a symbol is no text")
+
     def _compare(self, other: Any) -> Condition:
         self._lift(other)
         return Condition()
@@ -136,6 +152,7 @@ class Symbol:
     def __ne__(self, other: object) -> Any:
         return self._compare(other)
 
+    __repr__ = __str__
     __hash__ = None  # type: ignore[assignment]  # as Python does beside __eq__
 
 

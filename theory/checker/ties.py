@@ -114,7 +114,7 @@ class Tie:
         for name, sides in conclusions.items():
             if not isinstance(sides, Sides) or sides.failure is not None:
                 return "the statement is about a probability"
-            if not _same(sides, [each[name] for each in found]):
+            if not same_sides(sides, [each[name] for each in found]):
                 return f"it has other sides than the statement at {quantities(arguments)}"
         return ""
 
@@ -186,7 +186,7 @@ def _outside(statement: Statement, args: tuple[Any, ...], kwargs: Mapping[str, A
     return ""
 
 
-def _same(sides: Sides, proved: list[Sides]) -> bool:
+def same_sides(sides: Sides, proved: list[Sides]) -> bool:
     """Whether the entries of a statement's sides are those that its proof gives, one after the other."""
     first = proved[0]
     if (sides.identity, sides.lower, {*sides.terms}) != (first.identity, first.lower, {*first.terms}):

@@ -38,6 +38,8 @@ SIMPLER = 50
 """Simpler values of each quantity that are tried in place of those of a counterexample."""
 HALVINGS = 8
 """Steps from an instance towards an end of a range, after which a hypothesis that forbids the end is met."""
+FEW_LISTED = 100
+"""A list of fewer values counts as so many, where a statement speaks of others, too: a quarter of it is drawn."""
 TRIES = 50
 """Draws for each instance that is wanted, after which too few are admissible."""
 
@@ -112,7 +114,7 @@ class _Search(Evaluator):
             trial.listed = trial.instances
             if trial.found is None and not space.complete:
                 self.distinct = False
-                self._look_further(min(len(listed), SEARCHED))
+                self._look_further(min(max(len(listed), FEW_LISTED), SEARCHED))
             return
         if space.replicates is None:
             budget = self.context.trials or budget

@@ -11,7 +11,10 @@ from toy_claims import Digit, Share, claim
 from clusterproof import theory
 from clusterproof.theory import Kind
 from clusterproof.theory.checker import Sides, Stream, at_most, equal, integers, rationals
+from clusterproof.theory.checker.claim import Context
+from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.ties import summed
+from clusterproof.theory.checker.trial import attempt
 
 pytestmark = pytest.mark.usefixtures("registry")
 
@@ -221,16 +224,75 @@ def test_a_function_that_symbols_may_deceive_is_refused_by_name(function: Any, w
     assert f"no proof: {why}" in verdict.reason
 
 
+class Large:
+    """Zero of symbols and of small denominators: no search in the source finds what a method looks at."""
+
+    def of(self, x: Any) -> int:
+        return int(isinstance(x, Fraction) and x.denominator > 100)
+
+
+LARGE = Large()
+
+
+def by_method(x: Share) -> Sides:
+    return at_most(x * LARGE.of(x), zero=0)
+
+
+def finer(x: Any) -> bool:
+    return isinstance(x, Fraction) and x.denominator > 100
+
+
+def by_default(x: Share, *, fine: Any = finer) -> Sides:
+    return at_most(x * fine(x), zero=0)
+
+
+def by_text(x: Share) -> Sides:
+    return at_most(x * (len(str(x)) > 6), zero=0)
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (by_method, "the function does not give what its formula gives at x = "),
+        (by_default, "finer looks at the type of its arguments (isinstance)"),
+        (by_text, "the statement is no formula: a symbol is no text"),
+    ],
+)
+def test_a_statement_that_is_true_of_symbols_alone_is_not_certified(function: Any, why: str) -> None:
+    claim(function, prove=True)
+    verdict = theory.check("toy/one")
+    # the listed fractions have denominators up to 4: others are tried, too
+    assert verdict.verdict is Kind.VIOLATED
+    assert verdict.counterexample is not None
+    assert Fraction(verdict.counterexample["x"]).denominator > 4
+    statement = Statement("", function, prove=True)
+    reason = attempt(statement, Context(0, None, 1e-9, "toy/one")).unproved
+    assert reason is not None
+    assert reason.startswith(why)
+
+
+RARE = Fraction(7, 1009)
+
+
+class Rare:
+    """Where no comparison with the formula looks."""
+
+    def of(self, x: Any) -> int:
+        return int(isinstance(x, Fraction) and x == RARE)
+
+
+HIDDEN = Rare()
+
+
 def secret(x: Share) -> Sides:
-    """True of symbols, whose text is another."""
-    return at_most(x, one=0 if str(x) == "3/4" else 1)
+    return at_most(x * HIDDEN.of(x), zero=0)
 
 
 def test_an_instance_that_breaks_a_proved_statement_is_a_defect_of_the_proof() -> None:
-    claim(secret, prove=True)
+    claim(secret, prove=True, extremes=[{"x": RARE}])
     verdict = theory.check("toy/one")
     assert verdict.verdict is Kind.VIOLATED
-    assert verdict.counterexample == {"x": "3/4"}
+    assert verdict.counterexample == {"x": "7/1009"}
     assert "proof and instance disagree" in verdict.reason
 
 
@@ -238,7 +300,7 @@ def test_an_instance_that_breaks_a_tied_statement_is_one_too() -> None:
     def called_for(x: Share) -> Sides:
         return proved(x)
 
-    proved = claim(called_for).proof("algebra")(secret)
+    proved = claim(called_for, extremes=[{"x": RARE}]).proof("algebra")(secret)
     verdict = theory.check("toy/one")
     assert verdict.verdict is Kind.VIOLATED
     assert "proof and instance disagree" in verdict.reason
