@@ -171,7 +171,7 @@ class Processes:
     jobs
         Units at a time.
     gpus
-        Names of GPUs as ``CUDA_VISIBLE_DEVICES`` has them: each process sees one; all see what is there if empty.
+        Names of GPUs as ``CUDA_VISIBLE_DEVICES`` has them: each process sees its own; all see what is there if empty.
     """
 
     jobs: int
@@ -191,7 +191,7 @@ class Processes:
             if worker not in workers:
                 variables = dict.fromkeys((*THREAD_VARIABLES, "NUMBA_NUM_THREADS"), "1")
                 if self.gpus:
-                    variables["CUDA_VISIBLE_DEVICES"] = self.gpus[worker % len(self.gpus)]
+                    variables["CUDA_VISIBLE_DEVICES"] = self.gpus[worker]
                 # an executor of one process: whose process died is then known
                 workers[worker] = ProcessPoolExecutor(
                     1, initializer=_prepare, initargs=(os.getpid(), FOUND), env=variables

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.checker.rounding import FLOOR, SMALLEST, TOLERANCE, as_floats, is_exact
 from clusterproof.theory.checker.sides import Sides
 
@@ -41,9 +42,13 @@ class Comparison:
             values[0] = np.array([np.max(gap, initial=0.0) for gap in measured])
         self.exact = not sides.rounding and all(is_exact(value) for value in values)
         kind: Any = object if self.exact else float
-        arrays = [np.atleast_1d(np.asarray(value, dtype=kind)) for value in values]
+        try:
+            arrays = [np.atleast_1d(np.asarray(value, dtype=kind)) for value in values]
+        except OverflowError:
+            rule, remedy = "must be below 1.8e308 beside floats", "state all sides as integers or fractions"
+            raise InvalidArgument("measured", "an exact number beyond 1.8e308", rule, remedy) from None
         if len({array.shape for array in arrays}) > 1:
-            arrays = list(np.broadcast_arrays(*arrays))
+            arrays = _broadcast(arrays)
         first, *others = (-array if sides.lower else array for array in arrays)
         self.measured, self.terms = first, dict(zip(sides.terms, others, strict=True))
         self.tolerance: Any = 0
@@ -135,6 +140,19 @@ class Comparison:
             others = np.arange(len(each)) != replicate
             each = np.where(others.reshape(-1, *[1] * (each.ndim - 1)), -np.inf, each)
         return tuple(int(i) for i in np.unravel_index(int(np.argmax(each)), each.shape))
+
+
+def _broadcast(arrays: list[np.ndarray]) -> list[np.ndarray]:
+    """Broadcast both sides to the shape of one of them."""
+    shapes = {array.shape for array in arrays}
+    try:
+        found = list(np.broadcast_arrays(*arrays))
+    except ValueError:
+        found = []
+    if not found or found[0].shape not in shapes:
+        rule = "must have the shape of one side, to which the others broadcast"
+        raise InvalidArgument("measured", sorted(shapes), rule, "compare entry by entry")
+    return found
 
 
 def least_factor(short: Any, value: Any) -> Any:

@@ -93,7 +93,11 @@ class Trial:
     trials, failures
         Repetitions of probability statements, and those that broke them.
     levels
-        Probabilities that statements about events allow.
+        Probabilities that are allowed.
+    events
+        Most events, each with its own probability, that an evaluation counts.
+    unlikely
+        Probability of as many failures over all instances, where it is below the error level; None where it is not.
     undecided
         Instances of which the interval of an expectation decides nothing, by the reason.
     excused
@@ -122,6 +126,8 @@ class Trial:
     trials: int = 0
     failures: int = 0
     levels: set[float] = field(default_factory=set)
+    events: int = 0
+    unlikely: float | None = None
     undecided: Counter[str] = field(default_factory=Counter)
     excused: int = 0
     settings: int = 1
@@ -217,9 +223,11 @@ class Evaluator:
         # the conclusions of one evaluation speak of the same repetitions
         trial.trials += max((one.trials or 0 for one in evaluation.judged.values()), default=0)
         trial.failures += max((one.failures or 0 for one in evaluation.judged.values()), default=0)
-        trial.levels |= {
-            each.allowed for each in evaluation.conclusions.values() if isinstance(each, Frequency)
-        }
+        levels = [each.allowed for each in evaluation.conclusions.values() if isinstance(each, Frequency)]
+        sides = [each for each in evaluation.conclusions.values() if isinstance(each, Sides)]
+        levels += {float(each.failure) for each in sides if each.failure is not None}
+        trial.levels |= set(levels)
+        trial.events = max(trial.events, len(levels))
         if why := next((one.undecided for one in evaluation.judged.values() if one.undecided), ""):
             trial.undecided[why] += 1
         trial.excused += any(one.excused for one in evaluation.judged.values())

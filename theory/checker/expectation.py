@@ -80,11 +80,11 @@ class Expectation:
         Notes
         -----
         With a range it is the empirical Bernstein bound (Audibert, Munos and Szepesvari 2009, Theorem 1), which holds
-        for any number of replicates. If samples are bounded from below only, and the expectation must be at most a
-        number, the lower limit is that of ``_lower_limit``; only this limit is exact. Otherwise the interval is that of
-        the central limit theorem, which decides only with ``FEWEST`` replicates none of which dominates the variance.
-        All are wider by what rounding may explain. An entry with a sample that is not finite has no interval but its
-        mean, infinite or not a number, which decides.
+        for any number of replicates, cut off at the range. If samples are bounded from below only, and the expectation
+        must be at most a number, the lower limit is that of ``_lower_limit``; only this limit is exact. Otherwise the
+        interval is that of the central limit theorem, which decides only with ``FEWEST`` replicates none of which
+        dominates the variance. All are wider by what rounding may explain. An entry with a sample that is not finite
+        has no interval but its mean, infinite or not a number, which decides.
         """
         unit, finite = unit_of((self.samples, self.allowed)), self.finite
         power = math.frexp(unit)[1]  # squares of numbers in this unit do not overflow
@@ -109,7 +109,8 @@ class Expectation:
             log = math.log(3 / share)
             width = np.sqrt(2 * deviations.mean(axis=0) * log / count)
             width += 3 * (high - low) * log / count + rounding
-            return mean - width, mean + width, np.ones(mean.shape, dtype=bool)
+            lower, upper = np.maximum(mean - width, low - rounding), np.minimum(mean + width, high + rounding)
+            return lower, upper, np.ones(mean.shape, dtype=bool)
         from scipy.special import ndtri
 
         total = deviations.sum(axis=0)

@@ -158,11 +158,13 @@ def _tried(trial: Trial) -> str:
         events = [each for each in tightest.conclusions.values() if isinstance(each, Frequency)]
         level = f" {next(iter(trial.levels)):.3g}" if len(trial.levels) == 1 else ""
         text += f"; {_observed(events[0] if events else None, trial.failures, trial.trials)}, "
-        text += (
-            f"which its probability{level} allows"
-            if any(each.exactly for each in events)
-            else f"no more than its probability{level} allows"
-        )
+        if trial.unlikely is not None:
+            how = f"more than its probability{level} allows over all instances ({trial.unlikely:.2g})"
+            text += f"{how}: give more replicates"
+        elif any(each.exactly for each in events):
+            text += f"which its probability{level} allows"
+        else:
+            text += f"no more than its probability{level} allows"
     undecided = next((judged.undecided for judged in tightest.judged.values() if judged.undecided), "")
     if not undecided and not tightest.used:
         undecided = next(iter(trial.undecided), "")
@@ -191,8 +193,9 @@ def _beyond(reached: Mapping[str, int]) -> str:
 def none_admissible(trials: Iterable[Trial], names: list[str]) -> str:
     """Say that no instance that was tried meets the hypotheses, and which of them exclude each other."""
     total = sum(sum(trial.rejected.values()) for trial in trials)
-    listed = all(trial.exhausted for trial in trials)
-    tried = f"of the {total} instances" if listed else f"of {total} instances that were drawn"
+    listed = all(trial.exhausted and trial.statement.space.complete for trial in trials)
+    grid = " of the grid" if all(trial.exhausted for trial in trials) else " that were drawn"
+    tried = f"of the {total} instances" if listed else f"of {total} instances{grid}"
     reason = f"none {tried} meets the hypotheses"
     if names:
         verb = (

@@ -21,10 +21,12 @@ from clusterproof.theory.checker.corners import (
     toward,
 )
 from clusterproof.theory.checker.evaluation import Evaluator, Trial, drawn_corners
+from clusterproof.theory.checker.frequency import Frequency
 from clusterproof.theory.checker.proof import Unproved, certify
 from clusterproof.theory.checker.proof_sources import objection
 from clusterproof.theory.checker.search import search
 from clusterproof.theory.checker.statement import DRAWN, SEARCHED, Statement
+from clusterproof.theory.checker.statistics import binomial_tail
 from clusterproof.theory.checker.ties import COMPARED, Tie
 
 T = TypeVar("T")
@@ -94,13 +96,31 @@ class _Search(Evaluator):
     """Chooses the instances that are evaluated."""
 
     def run(self) -> None:
-        """Evaluate until something breaks, or all that is to be tried was; what is tightest with all replicates."""
+        """Evaluate until something breaks, or all that is to be tried was; what is tightest with all replicates.
+
+        If all instances together fail more often than the probability allows, the tightest has as many replicates.
+        """
         self._try()
         trial, tightest = self.trial, self.trial.tightest
-        if trial.found is None and tightest is not None and tightest.replicates != self.sizes[-1]:
+        if trial.found is not None or tightest is None:
+            return
+        trial.unlikely = self._unlikely()
+        if trial.unlikely is not None and tightest.replicates is not None:
+            self.sizes = [trial.trials]
+        if tightest.replicates != self.sizes[-1]:
             self.sizes = self.sizes[-1:]
             self.keep(evaluation := self.conclude(tightest.instance))
             trial.found = evaluation if evaluation.broken is not None else None
+
+    def _unlikely(self) -> float | None:
+        """Probability of as many failures over all instances, if it is below the error level."""
+        trial = self.trial
+        tightest = trial.tightest.conclusions.values() if trial.tightest else ()
+        if trial.events != 1 or any(isinstance(each, Frequency) and each.exactly for each in tightest):
+            return None
+        # a setting's interval errs on this side with half of its level, which leaves room for one more
+        found = binomial_tail(trial.failures, trial.trials, max(trial.levels))
+        return found if found < self.context.significance / trial.settings else None
 
     def _try(self) -> None:
         trial, statement, space = self.trial, self.statement, self.statement.space

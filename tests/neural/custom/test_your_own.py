@@ -93,6 +93,15 @@ def test_it_stops_and_goes_on_to_the_same_bits_and_is_diagnosed(place: Path) -> 
     assert "stability of momentum" not in text  # which speaks of CFL-MGD's steps
 
 
+def test_participants_of_an_algorithm_without_that_setting_are_those_of_its_step(place: Path) -> None:
+    alone = "\n\nclass First(SignIFCA):\n    def step(self, state, task, randomness):\n"
+    alone += "        return State(state.models, torch.arange(1), torch.zeros(1, dtype=int))\n"
+    (place / "mine.py").write_text(EXAMPLE + alone, encoding="utf-8")
+    algorithm, training = {"name": "mine.py:First", "step_size": 0.02}, {"rounds": 2, "threads": 1}
+    trained = train(configuration_from(sections(algorithm=algorithm, training=training)), out=place / "run")
+    assert trained.metrics["participants"] == [1, 1]
+
+
 @pytest.mark.usefixtures("place")
 def test_a_network_is_made_for_what_it_sees_of_images() -> None:
     given = {"data": {"name": "digits", "crop": 5}, "network": {"name": "mine.py:Pixels"}}

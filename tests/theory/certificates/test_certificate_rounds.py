@@ -105,6 +105,13 @@ def test_the_constants_of_fedprox(proximal: str, sampling: str, rate: str, const
     assert 0 <= float(certificate.constant) / constant - 1 <= 2e-4
 
 
+def test_clients_need_not_be_strongly_convex() -> None:
+    """With mu = 0 a step of gradient descent is nonexpansive and no contraction."""
+    convex = replace(FEDAVG, strong_convexity=F(0), local_steps=1)
+    assert prove_round(convex, rate=F("1.001")) is not None
+    assert prove_round(convex, rate=F("0.999")) is None
+
+
 def test_no_constant_exists_below_the_contraction() -> None:
     assert prove_round(replace(FEDPROX, proximal=F(3), sampling=F(0)), rate=F("0.9")) is None
 

@@ -153,6 +153,24 @@ def test_the_exact_interval_is_the_empirical_bernstein_bound() -> None:
     assert decides.all()
 
 
+def test_the_exact_interval_ends_where_the_range_does() -> None:
+    """Of ten samples the bound alone is wider than [-1, 3] on both sides: the range alone excludes -2."""
+    samples = np.random.default_rng(0).uniform(-1, 3, 10)
+    lower, upper, decides = Expectation(samples, np.array(-2.0), "at_most", (-1.0, 3.0)).interval(0.01)
+    np.testing.assert_allclose([lower, upper], [-1, 3], atol=1e-8)
+    assert decides
+    for sense, allowed, broken in [
+        ("at_most", -1.1, True),
+        ("at_most", -1.0, False),
+        ("at_least", 3.1, True),
+        ("at_least", 3.0, False),
+        ("equal", -2.0, True),
+        ("equal", 0.0, False),
+    ]:
+        one = Expectation(samples, np.array(allowed), sense, (-1.0, 3.0))
+        assert judge({"": one}, 0.01)[""].broken is broken
+
+
 @pytest.mark.parametrize("law", ["square", "heavy tail, at least 0", "at least -3", "rare event"])
 def test_the_limit_for_samples_of_at_least_0_is_above_the_mean_as_rarely_as_it_says(law: str) -> None:
     """500 samples at level .05; by Markov the true share is smaller, and 5 % would be exceeded by 2 % seldom."""

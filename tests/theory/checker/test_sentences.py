@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Annotated, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from clusterproof.theory.checker import (
     expectation,
     integers,
     probability,
+    rationals,
     sentences,
     suppose,
 )
@@ -49,6 +51,11 @@ def summed(x: Digit) -> Sides:
 
 def at_an_entry(x: Digit) -> dict[str, Sides]:
     return {"low": at_least(np.array([9.0, x, 7.0]), limit=2.0)}
+
+
+def a_third(x: Annotated[Fraction, rationals(0, 1, 2)]) -> Sides:
+    suppose("3 x = 1", 3 * x == 1)
+    return at_most(x, bound=0)
 
 
 def unequal(x: Digit) -> Sides:
@@ -190,7 +197,11 @@ def equal_replicates(x: Annotated[int, choice(1, 2, 3, 4)], stream: Stream, repl
             {"prove": True},
             "proved symbolically for every instance in the ranges; holds on 10 instances",
         ),
-        (tenth, {"replicates": 400}, "; 40 of 400 repetitions break it, no more than its probability allows"),
+        (
+            tenth,
+            {"replicates": 400},
+            "; 40 of 400 repetitions break it, no more than its probability 0.1 allows",
+        ),
         (
             half,
             {"replicates": 400},
@@ -245,6 +256,12 @@ def test_a_part_without_instances_names_what_excludes_them() -> None:
         assert (
             sentences.none_admissible([trial], names) == f"none of the 10 instances meets the hypotheses{why}"
         )
+    missed = tried(a_third)
+    assert missed.rejected.total() == 3  # 0, 1/2 and 1; 1/3 is in the range, too
+    told = sentences.none_admissible([missed], ["3 x = 1"])
+    assert told.startswith(
+        'none of 3 instances of the grid meets the hypotheses: "3 x = 1" excludes all of them; not'
+    )
     drawn = tried(empty, exhaustible=0, budget=5)
     count = sum(drawn.rejected.values())
     told = sentences.none_admissible([drawn], ["x is large", "x is small"])
@@ -382,3 +399,39 @@ def test_a_text_stays_inside_its_cell_of_a_table() -> None:
     )
     cells = re.findall(r"(?:\\.|[^|\\])+", to_markdown([verdict]).splitlines()[2])
     assert re.sub(r"\\(.)", r"\1", cells[1].strip()) == label
+
+
+@pytest.mark.parametrize("level", [0.4, 0.5])
+def test_all_instances_together_must_be_as_likely_as_their_probability(level: float) -> None:
+    """Of 400 draws with probability 1/2 none are too many for 0.4 at the level 1e-10, of 4000 they are."""
+
+    def half(x: Digit, stream: Stream, replicates: Replicates) -> Any:
+        return probability(stream.random(replicates) < 0.5, at_most=level)
+
+    def own_draws(x: Digit, stream: Stream) -> Any:
+        return at_most(stream.random(400), failure=level, bound=0.5)
+
+    found = tried(half, replicates=400)
+    assert (found.found is not None) is (level == 0.4)
+    if found.found is not None:
+        assert found.found.replicates == 4000
+    drawn = tried(own_draws)
+    assert drawn.found is None
+    tail = binomtest(drawn.failures, drawn.trials, level, "greater").pvalue
+    said = sentences.holds([drawn], Certainty(None))
+    if level == 0.5:
+        assert tail > LEVEL
+        assert said.endswith("no more than its probability 0.5 allows")
+    else:
+        assert tail < LEVEL
+        how = f", more than its probability 0.4 allows over all instances ({tail:.2g})"
+        assert said.endswith(f"{how}: give more replicates")
+
+
+def test_an_event_with_exactly_its_probability_is_judged_one_by_one() -> None:
+    def half(x: Digit, stream: Stream, replicates: Replicates) -> Any:
+        return probability(stream.random(replicates) < 0.5, equal=0.4)
+
+    found = tried(half, replicates=400)
+    assert found.found is None
+    assert sentences.holds([found], Certainty(None)).endswith("which its probability 0.4 allows")

@@ -82,6 +82,11 @@ def test_units_are_the_papers_settings_and_the_controls() -> None:
     three = [unit for unit in make_units(MNIST, Request(1)) if "H = 3" in unit.method]
     assert {unit.settings["algorithm"]["local_steps"] for unit in three} == {3}
     assert len(three) == 3
+    for experiment in (MNIST, CIFAR_10):
+        small = [unit.settings for unit in make_units(experiment, Request(1, scale="small"))]
+        partitions = [own["partition"] for own in small]
+        assert {(own["clients"], own["samples"]) for own in partitions} == {experiment.small[:2]}
+        assert {own["rounds"] for own in small} == {12, experiment.small[2]}
 
 
 # ------------------------------------------------------------------ a run
