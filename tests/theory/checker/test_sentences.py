@@ -200,7 +200,7 @@ def equal_replicates(x: Annotated[int, choice(1, 2, 3, 4)], stream: Stream, repl
         (
             tenth,
             {"replicates": 400},
-            "; 40 of 400 repetitions break it, no more than its probability 0.1 allows",
+            "; 40 of 400 repetitions break it, no more than its probability 0.25 allows",
         ),
         (
             half,
@@ -435,3 +435,15 @@ def test_an_event_with_exactly_its_probability_is_judged_one_by_one() -> None:
     found = tried(half, replicates=400)
     assert found.found is None
     assert sentences.holds([found], Certainty(None)).endswith("which its probability 0.4 allows")
+
+
+def test_several_events_are_not_counted_as_one() -> None:
+    """The most frequent of fifty events is two standard deviations too frequent at each of ten instances."""
+
+    def fifty(x: Digit, stream: Stream, replicates: Replicates) -> Any:
+        return {str(i): probability(stream.random(replicates) < 0.5, at_most=0.5) for i in range(50)}
+
+    found = tried(fifty, replicates=400)
+    assert binomtest(found.failures, found.trials, 0.5, "greater").pvalue < LEVEL
+    assert found.found is None
+    assert sentences.holds([found], Certainty(None)).endswith("no more than its probability 0.5 allows")
