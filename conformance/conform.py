@@ -175,11 +175,12 @@ def judge(report: Report, explained: bool = True) -> Report:
     compared, localised = _compare(definition, runs, dtype)
     if localised is not None and undeclared_double:
         single, difference = _compare(definition, runs, "float32")
-        if difference is None:
+        # a mistake that explains double precision is one, and no float32 that remains somewhere
+        if difference is None and not (explained and explain(definition, runs, dtype)[0]):
             compared, localised, dtype = single, None, "float32"
             sentence = (
-                "agrees to single precision only, which is no fault: probably a float32 remains somewhere; "
-                "deviations below it cannot be seen"
+                "agrees to single precision only; a float32 that remains somewhere is no fault, and if there is none, "
+                'dtype="float64" shows where it differs'
             )
     report = replace(report, dtype=dtype, checks=(*compared, *report.checks))
     if localised is None:

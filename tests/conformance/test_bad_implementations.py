@@ -223,8 +223,10 @@ def test_what_single_precision_cannot_tell_from_fedavg_is_undecided() -> None:
     def wrong(task: ConformanceTask, settings: dict[str, Any]) -> Any:
         return DEFINITIONS["fedprox"](task, {**settings, "proximal": -settings["proximal"]})
 
-    assert conform(wrong, "fedprox", settings={"proximal": 1e-6}).verdict == "undecided"
+    assert conform(wrong, "fedprox", settings={"proximal": 1e-6}, explained=False).verdict == "undecided"
     assert conform(wrong, "fedprox", settings={"proximal": 1e-6}, dtype="float64").verdict == "differs"
+    report = conform(wrong, "fedprox", settings={"proximal": 1e-6})  # of which the cause is known
+    assert (report.verdict, report.dtype) == ("differs", "float64")
     with pytest.raises(InvalidArgument, match=r"step_size = 0.001: must be .* at least 0.01"):
         conform(wrong, "fedprox", settings={"step_size": 1e-3})
 
@@ -233,7 +235,22 @@ def test_a_float32_somewhere_is_no_fault_and_a_wrong_declaration_is() -> None:
     single = with_model(lambda model: model.astype(np.float32).astype(float))
     report = conform(single, "fedavg")
     assert report.verdict == "conforms"
-    assert "single precision" in report.sentence
+    assert "agrees to single precision only" in report.sentence
+
+    class Decayed(FedAvg):
+        """Weight decay that single precision does not show, in double precision."""
+
+        def local(self, i: int) -> np.ndarray:
+            y, size = self.model.copy(), self.settings["batch_size"]
+            batches = 1 if size is None else int(np.ceil(self.task.samples[i] / size))
+            for _ in range(self.settings["local_epochs"] * batches):
+                y -= self.settings["step_size"] * (self.task.gradient(i, y) + 1e-5 * y)
+            return y
+
+    decayed = conform(Decayed, "fedavg")
+    assert (decayed.verdict, "weight decay 1e-05" in decayed.sentence) == ("differs", True)
+    without_cause = conform(Decayed, "fedavg", explained=False)
+    assert "if there is none" in without_cause.sentence
 
     def doubled(task: ConformanceTask, settings: dict[str, Any]) -> Any:
         return DEFINITIONS["fedprox"](task, settings, [SLIPS["fedprox"]["prox-doubled"].changes])
