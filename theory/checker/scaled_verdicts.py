@@ -91,7 +91,10 @@ class CopyCheck:
         along = f" and along {', '.join(self.part.families)}" if self.part.families else ""
         at = quantities(self.part.space.encode(worst.instance))
         word = "largest" if lower else "least"
-        least = f"{word} constant on {trial.instances} instances{along}: {constant:.4g}, at {at}"
+        where = f"on {trial.instances} instances{along}"
+        least = f"{word} constant {where}: {constant:.4g}, at {at}"
+        if worst.used == math.inf:
+            least = f"no constant was found {where}: the ratio of the sides is beyond 1.8e308, at {at}"
         return f"{least}; this is no theorem{''.join(rising.values())}"
 
     def replay(self, one: dict[str, Any], code: Mapping[str, Any]) -> Finding:

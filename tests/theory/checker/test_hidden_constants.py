@@ -272,6 +272,19 @@ def test_a_lower_bound_has_a_largest_constant(registry: None) -> None:
     assert "right over left grows like the power" in found.reason
 
 
+def test_a_ratio_that_is_no_float_is_no_constant(registry: None) -> None:
+    @claim
+    def stated(x: Annotated[int, choice(1, 400)]) -> Sides:
+        return up_to_constant(at_most(10**x, allowed=1))
+
+    found = theory.check("toy/one")
+    assert found.verdict == "consistent"
+    assert (
+        "no constant was found on 2 instances: the ratio of the sides is beyond 1.8e308, at x = 400"
+        in found.reason
+    )
+
+
 def test_no_constant_helps_a_bound_of_0(registry: None) -> None:
     @claim
     def stated(x: Annotated[int, choice(0, 1)]) -> Sides:
