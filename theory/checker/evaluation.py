@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from clusterproof.algorithms.time_limit import TimeLimitExceeded, time_limit
 from clusterproof.theory.checker.claim import Context
 from clusterproof.theory.checker.conclusions import WHOLE, Conclusion, Entries, Judgement, judge
 from clusterproof.theory.checker.expectation import Expectation, replicates_to_try
@@ -21,6 +24,8 @@ from clusterproof.theory.checker.ties import Tie, recording_calls
 
 DRAWN_CORNERS = 8
 """Corners that are tried with objects that are drawn."""
+EXACT_SECONDS = 0.2
+"""Seconds of processor time in which an instance that breaks a statement in floats is evaluated in fractions."""
 
 
 @dataclass(frozen=True)
@@ -249,7 +254,25 @@ class Evaluator:
                 break
         for tie in self.ties:
             tie.compare(self.statement.name, self.statement.space.arguments(one), conclusions, calls)
+        if not self.statement.random and any(each.broken for each in judged.values()):
+            conclusions, judged = self._exactly(one) or (conclusions, judged)
         return Evaluation(one, conclusions, judged, replicates)
+
+    def _exactly(self, one: dict[str, Any]) -> tuple[dict[str, Conclusion], dict[str, Judgement]] | None:
+        """Conclude of what breaks in floats, with the same numbers as fractions; None unless it holds exactly."""
+        floats = {name for name, value in one.items() if isinstance(value, float) and math.isfinite(value)}
+        if not floats:
+            return None
+        exact = {name: Fraction(value) if name in floats else value for name, value in one.items()}
+        try:
+            with time_limit(EXACT_SECONDS):
+                conclusions = self._sample(exact, None)
+                judged = judge(conclusions, self.context.significance, exact)
+        except (Exception, TimeLimitExceeded):  # a statement need not be defined for fractions
+            return None
+        if not all(each.exact and not each.broken for each in judged.values()):
+            return None
+        return conclusions, {name: replace(each, exact=False) for name, each in judged.items()}
 
     def _sample(self, one: dict[str, Any], replicates: int | None, words: str = "") -> dict[str, Conclusion]:
         context = self.context

@@ -21,6 +21,7 @@ from clusterproof.theory.checker import (
     Sides,
     at_least,
     at_most,
+    choice,
     equal,
     integers,
     reals,
@@ -134,18 +135,55 @@ def root(x: Unit, y: Unit) -> Sides:
 
 
 def cosine(x: Annotated[float, reals(1e-8, 1e-2)]) -> Sides:
-    # 1 - cos x has an absolute error of 1e-16, and none where x is exact
-    return at_most(1 - math.cos(float(x)) if isinstance(x, float) else 0, half=x * x / 2)
+    # 1 - cos x, which is at most x^2 / 2, has an absolute error of 1e-16
+    return at_most(1 - math.cos(x), half=x * x / 2)
 
 
-@pytest.mark.parametrize(("stated", "doubtful"), [(variance, True), (cosine, True), (root, False)])
+def geometric(x: Unit, n: Annotated[int, integers(1, 10, upwards=True)]) -> Sides:
+    suppose("x > 0", x > 0)
+    return equal((sum((1 - x) ** t for t in range(n)), (1 - (1 - x) ** n) / x))
+
+
+def there_and_back(x: Unit) -> Sides:
+    return equal(((1 + x) - 1, x))
+
+
+def printed(x: Annotated[float, choice(3e-10)]) -> Sides:
+    return equal(((1 + x) - 1, x))
+
+
+@pytest.mark.parametrize("stated", [variance, geometric, there_and_back, printed])
+def test_what_breaks_in_floats_and_holds_for_the_same_fractions_is_not_violated(stated: Any) -> None:
+    claim(stated)
+    found = theory.check("toy/one")
+    assert (found.verdict, found.proof) == (Kind.CONSISTENT, None)  # other instances were in floats
+
+
+def test_an_instance_that_breaks_in_fractions_too_is_violated() -> None:
+    def stated(x: Unit) -> Sides:
+        return at_most((1 + x) - 1, less=x - Fraction(1, 10**30))
+
+    def slower(x: Unit) -> Sides:
+        if isinstance(x, Fraction):
+            while True:
+                pass
+        return stated(x)
+
+    for function in (stated, slower):
+        claim(function, function.__name__)
+        found = theory.check(f"toy/{function.__name__}")
+        assert found.verdict is Kind.VIOLATED
+        assert theory.replay(f"toy/{function.__name__}", found.counterexample or {}).verdict is Kind.VIOLATED
+
+
+@pytest.mark.parametrize(("stated", "doubtful"), [(cosine, True), (root, False)])
 def test_a_counterexample_by_cancellation_is_said_to_be_one(stated: Any, doubtful: bool) -> None:
     claim(stated)
     found = theory.check("toy/one")
     assert found.verdict is Kind.VIOLATED
     assert found.counterexample is not None
-    exact = stated(**{name: Fraction(value) for name, value in found.counterexample.items()})
-    assert (exact.measured >= 0) is True if doubtful else exact.measured > 1.1 * exact.allowed
+    sides = stated(**found.counterexample)
+    assert (sides.measured < 1.1 * sides.allowed + 1e-15) == doubtful
     assert bool(re.search(r"holds at x = \S+: rounding \(give rounding=", found.reason)) == doubtful
 
 
