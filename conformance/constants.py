@@ -189,7 +189,7 @@ def explain_by_constants(
                 continue
             constants = _fit(definition, runs[0], family, start)  # type: ignore[arg-type]  # as above
             for rounded in () if constants is None else _rounded(constants):
-                sentence = family.sentence.format(*(f"{one:.3g}" for one in rounded))
+                sentence = family.sentence.format(*(f"{one:.7g}" for one in rounded))
                 if bank is None:
                     candidates: Mapping[str, tuple[Slip, ...]] = {"": ()}
                 elif agree(definition, runs[:1], dtype, **family.options(rounded)):

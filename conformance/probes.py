@@ -15,7 +15,7 @@ SUPPORTS = ("batches", "server-step", "participation", "strengths")
 """What an implementation may be unable to vary."""
 
 ALL = ((0, 1, 2, 3),)
-ABSENCES = ((0, 2, 3), (1, 3), (0, 1), (0, 1, 2, 3), (1, 2))
+ABSENCES = ((0, 2, 3), (1, 3), (0, 1), (2,), (0, 1, 2, 3), (1, 2))
 
 
 @dataclass(frozen=True, eq=False)

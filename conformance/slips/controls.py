@@ -61,7 +61,9 @@ SCAFFOLD = {
     "server-control-not-subtracted": Slip({"subtracted control": 0}, "c_i's update does not subtract c"),
     "own-control-not-kept": Slip({"own control": 0}, "the control's update does not start from c_i"),
     "new-control-sent-for-change": Slip({"control change": "new"}, "the server adds c_i+, not c_i+ - c_i"),
-    "change-always-zero": Slip({"control change": 0}, "c_i's change is 0: taken after it was overwritten"),
+    "change-always-zero": Slip(
+        {"control change": 0}, "c does not move: c_i's change is left out, or taken after c_i was overwritten"
+    ),
     "controls-averaged-over-participants": Slip(
         {"control step": _over_participants},
         "c moves by the mean over participants, not by (1/N) of their sum",

@@ -187,6 +187,20 @@ def test_a_wrong_call_is_refused(call: dict[str, Any], argument: str) -> None:
     assert caught.value.argument == argument
 
 
+class TakesASingleModelOver(FedAvg):
+    def round(self, participants: list[int]) -> None:
+        if len(participants) == 1:
+            self.model = self.local(participants[0])
+        else:
+            super().round(participants)
+
+
+def test_a_single_participant_is_averaged_by_the_servers_step_too() -> None:
+    report = conform(TakesASingleModelOver, "fedavg")
+    assert (report.verdict, report.localised.probe if report.localised else "") == ("differs", "everything")
+    assert conform(TakesASingleModelOver, "fedavg", settings={"server_step_size": 1.0}).verdict == "conforms"
+
+
 def test_a_model_that_does_not_move_in_a_round_is_not_said_to_ignore_participants() -> None:
     class Late(FedAvg):
         """Moves in the second round only."""

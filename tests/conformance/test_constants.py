@@ -77,6 +77,11 @@ def test_the_constant_is_named(
     assert words in report.sentence
 
 
+def test_a_factor_near_1_is_not_printed_as_1() -> None:
+    report = conform(type("Nearly", (FedProx,), {"factor": 1.00002}), "fedprox", dtype="float64")
+    assert "multiplied by 1.00002:" in report.sentence
+
+
 def test_a_fixed_step_size_is_named_beside_what_it_cannot_be_told_from() -> None:
     report = conform(lambda task, settings: FedProx(task, {**settings, "step_size": 0.01}), "fedavg")
     assert {one.slips[0] for one in report.likely} == {"gradient-scaled", "step_size-constant"}

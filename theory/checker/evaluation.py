@@ -283,13 +283,13 @@ class Evaluator:
     def _judge(
         self, conclusions: dict[str, Conclusion], one: dict[str, Any], replicates: int | None
     ) -> dict[str, Judgement]:
-        """Judge one sample; what breaks an asymptotic interval must break that of a second sample, too."""
+        """Judge one sample; what breaks an asymptotic interval must break that of a second one, of all replicates."""
         significance = self.context.significance / self.trial.settings
         if not any(isinstance(each, Expectation) for each in conclusions.values()):
             return judge(conclusions, significance, one)
         judged = judge(conclusions, significance / self.looks, one)
         if any(each.broken and each.confirms for each in judged.values()):
-            again = judge(self._sample(one, replicates, " again"), significance / self.looks, one)
+            again = judge(self._sample(one, self.sizes[-1], " again"), significance / self.looks, one)
             judged = {
                 name: each.confirmed(again[name]) if each.confirms else each for name, each in judged.items()
             }

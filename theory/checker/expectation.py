@@ -171,7 +171,7 @@ def expectation(
         other samples of at least 0, ``(0, math.inf)`` gives ``at_most`` an exact test, which needs fewer replicates; of
         ``at_least`` and ``equal`` there is none without a largest value (Bahadur and Savage 1956, restated). Otherwise
         the interval is asymptotic, and decides with at least 10 000 replicates none of which dominates the variance,
-        and only if a second sample says the same.
+        and only if a second sample of all ``replicates`` says the same: rare large values need many.
     words
         As in ``Sides``.
 

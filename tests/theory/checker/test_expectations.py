@@ -217,10 +217,8 @@ def test_replicates_double_up_to_the_budget() -> None:
 @pytest.mark.parametrize(
     ("factor", "sizes"),
     [
-        (
-            0.5,
-            [10_000, 10_000, 40_000, 40_000],
-        ),  # a second sample confirms; how far it is off, from all replicates
+        # a second sample of all replicates confirms, and says how far it is off
+        (0.5, [10_000, 40_000, 40_000, 40_000]),
         (1.0, [10_000, 20_000, 40_000]),
         (2.0, [10_000, 40_000]),  # the tightness is that of all replicates
     ],
@@ -430,3 +428,18 @@ def test_what_breaks_an_asymptotic_interval_is_drawn_again_with_other_numbers(re
     trial = attempt(Statement("", stated, replicates=10_000), Context(0, None, 1e-9, "toy/one"))
     assert trial.found is not None
     assert len(drawn) == len(set(drawn)) == 2
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_mean_that_rare_large_values_carry_is_not_violated_for_want_of_them(
+    seed: int, registry: None
+) -> None:
+    """0.9 + 1000 x 1e-4 = 1: of 10 000 replicates a third have none of these values, of 100 000 one in e^10."""
+
+    def stated(n: One, stream: Stream, replicates: Replicates) -> Expectation:
+        rare = 1000.0 * (stream.random(replicates) < 1e-4)
+        return expectation(0.9 * stream.uniform(0, 2, replicates) + rare, at_least=1.0)
+
+    trial = attempt(Statement("", stated, replicates=100_000), Context(seed, None, 1e-9, "toy/rare"))
+    assert trial.found is None
+    assert trial.undecided
