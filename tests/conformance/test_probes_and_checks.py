@@ -52,12 +52,12 @@ class Combined(DEFINITIONS["fedavg"]):  # type: ignore[misc]
 
 
 class Prunes(DEFINITIONS["ifca"]):  # type: ignore[misc]
-    """Sets clusters without members to 0 after five rounds, as code does that prunes after a first phase."""
+    """Sets clusters without members to 0 after six rounds, as code does that prunes after a first phase."""
 
     def round(self, participants: Sequence[int]) -> None:
         super().round(participants)
         self.memory["rounds"] = self.memory.get("rounds", 0) + 1
-        if self.memory["rounds"] > 5:
+        if self.memory["rounds"] > 6:
             empty = [j for j in range(len(self.x)) if j not in self.assignments]
             self.x[empty] = 0
 
