@@ -142,7 +142,7 @@ def test_what_rounding_leaves_of_the_quantities_of_an_instance_breaks_nothing(
     def statement(scale: Annotated[float, reals(1, 2)]) -> Sides:
         return conclusion((0.1 * 3 - 0.3) * scale)  # 5e-17, 0 in exact arithmetic
 
-    claim(statement)
+    claim(statement, budget=50)
     assert theory.check("toy/one").verdict is verdict
 
 
@@ -356,7 +356,7 @@ def test_what_a_counterexample_does_not_need_is_as_simple_as_can_be() -> None:
     def small(idle: Wide, x: Wide, y: Wide, z: Wide) -> Sides:
         return at_most(int(min(x, y, z) == 10**6), nothing=0)
 
-    claim(small)  # false in a corner alone
+    claim(small, budget=100)  # false in a corner alone
     ends = dict.fromkeys("xyz", 10**6)
     assert theory.check("toy/one").counterexample == {"idle": 0, **ends}
 

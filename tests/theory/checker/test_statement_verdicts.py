@@ -154,7 +154,7 @@ def printed(x: Annotated[float, choice(3e-10)]) -> Sides:
 
 @pytest.mark.parametrize("stated", [variance, geometric, there_and_back, printed])
 def test_what_breaks_in_floats_and_holds_for_the_same_fractions_is_not_violated(stated: Any) -> None:
-    claim(stated)
+    claim(stated, budget=100)
     found = theory.check("toy/one")
     assert (found.verdict, found.proof) == (Kind.CONSISTENT, None)  # other instances were in floats
 
