@@ -68,7 +68,7 @@ START = TASK.optima + 0.125 * np.eye(20)[:2]
     ],
     ids=["momentum 0.4", "momentum 0", "step 0.9", "divisor", "stale gradient", "IFCA with momentum"],
 )
-@pytest.mark.parametrize("seed", slow_after(1, "more seeds", range(3)))
+@pytest.mark.parametrize("seed", slow_after(1, "another seed", range(2)))
 def test_one_run_is_a_verdict_and_the_message_names_the_fault(
     algorithm: CFLMGD, words: str, seed: int
 ) -> None:
