@@ -75,12 +75,12 @@ def precise(one: GaussianDynamics, tube: Tube, rounds: int, at: int) -> tuple[fl
         return path, float(radius)
 
 
-@pytest.mark.parametrize("momentum", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
 def test_every_digit_of_a_long_run_against_sums_in_high_precision(momentum: float) -> None:
-    rounds = 2000
+    rounds = 1000
     tube = long_tube(momentum, rounds)
     assert not tube.false_members.any()
-    for at in (1, 7, 60, 700, rounds):
+    for at in (1, 7, 60, 400, rounds):
         path, radius = precise(dynamics(momentum), tube, rounds, at)
         assert path + radius <= tube.reach[at, 0] * (1 + 1e-9)
         assert tube.reach[at, 0] <= path + radius * (1 + 5 * REUSE)

@@ -55,7 +55,7 @@ def claimed(
 
 @pytest.mark.parametrize("algorithm", [MEANT, IFCA(step_size=1.0), CFLMGD(step_size=0.5, momentum=0.9)])
 def test_true_runs_pass(algorithm: CFLMGD | IFCA) -> None:
-    trace = run(algorithm, task(), rounds=50, seed=0, replicates=60, initial=start())
+    trace = run(algorithm, task(), rounds=50, seed=0, replicates=20, initial=start())
     for bound in (theorem_d_on(task(), trace), theorem_e_on(task(), trace)):
         assert bound.failure_probability <= 1e-9 * (1 + 1e-12)
         assert not bound.broken(trace).any()

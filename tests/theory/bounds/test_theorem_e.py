@@ -90,17 +90,17 @@ def test_before_the_run_as_printed(
 )
 def test_on_the_record_as_printed(options: dict[str, Any], momentum: float, printed: float) -> None:
     algorithm = CFLMGD(step_size=1.0, momentum=momentum, participation=0.25, **options)
-    initial = task().optima + starts(60)
-    trace = run(algorithm, task(), rounds=ROUNDS, seed=2, replicates=60, initial=initial)
+    initial = task().optima + starts(30)
+    trace = run(algorithm, task(), rounds=ROUNDS, seed=2, replicates=30, initial=initial)
     bound = theorem_e_recorded(
         gaussian_dynamics(task(), algorithm),
         along_eigenvectors(task(), initial),
         recorded(trace),
         failure=FAILURE,
     )
-    allowed = bound.tube.last_reach.reshape(60, 2)
+    allowed = bound.tube.last_reach.reshape(30, 2)
     assert np.median(allowed / np.asarray(trace.errors)[-1]) == pytest.approx(printed, rel=0.12)
-    assert not (np.asarray(trace.errors) > bound.tube.reach.reshape(ROUNDS + 1, 60, 2)).any()
+    assert not (np.asarray(trace.errors) > bound.tube.reach.reshape(ROUNDS + 1, 30, 2)).any()
     path = reference_models(task(), along_eigenvectors(task(), initial), bound.response)
     distance = np.linalg.norm(trace.models - path, axis=-1)
     assert not (distance > bound.tube.deviation.reshape(distance.shape) + 1e-13).any()
@@ -178,8 +178,8 @@ def test_runs_with_empty_clusters_stay_below() -> None:
         {"averaging": "model", "local_steps": 3},
     ):
         algorithm = CFLMGD(step_size=1.0, momentum=0.3, participation=0.1, **options)
-        initial = task().optima + starts(80)
-        trace = run(algorithm, task(), rounds=ROUNDS, seed=4, replicates=80, initial=initial)
+        initial = task().optima + starts(40)
+        trace = run(algorithm, task(), rounds=ROUNDS, seed=4, replicates=40, initial=initial)
         counts = recorded(trace)
         assert (counts == 0).any()
         start = along_eigenvectors(task(), initial)

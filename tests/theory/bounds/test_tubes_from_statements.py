@@ -126,8 +126,8 @@ def test_norm_inequality(
 TUBES = [
     ((5,), 1, 1.0, 50, 0.5, 0.0, 1.0, 1, 0.2, 0.05, "common"),
     ((3,), 20, 1.0, 1, 0.1, 0.5, 0.1, 10, 0.2, 0.05, "common"),
-    ((20, 20), 4, 4.0, 2000, 0.5, 0.5, 1.0, 300, 0.2, 0.05, "common"),
-    ((30, 10), 3, 50.0, 20000, 0.5, 0.97, 1.0, 120, 0.1, 0.1, "common"),
+    ((20, 20), 4, 4.0, 2000, 0.5, 0.5, 1.0, 60, 0.2, 0.05, "common"),
+    ((30, 10), 3, 50.0, 20000, 0.5, 0.97, 1.0, 60, 0.1, 0.1, "common"),
     ((30, 10), 5, 1.0, 200, 0.0, 0.9, 1.0, 40, 0.2, 0.3, "rotated"),
     ((1000, 600, 400), 3, 1.5, 14, 0.7, 0.0, 1.0, 6, 0.3, 0.2, "common"),
     ((1000, 600, 400), 3, 1.5, 14, 0.7, 0.5, 1.0, 6, 0.3, 0.2, "different"),
@@ -207,7 +207,7 @@ def test_theorem_d(tube: tuple) -> None:
         np.testing.assert_allclose(allowed.reference[:, p], reference, atol=1e-10)
         growth = np.linalg.norm(free, axis=1)
         n_in, n_out = np.array([statements.counts(own[p], m, P, T, pi, deltas[0]) for pi in pairwise]).T
-        looked_at = {1, T - 1}
+        looked_at = {1, T - 1} if p == 0 else set()
         for t in range(1, T + 1):
             past = tube_statements.theorem_d_past(
                 t, impulse, own=own[p], reach=allowed.bound[:, p], n_in=n_in, n_out=n_out, **sizes
@@ -232,11 +232,11 @@ def test_theorem_d(tube: tuple) -> None:
     [((20,), 20_000, 0.1, "common"), ((3000, 2000), 9, 0.7, "common"), ((3000, 2000), 9, 0.7, "different")],
 )
 def test_theorem_d_over_a_long_run(own: tuple[int, ...], samples: int, start: float, kind: str) -> None:
-    """Without noise in y all falls below 1e-20, and rounds 200 ago weigh as much as the last one.
+    """Without noise in y all falls below 1e-20, and rounds 100 ago weigh as much as the last one.
 
     Bounds on responses below 1e-25 may stand for these, so that r is at most 1e-22 above the statement.
     """
-    T, momentum, delta = 260, 0.3, (0.01, 0.02, 0.02)
+    T, momentum, delta = 160, 0.3, (0.01, 0.02, 0.02)
     task, spectra, vectors = tube_task(own, 2, 1.0, samples, 0.0, kind)
     P, m = len(own), sum(own)
     displacement = directions((P, 2), start)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from catalogue import decided
 from planted_sides import altered_source, changed, loaded
 from tiers import slow_after
 
@@ -206,7 +207,7 @@ def test_an_altered_statement_is_not_certified(
             monkeypatch,
         )
     assert name in registry
-    assert theory.check(name, trials=5).verdict is not Kind.CERTIFIED
+    assert decided(name, trials=5).verdict is not Kind.CERTIFIED
 
 
 @pytest.mark.parametrize(

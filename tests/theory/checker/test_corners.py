@@ -111,7 +111,7 @@ def test_the_other_quantities_of_a_corner_that_breaks_are_the_simplest_ones() ->
     ) -> Sides:
         return at_most(int(n == 10**6 and q >= 5), none=0)
 
-    claim(stated)
+    claim(stated, budget=100)
     found = theory.check("toy/one")
     assert found.counterexample is not None
     instance = found.counterexample

@@ -45,11 +45,11 @@ def descend(task: QuadraticMixture) -> FedAvg:
 
 
 @cache
-def search(loss: float, seed: int = 0) -> Verdict:
+def search(loss: float, seed: int) -> Verdict:
     return falsify(rate(loss), algorithm=descend, tasks=TASKS, rounds=4, budget=60, seed=seed)
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=MANY) for seed in range(1, 8))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=MANY) for seed in range(1, 4))])
 def test_a_false_rate_is_broken_by_a_small_run_that_can_be_pasted(seed: int) -> None:
     verdict = search(2, seed)
     assert verdict.verdict == "violated"
@@ -68,7 +68,7 @@ def test_a_false_rate_is_broken_by_a_small_run_that_can_be_pasted(seed: int) -> 
 
 
 def test_its_code_fails_where_the_bound_holds() -> None:
-    example = search(2).counterexample
+    example = search(2, 0).counterexample
     assert example is not None
     generous = example["code"].replace("not error <= ", "not error <= 1e9 + ")
     assert generous != example["code"]
@@ -76,7 +76,7 @@ def test_its_code_fails_where_the_bound_holds() -> None:
         exec(generous, {})
 
 
-@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=MANY) for seed in range(3, 18))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=MANY) for seed in range(1, 8))])
 def test_the_true_rate_holds_and_is_sharp(seed: int) -> None:
     verdict = search(1, seed)
     assert verdict.verdict == "consistent", verdict.reason
@@ -189,9 +189,9 @@ def test_a_measure_of_the_state_is_bounded(power: int, verdict: str) -> None:
     found = falsify(
         bound,
         algorithm=lambda task: FedAvg(step_size=1 / task.smoothness),
-        tasks=strategies.quadratic_mixtures(clusters=1, clients=1, condition_number=(2, 8)),
-        rounds=3,
-        budget=60,
+        tasks=TASKS,
+        rounds=2,
+        budget=30,
         measure={"squared distance": squared_distance},
     )
     assert found.verdict == verdict
@@ -205,17 +205,14 @@ def test_a_measure_of_the_state_is_bounded(power: int, verdict: str) -> None:
 
 
 def test_a_run_that_becomes_nan_breaks_a_bound_or_ends_with_its_message() -> None:
-    tasks = strategies.quadratic_mixtures(clusters=1, clients=1, dimension=2, condition_number=(2, 8))
     diverging = lambda task: FedAvg(step_size=1e60)  # noqa: E731 - as users write it
-    found = falsify(
-        lambda task, trace: trace.errors[0], algorithm=diverging, tasks=tasks, rounds=12, budget=20
-    )
+    found = falsify(lambda task, trace: trace.errors[0], algorithm=diverging, tasks=ONE, rounds=12, budget=5)
     assert found.verdict == "violated"
     spoiled = lambda task: Spoiled(step_size=1 / task.smoothness)  # noqa: E731
     with pytest.raises(
         Diverged, match="led in round 2 to NaN in model 0"
     ):  # the run before keeps to the bound
-        falsify(lambda task, trace: trace.errors[0], algorithm=spoiled, tasks=tasks, rounds=3, budget=20)
+        falsify(lambda task, trace: trace.errors[0], algorithm=spoiled, tasks=ONE, rounds=3, budget=5)
 
 
 @dataclass(frozen=True, kw_only=True)

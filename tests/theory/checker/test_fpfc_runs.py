@@ -1,6 +1,7 @@
 """Runs of FPFC, and of a user's own, held to the repaired theorem: true ones hold, planted faults do not."""
 
 import dataclasses
+from functools import cache
 from typing import ClassVar
 
 import numpy as np
@@ -239,6 +240,7 @@ def test_a_bound_in_expectation_needs_replicates_and_says_how_many() -> None:
     theory.assert_holds("fpfc/repaired-models", TASK, many)
 
 
+@cache
 def hypotheses() -> dict[str, tuple[Trace, str]]:
     changes = {
         "augmentation": ({"augmentation": 2.25}, "augmentation"),

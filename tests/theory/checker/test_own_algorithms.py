@@ -60,15 +60,12 @@ START = TASK.optima + 0.125 * np.eye(20)[:2]
     ("algorithm", "words"),
     [
         (Mine(step_size=1.0, momentum=0.4), r"momentum 0\.\d+ instead of 0\.5"),
-        (Mine(step_size=1.0, momentum=0.0), r"momentum .* instead of 0\.5"),
-        (Mine(step_size=0.9, momentum=0.5), r"step size 0\.\d+ instead of 1"),
         (Mine(step_size=1.0, momentum=0.5, normalisation="cluster"), "instead of all"),
-        (Mine(step_size=1.0, momentum=0.5, update_order="as-printed"), "delayed gradient"),
         (Hasty(step_size=1.0), r"momentum 0\.\d+ instead of 0"),
     ],
-    ids=["momentum 0.4", "momentum 0", "step 0.9", "divisor", "stale gradient", "IFCA with momentum"],
+    ids=["momentum 0.4", "divisor", "IFCA with momentum"],
 )
-@pytest.mark.parametrize("seed", slow_after(1, "more seeds", range(3)))
+@pytest.mark.parametrize("seed", slow_after(1, "another seed", range(2)))
 def test_one_run_is_a_verdict_and_the_message_names_the_fault(
     algorithm: CFLMGD, words: str, seed: int
 ) -> None:

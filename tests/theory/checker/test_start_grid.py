@@ -12,7 +12,7 @@ from clusterproof.algorithms import CFLMGD, IFCA, Algorithm, FedAvg
 from clusterproof.synthetic import Mixture, QuadraticMixture
 from clusterproof.theory.checker.start_grid import Starts
 
-SOME = settings(max_examples=300, database=None)
+SOME = settings(max_examples=100, database=None)
 HESSIANS, CENTERS = np.eye(2) * [[[1]], [[3]], [[3]]], np.array([[0.0, 1.0], [8.0, 1.0], [8.0, 1.0]])
 PAIR = QuadraticMixture(hessians=HESSIANS, centers=CENTERS, labels=np.array([0, 1, 1]))
 ONE = QuadraticMixture(hessians=HESSIANS[:1], centers=CENTERS[:1], labels=np.zeros(1, dtype=int))

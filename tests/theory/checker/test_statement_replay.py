@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
+from catalogue import checked
 from command_line import refused
 
 from clusterproof import theory
@@ -215,7 +216,7 @@ MIGRATED: dict[str, list[dict[str, Any]]] = {
 
 @pytest.mark.parametrize("claim_id", MIGRATED)
 def test_claims_of_the_catalogue_replay_and_refuse(claim_id: str) -> None:
-    verdict = theory.check(claim_id)
+    verdict = checked(claim_id)
     found = json.loads(json.dumps(theory.as_json(verdict)))
     recorded = (found["measured"], found["bound"])
     assert theory.replay(claim_id, found["counterexample"], recorded=recorded).verdict is verdict.verdict

@@ -24,6 +24,7 @@ from clusterproof.theory.checker import (
     integers,
     reals,
     suppose,
+    trial,
 )
 
 pytestmark = pytest.mark.usefixtures("registry")
@@ -38,7 +39,7 @@ def test_a_finite_space_is_exhausted_and_knows_no_seed() -> None:
         return at_most(int((a, b, c) == (9, 8, 7)), nothing=0)
 
     claim(needle)
-    for seed in range(5):
+    for seed in range(2):
         verdict = theory.check("toy/one", seed=seed)
         assert verdict.verdict is Kind.VIOLATED
         assert verdict.counterexample == {"a": 9, "b": 8, "c": 7}
@@ -106,7 +107,8 @@ def test_a_large_space_without_an_admissible_instance_is_vacuous() -> None:
     assert '"a is negative" excludes all of them' in verdict.reason
 
 
-def test_an_open_end_whose_evaluation_does_not_end_is_given_up() -> None:
+def test_an_open_end_whose_evaluation_does_not_end_is_given_up(plant: Callable[..., Any]) -> None:
+    plant(trial, "LONGEST_STEP", 0.2)
     evaluated: set[int] = set()
 
     def endless(count: Annotated[int, integers(1, 9, upwards=True)]) -> Sides:
@@ -142,7 +144,7 @@ def test_what_rounding_leaves_of_the_quantities_of_an_instance_breaks_nothing(
     def statement(scale: Annotated[float, reals(1, 2)]) -> Sides:
         return conclusion((0.1 * 3 - 0.3) * scale)  # 5e-17, 0 in exact arithmetic
 
-    claim(statement)
+    claim(statement, budget=50)
     assert theory.check("toy/one").verdict is verdict
 
 
@@ -356,7 +358,7 @@ def test_what_a_counterexample_does_not_need_is_as_simple_as_can_be() -> None:
     def small(idle: Wide, x: Wide, y: Wide, z: Wide) -> Sides:
         return at_most(int(min(x, y, z) == 10**6), nothing=0)
 
-    claim(small)  # false in a corner alone
+    claim(small, budget=100)  # false in a corner alone
     ends = dict.fromkeys("xyz", 10**6)
     assert theory.check("toy/one").counterexample == {"idle": 0, **ends}
 

@@ -31,15 +31,16 @@ Plant = Callable[..., Any]
 
 
 @pytest.mark.parametrize(
-    ("change", "hypothesis"),
+    ("claim_id", "change", "hypothesis"),
     [
-        ({"pair_rule": "both"}, "pairs with a participant"),
-        ({"start": "own"}, "from a common start"),
-        ({"augmentation": 1e-3}, "2 L_g|two minima"),
-        ({"step_size": 10.0}, "L_f"),
+        ("fpfc/repaired-models", {"pair_rule": "both"}, "pairs with a participant"),
+        ("fpfc/repaired-models", {"start": "own"}, "from a common start"),
+        ("fpfc/repaired-models", {"augmentation": 1e-3}, "2 L_g|two minima"),
+        ("fpfc/repaired-models", {"step_size": 10.0}, "L_f"),
+        ("fpfc/descent", {"pair_rule": "both"}, "pairs with a participant"),
+        ("fpfc/descent", {"step_size": 10.0}, "L_f"),
     ],
 )
-@pytest.mark.parametrize("claim_id", ["fpfc/repaired-models", "fpfc/descent"])
 def test_settings_that_the_theorem_does_not_speak_of_are_refused(
     claim_id: str, change: dict[str, Any], hypothesis: str
 ) -> None:

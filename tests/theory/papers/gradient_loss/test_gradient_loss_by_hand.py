@@ -96,7 +96,7 @@ def test_a_race_is_on_the_mixture_that_its_card_states() -> None:
 def test_from_one_point_little_is_saved_and_from_models_apart_much() -> None:
     goal = race.purity_goal(0.9)
     near, apart = (
-        race.race(race.Setting(distance=each), seed=2, replicates=20, goal=goal) for each in (0.01, 1)
+        race.race(race.Setting(distance=each), seed=2, replicates=10, goal=goal) for each in (0.01, 1)
     )
     assert np.median(near[0]) - np.median(near[1]) <= iterations.FEW
     assert np.median(apart[0]) > 2 * np.median(near[0])
