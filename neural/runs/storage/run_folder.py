@@ -35,8 +35,6 @@ CLIENTS = "clients.parquet"
 TENSORBOARD = "tensorboard"
 DIAGNOSIS = "diagnosis.md"
 LOCK = ".lock"
-HOLDER = ".holder"
-"""Holds the number of the process that has the lock, as Windows lets no other process read the lock itself."""
 UNFINISHED = ".clusterproof-"
 """Prefix of the names of files that are still being written."""
 
@@ -126,24 +124,16 @@ def write_configuration(folder: Path, configuration: Configuration) -> None:
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     """Lock the folder; the operating system releases the lock even if the process is killed."""
-    lock, holder = _make_lock(folder), folder / HOLDER
+    lock = _make_lock(folder)
     try:
         with naming_folder("out", folder):
             lock.acquire()
     except TimeoutError as error:
-        process = "unknown"
-        with suppress(OSError):
-            process = holder.read_text(errors="replace")[:20].strip() or process
-        rule = f"is in use by another run, process {process}"
         remedy = "wait for its end or choose another folder"
-        raise InvalidArgument("out", os.fspath(folder), rule, remedy) from error
+        raise InvalidArgument("out", os.fspath(folder), "is in use by another run", remedy) from error
     try:
-        with naming_folder("out", folder):
-            holder.write_text(f"{os.getpid()}\n")
         yield
     finally:
-        with suppress(OSError):
-            holder.unlink(missing_ok=True)
         lock.release()
 
 
@@ -159,16 +149,16 @@ def _clear(folder: Path, made: list[Path]) -> None:
     for name in (CHECKPOINTS, FOLDER):
         shutil.rmtree(folder / name, ignore_errors=True)
     with suppress(OSError):
-        for name in (CONFIGURATION, HOLDER, LOCK):
+        for name in (CONFIGURATION, LOCK):
             (folder / name).unlink(missing_ok=True)
         for path in made:
             path.rmdir()
 
 
 def _check_empty(folder: Path) -> None:
-    """Require that a folder holds nothing but a lock, its holder, and unfinished files of a killed process."""
+    """Require that a folder holds nothing but a lock and unfinished files of a killed process."""
     names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-    if any(name not in (LOCK, HOLDER) and not name.startswith(UNFINISHED) for name in names):
+    if any(name != LOCK and not name.startswith(UNFINISHED) for name in names):
         begun = CONFIGURATION in names
         remedy = f"continue that run with --resume {folder}" if begun else "choose another name or remove it"
         rule = "holds a run already" if begun else "must not exist or be empty"

@@ -111,7 +111,7 @@ def test_two_runs_do_not_share_a_folder(tmp_path: Path, capsys: pytest.CaptureFi
     train(configure(rounds=1), out=out)
     with held_folder(out):
         message = refused(capsys, "train", "--resume", str(out))
-        assert f"in use by another run, process {os.getpid()}" in message
+        assert "is in use by another run" in message
         assert "in use" in refused(capsys, "train", "--resume", str(out), "--rounds", "4")
     assert main(["train", "--resume", str(out)]) == 0
 

@@ -1,6 +1,5 @@
 """A run that breaks off before its first checkpoint leaves its folder as it was."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from clusterproof.neural.runs.storage.run_folder import (
     CHECKPOINTS,
     CONFIGURATION,
     FOLDER,
-    HOLDER,
+    LOCK,
     UNFINISHED,
     held_folder,
     new_folder,
@@ -42,15 +41,13 @@ def test_only_a_checkpoint_is_kept(tmp_path: Path, present: bool, kept: bool) ->
     assert kept or not present or not list(folder.iterdir())
 
 
-def test_a_folder_that_does_not_take_its_holder_is_named_and_let_go(tmp_path: Path) -> None:
-    """A folder stands in the place of the file with the process's number."""
+def test_a_folder_that_does_not_take_its_lock_is_named_and_let_go(tmp_path: Path) -> None:
+    """A folder stands in the place of the lock."""
     write_configuration(tmp_path, configure())
-    (tmp_path / HOLDER).mkdir()
+    (tmp_path / LOCK).mkdir()
     with pytest.raises(InvalidArgument) as refusal, held_folder(tmp_path):
         raise AssertionError
     assert (refusal.value.argument, refusal.value.value) == ("out", str(tmp_path))
-    (tmp_path / HOLDER).rmdir()
+    (tmp_path / LOCK).rmdir()
     with held_folder(str(tmp_path)) as held:
         assert held == tmp_path
-        assert (tmp_path / HOLDER).read_text() == f"{os.getpid()}\n"
-    assert not (tmp_path / HOLDER).exists()
