@@ -54,10 +54,7 @@ def algorithm_class(name: str) -> type[Algorithm[Any]]:
         If the name is unknown, or the user's class cannot be imported or is not an algorithm.
     """
     if name not in ALGORITHMS and is_own("algorithm", name):
-        try:
-            return own_algorithm(name)
-        except InvalidArgument as error:
-            raise InvalidArgument("algorithm", error.value, error.rule, error.remedy) from error
+        return own_algorithm(name)
     check_name("algorithm", name, list(ALGORITHMS))
     return ALGORITHMS[name]
 
