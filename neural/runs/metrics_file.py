@@ -29,7 +29,9 @@ Metrics of every client, a row a client and evaluated round, as parquet.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import time
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +141,7 @@ class ClientMetrics:
 
 
 class Board:
-    """Curves for TensorBoard.
+    """Curves for TensorBoard, appended to an event file by the calling thread.
 
     Parameters
     ----------
@@ -155,11 +157,12 @@ class Board:
 
     def __init__(self, folder: Path) -> None:
         require("training.tensorboard", True, "tensorboard", "board")
-        from torch.utils.tensorboard import SummaryWriter
+        from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 
-        self._folder, self._written = folder, 0
-        with naming_folder("out", folder):
-            self._writer = SummaryWriter(folder, purge_step=0)  # type: ignore[no-untyped-call]  # PyTorch's
+        self._path = folder / f"events.out.tfevents.{time.time():.6f}.{os.getpid()}"
+        self._written = 0
+        start = SessionLog(status=SessionLog.START)
+        self._append([Event(file_version="brain.Event:2"), Event(step=0, session_log=start)])
 
     def write(self, columns: Mapping[str, list[Any]]) -> None:
         """Append the rows that are not written yet.
@@ -169,10 +172,24 @@ class Board:
         InvalidArgument
             If the file cannot be written.
         """
-        with naming_folder("out", self._folder):
-            for row, done in enumerate(columns.get("round", [])):
-                for name in COLUMNS[1:]:
-                    if done > self._written and columns[name][row] is not None:
-                        self._writer.add_scalar(name, columns[name][row], done)  # type: ignore[no-untyped-call]
-            self._writer.flush()  # type: ignore[no-untyped-call]
+        from tensorboard.compat.proto.event_pb2 import Event
+        from torch.utils.tensorboard import summary
+
+        self._append(
+            Event(step=done, summary=summary.scalar(name, columns[name][row]))  # type: ignore[no-untyped-call]  # PyTorch's
+            for row, done in enumerate(columns.get("round", []))
+            for name in COLUMNS[1:]
+            if done > self._written and columns[name][row] is not None
+        )
         self._written = max(columns.get("round", []), default=0)
+
+    def _append(self, events: Iterable[Any]) -> None:
+        from tensorboard.summary.writer.record_writer import RecordWriter
+
+        with naming_folder("out", self._path.parent):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with open(self._path, "ab") as file:
+                writer = RecordWriter(file)
+                for event in events:
+                    event.wall_time = time.time()
+                    writer.write(event.SerializeToString())
