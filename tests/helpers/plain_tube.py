@@ -23,13 +23,8 @@ def plain_tube(
     start: np.ndarray,
     rounds: int,
     failure: tuple[float, float, float],
-    horizon: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """y at all rounds (rounds + 1, P) and after the last (P,), from the norms of e_0.
-
-    From the lag ``horizon`` on, a disturbance counts with the largest response from that lag on, and as much as one
-    of a single client's rows, so that one bound serves local steps, too.
-    """
+    """y at all rounds (rounds + 1, P) and after the last (P,), from the norms of e_0."""
     clusters, clients = len(own), own.sum()
     steepest, flattest = spectra.max(), spectra.min()
     reach = np.zeros((rounds + 1, clusters))
@@ -65,8 +60,6 @@ def plain_tube(
                 np.abs(responses[p] * factor).max(axis=1)
                 for factor in (np.ones_like(eigenvalues), eigenvalues)
             )
-            for largest in (widest, steep):
-                largest[horizon or rounds :] = largest[horizon or rounds :].max()
             widest, steep = widest[:t][::-1], steep[:t][::-1]
             bias, scale, slack, far_trace, far_norm = 0.0, 0.0, 0.0, 0.0, 0.0
             profile = np.zeros(len(eigenvalues))
@@ -80,9 +73,6 @@ def plain_tube(
                 worst = math.sqrt(max(near_variance, far_variance if inward else 0.0))
                 reached = 2 * step / (clients * samples) * math.sqrt(steepest) * worst
                 rank_one = weight * near**2 + (crossing * far**2 if common else 0.0)
-                if horizon is not None and t - 1 - k >= horizon:
-                    rank_one = max(rank_one, step**2 / samples * near**2)
-                    reached = max(reached, 2 * step / samples * math.sqrt(steepest * near_variance))
                 scale = max(scale, widest[k] * reached)
                 slack += rank_one * steep[k] ** 2
                 profile += weight * near_variance * lags[k] ** 2 * eigenvalues

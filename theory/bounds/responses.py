@@ -16,9 +16,6 @@ import numpy as np
 
 from clusterproof.theory.exact.heavy_ball import propagators
 
-NEGLIGIBLE = 1e-25
-"""Responses to a unit disturbance below this are bounded by one number: they are below the rounding of models."""
-
 
 @dataclass(frozen=True)
 class Moments:
@@ -61,24 +58,17 @@ class ConstantStep:
         beta.
     steps
         S.
-
-    Attributes
-    ----------
-    beyond
-        Bounds on max_j |h_j| and max_j |h_j| lambda_j at the lags that ``advance`` leaves out, (N,) each.
     """
 
     def __init__(self, curvature: np.ndarray, spectrum: np.ndarray, momentum: float, steps: int) -> None:
         self._curvature, self._momentum = curvature, momentum
         self._start, impulse = propagators(curvature, momentum, steps)
         size = np.abs(impulse)
-        plain, weighted = size.max(axis=-1), (size * spectrum).max(axis=-1)
-        later = np.maximum.accumulate(plain[::-1])[::-1]  # largest response from each lag on
-        horizon = max(1, int(np.count_nonzero(later.max(axis=-1) > NEGLIGIBLE)))
-        self.beyond = tuple(sizes[horizon:].max(axis=0, initial=0.0) for sizes in (plain, weighted))
         # column 0 is the largest lag, so that a step's responses are a plain slice
-        self._sizes = [np.ascontiguousarray(sizes[:horizon][::-1].T) for sizes in (plain, weighted)]
-        self._horizon = horizon
+        self._sizes = [
+            np.ascontiguousarray(sizes[::-1].T)
+            for sizes in (size.max(axis=-1), (size * spectrum).max(axis=-1))
+        ]
 
     def start(self) -> np.ndarray:
         """Response to the start from rest at every step, Pi_t, (S + 1, N, d)."""
@@ -90,12 +80,11 @@ class ConstantStep:
         Returns
         -------
         tuple
-            max_j |h_j| and max_j |h_j| lambda_j, both (N, K) with K <= step, in the order in which the disturbances
-            entered: the last column belongs to the latest.
+            max_j |h_j| and max_j |h_j| lambda_j, both (N, step), in the order in which the disturbances entered: the
+            last column belongs to the latest.
         """
-        begin = max(0, self._horizon - step)
         plain, weighted = self._sizes
-        return plain[:, begin:], weighted[:, begin:]
+        return plain[:, -step:], weighted[:, -step:]
 
     def propagate(self, moments: Moments, step: int, inflow: np.ndarray) -> Moments:
         """Covariances after a step, from those before it and the variance that the step adds, (N, d)."""
@@ -130,7 +119,6 @@ class VaryingStep:
         self._curvature, self._spectrum, self._momentum = curvature, spectrum, momentum
         self._frozen, self._resets = frozen, resets
         chains, modes = spectrum.shape
-        self.beyond = (np.zeros(chains), np.zeros(chains))
         self._now = np.zeros((chains, 0, modes))
         self._before = np.zeros((chains, 0, modes))
 

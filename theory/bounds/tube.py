@@ -78,26 +78,11 @@ class Tube:
 
 
 class _Sums:
-    """Terms of the sums over the past: of each step, (N, S), and of all retired steps together, (N,)."""
+    """Terms of the sums over the past, of each step, (N, S)."""
 
     def __init__(self, chains: int, steps: int) -> None:
         self.rank_one, self.foreign_trace, self.foreign_norm, self.scale = np.zeros((4, chains, steps))
         self.drift, self.member_rank_one, self.member_scale = np.zeros((3, chains, steps))
-        names = ("slack", "foreign_trace", "foreign_norm", "scale", "drift")
-        self.old = {name: np.zeros(chains) for name in names}
-
-    def retire(self, step: int, plain: np.ndarray, weighted: np.ndarray) -> None:
-        """Bound the terms of a step from now on, by the largest responses that are still to come."""
-        rank_one = np.maximum(self.rank_one[:, step], self.member_rank_one[:, step])
-        scale = np.maximum(self.scale[:, step], self.member_scale[:, step])
-        old = self.old
-        self.old = {
-            "slack": old["slack"] + rank_one * weighted**2,
-            "foreign_trace": old["foreign_trace"] + self.foreign_trace[:, step] * plain**2,
-            "foreign_norm": old["foreign_norm"] + self.foreign_norm[:, step] * plain**2,
-            "scale": np.maximum(old["scale"], scale * plain),
-            "drift": old["drift"] + self.drift[:, step] * plain,
-        }
 
 
 def forward(chains: Chains) -> Tube:
@@ -132,21 +117,18 @@ def forward(chains: Chains) -> Tube:
         shared, single = _record(chains, sums, step, error, false_members[t], missing_members[t])
         moments = chains.responses.propagate(moments, step, shared[:, None] * chains.spectrum)
         plain, weighted = chains.responses.advance(step + 1)
-        first = step + 1 - plain.shape[1]
-        if first > 0:
-            sums.retire(first - 1, *chains.responses.beyond)
         ends_round = within == local - 1
         if not ends_round:
             inflow = single[:, None] * chains.spectrum
             member_moments = chains.responses.propagate(member_moments, step, inflow)
         begin = step + 1 if ends_round else t * local
         spread = (moments if ends_round else member_moments).now
-        inputs = _inputs(sums, spread, plain, weighted, first, begin)
+        inputs = _inputs(sums, spread, plain, weighted, begin)
         if within not in stored or not _covers(stored[within][0], inputs):
             tail = chains.everywhere if ends_round else chains.inside
             stored[within] = (inputs * (1 + REUSE), _evaluate(inputs * (1 + REUSE), tail, dimension))
         bound = stored[within][1]
-        drift = sums.old["drift"] + np.einsum("nk,nk->n", sums.drift[:, first : step + 1], plain)
+        drift = np.einsum("nk,nk->n", sums.drift[:, : step + 1], plain)
         reach[step + 1] = (chains.growth[step + 1] + drift + bound.radius) * ROUNDING
         uses[0 if ends_round else 1] += count
         searches.append(bound)
@@ -246,28 +228,24 @@ def _record(
 
 
 def _inputs(
-    sums: _Sums, profile: np.ndarray, plain: np.ndarray, weighted: np.ndarray, first: int, begin: int
+    sums: _Sums, profile: np.ndarray, plain: np.ndarray, weighted: np.ndarray, begin: int
 ) -> np.ndarray:
     """Return the arguments tr, op, Gamma, eps_1 and v of W as columns, (N, 4 + d).
 
-    The responses are of the steps from ``first`` on, earlier steps are retired; steps from ``begin`` on belong to a
-    single member.
+    Steps from ``begin`` on belong to a single member.
     """
-    step = first + plain.shape[1]
+    step = plain.shape[1]
 
     def joined(shared: np.ndarray, member: np.ndarray) -> np.ndarray:
-        if begin >= step:
-            return shared[:, first:step]
-        return np.concatenate([shared[:, first:begin], member[:, max(first, begin) : step]], axis=1)
+        return np.concatenate([shared[:, : min(begin, step)], member[:, begin:step]], axis=1)
 
     rank_one = joined(sums.rank_one, sums.member_rank_one)
-    slack = sums.old["slack"] + np.einsum("nk,nk,nk->n", rank_one, weighted, weighted)
+    slack = np.einsum("nk,nk,nk->n", rank_one, weighted, weighted)
     foreign_trace, foreign_norm = (
-        sums.old[name] + np.einsum("nk,nk,nk->n", getattr(sums, name)[:, first:step], plain, plain)
+        np.einsum("nk,nk,nk->n", getattr(sums, name)[:, :step], plain, plain)
         for name in ("foreign_trace", "foreign_norm")
     )
-    newest = (joined(sums.scale, sums.member_scale) * plain).max(axis=1)
-    scale = np.maximum(sums.old["scale"], newest)
+    scale = (joined(sums.scale, sums.member_scale) * plain).max(axis=1)
     trace = profile.sum(axis=-1) + slack + foreign_trace
     largest = profile.max(axis=-1) + slack + foreign_norm
     if foreign_trace.any():  # the profile does not contain the false members' part

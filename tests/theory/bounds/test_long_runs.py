@@ -1,18 +1,14 @@
 """Many rounds: Theorem D keeps its digits."""
 
 import math
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 from flint import arb, ctx
-from tolerance import assert_close
 
 from clusterproof.algorithms import CFLMGD
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.synthetic.mixture import geometric_spectrum, make_labels
-from clusterproof.theory.bounds import responses
 from clusterproof.theory.bounds.gaussian import GaussianDynamics, gaussian_dynamics
 from clusterproof.theory.bounds.norm_inequality import norm_bound
 from clusterproof.theory.bounds.theorem_d import theorem_d
@@ -84,26 +80,3 @@ def test_every_digit_of_a_long_run_against_sums_in_high_precision(momentum: floa
         path, radius = precise(dynamics(momentum), tube, rounds, at)
         assert path + radius <= tube.reach[at, 0] * (1 + 1e-9)
         assert tube.reach[at, 0] <= path + radius * (1 + 5 * REUSE)
-
-
-@pytest.mark.parametrize("misassigned", [False, True])
-def test_retired_steps_do_not_change_the_bound(misassigned: bool, plant: Any) -> None:
-    given = dynamics(0.5)
-    if misassigned:
-        given = replace(dynamics(0.3, 60), own=np.array([3000, 3000]))
-    start = np.full(2, 0.125)
-    short = theorem_d(given, start, rounds=400, failure=FAILURE)
-    plant(responses, "NEGLIGIBLE", 0.0)
-    whole = theorem_d(given, start, rounds=400, failure=FAILURE)
-    assert short.false_members.any() == misassigned
-    assert short.applicable
-    assert_close(short.reach, whole.reach)
-    assert_close(short.last_deviation, whole.last_deviation)
-
-
-def test_retiring_steps_too_early_only_raises_the_bound(plant: Any) -> None:
-    exact = long_tube(0.5, 60)
-    plant(responses, "NEGLIGIBLE", 0.1)
-    rough = long_tube(0.5, 60)
-    assert (rough.reach >= exact.reach * (1 - 1e-9)).all()
-    assert rough.reach[-1].max() > exact.reach[-1].max() * 1.001
