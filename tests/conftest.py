@@ -70,7 +70,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     # full collections take a tenth of the time at the usual 10
-    gc.set_threshold(700, 10, 200)
+    gc.set_threshold(700, 10, 1000)
 
 
 def pytest_configure(config: pytest.Config) -> None:
