@@ -54,7 +54,10 @@ def algorithm_class(name: str) -> type[Algorithm[Any]]:
         If the name is unknown, or the user's class cannot be imported or is not an algorithm.
     """
     if name not in ALGORITHMS and is_own("algorithm", name):
-        return own_algorithm(name)
+        try:
+            return own_algorithm(name)
+        except InvalidArgument as error:
+            raise InvalidArgument("algorithm", error.value, error.rule, error.remedy) from error
     check_name("algorithm", name, list(ALGORITHMS))
     return ALGORITHMS[name]
 

@@ -180,7 +180,6 @@ def _give_up(status: int, message: str) -> int:
 
 def _explain(argument: str, value: object, tokens: Sequence[str]) -> str:
     """Return an argument as the user wrote it and its value, shortened if it is long."""
-    argument = argument.removesuffix(".name")  # of a section that an option names
     option = "--" + argument.replace("_", "-")
     written = any(token.partition("=")[0].replace("_", "-") == option for token in tokens)
     text = repr(value)

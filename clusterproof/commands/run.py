@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -77,7 +79,7 @@ def run(
             raise InvalidArgument(option, value, "is stored next to the trace", "add --out FOLDER")
     own = {"algorithm": algorithm} if is_own("algorithm", algorithm) else {}
     own |= {"measure": measure} if measure else {}
-    with terminal.progress(rounds) as advance, np.errstate(all="ignore"), naming_user_code(own):
+    with terminal.progress(rounds) as advance, np.errstate(all="ignore"), _naming(own):
         advance(0, f"drawing the {task} task")
         problem = synthetic_options.make_task(task, given, seed)
         method = synthetic_options.make_algorithm(algorithm, given, problem)
@@ -105,6 +107,19 @@ def run(
     if out is not None:
         print(f"stored in {out}")
     return 0
+
+
+@contextmanager
+def _naming(own: Mapping[str, str]) -> Iterator[None]:
+    """Name the option of a user-supplied algorithm or measure, by its reference, in errors of its code and checks."""
+    try:
+        with naming_user_code(own):
+            yield
+    except InvalidArgument as error:
+        section = error.argument.removesuffix(".name")
+        if section not in own:
+            raise
+        raise InvalidArgument(section, own[section], error.rule, error.remedy) from error
 
 
 def describe_run(task: Mixture, record: RunRecord) -> str:
