@@ -1,5 +1,6 @@
 """Two hypothesis profiles for the whole suite: the same examples on every machine and run."""
 
+import functools
 import gc
 import os
 import signal
@@ -23,6 +24,16 @@ for profile, count in (("clusterproof", LARGE // 5), ("large", LARGE)):
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
 settings.load_profile("clusterproof")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def digits_are_read_once() -> Iterator[None]:
+    """Keep the table of scikit-learn's digits, which takes longer to read than many a training run."""
+    from clusterproof.neural.data.readers import digits
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(digits, "_table", functools.cache(digits._table))
+        yield
 
 
 @pytest.fixture

@@ -199,7 +199,7 @@ def test_a_torch_optimiser_is_the_local_step_of_fedavg() -> None:
 
     assert conform(torch_optimiser(torch.optim.SGD), "fedavg", checks=PROBES).verdict == "conforms"
     decayed = torch_optimiser(torch.optim.SGD, weight_decay=0.1)
-    assert conform(decayed, "fedavg", checks=PROBES).verdict == "differs"
+    assert conform(decayed, "fedavg", checks=PROBES, explained=False).verdict == "differs"
 
     class Proximal(torch.optim.SGD):
         def __init__(self, parameters: Any, lr: float, mu: float) -> None:

@@ -1,6 +1,6 @@
 """The bank of slips: each is found and named where it shows, and is told from the definition by single precision."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -9,9 +9,9 @@ from tiers import slow_after
 
 from clusterproof.conformance import DEFINITIONS, check_names, conform
 from clusterproof.conformance.checks import CHECKS
-from clusterproof.conformance.probes import SUPPORTS, make_probes, snapshots
+from clusterproof.conformance.probes import SUPPORTS, Probe, make_probes, snapshots
 from clusterproof.conformance.slips import SLIPS
-from clusterproof.conformance.tolerance import unit
+from clusterproof.conformance.tolerance import Snapshot, unit
 
 FORMS: dict[str, tuple[dict[str, str], ...]] = {
     "scaffold": ({"option": "II"}, {"option": "I"}),
@@ -85,12 +85,12 @@ def test_every_slip_is_found_and_no_other_is_named(algorithm: str, dtype: str | 
     assert (unseen, misnamed) == ([], [])
 
 
-def units(settings: Mapping[str, Any], algorithm: str, slip: Any) -> float:
+def units(definition: Any, slip: Any, right_runs: Iterable[tuple[Probe, list[Snapshot]]]) -> float:
     """Return the largest distance of a slip from the definition in units of single precision."""
-    definition, largest = DEFINITIONS[algorithm], 0.0
-    for probe in make_probes(definition, settings, SUPPORTS)[0]:
+    largest = 0.0
+    for probe, right in right_runs:
         faulty = snapshots(definition, probe, slips=(slip,))
-        for number, (found, wanted) in enumerate(zip(faulty, snapshots(definition, probe), strict=False)):
+        for number, (found, wanted) in enumerate(zip(faulty, right, strict=False)):
             with np.errstate(all="ignore"):
                 distances = [
                     np.abs(found[name] - wanted[name]) / unit(number, wanted[name], "float32")
@@ -102,13 +102,13 @@ def units(settings: Mapping[str, Any], algorithm: str, slip: Any) -> float:
 
 @pytest.mark.parametrize("algorithm", slow_after(5, "the whole bank again", SLIPS))
 def test_single_precision_tells_every_slip_from_the_definition(algorithm: str) -> None:
-    forms = FORMS.get(algorithm, ({},))
-    weak = [
-        name
-        for name, slip in SLIPS[algorithm].items()
-        if max(units(form, algorithm, slip) for form in forms) < 50
+    definition = DEFINITIONS[algorithm]
+    probes = [
+        probe for form in FORMS.get(algorithm, ({},)) for probe in make_probes(definition, form, SUPPORTS)[0]
     ]
-    assert weak == []
+    right_runs = [(probe, snapshots(definition, probe)) for probe in probes]
+    bank = SLIPS[algorithm]
+    assert [name for name, slip in bank.items() if units(definition, slip, right_runs) < 50] == []
 
 
 def test_pairs_of_mistakes_are_named_together() -> None:

@@ -15,6 +15,7 @@ import pytest
 PACKAGE = "clusterproof"
 CACHED = (f"{PACKAGE}.theory", f"{PACKAGE}.synthetic")
 """Packages whose modules cache results."""
+CacheWrapper = type(cache(len))
 
 
 @contextmanager
@@ -45,13 +46,14 @@ def planted(place: ModuleType | type | str, name: str, fault: Any, *, within: st
         value
         for module in modules_of(*CACHED)
         for value in vars(module).values()
-        if hasattr(value, "cache_parameters") and value.__module__ == module.__name__ and value is not true
+        if type(value) is CacheWrapper and value.__module__ == module.__name__ and value is not true
     ]
     originals = [true, *cached]
     replacements = [fault, *(lru_cache(**one.cache_parameters())(one.__wrapped__) for one in cached)]
-    before = holding(replacements)
+    fault_before, *cached_holders = holding([fault, *cached])
+    before = [fault_before, *([] for _ in cached)]
     with pytest.MonkeyPatch.context() as patch:
-        for replacement, holders_of_one in zip(replacements, [holders, *holding(cached)], strict=True):
+        for replacement, holders_of_one in zip(replacements, [holders, *cached_holders], strict=True):
             for holder, key in holders_of_one:
                 patch.setattr(holder, key, replacement)
         try:
@@ -93,7 +95,7 @@ def holding(values: list[Any]) -> list[list[tuple[ModuleType, str]]]:
 def modules_of(*packages: str) -> list[ModuleType]:
     """Return the imported modules of packages."""
     prefixes = tuple(f"{package}." for package in packages)
-    return [module for module in list(sys.modules.values()) if f"{module.__name__}.".startswith(prefixes)]
+    return [module for name, module in list(sys.modules.items()) if f"{name}.".startswith(prefixes)]
 
 
 @cache

@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib.util
+import inspect
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from image_data import real_set
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.commands.application import main
 from clusterproof.neural.data.loading import DATASETS, data_folder, load
+from clusterproof.neural.data.readers import digits
 
 SUMS = {name: [file.sha256 for file in dataset.files] for name, dataset in DATASETS.items()}
 
@@ -104,6 +106,7 @@ def test_the_folder_is_the_argument_else_the_environment_else_a_cache(
     monkeypatch.setitem(sys.modules, "pooch", None)
     with pytest.raises(InvalidArgument, match=r"set CLUSTERPROOF_DATA, or install pooch"):
         data_folder()
+    monkeypatch.setattr(digits, "_table", inspect.unwrap(digits._table))  # which the tests keep
     monkeypatch.setattr(importlib.util, "find_spec", lambda *_: None)
     monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
     with pytest.raises(InvalidArgument, match=r"pip install 'clusterproof\[neural\]'"):
