@@ -77,10 +77,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Let the garbage collector pass over the tests and the modules, which stay to the end; full collections are rare."""
+    """Let the garbage collector pass over the tests and the modules, which stay to the end."""
     gc.collect()
     gc.freeze()
-    # full collections take a tenth of the time at the usual 10
+    # full collections at the usual threshold, 10, take a tenth of the time of the tests
     gc.set_threshold(700, 10, 1000)
 
 
