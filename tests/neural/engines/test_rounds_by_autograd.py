@@ -60,20 +60,16 @@ EACH_ANSWER = (("cfl-mgd", 0), ("cfl-mgd", 2), ("fedprox", 0), ("per-fedavg", 1)
 """Rounds that ask a task for everything: losses, sums of gradients, local steps and Hessian-vector products."""
 
 
-def rounds_of(network):
-    """Return names and options of the algorithms that a network is tried with, all for perceptrons."""
-    if network == "mlp":
-        return [(name, options) for name, variants in ROUNDS_OF.items() for options in variants]
-    if network not in LARGE:
-        return [(name, ROUNDS_OF[name][place]) for name, place in EACH_ANSWER]
-    return [
-        (name, options)
-        for name, variants in ROUNDS_OF.items()
-        for options in (variants[2:3] if name == "cfl-mgd" else variants[1:2])
-    ]
-
-
-TABLE = [(network, engine, *row) for network, engine in ENGINES for row in rounds_of(network)]
+def rows_of(network, engine):
+    """Return every algorithm of a small network, and some of a large one; the fast tests try all with perceptrons."""
+    for name, variants in ROUNDS_OF.items():
+        for place, options in enumerate(variants):
+            if network in LARGE and place != (2 if name == "cfl-mgd" else 1):
+                continue
+            reason = "large networks" if network in LARGE else "each answer of a task is fast"
+            fast = network == "mlp" or (network not in LARGE and (name, place) in EACH_ANSWER)
+            marks = () if fast else pytest.mark.slow(reason=reason)
+            yield pytest.param(network, engine, name, options, marks=marks)
 
 
 class Derivatives:
@@ -129,10 +125,7 @@ class PlainTask:
 
 @pytest.mark.parametrize(
     ("network", "engine", "name", "options"),
-    [
-        row if row[0] not in LARGE else pytest.param(*row, marks=pytest.mark.slow(reason="large networks"))
-        for row in TABLE
-    ],
+    [row for network, engine in ENGINES for row in rows_of(network, engine)],
     ids=str,
 )
 def test_rounds_of_all_algorithms_are_those_of_plain_loops(network, engine, name, options):
