@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,7 +15,7 @@ from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.commands import terminal
 from clusterproof.conformance import DEFINITIONS, replay
 from clusterproof.conformance import conform as hold
-from clusterproof.neural.custom.references import HOW, load_own
+from clusterproof.neural.custom.references import HOW, import_place
 
 
 def conform(
@@ -101,10 +102,24 @@ def conform(
 
 def import_object(reference: str, argument: str = "implementation") -> Any:
     """Import what a reference names, which runs that code."""
+    place, _, name = reference.rpartition(":")
+    if not place or not name:
+        raise InvalidArgument(argument, reference, f"must be {HOW}", "name the object after the colon")
     try:
-        return load_own(argument, reference)
-    except InvalidArgument as error:
-        raise InvalidArgument(argument, error.value, error.rule, error.remedy) from error
+        module = import_place(place)
+    except FileNotFoundError as error:
+        rule = f"must be in a file that exists ({error.strerror})"
+        raise InvalidArgument(argument, reference, rule, "correct the path") from error
+    except (Exception, SystemExit) as error:  # a user's module may raise anything
+        rule = f"cannot be imported ({type(error).__name__}: {' '.join(str(error).split())})"
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        remedy = f"install {missing}, or correct the name" if missing else "correct the module"
+        raise InvalidArgument(argument, reference, rule, remedy) from error
+    try:
+        return attrgetter(name)(module)
+    except AttributeError as error:
+        names = ", ".join(known for known in vars(module) if not known.startswith("_")) or "nothing"
+        raise InvalidArgument(argument, reference, f"has no {name}", f"it has {names[:200]}") from error
 
 
 def _read_setting(text: str) -> tuple[str, Any]:

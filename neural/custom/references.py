@@ -68,7 +68,7 @@ def load_own(section: str, name: str) -> Any:
     Parameters
     ----------
     section
-        Key of ``GROUPS``, or what else the name is that of.
+        Key of ``GROUPS``.
     name
         As on the command line.
 
@@ -107,9 +107,9 @@ def user_error(section: str, name: str, error: BaseException, rule: str = "raise
     text = text if len(text) <= LONGEST_ERROR else f"{text[:LONGEST_ERROR]} ..."
     lines = _lines(section, name, error)
     place = f" ({lines[-1][1]}, line {lines[-1][2]})" if lines else ""
-    missing = f"install {error.name}, or " if isinstance(error, ModuleNotFoundError) else ""
-    remedy = f"{missing}correct the code or its options"
-    return InvalidArgument(f"{section}.name", name, f"{rule} {text}{place}", remedy)
+    return InvalidArgument(
+        f"{section}.name", name, f"{rule} {text}{place}", "correct the code or its options"
+    )
 
 
 @contextmanager
@@ -155,8 +155,7 @@ def _lines(section: str, name: str, error: BaseException) -> list[tuple[int, str
 
 def _place(section: str, name: str) -> tuple[str, str]:
     """Module or file of a name, and the attribute in it."""
-    known = offered(section) if section in GROUPS else {}
-    place, _, attribute = known.get(name, name).rpartition(":")
+    place, _, attribute = offered(section).get(name, name).rpartition(":")
     return place, attribute
 
 
