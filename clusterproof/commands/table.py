@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -127,11 +127,14 @@ def table(
     used = sum(outcome.cpu_seconds for outcome in execution.outcomes.values())
     computed = execution.computed
     cost = {"units": len(units), "cpu_seconds": used, "computed_now": computed, "seconds_now": seconds}
-    with ExitStack() as whatever_fails:  # such as a full disk: the others are still done, the last first
-        if parquet is not None:
-            whatever_fails.callback(write_whole, "parquet", parquet, table_parquet(paper_table))
-        if json is not None:
-            whatever_fails.callback(write_whole, "json", json, table_json(paper_table, cost))
+    try:
+        _write(
+            {
+                "json": (json, lambda: table_json(paper_table, cost)),
+                "parquet": (parquet, lambda: table_parquet(paper_table)),
+            }
+        )
+    finally:  # print the table even if the disk is full
         screen = terminal.console()
         screen.print(table_text(paper_table, screen.width))
         print(
@@ -164,3 +167,24 @@ def _check_files(json: Path | None, parquet: Path | None) -> None:
         check_writable("parquet", parquet)
         if json is not None and json.resolve() == parquet.resolve():
             raise InvalidArgument("parquet", str(parquet), "is the file of --json", "choose another place")
+
+
+def _write(files: dict[str, tuple[Path | None, Callable[[], bytes]]]) -> None:
+    """Write each file, also if another one cannot be written.
+
+    Raises
+    ------
+    InvalidArgument
+        If a file cannot be written; raised after the others are written.
+    """
+    errors = []
+    for argument, (path, content) in files.items():
+        if path is not None:
+            try:
+                write_whole(argument, path, content())
+            except InvalidArgument as error:
+                errors.append(error)
+    if errors:
+        first, *others = errors
+        remedy = "; ".join([first.remedy, *map(str, others)])
+        raise InvalidArgument(first.argument, first.value, first.rule, remedy)
