@@ -12,7 +12,7 @@ from clusterproof.conformance.probes import Probe, snapshots
 from clusterproof.conformance.slips import SLIPS
 from clusterproof.conformance.slips.general import Slip
 
-KNOWN_SLIPS = {id(slip): slip for bank in SLIPS.values() for slip in bank.values()}
+KNOWN_SLIPS = {id(slip) for bank in SLIPS.values() for slip in bank.values()}
 RUNS: dict[Any, list[Mapping[str, Any]]] = {}
 PROBES: WeakKeyDictionary[Probe, Any] = WeakKeyDictionary()
 
