@@ -14,6 +14,9 @@ UNRAISABLE = ("__del__", "gc_callback")
 AGAIN = 0.01
 """Seconds after which the time is looked at again where such a function was running."""
 
+LOST = 1.0
+"""Seconds after which the exception is raised again where the block has not ended: a callback has lost it."""
+
 
 class TimeLimitExceeded(BaseException):
     """The computation took longer; no ``Exception``, so that a statement's own handlers do not catch it."""
@@ -35,7 +38,7 @@ def time_limit(seconds: float, *, waiting: bool = False) -> Iterator[None]:
             if module in ("weakref", "_weakrefset") or frame.f_code.co_name in UNRAISABLE:
                 return
             frame = frame.f_back
-        signal.setitimer(timer, 0)
+        signal.setitimer(timer, LOST)
         raise TimeLimitExceeded
 
     timer = signal.ITIMER_REAL if waiting else signal.ITIMER_VIRTUAL

@@ -46,6 +46,7 @@ def test_an_object_that_is_deleted_meanwhile_is_deleted_to_the_end() -> None:
 
 
 def test_a_weak_reference_that_ends_meanwhile_is_removed_to_the_end() -> None:
+    gc.collect()  # what other tests have left is not deleted within the limit
     removed = []
 
     class Slow(set[object]):
@@ -64,6 +65,19 @@ def test_a_weak_reference_that_ends_meanwhile_is_removed_to_the_end() -> None:
     with pytest.raises(TimeLimitExceeded), time_limit(0.02):
         use()
     assert len(removed) == 1
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_exception_that_a_callback_loses_is_raised_again() -> None:
+    class Short:
+        pass
+
+    short = Short()
+    reference = weakref.ref(short, lambda _: busy(0.1))
+    with pytest.raises(TimeLimitExceeded), time_limit(0.02):
+        del short
+        busy(60)
+    assert reference() is None
 
 
 def test_waiting_is_stopped_if_it_counts() -> None:
