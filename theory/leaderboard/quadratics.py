@@ -173,6 +173,7 @@ def _scalars(setting: Setting, low: float) -> Family:
     """Return the pairs of scalar quadratics with curvatures a_1, a_2 and gradients zeta*, -zeta*."""
     high, mean = float(setting.smoothness), float(setting.strong_convexity)
     zeta, distance = float(setting.heterogeneity), float(setting.distance)
+    low = max(low, 2 * mean - high)  # flatter, no other curvature up to L makes the mean mu-strongly convex
 
     def admitted(pairs: np.ndarray) -> np.ndarray:
         pairs = np.clip(pairs, low, high)

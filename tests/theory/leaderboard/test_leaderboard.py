@@ -161,18 +161,23 @@ def test_every_algorithm_is_in_order(algorithm: str, setting: dict[str, Any]) ->
     assert violations(rows) == []
 
 
-def test_the_worst_quadratics_are_those_of_a_finer_search() -> None:
-    """Closed form of FedAvg on two scalars, on a fine grid."""
-    rounds, rho, eta, zeta = 30, np.linspace(0.1, 1, 91), 1 / 4, 1.0
+@pytest.mark.parametrize(("client_class", "mu"), [("quadratic", "0.1"), ("convex", "0.7"), ("convex", "0.9")])
+def test_the_worst_quadratics_are_those_of_a_finer_search(client_class: str, mu: str) -> None:
+    """Closed form of FedAvg on two scalars, on a fine grid; convex ones may be flatter than their mean."""
+    rounds, rho, eta, zeta = 30, np.linspace(0.005, 1, 200), 1 / 4, 1.0
     first, second = np.meshgrid(rho, rho)
+    least = np.minimum(first, second) if client_class == "quadratic" else (first + second) / 2
     cover = [1 - (1 - eta * a) ** 4 for a in (first, second)]
     mean = (cover[0] + cover[1]) / 2
     rest = (-cover[0] / first + cover[1] / second) * zeta / 2 / mean
-    finer = float(((rest + (1 - mean) ** rounds * (1 - rest)) ** 2).max())
-    rows = leaderboard("fedavg", client_class="quadratic", rounds=rounds, **{**A, "step_size": "1/4"})
+    errors = (rest + (1 - mean) ** rounds * (1 - rest)) ** 2
+    finer = float(errors[least >= float(mu) - 1e-9].max())
+    setting = {**A, "step_size": "1/4", "strong_convexity": mu}
+    rows = leaderboard("fedavg", client_class=client_class, rounds=rounds, **setting)
     found = values(rows, rounds)["worst-quadratic"]
     assert found is not None
     assert finer * (1 - 1e-9) <= found <= finer * 1.01
+    assert violations(rows) == []
 
 
 def test_the_worst_quadratics_in_the_plane_are_those_of_runs() -> None:
