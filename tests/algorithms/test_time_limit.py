@@ -72,11 +72,15 @@ def test_an_exception_that_a_callback_loses_is_raised_again() -> None:
     class Short:
         pass
 
-    short = Short()
-    reference = weakref.ref(short, lambda _: busy(0.1))
-    with pytest.raises(TimeLimitExceeded), time_limit(0.02):
-        del short
+    objects = [Short()]
+    reference = weakref.ref(objects[0], lambda _: busy(0.1))
+
+    def use() -> None:
+        objects.clear()
         busy(60)
+
+    with pytest.raises(TimeLimitExceeded), time_limit(0.02):
+        use()
     assert reference() is None
 
 

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 from example_counts import examples
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -15,7 +15,14 @@ from clusterproof.synthetic import LogisticMixture, QuadraticMixture, Regression
 REGRESSION = strategies.regression_mixtures(smoothness=(0.2, 3), data=("population",))
 QUADRATIC = strategies.quadratic_mixtures(smoothness=(0.2, 3), spread=(0, 2), shared_hessians=False)
 LOGISTIC = strategies.logistic_mixtures(data=("population",))
+FLAT_AND_STEEP = [[[1.0, 0.3], [0.3, 0.5]], [[3.0, 0.1], [0.1, 0.2]]]
+"""Covariances of two clusters, of which the second has the largest and the smallest curvature."""
 ANY = REGRESSION | QUADRATIC | LOGISTIC
+
+
+def with_covariances(covariance):
+    options = {"samples": 1, "data": "population"}
+    return RegressionMixture(optima=np.eye(2), covariance=covariance, noise=1, labels=[0, 1], **options)
 
 
 def population_loss(task, cluster, model):
@@ -80,6 +87,8 @@ def test_expected_losses_and_gradients_are_the_means_over_clients(task, seed):
 
 @settings(max_examples=examples(40))
 @given(REGRESSION | QUADRATIC)
+@example(with_covariances(FLAT_AND_STEEP))
+@example(with_covariances(FLAT_AND_STEEP[::-1]))
 def test_smoothness_and_strong_convexity_are_the_extreme_curvatures(task):
     curvatures = []
     for cluster in range(task.clusters):

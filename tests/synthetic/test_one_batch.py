@@ -31,6 +31,9 @@ TASKS = {
     "fixed": RegressionMixture.random(**KEPT, samples=6, data="fixed"),
     "population": RegressionMixture.random(**KEPT, data="population"),
     "quadratic": QuadraticMixture.random(**KEPT, spread=0.5),
+    "different Hessians": QuadraticMixture(
+        hessians=[np.diag([1.0, 0.5]), [[0.6, -0.2], [-0.2, 0.9]]], centers=np.eye(2), labels=[0, 0]
+    ),
     "logistic": LogisticMixture.random(**KEPT, samples=6),
     "logistic population": LogisticMixture.random(**KEPT, data="population"),
     "log-cosh": LogCoshMixture.random(**KEPT, samples=6, width=0.5),
@@ -39,7 +42,14 @@ TASKS = {
     "two-point": TwoPointMixture.random(clusters=2, clients=4, dimension=3, samples=6, seed=1),
 }
 ALL = pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
-WITHOUT_DRAWS = ("fixed", "population", "quadratic", "logistic population", "log-cosh population")
+WITHOUT_DRAWS = (
+    "fixed",
+    "population",
+    "quadratic",
+    "different Hessians",
+    "logistic population",
+    "log-cosh population",
+)
 SAME_DRAWS = (*WITHOUT_DRAWS, "direct", "log-cosh", "noisy quadratic", "two-point")
 
 

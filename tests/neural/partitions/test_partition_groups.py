@@ -113,6 +113,12 @@ def test_a_full_share_is_divided_anew_in_each_group() -> None:
         assert len(one & other) < 40  # of 64; about 64 x 64 / 400 by chance
 
 
+@pytest.mark.parametrize("name", ["rotated-groups", "label-shift"])
+def test_of_two_images_one_is_for_training_and_one_for_the_test(name: str) -> None:
+    made = partition(name, made_set(40, 10), seed=0, clusters=2, clients_per_cluster=3, images=12)
+    assert made.train.sizes.tolist() == made.test.sizes.tolist() == [1] * 6
+
+
 @pytest.mark.parametrize("concentration", [0.5, 1.0, 10.0])
 def test_sizes_follow_the_dirichlet_law_down_to_their_floor(concentration: float) -> None:
     data = made_set(4000, 10, side=3)

@@ -80,6 +80,24 @@ def test_no_drift_with_one_local_step() -> None:
     np.testing.assert_array_equal(drift, np.zeros(2))
 
 
+@pytest.mark.parametrize("momentum", [0.0, 0.6])
+def test_the_drift_is_the_derivative_of_the_fixed_point(momentum: float) -> None:
+    """At steps of 1e-4 and 2e-4, extrapolated, so that what is left is of their square."""
+    hessians = np.stack([np.diag([0.2, 1.0]), np.array([[0.9, 0.2], [0.2, 0.4]]), np.eye(2)])
+    centers = np.array([[1.0, 2.0], [-1.0, 0.5], [0.0, -3.0]])
+    optimum = np.linalg.solve(hessians.sum(axis=0), np.einsum("nij,nj->i", hessians, centers))
+    one, two = (
+        (
+            round_map(hessians, centers, step_size=step, momentum=momentum, local_steps=3).fixed_point[:2]
+            - optimum
+        )
+        / step
+        for step in (1e-4, 2e-4)
+    )
+    drift = first_order_drift(hessians, centers, momentum=momentum, local_steps=3)
+    np.testing.assert_allclose(drift, 2 * one - two, rtol=0, atol=1e-5)
+
+
 def test_wrong_recursions_are_violated(plant: Callable[..., Any]) -> None:
     """Planted: momentum not averaged; the drift without momentum's share; a reset that is none."""
 

@@ -406,6 +406,23 @@ def test_pairs_of_clients_judge_nothing_at_a_sampling_that_no_even_number_of_cli
     assert "even number" in str(row["reason"])
 
 
+@pytest.mark.parametrize(("clients", "possible"), [(2, False), (3, True), (4, False)])
+def test_a_task_judges_bounds_if_copies_of_its_clients_have_the_sampling(
+    clients: int, possible: bool
+) -> None:
+    """A quarter is (N - S) / (S (N - 1)) for two of three clients and three of nine, and nothing else."""
+    task = QuadraticMixture(
+        hessians=np.ones((clients, 1, 1)),
+        centers=np.linspace(0, 1, clients)[:, None],
+        labels=np.zeros(clients, int),
+    )
+    setting = {**A, "strong_convexity": "0.5", "sampling": "1/4"}
+    rows = leaderboard("fedavg", **setting, client_class="strong", rounds=[1], task=task)
+    (row,) = (row for row in rows if row["column"] == "expected")
+    assert row["value"] is not None
+    assert ("no number of participants" in str(row["reason"])) == (not possible)
+
+
 @pytest.mark.parametrize(("module", "package"), [("clarabel", "clarabel"), ("flint", "python-flint")])
 def test_a_missing_package_is_named(module: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == module else object())

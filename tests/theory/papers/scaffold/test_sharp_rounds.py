@@ -273,6 +273,17 @@ def test_a_fault_in_a_proof_is_not_certified(
         assert decided(f"scaffold/{claim}", trials=5).verdict is not Kind.CERTIFIED
 
 
+@pytest.mark.parametrize(
+    ("claim", "named"), [("fedlin/sharp", "scaffold/sharp-option-1"), ("fedlin/convex", "scaffold/convex")]
+)
+def test_fedlin_has_the_steps_of_the_proof_that_it_names(claim: str, named: str) -> None:
+    own, theirs = (
+        {part.name for part in theory.find_claim(name).parts.parts}  # type: ignore[union-attr]
+        for name in (claim, named)
+    )
+    assert own == theirs - {"one local step of II"}
+
+
 def test_option_1_diverges_by_hand() -> None:
     """a = (1, 1/1000), eta = 1 / L, K = 10: the determinant on (x, c_1 - c_2) is 2.2365, the radius 1.4955."""
     first, second = F(1), F(1, 1000)
