@@ -136,6 +136,17 @@ def test_the_published_task_is_as_large_as_the_paper_says():
     assert 7.9 < task.smoothness < 8.4  # 8.18 was measured on the published data of another seed
 
 
+def test_accuracies_are_of_the_test_samples():
+    points = np.random.default_rng(1).standard_normal((6, SMALL.dimension))
+    expected = []
+    for client, point in enumerate(points):
+        matrix = point.reshape(SMALL.classes, SMALL.features + 1)
+        x, y = SMALL.testing_data(client)
+        hits = [np.argmax(matrix @ np.append(row, 1)) == label for row, label in zip(x, y, strict=True)]
+        expected.append(np.mean(hits))
+    np.testing.assert_array_equal(SMALL.accuracies(points, np.arange(6)), expected)
+
+
 def test_labels_are_those_of_the_cluster_but_for_the_noise():
     published = SoftmaxMixture(clients=20, clusters=4, largest=2000, seed=3)
     clients = np.arange(20)
