@@ -88,6 +88,8 @@ def test_equations_break_where_the_largest_gap_of_a_pair_exceeds_rounding() -> N
     assert gaps.measured == pytest.approx([3, 1])
     assert Comparison(equal((2.0, 2.4), rounding=0.5)).broken.tolist() == [False]
     assert Comparison(equal((2.0, 2.6), rounding=0.5)).broken.tolist() == [True]
+    for rounding, broken in ((None, False), (0, True)):
+        assert Comparison(equal((2.0, 2.0 + 1e-12), rounding=rounding)).broken.tolist() == [broken]
 
 
 # range, what is tried, whether that is all, a value that is spoken of, one that is not, words

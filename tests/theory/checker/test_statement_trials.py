@@ -253,6 +253,9 @@ def test_a_probability_is_judged_setting_by_setting() -> None:
     assert verdict.confidence is not None
     # the claim's share of the error level, divided between two settings
     assert verdict.confidence.level == pytest.approx(1 - 1e-9 / 2, abs=1e-15)
+    stated = claim(noisy(1.0), "several")
+    stated.also("again")(noisy(1.0))
+    assert theory.check("toy/several").trials == 1600
     claim(noisy(0.4), "two")
     verdict = theory.check("toy/two")
     assert verdict.verdict is Kind.VIOLATED
