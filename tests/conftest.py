@@ -13,7 +13,7 @@ from example_counts import LARGE
 from hypothesis import HealthCheck, settings
 from planting import planted
 
-for profile, count in (("clusterproof", LARGE // 5), ("large", LARGE)):
+for profile, count in (("clusterproof", LARGE // 2), ("large", LARGE)):
     settings.register_profile(
         profile,
         max_examples=count,

@@ -1,4 +1,4 @@
-"""Numbers of hypothesis examples: all with ``--hypothesis-profile large``, a fifth by default."""
+"""Numbers of hypothesis examples: all with ``--hypothesis-profile large``, half of them by default."""
 
 from hypothesis import settings
 
