@@ -118,7 +118,7 @@ def run_with_fault(
     return dataclasses.replace(trace, settings={**trace.settings, **right})
 
 
-ROUNDS, REPLICATES = 40, 200
+ROUNDS, REPLICATES = 20, 200
 MORE = pytest.mark.slow(reason="a run of 2000 replicates for each seed")
 
 
