@@ -103,7 +103,7 @@ def test_only_what_would_have_shown_a_small_difference_is_reproduced() -> None:
     [
         (0.6, HALF_A_POINT, True, 60),
         *(
-            pytest.param(spread, negligible, printed, 1000, marks=pytest.mark.slow(reason="many comparisons"))
+            pytest.param(spread, negligible, printed, 500, marks=pytest.mark.slow(reason="many comparisons"))
             # without a negligible difference nothing depends on the spread
             for (spread, negligible), printed in product(
                 ((1.0, 0.0), *product((0.6, 1.0, 5.0), (HALF_A_POINT,))), (True, False)

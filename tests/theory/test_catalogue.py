@@ -122,16 +122,21 @@ FEWER: dict[str, int | None] = {
     "sproxskip/repaired": 4,
 }
 LARGEST = {
-    # trials that decide, where a full check takes many seconds
+    # trials that decide, where a full check takes several seconds
     "cfl-mgd/corollary-b1": 50,
+    "cfl-mgd/lemma-1": 20,
+    "cfl-mgd/momentum-horizon": 20,
     "cfl-mgd/pairwise-error": 20,
     "cfl-mgd/row-lemma": 20,
     "cfl-mgd/theorem-a": 10,
     "cfl-mgd/theorem-a-prime": 10,
     "cfl-mgd/theorem-b": 20,
+    "cfl-mgd/theorem-c": 50,
+    "cfl-mgd/theorem-c-prime": 50,
     "cfl-mgd/theorem-d": 50,
     "cfl-mgd/theorem-e": 20,
     "fpfc/convex": 20,
+    "fpfc/one-term-waiting": 2,
     "fpfc/repaired-proof": 10,
     "fpfc/table-1-cfl": 1,
     "fpfc/theorem-1-duals": 2,
@@ -139,6 +144,9 @@ LARGEST = {
     "gradient-loss/reduction-curve": 10,
     "gradient-loss/sooner": 10,
     "gradient-loss/sooner-by": 20,
+    "ifca/monotone-from-anywhere": 500,
+    "proxskip/theorem-5": 20,
+    "q-rr/lemma-2.1-own-lower": 10,
 }
 PARTS = {
     # what a claim and its proof consist of; those in capitals are proved symbolically
