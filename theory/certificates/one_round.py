@@ -130,7 +130,7 @@ class Proof:
     round_
         The round.
     rounds
-        Their number.
+        Number of rounds of a run; None for a round between others.
     weight
         Weight of the controls' error after them, in units of the squared step.
 
@@ -142,7 +142,7 @@ class Proof:
         The two points of each multiplier, by its name.
     """
 
-    def __init__(self, round_: Round, rounds: int = 1, weight: Fraction = Fraction(0)) -> None:
+    def __init__(self, round_: Round, rounds: int | None = None, weight: Fraction = Fraction(0)) -> None:
         self.round = round_
         self.trajectory: Trajectory = trajectory(round_, rounds, weight)
         places = {label: place for place, label in enumerate(self.trajectory.labels)}

@@ -191,7 +191,7 @@ def _basis(size: int) -> np.ndarray:
     return np.array([[Fraction(i == j) for j in range(size)] for i in range(size)], dtype=object)
 
 
-def trajectory(round_: Round, rounds: int = 1, weight: Fraction = Fraction(0)) -> Trajectory:
+def trajectory(round_: Round, rounds: int | None = None, weight: Fraction = Fraction(0)) -> Trajectory:
     """Return the points and outcomes of a number of rounds.
 
     Parameters
@@ -199,13 +199,14 @@ def trajectory(round_: Round, rounds: int = 1, weight: Fraction = Fraction(0)) -
     round_
         The round.
     rounds
-        Their number; above 1 all clients take part, SCAFFOLD and ProxSkip start with control variates 0 and
-        ProxSkip's clients at one point.
+        Number of rounds of a run, whose controls start at 0 and whose clients start at one point; above 1 all clients
+        take part. None for a round between others, to which ProxSkip's clients come at different points.
     weight
         Weight of the mean square of the controls' error in the outcome, in units of the squared step.
     """
     if round_.algorithm is Algorithm.PROXSKIP:
         return _proxskip(round_, rounds, weight)
+    rounds = rounds or 1
     implicit = round_.algorithm is Algorithm.FEDPROX
     convex = implicit and round_.client_class is ClientClass.CONVEX
     steps = round_.local_steps
@@ -244,11 +245,12 @@ def trajectory(round_: Round, rounds: int = 1, weight: Fraction = Fraction(0)) -
     )
 
 
-def _proxskip(round_: Round, rounds: int, weight: Fraction) -> Trajectory:
+def _proxskip(round_: Round, rounds: int | None, weight: Fraction) -> Trajectory:
     """Return the points of ProxSkip, a tree with one branch for each outcome of each coin."""
     p = round_.probability
     assert p is not None
-    apart = int(rounds == 1)  # a round starts with x_i that differ; a run starts at one point
+    apart = int(rounds is None)
+    rounds = rounds or 1
     means, deviations = _basis(2**rounds), _basis(apart + 2**rounds)
     none, zero, disagreement = 0 * means[0], 0 * deviations[0], deviations[apart]
     gradients = zip(means[1:], deviations[1 + apart :], strict=True)

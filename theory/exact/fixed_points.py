@@ -78,6 +78,20 @@ def covered(hessians: np.ndarray, step_size: float, local_steps: int | np.ndarra
     return np.stack([identity - matrix_power(step, count) for step, count in zip(steps, counts, strict=True)])
 
 
+def sums_of_powers(hessians: np.ndarray, step_size: float, local_steps: int) -> np.ndarray:
+    """Sum of (I - eta A_i)^k over k < H, (m, d, d): (eta A_i)^-1 C_i, without the rounding of C_i for small eta A_i."""
+    identity = np.eye(hessians.shape[-1])
+    result = []
+    for step in identity - step_size * hessians:
+        power, total = identity, 0 * identity  # step^n and the sum of n powers
+        for digit in f"{local_steps:b}":
+            power, total = power @ power, total + power @ total
+            if digit == "1":
+                power, total = power @ step, total + power
+        result.append(total)
+    return np.stack(result)
+
+
 def pulled(hessians: np.ndarray, centers: np.ndarray, common: np.ndarray, strength: float) -> np.ndarray:
     """Minimisers of phi_i(v) + strength / 2 ||v - common||^2, (m, d)."""
     curvature = hessians + strength * np.eye(centers.shape[1])

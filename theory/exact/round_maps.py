@@ -12,9 +12,8 @@ that no model shows. At a double eigenvalue a radius in floating point has half 
 from __future__ import annotations
 
 import numpy as np
-from numpy.linalg import inv
 
-from clusterproof.theory.exact.fixed_points import covered
+from clusterproof.theory.exact.fixed_points import sums_of_powers
 
 
 def radius(matrix: np.ndarray) -> float:
@@ -27,7 +26,8 @@ def scaffold(
 ) -> np.ndarray:
     """SCAFFOLD on (x, c_1, ..., c_m) with c the mean of the c_i, ((1 + m) d, (1 + m) d).
 
-    With phi_i = (K eta)^-1 A_i^-1 C_i, and distances e of x and gamma_i of c_i from their fixed points::
+    With phi_i the mean of (I - eta A_i)^k over k < K, C_i = K eta phi_i A_i, and distances e of x and gamma_i of c_i
+    from their fixed points::
 
         e <- (I - eta_g mean C_i) e - eta_g K eta mean phi_i (mean gamma - gamma_i)
         gamma_i <- A_i e                                          option I
@@ -35,8 +35,8 @@ def scaffold(
     """
     clients, dimension, _ = hessians.shape
     identity, length = np.eye(dimension), local_steps * step_size
-    cover = covered(hessians, step_size, local_steps)
-    phi = inv(hessians) @ cover / length
+    phi = sums_of_powers(hessians, step_size, local_steps) / local_steps
+    cover = length * phi @ hessians
     result = np.zeros((1 + clients, dimension, 1 + clients, dimension))
     result[0, :, 0] = identity - server_step_size * cover.mean(axis=0)
     for other in range(clients):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clusterproof.theory.certificates.one_round import Proof
 from clusterproof.theory.certificates.round_search import MAX_SCALE, Search
 from clusterproof.theory.certificates.rounds import Algorithm, Round
+from clusterproof.theory.leaderboard.quadratics import attainable
 from clusterproof.theory.leaderboard.setting import Setting, TaskClass
 
 STEPS, MORE_STEPS = 24, 40
@@ -29,6 +30,8 @@ def exact_worst_case(
         return None, "class convex: the semidefinite program is a relaxation"
     if setting.client_class == TaskClass.QUADRATIC:
         return None, "class quadratic: the program is of the larger class strong"
+    if not attainable(round_.sampling, 1):
+        return None, "no number of clients has this sampling"
     if round_.sampling > 0 and rounds > 1:
         return None, "more than one round with sampling is not computed"
     skip = round_.algorithm is Algorithm.PROXSKIP

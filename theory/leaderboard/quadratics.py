@@ -18,7 +18,7 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.synthetic import NoisyQuadraticMixture, QuadraticMixture
 from clusterproof.theory.certificates.rounds import Algorithm, Round
 from clusterproof.theory.exact import round_maps
-from clusterproof.theory.exact.fixed_points import covered
+from clusterproof.theory.exact.fixed_points import sums_of_powers
 from clusterproof.theory.leaderboard.setting import Setting, TaskClass
 
 FLATTEST = 1e-6
@@ -78,9 +78,9 @@ def moments_of(
     clients, size = gradients.shape
     step, server = float(round_.unit), float(round_.server_step_size)
     if round_.algorithm in (Algorithm.FEDAVG, Algorithm.FEDPROX):
-        cover, noise = _one_state(round_, hessians, covariance)
-        shifts = np.linalg.solve(hessians, -gradients[..., None])  # b_i - x*
-        toward = np.concatenate([-cover, cover @ shifts], axis=-1)  # y_i - x = -C_i (e - (b_i - x*))
+        pulls, noise = _one_state(round_, hessians, covariance)
+        # y_i - x = -Q_i (A_i e + grad f_i(x*))
+        toward = -pulls @ np.concatenate([hessians, gradients[..., None]], axis=-1)
         mean = toward.mean(axis=0)
         maps = np.zeros((1 + clients, size + 1, size + 1))
         maps[0] = np.eye(size + 1)
@@ -108,6 +108,12 @@ def moments_of(
             for met, root in ((True, probability**0.5), (False, (1 - probability) ** 0.5))
         ]
     )
+    # the mean of the controls stays 0: of rounding in it nothing would be forgotten
+    centred = np.eye(2 * clients * size)
+    centred[clients * size :, clients * size :] -= np.kron(
+        np.full((clients, clients), 1 / clients), np.eye(size)
+    )
+    maps = centred @ maps @ centred
     first = np.concatenate([np.tile(start, clients), -gradients.ravel()])
     return Moments(maps, np.zeros_like(maps[0]), first, slice(0, clients * size), 1 / clients)
 
@@ -115,19 +121,17 @@ def moments_of(
 def _one_state(
     round_: Round, hessians: np.ndarray, covariance: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return C_i and the covariance of a client's noise in a round, both (N, d, d)."""
+    """Return Q_i, the part of Q_i A_i that a client covers, and the covariance of its noise in a round, (N, d, d)."""
     identity = np.eye(hessians.shape[-1])
     if round_.proximal is not None:
-        return np.linalg.solve(hessians + float(round_.proximal) * identity, hessians), np.zeros_like(
-            hessians
-        )
+        return np.linalg.inv(hessians + float(round_.proximal) * identity), np.zeros_like(hessians)
     step, steps = float(round_.unit), round_.local_steps
     noise = np.zeros_like(hessians)
     if covariance is not None:
         kept = identity - step * hessians
         for _ in range(steps):
             noise = kept @ noise @ kept + step**2 * covariance
-    return covered(hessians, step, steps), noise
+    return step * sums_of_powers(hessians, step, steps), noise
 
 
 def squared_distances(several: list[Moments], rounds: list[int]) -> np.ndarray:
@@ -241,7 +245,7 @@ def worst_quadratics(
     that of an instance, so that it bounds the worst case from below; None if no even number of clients has the
     sampling.
     """
-    if not _attainable(setting.sampling, 2):
+    if not attainable(setting.sampling, 2):
         return dict.fromkeys(rounds, (None, "no even number of clients has this sampling"))
     flattest = FLATTEST * float(setting.smoothness)
     low = max(flattest, float(setting.strong_convexity))
@@ -309,7 +313,9 @@ def expected_errors(
         "distance": (np.linalg.norm(task.pooled_optimum), setting.distance),
         "-strong_convexity": (-least.min(), -setting.strong_convexity),
     }
+    at_limit = False
     for name, (value, limit) in found.items():
+        at_limit |= value > float(limit) + 1e-12 * abs(float(limit))
         if value > float(limit) + 1e-9 * abs(float(limit)):
             side = "below" if name.startswith("-") else "above"
             what = f"its {name.lstrip('-')} {abs(value):.6g} is {side} {abs(float(limit)):g}"
@@ -322,7 +328,9 @@ def expected_errors(
     reason = None
     if noisy:
         reason = "the task is outside the setting, where gradients have no noise: no bound is judged by it"
-    elif not _attainable(setting.sampling, len(gradients)):
+    elif at_limit:
+        reason = "the task exceeds the setting by a billionth at most: no bound is judged by it"
+    elif not attainable(setting.sampling, len(gradients)):
         reason = "no number of participants among copies of its clients has this sampling: no bound is judged by it"
     moments = moments_of(
         round_,
@@ -335,11 +343,11 @@ def expected_errors(
         return squared_distances([moments], rounds)[0].tolist(), reason
 
 
-def _attainable(sampling: Fraction, clients: int) -> bool:
-    """Whether theta = (N - S) / (S (N - 1)) for some S and a multiple N of a number of clients; S is at most 10^4."""
+def attainable(sampling: Fraction, clients: int) -> bool:
+    """Whether theta = (N - S) / (S (N - 1)) for some S and N >= 2, a multiple of a number of clients; S <= 10^4."""
     if sampling in (0, 1):
         return True
     sizes = (
-        drawn * (1 - sampling) / (1 - sampling * drawn) for drawn in range(1, min(ceil(1 / sampling), 10**4))
+        drawn * (1 - sampling) / (1 - sampling * drawn) for drawn in range(2, min(ceil(1 / sampling), 10**4))
     )
     return any(size.denominator == 1 and size % clients == 0 for size in sizes)

@@ -105,7 +105,7 @@ def test_a_bound_is_judged_by_the_task_if_it_is_in_the_setting(
     for words, (broken, row) in {
         "outside the setting, where gradients have no noise": judged(noisy),
         "its heterogeneity": judged(task, heterogeneity="1/20"),
-        "has this sampling": judged(task, sampling="1/2"),
+        "has this sampling": judged(task, sampling="1/4"),
     }.items():
         assert words in str(row["reason"])
         (bound,) = broken  # by another column

@@ -406,6 +406,70 @@ def test_pairs_of_clients_judge_nothing_at_a_sampling_that_no_even_number_of_cli
     assert "even number" in str(row["reason"])
 
 
+SCALE = {"smoothness": 1, "heterogeneity": 1}
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "client_class", "setting"),
+    [
+        # gradients that cancel: a step forgets 1e-9 of the distance, and its rounding must not be larger
+        ("fedavg", "strong", {"strong_convexity": 0, "step_size": "1/1000", "distance": 0, "rounds": 1000}),
+        (
+            "fedavg",
+            "strong",
+            {"strong_convexity": "1/1000", "step_size": "1e-5", "distance": 0, "rounds": 1000},
+        ),
+        # controls whose mean is rounding: it is never forgotten
+        (
+            "proxskip",
+            "quadratic",
+            {
+                **{"strong_convexity": "1/100", "step_size": "1/10", "probability": "3/20"},
+                **{"distance": 0, "rounds": 15_000},
+            },
+        ),
+    ],
+)
+def test_rounding_that_piles_up_refutes_no_theorem(
+    algorithm: str, client_class: str, setting: dict[str, Any]
+) -> None:
+    rows = leaderboard(algorithm, client_class=client_class, **SCALE, **setting)
+    assert any(row["column"] in ("drift", "proxskip/sharp") and row["value"] is not None for row in rows)
+    assert violations(rows) == []
+
+
+def test_a_run_of_proxskip_starts_at_one_point() -> None:
+    """Then E mean |x_1^i - x*|^2 <= mean |v_i - eta grad f_i(x*)|^2 with v_i of length (1 - eta mu) D at most."""
+    mu, eta, zeta, probability = 0.1, 0.1, 10.0, 0.1
+    setting = {"smoothness": 1, "strong_convexity": mu, "step_size": eta, "probability": probability}
+    rows = leaderboard("proxskip", client_class="strong", heterogeneity=zeta, distance=1, rounds=1, **setting)
+    found = values(rows, 1)
+    bound = (1 - eta * mu) ** 2 + eta**2 * (1 - mu) * zeta + (eta * zeta) ** 2
+    assert found["worst-quadratic"] is not None
+    assert found["exact"] is not None
+    assert found["worst-quadratic"] * (1 - 1e-6) <= found["exact"] <= bound
+    apart = (1 - probability) * (1 - eta * mu + eta * zeta) ** 2  # x_i - x* opposite to the gradients
+    assert found["one-round-strong"] == pytest.approx(apart, rel=1e-3)
+
+
+def test_a_task_a_billionth_steeper_than_the_setting_judges_no_bound() -> None:
+    task = QuadraticMixture(
+        hessians=np.full((2, 1, 1), 1 + 9.9e-10), centers=np.ones((2, 1)), labels=np.zeros(2, int)
+    )
+    setting = {"smoothness": 1, "strong_convexity": "0.1", "step_size": "1.999", "probability": 1}
+    rows = leaderboard(
+        "proxskip", client_class="strong", heterogeneity=0, distance=1, rounds=1000, task=task, **setting
+    )
+    (row,) = (row for row in rows if row["column"] == "expected")
+    assert "a billionth" in str(row["reason"])
+    assert violations(rows) == []
+
+
+def test_no_worst_case_at_a_sampling_that_no_number_of_clients_has() -> None:
+    rows = leaderboard("fedavg", **{**A, "sampling": "2/3"}, client_class="strong", rounds=1)
+    assert values(rows, 1)["exact"] is None
+
+
 @pytest.mark.parametrize(("clients", "possible"), [(2, False), (3, True), (4, False)])
 def test_a_task_judges_bounds_if_copies_of_its_clients_have_the_sampling(
     clients: int, possible: bool
