@@ -204,9 +204,9 @@ def trajectory(round_: Round, rounds: int | None = None, weight: Fraction = Frac
     weight
         Weight of the mean square of the controls' error in the outcome, in units of the squared step.
     """
+    apart, rounds = int(rounds is None), rounds or 1
     if round_.algorithm is Algorithm.PROXSKIP:
-        return _proxskip(round_, rounds, weight)
-    rounds = rounds or 1
+        return _proxskip(round_, rounds, weight, apart)
     implicit = round_.algorithm is Algorithm.FEDPROX
     convex = implicit and round_.client_class is ClientClass.CONVEX
     steps = round_.local_steps
@@ -245,12 +245,13 @@ def trajectory(round_: Round, rounds: int | None = None, weight: Fraction = Frac
     )
 
 
-def _proxskip(round_: Round, rounds: int | None, weight: Fraction) -> Trajectory:
-    """Return the points of ProxSkip, a tree with one branch for each outcome of each coin."""
+def _proxskip(round_: Round, rounds: int, weight: Fraction, apart: int) -> Trajectory:
+    """Return the points of ProxSkip, a tree with one branch for each outcome of each coin.
+
+    ``apart`` is 1 where the clients start at different points, and 0 where they start at one.
+    """
     p = round_.probability
     assert p is not None
-    apart = int(rounds is None)
-    rounds = rounds or 1
     means, deviations = _basis(2**rounds), _basis(apart + 2**rounds)
     none, zero, disagreement = 0 * means[0], 0 * deviations[0], deviations[apart]
     gradients = zip(means[1:], deviations[1 + apart :], strict=True)

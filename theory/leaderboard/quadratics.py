@@ -260,8 +260,8 @@ def _search(family: Family, round_: Round, rounds: list[int]) -> dict[int, tuple
     """Return the largest distance of a family after each number of rounds, and its instance in words."""
 
     def evaluate(points: np.ndarray, at: list[int]) -> np.ndarray:
-        several = [moments_of(round_, *family.task(point)) for point in points]
         with np.errstate(all="ignore"):
+            several = [moments_of(round_, *family.task(point)) for point in points]
             values = squared_distances(several, at)
         return np.where(np.isnan(values), np.inf, values)
 
@@ -332,14 +332,9 @@ def expected_errors(
         reason = "the task exceeds the setting by a billionth at most: no bound is judged by it"
     elif not attainable(setting.sampling, len(gradients)):
         reason = "no number of participants among copies of its clients has this sampling: no bound is judged by it"
-    moments = moments_of(
-        round_,
-        task.hessians,
-        gradients,
-        -task.pooled_optimum,
-        task.covariance if isinstance(task, NoisyQuadraticMixture) and noisy else None,
-    )
+    covariance = task.covariance if isinstance(task, NoisyQuadraticMixture) and noisy else None
     with np.errstate(all="ignore"):
+        moments = moments_of(round_, task.hessians, gradients, -task.pooled_optimum, covariance)
         return squared_distances([moments], rounds)[0].tolist(), reason
 
 

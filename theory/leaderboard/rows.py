@@ -33,7 +33,7 @@ MARGIN = {
     "exact": (1e-5, 0.0, 1e-6),
 }
 """By how much a column must exceed a bound to violate it: its value relatively (a task may be outside the setting by
-1e-9); its root in units of D + R M, where M = eta_g K eta zeta* is how far gradients lead that cancel at x* but for
+1e-12); its root in units of D + R M, where M = eta_g K eta zeta* is how far gradients lead that cancel at x* but for
 rounding; and its value in units of (D + M)^2, for rounding in second moments, and the solver."""
 
 MAX_ROUNDS = 100_000
