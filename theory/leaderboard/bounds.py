@@ -188,15 +188,29 @@ def scaffold_sharp(setting: Setting) -> Value:
     if setting.option == "I" or step * setting.smoothness * steps <= 1:
         suppose("step_size * L * local_steps <= 1", step * setting.smoothness * steps <= 1)
     else:
-        largest, least = step * setting.smoothness, step * setting.strong_convexity
-        powers = [(1 - least) ** k for k in range(steps + 1)]
-        sigma = [1 - sum(powers[:n]) / steps for n in range(1, steps + 1)]
-        gap = (2 - largest - least) * (powers[-1] ** 2 - sigma[-1] ** 2)
-        allowed = largest + least < 2 and (largest - least) * sum(each**2 for each in sigma) <= gap
+        allowed = _weaker_condition(step * setting.smoothness, step * setting.strong_convexity, steps)
         suppose("step_size * L * local_steps <= 1, or the weaker condition of theorem A", allowed)
     weight = (steps * step) ** 2 / (3 if setting.option == "I" else 1)
     start = float(setting.distance**2 + weight * setting.heterogeneity**2)
     return float(1 - step * setting.strong_convexity) ** (2 * steps * setting.rounds) * start
+
+
+def _weaker_condition(largest: Fraction, least: Fraction, steps: int) -> bool:
+    """Whether eta (L - mu) sum sigma_n^2 <= (2 - eta (L + mu)) (q^(2K) - sigma_K^2), sums over n <= K in closed form.
+
+    With q = 1 - eta mu, sigma_n = 1 - (1 + q + ... + q^(n-1)) / K, ``largest`` = eta L and ``least`` = eta mu.
+    """
+    if largest + least >= 2:
+        return False
+    kept, last = 1 - least, (1 - least) ** steps
+    if least:
+        share = 1 / (steps * least)
+        sigma = 1 - share * (1 - last)
+        squares = steps * (1 - share) ** 2 + 2 * share * (1 - share) * kept * (1 - last) / least
+        squares += share**2 * kept**2 * (1 - last**2) / (1 - kept**2)
+    else:
+        sigma, squares = Fraction(0), Fraction((steps - 1) * (2 * steps - 1), 6 * steps)
+    return (largest - least) * squares <= (2 - largest - least) * (last**2 - sigma**2)
 
 
 def _proxskip(setting: Setting, rate: float) -> float:

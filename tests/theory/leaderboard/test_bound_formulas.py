@@ -87,17 +87,19 @@ def test_each_hypothesis_holds_up_to_its_limit(
         assert "all clients take part" in str(reason)
 
 
+@pytest.mark.parametrize("mu", [F(1, 5), F(0)])
 @pytest.mark.parametrize("steps", [2, 3, 8])
-def test_the_weaker_condition_of_option_ii(steps: int) -> None:
-    """Written with geometric sums: sigma_n = 1 - (1 - q^n) / (K (1 - q)), q = 1 - step_size mu."""
+def test_the_weaker_condition_of_option_ii(steps: int, mu: Fraction) -> None:
+    """Term by term: sigma_n = 1 - (1 + q + ... + q^(n-1)) / K, q = 1 - step_size mu."""
     answers = set()
-    for k in range(20, 81, 3):
-        step = F(k, 20 * 2 * steps)  # eta L K from 1 to 4
-        steep, flat = 2 * step, step / 5
-        sigma = [1 - (1 - (1 - flat) ** n) / (steps * flat) for n in range(1, steps + 1)]
+    for k in range(20, 101, 3):
+        step = F(k, 20 * 2 * steps)  # eta L K from 1 to 5
+        steep, flat = 2 * step, mu * step
+        sigma = [1 - sum((1 - flat) ** j for j in range(n)) / F(steps) for n in range(1, steps + 1)]
         room = (2 - steep - flat) * ((1 - flat) ** (2 * steps) - sigma[-1] ** 2)
         holds = k == 20 or (steep + flat < 2 and (steep - flat) * sum(x * x for x in sigma) <= room)
-        value, _ = bounds.scaffold_sharp(setting_of("scaffold", step_size=str(step), local_steps=steps))
+        setting = setting_of("scaffold", strong_convexity=mu, step_size=step, local_steps=steps)
+        value, _ = bounds.scaffold_sharp(setting)
         assert (value is not None) == holds
         answers.add(holds)
     assert answers == {True, False}
