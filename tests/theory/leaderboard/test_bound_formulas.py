@@ -92,8 +92,8 @@ def test_each_hypothesis_holds_up_to_its_limit(
 def test_the_weaker_condition_of_option_ii(steps: int, mu: Fraction) -> None:
     """Term by term: sigma_n = 1 - (1 + q + ... + q^(n-1)) / K, q = 1 - step_size mu."""
     answers = set()
-    for k in range(20, 101, 3):
-        step = F(k, 20 * 2 * steps)  # eta L K from 1 to 5
+    for k in range(20, 131, 3):
+        step = F(k, 20 * 2 * steps)  # eta L K from 1 to 6.4
         steep, flat = 2 * step, mu * step
         sigma = [1 - sum((1 - flat) ** j for j in range(n)) / F(steps) for n in range(1, steps + 1)]
         room = (2 - steep - flat) * ((1 - flat) ** (2 * steps) - sigma[-1] ** 2)
