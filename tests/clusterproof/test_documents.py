@@ -19,12 +19,13 @@ from clusterproof.commands.application import app, main
 from clusterproof.conformance import DEFINITIONS
 from clusterproof.figures import FIGURES
 
+RESULTS = ROOT / "clusterproof/experiments/tables/results"
 LESSONS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "notes/lessons").glob("lesson_*.py"))
 PAGES = [
     *(
         "README.md",
         "SECURITY.md",
-        "experiments/tables/results/README.md",
+        "clusterproof/experiments/tables/results/README.md",
         "benchmarks/README.md",
         "notes/README.md",
     ),
@@ -44,7 +45,7 @@ LONG = {
         "README.md",
         "notes/sweeps.md",
         "notes/coming-from.md",
-        "experiments/tables/results/README.md",
+        "clusterproof/experiments/tables/results/README.md",
         "notes/your-own.md",
         "notes/your-own-theorem.md",
     ),
@@ -325,17 +326,17 @@ def test_the_verdict_that_the_readme_quotes_is_the_one_that_is_found() -> None:
 
 
 def test_each_stored_result_has_the_command_that_made_it(tmp_path: Path) -> None:
-    text = (ROOT / "experiments/tables/results/README.md").read_text(encoding="utf-8")
+    text = (RESULTS / "README.md").read_text(encoding="utf-8")
     made = set(re.findall(r"(?m)^    clusterproof table \S+ .*--(?:parquet|json) (\S+)$", text))
     made |= set(re.findall(r"(?m)^    cp RUN-\d/metrics\.parquet (\S+)$", text))  # of `clusterproof train`
-    shutil.copytree(ROOT / "experiments/tables/results", tmp_path / "experiments/tables/results")
+    shutil.copytree(RESULTS, tmp_path / RESULTS.relative_to(ROOT))
     for code in re.findall(r'(?m)^    python -c "(.*)"$', text):  # what is taken out of a larger one
         (written,) = re.findall(r"write_\w+\('(\S+)'\)", code)
         (tmp_path / written).unlink()
         subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=CLEAN, check=True)
         assert (tmp_path / written).read_bytes() == (ROOT / written).read_bytes()
         made.add(written)
-    stored = (ROOT / "experiments/tables/results").iterdir()
+    stored = RESULTS.iterdir()
     assert made == {path.relative_to(ROOT).as_posix() for path in stored if path.suffix != ".md"}
 
 
@@ -360,6 +361,6 @@ def test_each_benchmark_is_named_with_a_command_that_starts() -> None:
 def test_files_and_folders_that_are_named_exist(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     linked = [(ROOT / page).parent / name for name in re.findall(r"\]\(([^)#:]+)\)", text)]
-    top = "algorithms|synthetic|theory|conformance|neural|tables|figures|benchmarks|notes|tests|clusterproof"
+    top = "benchmarks|notes|tests|clusterproof"
     linked += [ROOT / name for name in re.findall(rf"`((?:{top})/[\w./-]*)`", text)]
     assert not [str(path) for path in linked if not path.exists()]

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 import pytest
-from checkout import FOLDERS
 from command_line import ROOT, refused
 from option_combinations import EVERY
 
@@ -28,7 +27,7 @@ from clusterproof.theory import REGISTRY
 
 def test_every_folder_with_code_is_a_package() -> None:
     """Where ``__init__.py`` is missing, nothing in a folder is found, and the wheel lacks it."""
-    holding = {path.parent for folder in (*FOLDERS, "clusterproof") for path in (ROOT / folder).rglob("*.py")}
+    holding = {path.parent for path in (ROOT / "clusterproof").rglob("*.py")}
     assert [str(folder) for folder in sorted(holding) if not (folder / "__init__.py").exists()] == []
 
 

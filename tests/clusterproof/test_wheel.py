@@ -92,10 +92,10 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a copy with new folders; without ``__init__.py`` one can be imported there, and nowhere else."""
     tree = copied(tmp_path_factory.mktemp("checkout") / "tree")
     for name in ("package", "no_package"):
-        (tree / "theory" / name / "deeper").mkdir(parents=True)
-        (tree / "theory" / name / "deeper" / "lemma.py").touch()
+        (tree / "clusterproof/theory" / name / "deeper").mkdir(parents=True)
+        (tree / "clusterproof/theory" / name / "deeper" / "lemma.py").touch()
     for name in ("package", "package/deeper"):
-        (tree / "theory" / name / "__init__.py").touch()
+        (tree / "clusterproof/theory" / name / "__init__.py").touch()
     return tree
 
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = tuple(sorted(link.name for link in (ROOT / "clusterproof").iterdir() if link.is_symlink()))
-"""The top folders that are subpackages: those that ``clusterproof/`` has links to."""
+FOLDERS = tuple(sorted(path.parent.name for path in (ROOT / "clusterproof").glob("*/__init__.py")))
+"""The packages inside ``clusterproof/``."""
 
 CLEAN = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "MYPYPATH")}
 """The surroundings of every command: nothing leads back to the checkout."""
@@ -74,10 +74,6 @@ def environment(place: Path, *install: object) -> Path:
 
 
 def product(tree: Path) -> set[str]:
-    """Every file of the product's folders, by its place in the package."""
-    found = set()
-    for folder in ("clusterproof", *FOLDERS):
-        prefix = "" if folder == "clusterproof" else "clusterproof/"
-        paths = (path for path in (tree / folder).rglob("*") if path.is_file())
-        found |= {prefix + path.relative_to(tree).as_posix() for path in paths}
-    return {name for name in found if "__pycache__" not in name}
+    """Every file of the package, by its place in the tree."""
+    paths = (path.relative_to(tree) for path in (tree / "clusterproof").rglob("*") if path.is_file())
+    return {path.as_posix() for path in paths if "__pycache__" not in path.parts}

@@ -10,7 +10,7 @@ from clusterproof import theory
 from clusterproof.experiments.tables.registry import TABLES
 from clusterproof.figures import FIGURES
 
-PATH = Path(__file__).parents[2] / "theory" / "every_statement.tsv"
+PATH = Path(__file__).parents[2] / "clusterproof/theory" / "every_statement.tsv"
 with PATH.open(encoding="utf-8") as file:
     ROWS = list(csv.DictReader(file, delimiter="\t"))
 
