@@ -21,7 +21,7 @@ figures: $(VENV)/.check-ready
 	$(BIN)/clusterproof figures --out figures-out
 
 notes: $(TEST_READY)
-	$(BIN)/clusterproof notes --out notes-out
+	PYTHONPATH=notes/lessons $(BIN)/python -m notes.site --out notes-out
 
 test: $(TEST_READY)
 	$(BIN)/python -m pytest -n logical --dist worksteal
@@ -33,6 +33,7 @@ test-all: $(TEST_READY)
 lint: $(TEST_READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache --no-logo
 
 types: $(TEST_READY)
 	$(BIN)/mypy

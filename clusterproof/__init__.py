@@ -14,11 +14,9 @@ _import_name, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name; the claims about tables, which ``theory`` does not depend on, are registered first."""
+    """Import a public name."""
     if name == "__version__":
         from importlib import metadata
 
         return metadata.version(__name__)
-    if name in ("theory", "catalogue", "check", "claims", "replay", "bound", "assert_holds", "compare"):
-        import clusterproof.experiments.tables.gradient_loss.claims  # noqa: F401 - stating claims registers them
     return _import_name(name)

@@ -39,7 +39,6 @@ def digits_are_read_once() -> Iterator[None]:
 @pytest.fixture
 def registry() -> Iterator[dict[str, object]]:
     """The registry of claims, empty for the claims that a test makes."""
-    import clusterproof.experiments.tables.gradient_loss.claims  # noqa: F401 - not later, while the registry is empty
     from clusterproof.theory import REGISTRY
 
     known = dict(REGISTRY)
@@ -52,7 +51,6 @@ def registry() -> Iterator[dict[str, object]]:
 @pytest.fixture(scope="module")
 def claims_of_files() -> Iterator[None]:
     """Let the tests of a module load files of claims, and forget them when they are done."""
-    import clusterproof.experiments.tables.gradient_loss.claims  # noqa: F401 - not within the tests
     from clusterproof.theory import REGISTRY
 
     known = dict(REGISTRY)

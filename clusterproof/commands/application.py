@@ -59,9 +59,6 @@ app.command("clusterproof.commands.data:app", name="data", help="List, fetch and
 app.command("clusterproof.commands.train:train", name="train", help="Train networks on image data.")
 app.command("clusterproof.commands.sweep:sweep", name="sweep", help="Run a grid of settings and seeds.")
 app.command("clusterproof.commands.table:table", name="table", help="Reproduce a paper's table.")
-app.command(
-    "clusterproof.commands.notes:notes", name="notes", help="Build the lessons and the catalogue as a site."
-)
 app.command("clusterproof.commands.schema:schema", name="schema", help="Print a JSON schema.")
 app.register_install_completion_command()
 

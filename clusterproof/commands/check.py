@@ -30,7 +30,6 @@ from clusterproof.theory.checker.sharpest_bound import sharpest_bound
 NEXT = """
 clusterproof show ID          a claim's statement, counterexample and repair
 clusterproof check --verbose  all claims and numbers; --json FILE: the report
-clusterproof notes --out DIR  the lessons and the catalogue of claims as a site
 """
 """Commands suggested after a check."""
 

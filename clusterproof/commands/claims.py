@@ -12,10 +12,10 @@ from clusterproof import theory
 from clusterproof.algorithms.atomic import write_whole
 from clusterproof.algorithms.validation import error_line
 from clusterproof.commands import terminal
-from clusterproof.notes.results import STORED_VERDICTS, read_verdicts
 from clusterproof.theory import Claim, Kind
 from clusterproof.theory.checker import ci_gates as gates
 from clusterproof.theory.checker import report
+from clusterproof.theory.stored_verdicts import read_verdicts
 
 
 def claims(
@@ -56,7 +56,7 @@ def claims(
 
 def _with_verdict(claims: Sequence[Claim], kinds: frozenset[Kind]) -> list[Claim]:
     """Return the claims whose verdict is among ``kinds``; claims without a stored verdict are checked."""
-    stored = {name: record["verdict"] for name, record in read_verdicts(STORED_VERDICTS).items()}
+    stored = {name: record["verdict"] for name, record in read_verdicts().items()}
     matching = []
     for claim in (claim for claim in claims if not claim.transcribed):
         try:

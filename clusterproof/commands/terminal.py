@@ -171,8 +171,7 @@ def complain(message: str) -> None:
 
 
 def load(modules: Sequence[str]) -> list[str]:
-    """Register the claims about tables, load user-supplied files and modules of claims, and return the latter's ids."""
-    import clusterproof.experiments.tables.gradient_loss.claims  # noqa: F401 - stating claims registers them
+    """Load user-supplied files and modules of claims, and return their ids."""
     from clusterproof.theory import load_claims
 
     return [claim for module in dict.fromkeys(modules) for claim in load_claims(module)]

@@ -11,7 +11,7 @@ with app.setup(hide_code=True):
     import numpy as np
 
     from clusterproof import CFLMGD, IFCA, FedAvg, QuadraticMixture, check, run
-    from clusterproof.notes.live import (
+    from live import (
         BLACK,
         BLUE,
         GREEN,

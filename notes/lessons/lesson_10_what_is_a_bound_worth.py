@@ -12,7 +12,7 @@ with app.setup(hide_code=True):
     import numpy as np
 
     from clusterproof import leaderboard
-    from clusterproof.notes.live import BLACK, BLUE, ORANGE, VERMILLION, label_axes, panels, sliders
+    from live import BLACK, BLUE, ORANGE, VERMILLION, label_axes, panels, sliders
 
     ROUNDS = [1, 3, 10, 30, 100, 300, 1000]
     NAMES = {

@@ -11,9 +11,9 @@ with app.setup(hide_code=True):
     import numpy as np
 
     from clusterproof import check
-    from clusterproof.notes.live import BLACK, BLUE, GREEN, ORANGE, VERMILLION, label_axes, panels, sliders
     from clusterproof.theory.bounds import fastest
     from clusterproof.theory.exact import propagators, spectral_rate
+    from live import BLACK, BLUE, GREEN, ORANGE, VERMILLION, label_axes, panels, sliders
 
     SLIDERS = {
         "momentum": [0.0, 0.2, 0.4, 0.6, 0.8, 0.9],

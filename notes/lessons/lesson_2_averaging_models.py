@@ -9,8 +9,8 @@ with app.setup(hide_code=True):
     import numpy as np
 
     from clusterproof import CFLMGD, QuadraticMixture, check, run
-    from clusterproof.notes.live import BLACK, BLUE, GREEN, ORANGE, VERMILLION, label_axes, panels, sliders
     from clusterproof.theory.exact import drift_constant, round_map
+    from live import BLACK, BLUE, GREEN, ORANGE, VERMILLION, label_axes, panels, sliders
 
     SLIDERS = {"momentum": [0.0, 0.5, 0.7, 0.8, 0.9, 0.95], "local_steps": [1, 2, 5, 10, 20]}
 

@@ -11,8 +11,8 @@ with app.setup(hide_code=True):
     import numpy as np
 
     from clusterproof import IFCA, RegressionMixture, check, run
-    from clusterproof.notes.live import BLACK, BLUE, ORANGE, VERMILLION, label_axes, panels, sliders
     from clusterproof.synthetic import worst_case_error
+    from live import BLACK, BLUE, ORANGE, VERMILLION, label_axes, panels, sliders
 
     SLIDERS = {"separation": [0.5, 1.0, 2.0], "samples": [5, 20, 100], "start": [0.5, 0.9, 1.5, 2.0]}
 

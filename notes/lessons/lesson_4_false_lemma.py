@@ -12,8 +12,8 @@ with app.setup(hide_code=True):
     import numpy as np
 
     from clusterproof import check
-    from clusterproof.notes.live import BLACK, BLUE, VERMILLION, label_axes, number, panels, sliders
     from clusterproof.theory.exact import exact_path
+    from live import BLACK, BLUE, VERMILLION, label_axes, number, panels, sliders
 
     SLIDERS = {"momentum": [0.0, 0.2, 0.4, 0.6, 0.66, 0.7, 0.8, 0.9], "share": [0.1, 0.3, 0.5]}
 

@@ -11,8 +11,8 @@ with app.setup(hide_code=True):
     import numpy as np
 
     from clusterproof import CFLMGD, RegressionMixture, run, theory
-    from clusterproof.notes.live import BLACK, BLUE, ORANGE, label_axes, panels, sliders
-    from clusterproof.notes.results import read_power_table
+    from live import BLACK, BLUE, ORANGE, label_axes, panels, sliders
+    from results import read_power_table
 
     SLIDERS = {"momentum": [0.0, 0.25, 0.5, 0.7], "noise": [1.0, 1.3, 1.5, 2.0]}
 

@@ -13,9 +13,9 @@ with app.setup(hide_code=True):
     import numpy as np
 
     from clusterproof import certify, verify
-    from clusterproof.notes.live import BLACK, BLUE, ORANGE, VERMILLION, label_axes, panels, sliders
     from clusterproof.theory.certificates import lyapunov_matrix
     from clusterproof.theory.exact import spectral_rate
+    from live import BLACK, BLUE, ORANGE, VERMILLION, label_axes, panels, sliders
 
     FLATTEST = 0.5 / 10  # step times share times curvature of the flattest mode: l = 1/2, kappa = 10
     SLIDERS = {"momentum": [0.0, 0.2, 0.4, 0.6, 0.8], "slack": [1.002, 1.02, 1.1]}

@@ -13,7 +13,7 @@ with app.setup(hide_code=True):
     from clusterproof import FPFC, QuadraticMixture, RegressionMixture, SoFL, check, run
     from clusterproof.algorithms import SCAD, GroupL1, best_matching_units
     from clusterproof.figures import after_fedavg
-    from clusterproof.notes.live import BLACK, BLUE, VERMILLION, label_axes, panels, sliders
+    from live import BLACK, BLUE, VERMILLION, label_axes, panels, sliders
 
     SLIDERS = {"strength": [0.05, 0.2, 0.4, 0.7, 1.0, 1.5], "separation": [2.0, 4.0, 6.0]}
 

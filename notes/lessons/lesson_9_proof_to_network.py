@@ -11,8 +11,8 @@ with app.setup(hide_code=True):
     import marimo as mo
     import numpy as np
 
-    from clusterproof.notes.live import BLACK, BLUE, ORANGE, VERMILLION, label_axes, number, panels, sliders
-    from clusterproof.notes.results import DIGITS_DIAGNOSIS, MNIST_DIAGNOSIS, read_hypotheses
+    from live import BLACK, BLUE, ORANGE, VERMILLION, label_axes, number, panels, sliders
+    from results import DIGITS_DIAGNOSIS, MNIST_DIAGNOSIS, read_hypotheses
 
     SLIDERS = {"gap": [0.1, 0.3, 0.5, 1.0, 2.0], "samples": [1, 5, 20, 100]}
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from clusterproof.figures.files import save
 from clusterproof.figures.style import settled
-from clusterproof.notes.results import STORED_VERDICTS, read_verdicts
-from clusterproof.notes.site import catalogue, gallery, lesson_pages, reference
+from clusterproof.theory.stored_verdicts import STORED_VERDICTS, read_verdicts
+from notes.site import catalogue, gallery, lesson_pages, reference
 
 HERE = Path(__file__).parent
 CHECKOUT = HERE.parents[1]

@@ -14,14 +14,13 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-import clusterproof.experiments.tables.gradient_loss.claims  # noqa: F401 - stating claims registers them
 from clusterproof import theory
-from clusterproof.notes.results import read_verdicts
-from clusterproof.notes.site.notation import GREEK, written
 from clusterproof.theory import Claim
 from clusterproof.theory.bounds.audit_settings import NAMES, SIZES
 from clusterproof.theory.checker.report import TIMES, number
 from clusterproof.theory.checker.verdict import NEEDED
+from clusterproof.theory.stored_verdicts import read_verdicts
+from notes.site.notation import GREEK, written
 
 PAPERS = {
     "baselines": "Baselines: fixed points of FedAvg and its relatives",

@@ -15,9 +15,9 @@ extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
-    "clusterproof.notes.site.mathml",
-    "clusterproof.notes.site.catalogue",
-    "clusterproof.notes.site.reference",
+    "notes.site.mathml",
+    "notes.site.catalogue",
+    "notes.site.reference",
 ]
 
 html_theme = "furo"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from clusterproof.figures import FIGURES, Illustration
 from clusterproof.figures.files import alternative_of, description_of, save
-from clusterproof.notes.results import STORED_FIGURES
-from clusterproof.notes.site.catalogue import page_of
+from notes.site.catalogue import page_of
+from results import STORED_FIGURES
 
 SYMBOLS = r"""Symbols, where a caption does not say otherwise: $m$ clients in $P$ clusters, of which cluster $p$ has the
 share $l_p$ and $l$ is the smallest; models of dimension $d$; losses with curvatures between $\mu$ and $L$, and

@@ -11,7 +11,7 @@ import html
 import importlib
 import itertools
 import json
-import pkgutil
+import os
 import re
 import subprocess
 import sys
@@ -26,11 +26,11 @@ from typing import Any
 from clusterproof.figures import FIGURES
 from clusterproof.figures.files import save
 from clusterproof.figures.style import Figure, settled
-from clusterproof.notes import lessons
-from clusterproof.notes.live import LABELS
-from clusterproof.notes.site.catalogue import page_of
 from clusterproof.theory import REGISTRY
+from live import LABELS
+from notes.site.catalogue import page_of
 
+LESSONS = Path(__file__).parents[1] / "lessons"
 PICTURE_CALL = "picture(**controls.value)"
 """The cell with this call shows the figure live; on a page it is replaced by the frames."""
 
@@ -46,13 +46,14 @@ NAMED = re.compile(
 
 def names() -> list[str]:
     """Return the names of the lessons' modules, in their order."""
-    found = [module.name for module in pkgutil.iter_modules(lessons.__path__)]
-    return sorted(found, key=lambda name: int(name.split("_")[1]))
+    return sorted(
+        (path.stem for path in LESSONS.glob("lesson_*.py")), key=lambda name: int(name.split("_")[1])
+    )
 
 
 def load(name: str) -> ModuleType:
     """Import a lesson; its cells are not run."""
-    return importlib.import_module(f"{lessons.__name__}.{name}")
+    return importlib.import_module(name)
 
 
 def positions(module: ModuleType) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -120,12 +121,15 @@ def write(chosen: Sequence[str], pages: Path, extra: Path) -> None:
 def _page(name: str, chosen: Sequence[str], pages: Path, frames: Path) -> None:
     """Execute a lesson, export it, and put the frames in place of its figure."""
     source, target = pages / f"{name}.py", pages / f"{name}.ipynb"
-    code = (Path(lessons.__path__[0]) / source.name).read_text(encoding="utf-8")
+    code = (LESSONS / source.name).read_text(encoding="utf-8")
     source.write_text(
         code.replace(PICTURE_CALL, repr(PICTURE_CALL)), encoding="utf-8"
     )  # the frames are shown
     export = ["-m", "marimo", "-q", "export", "ipynb", "--include-outputs", "--sort", "top-down", "-f", "-o"]
-    done = subprocess.run([sys.executable, *export, target, source], capture_output=True, text=True)
+    siblings = {**os.environ, "PYTHONPATH": str(LESSONS)}
+    done = subprocess.run(
+        [sys.executable, *export, target, source], capture_output=True, text=True, env=siblings
+    )
     if done.returncode:
         raise RuntimeError(f"the lesson {name} failed: {done.stderr[-2000:] or done.stdout[-2000:]}")
     notebook = json.loads(target.read_text(encoding="utf-8"))

@@ -12,8 +12,8 @@ from docutils.utils import unescape
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
-from clusterproof.notes.site.notation import written
 from clusterproof.theory.checker.report_schema import report_schema
+from notes.site.notation import written
 
 IN_WORDS = ("command-line", "conformance", "fpfc-repaired", "your-own-theorem")
 """Pages whose formulas are in their text."""

@@ -70,7 +70,6 @@ READ_ONLY = {
     r"check --all --json .*": "every claim, the long ones too",
     r"figures --theme both --no-caption --out .*": "every figure, minutes",
     r"train": "named, not run: its defaults take a minute",
-    r"notes --out notes-out": "has tests of its own",
     r"--install-completion": "writes into the settings of the user's shell",
     r"sweep .+ --(dask|slurm) .+": "wants a cluster: tests of sweeps start one",
 }

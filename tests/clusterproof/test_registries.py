@@ -10,7 +10,6 @@ from command_line import ROOT, refused
 from option_combinations import EVERY
 
 import clusterproof
-import clusterproof.experiments.tables.gradient_loss.claims
 from clusterproof import algorithms, synthetic
 from clusterproof.algorithms import ALGORITHMS
 from clusterproof.algorithms.discovery import classes_below, instances_below, modules_below

@@ -17,11 +17,11 @@ OWNER = "the project"
 '''
 
 SCRIPT = """
-import algorithms, figures, notes, theory  # the project's
+import algorithms, figures, synthetic, theory  # the project's
 import clusterproof
 import clusterproof.figures, clusterproof.theory
 
-assert {module.OWNER for module in (algorithms, figures, notes, theory)} == {"the project"}
+assert {module.OWNER for module in (algorithms, figures, synthetic, theory)} == {"the project"}
 assert clusterproof.__file__.startswith(ENVIRONMENT), clusterproof.__file__
 verdict = clusterproof.theory.check("cfl-mgd/lemma-2")
 assert verdict.verdict == "violated" and verdict.counterexample
@@ -110,7 +110,7 @@ def test_the_wheel_holds_the_packages_of_the_product_and_nothing_else(tree: Path
     for name in (
         "py.typed",
         "__init__.pyi",
-        "notes/README.md",
+        "theory/verdicts.json",
         "experiments/tables/results/fpfc-table-1.json",
     ):
         assert f"clusterproof/{name}" in names
@@ -167,10 +167,9 @@ def test_our_types_are_seen_there(python: Path, project: Path) -> None:
     assert '"step_size" to "FedAvg"' in errors[1]
 
 
-def test_notes_and_results_are_read_where_they_are_installed(python: Path, project: Path) -> None:
+def test_results_are_read_where_they_are_installed(python: Path, project: Path) -> None:
     code = (
         "from importlib.resources import files;"
-        "assert (files('clusterproof.notes') / 'README.md').read_text(encoding='utf-8')[:2] == '# ';"
         "assert (files('clusterproof.experiments.tables') / 'results' / 'fpfc-table-1.json').is_file()"
     )
     for where in (python, sys.executable):

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-import clusterproof.experiments.tables.gradient_loss.claims  # noqa: F401 - stating claims registers them
 from clusterproof.algorithms import IFCA, InvalidArgument, run
 from clusterproof.figures import FIGURES, verdict_figure
 from clusterproof.figures.style import new_figure

@@ -5,7 +5,6 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import clusterproof.experiments.tables.gradient_loss.claims  # noqa: F401 - stating claims registers them
 from clusterproof import theory
 from clusterproof.theory.checker.catalogue import make_verdict
 from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, Context

@@ -14,7 +14,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if given := os.environ.get("CLUSTERPROOF_SITE"):
         return Path(given).resolve()
     from clusterproof.commands.application import app
-    from clusterproof.notes.site.build import build
+    from notes.site.build import build
 
     out = tmp_path_factory.mktemp("site")
     with warnings.catch_warnings():

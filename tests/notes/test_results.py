@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
-import clusterproof.experiments.tables.gradient_loss.claims  # noqa: F401 - stating claims registers them
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.notes.results import read_power_table, read_verdicts
 from clusterproof.theory.bounds.power import FAULTS, power
+from clusterproof.theory.stored_verdicts import read_verdicts
+from results import read_power_table
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-import clusterproof.experiments.tables.gradient_loss.claims  # noqa: F401 - stating claims registers them
 from clusterproof import theory
 from clusterproof.experiments.tables.registry import TABLES
 from clusterproof.figures import FIGURES

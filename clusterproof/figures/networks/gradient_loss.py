@@ -55,5 +55,5 @@ FIGURE = Illustration(
     "purity-on-networks",
     "Purity of GL-CFL and IFCA on images, iteration by iteration",
     draw,
-    ("gradient-loss/sooner", "gradient-loss/reduction-99", "gradient-loss/reduction-up-to"),
+    ("gradient-loss/sooner", "gradient-loss/reduction-up-to"),
 )

@@ -6,7 +6,6 @@ import difflib
 import fnmatch
 import math
 import re
-import sys
 import time
 import warnings
 from dataclasses import asdict
@@ -61,8 +60,6 @@ def find_claim(claim_id: str) -> Claim:
     if claim_id not in REGISTRY:
         nearest = difflib.get_close_matches(claim_id, REGISTRY, cutoff=0.3)
         hint = f"the nearest are {', '.join(nearest)}" if nearest else "see `clusterproof claims`"
-        if "clusterproof.experiments.tables" not in sys.modules:
-            hint += "; claims about tables are found by `clusterproof.check`"
         raise InvalidArgument("id", claim_id, "must be the id of a claim", hint)
     return REGISTRY[claim_id]
 

@@ -14,12 +14,11 @@ import numpy as np
 import pytest
 from command_line import ROOT, make_claim, refused
 
-import clusterproof.experiments.tables.gradient_loss.claims  # noqa: F401 - stating claims registers them
 from clusterproof import theory
 from clusterproof.commands.application import main
-from clusterproof.notes.results import STORED_VERDICTS, read_verdicts
 from clusterproof.theory import REGISTRY, Kind
 from clusterproof.theory.checker import report
+from clusterproof.theory.stored_verdicts import STORED_VERDICTS, read_verdicts
 
 FIELDS = """claim paper label verdict reason measured bound slack sharpness tightness proof steps instances exhausted
     rejected needed trials failures confidence seed

@@ -13,7 +13,7 @@ import pytest
 from clusterproof.algorithms.storage import load_trace
 from clusterproof.commands.application import main
 from clusterproof.commands.run_record import run_schema
-from clusterproof.notes.results import STORED_VERDICTS
+from clusterproof.theory.stored_verdicts import STORED_VERDICTS
 
 PLUGIN = '''
 from dataclasses import dataclass

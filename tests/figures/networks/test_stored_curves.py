@@ -1,6 +1,5 @@
 """Figures of stored runs show the stored values, ceiling and truth; momentum paths show the computed values."""
 
-import json
 
 import numpy as np
 import polars
@@ -38,13 +37,10 @@ def test_the_papers_numbers_and_the_truth_stand_beside_the_curves():
 
 def test_the_arrivals_of_the_table_are_where_its_purity_curves_cross_the_goal():
     """Two files that are stored apart: an arrival lies between the last point below the goal and the next above."""
-    arrivals = json.loads((RESULTS / "gradient-loss-mnist-mlp-arrivals.json").read_text(encoding="utf-8"))
     settings = "mnist, MLP 64-32, step 0.1, models start apart"
-    known = sorted(
-        one["value"]
-        for one in arrivals
-        if (one["row"], one["settings"], one["column"]) == ("GL-CFL 0.2", settings, "to purity 0.9")
-    )
+    table = polars.read_parquet(RESULTS / "gradient-loss-mnist-mlp.parquet")
+    arrivals = table.filter(part="row", row="GL-CFL 0.2", settings=settings, column="to purity 0.9")
+    known = sorted(arrivals["value"])
     times, middle = line(drawn("purity-on-networks").axes[0], f"Purity of GL-CFL 0.2: {settings}")
     first = times[middle >= 0.9][0]
     assert known[1] <= first

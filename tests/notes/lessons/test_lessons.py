@@ -32,7 +32,7 @@ def test_lessons_run_as_scripts_and_their_false_statements_are_refuted() -> None
 @pytest.mark.slow(reason="runs every lesson twice")
 @pytest.mark.parametrize("name", LESSONS)
 def test_its_sliders_change_the_sentence_and_draw(name: str, claims_of_files: None) -> None:
-    lesson = importlib.import_module(f"clusterproof.notes.lessons.{name}")
+    lesson = importlib.import_module(name)
     first, last = ({slider: values[end] for slider, values in lesson.SLIDERS.items()} for end in (0, -1))
     assert lesson.describe(**first) != lesson.describe(**last)
     assert lesson.picture(**last).axes

@@ -9,7 +9,7 @@ import pytest
 from checkout import ROOT
 
 from clusterproof.commands.application import main
-from clusterproof.notes.results import DIGITS_DIAGNOSIS
+from results import DIGITS_DIAGNOSIS
 
 LESSON = ROOT / "notes/lessons/lesson_9_proof_to_network.py"
 

@@ -3,7 +3,7 @@
 import pytest
 from docutils import nodes
 
-from clusterproof.notes.site.notation import written
+from notes.site.notation import written
 
 
 def shown(text: str) -> str:

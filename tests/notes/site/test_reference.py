@@ -7,8 +7,8 @@ from docutils import nodes
 from docutils.utils import new_document
 from sphinx import addnodes
 
-from clusterproof.notes.site.mathml import keep_marks
-from clusterproof.notes.site.reference import IN_WORDS, print_docstrings
+from notes.site.mathml import keep_marks
+from notes.site.reference import IN_WORDS, print_docstrings
 
 
 def printed(page: str, *body: nodes.Node) -> nodes.document:

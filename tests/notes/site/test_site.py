@@ -14,17 +14,15 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from checkout import CLEAN, ROOT
 
-import clusterproof.experiments.tables.gradient_loss.claims  # noqa: F401 - stating claims registers them
 from clusterproof.figures import FIGURES
-from clusterproof.notes.results import STORED_VERDICTS, read_verdicts
-from clusterproof.notes.site import lesson_pages
 from clusterproof.theory import REGISTRY
+from clusterproof.theory.stored_verdicts import STORED_VERDICTS, read_verdicts
+from notes.site import lesson_pages
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = (
@@ -132,9 +130,10 @@ def test_panels_are_stacked_on_a_telephone(site: Path, page: Any, width: int, st
     assert min(left["width"], right["width"]) > 300
 
 
-def test_lessons_are_in_the_order_of_their_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    there = [SimpleNamespace(name=f"lesson_{number}_x") for number in (10, 2, 0)]
-    monkeypatch.setattr(lesson_pages.pkgutil, "iter_modules", lambda _: there)
+def test_lessons_are_in_the_order_of_their_numbers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for number in (10, 2, 0):
+        (tmp_path / f"lesson_{number}_x.py").touch()
+    monkeypatch.setattr(lesson_pages, "LESSONS", tmp_path)
     assert lesson_pages.names() == ["lesson_0_x", "lesson_2_x", "lesson_10_x"]
 
 

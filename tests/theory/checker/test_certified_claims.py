@@ -12,7 +12,6 @@ from catalogue import decided
 from planted_sides import altered_source, changed, loaded
 from tiers import slow_after
 
-import clusterproof.experiments.tables.gradient_loss.claims  # noqa: F401 - stating claims registers them
 from clusterproof import theory
 from clusterproof.theory import Claim, Kind
 from clusterproof.theory.checker import Sides, equal

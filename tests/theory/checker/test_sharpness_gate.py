@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import clusterproof.experiments.tables.gradient_loss.claims  # noqa: F401 - stating claims registers them
 from clusterproof import theory
 from clusterproof.theory import Claim
 from clusterproof.theory.checker import Expectation, Frequency, Sides

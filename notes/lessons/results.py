@@ -1,4 +1,4 @@
-"""Stored results of the notes: a report's verdicts, figures, a diagnosis.
+"""Stored results of the notes: figures, powers of bounds, a diagnosis.
 
 All are recomputed by the commands in ``notes/README.md``.
 """
@@ -10,10 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from clusterproof.algorithms import InvalidArgument
-
-STORED = Path(__file__).parent / "stored"
-STORED_VERDICTS = STORED / "verdicts.json"
+STORED = Path(__file__).parents[1] / "stored"
 STORED_FIGURES = STORED / "figures"
 FAULT_WIDTH = 32
 """Letters of a fault's name in the table of powers; each of its columns has 11."""
@@ -23,25 +20,6 @@ POWER_TABLE = STORED / "power-table.txt"
 
 DIGITS_DIAGNOSIS, MNIST_DIAGNOSIS = (STORED / f"{data}-diagnosis.json" for data in ("digits", "mnist"))
 """Hypotheses of CFL-MGD's analysis on networks, as ``train --diagnose`` writes them; lesson 9 has the commands."""
-
-
-def read_verdicts(path: Path) -> dict[str, dict[str, Any]]:
-    """Read a report of ``clusterproof check --json``: its verdicts by the claim's id.
-
-    Raises
-    ------
-    InvalidArgument
-        If the file cannot be read or is not such a report.
-    """
-    remedy = "write it with `clusterproof check --all --json FILE`"
-    try:
-        records = json.loads(path.read_text(encoding="utf-8"))
-        return {record["claim"]: {"verdict": record["verdict"], **record} for record in records}
-    except (OSError, ValueError) as error:
-        rule = f"must be a report that can be read ({getattr(error, 'strerror', None) or error})"
-        raise InvalidArgument("verdicts", str(path), rule, remedy) from error
-    except (TypeError, KeyError) as error:
-        raise InvalidArgument("verdicts", str(path), "must be a list of verdicts", remedy) from error
 
 
 def read_hypotheses(path: Path) -> dict[str, dict[str, Any]]:

@@ -35,7 +35,7 @@ LABELS = {
     "momentum": "momentum β",
     "noise": "noise, in units of what was meant",
     "rounds": "rounds",
-    "samples": "samples n′",  # noqa: RUF001 - a prime
+    "samples": "samples n′",
     "separation": "separation Δ",
     "share": "smallest share l",
     "slack": "rate r, in spectral radii",
