@@ -89,8 +89,15 @@ def shipped(wheel: Path) -> set[str]:
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a copy with new folders; without ``__init__.py`` one can be imported there, and nowhere else."""
+    """Return a copy without links, as Git for Windows and ZIP downloads make it, and with new folders.
+
+    Without ``__init__.py`` a folder can be imported there, and nowhere else.
+    """
     tree = copied(tmp_path_factory.mktemp("checkout") / "tree")
+    for link in filter(Path.is_symlink, tree.iterdir()):
+        target = link.readlink().as_posix()
+        link.unlink()
+        link.write_text(target)
     for name in ("package", "no_package"):
         (tree / "clusterproof/theory" / name / "deeper").mkdir(parents=True)
         (tree / "clusterproof/theory" / name / "deeper" / "lemma.py").touch()
@@ -106,6 +113,8 @@ def wheel(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_wheel_holds_the_packages_of_the_product_and_nothing_else(tree: Path, wheel: Path) -> None:
     names = shipped(wheel)
+    modules = [name for name in names if name.endswith(".py")]
+    assert len(modules) == len(list((tree / "clusterproof").rglob("*.py"))) - 1  # of the folder that is no package
     assert names ^ product(tree) == {"clusterproof/theory/no_package/deeper/lemma.py"}
     for name in (
         "py.typed",

@@ -1,6 +1,5 @@
 """Figures of stored runs show the stored values, ceiling and truth; momentum paths show the computed values."""
 
-
 import numpy as np
 import polars
 import pytest
