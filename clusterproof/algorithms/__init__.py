@@ -55,10 +55,10 @@ from clusterproof.algorithms.trace import Trace
 from clusterproof.algorithms.validation import InvalidArgument
 
 ALGORITHMS: dict[str, type[Algorithm[Any]]] = Registry(
-    "The algorithms by name, including those of plugins once ``clusterproof.synthetic`` is imported.",
+    "The algorithms by name.",
     {algorithm.name: algorithm for algorithm in classes_below(__name__, Algorithm, direct=True)},
 )
-"""The algorithms by name, including those of plugins once ``clusterproof.synthetic`` is imported.
+"""The algorithms by name.
 
 :meta hide-value:
 """

@@ -10,8 +10,6 @@ import signal
 from collections.abc import Sequence
 from typing import Any
 
-from clusterproof.algorithms.names_elsewhere import name_here
-
 
 class InvalidArgument(ValueError):
     """A parameter, task or file that breaks a stated rule.
@@ -94,11 +92,10 @@ def check_choice(argument: str, value: Any, choices: Sequence[str], *, remedy: s
 
 
 def check_name(argument: str, value: str, known: Sequence[str]) -> None:
-    """Raise ``InvalidArgument``, which suggests the name that is meant or similar ones, unless the name is known."""
+    """Raise ``InvalidArgument``, which suggests similar names, unless the name is known."""
     if value not in known:
         nearest = difflib.get_close_matches(value.lower(), known, n=3, cutoff=0.3)
         hint = f"the nearest are {', '.join(nearest)}" if nearest else f"such as {known[0]}"
-        hint = name_here(value, known) or hint
         raise InvalidArgument(argument, value, f"must be one of {', '.join(known)}", hint)
 
 

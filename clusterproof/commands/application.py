@@ -24,14 +24,6 @@ def _version() -> str:
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 """Error numbers that a write to an open stream may raise."""
 
-SETTINGS = {
-    "table": lambda name: f"--choose {name.replace('_', '-')}=VALUE",
-    "conform": "--set {}=VALUE".format,
-}
-"""How the commands whose settings are no options take them."""
-INNER = ("step_size", "local_epochs", "local_steps", "batch_size", "participation", "momentum", "proximal")
-"""The settings that most tables and definitions have."""
-
 app = App(
     name="clusterproof",
     help="Checks the theory of clustered federated learning.",
@@ -59,7 +51,6 @@ app.command("clusterproof.commands.data:app", name="data", help="List, fetch and
 app.command("clusterproof.commands.train:train", name="train", help="Train networks on image data.")
 app.command("clusterproof.commands.sweep:sweep", name="sweep", help="Run a grid of settings and seeds.")
 app.command("clusterproof.commands.table:table", name="table", help="Reproduce a paper's table.")
-app.command("clusterproof.commands.schema:schema", name="schema", help="Print a JSON schema.")
 app.register_install_completion_command()
 
 
@@ -131,23 +122,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _meant(error: CycloptsError) -> str | None:
-    """Return the answer to an argument too many, or to an option that other libraries have under this name."""
+    """Return the answer to an argument too many, or to a parameter of user-supplied code."""
     if isinstance(error, UnusedCliTokensError):
         words = " ".join(error.unused_tokens or ())
         return f"Unexpected argument: {words}; options are written --name value."
     if not isinstance(error, UnknownOptionError):
         return None
-    from clusterproof.algorithms.names_elsewhere import name_here
-
+    if not any(".py:" in token for token in error.root_input_tokens or ()):
+        return None
     written = (error.token.keyword or error.token.value).partition("=")[0]
-    known = [name for argument in error.argument_collection for name in argument.names if argument.parse]
-    meant = name_here(written, known)
-    inner = SETTINGS.get(" ".join(error.command_chain or ()))
-    if meant is None and inner is not None:
-        meant = name_here(written, INNER, inner)
-    if meant is None and any(".py:" in token for token in error.root_input_tokens or ()):
-        meant = "parameters of your own code are keys of its section in a file for --config"
-    return meant and f"Unknown option: {written}; {meant}."
+    return f"Unknown option: {written}; parameters of your own code are keys of its section in a file for --config."
 
 
 def _discard_output() -> None:
@@ -164,7 +148,7 @@ def _user() -> str:
 
 
 def _one_line(message: Warning | str, *_: object, **__: object) -> None:
-    """Write a warning, such as one about a plugin that fails, to standard error."""
+    """Write a warning to standard error."""
     _give_up(0, f"{message}")
 
 

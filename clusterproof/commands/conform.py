@@ -55,7 +55,7 @@ def conform(
     timeout
         Seconds that a run may take.
     json_file
-        Write the report and all numbers; `clusterproof schema conform` prints its schema.
+        Write the report and all numbers.
     replay_file
         Judge the runs of such a report again, without the implementation.
     list_algorithms

@@ -90,7 +90,7 @@ def leaderboard(
     module
         Python file or module that states bounds with leaderboard_bound; it is executed.
     json_file
-        Write the rows as JSON; `clusterproof schema leaderboard` prints its schema.
+        Write the rows as JSON.
     figure
         Draw the columns to this png, svg or pdf.
     exact

@@ -55,7 +55,7 @@ def run(
     out
         New folder for the trace and its settings.
     json_file
-        Write settings, errors, bound and clustering as JSON; `clusterproof schema run` prints its schema.
+        Write settings, errors, bound and clustering as JSON.
     record
         Fields of the algorithm's state to store after every round, separated by commas; needs --out.
     measure

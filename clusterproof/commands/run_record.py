@@ -1,16 +1,14 @@
-"""The record of a run that ``run --json`` writes, and its JSON schema."""
+"""The record of a run that ``run --json`` writes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
-from clusterproof.theory.checker.report_schema import DIALECT, first_lines
 from clusterproof.theory.checker.sharpest_bound import sharpest_bound
 
 
@@ -87,36 +85,6 @@ def record_of(task: Mixture, trace: Trace, seconds: float, target: str) -> RunRe
             cluster_count=float(np.median(trace.cluster_count)),
             recovered=int(np.sum(all_assigned & (trace.adjusted_rand_index == 1))),
         )
-
-
-def run_schema() -> dict[str, Any]:
-    """Return the JSON schema of ``run --json``: an object in which every field is required.
-
-    Returns
-    -------
-    dict
-        JSON Schema, draft 2020-12.
-    """
-    (schema,), definitions = msgspec.json.schema_components([RunRecord])
-    definitions["RunRecord"] |= {
-        "required": sorted(field.name for field in fields(RunRecord)),
-        "additionalProperties": False,
-    }
-    properties = definitions["RunRecord"]["properties"]
-    for field_schema in properties.values():
-        _allow_null(field_schema)
-    settings = {"type": "object", "required": ["algorithm", "task", "rounds", "seed", "replicates"]}
-    properties |= {"settings": settings, "recovered": {"type": "integer", "minimum": 0}}
-    first_lines(definitions)
-    return {"$schema": DIALECT, "title": "A record of clusterproof run", **schema, "$defs": definitions}
-
-
-def _allow_null(schema: dict[str, Any]) -> None:
-    """Allow null for numbers, in place, since JSON has no numbers that are not finite."""
-    if schema.get("type") == "number":
-        schema["type"] = ["number", "null"]
-    for inner in [*schema.get("anyOf", []), *([schema["items"]] if "items" in schema else [])]:
-        _allow_null(inner)
 
 
 def _rows(task: Mixture, trace: Trace, target: str) -> tuple[str, list[np.ndarray]]:

@@ -15,13 +15,12 @@ from typing import Annotated, Any, get_args
 from cyclopts import Parameter
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.names_elsewhere import name_here
 from clusterproof.algorithms.options import Option
 from clusterproof.algorithms.validation import check_count
 from clusterproof.commands import terminal
 from clusterproof.commands.train_seeds import train_seeds
 from clusterproof.experiments.diagnosis import Diagnostician
-from clusterproof.neural.custom.references import GROUPS, HOW, is_own, is_reference
+from clusterproof.neural.custom.references import HOW, OWN, is_own, is_reference
 from clusterproof.neural.runs.configuration import (
     NAMES,
     Configuration,
@@ -175,10 +174,7 @@ def _configure(
         section, _, key = error.argument.partition(".")
         flag = flags.get((section, key))
         if flag is not None and (source is None or flag in given):
-            meant = name_here(flag, flags.values()) == error.remedy
-            spelled = name_here(flag, flags.values(), lambda option: "--" + option.replace("_", "-"))
-            remedy = spelled if meant and spelled else error.remedy
-            return InvalidArgument(flag, error.value, error.rule, remedy)
+            return InvalidArgument(flag, error.value, error.rule, error.remedy)
         if source is not None and (key or section in SECTIONS or section in sections) and source.is_file():
             return located(error, source)
         return error
@@ -280,7 +276,7 @@ def _declare_options() -> None:
     """Add the options of every section to the signature of ``train``."""
     annotations: dict[str, Any] = {}
     for section, default in NAMES.items():
-        custom = f", or user-supplied code as {HOW}" if section in GROUPS else ""
+        custom = f", or user-supplied code as {HOW}" if section in OWN else ""
         text = f"One of {', '.join(SECTIONS[section])}{custom}; {default} by default."
         annotations[section] = Annotated[str | None, Parameter(help=text)]
     annotations |= {option.flag: _annotation(option) for option in all_options()}

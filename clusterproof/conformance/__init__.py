@@ -21,7 +21,7 @@ from clusterproof.conformance.diagnosis import Hypothesis
 from clusterproof.conformance.forms import ScheduledCoin, from_rules, replayed
 from clusterproof.conformance.pytest_checks import checks, parametrize_with_checks
 from clusterproof.conformance.random_checks import check_random
-from clusterproof.conformance.report import Check, Localisation, Report, report_schema
+from clusterproof.conformance.report import Check, Localisation, Report
 from clusterproof.conformance.tasks import ConformanceTask, random_task, two_class
 
 __all__ = [
@@ -45,5 +45,4 @@ __all__ = [
     "DEFINITIONS",
     "Definition",
     "check_names",
-    "report_schema",
 ]

@@ -126,11 +126,6 @@ class Report:
         return msgspec.json.format(msgspec.json.encode(self, enc_hook=np.ndarray.tolist), indent=1).decode()
 
 
-def report_schema() -> dict[str, Any]:
-    """Return the JSON schema of ``conform --json``; arrays are nested lists, in which null is NaN or infinite."""
-    return msgspec.json.schema(Report, schema_hook=lambda _type: {"type": "array"})
-
-
 def read_report(path: Path) -> Report:
     """Read what ``Report.json`` returned.
 

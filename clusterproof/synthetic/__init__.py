@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument
+from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.discovery import Registry, classes_below
-from clusterproof.algorithms.plugins import offered_classes
 from clusterproof.synthetic.log_cosh import LogCoshMixture
 from clusterproof.synthetic.logistic import LogisticMixture
 from clusterproof.synthetic.misclassification import worst_case_error
@@ -19,10 +18,10 @@ from clusterproof.synthetic.two_point import TwoPointMixture
 
 # the strategies are not imported: hypothesis is slow to import
 TASKS: dict[str, type[Mixture]] = Registry(
-    "The tasks by their names on the command line, plugins' too.",
+    "The tasks by their names on the command line.",
     {task.name: task for task in classes_below(__name__, Mixture, direct=True)},
 )
-"""The tasks by name, every mixture that a module of this package defines, and those of plugins.
+"""The tasks by name, every mixture that a module of this package defines.
 
 :meta hide-value:
 """
@@ -64,7 +63,3 @@ __all__ = [
     "run_pooled",
     "worst_case_error",
 ]
-
-# last: plugins import what stands above, tasks too where they are algorithms
-ALGORITHMS |= offered_classes("clusterproof.algorithms", Algorithm, ALGORITHMS, lambda kind: kind)
-TASKS |= offered_classes("clusterproof.tasks", Mixture, TASKS, lambda kind: kind.random)

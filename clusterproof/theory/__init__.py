@@ -7,14 +7,13 @@ from clusterproof.theory.checker.claim import REGISTRY, Claim, Context
 from clusterproof.theory.checker.claim_decorator import claim
 from clusterproof.theory.checker.counterexample_code import code_of
 from clusterproof.theory.checker.falsifying import falsify
-from clusterproof.theory.checker.loading import load_claims, load_plugins
+from clusterproof.theory.checker.loading import load_claims
 from clusterproof.theory.checker.run_check import Undecidable, assert_holds, bound
 from clusterproof.theory.checker.same_law import assert_same_law
 from clusterproof.theory.checker.trace_bound import TraceBound
 from clusterproof.theory.checker.verdict import Confidence, Finding, Kind, Verdict
 
 modules_below(__name__)  # a module with claims registers them
-load_plugins()  # last: a plugin must not take the id of a claim of ours
 
 __all__ = [
     "REGISTRY",

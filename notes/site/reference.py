@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import re
 from typing import Any
 
@@ -12,7 +11,6 @@ from docutils.utils import unescape
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
-from clusterproof.theory.checker.report_schema import report_schema
 from notes.site.notation import written
 
 IN_WORDS = ("command-line", "conformance", "fpfc-repaired", "your-own-theorem")
@@ -69,9 +67,7 @@ def report() -> str:
         "where a field has no meaning.\n\n"
         "```{eval-rst}\n.. autoclass:: clusterproof.theory.Verdict\n   :no-index:\n\n"
         ".. autoclass:: clusterproof.theory.Finding\n   :no-index:\n\n"
-        ".. autoclass:: clusterproof.theory.Confidence\n   :no-index:\n```\n\n"
-        "## The JSON schema\n\n`clusterproof schema` prints it.\n\n"
-        f"```json\n{json.dumps(report_schema(), indent=2)}\n```\n"
+        ".. autoclass:: clusterproof.theory.Confidence\n   :no-index:\n```\n"
     )
 
 

@@ -29,8 +29,6 @@ FILES = {
     "diagnosed.toml": '[algorithm]\nname = "fedavg"\n\n[training]\nrounds = 1\ndiagnose = true\n',
     "full/file": "precious",
     "seeds/seed-0/configuration.toml": "",
-    "foreign.toml": "[training]\nglobal_rounds = 3\n",
-    "foreign-sweep.toml": 'measure = ["error"]\n[grid]\nlr = [0.1]\n',
     "two.py": "class Two:\n    def __init__(self, task, settings):\n        pass\n",
 }
 """Files in the current folder, which no command line changes."""
@@ -203,36 +201,9 @@ train --out x --precision tf32       :: --precision = 'tf32'
 train --out x --data mnist --data-dir none   :: none | mnist
 train --out x --partition rotations --algorithm local       :: --algorithm = 'local'
 train --out x --partition rotations --test-assignment train :: --test-assignment = 'train'
-train --out x {{--lr -lr --eta}} .1   :: the step size is --step-size
-train --out x --learning-rate .1      :: --learning-rate = 0.1 | the step size is --step-size
 train cfl-mgd                        :: Unexpected argument: cfl-mgd; options are written --name value.
-train --out x --lr=.1                :: Unknown option: --lr; the step size is --step-size.
-train --out x {{--epochs --local-epochs}} 2    :: local epochs are --local-steps with --local-unit epoch
-train --out x {{--global-rounds --num-rounds --comm-round -gr}} 2 :: communication rounds is --rounds
-train --out x {{--num-clients --client-num-in-total -nc}} 2   :: the number of clients is --clients
-train --out x --num-clusters 2       :: of true clusters is --clusters, that of the algorithm's models --models
-train --out x {{--batch --bs}} 2       :: the batch size is --batch-size
-train --out x {{--join-ratio --fraction-fit}} .1      :: clients in a round is --participation
-train --out x {{--mu --proximal-mu}} .1       :: proximal strength is --proximal
-train --out x {{--beta --momentum-beta}} .9   :: the momentum is --momentum
-train --out x {{--optimizer --weight-decay}} 1 :: plain gradient descent with --step-size
-train --out x --num-workers 2        :: parallel processes is --jobs
-train --out x --non-iid 1            :: the partition is --partition
 train --out x --algorithm two.py:Two --clip 1        :: --clip; parameters of your own code are keys of its section
-train --out x --alpha .1             :: --alpha = 0.1 | the concentration of the partition dirichlet is
-train --out x --config foreign.toml  :: line 2, [training] global_rounds = 3 | communication rounds is rounds
-run ifca {{--lr --eta}} 1              :: the step size is --step-size
-run ifca {{--epochs --local-epochs}} 2 :: the number of local steps is --local-steps
-run ifca {{--global-rounds --num-rounds}} 2    :: communication rounds is --rounds
-run ifca {{--batch --batch-size}} 3     :: samples of a client's gradient is --samples
-run ifca --num-clients 2             :: the number of clients is --clients
-run fedprox --mu 2                   :: proximal strength is --proximal
-sweep foreign-sweep.toml --parquet x :: setting = 'lr' | the step size is step_size
-{TABLE} --lr 1                       :: the step size is --choose step-size=VALUE
-{TABLE} --global-rounds 1            :: communication rounds is --rounds
 {TABLE} --choose lr=1                :: --choose = 'lr'
-conform x:y --as fedprox --lr 1      :: the step size is --set step_size=VALUE
-conform two.py:Two --as fedprox --set mu=1   :: FedProx's proximal strength is proximal
 train --out x --config nowhere.toml  :: config = | nowhere.toml
 train --out x --config run.toml --step-size -1 :: --step-size = -1.0 | greater than 0
 train --out x --config run.toml --algorithm fedavg --momentum .5 :: --momentum = 0.5 | no parameter of algorithm fedavg
@@ -245,9 +216,6 @@ train --resume {{nowhere full}}      :: must be the folder of a training run
 train --resume seeds :: rerun the command with --seeds | such as seeds/seed-0
 train --algorithm IFCA :: the nearest is ifca
 train --data MNIST :: the nearest is mnist
-train -t 3 :: (-t of PFLlib) is --seeds
-train -data MNIST :: the data set is --data
-train --learning_rate 0.1 :: the step size is --step-size
 train --resume nowhere --out x       :: --out = 'x' | does not go with --resume
 train --resume nowhere --config run.toml     :: --config = 'run.toml' | does not go with --resume
 train --resume nowhere --seed 1      :: --seed = 1 | does not go with --resume

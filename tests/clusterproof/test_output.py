@@ -21,7 +21,7 @@ NAMES = [name for name in app if not name.startswith("-")]
 HELPS = ["--help", *(f"{name} --help" for name in (*NAMES, *DATA))]
 
 WITHOUT = {
-    **dict.fromkeys((*HELPS, "claims --paper ifca", "show cfl-mgd/theorem-1 --no-check", "schema run"), ""),
+    **dict.fromkeys((*HELPS, "claims --paper ifca", "show cfl-mgd/theorem-1 --no-check"), ""),
     **dict.fromkeys(("run ifca --rounds 2", "data list", "table", "check baselines/fedavg", "figures"), ""),
     "check baselines/fedavg --jobs 2": "sweep",
     "run ifca --rounds 2 --out r": "store",
@@ -39,7 +39,6 @@ PRINTING = (
     "check --module mine.py",
     "claims --paper ifca",
     "show mine/a --module mine.py",
-    "schema",
 )
 PRINTING += ("check --module mine.py --json /dev/stdout", "run ifca --rounds 2", "data list", "table")
 PRINTING += ("claims --json /dev/full", "figures contraction-map --out figures", "verify --help", "figures")
@@ -133,7 +132,7 @@ def test_output_that_cannot_be_written_is_one_line(tmp_path: Path, kind: str, en
 )
 def test_the_end_of_the_process_adds_nothing(redirection: str, status: int) -> None:
     """The interpreter flushes standard output once more when it exits."""
-    for words in ("schema", "schema --help"):
+    for words in ("claims", "claims --help"):
         line = f"{sys.executable} -m clusterproof {words} {redirection}"
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
         done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, cwd=ROOT, env=environment)

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import jsonschema
 import pytest
 from command_line import refused
 
@@ -18,7 +17,6 @@ from clusterproof.conformance import (
     conform,
     parametrize_with_checks,
     replay,
-    report_schema,
 )
 
 FILE = """
@@ -114,7 +112,6 @@ def test_a_report_is_judged_again_without_the_implementation(
     written = tmp_path / "report.json"
     status = main(["conform", f"{file}:{name}", "--as", algorithm, "--json", str(written)])
     printed = capsys.readouterr().out
-    jsonschema.validate(json.loads(written.read_text()), report_schema())
     Path(file).unlink()
     assert main(["conform", "--replay", str(written)]) == status
     assert capsys.readouterr().out == printed

@@ -17,7 +17,6 @@ import msgspec
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, generator
-from clusterproof.algorithms.names_elsewhere import name_here
 from clusterproof.algorithms.validation import check_count, check_name, check_seed
 from clusterproof.experiments.runner import Function
 from clusterproof.experiments.store import Unit
@@ -240,7 +239,6 @@ def _check_names(known: list[str], *tables: Mapping[str, Any]) -> None:
             if name not in known:
                 nearest = difflib.get_close_matches(name, known, n=3)
                 remedy = f"the nearest are {', '.join(nearest)}" if nearest else "see the command's --help"
-                remedy = name_here(name, (*known, *_File.__struct_fields__)) or remedy
                 raise InvalidArgument("setting", name, "must be an option of the sweep's command", remedy)
             if name in seen:
                 rule = "must stand in one table alone"

@@ -10,7 +10,7 @@ from typing import Any
 
 from clusterproof.algorithms.atomic import write_whole
 from clusterproof.algorithms.validation import InvalidArgument
-from clusterproof.neural.custom.references import GROUPS, code_sum, file_of, is_own, is_reference
+from clusterproof.neural.custom.references import OWN, code_sum, file_of, is_own, is_reference
 
 FOLDER = "code"
 """Folder of the files in that of a run."""
@@ -54,7 +54,7 @@ def code_sums(names: Mapping[str, str]) -> dict[str, str]:
         for section, name in names.items()
         if section != "data" and is_own(section, name) and file_of(section, name) is None
     }
-    return sums | {section: code_sum(section, name) for section, name in modules.items()}
+    return sums | {section: code_sum(name) for section, name in modules.items()}
 
 
 def keep_code(folder: Path, names: Mapping[str, str]) -> None:
@@ -68,7 +68,7 @@ def keep_code(folder: Path, names: Mapping[str, str]) -> None:
 def kept_names(sections: Mapping[str, Any]) -> dict[str, Any]:
     """Replace names of files by those of their copies, relative to the folder of the run."""
     kept = {section: dict(table) for section, table in sections.items()}
-    for section in GROUPS:
+    for section in OWN:
         place, _, attribute = str(kept.get(section, {}).get("name", "")).rpartition(":")
         if place.endswith(".py"):
             kept[section]["name"] = f"{FOLDER}/{Path(place).name}:{attribute}"
@@ -77,7 +77,7 @@ def kept_names(sections: Mapping[str, Any]) -> dict[str, Any]:
 
 def found_beside(sections: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Replace relative names of files that are in a folder by absolute ones, in place."""
-    for section in GROUPS:
+    for section in OWN:
         table = sections.get(section)
         name = table.get("name") if isinstance(table, dict) else None
         if isinstance(table, dict) and isinstance(name, str) and is_reference(name):

@@ -1,10 +1,4 @@
-"""Names of user-supplied code: ``MODULE:NAME``, ``FILE.py:NAME``, or the name of an entry point.
-
-A package registers a name by an entry point in the group of its section, for example::
-
-    [project.entry-points."clusterproof.networks"]
-    two-towers = "my_package.networks:TwoTowers"
-"""
+"""Names of user-supplied code: ``MODULE:NAME`` or ``FILE.py:NAME``."""
 
 from __future__ import annotations
 
@@ -16,8 +10,6 @@ import sys
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
-from importlib import metadata
 from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
@@ -25,13 +17,8 @@ from typing import Any
 
 from clusterproof.algorithms.validation import InvalidArgument
 
-GROUPS = {
-    "data": "clusterproof.data",
-    "network": "clusterproof.networks",
-    "algorithm": "clusterproof.algorithms",
-    "measure": "clusterproof.measures",
-}
-"""The group of entry points of each section of a configuration, and of the measures of ``run``."""
+OWN = ("data", "network", "algorithm", "measure")
+"""Sections of a configuration, and the measures of ``run``, that take user-supplied code."""
 
 HOW = "MODULE:NAME or FILE.py:NAME"
 
@@ -47,13 +34,7 @@ def is_reference(name: str) -> bool:
 
 def is_own(section: str, name: str) -> bool:
     """Return whether a name is that of user-supplied code."""
-    return section in GROUPS and (is_reference(name) or name in offered(section))
-
-
-@cache
-def offered(section: str) -> dict[str, str]:
-    """``MODULE:NAME`` by name of the entry points that installed packages have for a section."""
-    return {point.name: point.value for point in metadata.entry_points(group=GROUPS[section])}
+    return section in OWN and is_reference(name)
 
 
 def settled(reference: str) -> str:
@@ -68,7 +49,7 @@ def load_own(section: str, name: str) -> Any:
     Parameters
     ----------
     section
-        Key of ``GROUPS``.
+        One of ``OWN``.
     name
         As on the command line.
 
@@ -77,7 +58,7 @@ def load_own(section: str, name: str) -> Any:
     InvalidArgument
         If it cannot be imported, or has no such name; the argument is ``section.name``.
     """
-    place, attribute = _place(section, name)
+    place, attribute = _place(name)
     argument = f"{section}.name"
     if not place or not attribute:
         raise InvalidArgument(argument, name, f"must be {HOW}", "name the object after the colon")
@@ -139,7 +120,7 @@ def _lines(section: str, name: str, error: BaseException) -> list[tuple[int, str
     """Calls of user-supplied code in a traceback: depth, file and line of each."""
     if not is_own(section, name):
         return []
-    place, _ = _place(section, name)
+    place, _ = _place(name)
     package = place.partition(".")[0]
     lines = []
     for depth, (frame, line) in enumerate(traceback.walk_tb(error.__traceback__)):
@@ -153,21 +134,21 @@ def _lines(section: str, name: str, error: BaseException) -> list[tuple[int, str
     return lines
 
 
-def _place(section: str, name: str) -> tuple[str, str]:
+def _place(name: str) -> tuple[str, str]:
     """Module or file of a name, and the attribute in it."""
-    place, _, attribute = offered(section).get(name, name).rpartition(":")
+    place, _, attribute = name.rpartition(":")
     return place, attribute
 
 
 def file_of(section: str, name: str) -> Path | None:
     """Return the file of user-supplied code that is named as ``FILE.py:NAME``; None otherwise."""
-    place, _ = _place(section, name) if is_own(section, name) else ("", "")
+    place, _ = _place(name) if is_own(section, name) else ("", "")
     return Path(place).resolve() if place.endswith(".py") else None
 
 
-def code_sum(section: str, name: str) -> str:
+def code_sum(name: str) -> str:
     """SHA-256 of the file that an object is imported from; empty if there is none."""
-    place, _ = _place(section, name)
+    place, _ = _place(name)
     file = place if place.endswith(".py") else getattr(sys.modules.get(place), "__file__", None)
     return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
 

@@ -12,21 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument
-from clusterproof.algorithms.names_elsewhere import name_here
 from clusterproof.algorithms.validation import require
 from clusterproof.neural.custom.algorithms import own_algorithm
 from clusterproof.neural.custom.kept_code import found_beside
 from clusterproof.neural.custom.references import (
-    GROUPS,
     HOW,
+    OWN,
     is_own,
     is_reference,
     naming_user_code,
-    offered,
     settled,
 )
 from clusterproof.neural.data.preprocessing import Preprocessing
-from clusterproof.neural.runs.options import SECTIONS, all_options, parameters
+from clusterproof.neural.runs.options import SECTIONS, parameters
 from clusterproof.neural.runs.training_settings import TrainingSettings
 from clusterproof.neural.runs.values import checked, line_of, plain
 
@@ -138,10 +136,7 @@ def configuration_from(sections: Mapping[str, Any]) -> Configuration:
     data_dir = values["data"].pop("data_dir", None)
     if data_dir is not None and not data_dir.isprintable():
         raise InvalidArgument("data.data_dir", data_dir, "must be printable", "give the path of a folder")
-    # an algorithm from a third party's entry point counts as user-supplied: its file is recorded
-    known = ALGORITHMS.get(names["algorithm"])
-    provided = known is not None and known.__module__.startswith("clusterproof.")
-    reference = None if provided else names["algorithm"]
+    reference = None if names["algorithm"] in ALGORITHMS else names["algorithm"]
     kind = own_algorithm(reference) if reference else ALGORITHMS[names["algorithm"]]
     unset = {
         entry.name
@@ -225,7 +220,7 @@ def refuse_code(sections: Mapping[str, Any]) -> None:
     InvalidArgument
         If a section's name is a reference such as ``MODULE:NAME`` or ``FILE.py:NAME``.
     """
-    for section in GROUPS:
+    for section in OWN:
         table = sections.get(section)
         name = table.get("name") if isinstance(table, Mapping) else None
         if isinstance(name, str) and is_reference(name):
@@ -292,7 +287,7 @@ def _name(section: str, table: dict[str, Any], default: str) -> str:
     if isinstance(name, str) and name not in SECTIONS[section] and is_own(section, name):
         return settled(name)
     if not isinstance(name, str) or name not in SECTIONS[section]:
-        custom = f", {', '.join([*offered(section), HOW])}" if section in GROUPS else ""
+        custom = f", {HOW}" if section in OWN else ""
         rule = f"must be one of {', '.join(SECTIONS[section])}{custom}"
         raise InvalidArgument(f"{section}.name", name, rule, _nearest(str(name), SECTIONS[section]))
     return name
@@ -305,7 +300,7 @@ def _checked(section: str, name: str, table: Mapping[str, Any]) -> dict[str, Any
         if key not in known:
             owner, has = f"{section} {name}".rstrip(), ", ".join(known) or "none"
             rule = f"is no parameter of {owner}, which has {has}"
-            remedy = _nearest(key, list(known), [option.flag for option in all_options()])
+            remedy = _nearest(key, list(known))
             raise InvalidArgument(f"{section}.{key}", value, rule, remedy)
     return {key: checked(f"{section}.{key}", value, known[key]) for key, value in table.items()}
 
@@ -314,9 +309,7 @@ def _values(record: Any) -> dict[str, Any]:
     return {entry.name: getattr(record, entry.name) for entry in fields(record) if entry.init}
 
 
-def _nearest(word: str, known: Sequence[str], options: Sequence[str] = ()) -> str:
-    """Return what may be meant: an option of another name here, or a known name that is spelled similarly."""
-    if meant := name_here(word, known) or name_here(word, options):
-        return meant
+def _nearest(word: str, known: Sequence[str]) -> str:
+    """Return the known name that is spelled most similarly."""
     nearest = difflib.get_close_matches(word.lower(), known, n=1, cutoff=0.5)
     return f"the nearest is {nearest[0]}" if nearest else "leave it out or choose one of these"

@@ -8,7 +8,7 @@ from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.neural.custom.kept_code import code_sums, kept_names, user_files
-from clusterproof.neural.custom.references import code_sum, file_of, is_own
+from clusterproof.neural.custom.references import file_of, is_own
 from clusterproof.neural.runs.assembly import Assembly
 from clusterproof.neural.runs.configuration import Configuration, user_code_names
 from clusterproof.neural.runs.storage.checkpoint import Stored, current_versions
@@ -70,9 +70,7 @@ def compare_code(configuration: Configuration, stored: Stored) -> list[str]:
     names = user_code_names(configuration)
     files, found = user_files(names), code_sums(names)
     for key, digest in stored.settings.get("code", {}).items():
-        # before version 0.2 there was one sum by section, of files, too
-        present = found[key] if key in found else code_sum(key, names[key]) if key in names else None
-        if present != digest:
+        if found.get(key) != digest:
             section = key if key in names else next(name for name in names if file_of(name, names[name]))
             rule = f"needs {files.get(key, key)} as it was when the run was begun (SHA-256 {digest[:16]}...)"
             remedy = "bring the file back, or start another run"

@@ -1,4 +1,4 @@
-"""Find claims that are stated elsewhere: in a user's file or module, and in plugins."""
+"""Find claims that are stated elsewhere: in a user's file or module."""
 
 from __future__ import annotations
 
@@ -8,16 +8,11 @@ import importlib.util
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import metadata
 from pathlib import Path
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.plugins import leave_out
 from clusterproof.theory.checker.claim import REGISTRY
 from clusterproof.theory.checker.instance_words import line_of
-
-PLUGINS = "clusterproof.claims"
-"""Group of the entry points whose modules state claims."""
 
 _SOURCES: dict[str, str] = {}
 """The file, as the user named it, behind each module that was loaded from one."""
@@ -94,21 +89,6 @@ def load_module(source: str | Path) -> str:
 def source_of(module: str) -> str | None:
     """File from which a module was loaded, as the user named it; None for one that can be imported by name."""
     return _SOURCES.get(module)
-
-
-def load_plugins() -> None:
-    """Import the modules that installed packages name as entry points of the group ``clusterproof.claims``.
-
-    One that fails is named in a ``PluginWarning`` and does not stop the others.
-    """
-    for entry in metadata.entry_points(group=PLUGINS):
-        before = dict(REGISTRY)
-        try:
-            entry.load()
-        except (Exception, SystemExit) as error:
-            REGISTRY.clear()
-            REGISTRY.update(before)
-            leave_out(entry, error)
 
 
 def _execute(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""The command line on a user's file: modules, globs, gates, quiet, schema and completion."""
+"""The command line on a user's file: modules, globs, gates, quiet and completion."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from command_line import make_claim, refused
 
@@ -120,17 +119,10 @@ def test_quiet_says_only_what_is_wrong(mine: Path, capsys: pytest.CaptureFixture
     assert "RuntimeError: oh" in errors
 
 
-def test_the_schema_is_printed_and_holds_for_a_report(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert checked(capsys, "--module", "mine.py", "ours/*", "mine/*", "--json", "r.json")[0] == 0
-    assert main(["schema"]) == 0
-    schema = json.loads(capsys.readouterr().out)
-    jsonschema.Draft202012Validator(schema).validate(json.loads(Path("r.json").read_text()))
-
-
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_every_command_is_completed(shell: Any, tmp_path: Path) -> None:
     script = app.generate_completion(prog_name="clusterproof", shell=shell)
-    for name in ("check", "claims", "schema", "certify", "--fail-on", "--against"):
+    for name in ("check", "claims", "certify", "--fail-on", "--against"):
         assert name.removeprefix("--") in script
     if program := shutil.which(shell):
         path = tmp_path / "completion"

@@ -9,17 +9,15 @@ import pytest
 import torch
 from command_line import ROOT, refused
 
-from clusterproof.algorithms import ALGORITHMS, InvalidArgument
-from clusterproof.algorithms.storage import load_trace
+from clusterproof.algorithms import InvalidArgument
 from clusterproof.commands.application import main
 from clusterproof.experiments.diagnosis import Diagnostician
 from clusterproof.neural.custom import references
-from clusterproof.neural.custom.kept_code import code_sums
 from clusterproof.neural.data.images import Images, ImageSet
 from clusterproof.neural.data.loading import load
 from clusterproof.neural.partitions.by_name import partition
 from clusterproof.neural.runs.assembly import assemble
-from clusterproof.neural.runs.configuration import configuration_from, read_toml, user_code_names
+from clusterproof.neural.runs.configuration import configuration_from, read_toml
 from clusterproof.neural.runs.storage.run_folder import stored_configuration
 from clusterproof.neural.runs.training import train
 
@@ -320,34 +318,3 @@ def test_clients_of_any_sizes_and_types_are_joined_in_order(plant: Any) -> None:
     assert np.array_equal(black, PAIR[0] > PAIR[0].mean())
     codes = read["codes"]
     assert (codes.owners, codes.train.pixels.dtype, codes.train.classes) == (None, np.int64, 2)
-
-
-def test_an_entry_point_is_a_name_and_needs_no_trust(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As an installed package declares them, in the form of the page: network, measure, and an algorithm."""
-    group, name, value = re.findall(r'entry-points\."(.+?)"\]\n(\w+) = "(.+?)"', TOML[1])[0]
-    assert group == references.GROUPS["network"]
-    described = place / "mine-1.0.dist-info"
-    described.mkdir()
-    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
-    ((gap, measures),) = re.findall(
-        r'with `(gap = "mine:gap")` under\n`\[project.entry-points."(.+?)"\]`', PAGE
-    )
-    points = f"[{group}]\n{name} = {value}\n[{measures}]\n{gap.replace(chr(34), '')}\n"
-    points += f"[{references.GROUPS['algorithm']}]\nsign-ifca = mine:SignIFCA\n"
-    (described / "entry_points.txt").write_text(points)
-    with (place / "mine.py").open("a") as file:
-        file.write("\n\ndef gap(state, task):\n    return 7.0\n")
-    monkeypatch.syspath_prepend(str(place))
-    references.offered.cache_clear()
-    assert references.offered("network") == {name: value}
-    (place / "offered.toml").write_text(f'[network]\nname = "{name}"\nwidth = 3\n', encoding="utf-8")
-    try:
-        assert read_toml(place / "offered.toml").network.name == name
-        # registered when the package is imported, it still is user-supplied code, whose sum a run records
-        monkeypatch.setitem(ALGORITHMS, "sign-ifca", references.load_own("algorithm", "sign-ifca"))
-        signed = configuration_from({"algorithm": {"name": "sign-ifca", "step_size": 0.02}})
-        assert list(code_sums(user_code_names(signed))) == ["algorithm"]
-        assert main(["run", "ifca", "--rounds", "2", "--measure", "gap", "--out", "out"]) == 0
-        assert load_trace("out").measured["gap"].tolist() == [7.0] * 3
-    finally:
-        references.offered.cache_clear()

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
 from typing import Any
 
-import jsonschema
 import pytest
 from command_line import ROOT
 
@@ -15,7 +12,6 @@ from clusterproof.theory import Kind, Verdict, check
 from clusterproof.theory.checker import ci_gates as gates
 from clusterproof.theory.checker import report
 from clusterproof.theory.checker.report import Recorded
-from clusterproof.theory.checker.report_schema import report_schema
 
 ONE = Verdict(
     claim="cfl-mgd/lemma-2",
@@ -86,38 +82,6 @@ TOO = ("true/chebyshev", "false/chebyshev", "false/gradient-descent", "true/part
 def verdicts(claims_of_files: None) -> list[Verdict]:
     load_claims(ROOT / "examples" / "ten_and_ten.py")
     return [check(name) for name in (*CLAIMS, *TOO)]
-
-
-@pytest.mark.slow(reason="evaluates the claims of a paper")
-def test_real_reports_are_as_the_schema_says(verdicts: list[Verdict]) -> None:
-    schema = report_schema()
-    jsonschema.Draft202012Validator.check_schema(schema)
-    validator = jsonschema.Draft202012Validator(schema)
-    assert {"certified", "consistent", "violated", "ill-posed"} <= {one.verdict for one in verdicts}
-    assert any(one.confidence is not None for one in verdicts)
-    validator.validate(json.loads(report.to_json(verdicts)))
-    assert report.to_json([replace(ONE, slack=float("inf"))])
-    validator.validate(json.loads(report.to_json([replace(ONE, slack=float("inf"))])))
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"verdict": "true"},
-        {"instances": -1},
-        {"seed": "0"},
-        {"colour": 1},
-        {"claim": "lemma"},
-        {"sharpness": {"all": "x"}},
-    ],
-)
-def test_another_report_is_refused(change: dict[str, Any]) -> None:
-    (entry,) = json.loads(report.to_json([ONE]))
-    validator = jsonschema.Draft202012Validator(report_schema())
-    validator.validate([entry])
-    assert not validator.is_valid([entry | change])
-    assert not validator.is_valid([{name: entry[name] for name in entry if name != "code"}])
-    assert not validator.is_valid(entry)
 
 
 @pytest.mark.slow(reason="runs every counterexample in a process of its own")

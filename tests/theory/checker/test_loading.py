@@ -1,17 +1,14 @@
-"""Files, modules and plugins of claims: loaded, refused, and left out one by one."""
+"""Files and modules of claims: loaded or refused."""
 
 from __future__ import annotations
 
 import sys
-import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from clusterproof import InvalidArgument, check, code_of, load_claims
-from clusterproof.algorithms.plugins import PluginWarning
-from clusterproof.theory.checker.loading import load_plugins
 
 FILE = """
 from __future__ import annotations
@@ -96,27 +93,3 @@ def test_what_cannot_be_loaded_leaves_nothing(folder: Path, content: str | None,
     assert known == REGISTRY
     with pytest.raises(InvalidArgument, match="No module named 'nowhere_at_all'"):
         load_claims("nowhere_at_all")
-
-
-def test_a_plugin_is_found_and_a_broken_one_named_alone(
-    registry: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What pip writes for a package with these entry points."""
-    (folder / "good_plugin.py").write_text(FILE.format(paper="good"))
-    (folder / "bad_plugin.py").write_text(FILE.format(paper="bad") + "\nimport no_such_library\n")
-    information = folder / "plugins-1.0.dist-info"
-    information.mkdir()
-    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: plugins\nVersion: 1.0\n")
-    (information / "entry_points.txt").write_text(
-        "[clusterproof.claims]\na = bad_plugin\nb = good_plugin\nc = bad_plugin\n"
-    )
-    monkeypatch.syspath_prepend(str(folder))
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        load_plugins()
-    assert [str(one.message) for one in said if one.category is PluginWarning] == [
-        f"the plugin {name} = bad_plugin is left out: ModuleNotFoundError: No module named 'no_such_library'"
-        for name in ("a", "c")
-    ]
-    assert list(registry) == ["good/lemma"]
-    assert check("good/lemma").verdict == "violated"

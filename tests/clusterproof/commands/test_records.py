@@ -1,0 +1,64 @@
+"""``claims --verdict`` and ``run --json``."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clusterproof.algorithms.storage import load_trace
+from clusterproof.commands.application import main
+from clusterproof.theory.stored_verdicts import STORED_VERDICTS
+
+
+@pytest.mark.parametrize(
+    "words", [["ifca", "--replicates", "3"], ["local"], ["fedavg", "--step-size", "1e70"]]
+)
+def test_the_record_of_a_run_is_that_of_its_trace(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", *words, "--rounds", "3", "--json", "r.json", "--out", "trace"]) == 0
+    record, trace = json.loads(Path("r.json").read_text()), load_trace(Path("trace"))
+    assert record["settings"] == trace.settings
+    output = capsys.readouterr().out
+    if words[0] == "ifca":
+        assert record["last_errors"] == pytest.approx(np.median(trace.errors[-1], axis=0).tolist())
+        assert record["bound_claim"] == "cfl-mgd/theorem-d"
+        assert len(record["bound"]) == len(record["last_errors"]) == 2
+        assert f"{record['last_errors'][1]:.6g}" in output
+    if "1e70" in words:
+        assert record["last_errors"] == [None]
+
+
+def test_claims_are_listed_by_their_stored_verdicts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored = json.loads(STORED_VERDICTS.read_text(encoding="utf-8"))
+    wanted = {one["claim"] for one in stored if one["verdict"] in ("vacuous", "ill-posed")}
+    assert main(["claims", "--verdict", "vacuous,ill-posed", "--json", str(tmp_path / "r.json")]) == 0
+    assert {one["id"] for one in json.loads((tmp_path / "r.json").read_text())} == wanted
+
+
+FILE = """
+from fractions import Fraction
+from typing import Annotated
+from clusterproof import Sides, at_most, claim, rationals
+
+Step = Annotated[Fraction, rationals(0, 2, 2)]
+
+@claim("mine/lemma")
+def true(step: Step) -> Sides:
+    "A step does not lead away."
+    return at_most(abs(1 - step), one={bound})
+"""
+
+
+@pytest.mark.parametrize(("bound", "verdict"), [("1", "consistent"), ("Fraction(1, 2)", "violated")])
+def test_a_claim_without_a_stored_verdict_is_checked(
+    registry: dict[str, object], tmp_path: Path, capsys: pytest.CaptureFixture[str], bound: str, verdict: str
+) -> None:
+    (tmp_path / "mine.py").write_text(FILE.format(bound=bound))
+    for kind in ("consistent", "violated"):
+        assert main(["claims", "--verdict", kind, "--module", str(tmp_path / "mine.py")]) == 0
+        assert ("mine/lemma" in capsys.readouterr().out) == (kind == verdict)
