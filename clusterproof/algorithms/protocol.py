@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -209,15 +209,6 @@ class ScoredTask(Protocol):
 
         ``points`` is (..., k, d) and ``clients`` (..., k); the result is (..., k), in [0, 1].
         """
-
-
-# aliases for the names in earlier versions
-CurvedTask: TypeAlias = DifferentiatedTask
-OneBatchTask: TypeAlias = DifferentiatedTask
-LocalTrainingTask: TypeAlias = TrainingTask
-MetaTrainingTask: TypeAlias = TrainingTask
-ClusterTrainingTask: TypeAlias = TrainingTask
-OrderingTask: TypeAlias = ClientSamplingTask
 
 
 def sum_gradients(

@@ -109,19 +109,3 @@ def compute(
         number = f"{len(execution.unstored)} of {len(units)}"
         terminal.complain(f"{number} finished units could not be stored; {execution.unstored[0]}")
     return execution, store.folder
-
-
-def renamed(old: str, value: Value | None, new: str, current: Value | None) -> Value | None:
-    """Return the value of an option that was given by its old name, and warn about the new name.
-
-    Raises
-    ------
-    InvalidArgument
-        If both names are given.
-    """
-    if value is None:
-        return current
-    if current is not None:
-        raise InvalidArgument(old, str(value), f"is the old name of --{new}", "leave it out")
-    terminal.complain(f"--{old} is called --{new} now; the old name goes with version 0.3")
-    return value

@@ -36,7 +36,6 @@ def sweep(
     dask: str | None = None,
     slurm: terminal.OptionalInteger = None,
     trust: Annotated[bool, Parameter(negative="")] = False,
-    parts: Annotated[Path | None, Parameter(show=False)] = None,
 ) -> int:
     """Run algorithms over grids, random values and seeds, and store the measurements as one table.
 
@@ -61,12 +60,7 @@ def sweep(
         Number of SLURM jobs that run the sweep.
     trust
         Allow user-supplied code that the file names.
-    parts
-        Old name of --out, which was once the file for the table; a name that ends in .parquet still is.
     """
-    if parquet is None and out is not None and out.suffix == ".parquet":
-        parquet, out = engine.renamed("out", out, "parquet", None), None
-    out = engine.renamed("parts", parts, "out", out)
     plan = read_plan(file, trust=trust)
     where = engine.choose(jobs, dask, slurm, on_gpu=trains_on_a_gpu(plan.units))
     require_polars(*(("sweep", str(file)) if parquet is None else ("parquet", str(parquet))), "sweep")

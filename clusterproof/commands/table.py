@@ -42,7 +42,6 @@ def table(
     jobs: terminal.OptionalInteger = None,
     dask: str | None = None,
     slurm: terminal.OptionalInteger = None,
-    workers: Annotated[terminal.OptionalInteger, Parameter(show=False)] = None,
 ) -> int:
     """Compute a paper's table and compare it with the printed one; without a name, list the tables.
 
@@ -79,8 +78,6 @@ def table(
         Address of a Dask scheduler; its workers compute the table.
     slurm
         Number of SLURM jobs that compute the table.
-    workers
-        Old name of --jobs.
     """
     if table_id is None:
         if choose or choices:
@@ -94,7 +91,6 @@ def table(
     for argument, value, most in (("seeds", seeds, 10_000), ("rounds", rounds, 10**6)):
         if value is not None:
             check_count(argument, value, at_least=1, at_most=most, remedy="leave it out for the default")
-    jobs = engine.renamed("workers", workers, "jobs", jobs)
     _check_files(json, parquet)
     definition = TABLES[table_id]
     chosen = read_choices(definition.choices, choose or [], scale)

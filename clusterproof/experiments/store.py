@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, naming_folder, remove_abandoned, write_whole
 from clusterproof.experiments.source import source_digest
 from clusterproof.neural.custom.kept_code import kept_names
@@ -100,14 +99,10 @@ class UnitStore:
         Raises
         ------
         InvalidArgument
-            If it is not a writable folder, or contains units stored by version 0.1.
+            If it is not a writable folder.
         """
         with naming_folder("out", folder):
             folder.mkdir(parents=True, exist_ok=True)
-            names = [path.name for depth in ("*", "*/*") for path in folder.glob(f"{depth}-seed-*.json")]
-        if any(re.search(r"-seed-\d+-[0-9a-f]{16}\.json$", name) for name in names):
-            rule = "holds finished parts of Clusterproof 0.1, which says nothing of the source that computed them"
-            raise InvalidArgument("out", str(folder), rule, "version 0.1 reads them; choose another folder")
         check_writable("out", folder / "unit.json")
         remove_abandoned(folder)
         name = f"{function.__module__}:{function.__qualname__}"

@@ -22,7 +22,7 @@ from clusterproof.neural.image_clients import ImageClients
 class LocalTraining(ImageClients):
     """Clients with images that train locally; arguments as ``ImageClients``.
 
-    Implements ``algorithms.LocalTrainingTask``, ``MetaTrainingTask`` and ``ClusterTrainingTask``.
+    Implements ``algorithms.TrainingTask``.
     """
 
     def local_training(
@@ -38,7 +38,7 @@ class LocalTraining(ImageClients):
         proximal: float,
         local_steps: int,
     ) -> tuple[Tensor, Tensor | None]:
-        """Train every participant, see ``algorithms.LocalTrainingTask``."""
+        """Train every participant, see ``algorithms.TrainingTask``."""
         schedule = self._schedule(to_numpy(clients), local_steps, generator)
         motion = {"step_size": step_size, "momentum": momentum, "proximal": proximal}
         return self._train_locally(points, buffers, anchors, clients, schedule, generator, **motion)
@@ -100,7 +100,7 @@ class LocalTraining(ImageClients):
         local_steps: int,
         second_order: bool,
     ) -> Tensor:
-        """Train on losses after a step of descent, see ``algorithms.MetaTrainingTask``; all batches in one draw."""
+        """Train on losses after a step of descent, see ``algorithms.TrainingTask``; all batches in one draw."""
         indices = to_numpy(clients)
         trained = torch.empty_like(points, memory_format=torch.contiguous_format)
         schedule = self._schedule(
@@ -131,7 +131,7 @@ class LocalTraining(ImageClients):
         proximal: float,
         local_steps: int,
     ) -> tuple[Tensor, Tensor, Tensor | None]:
-        """Train and sum over clusters, see ``algorithms.ClusterTrainingTask``; losses are of all data."""
+        """Train and sum over clusters, see ``algorithms.TrainingTask``; losses are of all data."""
         indices = to_numpy(clients)
         chosen = torch.empty(indices.shape, dtype=torch.int64, device=models.device)
         sums = torch.zeros_like(models, memory_format=torch.contiguous_format)

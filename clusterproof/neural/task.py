@@ -40,8 +40,7 @@ class ImageTask(LocalTraining):
     """Clients that minimise a network's mean cross-entropy on their images.
 
     Models and points are tensors (P, d) and (k, d), clients integer tensors (k,), without replicate axes; else as in
-    ``algorithms.Task``, ``CurvedTask``, ``OneBatchTask``, ``ScoredTask``, ``LocalTrainingTask``,
-    ``MetaTrainingTask``, ``ClusterTrainingTask``, ``ClientSamplingTask`` and ``OrderingTask``.
+    ``algorithms.Task``, ``DifferentiatedTask``, ``ScoredTask``, ``TrainingTask`` and ``ClientSamplingTask``.
 
     Parameters
     ----------

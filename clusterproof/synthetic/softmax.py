@@ -207,7 +207,7 @@ class SoftmaxMixture:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Repeat u <- momentum u + gradient + proximal (w - anchor), w <- w - step_size u.
 
-        ``points`` w, ``buffers`` u and ``anchors`` are (..., k, d), see ``LocalTrainingTask``; a local step
+        ``points`` w, ``buffers`` u and ``anchors`` are (..., k, d), see ``TrainingTask``; a local step
         is a ``local_unit``.
         """
         spread = np.broadcast_to(clients, points.shape[:-1]).reshape(-1)

@@ -1,4 +1,4 @@
-"""Finished units on disk: what is read back, what is another unit, what is damaged, and stores of version 0.1."""
+"""Finished units on disk: what is read back, what is another unit, and what is damaged."""
 
 import os
 import sys
@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from command_line import ROOT
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.experiments import store as module
@@ -14,7 +13,6 @@ from clusterproof.experiments.store import Outcome, Unit, UnitStore, cache_folde
 
 UNIT = Unit("FPFC, lambda 0.6", 3, {"rounds": 5, "step": 0.1, "path": None})
 OUTCOME = Outcome({"score": [0.1, 1 / 3, None], "number": 7}, 1.25, 2.5)
-SAVED = ROOT / "tests" / "saved_files"
 
 
 def compute(unit: Unit) -> None:
@@ -98,15 +96,6 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InvalidArgument, match=r"out = .*file.*: must be a folder"):
         UnitStore.open(tmp_path / "file", compute)
-
-
-@pytest.mark.parametrize("name", ["table_store", "sweep_store"])
-def test_stores_of_version_0_1_are_refused_and_left_alone(name: str) -> None:
-    files = {path: path.read_bytes() for path in (SAVED / name).rglob("*.json")}
-    assert len(files) >= 3
-    with pytest.raises(InvalidArgument, match=r"parts of Clusterproof 0\.1.*; version 0\.1 reads them"):
-        UnitStore.open(SAVED / name, compute)
-    assert {path: path.read_bytes() for path in (SAVED / name).rglob("*") if path.is_file()} == files
 
 
 def test_the_cache_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -200,22 +200,6 @@ def test_a_sweep_is_one_tidy_table_and_goes_on(tmp_path: Path, capsys: pytest.Ca
     assert out.read_bytes() == first
 
 
-@pytest.mark.slow(reason="starts worker processes")
-def test_the_old_names_of_options_are_taken_with_a_note(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Before, --out was the table's file and --parts the folder."""
-    file, out, parts = write(tmp_path), tmp_path / "o.parquet", tmp_path / "parts"
-    assert main(["sweep", str(file), "--out", str(out), "--parts", str(parts), "--jobs", "2"]) == 0
-    # where the runs take longer than some seconds, lines of progress follow
-    notes = capsys.readouterr().err.splitlines()[:2]
-    assert [note.partition(";")[0] for note in notes] == [
-        "clusterproof: --out is called --parquet now", "clusterproof: --parts is called --out now"
-    ]  # fmt: skip
-    assert polars.read_parquet(out).equals(serial(file))
-    assert len(list(parts.glob("*.json"))) == 12
-
-
 def test_the_folder_needs_no_table_and_a_plot_needs_an_axis(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,7 +36,7 @@ class Diagnostician:
     Parameters
     ----------
     task
-        Also answers ``CurvedTask``.
+        Also answers ``DifferentiatedTask``.
     algorithm
         One with a model for each cluster. The steps of one that is neither CFL-MGD nor IFCA are not judged.
     rounds

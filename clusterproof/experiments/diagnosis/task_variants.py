@@ -22,7 +22,7 @@ class TaskVariants:
     batch
         As the run uses it.
     whole
-        Without sampling noise: all data of a client, or its expected loss. Also answers ``CurvedTask``.
+        Without sampling noise: all data of a client, or its expected loss. Also answers ``DifferentiatedTask``.
     single
         A task with one sample per client, y ~ D_p of the papers; its clients may be others, its labels are
         their clusters. None if a client's loss is not random, so that only the client is drawn.

@@ -26,13 +26,6 @@ Value: TypeAlias = "bool | int | float | str | list[int | float]"
 """Of a setting."""
 
 MOST_UNITS = 1_000_000
-OLD_MEASURES = {
-    "mean-error": "mean_error",
-    "adjusted-rand-index": "adjusted_rand_index",
-    "cluster-count": "clusters",
-    "right": "correct_model",
-}
-"""Measures that a file of version 0.1 names otherwise."""
 
 
 class Range(msgspec.Struct, forbid_unknown_fields=True):
@@ -116,7 +109,6 @@ def read_plan(path: Path, *, trust: bool = False) -> Plan:
         if (value := getattr(content, argument)) is not None:
             check_count(argument, value, at_least=1, remedy="leave it out")
     runs: Any = _runs_of(content.command)
-    content.measure = [OLD_MEASURES.get(name, name) for name in content.measure]
     for name in content.measure:
         check_name("measure", name, list(runs.MEASURES))
     if not content.measure or len(set(content.measure)) < len(content.measure):

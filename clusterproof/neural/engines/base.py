@@ -162,7 +162,7 @@ class Engine:
     def meta_train(
         self, points: Tensor, inner_step_size: float, work: LocalWork, *, second_order: bool
     ) -> Tensor:
-        """Train on the loss after a step of descent, see ``algorithms.MetaTrainingTask``; all (k, d).
+        """Train on the loss after a step of descent, see ``algorithms.TrainingTask``; all (k, d).
 
         ``work`` has two steps for each local one, the batch of the descent and that of the gradient after it, and
         with ``second_order`` a third, that of the Hessian. ``points`` are overwritten.

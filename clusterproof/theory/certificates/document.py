@@ -30,8 +30,6 @@ from clusterproof.theory.certificates.record import Certificate, FunctionClass
 from clusterproof.theory.certificates.rounds import Algorithm, ClientClass, Round
 
 FORMAT = "clusterproof-certificate-1"
-RUN_BOUND_FORMATS = ("clusterproof-run-bound-1", "clusterproof-smooth-run-bound-1")
-"""Certificates of the bound on one run, which version 0.1 wrote."""
 MAX_BYTES = 65536
 MAX_DIGITS = 200
 """Digits of a numerator or denominator."""
@@ -133,8 +131,6 @@ def from_json(text: bytes | str) -> tuple[Certificate | RoundCertificate, str | 
         raise Unreadable(f"longer than {MAX_BYTES} bytes")
     try:
         raw = json.loads(text, object_pairs_hook=_without_duplicates)
-        if isinstance(raw, dict) and raw.get("format") in RUN_BOUND_FORMATS:
-            raise Unreadable("of the bound on a run; version 0.1 reads it")
         of_round = isinstance(raw, dict) and "algorithm" in raw
         form: type[_Document | _RoundDocument] = _RoundDocument if of_round else _Document
         document = msgspec.convert(raw, form, dec_hook=_fraction)

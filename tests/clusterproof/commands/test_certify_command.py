@@ -7,7 +7,6 @@ from pathlib import Path
 
 import clarabel
 import pytest
-from command_line import refused
 
 from clusterproof.commands.application import main
 
@@ -81,11 +80,3 @@ def test_a_given_rate_is_proved(capsys: pytest.CaptureFixture[str]) -> None:
     assert "prefactor 2.78021978: below the initial distance from round 13 on" in capsys.readouterr().out
     assert main([*tuned, "--rate", "0.5"]) == 1
     assert "no certificate found: the rate is not above" in capsys.readouterr().out
-
-
-def test_a_certificate_of_the_bound_on_a_run_is_refused_by_its_version(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    path = tmp_path / "bound.json"
-    path.write_text('{"format": "clusterproof-run-bound-1", "statement": "", "turns": []}')
-    assert "of the bound on a run; version 0.1 reads it" in refused(capsys, "verify", str(path))

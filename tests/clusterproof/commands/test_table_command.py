@@ -8,7 +8,7 @@ import miniature_table
 import numpy as np
 import polars
 import pytest
-from command_line import refused, without_progress
+from command_line import without_progress
 from engine_here import Here
 
 from clusterproof.commands import engine
@@ -37,17 +37,6 @@ def test_tables_are_listed(miniature: None, capsys: pytest.CaptureFixture[str]) 
         [table.id, table.title] for table in TABLES.values()
     ]
     assert len(lines) > 10
-
-
-@pytest.mark.slow(reason="computes a table")
-def test_the_old_name_of_jobs_is_taken_with_a_note(
-    miniature: None, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    command = ["table", "miniature/table-1", "--seeds", "1", "--out", str(tmp_path), "--workers"]
-    assert main([*command, "1"]) == 0
-    (note,) = without_progress(capsys.readouterr().err)
-    assert note.startswith("clusterproof: --workers is called --jobs now")
-    assert "is the old name of --jobs" in refused(capsys, *command, "1", "--jobs", "2")
 
 
 @pytest.mark.slow(reason="starts worker processes")

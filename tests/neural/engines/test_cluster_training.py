@@ -11,7 +11,7 @@ from small_images import random_partition
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from clusterproof.algorithms import ALGORITHMS, ClusterTrainingTask, InvalidArgument, Randomness
+from clusterproof.algorithms import ALGORITHMS, InvalidArgument, Randomness, TrainingTask
 from clusterproof.algorithms.arrays import argmin_smallest_index
 from clusterproof.neural.networks import CNN, MLP
 from clusterproof.neural.task import ImageTask
@@ -200,7 +200,7 @@ def test_no_array_of_a_model_for_each_client(network, engine, name, options):
     clients = 200 if isinstance(network, MLP) else 50
     partition = random_partition((2,) * clients, image_shape=(1, 16, 16))
     task = ImageTask(partition=partition, network=network, engine=engine, dtype="float64")
-    assert isinstance(task, ClusterTrainingTask)
+    assert isinstance(task, TrainingTask)
     algorithm = ALGORITHMS[name](step_size=0.1, local_steps=2, **options)
     randomness = Randomness.from_seed(0, "test")
     models = task.initial_models(algorithm.model_count(task), (), randomness.initialisation)

@@ -8,10 +8,8 @@ from small_images import random_partition
 
 from clusterproof.algorithms import (
     ALGORITHMS,
-    ClusterTrainingTask,
-    LocalTrainingTask,
-    MetaTrainingTask,
     Randomness,
+    TrainingTask,
 )
 from clusterproof.algorithms.arrays import to_numpy
 from clusterproof.neural.networks import MLP
@@ -76,7 +74,7 @@ def test_engines_agree_with_each_other_and_with_the_plain_gradient_loop(case):
         for engine, chunk in (("serial", None), ("vmap", 4), ("gram", 2), ("gram", None))
     ]
     plain = GradientsAlone(tasks[0])
-    for protocol in (LocalTrainingTask, ClusterTrainingTask, MetaTrainingTask):
+    for protocol in (TrainingTask, TrainingTask, TrainingTask):
         assert isinstance(tasks[0], protocol)
         assert not isinstance(plain, protocol)
     expected = rounds(name, options, plain)

@@ -8,12 +8,11 @@ from split_mix import tree_of_numbers
 
 from clusterproof.algorithms import (
     ClientSamplingTask,
-    CurvedTask,
+    DifferentiatedTask,
     InvalidArgument,
-    LocalTrainingTask,
-    OneBatchTask,
     ScoredTask,
     Task,
+    TrainingTask,
 )
 from clusterproof.neural.engines.sampling import Schedule
 from clusterproof.neural.networks import CNN, MLP, ResNet20, TutorialCNN
@@ -63,7 +62,14 @@ def drawn_data(task, clients, generator):
 
 def test_a_task_answers_every_protocol():
     task = make(("cnn", "serial"))
-    for protocol in (Task, CurvedTask, OneBatchTask, ScoredTask, LocalTrainingTask, ClientSamplingTask):
+    for protocol in (
+        Task,
+        DifferentiatedTask,
+        DifferentiatedTask,
+        ScoredTask,
+        TrainingTask,
+        ClientSamplingTask,
+    ):
         assert isinstance(task, protocol)
     assert (task.clients, task.clusters, task.dimension) == (5, 2, task.network.dimension)
     assert task.reference_optima("clusters") is None
