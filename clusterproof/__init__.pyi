@@ -51,7 +51,6 @@ from .theory import bound as bound
 from .theory import catalogue as catalogue
 from .theory import check as check
 from .theory import claim as claim
-from .theory import claims as claims
 from .theory import code_of as code_of
 from .theory import compare as compare
 from .theory import falsify as falsify

@@ -2,7 +2,7 @@
 
 from clusterproof.algorithms.discovery import modules_below
 from clusterproof.theory.checker.bounds_of_run import BoundComparison, compare
-from clusterproof.theory.checker.catalogue import as_json, catalogue, check, claims, find_claim, replay
+from clusterproof.theory.checker.catalogue import as_json, catalogue, check, find_claim, replay
 from clusterproof.theory.checker.claim import REGISTRY, Claim, Context
 from clusterproof.theory.checker.claim_decorator import claim
 from clusterproof.theory.checker.counterexample_code import code_of
@@ -34,7 +34,6 @@ __all__ = [
     "catalogue",
     "check",
     "claim",
-    "claims",
     "code_of",
     "falsify",
     "find_claim",

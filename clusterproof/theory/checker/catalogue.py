@@ -7,7 +7,6 @@ import fnmatch
 import math
 import re
 import time
-import warnings
 from dataclasses import asdict
 from importlib import metadata
 from typing import Any
@@ -35,12 +34,6 @@ def catalogue(paper: str | None = None) -> list[Claim]:
         )
     chosen = [claim for claim in REGISTRY.values() if paper in (None, claim.paper)]
     return sorted(chosen, key=lambda claim: _natural(claim.id))
-
-
-def claims(paper: str | None = None) -> list[Claim]:
-    """List claims under the former name of ``catalogue``, with a ``DeprecationWarning``."""
-    warnings.warn("claims() is called catalogue() now", DeprecationWarning, stacklevel=2)
-    return catalogue(paper)
 
 
 def _natural(text: str) -> list[tuple[bool, int, str]]:
