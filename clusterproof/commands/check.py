@@ -22,8 +22,7 @@ from clusterproof.theory import Claim, Verdict
 from clusterproof.theory.checker import catalogue as checking
 from clusterproof.theory.checker import ci_gates as gates
 from clusterproof.theory.checker import report
-from clusterproof.theory.checker.catalogue import version
-from clusterproof.theory.checker.report_replay import disagreement, lacking
+from clusterproof.theory.checker.report_replay import disagreement
 from clusterproof.theory.checker.run_check import compare, sensitivity
 from clusterproof.theory.checker.sharpest_bound import sharpest_bound
 
@@ -220,13 +219,6 @@ def _replay(ids: Sequence[str], path: Path) -> int:
     """Evaluate the entries of a report again: counterexamples on their instances, others by a check."""
     wanted = [theory.find_claim(name).id for name in ids]
     entries = [entry for entry in report.read_report(path) if not wanted or entry.claim in wanted]
-    if missing := lacking(entries):
-        terminal.complain(f"the report has no {', '.join(missing)}: defaults of this version are used")
-    versions = {entry.version for entry in entries if entry.version is not None} - {version()}
-    if versions:
-        terminal.complain(
-            f"the report is of version {', '.join(sorted(versions))}: verdicts, sides and counterexamples are compared"
-        )
     confirmed = 0
     for entry in entries:
         finding, difference = disagreement(entry)

@@ -163,9 +163,7 @@ def test_replay_tells_true_counterexamples_from_false_ones(
     assert "must hold the numbers" in refused(capsys, "check", "--replay", str(report))
 
 
-def test_a_changed_report_is_not_confirmed_and_one_of_an_old_version_is(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_changed_report_is_not_confirmed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     assert main(["check", "cfl-mgd/lemma-2", "--json", str(path)]) == 0
     (record,) = json.loads(path.read_text())
@@ -173,11 +171,6 @@ def test_a_changed_report_is_not_confirmed_and_one_of_an_old_version_is(
     capsys.readouterr()
     assert main(["check", "--replay", str(path)]) == 1
     assert "recorded as certified" in capsys.readouterr().out
-    for name in ("version", "requested_trials", "proof"):
-        del record[name]
-    path.write_text(json.dumps([record]))
-    assert main(["check", "--replay", str(path)]) == 0
-    assert "the report has no number of trials, version" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
