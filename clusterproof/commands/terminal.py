@@ -173,6 +173,9 @@ def complain(message: str) -> None:
 def load(modules: Sequence[str]) -> list[str]:
     """Register the claims about tables, load user-supplied files and modules of claims, and return the latter's ids."""
     import clusterproof.experiments.tables.gradient_loss.claims  # noqa: F401 - stating claims registers them
-    from clusterproof.theory import load_claims
+    from clusterproof.theory import catalogue, load_claims
+    from clusterproof.theory.checker.catalogue import check_repairs
 
-    return [claim for module in dict.fromkeys(modules) for claim in load_claims(module)]
+    stated = [claim for module in dict.fromkeys(modules) for claim in load_claims(module)]
+    check_repairs(catalogue())  # a file may name claims of the next one
+    return stated

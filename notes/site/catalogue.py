@@ -191,8 +191,9 @@ class ClaimsOfPaper(SphinxDirective):
                 text = json.dumps(record["counterexample"], indent=2, ensure_ascii=False)
                 section += nodes.paragraph(text="Counterexample")
                 section += nodes.literal_block(text, text, language="json")
-        if claim.repaired_by is not None:
-            section += nodes.paragraph("", "Repaired by ", _link(claim.repaired_by))
+        if claim.repaired_by:
+            links = [node for name in claim.repaired_by for node in (nodes.Text(", "), _link(name))]
+            section += nodes.paragraph("", "Repaired by ", *links[1:])
         for part in re.split(r"\n(?=\S)", claim.card):
             heading, _, text = part.partition("\n")
             text = re.sub(r"(?<=[a-z]-)\n\s*(?=[a-z])", "", text)  # a word that was divided at its hyphen
