@@ -89,9 +89,8 @@ def _indentation(line: str) -> str:
 
 
 def _show_repair(claim: Claim, width: int) -> None:
-    """Print the title and statement of the claim that repairs a claim."""
-    if claim.repaired_by is None:
-        return
-    repair = theory.find_claim(claim.repaired_by)
-    statement = repair.card.partition("Statement\n")[2].partition("\n\n")[0]
-    _print_wrapped(f"repaired by {repair.id}: {repair.title}\n{statement}", width)
+    """Print the title and statement of each claim that repairs a claim."""
+    for name in claim.repaired_by:
+        repair = theory.find_claim(name)
+        statement = repair.card.partition("Statement\n")[2].partition("\n\n")[0]
+        _print_wrapped(f"repaired by {repair.id}: {repair.title}\n{statement}", width)

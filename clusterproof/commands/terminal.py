@@ -172,6 +172,9 @@ def complain(message: str) -> None:
 
 def load(modules: Sequence[str]) -> list[str]:
     """Load user-supplied files and modules of claims, and return their ids."""
-    from clusterproof.theory import load_claims
+    from clusterproof.theory import catalogue, load_claims
+    from clusterproof.theory.checker.catalogue import check_repairs
 
-    return [claim for module in dict.fromkeys(modules) for claim in load_claims(module)]
+    stated = [claim for module in dict.fromkeys(modules) for claim in load_claims(module)]
+    check_repairs(catalogue())  # a file may name claims of the next one
+    return stated

@@ -58,8 +58,8 @@ def draw(seed: int) -> style.Figure:
         rf"$\delta$ = ({', '.join(f'{value:g}' for value in setting.failure)}). "
         r"Theorem 1 as printed: $(1 - l\mu/8L)^t \|e_0\| + \rho$ with the constants "
         rf"of its proof, each $\lambda = {PRINTED_FAILURE:g}$, and $\sigma$ and $v$ at the optimum: "
-        rf"$\rho$ = {floor:.0f}; in b without $\rho$. Nothing is clipped: in b the runs "
-        f"level off at the precision of float64, of which the bounds know nothing. Seed {seed}."
+        rf"$\rho$ = {floor:.0f}; in b without $\rho$, which the paper does not print. Nothing is clipped: "
+        f"in b the runs level off at the precision of float64, of which the bounds know nothing. Seed {seed}."
     )
     figure, panels = style.new_figure(caption, panels=2, height=5.0)
     left, right = panels

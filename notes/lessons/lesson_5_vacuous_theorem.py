@@ -42,7 +42,7 @@ def _():
     \rho = \frac{16 \kappa}{l} \rho_0
     $$
 
-    of its optimum. Here $\rho_0$ is a sum of noise terms and of the constant $c_4 l$, for which the proof gives $c_4 = 1/4$;
+    of its optimum. The second condition, (A38), is the appendix's, added to the theorem's. Here $\rho_0$ is a sum of noise terms and of the constant $c_4 l$, for which the proof gives $c_4 = 1/4$;
     the optima have norm 1 at most, so that $\Delta \le 2$.
 
     ## Proof sketch: five lines
@@ -80,7 +80,8 @@ def _(verdict):
     - for $c_4 < 1/32$ the theorem says something, and it is false for every value that we tried: a momentum close to 1 lets
       the error swing for longer than $T$ rounds, since $T$ does not contain $\beta$.
 
-    `clusterproof show cfl-mgd/theorem-1-small-constant` has the counterexamples. So the theorem is vacuous or false.
+    `clusterproof show cfl-mgd/theorem-1-small-constant` has a counterexample to four of them, with 17 clients in the smaller
+    cluster, so that the printed probability is positive. So the theorem is vacuous or, with these constants, false.
 
     ## In code
     """)

@@ -40,7 +40,7 @@ def _():
     \|e_t - \Pi_t e_0\| \le r_t ,
     $$
 
-    and $r_t$ grows with $\sqrt{\log(PT/\delta)}$ only.
+    and $r_t$ grows with $\sqrt{\log(PT/\delta)}$ only. The theorem is ours: it is proved below and in the catalogue, and not refereed.
 
     ## Proof sketch
 

@@ -73,10 +73,11 @@ quadratic, with curvatures from 0.1 to 1: $P = 2$, $d = 30$, $m = 50$ and $T = 6
 
 READING = """## How to read an entry
 
-After the verdict follow the place in the paper, where *(ours)* marks a statement that is not the paper's; the kind of
-the claim: an *upper* or a *lower* bound, one that is *tight* (some instance attains it), an *identity*, a
-*probability*, a *hypothesis* or a *definition*; and how *sharp* a bound is: within &times;2, say, if an instance
-breaks the half of it, and *not exercised* if none comes near it.
+After the verdict follow the place in the paper, where *(ours)* marks a statement that is not the paper's (our theorems
+are proved in the notes and in their entries, and not refereed); the kind of the claim: an *upper* or a *lower* bound,
+one that is *tight* (some instance attains it), an *identity*, a *probability*, a *hypothesis* or a *definition*; and
+how *sharp* a bound is: within &times;2, say, if an instance breaks the half of it, and *not exercised* if none comes
+near it.
 
 An *instance* is a choice of all quantities of a statement for which its hypotheses hold. Instances are listed on a
 *grid* or drawn at random; quantities without an end of their own are also taken *beyond the ranges*. *Measured* is
@@ -190,8 +191,9 @@ class ClaimsOfPaper(SphinxDirective):
                 text = json.dumps(record["counterexample"], indent=2, ensure_ascii=False)
                 section += nodes.paragraph(text="Counterexample")
                 section += nodes.literal_block(text, text, language="json")
-        if claim.repaired_by is not None:
-            section += nodes.paragraph("", "Repaired by ", _link(claim.repaired_by))
+        if claim.repaired_by:
+            links = [node for name in claim.repaired_by for node in (nodes.Text(", "), _link(name))]
+            section += nodes.paragraph("", "Repaired by ", *links[1:])
         for part in re.split(r"\n(?=\S)", claim.card):
             heading, _, text = part.partition("\n")
             text = re.sub(r"(?<=[a-z]-)\n\s*(?=[a-z])", "", text)  # a word that was divided at its hyphen

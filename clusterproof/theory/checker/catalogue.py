@@ -7,6 +7,7 @@ import fnmatch
 import math
 import re
 import time
+from collections.abc import Iterable
 from dataclasses import asdict
 from importlib import metadata
 from typing import Any
@@ -73,6 +74,23 @@ def matching(pattern: str) -> list[Claim]:
     return found
 
 
+def check_repairs(claims: Iterable[Claim]) -> None:
+    """Refuse claims that are repaired by a claim that nobody has stated.
+
+    Raises
+    ------
+    InvalidArgument
+        If an id in ``repaired_by`` is unknown; the message names the nearest ids.
+    """
+    for claim in claims:
+        for name in claim.repaired_by:
+            if name not in REGISTRY:
+                nearest = difflib.get_close_matches(name, REGISTRY, cutoff=0.3)
+                hint = f"the nearest are {', '.join(nearest)}" if nearest else "state that claim, too"
+                rule = f"must be the id of a claim: it is to repair {claim.id}"
+                raise InvalidArgument("repaired_by", name, rule, hint)
+
+
 def check(claim_id: str, *, seed: int = 0, trials: int | None = None) -> Verdict:
     """Evaluate one claim.
 
@@ -88,9 +106,10 @@ def check(claim_id: str, *, seed: int = 0, trials: int | None = None) -> Verdict
     Raises
     ------
     InvalidArgument
-        If the id is unknown or a number is out of range.
+        If the id, or one of those that repair the claim, is unknown, or a number is out of range.
     """
     claim = find_claim(claim_id)
+    check_repairs([claim])
     check_seed(seed)
     if trials is not None:
         check_count("trials", trials, at_least=1, remedy="leave it out for the check's own number")

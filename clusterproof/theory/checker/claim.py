@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -86,7 +86,7 @@ class Claim:
         Bounds the errors of a run on a task, or raises ``InvalidArgument`` where the claim
         does not speak of such a run; None for claims that are not about runs.
     repaired_by
-        Id of the claim that replaces this one.
+        Ids of the claims that replace this one.
     quick
         Whether a plain ``check`` includes it.
     parts
@@ -105,7 +105,7 @@ class Claim:
     module: str
     reexamine: Callable[[dict[str, Any]], Finding] | None = None
     bound_trace: TraceBounder | None = None
-    repaired_by: str | None = None
+    repaired_by: tuple[str, ...] = ()
     quick: bool = True
     parts: Parts | None = None
     transcribed: bool = False
@@ -128,7 +128,7 @@ class Claim:
             "title": self.title,
             "source": self.label,
             "kind": self.kind,
-            "repaired by": self.repaired_by,
+            "repaired by": ", ".join(self.repaired_by) or None,
         }
         return html_table(self.id, facts) + f"<pre>{escape(self.card)}</pre>"
 
@@ -138,7 +138,14 @@ REGISTRY: dict[str, Claim] = Registry("All claims by id, in the order in which t
 
 
 def register(
-    claim_id: str, check: Callable[[Context], Finding], card: str, *, label: str, kind: str, **facts: Any
+    claim_id: str,
+    check: Callable[[Context], Finding],
+    card: str,
+    *,
+    label: str,
+    kind: str,
+    repaired_by: str | Sequence[str] = (),
+    **facts: Any,
 ) -> None:
     """Add a claim to the registry.
 
@@ -148,10 +155,22 @@ def register(
         As in ``Claim``.
     card
         Its first line is the title.
+    repaired_by
+        An id, or several.
+
+    Raises
+    ------
+    InvalidArgument
+        If the id is taken, the kind is unknown, or ``repaired_by`` is neither a text nor a sequence of texts.
     """
     if kind not in KINDS:
         raise InvalidArgument("kind", kind, f"must be one of {', '.join(KINDS)}", "choose the nearest")
     if claim_id in REGISTRY:
         raise InvalidArgument("id", claim_id, "must be new", "rename one of the two claims")
+    repairs = (repaired_by,) if isinstance(repaired_by, str) else repaired_by
+    if not isinstance(repairs, tuple | list) or not all(isinstance(each, str) for each in repairs):
+        raise InvalidArgument("repaired_by", repaired_by, "must be an id or a tuple of ids", "leave it out")
     title, _, text = card.partition("\n")
-    REGISTRY[claim_id] = Claim(claim_id, label, kind, title.strip(), text.strip(), check, **facts)
+    REGISTRY[claim_id] = Claim(
+        claim_id, label, kind, title.strip(), text.strip(), check, repaired_by=tuple(repairs), **facts
+    )

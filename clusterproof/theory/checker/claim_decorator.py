@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar, get_type_hints
 
 import numpy as np
@@ -42,7 +42,7 @@ def claim(
     *,
     label: str | None = None,
     kind: str = "upper",
-    repaired_by: str | None = None,
+    repaired_by: str | Sequence[str] = (),
     quick: bool = True,
     bound: Callable[[Any, Trace], Any] | None = None,
     **how: Any,
@@ -62,7 +62,7 @@ def claim(
     kind
         ``tight``, ``upper``, ``lower``, ``identity``, ``probability``, ``hypothesis`` or ``definition``.
     repaired_by
-        Id of the claim that replaces this one.
+        Id of the claim that replaces this one, or several ids. Each must be known when the claim is checked.
     quick
         Whether a plain ``check`` includes it.
     bound
@@ -82,8 +82,9 @@ def claim(
     Raises
     ------
     InvalidArgument
-        If the id is not of this form or belongs to another function, an option is unknown, or a parameter of
-        the function has no range. Stating the same function again, as a notebook does, replaces the claim.
+        If the id is not of this form or belongs to another function, an option is unknown, ``repaired_by`` is no id,
+        or a parameter of the function has no range. Stating the same function again, as a notebook does,
+        replaces the claim.
 
     Examples
     --------

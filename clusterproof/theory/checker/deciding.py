@@ -20,6 +20,7 @@ from clusterproof.theory.checker.counterexample import confirm_equal
 from clusterproof.theory.checker.evaluation import Evaluation, Trial
 from clusterproof.theory.checker.nearby_values import holds_nearby
 from clusterproof.theory.checker.needed_hypotheses import needed_hypotheses
+from clusterproof.theory.checker.proof import is_empty
 from clusterproof.theory.checker.rounding import as_float
 from clusterproof.theory.checker.scaled_verdicts import CopyCheck, written
 from clusterproof.theory.checker.statement import Statement
@@ -254,7 +255,8 @@ def _vacuous(trials: Sequence[Trial], context: Context) -> Finding:
     main = [trial for trial in trials if trial.statement.same]
     steps = [trial for trial in trials if not trial.statement.same]
     names = [name for trial in main for name in exclude_each_other(trial, context)]
-    reason = sentences.none_admissible(main, list(dict.fromkeys(names)))
+    proved = all(is_empty(trial.statement.space, trial.statement.conclude) for trial in main)
+    reason = sentences.none_admissible(main, list(dict.fromkeys(names)), proved=proved)
     return Finding(
         verdict=Kind.VACUOUS,
         reason="; ".join(part for part in (reason, sentences.holds(steps, Certainty(None))) if part),

@@ -20,6 +20,7 @@ from clusterproof.theory.checker.ranges import Interval
 from clusterproof.theory.checker.rounding import as_float
 from clusterproof.theory.checker.sides import Outside, Sides, naming_hypotheses
 from clusterproof.theory.checker.statement import DRAWN, Statement
+from clusterproof.theory.checker.symbols import Condition
 from clusterproof.theory.checker.ties import Tie, recording_calls
 
 DRAWN_CORNERS = 8
@@ -126,7 +127,7 @@ class Trial:
     evaluated: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
     entries: dict[str, Entries | None] = field(default_factory=dict)
     typical: dict[str, list[float]] = field(default_factory=dict)
-    stated: dict[str, bool] = field(default_factory=dict)
+    stated: dict[str, Condition | None] = field(default_factory=dict)
     reached: dict[str, int] = field(default_factory=dict)
     trials: int = 0
     failures: int = 0

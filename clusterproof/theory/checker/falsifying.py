@@ -158,7 +158,7 @@ def falsify(
         run_of, facts = search.smallest(one) if replicates is None else search.estimated(one)
         fields |= facts | {"counterexample": finding.counterexample | run_of}
     return Verdict(
-        claim=name, paper="falsify", label="", seed=seed, repaired_by=None,
+        claim=name, paper="falsify", label="", seed=seed, repaired_by=(),
         seconds=time.perf_counter() - started, **fields,
     )  # fmt: skip
 

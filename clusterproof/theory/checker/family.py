@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
@@ -48,7 +48,7 @@ class Family:
         label: str,
         kind: str,
         part: str = "",
-        repaired_by: str | None = None,
+        repaired_by: str | Sequence[str] = (),
         bound_trace: TraceBounder | None = None,
         ill_posed: bool | None = None,
         quick: bool = True,
@@ -109,7 +109,7 @@ class Family:
         label: str,
         kind: str,
         no_sharpness: str,
-        repaired_by: str | None = None,
+        repaired_by: str | Sequence[str] = (),
         quick: bool = True,
     ) -> Callable[[Callable[[Context], Finding]], Callable[[Context], Finding]]:
         """Register a check of its own kind: a function that decides.

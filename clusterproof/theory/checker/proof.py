@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from clusterproof.theory.checker.formula_check import differs
@@ -14,6 +14,8 @@ from clusterproof.theory.checker.symbols import Symbol, exactly, symbols
 
 CASES = 1000
 """Most combinations of listed values, each of which gets a proof of its own."""
+NO_FORMULA = (TypeError, ValueError, AttributeError, ZeroDivisionError)
+"""What a function raises on symbols that is no formula of them."""
 
 
 class Unproved(Exception):
@@ -44,6 +46,55 @@ def certify(space: Space, evaluate: Any) -> bool:
     Unproved
         If that does not go through.
     """
+    cases, bounds, symbolic = _cases(space)
+    formulas: list[tuple[Mapping[str, Any], Mapping[str, Sides]]] = []
+    for one in cases:
+        try:
+            with naming_hypotheses({}) as stated:
+                conclusions: Mapping[str, Sides] = evaluate(one)
+            assumed = any(condition is not None for condition in stated.values())
+            decided = [_holds(sides, bounds, assumed) for sides in conclusions.values()]
+        except Outside:  # a choice that the hypotheses exclude
+            continue
+        except NO_FORMULA as error:
+            raise Unproved(f"the statement is no formula: {error}") from error
+        if not all(decided):
+            raise Unproved("the coefficients do not decide")
+        formulas.append((one, conclusions))
+    if not formulas:
+        raise Unproved("no combination of choices meets the hypotheses")
+    if where := differs(space, evaluate, formulas):
+        raise Unproved(f"the function does not give what its formula gives at {where}")
+    return symbolic
+
+
+def is_empty(space: Space, evaluate: Any) -> bool:
+    """Return whether the coefficients show that no instance of the ranges meets the hypotheses.
+
+    Parameters are those of ``certify``.
+    """
+    try:
+        cases, bounds, _ = _cases(space)
+    except Unproved:
+        return False
+    return all(_is_excluded(evaluate, one, bounds) for one in cases)
+
+
+def _is_excluded(evaluate: Any, one: Mapping[str, Any], bounds: Sequence[Bounds]) -> bool:
+    """Whether some hypothesis fails at every value of the symbols."""
+    with naming_hypotheses({}) as stated:
+        try:
+            evaluate(one)
+        except Outside:
+            return True
+        except NO_FORMULA:  # a conclusion need be none
+            pass
+    excesses = [condition.excess for condition in stated.values() if condition is not None]
+    return any(excess is not None and _has_sign(excess, bounds, is_positive) for excess in excesses)
+
+
+def _cases(space: Space) -> tuple[list[dict[str, Any]], list[Bounds], bool]:
+    """Return instances with a symbol for each quantity that is no choice, the bounds, and whether there are symbols."""
     listed, names, bounds = {}, [], []
     known: dict[str, Any] = {}
     every = symbols(tuple(space.ranges))
@@ -64,27 +115,8 @@ def certify(space: Space, evaluate: Any) -> bool:
     cases = list(itertools.islice(itertools.product(*listed.values()), CASES + 1))
     if len(cases) > CASES:
         raise Unproved(f"there are more than {CASES} combinations of choices")
-    formulas: list[tuple[Mapping[str, Any], Mapping[str, Sides]]] = []
-    for case in cases:
-        chosen = dict(zip(listed, case, strict=True))
-        one = {name: chosen.get(name, every[name]) for name in space.ranges}
-        try:
-            with naming_hypotheses({}) as stated:
-                conclusions: Mapping[str, Sides] = evaluate(one)
-            assumed = any(stated.values())
-            decided = [_holds(sides, bounds, assumed) for sides in conclusions.values()]
-        except Outside:  # a choice that the hypotheses exclude
-            continue
-        except (TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
-            raise Unproved(f"the statement is no formula: {error}") from error
-        if not all(decided):
-            raise Unproved("the coefficients do not decide")
-        formulas.append((one, conclusions))
-    if not formulas:
-        raise Unproved("no combination of choices meets the hypotheses")
-    if where := differs(space, evaluate, formulas):
-        raise Unproved(f"the function does not give what its formula gives at {where}")
-    return bool(names)
+    instances = [every | dict(zip(listed, case, strict=True)) for case in cases]
+    return instances, bounds, bool(names)
 
 
 def _holds(sides: Sides, bounds: Sequence[Bounds], assumed: bool) -> bool:
@@ -102,8 +134,10 @@ def _holds(sides: Sides, bounds: Sequence[Bounds], assumed: bool) -> bool:
     excess = sides.measured - sides.allowed if sides.lower else sides.allowed - sides.measured
     if not isinstance(excess, Symbol):
         return bool(exactly(excess) >= 0)
-    for sign in (1, -1):
-        top, bottom = (excess.top, excess.bottom) if sign == 1 else (-excess.top, -excess.bottom)
-        if is_positive(bottom, bounds) and is_nonnegative(top, bounds):
-            return True
-    return False
+    return _has_sign(excess, bounds, is_nonnegative)
+
+
+def _has_sign(excess: Symbol, bounds: Sequence[Bounds], sign: Callable[..., bool]) -> bool:
+    """Whether a quotient has a sign, ``is_nonnegative`` or ``is_positive``, throughout the bounds."""
+    quotients = ((excess.top, excess.bottom), (-excess.top, -excess.bottom))
+    return any(is_positive(bottom, bounds) and sign(top, bounds) for top, bottom in quotients)

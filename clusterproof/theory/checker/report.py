@@ -130,7 +130,9 @@ def evidence(verdict: Finding) -> str:
     tried = verdict.trials if verdict.instances is None else verdict.instances
     # a family starts at the tightest instance
     if tried is not None and verdict.counterexample is not None and "family" not in verdict.counterexample:
-        parts.append(f"the simplest of {tried} instances that were tried")
+        parts.append(
+            f"the simplest of {tried} instances that were tried" if tried > 1 else "the first that was tried"
+        )
     elif tried is not None and verdict.instances is None:
         parts.append(f"{verdict.failures or 0} of {tried} trials failed")
     parts.extend(_survey_words(verdict))
@@ -149,8 +151,8 @@ def evidence(verdict: Finding) -> str:
         interval = verdict.confidence
         what = "expectation" if verdict.trials is None else "failure probability"
         parts.append(f"{what} in [{interval.lower:.3g}, {interval.upper:.3g}]")
-    if isinstance(verdict, Verdict) and verdict.repaired_by is not None:
-        parts.append(f"repaired by {verdict.repaired_by}")
+    if isinstance(verdict, Verdict) and verdict.repaired_by:
+        parts.append(f"repaired by {', '.join(verdict.repaired_by)}")
     return "; ".join(parts)
 
 
@@ -253,7 +255,7 @@ def page(verdicts: Sequence[Verdict], listed: Sequence[Verdict], width: int | No
     """
     lines = []
     for verdict in listed:
-        repair = f"; repaired by {verdict.repaired_by}" if verdict.repaired_by else ""
+        repair = f"; repaired by {', '.join(verdict.repaired_by)}" if verdict.repaired_by else ""
         words = "".join(f"; {each}" for each in _survey_words(verdict))
         sentence = evidence(verdict) if verdict.verdict in HOLDS else f"{verdict.reason}{words}{repair}"
         start = f"{verdict.claim}  {verdict.verdict}"

@@ -190,8 +190,8 @@ def _beyond(reached: Mapping[str, int]) -> str:
     )
 
 
-def none_admissible(trials: Iterable[Trial], names: list[str]) -> str:
-    """Say that no instance that was tried meets the hypotheses, and which of them exclude each other."""
+def none_admissible(trials: Iterable[Trial], names: list[str], *, proved: bool = False) -> str:
+    """Say that no instance meets the hypotheses, which of them exclude each other, and how far this is shown."""
     total = sum(sum(trial.rejected.values()) for trial in trials)
     listed = all(trial.exhausted and trial.statement.space.complete for trial in trials)
     grid = " of the grid" if all(trial.exhausted for trial in trials) else " that were drawn"
@@ -204,7 +204,9 @@ def none_admissible(trials: Iterable[Trial], names: list[str]) -> str:
             else f"exclude{'s'[len(names) > 1 :]} all of them"
         )
         reason += ": " + " and ".join(f'"{name}"' for name in names) + f" {verb}"
-    if not listed:
+    if proved:
+        reason += "; proved symbolically that no instance in the ranges does"
+    elif not listed:
         reason += "; not all were tried: if a hypothesis is an equation, define one quantity by the others"
     return reason
 

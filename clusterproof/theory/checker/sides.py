@@ -19,7 +19,7 @@ Value: TypeAlias = Any
 """A number (int, Fraction, float), an array of them, or a symbol of a proof."""
 
 _LEFT_OUT: ContextVar[frozenset[str]] = ContextVar("left_out", default=frozenset())
-_STATED: ContextVar[dict[str, bool] | None] = ContextVar("stated hypotheses", default=None)
+_STATED: ContextVar[dict[str, Condition | None] | None] = ContextVar("stated hypotheses", default=None)
 
 
 class Outside(Exception):
@@ -52,10 +52,10 @@ def suppose(name: str, holds: Any) -> None:
         raise InvalidArgument(
             "holds", holds, "must be true or false, not a text", 'write suppose("x > 0", x > 0)'
         )
-    on_symbols = isinstance(holds, Condition)
+    condition = holds if isinstance(holds, Condition) else None
     if (stated := _STATED.get()) is not None:
-        stated[name] = on_symbols
-    if not (on_symbols or name in _LEFT_OUT.get() or np.all(holds)):
+        stated[name] = condition
+    if not (condition is not None or name in _LEFT_OUT.get() or np.all(holds)):
         raise Outside(name)
 
 
@@ -69,8 +69,10 @@ def with_value(variable: ContextVar[Any], value: Value) -> Iterator[Value]:
         variable.reset(token)
 
 
-def naming_hypotheses(names: dict[str, bool]) -> AbstractContextManager[dict[str, bool]]:
-    """Add to ``names``, in order, the hypotheses that are stated, and whether they are on symbols."""
+def naming_hypotheses(
+    names: dict[str, Condition | None],
+) -> AbstractContextManager[dict[str, Condition | None]]:
+    """Add to ``names``, in order, the hypotheses that are stated, with the condition of those on symbols."""
     return with_value(_STATED, names)
 
 

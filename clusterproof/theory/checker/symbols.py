@@ -68,7 +68,15 @@ class Polynomial:
 
 @dataclass(frozen=True)
 class Condition:
-    """A comparison of symbols: a hypothesis that a proof does without. It is neither true nor false."""
+    """A comparison of symbols: a hypothesis that a proof does without. It is neither true nor false.
+
+    Attributes
+    ----------
+    excess
+        What the condition does not let be positive; None for an equation.
+    """
+
+    excess: Symbol | None = None
 
     def __bool__(self) -> NoReturn:
         raise TypeError(
@@ -140,17 +148,20 @@ class Symbol:
     def __str__(self) -> NoReturn:
         raise TypeError("a symbol is no text")
 
-    def _compare(self, other: Any) -> Condition:
+    def _at_most(self, other: Any) -> Condition:
+        return Condition(self - other)
+
+    def _at_least(self, other: Any) -> Condition:
+        return Condition(other - self)
+
+    __lt__ = __le__ = _at_most
+    __gt__ = __ge__ = _at_least
+
+    def __eq__(self, other: object) -> Any:
         self._lift(other)
         return Condition()
 
-    __lt__ = __le__ = __gt__ = __ge__ = _compare
-
-    def __eq__(self, other: object) -> Any:
-        return self._compare(other)
-
-    def __ne__(self, other: object) -> Any:
-        return self._compare(other)
+    __ne__ = __eq__
 
     __repr__ = __str__
     __hash__ = None  # type: ignore[assignment]  # as Python does beside __eq__

@@ -126,7 +126,7 @@ class Verdict(Finding, Drawable):
     seed
         The check's random numbers are those of this seed and the claim's id.
     repaired_by
-        Id of the claim that replaces a false, vacuous or ill-posed one; None where there is none.
+        Ids of the claims that replace a false, vacuous or ill-posed one.
     seconds
         Wall-clock time of the check.
     requested_trials
@@ -143,7 +143,7 @@ class Verdict(Finding, Drawable):
     paper: str
     label: str
     seed: int
-    repaired_by: str | None
+    repaired_by: tuple[str, ...]
     seconds: float
     requested_trials: int | None = None
     version: str = ""
@@ -164,7 +164,7 @@ class Verdict(Finding, Drawable):
                 "sharpness": self.sharpness,
                 "instances": self.instances,
                 "counterexample": None if example is None else example.get("code", example),
-                "repaired by": self.repaired_by,
+                "repaired by": ", ".join(self.repaired_by) or None,
                 "seed": self.seed,
             },
         )

@@ -39,6 +39,23 @@ def exact_path(curvature: Fraction, momentum: Fraction, start: Fraction, rounds:
     return path[: rounds + 1]
 
 
+def has_positive_probability(tails: int, smallest: int) -> bool:
+    """Return whether a printed probability 1 - lambda_0 - ... - tails exp(-c l m) is positive for some lambda_i.
+
+    The paper takes any lambda_0, ..., lambda_4 in (0, 1), and without noise no bound depends on them. So this is
+    tails exp(-l m / 8) < 1, with c = 1/8 by Hoeffding's inequality, as in (A5). It is decided in exact arithmetic, on
+    the safe side, by tails^8 < 2.718^(l m) < exp(l m).
+
+    Parameters
+    ----------
+    tails
+        Coefficient of exp(-c l m).
+    smallest
+        l m, the clients of the smallest cluster.
+    """
+    return tails**8 < Fraction(2718, 1000) ** smallest
+
+
 def carried(values: Sequence[Fraction], momentum: Fraction) -> Fraction:
     """Return sum_(k < t) beta^(t-1-k) v_k, the momentum buffer of values v_0 .. v_(t-1).
 
@@ -101,6 +118,13 @@ class NoiseFreeRun:
     def buffer(self) -> Fraction:
         """sum_(k < t) beta^(t-1-k) e_k: the buffers of the cluster's clients."""
         return carried(self.path[: self.round], self.momentum)
+
+
+@dataclass(frozen=True)
+class LargeRun(NoiseFreeRun):
+    """Such a run of up to 100 clients, for statements with a probability that few clients make negative."""
+
+    clients: Annotated[int, integers(2, 100, upwards=True)]
 
 
 def confirm_path(noise_free: NoiseFreeRun) -> None:

@@ -172,10 +172,12 @@ def test_the_smallest_faults_are_those_that_are_called_broken(momentum: float, n
 
 def test_replay_does_not_confirm_an_instance_that_keeps_the_claim() -> None:
     """Without momentum (31) is plain descent's contraction: e_1 = 1/4 < (15/16) / 2 + 1/8."""
-    harmless = {"clients": 2, "own": 1, "momentum": 0, "start": "1/2", "round": 0}
+    harmless = {"clients": 34, "own": 17, "momentum": 0, "start": "1/2", "round": 0}
     finding = theory.replay("cfl-mgd/lemma-2", harmless)
     assert finding.verdict is Kind.CONSISTENT
     assert (finding.measured, finding.bound) == (0.25, 0.59375)
+    with pytest.raises(InvalidArgument, match="1 - P lambda_5 > 0"):
+        theory.replay("cfl-mgd/lemma-2", harmless | {"clients": 32, "own": 16})
 
 
 def test_replay_refuses_what_is_not_an_instance() -> None:

@@ -29,7 +29,7 @@ def proofs(claim: Claim) -> list[Statement]:
     return whole or (parts if all(part.prove for part in parts) else [])
 
 
-PROVED = [claim for claim in theory.catalogue() if claim.repaired_by is None and proofs(claim)]
+PROVED = [claim for claim in theory.catalogue() if not claim.repaired_by and proofs(claim)]
 
 
 def false_variant(_: str, sides: Sides) -> Sides:

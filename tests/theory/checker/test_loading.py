@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from clusterproof import InvalidArgument, check, code_of, load_claims
+from clusterproof import InvalidArgument, at_most, check, claim, code_of, load_claims
+from clusterproof.commands.application import main
 
 FILE = """
 from __future__ import annotations
@@ -93,3 +95,41 @@ def test_what_cannot_be_loaded_leaves_nothing(folder: Path, content: str | None,
     assert known == REGISTRY
     with pytest.raises(InvalidArgument, match="No module named 'nowhere_at_all'"):
         load_claims("nowhere_at_all")
+
+
+def test_a_repair_that_nobody_states_is_refused(
+    registry: dict[str, Any], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One file may name a claim of the next one."""
+    repaired = FILE.replace(
+        '"{paper}/lemma"', '"{paper}/lemma", repaired_by=("later/lemma", "{paper}/other")'
+    )
+    (folder / "first.py").write_text(repaired.format(paper="mine"))
+    (folder / "later.py").write_text(FILE.format(paper="later"))
+    other = "@claim('mine/other')\ndef other(place: Place) -> Sides:\n    'T'\n    return at_most(0, one=1)\n"
+    for arguments in (["claims"], ["check"], ["check", "mine/lemma"], ["show", "mine/lemma", "--no-check"]):
+        registry.clear()
+        assert main([*arguments, "--module", "later.py", "--module", "first.py"]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "repaired_by = 'mine/other': must be the id of a claim: it is to repair mine/lemma" in line
+    registry.clear()
+    load_claims("first.py")
+    with pytest.raises(InvalidArgument, match="repaired_by = 'later/lemma': must be the id of a claim"):
+        check("mine/lemma")
+    registry.clear()
+    (folder / "first.py").write_text(repaired.format(paper="mine") + "\n" + other)
+    assert main(["check", "--module", "first.py", "--module", "later.py", "--json", "report.json"]) == 0
+    (found,) = (each for each in json.loads(Path("report.json").read_text()) if each["claim"] == "mine/lemma")
+    assert found["repaired_by"] == ["later/lemma", "mine/other"]
+    assert "repaired by later/lemma, mine/other" in " ".join(capsys.readouterr().out.split())
+    assert main(["show", "mine/lemma", "--no-check", "--module", "first.py", "--module", "later.py"]) == 0
+    output = capsys.readouterr().out
+    assert "repaired by later/lemma: A step contracts." in output
+    assert "repaired by mine/other: T" in output
+
+
+@pytest.mark.parametrize("repairs", [None, 3, ("a/b", 3), b"a/b"])
+def test_repairs_are_ids(registry: dict[str, Any], repairs: Any) -> None:
+    with pytest.raises(InvalidArgument, match="must be an id or a tuple of ids"):
+        claim("mine/lemma", repaired_by=repairs)(lambda: at_most(0, one=1))
+    assert not registry

@@ -256,6 +256,10 @@ def test_a_part_without_instances_names_what_excludes_them() -> None:
         assert (
             sentences.none_admissible([trial], names) == f"none of the 10 instances meets the hypotheses{why}"
         )
+    told = sentences.none_admissible([tried(a_third)], ["3 x = 1"], proved=True)
+    assert told.endswith(
+        '"3 x = 1" excludes all of them; proved symbolically that no instance in the ranges does'
+    )
     missed = tried(a_third)
     assert missed.rejected.total() == 3  # 0, 1/2 and 1; 1/3 is in the range, too
     told = sentences.none_admissible([missed], ["3 x = 1"])
@@ -360,7 +364,7 @@ def test_counts_of_verdicts_and_of_sharpness() -> None:
     def verdict(kind: Kind, whole: float | None, *, transcribed: bool = False) -> Verdict:
         return Verdict(
             verdict=kind, reason="why", sharpness=None if whole is None else {"all": whole, "term": 0.0},
-            claim="toy/none", paper="toy", label="", seed=0, repaired_by=None, seconds=1.0, transcribed=transcribed,
+            claim="toy/none", paper="toy", label="", seed=0, repaired_by=(), seconds=1.0, transcribed=transcribed,
         )  # fmt: skip
 
     many = [verdict(Kind.CONSISTENT, whole) for whole in (1.0, 0.5, 0.2, 0.1, 0.09)]
@@ -394,7 +398,7 @@ def test_a_text_stays_inside_its_cell_of_a_table() -> None:
         paper="x",
         label=label,
         seed=0,
-        repaired_by=None,
+        repaired_by=(),
         seconds=0.0,
     )
     cells = re.findall(r"(?:\\.|[^|\\])+", to_markdown([verdict]).splitlines()[2])

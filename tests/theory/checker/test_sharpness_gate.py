@@ -33,9 +33,7 @@ REPETITIONS = 60
 BELOW, ABOVE = 1 - 1e-3, 1 + 1e-6
 
 TRUE = [
-    claim
-    for claim in theory.catalogue()
-    if claim.parts is not None and claim.repaired_by is None and claim.quick
+    claim for claim in theory.catalogue() if claim.parts is not None and not claim.repaired_by and claim.quick
 ]
 
 

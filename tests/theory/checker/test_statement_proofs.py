@@ -24,7 +24,7 @@ from clusterproof.theory.checker.claim import Context
 from clusterproof.theory.checker.claim_parts import Parts
 from clusterproof.theory.checker.deciding import decide
 from clusterproof.theory.checker.polynomial_signs import expand, is_nonnegative, is_positive
-from clusterproof.theory.checker.proof import Unproved, certify
+from clusterproof.theory.checker.proof import Unproved, certify, is_empty
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.symbols import Polynomial, Symbol, symbols
 from clusterproof.theory.checker.verdict import Kind
@@ -253,3 +253,53 @@ def test_hypotheses_that_nothing_meets_are_vacuous_though_the_rest_is_proved() -
         statement = Statement("", function, prove=True)
         verdicts.append(decide(Parts("p/name", [statement], False), Context(0, None, 1e-9, "p/name")).verdict)
     assert verdicts == [Kind.VACUOUS, Kind.CERTIFIED]
+
+
+def never(x: Unit, y: Above) -> Sides:
+    suppose("x y <= -1", x * y <= -1)
+    return at_most(x, y=y)
+
+
+def never_reversed(x: Unit, y: Above, sign: Annotated[int, choice(-1, 1)]) -> Sides:
+    suppose("the sign is positive", sign > 0)
+    suppose("y < x / 2", x / 2 > y * sign)
+    return at_most(max(x, y), z=0)  # no formula
+
+
+def at_one_point(x: Unit, y: Above) -> Sides:
+    suppose("y <= x", y <= x)
+    return at_most(x, y=y)
+
+
+def nearly_never(x: Unit, y: Above) -> Sides:
+    suppose("x + y >= 399/100", x + y >= Fraction(399, 100))
+    return at_most(x, y=y)
+
+
+def an_equation(x: Unit, y: Above) -> Sides:
+    suppose("x + y = 0", x + y == 0)
+    return at_most(x, y=y)
+
+
+@pytest.mark.parametrize(
+    ("function", "empty"),
+    [
+        (never, True),
+        (never_reversed, True),
+        (at_one_point, False),
+        (nearly_never, False),
+        (an_equation, False),
+    ],
+)
+def test_hypotheses_that_no_instance_meets(function: Any, empty: bool) -> None:
+    """A closed box touches y <= x at x = y = 1, and y has no largest value; of equations nothing is shown."""
+    statement = Statement("", function)
+    assert is_empty(statement.space, statement.conclude) == empty
+
+
+def test_a_vacuity_that_is_proved_says_so() -> None:
+    for function, proved in ((never, True), (an_equation, False)):
+        found = decide(Parts("toy/one", [Statement("", function)]), Context(0, None, 1e-9, "toy/one"))
+        assert found.verdict is Kind.VACUOUS
+        assert ("proved symbolically that no instance in the ranges does" in found.reason) == proved
+        assert ("not all were tried" in found.reason) == (not proved)

@@ -313,7 +313,12 @@ def test_a_claim_is_registered_with_what_it_states() -> None:
     def bound_trace(*given: Any) -> Any:
         return given
 
-    facts: dict[str, Any] = {"label": "(7)", "kind": "definition", "repaired_by": "toy/usual", "quick": False}
+    facts: dict[str, Any] = {
+        "label": "(7)",
+        "kind": "definition",
+        "repaired_by": ("toy/usual",),
+        "quick": False,
+    }
     known = facts | {"bound_trace": bound_trace}
     written = Family("toy", transcribed=True)
 
@@ -336,7 +341,7 @@ def test_a_claim_is_registered_with_what_it_states() -> None:
     assert claim.parts is not None
     assert claim.parts.ill_posed
     other = theory.find_claim("toy/usual")
-    assert (other.repaired_by, other.bound_trace, other.quick) == (None, None, True)
+    assert (other.repaired_by, other.bound_trace, other.quick) == ((), None, True)
     assert (other.transcribed, other.parts, usual.ill_posed) == (False, usual, False)
 
 

@@ -39,7 +39,7 @@ def test_equations_12_to_18(clients: int, a: F, beta: F, t: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("clients", "own", "beta", "start", "t"), [(7, 3, F(7, 10), F(1, 4), 3), (7, 5, F(3, 5), F(1, 10), 2)]
+    ("clients", "own", "beta", "start", "t"), [(70, 30, F(7, 10), F(1, 4), 3), (70, 50, F(3, 5), F(1, 10), 2)]
 )
 def test_two_scalar_clusters_without_noise(clients: int, own: int, beta: F, start: F, t: int) -> None:
     """Lemma 2, (38) and the appendix's (A22) to (A37), where cluster 1 is the smaller and the larger one."""

@@ -152,7 +152,7 @@ def test_a_smaller_constant_of_theorem_1() -> None:
     for denominator in (33, 64, 256, 1024):
         rounds = math.ceil(8 * 7 / 3 * math.log(denominator / 16))
         ratios.append(abs(path[rounds]) * denominator / 16)
-    one = {"clients": 7, "own": 3, "momentum": "9/10"}
+    one = {"clients": 70, "own": 30, "momentum": "9/10"}
     assert_sides(sides_at("theorem-1-small-constant", one), min(ratios), one=1)
 
 

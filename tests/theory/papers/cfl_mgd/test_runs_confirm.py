@@ -11,7 +11,7 @@ from clusterproof.theory.papers.cfl_mgd.model_averaging.recursion import TwoClie
 from clusterproof.theory.papers.scaffold.option_1 import confirm_growth as confirm_growth_of_scaffold
 
 EQUAL = {"clients": 3, "curvature": F(2, 5), "momentum": F(3, 5), "start": F(1, 4), "round_": 4}
-RUN = {"clients": 7, "own": 3, "momentum": F(7, 10), "start": F(1, 4), "round": 3, "round_": 3}
+RUN = {"clients": 70, "own": 30, "momentum": F(7, 10), "start": F(1, 4), "round": 3, "round_": 3}
 SWITCH = {
     "own": 3,
     "center": "1/2",

@@ -110,7 +110,9 @@ def a2(task: AnyTask, stream: Stream) -> Sides:
         h the paper's eta-hat, mu ``strong_convexity``, L ``smoothness``.
 
     Source
-        Zhao et al. (2023), (A2). Upper bound, not tight: ``cfl-mgd/a2-sharp``.
+        Zhao et al. (2023), (A2). Upper bound. No factor below 1 on the right side would keep it true, since both
+        sides become equal as h tends to 0. Its decrease h mu L / (mu + L) is not the best: h mu is true, up to twice
+        as much (``cfl-mgd/a2-sharp``).
 
     Checked
         Proved symbolically from the co-coercivity of the gradient (Nesterov 2004, Theorem 2.1.12). On random

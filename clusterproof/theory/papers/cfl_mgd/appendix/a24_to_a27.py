@@ -6,8 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from clusterproof.theory.checker import Sides, Stream, at_most
-from clusterproof.theory.exact.two_clusters import NoiseFreeRun, confirm_path
+from clusterproof.theory.checker import Sides, Stream, at_most, suppose
+from clusterproof.theory.exact.two_clusters import (
+    LargeRun,
+    NoiseFreeRun,
+    confirm_path,
+    has_positive_probability,
+)
 from clusterproof.theory.papers.cfl_mgd.appendix.a23 import STEPS
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import PAPER, NoisyTask, basin_models, suppose_units
 
@@ -77,12 +82,24 @@ def a26(task: NoisyTask, stream: Stream) -> dict[str, Sides]:
     }
 
 
-@PAPER.claim("a27", label="(A27)", kind="probability", confirm=confirm_path, repaired_by="cfl-mgd/theorem-b")
-def a27(noise_free: NoiseFreeRun) -> Sides:
+# the instance that can be followed by hand
+BY_HAND = LargeRun(clients=12, own=6, momentum=Fraction(2, 3), start=Fraction(1, 2), round=1)
+
+
+@PAPER.claim(
+    "a27",
+    label="(A27)",
+    kind="probability",
+    confirm=confirm_path,
+    extremes=({"noise_free": BY_HAND},),
+    repaired_by="cfl-mgd/theorem-b",
+)
+def a27(noise_free: LargeRun) -> Sides:
     """The own clients' momentum is at most l / 4, up to noise.
 
     Hypotheses
-        As (A25) and (A26), eta = 1/L, |C_1 n C*_1| >= l_1 m / 4.
+        As (A25) and (A26), eta = 1/L, |C_1 n C*_1| >= l_1 m / 4. The printed probability is positive:
+        2 exp(-l m / 8) < 1, that is l m >= 6.
 
     Statement
         With probability at least 1 - lambda_3 - 2 exp(-clm), ||T_31|| <= beta v sqrt(l t) / (2 lambda_3
@@ -97,8 +114,10 @@ def a27(noise_free: NoiseFreeRun) -> Sides:
         and l / 4 has no units. The momentum is kept whole in Theorem B.
 
     Checked
-        On two scalar clusters without noise: the simplest clients, momentum, start and round, in
-        rational arithmetic, and the algorithm is run on what is found.
+        On two scalar clusters without noise, where nothing is random: 12 clients, 6 in each cluster, first, then a
+        search of clients, momentum, start and round, in rational arithmetic; the algorithm is run on what is found.
     """
+    fewest = min(noise_free.own, noise_free.clients - noise_free.own)
+    suppose("1 - ... - 2 exp(-clm) > 0", has_positive_probability(2, fewest))
     smallest = min(noise_free.share, 1 - noise_free.share)
     return at_most(noise_free.momentum * noise_free.share * abs(noise_free.buffer), mismatch=smallest / 4)

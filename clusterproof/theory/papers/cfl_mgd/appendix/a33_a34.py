@@ -19,10 +19,10 @@ from clusterproof.theory.checker import (
     rationals,
     suppose,
 )
-from clusterproof.theory.exact.two_clusters import NoiseFreeRun, carried, confirm_path, exact_path
+from clusterproof.theory.exact.two_clusters import LargeRun, carried, confirm_path, exact_path
 from clusterproof.theory.exact.two_point_law import TwoPointLaw, binomial_upper_tail
 from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import CONSTANT
-from clusterproof.theory.papers.cfl_mgd.appendix.a24_to_a27 import a27
+from clusterproof.theory.papers.cfl_mgd.appendix.a24_to_a27 import BY_HAND, a27
 from clusterproof.theory.papers.cfl_mgd.appendix.runs import Momentum, momentum_run
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import PAPER, NoisyTask, suppose_units
 
@@ -140,12 +140,19 @@ def a33_of_regressions(
     )
 
 
-@PAPER.claim("a34", label="(A34)", kind="probability", confirm=confirm_path, repaired_by="cfl-mgd/theorem-b")
-def a34(noise_free: NoiseFreeRun) -> Sides:
+@PAPER.claim(
+    "a34",
+    label="(A34)",
+    kind="probability",
+    confirm=confirm_path,
+    extremes=({"noise_free": BY_HAND},),
+    repaired_by="cfl-mgd/theorem-b",
+)
+def a34(noise_free: LargeRun) -> Sides:
     """The momentum of a round is at most the four terms of (38).
 
     Hypotheses
-        As (A27) and (A33).
+        As (A27) and (A33). The printed probability is positive for the same clients as that of (A27).
 
     Statement
         With probability at least 1 - lambda_2 - lambda_3 - P lambda_4 - 2 exp(-clm), ||T_3|| <= c_3 beta v

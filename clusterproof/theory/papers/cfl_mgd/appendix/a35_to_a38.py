@@ -12,8 +12,9 @@ import numpy as np
 from clusterproof.theory.bounds.audit_settings import experiment
 from clusterproof.theory.bounds.setting import Setting
 from clusterproof.theory.checker import Sides, at_most, drawn, equal, integers, rationals, reals, suppose
+from clusterproof.theory.exact.two_clusters import has_positive_probability
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import PAPER
-from clusterproof.theory.papers.cfl_mgd.lemma_2.lemma_2 import TwoClusters, lemma_2, run_round
+from clusterproof.theory.papers.cfl_mgd.lemma_2.lemma_2 import BY_HAND, TwoClusters, run_round
 from clusterproof.theory.papers.cfl_mgd.theorem_1.printed_floor import FloorConstants, printed_floor
 
 Root = Annotated[Fraction, rationals(1, 5, 2, upwards=True)]
@@ -40,12 +41,19 @@ def random_setting(stream: np.random.Generator) -> Setting:
     )
 
 
-@PAPER.claim("a35", label="(A35)", kind="probability", confirm=run_round, repaired_by="cfl-mgd/lemma-h")
+@PAPER.claim(
+    "a35",
+    label="(A35)",
+    kind="probability",
+    confirm=run_round,
+    extremes=({"pair": replace(BY_HAND, clients=24, own=12)},),
+    repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"),
+)
 def a35(pair: TwoClusters) -> Sides:
     """In a round the error of cluster 1 shrinks by 1 - l mu / 8L, up to seven terms.
 
     Hypotheses
-        As (A8), (A17) and (A34).
+        As (A8), (A17) and (A34). The printed probability is positive: 4 exp(-l m / 8) < 1, that is l m >= 12.
 
     Statement
         With probability at least 1 - lambda_0 - P lambda_1 - 2 lambda_2 - lambda_3 - P lambda_4 -
@@ -60,10 +68,11 @@ def a35(pair: TwoClusters) -> Sides:
         and is below 1 only for l m > 8 log 4 = 11.1.
 
     Checked
-        On two scalar clusters with v = sigma = 0, where the floors are l / 4 and nothing is random:
-        the simplest violation is searched in rational arithmetic, and the algorithm is run on it.
+        On two scalar clusters with v = sigma = 0, where the floors are l / 4 and nothing is random: Lemma 2's
+        instance with 24 clients first, then a search, in rational arithmetic; the algorithm is run on what is found.
     """
-    return lemma_2(pair)
+    suppose("1 - ... - 4 exp(-clm) > 0", has_positive_probability(4, pair.fewest))
+    return pair.sides()
 
 
 def floor_of_descent(setting: Setting, deviation: float, level: float) -> float:
@@ -141,12 +150,19 @@ def a36(
     return equal((whole / parts, 1.0), rounding=1e-10)
 
 
-@PAPER.claim("a37", label="(A37)", kind="probability", confirm=run_round, repaired_by="cfl-mgd/lemma-h")
+@PAPER.claim(
+    "a37",
+    label="(A37)",
+    kind="probability",
+    confirm=run_round,
+    extremes=({"pair": BY_HAND},),
+    repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"),
+)
 def a37(pair: TwoClusters) -> Sides:
     """In a round every cluster's error shrinks by 1 - l mu / 8L, up to rho_0.
 
     Hypotheses
-        As (A35).
+        As (A35). The printed probability is positive: 8 exp(-l m / 8) < 1 for two clusters, that is l m >= 17.
 
     Statement
         With probability at least 1 - P lambda_5, for all p, ||chi_p^(t+1) - chi*_p|| <= (1 - l mu / 8L)
@@ -157,12 +173,13 @@ def a37(pair: TwoClusters) -> Sides:
 
     Source
         Zhao et al. (2023), (A37) = (31) of Lemma 2. Probability; inherits (A35). "For any lambda_5 in
-        (0, 1)" needs l m > 8 log 4.
+        (0, 1)" needs l m > 8 log 4, and a positive probability l m > 8 log 4P.
 
     Checked
-        As (A35).
+        As (A35), with 34 clients first.
     """
-    return lemma_2(pair)
+    suppose("1 - P lambda_5 > 0", has_positive_probability(2 * 4, pair.fewest))
+    return pair.sides()
 
 
 def allowed_floor(root: Fraction, share: Fraction, separation: Fraction) -> Fraction:

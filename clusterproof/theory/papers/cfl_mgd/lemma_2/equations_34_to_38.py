@@ -31,7 +31,7 @@ from clusterproof.theory.checker.ties import summed
 from clusterproof.theory.exact.algebra import Client, OwnTerm
 from clusterproof.theory.exact.algebra import Share as Part
 from clusterproof.theory.exact.scalar_clients import Centers, Momentum, Place, exact_run
-from clusterproof.theory.exact.two_clusters import exact_path, run_two_clusters
+from clusterproof.theory.exact.two_clusters import exact_path, has_positive_probability, run_two_clusters
 from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import (
     CERTAIN,
     exact_displacement,
@@ -361,7 +361,7 @@ def equation_37_move(centers: Centers, first: Place, second: Place, momentum: Mo
     return equal((np.array(sums), np.array(moves)))
 
 
-Clients = Annotated[int, integers(2, 10, upwards=True)]
+Clients = Annotated[int, integers(2, 100, upwards=True)]
 Own = Annotated[int, integers(1, earlier("clients") - 1)]
 RoundNumber = Annotated[int, integers(1, 6)]
 
@@ -373,12 +373,19 @@ def run_third_term(clients: Clients, own: Own, momentum: Momentum, round_: Round
     return float(momentum) * abs(float(models[round_, 0, 0] - models[round_ - 1, 0, 0]))
 
 
-@PAPER.claim("equation-38", label="(38)", kind="upper", confirm=run_third_term, repaired_by="cfl-mgd/lemma-h")
+@PAPER.claim(
+    "equation-38",
+    label="(38)",
+    kind="upper",
+    confirm=run_third_term,
+    extremes=({"clients": 12, "own": 6, "momentum": Fraction(2, 3), "round_": 1},),
+    repaired_by="cfl-mgd/lemma-h",
+)
 def equation_38(clients: Clients, own: Own, momentum: Momentum, round_: RoundNumber) -> Sides:
     """The momentum term is at most c_4 l, up to terms that vanish with the noise.
 
     Hypotheses
-        Assumptions 1-5, eta = 1/L.
+        Assumptions 1-5, eta = 1/L. The printed probability is positive: 2 exp(-l m / 8) < 1, that is l m >= 6.
 
     Statement
         With probability at least 1 - lambda_2 - lambda_3 - P lambda_4 - 2 exp(-c l m):
@@ -396,9 +403,11 @@ def equation_38(clients: Clients, own: Own, momentum: Momentum, round_: RoundNum
         without this split.
 
     Checked
-        Two clusters of scalar quadratics with v = sigma = 0, where the right side is l / 4: the
-        simplest sizes, momentum and round in rational arithmetic, and option I is run.
+        Two clusters of scalar quadratics with v = sigma = 0, where the right side is l / 4 and nothing is random: 12
+        clients, 6 in each cluster, first, then a search of sizes, momentum and round, in rational arithmetic; option
+        I is run on what is found.
     """
+    suppose("1 - ... - 2 exp(-clm) > 0", has_positive_probability(2, min(own, clients - own)))
     share = Fraction(own, clients)
     path = exact_path(share, momentum, Fraction(1, 2), round_)
     return at_most(momentum * abs(path[round_] - path[round_ - 1]), mismatch=MISMATCH * min(share, 1 - share))

@@ -10,9 +10,9 @@ import numpy as np
 
 from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
-from clusterproof.theory.checker import Family, Sides, at_most, choice, earlier, integers, rationals
+from clusterproof.theory.checker import Family, Sides, at_most, choice, earlier, integers, rationals, suppose
 from clusterproof.theory.checker.trace_bound import TraceBound
-from clusterproof.theory.exact.two_clusters import exact_path, run_two_clusters
+from clusterproof.theory.exact.two_clusters import exact_path, has_positive_probability, run_two_clusters
 
 PAPER = Family("cfl-mgd")
 MISMATCH = Fraction(1, 4)
@@ -23,7 +23,7 @@ MISMATCH = Fraction(1, 4)
 class TwoClusters:
     """A round of two scalar clusters at chi* = +-1 without noise, mu = L = 1."""
 
-    clients: Annotated[int, integers(2, 10, upwards=True)]
+    clients: Annotated[int, integers(2, 100, upwards=True)]
     own: Annotated[int, integers(1, earlier("clients") - 1)]
     momentum: Annotated[Fraction, rationals(0, Fraction(9, 10), 10)]
     start: Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 4), Fraction(1, 10))]
@@ -35,15 +35,29 @@ class TwoClusters:
         return Fraction(self.own, self.clients)
 
     @property
+    def fewest(self) -> int:
+        """l m, the clients of the smaller cluster."""
+        return min(self.own, self.clients - self.own)
+
+    @property
     def smallest(self) -> Fraction:
         """l = min l_p."""
-        return min(self.share, 1 - self.share)
+        return Fraction(self.fewest, self.clients)
 
     @property
     def errors(self) -> tuple[Fraction, Fraction]:
         """Error of model 1 before and after the round, |e_t| and |e_(t+1)|."""
         path = exact_path(self.share, self.momentum, self.start, self.round + 1)
         return abs(path[-2]), abs(path[-1])
+
+    def sides(self, c_4: Fraction = MISMATCH) -> Sides:
+        """Error after the round, and the right side of (31): rho_0 = c_4 l."""
+        before, after = self.errors
+        return at_most(after, contraction=(1 - self.smallest / 8) * before, mismatch=c_4 * self.smallest)
+
+
+# the instance that can be followed by hand
+BY_HAND = TwoClusters(clients=34, own=17, momentum=Fraction(2, 3), start=Fraction(1, 2), round=2)
 
 
 def run_round(pair: TwoClusters) -> float:
@@ -80,13 +94,16 @@ def bound_trace(task: Mixture, trace: Trace, failure_probability: float | None =
     kind="upper",
     confirm=run_round,
     bound_trace=bound_trace,
-    repaired_by="cfl-mgd/lemma-h",
+    extremes=({"pair": BY_HAND},),
+    repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"),
 )
 def lemma_2(pair: TwoClusters, *, c_4: Fraction = MISMATCH) -> Sides:
     """In every round the error shrinks by 1 - l mu / 8L, up to rho_0.
 
     Hypotheses
-        Assumptions 1-5, eta = 1/L, full participation.
+        Assumptions 1-5, eta = 1/L, full participation. The printed probability 1 - P lambda_5 is positive:
+        lambda_5 >= 4 exp(-clm) by (A36), so that two clusters need 8 exp(-l m / 8) < 1, that is 17 clients in the
+        smaller one.
 
     Statement
         With probability at least 1 - P lambda_5, for all p,
@@ -99,14 +116,17 @@ def lemma_2(pair: TwoClusters, *, c_4: Fraction = MISMATCH) -> Sides:
         ``momentum``, v and sigma the standard deviations of Assumption 3.
 
     Source
-        Zhao et al. (2023), Lemma 2 and Appendix A. Upper bound.
+        Zhao et al. (2023), Lemma 2 and Appendix A, with c = 1/8 by Hoeffding's inequality. Upper bound. Only the
+        shares of the clusters matter: with more clients the same shares refute it for every other c > 0. It is
+        false for every c_4, too: with beta = 9/10, l_1 = 1 - l and e_0 = 1/2 the error |e_2| = 9/20 - (9/10 + l) l / 2
+        tends to 9/20 as l tends to 0, and the right side (1 - l/8) l / 2 + c_4 l tends to 0.
 
     Checked
-        On two clusters of scalar quadratics, where all assumptions hold with v = sigma = 0 and
-        the right side is (1 - l/8) |e_t| + l/4. Clients, sizes, momentum, start and round are
-        searched for the simplest violation, in rational arithmetic; the algorithm itself is run on
-        it. The step from (33) to (38) takes a lower bound on |C_1 n C*_1| for an upper one and
+        On two clusters of scalar quadratics, where all assumptions hold with v = sigma = 0, nothing is random, and
+        the right side is (1 - l/8) |e_t| + l/4. An instance that can be followed by hand is tried first, then clients,
+        sizes, momentum, start and round are searched, in rational arithmetic; the algorithm itself is run on
+        what is found. The step from (33) to (38) takes a lower bound on |C_1 n C*_1| for an upper one and
         forgets the mean of the momentum.
     """
-    before, after = pair.errors
-    return at_most(after, contraction=(1 - pair.smallest / 8) * before, mismatch=c_4 * pair.smallest)
+    suppose("1 - P lambda_5 > 0", has_positive_probability(2 * 4, pair.fewest))
+    return pair.sides(c_4)

@@ -20,7 +20,7 @@ Round = Annotated[int, integers(0, 12)]
 def run_next(momentum: Fraction, round_: int) -> float:
     """|e_(t+1)| of the algorithm."""
     algorithm = CFLMGD(step_size=1.0, momentum=float(momentum))
-    return float(np.asarray(run_two_clusters(2, 1, algorithm, 0.5, round_ + 1).errors)[-1, 0])
+    return float(np.asarray(run_two_clusters(34, 17, algorithm, 0.5, round_ + 1).errors)[-1, 0])
 
 
 @PAPER.claim(
@@ -34,8 +34,8 @@ def per_step_contraction(momentum: Momentum, round_: Round) -> Sides:
     """Without noise every round shrinks the error by 1 - l mu / 8L, for every momentum.
 
     Hypotheses
-        As Lemma 2, with exact losses and gradients, so that rho_0 has no source left but the
-        paper's own slack; eta = 1/L, beta in [0, 1).
+        As Lemma 2, with exact losses and gradients, so that rho_0 has no source left but its term c_4 l, which is
+        left out; eta = 1/L, beta in [0, 1).
 
     Statement
         ||chi_p^(t+1) - chi*_p|| <= (1 - l mu / 8L) ||chi_p^t - chi*_p||.
@@ -44,11 +44,13 @@ def per_step_contraction(momentum: Momentum, round_: Round) -> Sides:
         l ``proportions``, beta ``momentum``.
 
     Source
-        Zhao et al. (2023), the contraction that (31) and (A39) rest on. Upper bound.
+        Zhao et al. (2023), the contraction that (31) and (A39) rest on. Not printed: (31) adds rho_0 >= c_4 l, see
+        ``cfl-mgd/lemma-2``. Upper bound.
 
     Checked
         On two equal scalar clusters, l_p = 1/2, kappa = 1: the simplest momentum and round
-        of a grid at which it fails, in rational arithmetic, and the algorithm is run on it.
+        of a grid at which it fails, in rational arithmetic, and the algorithm is run on it with 34 clients, for
+        which the probability 1 - P lambda_5 of (31) is positive.
     """
     path = exact_path(Fraction(1, 2), momentum, Fraction(1, 2), round_ + 1)
     return at_most(abs(path[round_ + 1]), contraction=Fraction(15, 16) * abs(path[round_]))

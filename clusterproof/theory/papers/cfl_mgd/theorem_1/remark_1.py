@@ -27,7 +27,7 @@ def remark_1(
     """The final error rho is of the order 1 / sqrt(m n') + 1 / n' + 1 / (n' sqrt(m)).
 
     Hypotheses
-        As Theorem 1; m and n' grow, everything else is fixed.
+        As Theorem 1 without (A38), which is the appendix's condition; m and n' grow, everything else is fixed.
 
     Statement
         rho = (16 L / mu l) rho_0 <= C (1 / sqrt(m n') + 1 / n' + 1 / (n' sqrt(m))), up to logarithms,

@@ -36,12 +36,15 @@ def least_conclusion(share: Fraction, root_of_kappa: Fraction) -> Fraction:
     return 16 * root_of_kappa**2 / share * least_floor(share)
 
 
-@PAPER.claim("theorem-1", label="Theorem 1, (11)", kind="upper", repaired_by="cfl-mgd/theorem-b")
+@PAPER.claim(
+    "theorem-1", label="Theorem 1, (11)", kind="upper", repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a")
+)
 def theorem_1(share: Share, root_of_kappa: RootOfKappa, separation: Separation) -> Sides:
     """After T = (8L / l mu) log(Delta / 2 rho) rounds, every model is within rho of its optimum.
 
     Hypotheses
-        Assumptions 1-5, eta = 1/L, (A38) rho_0 <= (l/32) (mu/L)^(3/2) Delta.
+        Assumptions 1-5, eta = 1/L, and (A38) rho_0 <= (l/32) (mu/L)^(3/2) Delta, which is the appendix's condition,
+        added to the theorem's.
 
     Statement
         With probability at least 1 - lambda, ||chi_p^T - chi*_p|| <= rho = (16 L / mu l) rho_0 for
@@ -60,7 +63,8 @@ def theorem_1(share: Share, root_of_kappa: RootOfKappa, separation: Separation) 
         Assumption 4 with (A10) gives Delta <= 2 and ||e_0|| <= Delta / (4 sqrt(kappa)) <= 1/2: the
         conclusion is weaker than the hypothesis by 8 kappa^(3/2) at least; (A38) asks for
         l/4 <= l/16, and T <= (8 kappa / l) log(1/4) < 0. All three are proved symbolically in l, sqrt(kappa)
-        and Delta, and (A38) is tried on a grid.
+        and Delta, and (A38) is tried on a grid. Without (A38) nothing is
+        claimed either: T is negative, and every start is within rho.
     """
     suppose(
         "(A38): rho_0 <= (l/32) (mu/L)^(3/2) Delta",

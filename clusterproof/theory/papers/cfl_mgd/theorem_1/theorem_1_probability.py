@@ -19,7 +19,7 @@ def printed(failure: float, clusters: int, tail: float) -> float:
     "theorem-1-probability",
     label="Theorem 1, probability",
     kind="definition",
-    repaired_by="cfl-mgd/theorem-b",
+    repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"),
 )
 def theorem_1_probability(
     clusters: Annotated[int, integers(2, 4, upwards=True)],
@@ -29,7 +29,7 @@ def theorem_1_probability(
     """Theorem 1 holds with probability at least 1 - lambda.
 
     Hypotheses
-        As Theorem 1.
+        As Theorem 1; (A38), the appendix's condition, plays no part.
 
     Statement
         lambda = 1 - lambda_0 - P lambda_1 - 2 lambda_2 - lambda_3 - P lambda_4 - 4 exp(-clm), for

@@ -1,0 +1,141 @@
+"""Counterexamples to statements of CFL-MGD that hold with a probability: the printed probability is positive there."""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction as F  # noqa: N817 - a table of fractions
+from typing import Any
+
+import numpy as np
+import pytest
+from catalogue import checked
+from sides_by_hand import assert_sides
+
+from clusterproof import theory
+from clusterproof.algorithms import CFLMGD, InvalidArgument, run
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.exact.two_clusters import has_positive_probability
+from clusterproof.theory.papers.cfl_mgd.lemma_2.lemma_2 import TwoClusters, lemma_2
+
+LAMBDA = 1e-4
+"""lambda_0 = ... = lambda_4: any number in (0, 1) is allowed, and without noise no bound depends on it."""
+
+
+def lambda_5(smallest: int, clusters: int = 2) -> float:
+    """The line before (A36), c = 1/8."""
+    return LAMBDA * (1 + clusters + 2 + 1 + clusters) + 4 * math.exp(-smallest / 8)
+
+
+def of_a_round(smallest: int) -> float:
+    """1 - P lambda_5, of (A37) = (31)."""
+    return 1 - 2 * lambda_5(smallest)
+
+
+def of_one_cluster(smallest: int) -> float:
+    """1 - lambda_0 - P lambda_1 - 2 lambda_2 - lambda_3 - P lambda_4 - 4 exp(-clm), of (A35)."""
+    return 1 - lambda_5(smallest)
+
+
+def of_own_momentum(smallest: int) -> float:
+    """1 - lambda_3 - 2 exp(-clm), of (A27)."""
+    return 1 - LAMBDA - 2 * math.exp(-smallest / 8)
+
+
+def of_momentum(smallest: int) -> float:
+    """1 - lambda_2 - lambda_3 - P lambda_4 - 2 exp(-clm), of (A34) = (38)."""
+    return 1 - 4 * LAMBDA - 2 * math.exp(-smallest / 8)
+
+
+def errors_of_a_run(found: dict[str, Any], rounds: int) -> np.ndarray:
+    """Errors of model 1 by the algorithm, on a task that is made here."""
+    labels = np.array([0] * found["own"] + [1] * (found["clients"] - found["own"]))
+    centers = np.where(labels == 0, 1.0, -1.0)[:, None]
+    task = QuadraticMixture(hessians=np.ones((len(labels), 1, 1)), centers=centers, labels=labels)
+    assert (task.separation, task.smoothness, task.strong_convexity) == (2, 1, 1)
+    start = float(F(found.get("start", "1/2")))
+    assert start <= math.sqrt(task.strong_convexity / task.smoothness) * task.separation / 4  # Assumption 4
+    initial = np.array([[1 - start], [start - 1]])
+    algorithm = CFLMGD(step_size=1.0, momentum=float(F(found["momentum"])))
+    trace = run(algorithm, task, rounds=rounds, initial=initial)
+    assert (trace.assignments == labels).all()
+    return np.asarray(trace.errors)[:, 0]
+
+
+CLAIMS: list[tuple[str, Callable[[int], float], int]] = [
+    ("lemma-2", of_a_round, 17),
+    ("a37", of_a_round, 17),
+    ("theorem-1-small-constant", of_a_round, 17),
+    ("a35", of_one_cluster, 12),
+    ("a27", of_own_momentum, 6),
+    ("a34", of_momentum, 6),
+    ("equation-38", of_momentum, 6),
+]
+
+
+@pytest.mark.parametrize(("name", "probability", "least"), CLAIMS, ids=[name for name, _, _ in CLAIMS])
+def test_a_counterexample_has_just_enough_clients(
+    name: str, probability: Callable[[int], float], least: int
+) -> None:
+    found = checked(f"cfl-mgd/{name}").counterexample
+    assert found is not None
+    assert min(found["own"], found["clients"] - found["own"]) == least
+    assert probability(least) > 0
+    assert probability(least - 1) < 0
+    with pytest.raises(InvalidArgument, match=r"the hypothesis .* > 0"):
+        theory.replay(f"cfl-mgd/{name}", found | {"clients": 2 * least - 2, "own": least - 1})
+
+
+@pytest.mark.parametrize(("name", "clients"), [("lemma-2", 34), ("a37", 34), ("a35", 24)])
+def test_a_run_breaks_the_contraction(name: str, clients: int) -> None:
+    found = checked(f"cfl-mgd/{name}").counterexample
+    assert found == {"clients": clients, "own": clients // 2, "momentum": "2/3", "start": "1/2", "round": 2}
+    errors = errors_of_a_run(found, 3)
+    assert errors[3] == pytest.approx(31 / 144, rel=1e-12)
+    assert errors[3] > (1 - 0.5 / 8) * errors[2] + 0.5 / 4
+
+
+@pytest.mark.parametrize("name", ["a27", "a34", "equation-38"])
+def test_a_run_has_more_momentum_than_a_quarter_of_the_share(name: str) -> None:
+    """T_3 = beta (chi^(t-1) - chi^t): the model moves from 1/2 to 3/4, times 2/3."""
+    found = checked(f"cfl-mgd/{name}").counterexample
+    assert found is not None
+    assert (found["clients"], found["own"], found["momentum"], found["round"]) == (12, 6, "2/3", 1)
+    before, after = errors_of_a_run(found, 1)
+    assert 2 / 3 * (before - after) > 0.5 / 4
+
+
+def test_a_run_leaves_theorem_1_s_ball_for_every_small_constant() -> None:
+    found = checked("cfl-mgd/theorem-1-small-constant").counterexample
+    assert found is not None
+    smallest = min(found["own"], found["clients"] - found["own"])
+    for constant in (1 / 33, 1 / 64, 1 / 256, 1 / 1024):
+        rounds = math.ceil(8 * found["clients"] / smallest * math.log(1 / (16 * constant)))
+        assert errors_of_a_run(found, rounds)[-1] > 16 * constant
+
+
+@pytest.mark.parametrize("c_4", [1, 44, 1000])
+def test_lemma_2_is_false_for_every_constant(c_4: int) -> None:
+    """|e_2| tends to 9/20 as l tends to 0, and all that is allowed to 0."""
+    clients = 17 * 5 * (c_4 + 1)
+    pair = TwoClusters(clients=clients, own=clients - 17, momentum=F(9, 10), start=F(1, 2), round=1)
+    sides = lemma_2(pair, c_4=F(c_4))
+    l = 17 / clients  # noqa: E741 - the paper's name
+    second = abs((1.9 - (1 - l)) * l / 2 - 0.9 / 2)
+    assert second > (1 - l / 8) * l / 2 + c_4 * l
+    assert_sides(sides, second, contraction=(1 - l / 8) * l / 2, mismatch=c_4 * l)
+    assert of_a_round(17) > 0
+
+
+def test_the_least_numbers_of_clients_are_those_of_floating_point() -> None:
+    for tails in (2, 4, 8, 12, 40):
+        for smallest in range(200):
+            assert has_positive_probability(tails, smallest) == (tails * math.exp(-smallest / 8) < 1)
+
+
+def test_the_contraction_without_its_floor_fails_with_enough_clients() -> None:
+    """(31) with rho_0 = 0 at l = 1/2: e_2 = 0 and |e_3| = 1/8 for beta = 1/2."""
+    found = checked("cfl-mgd/per-step-contraction").counterexample
+    assert found == {"momentum": "1/2", "round": 2}
+    errors = errors_of_a_run({"clients": 34, "own": 17, "momentum": "1/2"}, 3)
+    assert of_a_round(17) > 0
+    assert errors[2] == 0
+    assert errors[3] == 1 / 8
