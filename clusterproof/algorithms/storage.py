@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from clusterproof.algorithms.atomic import naming_folder
+from clusterproof.algorithms.atomic import naming_folder, require_plain
 from clusterproof.algorithms.trace import Trace
 from clusterproof.algorithms.validation import InvalidArgument, require_polars
 
@@ -81,13 +81,14 @@ def load_trace(folder: str | os.PathLike[str]) -> Trace:
     Raises
     ------
     InvalidArgument
-        If a file is missing, unreadable or not the one that was written (the message gives the
+        If a file is missing, unreadable, a link or not the one that was written (the message gives the
         expected and the found SHA-256), or polars is not installed.
     """
     require_polars("out", os.fspath(folder))
     import polars
 
     root = Path(folder)
+    require_plain("trace", *(root / name for name in (SIDECAR, *TABLES, RECORDED)))
     record = _read_sidecar(root / SIDECAR)
     names = TABLES if record.format == FORMAT else (*TABLES, RECORDED)
     for name in names:
