@@ -16,6 +16,7 @@ from typing import Any
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import naming_folder, remove_abandoned, require_plain, write_whole
 from clusterproof.experiments.source import source_digest
+from clusterproof.files import LARGE, check_depth, read_file
 from clusterproof.neural.custom.kept_code import kept_names
 
 SYNCED = 1.0
@@ -125,10 +126,10 @@ class UnitStore:
         path = self.path_of(unit)
         require_plain("out", path)
         try:
-            record = json.loads(path.read_bytes())
+            record = check_depth(json.loads(read_file(path, LARGE)))
             outcome = Outcome(record["result"], float(record["cpu_seconds"]), float(record["seconds"]))
             return outcome if record["unit"] == self._identity(unit) else None
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
 
     def write(self, unit: Unit, outcome: Outcome) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from command_line import ROOT
 
 LAYERS = (
+    "files",  # a module
     "algorithms",
     "synthetic",
     "theory",
