@@ -115,7 +115,7 @@ def test_where_chance_decides_the_bound_is_the_expectations_over_the_probability
     setting = Constants(one, TASK.clients, TASK.client_smoothness, 0.0)
     height = float(objective(one, TASK, trace.models[0])) + 7 * 0.3 * 0.6 / 4
     factors = {
-        bound_models: setting.repaired_first + setting.repaired_second,
+        bound_models: setting.local_steps_factor + setting.pairs_factor,
         bound_duals: setting.second / setting.pair_participation,
     }
     for bound, factor in factors.items():
@@ -159,7 +159,7 @@ def alike_clients() -> tuple[QuadraticMixture, Trace]:
 
 FACTORS = {
     "fpfc/repaired-duals": ("second", "pair_participation"),
-    "fpfc/repaired-models": ("repaired_first", "participation"),
+    "fpfc/repaired-models": ("local_steps_factor", "participation"),
 }
 
 
