@@ -1,9 +1,10 @@
-"""Atomic writes of files."""
+"""Atomic writes of files, and what the folder of a run may hold."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -92,6 +93,41 @@ def naming_folder(argument: str, folder: str | os.PathLike[str]) -> Iterator[Non
 
 def _is_special(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def require_plain(argument: str, *paths: Path) -> None:
+    """Require that files of a run, which somebody else may have made, are what a run leaves, before one is opened.
+
+    A symbolic link would lead to a file elsewhere, and a pipe or a device could block.
+
+    Parameters
+    ----------
+    argument
+        Name of the argument that gave the run's folder, for the message.
+    paths
+        Files and folders, with all that is in them, inside the run's folder, which itself may be a link; they may be
+        missing.
+
+    Raises
+    ------
+    InvalidArgument
+        If one is neither a regular file nor a folder; the message names it.
+    """
+    waiting = list(paths)
+    while waiting:
+        path = waiting.pop()
+        try:
+            mode = path.lstat().st_mode
+            if stat.S_ISDIR(mode):
+                waiting += path.iterdir()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except (OSError, ValueError) as error:
+            rule = f"must be a file or folder that can be read ({getattr(error, 'strerror', None) or error})"
+            raise InvalidArgument(argument, str(path), rule, "change its permissions or its name") from error
+        if not stat.S_ISDIR(mode) and not stat.S_ISREG(mode):
+            rule = "must be a regular file or a folder, not a symbolic link, a pipe or a device"
+            raise InvalidArgument(argument, str(path), rule, "put the file or the folder itself in its place")
 
 
 def remove_abandoned(folder: Path) -> None:

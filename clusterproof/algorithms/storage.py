@@ -28,9 +28,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from clusterproof.algorithms.atomic import naming_folder
+from clusterproof.algorithms.atomic import naming_folder, require_plain
 from clusterproof.algorithms.trace import Trace
 from clusterproof.algorithms.validation import InvalidArgument, require_polars
+from clusterproof.files import ARRAYS, LARGE, check_depth, read_file
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -81,26 +82,28 @@ def load_trace(folder: str | os.PathLike[str]) -> Trace:
     Raises
     ------
     InvalidArgument
-        If a file is missing, unreadable or not the one that was written (the message gives the
+        If a file is missing, unreadable, a link or not the one that was written (the message gives the
         expected and the found SHA-256), or polars is not installed.
     """
     require_polars("out", os.fspath(folder))
     import polars
 
     root = Path(folder)
+    require_plain("trace", *(root / name for name in (SIDECAR, *TABLES, RECORDED)))
     record = _read_sidecar(root / SIDECAR)
     names = TABLES if record.format == FORMAT else (*TABLES, RECORDED)
-    for name in names:
-        _compare(root / name, record.files.get(name, "none"), _sum_of_file(root / name))
+    contents = {name: _content(root / name) for name in names}
+    for name, content in contents.items():
+        _compare(root / name, record.files.get(name, "none"), hashlib.sha256(content).hexdigest())
     try:
-        models, assignments = (polars.read_parquet(root / name) for name in TABLES)
+        models, assignments = (polars.read_parquet(contents[name]) for name in TABLES)
         columns = {
             "models": models["model"],
             "assignments": assignments["clusters"],
             "errors": models["error"],
         }
         if record.format != FORMAT:
-            table = polars.read_parquet(root / RECORDED)
+            table = polars.read_parquet(contents[RECORDED])
             columns |= {name: table[name] for name in table.columns}
         arrays = {
             name: np.array(columns[name].to_numpy(), dtype=record.types[name]).reshape(shape)
@@ -231,7 +234,7 @@ def versions() -> dict[str, str]:
 def _read_sidecar(path: Path) -> _Sidecar:
     """Read the JSON file and verify its checksum."""
     try:
-        content = msgspec.json.decode(path.read_bytes())
+        content = check_depth(msgspec.json.decode(read_file(path, LARGE)))
         record = msgspec.convert(content, _Sidecar)
     except OSError as error:
         raise _unreadable(path, f"must be readable ({error.strerror})") from error
@@ -249,11 +252,10 @@ def _sum_of_record(record: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
-def _sum_of_file(path: Path) -> str:
-    """Return the SHA-256 of a file."""
+def _content(path: Path) -> bytes:
+    """Return the content of a table's file."""
     try:
-        with open(path, "rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return read_file(path, ARRAYS)
     except OSError as error:
         raise _unreadable(path, f"must be readable ({error.strerror})") from error
 

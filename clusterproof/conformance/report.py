@@ -12,6 +12,7 @@ from clusterproof.algorithms.validation import InvalidArgument
 from clusterproof.conformance.diagnosis import Hypothesis
 from clusterproof.conformance.probes import Observed
 from clusterproof.conformance.tolerance import Difference
+from clusterproof.files import TEXT, check_depth, read_file
 
 STATUS = {"conforms": 0, "differs": 1, "unusable": 2, "undecided": 3, "variant": 4}
 """Exit status of ``clusterproof conform`` for each verdict; a wrong call is 2, too."""
@@ -135,8 +136,9 @@ def read_report(path: Path) -> Report:
         If the file cannot be read or is no report.
     """
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Report, dec_hook=_decode_array)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        content = check_depth(msgspec.json.decode(read_file(path, TEXT)))
+        return msgspec.convert(content, Report, dec_hook=_decode_array)
+    except (OSError, ValueError, RecursionError) as error:
         rule = f"must be a report of `conform --json` ({error})"
         raise InvalidArgument("replay", str(path), rule, "write one with --json FILE") from error
 

@@ -16,11 +16,13 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import islice
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import psutil
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.atomic import require_plain
 from clusterproof.algorithms.validation import error_line, require
 from clusterproof.experiments.progress import Progress
 from clusterproof.experiments.source import FOUND, Imports, source_digest
@@ -91,13 +93,19 @@ def run_units(
         Engine that computes the units.
     watch
         Called at the start and after every unit.
+
+    Raises
+    ------
+    InvalidArgument
+        If the store has a link in the place of a unit's file or folder.
     """
     execution = Execution()
     indices = {store.key(unit): index for index, unit in enumerate(units)}
     missing = []
     for index, unit in enumerate(units):
+        folder = unit.folder or f"{store.folder.resolve() / store.key(unit)}.run"
+        require_plain("out", Path(folder))
         if (outcome := store.read(unit)) is None:
-            folder = unit.folder or f"{store.folder.resolve() / store.key(unit)}.run"
             missing.append(replace(unit, folder=folder))
         else:
             execution.outcomes[index] = outcome

@@ -10,10 +10,12 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
-from clusterproof.algorithms.atomic import check_writable, naming_folder, remove_abandoned, write_whole
+from clusterproof.algorithms.atomic import naming_folder, remove_abandoned, require_plain, write_whole
 from clusterproof.experiments.source import source_digest
+from clusterproof.files import LARGE, check_depth, read_file
 from clusterproof.neural.custom.kept_code import kept_names
 
 SYNCED = 1.0
@@ -103,18 +105,26 @@ class UnitStore:
         """
         with naming_folder("out", folder):
             folder.mkdir(parents=True, exist_ok=True)
-        check_writable("out", folder / "unit.json")
+            TemporaryFile(dir=folder).close()
         remove_abandoned(folder)
         name = f"{function.__module__}:{function.__qualname__}"
         return cls(folder, name, source_digest(function.__module__))
 
     def read(self, unit: Unit) -> Outcome | None:
-        """Return the stored outcome of a unit; None if it is missing, damaged or that of another unit."""
+        """Return the stored outcome of a unit; None if it is missing, damaged or that of another unit.
+
+        Raises
+        ------
+        InvalidArgument
+            If its file is a link, a pipe or a device.
+        """
+        path = self.path_of(unit)
+        require_plain("out", path)
         try:
-            record = json.loads(self.path_of(unit).read_bytes())
+            record = check_depth(json.loads(read_file(path, LARGE)))
             outcome = Outcome(record["result"], float(record["cpu_seconds"]), float(record["seconds"]))
             return outcome if record["unit"] == self._identity(unit) else None
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
 
     def write(self, unit: Unit, outcome: Outcome) -> None:

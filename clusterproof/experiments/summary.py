@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clusterproof.neural.runs.metrics_file import COLUMNS
+from clusterproof.neural.runs.metrics_file import COLUMNS, read_columns
 from clusterproof.neural.runs.storage.run_folder import METRICS
 
 if TYPE_CHECKING:
@@ -23,11 +23,18 @@ def read_metrics(folders: Mapping[int, Path]) -> DataFrame:
     ----------
     folders
         Folder of the run of each seed.
+
+    Raises
+    ------
+    InvalidArgument
+        If the metrics of a run cannot be read.
     """
     import polars
 
     frames = [
-        polars.read_parquet(folder / METRICS).select(polars.lit(seed).alias("seed"), *COLUMNS)
+        read_columns(
+            "out", folder / METRICS, COLUMNS, f"`clusterproof train --resume {folder}` writes it again"
+        ).select(polars.lit(seed).alias("seed"), *COLUMNS)
         for seed, folder in folders.items()
     ]
     return polars.concat(frames).filter(polars.col("accuracy").is_not_null())

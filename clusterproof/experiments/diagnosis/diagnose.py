@@ -20,6 +20,7 @@ from clusterproof.experiments.diagnosis.evidence import Evidence
 from clusterproof.experiments.diagnosis.hypotheses import judge
 from clusterproof.experiments.diagnosis.observation import Budget, measure
 from clusterproof.experiments.diagnosis.task_variants import task_variants
+from clusterproof.files import ARRAYS, read_file
 
 
 def default_rounds(rounds: int) -> tuple[int, ...]:
@@ -168,9 +169,7 @@ class Diagnostician:
         """Read a snapshot: ``models`` (P, d), ``assignments`` (m,) and ``step_size``."""
         path = self._path(done)
         try:
-            if not path.is_file():
-                raise OSError("no regular file")  # a pipe could block
-            with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as stored:
+            with np.load(io.BytesIO(read_file(path, ARRAYS)), allow_pickle=False) as stored:
                 return {name: stored[name] for name in ("models", "assignments", "step_size")}
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             rule = "must be a snapshot as the run wrote it"

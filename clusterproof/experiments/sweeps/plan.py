@@ -6,7 +6,6 @@ import difflib
 import itertools
 import json
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from clusterproof.algorithms.validation import check_count, check_name, check_se
 from clusterproof.experiments.runner import Function
 from clusterproof.experiments.store import Unit
 from clusterproof.experiments.sweeps import synthetic
+from clusterproof.files import TOML, parse_toml, read_file
 
 Value: TypeAlias = "bool | int | float | str | list[int | float]"
 """Of a setting."""
@@ -155,15 +155,15 @@ def _runs_of(command: str) -> ModuleType:
 
 def _read(path: Path) -> _File:
     try:
-        content = path.read_bytes()
+        content = read_file(path, TOML)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InvalidArgument(
             "file", str(path), f"must be readable ({reason})", "give a sweep's file"
         ) from error
     try:
-        return msgspec.convert(tomllib.loads(content.decode()), _File)
-    except (ValueError, RecursionError) as error:
+        return msgspec.convert(parse_toml(content), _File)
+    except ValueError as error:
         raise InvalidArgument(
             "file", str(path), f"must be a sweep's file ({error})", "see `clusterproof sweep --help`"
         ) from error

@@ -10,6 +10,7 @@ from typing import Any
 
 from clusterproof.algorithms.atomic import write_whole
 from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.files import TEXT, read_file
 from clusterproof.neural.custom.references import OWN, code_sum, file_of, is_own, is_reference
 
 FOLDER = "code"
@@ -40,7 +41,7 @@ def user_files(names: Mapping[str, str]) -> dict[str, Path]:
             continue
         for path in _with_neighbours(file):
             key = f"{FOLDER}/{path.relative_to(file.parent).as_posix()}"
-            if found.setdefault(key, path).read_bytes() != path.read_bytes():
+            if read_file(found.setdefault(key, path), TEXT) != read_file(path, TEXT):
                 rule = f"imports {path}, which has the name of another file, {found[key]}"
                 raise InvalidArgument(f"{section}.name", name, rule, "rename one of the two")
     return found
@@ -48,7 +49,7 @@ def user_files(names: Mapping[str, str]) -> dict[str, Path]:
 
 def code_sums(names: Mapping[str, str]) -> dict[str, str]:
     """SHA-256 of each file of ``user_files``, and, by section, of the module of a network or algorithm."""
-    sums = {key: hashlib.sha256(path.read_bytes()).hexdigest() for key, path in user_files(names).items()}
+    sums = {key: hashlib.sha256(read_file(path, TEXT)).hexdigest() for key, path in user_files(names).items()}
     modules = {
         section: name
         for section, name in names.items()
@@ -62,7 +63,7 @@ def keep_code(folder: Path, names: Mapping[str, str]) -> None:
     for key, path in user_files(names).items():
         if not (folder / key).exists():
             (folder / key).parent.mkdir(parents=True, exist_ok=True)
-            write_whole("out", folder / key, path.read_bytes())
+            write_whole("out", folder / key, read_file(path, TEXT))
 
 
 def kept_names(sections: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,7 +111,7 @@ def _with_neighbours(file: Path) -> list[Path]:
             continue
         found[path] = None
         package = ".".join(path.relative_to(file.parent).parent.parts)
-        for node in ast.walk(ast.parse(path.read_bytes())):
+        for node in ast.walk(ast.parse(read_file(path, TEXT))):
             for target in import_targets(node, package):
                 parts = target.split(".")
                 places = [file.parent.joinpath(*parts[: depth + 1]) for depth in range(len(parts))]

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.files import TEXT, read_file
 
 OWN = ("data", "network", "algorithm", "measure")
 """Sections of a configuration, and the measures of ``run``, that take user-supplied code."""
@@ -150,7 +151,7 @@ def code_sum(name: str) -> str:
     """SHA-256 of the file that an object is imported from; empty if there is none."""
     place, _ = _place(name)
     file = place if place.endswith(".py") else getattr(sys.modules.get(place), "__file__", None)
-    return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
+    return hashlib.sha256(read_file(file, TEXT)).hexdigest() if file else ""
 
 
 def import_place(place: str) -> ModuleType:
@@ -159,7 +160,7 @@ def import_place(place: str) -> ModuleType:
         _look_in(os.getcwd())
         return importlib.import_module(place)
     path = Path(place).resolve()
-    content = path.read_bytes()
+    content = read_file(path, TEXT)
     name = f"{path.stem}_{hashlib.sha256(os.fsencode(path) + content).hexdigest()[:16]}"
     if name in sys.modules:
         return sys.modules[name]

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from clusterproof.algorithms.validation import InvalidArgument, check_choice
+from clusterproof.files import LARGE, read_file
 from clusterproof.neural.custom.references import is_own
 from clusterproof.neural.custom.samples import read_own
 from clusterproof.neural.data.catalogue import DATASETS, Dataset
@@ -73,7 +74,7 @@ def load(name: str, data_dir: str | os.PathLike[str] | None = None) -> ImageSet:
         if isinstance(source, Archive):
             contents |= read_members(path, source, dataset.files)
         else:
-            contents[source.name] = path.read_bytes()
+            contents[source.name] = read_file(path, LARGE)
     return dataset.read(contents)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.files import LARGE, open_regular
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Archive(PublishedFile):
 def fault(path: Path, file: PublishedFile) -> str | None:
     """Describe what is wrong with a file; None if it is whole."""
     try:
-        with open(path, "rb") as content:
+        with open_regular(path, LARGE) as content:
             found = hashlib.file_digest(content, "sha256").hexdigest()
     except FileNotFoundError:
         return "missing"

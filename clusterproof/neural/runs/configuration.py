@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import MISSING, dataclass, field, fields
@@ -13,6 +12,7 @@ from typing import Any
 
 from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument
 from clusterproof.algorithms.validation import require
+from clusterproof.files import TOML, parse_toml, read_file
 from clusterproof.neural.custom.algorithms import own_algorithm
 from clusterproof.neural.custom.kept_code import found_beside
 from clusterproof.neural.custom.references import (
@@ -238,11 +238,11 @@ def read_sections(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     remedy = "see the configuration.toml that every training run leaves in its folder"
     try:
-        sections = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        sections = parse_toml(read_file(path, TOML))
     except OSError as error:
         rule = f"must be a file that can be read ({error.strerror})"
         raise InvalidArgument("config", os.fspath(path), rule, "choose another file") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         rule = " ".join(f"must be a TOML file ({error})".split())
         raise InvalidArgument("config", os.fspath(path), rule, remedy) from error
     return found_beside(sections, Path(path).parent)
@@ -261,7 +261,7 @@ def located(error: InvalidArgument, path: str | os.PathLike[str]) -> InvalidArgu
     section, _, key = error.argument.partition(".")
     place, line = os.fspath(path), None
     with suppress(OSError, ValueError):
-        line = line_of(Path(path).read_text(encoding="utf-8"), section, key)
+        line = line_of(read_file(path, TOML).decode(), section, key)
     if line is not None:
         place = f"{place}, line {line}"
     return InvalidArgument(f"{place}, [{section}] {key}".rstrip(), error.value, error.rule, error.remedy)

@@ -31,17 +31,21 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clusterproof.algorithms.atomic import naming_folder, write_whole
 from clusterproof.algorithms.storage import parquet_bytes
 from clusterproof.algorithms.validation import InvalidArgument, require
+from clusterproof.files import ARRAYS, read_file
 
-WHOLE = ("round", "participants", "clusters")
+if TYPE_CHECKING:
+    from polars import DataFrame
+
+WHOLE = ("round", "participants", "clusters", "client", "cluster", "assignment")
 COLUMNS = (
     "round",
     "seconds",
@@ -57,6 +61,7 @@ COLUMNS = (
     "accuracy_after_local_training",
 )
 """The columns in their order; those in ``WHOLE`` are integers."""
+CLIENT_COLUMNS = ("round", "client", "cluster", "assignment", "accuracy")
 OLD_NAMES = {"right": "correct_model"}
 """Columns of runs that earlier versions stored, by their old names."""
 
@@ -76,9 +81,33 @@ def write_metrics(path: Path, columns: Mapping[str, list[Any]]) -> None:
     """
     import polars
 
-    kinds = {name: polars.Int64 if name in WHOLE else polars.Float64 for name in COLUMNS}
-    frame = polars.DataFrame({name: columns.get(name, []) for name in COLUMNS}, schema=kinds)
+    frame = polars.DataFrame({name: columns.get(name, []) for name in COLUMNS}, schema=_types(COLUMNS))
     write_whole("out", path, parquet_bytes(frame))
+
+
+def read_columns(argument: str, path: Path, names: Sequence[str], remedy: str) -> DataFrame:
+    """Read columns of a parquet file that a run wrote.
+
+    Raises
+    ------
+    InvalidArgument
+        If it cannot be read, or lacks one; the message names the argument and the path, and states the remedy.
+    """
+    import polars
+
+    try:
+        return polars.read_parquet(read_file(path, ARRAYS), columns=list(names)).cast(_types(names))
+    except (OSError, polars.exceptions.PolarsError) as error:
+        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+        rule = f"must be readable, as a run wrote it ({reason})"
+        raise InvalidArgument(argument, str(path), rule, remedy) from error
+
+
+def _types(names: Sequence[str]) -> dict[Any, Any]:
+    """Polars' types of columns."""
+    import polars
+
+    return {name: polars.Int64 if name in WHOLE else polars.Float64 for name in names}
 
 
 class ClientMetrics:
@@ -102,14 +131,9 @@ class ClientMetrics:
 
         self._path = path
         self._frames: list[polars.DataFrame] = []
-        if path.is_file():
-            try:
-                self._frames = [polars.read_parquet(path).filter(polars.col("round") <= done)]
-            except polars.exceptions.PolarsError as error:
-                rule = f"holds {path.name}, which cannot be read ({' '.join(str(error).split())})"
-                raise InvalidArgument(
-                    "resume", str(path.parent), rule, "remove it; its rows are then missing"
-                ) from error
+        if path.exists():
+            stored = read_columns("resume", path, CLIENT_COLUMNS, "remove it; its rows are then missing")
+            self._frames = [stored.filter(polars.col("round") <= done)]
 
     def add(self, done: int, clusters: np.ndarray, assignments: np.ndarray, accuracies: np.ndarray) -> None:
         """Add the rows of a round: one per test client, (m,)."""
@@ -122,8 +146,7 @@ class ClientMetrics:
             "assignment": assignments,
             "accuracy": accuracies,
         }
-        kinds = {name: polars.Float64 if name == "accuracy" else polars.Int64 for name in columns}
-        self._frames.append(polars.DataFrame(columns, schema_overrides=kinds))
+        self._frames.append(polars.DataFrame(columns, schema_overrides=_types(CLIENT_COLUMNS)))
 
     def write(self) -> None:
         """Write all rows.

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.files import TEXT, read_file
 from clusterproof.neural.custom.kept_code import code_sums, kept_names, user_files
 from clusterproof.neural.custom.references import file_of, is_own
 from clusterproof.neural.runs.assembly import Assembly
@@ -86,5 +87,13 @@ def compare_code(configuration: Configuration, stored: Stored) -> list[str]:
     return [
         f"{path} has changed since the run was begun, which goes on with its copy {files[key]}"
         for key, path in stored.settings.get("origins", {}).items()
-        if key in files and Path(path).is_file() and Path(path).read_bytes() != files[key].read_bytes()
+        if key in files and _has_changed(path, files[key])
     ]
+
+
+def _has_changed(original: str, copy: Path) -> bool:
+    """Whether the content of a file is another one than that of its copy; not of one that cannot be read any more."""
+    try:
+        return read_file(original, TEXT) != read_file(copy, TEXT)
+    except OSError:
+        return False

@@ -23,6 +23,7 @@ import msgspec
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import write_whole
+from clusterproof.files import read_file
 from clusterproof.theory.certificates.lyapunov import PAIRS, POSITIVITY_PAIRS, START_PAIRS, Unknowns
 from clusterproof.theory.certificates.one_round import RoundCertificate
 from clusterproof.theory.certificates.parameters import Parameters
@@ -151,20 +152,15 @@ def from_json(text: bytes | str) -> tuple[Certificate | RoundCertificate, str | 
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Read a file, at most one byte more than a certificate may have.
+    """Read a file.
 
     Raises
     ------
     Unreadable
-        If it cannot be read.
+        If it cannot be read, or is longer than a certificate may be.
     """
     try:
-        if not Path(path).is_file():
-            raise Unreadable("not a file")
-        with open(path, "rb") as file:
-            return file.read(MAX_BYTES + 1)
-    except Unreadable:
-        raise
+        return read_file(path, MAX_BYTES)
     except (OSError, ValueError) as error:
         raise Unreadable(f"cannot be read ({getattr(error, 'strerror', None) or error})") from error
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.files import TEXT, read_file
 from clusterproof.theory.checker.claim import REGISTRY
 from clusterproof.theory.checker.instance_words import line_of
 
@@ -94,6 +95,7 @@ def source_of(module: str) -> str | None:
 def _execute(path: Path) -> str:
     """Execute a file as a module of its own, beside whatever else has its name."""
     where = path.resolve()
+    read_file(where, TEXT)  # refuses a pipe or a device, which Python would wait for
     name = f"{path.stem}_{hashlib.sha256(str(where).encode()).hexdigest()[:8]}"
     found = importlib.util.spec_from_file_location(name, where)
     if found is None or found.loader is None:

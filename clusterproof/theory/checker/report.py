@@ -13,6 +13,7 @@ import msgspec
 from rich.text import Text
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.files import TEXT, check_depth, read_file
 from clusterproof.theory.checker.catalogue import as_json, find_claim
 from clusterproof.theory.checker.claim import REGISTRY, Claim
 from clusterproof.theory.checker.counterexample_code import builtin, code_of
@@ -97,7 +98,7 @@ def read_report(path: Path, option: str = "replay") -> list[Recorded]:
         If the file cannot be read or is not a list of verdicts.
     """
     try:
-        records = msgspec.json.decode(path.read_bytes())
+        records = check_depth(msgspec.json.decode(read_file(path, TEXT)))
         entries = msgspec.convert(records, list[Recorded])
         return [
             msgspec.structs.replace(entry, record=record)

@@ -25,6 +25,7 @@ from clusterproof.algorithms.protocol import Algorithm, State
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.storage import versions
 from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.files import ARRAYS, LARGE, check_depth, read_file
 from clusterproof.neural.runs.metrics_file import OLD_NAMES
 from clusterproof.neural.runs.storage.state_tree import put_together, state_class, take_apart
 
@@ -231,10 +232,10 @@ def randomness_from(states: Mapping[str, Any]) -> Randomness:
 
 def _read(path: Path, remarks: tuple[str, ...]) -> Stored:
     """Read a record and its tensors and compare both with their sums."""
-    text = _content(path)
+    text = _content(path, LARGE)
     try:
         # not msgspec's own decoder, which makes a float of an integer beyond 64 bits, such as a seed
-        entries = json.loads(text)
+        entries = check_depth(json.loads(text))
         record = msgspec.convert(entries, Stored)
         digest = _sum_of_record({key: value for key, value in entries.items() if key != "sha256"})
     except (ValueError, RecursionError) as error:
@@ -245,17 +246,14 @@ def _read(path: Path, remarks: tuple[str, ...]) -> Stored:
     if path.stem != _stem(record.rounds):
         raise _damaged(path, f"must be the record of {_stem(record.rounds)}, as it says: it was renamed")
     tensors = path.with_name(Path(record.tensors).name)
-    content = _content(tensors)
+    content = _content(tensors, ARRAYS)
     _compare(tensors, record.tensors_sha256, hashlib.sha256(content).hexdigest())
     return msgspec.structs.replace(record, path=path, remarks=remarks, content=content)
 
 
-def _content(path: Path) -> bytes:
-    """Read a regular file; a pipe or a device could block or never end."""
+def _content(path: Path, at_most: int) -> bytes:
     try:
-        if path.exists() and not path.is_file():
-            raise _damaged(path, "must be a regular file")
-        return path.read_bytes()
+        return read_file(path, at_most)
     except OSError as error:
         raise _damaged(path, f"must be readable ({error.strerror})") from error
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clusterproof.algorithms.atomic import naming_folder, write_whole
+from clusterproof.algorithms.atomic import naming_folder, require_plain, write_whole
 from clusterproof.algorithms.validation import InvalidArgument, require
 from clusterproof.neural.custom.kept_code import FOLDER, found_beside, keep_code, kept_names
 from clusterproof.neural.runs.configuration import (
@@ -77,9 +77,10 @@ def held_folder(out: str | os.PathLike[str]) -> Iterator[Path]:
     Raises
     ------
     InvalidArgument
-        If there is no run in it, or it is in use or cannot be written.
+        If there is no run in it, it holds a link, or it is in use or cannot be written.
     """
     folder = Path(out)
+    _require_plain("resume", folder)
     if not (folder / CONFIGURATION).is_file() and not (folder / CHECKPOINTS).is_dir():
         raise _no_run(out)
     with _locked(folder):
@@ -100,8 +101,9 @@ def stored_configuration(out: str | os.PathLike[str], *, trust: bool = False) ->
     Raises
     ------
     InvalidArgument
-        If there is no run in the folder, or its configuration is damaged.
+        If there is no run in the folder, it holds a link, or its configuration is damaged.
     """
+    _require_plain("resume", Path(out))
     path = Path(out) / CONFIGURATION
     if path.is_file():
         return read_toml(path, trust=trust)
@@ -163,6 +165,13 @@ def _check_empty(folder: Path) -> None:
         remedy = f"continue that run with --resume {folder}" if begun else "choose another name or remove it"
         rule = "holds a run already" if begun else "must not exist or be empty"
         raise InvalidArgument("out", os.fspath(folder), rule, remedy)
+    _require_plain("out", folder)
+
+
+def _require_plain(argument: str, folder: Path) -> None:
+    """Require that a folder, which may be a link itself, holds no links, nor what is no file; see ``require_plain``."""
+    with naming_folder(argument, folder):
+        require_plain(argument, *(folder.iterdir() if folder.is_dir() else ()))
 
 
 def _remove_unfinished(folder: Path) -> None:

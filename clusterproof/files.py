@@ -1,0 +1,116 @@
+"""Reading of files that somebody else may have made: regular ones of limited size and depth."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedReader
+from typing import Any, TypeVar
+
+TOML = 2**20
+"""Bytes of a TOML file at most: the parser of the standard library takes a second for that many."""
+TEXT = 64 * 2**20
+"""Bytes of a report in JSON, or of a Python file, at most."""
+LARGE = 2 * 2**30
+"""Bytes of a published file of images, or of the JSON of a stored run, at most."""
+ARRAYS = 64 * 2**30
+"""Bytes of a file of arrays (parquet, safetensors, npz) at most."""
+DEPTH = 100
+"""Levels of JSON or TOML inside each other at most."""
+
+_KEY = r"""(?:(?<![\w-])[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
+# the time that tomllib takes for a dotted key grows with the square of its parts
+_DEEP_KEY = re.compile(rf"{_KEY}(?:[ \t]*+\.[ \t]*+{_KEY}){{{DEPTH}}}")
+
+Value = TypeVar("Value")
+
+
+@contextmanager
+def open_regular(path: str | os.PathLike[str], at_most: int) -> Iterator[BufferedReader]:
+    """Open a regular file for reading, without waiting for a pipe's writer.
+
+    Parameters
+    ----------
+    path
+        Path of the file; it may be a symbolic link.
+    at_most
+        Largest size in bytes.
+
+    Raises
+    ------
+    OSError
+        If it cannot be opened, is no regular file (a pipe may block, a device may have no end) or is larger.
+    """
+    with open(path, "rb", opener=_without_waiting) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))
+        if status.st_size > at_most:
+            fault = f"larger than the {at_most / 2**20:g} MiB that are read of such a file"
+            raise OSError(errno.EINVAL, fault, os.fspath(path))
+        yield file
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # Windows has no pipes in folders
+
+
+def read_file(path: str | os.PathLike[str], at_most: int) -> bytes:
+    """Read a regular file.
+
+    Parameters
+    ----------
+    path, at_most
+        As for ``open_regular``.
+
+    Raises
+    ------
+    OSError
+        As for ``open_regular``.
+    """
+    with open_regular(path, at_most) as file:
+        return file.read(os.fstat(file.fileno()).st_size)  # not to its end: it may grow
+
+
+def check_depth(value: Value) -> Value:
+    """Return what was decoded from JSON or TOML.
+
+    Raises
+    ------
+    ValueError
+        If more than ``DEPTH`` lists and tables are inside each other: functions that call themselves on the inner ones
+        would end with a RecursionError.
+    """
+    level: list[Any] = [[value]]
+    for _ in range(DEPTH + 1):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return value
+    raise ValueError(f"nested more than {DEPTH} levels deep")
+
+
+def parse_toml(content: bytes) -> dict[str, Any]:
+    """Parse TOML.
+
+    Raises
+    ------
+    ValueError
+        If it is not TOML in UTF-8, or nested more than ``DEPTH`` levels deep.
+    """
+    text = content.decode()
+    try:
+        if _DEEP_KEY.search(text) is None:
+            return check_depth(tomllib.loads(text))
+    except RecursionError:
+        pass
+    raise ValueError(f"nested more than {DEPTH} levels deep")
