@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command_line import ROOT
 from counting_task import Counting
 
 from clusterproof.algorithms import (
@@ -189,15 +188,3 @@ def test_the_server_of_fpfc_sends_each_participant_one_vector():
     cost = cost_of_a_round(algorithm, task)
     assert algorithm.anchors(state, np.arange(8)).shape == (8, cost.down)
     assert algorithm.update(state, np.arange(8), np.ones((8, cost.up))).models.shape == (8, 3)
-
-
-def test_the_page_on_planning_has_the_bytes_of_the_definitions(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT)
-    from benchmarks.planning import PAGE, disagreements, evaluate
-
-    page = PAGE.read_text(encoding="utf-8")
-    assert evaluate("8 (2Pd + 3d)", 4, 10) == 8 * (2 * 4 * 10 + 3 * 10)
-    assert evaluate("16 d", 4, 10) == 160
-    assert disagreements(page) == []
-    assert len(disagreements(page.replace("| 16 d |", "| 24 d |"))) == 15  # five algorithms at three sizes
-    assert disagreements(page.replace("| GL-CFL | 8", "| GL | 8"))

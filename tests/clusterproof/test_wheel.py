@@ -114,7 +114,9 @@ def wheel(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_the_packages_of_the_product_and_nothing_else(tree: Path, wheel: Path) -> None:
     names = shipped(wheel)
     modules = [name for name in names if name.endswith(".py")]
-    assert len(modules) == len(list((tree / "clusterproof").rglob("*.py"))) - 1  # of the folder that is no package
+    assert (
+        len(modules) == len(list((tree / "clusterproof").rglob("*.py"))) - 1
+    )  # of the folder that is no package
     assert names ^ product(tree) == {"clusterproof/theory/no_package/deeper/lemma.py"}
     for name in (
         "py.typed",
