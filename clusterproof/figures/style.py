@@ -203,8 +203,7 @@ def draw_band(
     *,
     label: str,
     gid: str,
-    every: int | tuple[int, int],
-    quantiles: tuple[float, float] = BAND,
+    every: tuple[int, int],
 ) -> None:
     """Draw the median of runs and the band that most of them stay in.
 
@@ -215,15 +214,13 @@ def draw_band(
     times, values
         (T,) and (T, runs).
     look
-        One of ``RUNS`` or ``LOOKS``.
+        One of ``RUNS``.
     label, gid
         Names of the curve in the legend and in the file.
     every
-        Points between two markers, and the first that has one.
-    quantiles
-        Ends of the band.
+        The first point that has a marker, and points between two markers.
     """
-    low, middle, high = np.quantile(values, (quantiles[0], 0.5, quantiles[1]), axis=1)
+    low, middle, high = np.quantile(values, (BAND[0], 0.5, BAND[1]), axis=1)
     panel.fill_between(times, low, high, color=look["color"], alpha=0.2, linewidth=0, gid=f"band {gid}")
     panel.plot(times, middle, **look, markevery=every, label=label, gid=gid)
 
