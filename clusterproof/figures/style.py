@@ -195,36 +195,6 @@ def set_ticks(panel: Axes, *, x: Sequence[float] = (), y: Sequence[float] = ()) 
     panel.minorticks_off()
 
 
-def draw_band(
-    panel: Axes,
-    times: np.ndarray,
-    values: np.ndarray,
-    look: Look,
-    *,
-    label: str,
-    gid: str,
-    every: tuple[int, int],
-) -> None:
-    """Draw the median of runs and the band that most of them stay in.
-
-    Parameters
-    ----------
-    panel
-        Where to.
-    times, values
-        (T,) and (T, runs).
-    look
-        One of ``RUNS``.
-    label, gid
-        Names of the curve in the legend and in the file.
-    every
-        The first point that has a marker, and points between two markers.
-    """
-    low, middle, high = np.quantile(values, (BAND[0], 0.5, BAND[1]), axis=1)
-    panel.fill_between(times, low, high, color=look["color"], alpha=0.2, linewidth=0, gid=f"band {gid}")
-    panel.plot(times, middle, **look, markevery=every, label=label, gid=gid)
-
-
 def add_legend(panels: Sequence[Axes], columns: int, patches: Sequence[Patch] = (), **options: Any) -> None:
     """Explain patches and the curves of all panels in one legend above them."""
     handles: dict[str, Any] = {str(patch.get_label()): patch for patch in patches}
