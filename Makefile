@@ -38,7 +38,7 @@ lint: $(TEST_READY)
 types: $(TEST_READY)
 	$(BIN)/mypy
 
-# lines of code, docstrings and data files by folder
+# lines of code, docstrings and data files by package
 size:
 	$(PYTHON) -m benchmarks.size
 

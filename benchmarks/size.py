@@ -1,17 +1,18 @@
-"""Size of the program: lines of code, all lines and the docstrings' share by package, data files, skipped formatting.
+"""Size of the program: lines of code, of docstrings and in all by package, data files, skipped formatting.
 
-``python -m benchmarks.size``, or ``make size``. Lines of code are those without docstrings, comments and blank lines.
-Symbolic links are not followed.
+``python -m benchmarks.size``, or ``make size``. Only what git tracks is counted. Lines of code are those without
+docstrings, comments and blank lines.
 """
 
 from __future__ import annotations
 
 import ast
 import io
-import os
 import re
+import subprocess
+import sys
 import tokenize
-from collections.abc import Iterator
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -25,10 +26,12 @@ BLANK = (
     tokenize.DEDENT,
     tokenize.ENDMARKER,
 )
+OUTER = ("clusterproof", "tests")
+"""Folders that have a row for each of their folders; the others have one row."""
 
 
-def count_lines(text: str) -> tuple[int, int, int]:
-    """Return the lines of code, all lines and the lines of docstrings of a module."""
+def count_lines(text: str) -> Counter[str]:
+    """Return the lines of ``code``, of ``docstrings`` and in all of a module."""
     code, documented = set(), set()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type not in BLANK:
@@ -40,42 +43,52 @@ def count_lines(text: str) -> tuple[int, int, int]:
             and isinstance(node.value.value, str)
         ):
             documented.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    return len(code - documented), len(text.splitlines()), len(documented)
+    return Counter(code=len(code - documented), docstrings=len(documented), lines=len(text.splitlines()))
 
 
-def files_below(folder: Path) -> Iterator[Path]:
-    """Yield the files of a folder that is no link, without hidden folders and those of tools."""
-    for place, names, files in os.walk(folder):
-        names[:] = sorted(
-            name for name in names if name[0] not in "._" and not (Path(place) / name).is_symlink()
-        )
-        yield from (path for name in files if not (path := Path(place) / name).is_symlink())
+def tracked_files() -> list[Path]:
+    """Return the files that git tracks, relative to the root, without symbolic links."""
+    command = ["git", "ls-files", "-z"]
+    try:
+        found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        found = ""
+    if not found:
+        sys.exit(f"{ROOT} is no checkout that git can read: install git, run `git clone`, and count there")
+    paths = [ROOT / name for name in found.rstrip("\0").split("\0")]
+    return [path.relative_to(ROOT) for path in paths if path.is_file() and not path.is_symlink()]
+
+
+def row_of(path: Path) -> str:
+    """Return the row that a file is counted in."""
+    outer, *inner = path.parts
+    if outer not in OUTER:
+        return outer
+    return f"{outer}/{inner[0] if len(inner) > 1 else '*'}"
 
 
 def main() -> None:
-    """Print a row for each folder with Python files, one for all but the tests, and the rest."""
-    print(f"{'folder':<16}{'code':>8}{'lines':>8}{'docstrings':>12}{'data files':>12}")
-    total, skipped = [0, 0, 0, 0], 0
-    for folder in sorted(ROOT.iterdir()):
-        if not folder.is_dir() or folder.is_symlink() or folder.name[0] == "." or folder.name == "dist":
+    """Print a row for each package, the sums with and without tests, and the rest."""
+    rows: dict[str, Counter[str]] = {}
+    skipped = 0
+    for path in tracked_files():
+        if len(path.parts) == 1 or path.parts[0].startswith("."):
             continue
-        paths = list(files_below(folder))
-        texts = [path.read_text(encoding="utf-8") for path in paths if path.suffix == ".py"]
-        if not texts:
-            continue
-        row = [sum(column) for column in zip(*map(count_lines, texts), strict=True)]
-        row.append(sum(path.suffix not in (".py", ".pyi", ".pyc", ".md") for path in paths))
-        skipped += sum(len(SKIPPED.findall(text)) for text in texts)
-        total = [sum(pair) for pair in zip(total, row, strict=True)] if folder.name != "tests" else total
-        print_row(folder.name, row)
-    print_row("all but tests", total)
+        row = rows.setdefault(row_of(path), Counter())
+        if path.suffix == ".py":
+            text = (ROOT / path).read_text(encoding="utf-8")
+            row.update(count_lines(text))
+            skipped += len(SKIPPED.findall(text))
+        elif path.suffix not in (".pyi", ".md"):
+            row["data files"] += 1
+    columns = ("code", "docstrings", "lines", "data files")
+    print(f"{'':<26}" + "".join(f"{column:>12}" for column in columns))
+    rows = {name: rows[name] for name in sorted(rows, key=lambda name: (name.startswith("tests"), name))}
+    for total, are_tests in (("all but tests", False), ("tests", True)):
+        own = {name: row for name, row in rows.items() if name.startswith("tests") == are_tests}
+        for name, row in {**own, total: sum(own.values(), Counter())}.items():
+            print(f"{name:<26}" + "".join(f"{row[column]:12d}" for column in columns))
     print(f"fmt: skip and fmt: off: {skipped}, at most {SKIPPED_AT_MOST}")
-
-
-def print_row(name: str, row: list[int]) -> None:
-    """Print one row."""
-    code, lines, documented, data = row
-    print(f"{name:<16}{code:8d}{lines:8d}{documented / max(lines, 1):12.0%}{data:12d}")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from clusterproof.algorithms.protocol import Algorithm, Task
 from clusterproof.algorithms.proxskip import ProxSkip
 from clusterproof.algorithms.scaffold import Scaffold
 from clusterproof.algorithms.sofl import SoFL
-from clusterproof.algorithms.validation import InvalidArgument, check_choice
+from clusterproof.algorithms.validation import InvalidArgument
 
 BACKWARD = 2
 """Cost of a backward pass in forward passes: it has two matrix products per layer instead of one."""
@@ -63,28 +63,24 @@ class Cost:
         """Cost of a participant in forward passes, without Hessian-vector products."""
         return self.forward + BACKWARD * self.backward
 
-    def sent(self, itemsize: int = 8) -> int:
-        """Return the bytes received and sent by all participants, with ``itemsize`` bytes per number."""
-        return self.participants * (self.down + self.up) * itemsize
+    def sent(self) -> int:
+        """Return the bytes received and sent by all participants, in double precision."""
+        return self.participants * (self.down + self.up) * 8
 
 
-def cost_of_a_round(algorithm: Algorithm[Any], task: Task, *, local_unit: str = "step") -> Cost:
-    """Return the cost of a round in which no cluster is split.
+def cost_of_a_round(algorithm: Algorithm[Any], task: Task) -> Cost:
+    """Return the cost of a round in which no cluster is split, with local steps on the data whose losses choose.
 
     Parameters
     ----------
     algorithm, task
         Algorithm and task of the round.
-    local_unit
-        Definition of a local step: ``"step"``, one gradient step on the data whose losses choose a cluster, or
-        ``"epoch"``, a pass over them in mini-batches, in which losses and gradients share no forward pass.
 
     Raises
     ------
     InvalidArgument
         If the cost of the algorithm is unknown.
     """
-    check_choice("local_unit", local_unit, ("step", "epoch"), remedy="'step' is one gradient step")
     share = getattr(algorithm, "participation", 1.0)
     k, m, d = max(1, round(share * task.clients)), task.clients, task.dimension
     steps = getattr(algorithm, "local_steps", 1)
@@ -98,18 +94,14 @@ def cost_of_a_round(algorithm: Algorithm[Any], task: Task, *, local_unit: str = 
             with_buffers = isinstance(algorithm, CFLMGD) and algorithm.averaging == "model"
             client_buffer = isinstance(algorithm, CFLMGD) and algorithm.momentum_owner == "client"
             down = models * d * (2 if with_buffers else 1) + (d if client_buffer else 0)
-            forward = models + steps - (1 if local_unit == "step" else 0)
-            return Cost(k, forward, steps, 0, down, d * (2 if with_buffers else 1), k)
+            return Cost(k, models + steps - 1, steps, 0, down, d * (2 if with_buffers else 1), k)
         case PerFedAvg():
             hessian_products = steps if algorithm.gradient == "second-order" else 0
             return Cost(k, 2 * steps, 2 * steps, hessian_products, d, d, k)
         case Local():
             return Cost(k, steps, steps, 0, 0, 0, 0)
         case Scaffold() | FedLin():
-            # option I takes the gradient at x, as FedLin, whose first local step takes the gradient that was sent:
-            # that is the gradient of the first local step if a step takes all data
-            at_x = isinstance(algorithm, FedLin) or algorithm.option == "I"
-            steps += 1 if at_x and local_unit == "epoch" else 0
+            # option I takes the gradient at x, as FedLin: that is the gradient of the first local step
             # models and control variates; the server adds the changes of both
             return Cost(k, steps, steps, 0, 2 * d, 2 * d, 2 * k)
         case FPFC():

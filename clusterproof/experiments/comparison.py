@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -219,14 +219,11 @@ class Row:
         Short description of the row, such as "as published".
     cells
         Cells by column; columns may be missing.
-    sentence
-        Sentence that explains the difference to the paper from the measured numbers.
     """
 
     name: str
     settings: str
     cells: Mapping[str, Cell]
-    sentence: str
 
 
 @dataclass(frozen=True)
@@ -316,12 +313,3 @@ class Table:
     curves: Sequence[Curve] = ()
     notes: Sequence[str] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
-
-
-MINIATURE = "A miniature shows that everything runs: no sentence and no verdict on the paper is drawn from its numbers."
-
-
-def as_miniature(table: Table) -> Table:
-    """Return the table without the sentences on the paper, which a miniature run cannot support."""
-    rows = [replace(row, sentence="") for row in table.rows]
-    return replace(table, rows=rows, notes=(*table.notes, MINIATURE))

@@ -44,16 +44,15 @@ row's name and what distinguishes it, or the name of the comparison or curve. ``
 curve, such as ``"round"`` and 10, and null elsewhere, as is what a number does not have."""
 
 LARGEST_WIDTH = 110
-"""Columns after which sentences are broken, however wide the terminal."""
+"""Columns after which notes are broken, however wide the terminal."""
 
 
 def table_text(table: Table, width: int) -> RenderableType:
-    """Lay a table out for a given number of columns: a line a cell, the sentence beneath each row."""
+    """Lay a table out for a given number of columns: a line a cell."""
     from rich.console import Group
     from rich.text import Text
 
     width = max(40, min(width, LARGEST_WIDTH))
-    wrapped = textwrap.TextWrapper(width, initial_indent="  ", subsequent_indent="  ")
     label = max(map(len, table.columns)) + 4
     header = "".join(f"{name:>{size}}" for name, size in _SIZES.items())
     lines = [Text(f"{table.id}: {table.title}", style="bold"), Text(table.source), Text("")]
@@ -65,7 +64,6 @@ def table_text(table: Table, width: int) -> RenderableType:
             for column, digits in table.columns.items()
             if column in row.cells
         ]
-        lines += [Text(line, style="dim") for line in wrapped.wrap(row.sentence)]
     if table.comparisons:
         lines += [Text(""), Text("Differences on the same seeds, mean and its 95 % interval", style="bold")]
         longest = max(len(comparison.name) for comparison in table.comparisons)

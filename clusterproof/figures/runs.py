@@ -31,8 +31,10 @@ def draw_runs(panel: style.Axes, errors: np.ndarray, names: Sequence[str], every
     times = np.arange(len(errors))
     for model, name in enumerate(names):
         look, start = style.RUNS[model % len(style.RUNS)], model * every // 4
-        values, gid = errors[:, :, model], f"median {model}"
-        style.draw_band(panel, times, values, look, label=name, gid=gid, every=(start, every))
+        gid = f"median {model}"
+        low, middle, high = np.quantile(errors[:, :, model], (style.BAND[0], 0.5, style.BAND[1]), axis=1)
+        panel.fill_between(times, low, high, color=look["color"], alpha=0.2, linewidth=0, gid=f"band {gid}")
+        panel.plot(times, middle, **look, markevery=(start, every), label=name, gid=gid)
 
 
 @style.styled

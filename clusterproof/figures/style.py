@@ -195,39 +195,6 @@ def set_ticks(panel: Axes, *, x: Sequence[float] = (), y: Sequence[float] = ()) 
     panel.minorticks_off()
 
 
-def draw_band(
-    panel: Axes,
-    times: np.ndarray,
-    values: np.ndarray,
-    look: Look,
-    *,
-    label: str,
-    gid: str,
-    every: int | tuple[int, int],
-    quantiles: tuple[float, float] = BAND,
-) -> None:
-    """Draw the median of runs and the band that most of them stay in.
-
-    Parameters
-    ----------
-    panel
-        Where to.
-    times, values
-        (T,) and (T, runs).
-    look
-        One of ``RUNS`` or ``LOOKS``.
-    label, gid
-        Names of the curve in the legend and in the file.
-    every
-        Points between two markers, and the first that has one.
-    quantiles
-        Ends of the band.
-    """
-    low, middle, high = np.quantile(values, (quantiles[0], 0.5, quantiles[1]), axis=1)
-    panel.fill_between(times, low, high, color=look["color"], alpha=0.2, linewidth=0, gid=f"band {gid}")
-    panel.plot(times, middle, **look, markevery=every, label=label, gid=gid)
-
-
 def add_legend(panels: Sequence[Axes], columns: int, patches: Sequence[Patch] = (), **options: Any) -> None:
     """Explain patches and the curves of all panels in one legend above them."""
     handles: dict[str, Any] = {str(patch.get_label()): patch for patch in patches}

@@ -11,7 +11,6 @@ from clusterproof.synthetic.misclassification import worst_case_error
 from clusterproof.synthetic.mixture import Mixture
 from clusterproof.synthetic.noisy_quadratic import NoisyQuadraticMixture
 from clusterproof.synthetic.on_arrays import OnArrays
-from clusterproof.synthetic.population import RegressionPopulation, run_pooled
 from clusterproof.synthetic.quadratic import QuadraticMixture
 from clusterproof.synthetic.regression import RegressionMixture
 from clusterproof.synthetic.two_point import TwoPointMixture
@@ -57,9 +56,7 @@ __all__ = [
     "OnArrays",
     "QuadraticMixture",
     "RegressionMixture",
-    "RegressionPopulation",
     "TwoPointMixture",
     "from_settings",
-    "run_pooled",
     "worst_case_error",
 ]

@@ -265,13 +265,7 @@ class RegressionMixture(Mixture):
         """
         if self.data != "fresh" or self.sampling != "exact":
             return np.asarray(sum_gradients(self, models, clients, assignments, generator))
-        counts = _count_pairs(self.labels[clients], assignments, self.clusters, models.shape[-2])
-        return self.draw_gradient_sums(models, counts, generator)
-
-    def draw_gradient_sums(
-        self, models: np.ndarray, pairs: np.ndarray, generator: np.random.Generator
-    ) -> np.ndarray:
-        """Draw sums of gradients at models (..., P, d) from numbers of clients of each true cluster, (..., Q, P)."""
+        pairs = _count_pairs(self.labels[clients], assignments, self.clusters, models.shape[-2])
         sums = np.zeros(models.shape)
         for cluster, optimum in enumerate(self.optima):
             counts = pairs[..., cluster, :]

@@ -334,7 +334,7 @@ def _():
 
     - **Gaussian rows.** Where only $|\langle\nu, g - Eg\rangle| \le z$ is known, Bennett's inequality takes the place of
       the lemma on a row. For logistic regression Hoeffding's lemma gives Theorem A′, at a price: bounded rows are far from
-      their worst case, and the bound is about 15 times what runs show (`python -m benchmarks.coverage`).
+      their worst case, and the bound is about 15 times what runs show.
     - **Fresh rows.** With the same rows in every round the noise of the rounds is not a martingale difference, and no step of
       the proof after the first survives. Theorem A, which uses only two moments, does not survive it either.
     - **The basin.** Beyond $\Delta / (1 + \sqrt\kappa)$ a client may prefer a wrong model for certain: lesson 3.

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command_line import ROOT
 from counting_task import Counting
 
 from clusterproof.algorithms import (
@@ -83,12 +82,6 @@ COSTS: list[tuple[Algorithm[Any], Cost]] = [
 def test_a_round_costs_what_its_definition_says(algorithm: Algorithm[Any], cost: Cost) -> None:
     task: Any = Counting()
     assert cost_of_a_round(algorithm, task) == cost
-    # in mini-batches the loss that chose serves for no gradient
-    more = isinstance(algorithm, IFCA | CFLMGD)
-    if isinstance(algorithm, FedLin) or getattr(algorithm, "option", "II") == "I":
-        # nor does the gradient at the received model serve for the first local step
-        cost = replace(cost, forward=cost.forward + 1, backward=cost.backward + 1)
-    assert cost_of_a_round(algorithm, task, local_unit="epoch") == replace(cost, forward=cost.forward + more)
 
 
 @pytest.mark.parametrize(("share", "participants"), [(0.01, 1), (0.3, 2), (0.35, 3), (1.0, 8)])
@@ -98,31 +91,25 @@ def test_participants_are_a_share_and_at_least_one(share: float, participants: i
 
 
 def test_work_and_bytes_are_those_of_all_participants() -> None:
-    """Five forward and two backward passes, worth two each; seven numbers of eight or four bytes."""
+    """Five forward and two backward passes, worth two each; seven numbers of eight bytes."""
     cost = Cost(3, 5, 2, 1, 4, 3, 9)
     assert cost.units == 9
-    assert (cost.sent(), cost.sent(4)) == (168, 84)
+    assert cost.sent() == 168
 
 
-@pytest.mark.parametrize("batches", [False, True])
 @pytest.mark.parametrize("share", [1.0, 0.5])
 @pytest.mark.parametrize("algorithm", [algorithm for algorithm, _ in COSTS], ids=lambda one: one.name)
-def test_passes_are_as_many_as_a_round_asks_the_task_for(
-    algorithm: Algorithm[Any], share: float, batches: bool
-) -> None:
-    """In mini-batches, what is asked for a gradient is of another batch than what is asked for losses."""
-    if batches and not isinstance(algorithm, CFLMGD | IFCA):
-        return
+def test_passes_are_as_many_as_a_round_asks_the_task_for(algorithm: Algorithm[Any], share: float) -> None:
     asked: Any = algorithm
     if not isinstance(algorithm, ProxSkip):
         asked = replace(algorithm, participation=share)  # type: ignore[call-arg]
-    task: Any = Counting(batches=batches)
+    task: Any = Counting()
     start = np.random.default_rng(0).standard_normal((asked.model_count(task), 3))
     state = asked.initialise(start, task)
     if isinstance(algorithm, Ditto):  # whose personal models are elsewhere than the common one
         state = replace(state, personal=state.personal + np.arange(1, 9)[:, None])
     asked.step(state, task, Randomness.from_seed(0))
-    cost = cost_of_a_round(asked, task, local_unit="epoch" if batches else "step")
+    cost = cost_of_a_round(asked, task)
     assert len(task.forward) == cost.participants * cost.forward
     assert len(task.backward) == cost.participants * cost.backward
     assert len(task.bent) == cost.participants * cost.curvature
@@ -133,8 +120,6 @@ def test_unknown_costs_are_refused() -> None:
         name = "nobody"
 
     task: Any = Counting()
-    with pytest.raises(InvalidArgument, match="local_unit"):
-        cost_of_a_round(IFCA(step_size=0.1), task, local_unit="batch")
     with pytest.raises(InvalidArgument, match="cost is known"):
         cost_of_a_round(Nobody(), task)  # type: ignore[arg-type]
 
@@ -174,7 +159,7 @@ def test_a_client_is_asked_at_as_many_vectors_as_it_receives(algorithm):
         state = algorithm.step(state, task, randomness)
     cost = cost_of_a_round(algorithm, task)
     for client in range(8):
-        vectors = {point for who, point, _ in task.forward if who == client}
+        vectors = {point for who, point in task.forward if who == client}
         assert 3 * len(vectors) + extra(algorithm, state) == cost.down
     replies = len(task.backward) // 8 if not isinstance(algorithm, GradientLoss) else 1  # the model it moved
     sends_more = isinstance(algorithm, Scaffold | FedLin)
@@ -189,15 +174,3 @@ def test_the_server_of_fpfc_sends_each_participant_one_vector():
     cost = cost_of_a_round(algorithm, task)
     assert algorithm.anchors(state, np.arange(8)).shape == (8, cost.down)
     assert algorithm.update(state, np.arange(8), np.ones((8, cost.up))).models.shape == (8, 3)
-
-
-def test_the_page_on_planning_has_the_bytes_of_the_definitions(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT)
-    from benchmarks.planning import PAGE, disagreements, evaluate
-
-    page = PAGE.read_text(encoding="utf-8")
-    assert evaluate("8 (2Pd + 3d)", 4, 10) == 8 * (2 * 4 * 10 + 3 * 10)
-    assert evaluate("16 d", 4, 10) == 160
-    assert disagreements(page) == []
-    assert len(disagreements(page.replace("| 16 d |", "| 24 d |"))) == 15  # five algorithms at three sizes
-    assert disagreements(page.replace("| GL-CFL | 8", "| GL | 8"))

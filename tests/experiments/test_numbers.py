@@ -26,7 +26,7 @@ def cells(draw: st.DrawFn) -> Cell:
 
 
 BY_COLUMN = st.dictionaries(st.sampled_from(["A", "B"]), cells(), max_size=2)
-ROWS = st.builds(Row, WORDS, WORDS, BY_COLUMN, st.just("."))
+ROWS = st.builds(Row, WORDS, WORDS, BY_COLUMN)
 COMPARISONS = st.builds(Comparison, WORDS, st.lists(NUMBERS, min_size=1, max_size=3).map(tuple))
 
 
@@ -79,7 +79,7 @@ def test_every_number_is_read_back_where_it_belongs(
 
 def test_what_is_not_a_number_is_kept_apart_from_what_is_missing() -> None:
     cell = Cell((math.nan, math.inf), Printed(1.0))
-    table = Table("t", "T", "S", {"A": 1}, [Row("r", "s", {"A": cell}, ".")])
+    table = Table("t", "T", "S", {"A": 1}, [Row("r", "s", {"A": cell})])
     frame = polars.read_parquet(io.BytesIO(table_parquet(table)))
     assert frame["value"].is_nan().to_list() == [True, False]
     assert frame["value"].null_count() == 0

@@ -25,7 +25,7 @@ CURVE = Curve("by round", "round", (10.0, 20.0), ({"score": CELL}, {"other": Cel
 
 def made(*, judged: bool = True) -> Table:
     cell = Cell(CELL.values, CELL.printed, CELL.ceiling, judged)
-    row = Row("method", "as published", {"score": cell}, "So.")
+    row = Row("method", "as published", {"score": cell})
     columns = {"score": 2, "other": 1, "third": 1}
     return Table("p/t", "T", "S", columns, [row], [COMPARISON], [CURVE], ["A note."], {"seeds": 2})
 
@@ -57,9 +57,7 @@ def test_each_number_is_in_its_column() -> None:
     line = next(line for line in lines(made(judged=False)) if line.startswith("    score"))
     assert line.split() == ["score", "91.00", "±", "1.41", "95.00", "-4.00", "96.50"]
     # nor what has no spread
-    table = Table(
-        "t", "T", "S", {"score": 2}, [Row("method", "", {"score": Cell((91.0,), Printed(95.0))}, "")]
-    )
+    table = Table("t", "T", "S", {"score": 2}, [Row("method", "", {"score": Cell((91.0,), Printed(95.0))})])
     line = next(line for line in lines(table) if line.startswith("    score"))
     assert line.split() == ["score", "91.00", "95.00", "-4.00"]
 
@@ -117,13 +115,13 @@ def test_a_word_that_shows_no_difference_has_its_power_beside_it() -> None:
         title="T",
         source="S",
         columns={"score": 1, "other": 1},
-        rows=[Row("method", "", cells, "So.")],
+        rows=[Row("method", "", cells)],
     )
     found = " ".join(" ".join(lines(table)).split())
     assert cells["score"].verdict == "compatible"
     assert cells["other"].verdict == "not reproduced"
     assert f" compatible to {cells['score'].detectable:.1f} " in found
-    assert "not reproduced So. not reproduced: Welch's test" in found  # the rule explains the number
+    assert "not reproduced not reproduced: Welch's test" in found  # the rule explains the number
 
 
 def test_json_has_every_number_under_its_name() -> None:

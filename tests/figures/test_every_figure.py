@@ -11,9 +11,7 @@ from clusterproof.figures.style import caption_of
 
 PARAMETERS = r"""
 accuracy-cfl-mgd: 2400 clients | 100 images | $P = 4$ | 10 local steps | $\eta = 0.1$ | $\beta = 0.9$ |
-   hidden layer of 200 | $P = 2$ | 300 rounds | table-2-mnist | table-2-cifar10
-accuracy-fpfc: 20 clients in 4 clusters | 40 rounds | one seed | about 80 % | fpfc/figure-1
-accuracy-sofl: 20 clients | $K = 4$ | at most 25 % | three seeds | 30 rounds | sofl/table-3-mnist
+   hidden layer of 200 | 300 rounds | table-2-mnist
 contraction-map: step size 1/L | $l = l_p = 0.5$ | 5 eigenvalues | 400 rounds
 drift: 60 clients | $P = 4$ | $d = 3$ | $\kappa = 5$ | $\Delta = 2$ | $\eta = 0.1$ | $\mu = 1$ |
    $\alpha = 0.5$ | $H = 8$ | $10^{-
@@ -22,16 +20,8 @@ error-per-round: four unequal | $P = 4$ | (0.4, 0.3, 0.2, 0.1) | $d = 20$ | $\ka
 fpfc-residual: $m = 12$ | $d = 3$ | $\lambda = 1$ | $\xi = 0.5$ | $\rho = 6$ | 4 participants | 40 rounds
 fusion-strength: $a = 3.7$ | 100 rounds | $m = 24$ | $P = 3$ | $d = 5$ | $\kappa = 2$ | $\Delta = 10$ |
    spread by 0.1 | $\rho = 1$ | $\nu = 0.1$ | 10 local steps
-local-data: 20 clients | $\varphi = 0.5$ | 1440 images | five clients | 10 divisions
 model-averaging-map: $\lambda = 0.01$ | $\eta = 1/L = 1$ | $\beta = 0.9$, $H = 5$
 momentum-paths: $\kappa = 20$ | $\eta = 1.9 / L$ | 40 rounds
-power-table: $P = 2$ | $m = 40$ | n' = 20000 | $d = 20$ | $\kappa = 4$ | $s = 0.5$ | $T = 50$ |
-   $\beta = 0.5$ | $\eta = 1$ | $\|e_0\| = 0.125$ | 10 runs | (0.01, 0.02, 0.02) | $10^{-9}$
-purity-on-networks: 80 devices | $P = 4$ | $P = 8$ | 64 and 32 | step 0.1 | $\lambda = 0.2$ | three seeds |
-   30 iterations | goal of 0.9 | gradient-loss/mnist-mlp
-purity-per-iteration: $P = 4$ | $d = 10$ | $m = 60$ | n' = 50 | $s = 0.5$ | $\Delta = 2$ | $\alpha = 0.1$ |
-   $\lambda = 0.5$ | 3 tasks with 4 starts | 20-80 % band | $N(0, 0.5^2)$ | $N(0, (10^{-3})^2)$ |
-   purity of 0.9
 similarity-matrices: $P = 4$ | $d = 10$ | $m = 60$ | n' = 100 | $s = 0.5$ | $\Delta = 1.5$ | $\eta = 0.5$ |
    200 rounds | $-1/(K - 1)$ = -0.333 | $\lambda = 0.5$ | $\alpha = 0.1$ | after 2 rounds from 0.75
 success-map: 6 runs | round 50 | $P = 4$ | $d = 10$ | $m = 60$ | n' = 20. | $\eta = 1$ | $\beta = 0.9$ |
@@ -48,7 +38,7 @@ winners-elbow: 5 x 5 map | 20 rounds | 5 local steps | $\eta = 0.2$ | $P = 4$ | 
 """
 """What the captions name: the figure, and phrases between bars."""
 
-LONG = ("fusion-strength", "power-table", "purity-per-iteration", "training-loss", "u-matrix")
+LONG = ("fusion-strength", "training-loss", "u-matrix")
 DRAWN = [
     pytest.param(name, marks=pytest.mark.slow(reason="takes seconds to draw")) if name in LONG else name
     for name in FIGURES

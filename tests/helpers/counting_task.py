@@ -12,30 +12,27 @@ class Counting:
     ----------
     clusters
         P.
-    batches
-        Whether gradients are of a mini-batch, other data than losses.
     """
 
-    def __init__(self, *, clusters=3, batches=False):
+    def __init__(self, *, clusters=3):
         self.task = QuadraticMixture.random(
             clusters=clusters, clients=8, dimension=3, condition_number=3, spread=0.2, seed=1
         )
         self.clients, self.clusters, self.dimension = 8, clusters, 3
-        self.whole = b"whole" if batches else b""
         self.labels, self.settings = self.task.labels, self.task.settings
         self.forward, self.backward, self.bent = set(), set(), []
 
-    def note(self, kinds, points, clients, data=b""):
+    def note(self, kinds, points, clients):
         for client, point in zip(clients, points, strict=True):
             for kind in kinds:
-                kind.add((int(client), np.asarray(point).tobytes(), data))
+                kind.add((int(client), np.asarray(point).tobytes()))
 
-    def each(self, kinds, models, clients, data=b""):
+    def each(self, kinds, models, clients):
         for model in models:
-            self.note(kinds, np.broadcast_to(model, (len(clients), 3)), clients, data)
+            self.note(kinds, np.broadcast_to(model, (len(clients), 3)), clients)
 
     def losses(self, models, clients, generator):
-        self.each([self.forward], models, clients, self.whole)
+        self.each([self.forward], models, clients)
         return self.task.losses(models, clients, generator)
 
     def gradients(self, points, clients, generator):

@@ -1,7 +1,7 @@
 """Theorem A': option I on smooth strongly convex losses, with the failure probability inside a logarithm.
 
-**Bounded rows.** For logistic regression the proxy is Hoeffding's, X^2, and the bound is 15 times the measured error
-(``python -m benchmarks.coverage``): rows are far from their worst case. Bennett's inequality would replace it by the
+**Bounded rows.** For logistic regression the proxy is Hoeffding's, X^2, and the bound is 15 times the measured error:
+rows are far from their worst case. Bennett's inequality would replace it by the
 covariance of a row, with a factor gamma(z / 2) where |<nu, g - E g>| <= z. Three steps are missing for it. (1) Theorem
 D needs a linear recursion; with a logistic loss the Hessian depends on the model: only A' can be improved. (2) The
 proof writes exp(lambda C_1^2 ||delta||^2) as a mean over Gaussian directions of any length, and gamma(z / 2) is

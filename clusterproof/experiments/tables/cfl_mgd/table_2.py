@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,6 @@ from clusterproof.experiments.tables.cfl_mgd.table_2_columns import (
 )
 from clusterproof.experiments.tables.cfl_mgd.table_2_runs import (
     EARLY,
-    EARLY_ROUNDS,
     WITH_EARLY,
     compute,
     early_seeds,
@@ -29,7 +27,6 @@ from clusterproof.experiments.tables.cfl_mgd.table_2_runs import (
     sizes,
 )
 from clusterproof.experiments.tables.training_run import compare, curve_by_round, require_data
-from clusterproof.theory.checker.statistics import clopper_pearson
 
 ACCURACY = "accuracy %"
 RIGHT = "right model %"
@@ -93,16 +90,13 @@ def assemble(request: Request, results: Results, experiment: PrintedColumn) -> T
         last = [curve[-1] for curve in curves[name]]
         printed = experiment.printed.get(method.paper)
         cells = {ACCURACY: Cell(tuple(scores[name].astype(float).tolist()), printed, judged=judged)}
-        parts = [method.sentence] if method.sentence else []
         if method.title in WITH_EARLY:
             cells[RIGHT] = Cell(tuple(100 * record["correct_model"] for record in last))
-            parts.append(_clusters(last, experiment.clusters))
         if name in WITH_EARLY:
             early = [results[EARLY + name, seed]["curve"][-1] for seed in range(early_seeds(request))]
             lost = [record["found"] < experiment.clusters for record in early]
             cells[LOST] = Cell(tuple(100.0 * own for own in lost))
-            parts.append(lost_clusters(lost))
-        rows.append(Row(method.title, experiment.about(method), cells, " ".join(parts)))
+        rows.append(Row(method.title, experiment.about(method), cells))
     return Table(
         id=_id(experiment),
         title=f"CFL-MGD on {experiment.title}: test accuracy (%) after {rounds} rounds",
@@ -122,28 +116,6 @@ def assemble(request: Request, results: Results, experiment: PrintedColumn) -> T
             **{name: getattr(experiment, name) for name in STATED},
             "methods": {name: experiment.algorithm(method) for name, method in experiment.methods.items()},
         },
-    )
-
-
-def lost_clusters(lost: Sequence[bool]) -> str:
-    """State how many seeds lose a cluster, with the interval of Clopper and Pearson."""
-    interval = clopper_pearson(sum(lost), len(lost), 0.05)
-    return (
-        f"After {EARLY_ROUNDS} rounds {sum(lost)} of {len(lost)} seeds have lost a cluster "
-        f"(95 % interval {100 * interval.lower:.0f} to {100 * interval.upper:.0f} %)."
-    )
-
-
-def _clusters(found: Sequence[Mapping[str, Any]], clusters: int) -> str:
-    """State which seeds have kept all clusters, and their accuracy."""
-    whole = [record["accuracy"] for record in found if record["found"] == clusters]
-    if not whole:
-        return f"No seed has all {clusters} clusters at the end."
-    if len(whole) == len(found):
-        return f"All {clusters} clusters are found in every seed."
-    return (
-        f"{len(found) - len(whole)} of {len(found)} seeds lost a cluster; "
-        f"the others have {float(np.mean(whole)):.2f} %."
     )
 
 

@@ -41,8 +41,6 @@ class Method:
         In place of the published one.
     local_steps
         In place of the data set's.
-    sentence
-        Sentence on the row.
     """
 
     title: str
@@ -52,7 +50,6 @@ class Method:
     effective: bool = False
     step_size: float | None = None
     local_steps: int | None = None
-    sentence: str = ""
 
 
 IFCA = {"algorithm": "ifca", "averaging": "model"}
@@ -67,7 +64,6 @@ COMMON: dict[str, Method] = {
         "on the network of the others",
         {"algorithm": "fedbcd"},
         "FedBCD",
-        sentence="The server's model, served to all; the paper gives it another network and prints no more.",
     ),
     "FedAvg, momentum": Method(
         "FedAvg", "with local momentum: CFL-MGD with one model", {**CFL_MGD, "clusters": 1}

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from clusterproof.experiments.comparison import Comparison, Curve, Row, Table
-from clusterproof.experiments.cost_notes import Shape, cost_in_passes, cost_notes, parameters_of
 from clusterproof.experiments.reproducible_table import ReproducibleTable, Request, Results
 from clusterproof.experiments.store import Unit
 from clusterproof.experiments.tables.fpfc.figure_1_runs import (
@@ -22,14 +20,10 @@ from clusterproof.experiments.tables.fpfc.figure_1_runs import (
     settled,
 )
 from clusterproof.experiments.tables.training_run import cells_of, compare, curve_by_round, require_data
-from clusterproof.neural.partitions.label_swap import CLUSTERS
 
 SEEDS = 3
 DATA = ("mnist", "fashion-mnist")
 """Data sets of Figure 1."""
-
-CLIENTS, IMAGE_SHAPE, CLASSES = 20, (1, 28, 28), 10
-"""Properties of both data sets."""
 
 COLUMNS = {"accuracy %": 1, "averaged %": 1, "clusters": 1, "ARI": 3}
 KEYS = {"accuracy %": "accuracy", "averaged %": "averaged", "clusters": "clusters", "ARI": "ari"}
@@ -50,8 +44,7 @@ def notes_of(scale: Scale) -> list[str]:
     documented = "is from the code's documentation, " if scale.strength == STRENGTH else ""
     return [
         "The figure has curves and no numbers; the paper says of it that 'FPFC outperforms all six baselines in "
-        "prediction and device clustering'. Nothing can be set beside it but this claim: each row says what "
-        "it is worth here.",
+        "prediction and device clustering'. Nothing can be set beside it but this claim.",
         "20 clients in 4 clusters, which swap the labels p and 8 - p, p = 0 to 3; every class is spread over all "
         f"clients in Dirichlet(1) proportions, for testing as for training. {100 * scale.participation:g} % of the "
         f"clients take part in a round, batches of {scale.batch_size}, {fall}{as_code}; plain averages. "
@@ -65,21 +58,6 @@ def notes_of(scale: Scale) -> list[str]:
         "CFL's use of absent clients' old updates, theta that is forgotten each round, test data with label "
         "frequencies of their own.",
     ]
-
-
-def costs_of(scale: Scale, rounds: int) -> list[str]:
-    """Account for the methods of the figure.
-
-    Per-FedAvg takes half as many steps, each with two gradients on a batch each, and thus makes as many
-    passes as FedAvg. For FPFC "as coded" the cost of the fusion is overestimated: it fuses the last layer
-    only.
-    """
-    shape = Shape(CLIENTS, CLUSTERS, parameters_of(scale.network, IMAGE_SHAPE, CLASSES))
-    ran = methods(scale)
-    costs = {
-        name: cost_in_passes(ran["FedAvg" if name == "Per-FedAvg" else name], shape) for name in PUBLISHED
-    }
-    return cost_notes({name: (cost, rounds) for name, cost in costs.items()}, shape.dimension)
 
 
 def units(request: Request) -> list[Unit]:
@@ -100,21 +78,6 @@ def units(request: Request) -> list[Unit]:
     ]
 
 
-def claim(rows: Mapping[str, Row]) -> str:
-    """Compare the paper's claim about the figure with the rows of a data set."""
-    cells = rows["FPFC"].cells
-    own, index = cells["accuracy %"].mean, cells["ARI"].mean
-    others = {name: rows[name].cells for name in PUBLISHED[:-1]}
-    above = [name for name, row in others.items() if row["accuracy %"].mean >= own]
-    purer = [name for name, row in others.items() if "ARI" in row and row["ARI"].mean >= index]
-    accuracy = "above all six" if not above else f"not above {', '.join(above)}"
-    clusters = "above all others'" if not purer else f"not above that of {', '.join(purer)}"
-    return (
-        f"The paper: above all six in accuracy and clustering. Here {own:.1f} % is {accuracy}, and the ARI of "
-        f"{index:.2f}, at a number of clusters of {cells['clusters'].mean:g}, is {clusters}."
-    )
-
-
 def panel(
     data: str, scale: Scale, request: Request, results: Results
 ) -> tuple[list[Row], list[Comparison], list[Curve]]:
@@ -130,8 +93,7 @@ def panel(
     # no single model that knows the image but not the client can exceed it
     most = tuple(results[f"{data}, FedAvg", seed]["single_model"] for seed in range(request.seeds))
     cells["FedAvg"]["accuracy %"] = replace(accuracies["FedAvg"], ceiling=most)
-    rows = {name: Row(name, data, cells[name], "") for name in ROWS}
-    rows["FPFC"] = replace(rows["FPFC"], sentence=claim(rows))
+    rows = {name: Row(name, data, cells[name]) for name in ROWS}
     comparisons = [
         compare(f"Accuracy, FPFC - {name}: {data}", accuracies["FPFC"].values, accuracies[name].values)
         for name in ROWS
@@ -166,7 +128,7 @@ def assemble(request: Request, results: Results) -> Table:
         rows,
         comparisons,
         curves,
-        [*notes, *costs_of(scale, rounds)],
+        notes,
         {
             "rounds": rounds,
             "network": dict(scale.network),

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from clusterproof.algorithms import FPFC
-from clusterproof.algorithms.costs import cost_of_a_round
 from clusterproof.experiments.choices import Choice, count, number
 from clusterproof.experiments.comparison import HALF_A_POINT, Curve, Printed, Row, Table
-from clusterproof.experiments.cost_notes import cost_notes
 from clusterproof.experiments.reproducible_table import ReproducibleTable, Request, Results
 from clusterproof.experiments.store import Unit
 from clusterproof.experiments.tables.fpfc.table_1_methods import (
@@ -19,12 +19,8 @@ from clusterproof.experiments.tables.fpfc.table_1_methods import (
     THRESHOLDS,
     Scenario,
     Training,
-    algorithm_of,
-    rounds_of,
 )
-from clusterproof.experiments.tables.fpfc.table_1_sentences import Seen, about_data, sentence
 from clusterproof.experiments.tables.training_run import cells_of, compare
-from clusterproof.synthetic.softmax import SoftmaxMixture
 
 ROUNDS = 2000
 """Value of the public code."""
@@ -247,6 +243,46 @@ def compute(unit: Unit) -> Mapping[str, Any]:
     return RUNS[run](Scenario(unit.seed, rounds, data, training), **options)
 
 
+@dataclass(frozen=True)
+class Seen:
+    """Results of all methods on the same seeds.
+
+    Attributes
+    ----------
+    results
+        Results of the units.
+    seeds
+        Number of seeds.
+    """
+
+    results: Results
+    seeds: int
+
+    def of(self, method: str) -> list[Mapping[str, Any]]:
+        """Return the results of a method, one per seed."""
+        return [self.results[method, seed] for seed in range(self.seeds)]
+
+    def measured(self, method: str, threshold: float | None = None) -> list[Mapping[str, Any]]:
+        """Return the accuracy and clustering of a method, of FPFC at a threshold of grouping, one per seed."""
+        found = self.of(method)
+        return found if threshold is None else [result["thresholds"][f"{threshold:g}"] for result in found]
+
+    def accuracies(self, method: str, threshold: float | None = None) -> np.ndarray:
+        """Return the accuracies in percent, one per seed."""
+        return np.array([result["accuracy"] for result in self.measured(method, threshold)])
+
+
+def about_data(seen: Seen) -> str:
+    """State how difficult the data sets are compared with others of the same law."""
+    own = seen.accuracies("data")
+    others = np.array([score for result in seen.of("data") for score in result["others"]])
+    return (
+        f"The classifiers that made our data are right on {own.mean():.1f} % of the test samples "
+        f"({', '.join(f'{score:.1f}' for score in own)}); on {len(others)} other data sets of the same law that is "
+        f"{others.mean():.1f} ± {others.std(ddof=1):.1f}. Compare rows with the ceiling before levels with the paper's."
+    )
+
+
 def assemble(request: Request, results: Results) -> Table:
     """Return the results next to the paper's table."""
     seen = Seen(results, request.seeds)
@@ -268,7 +304,7 @@ def assemble(request: Request, results: Results) -> Table:
             cells["Acc %"] = replace(cells["Acc %"], ceiling=ceiling)
         if line.threshold is not None:
             cells |= cells_of(seen.of(line.method), {"before averaging": "own_accuracy"})
-        rows.append(Row(line.name, line.settings, cells, sentence(seen, line.method, line.threshold)))
+        rows.append(Row(line.name, line.settings, cells))
     first_seeds = Seen(results, min(CURVE_SEEDS, request.seeds))
     which = "seed 0" if first_seeds.seeds == 1 else f"seeds 0 to {first_seeds.seeds - 1}"
     by_strength = [cells_of(first_seeds.measured(fpfc(strength), 0.1), KEYS) for strength in STRENGTHS]
@@ -295,7 +331,6 @@ def assemble(request: Request, results: Results) -> Table:
             "weighted by samples within groups. A run of the paper is one data set; its seeds are not known.",
             about_data(seen),
             "Rows that are not as in the public code have the paper's numbers beside them, and no verdict.",
-            *_costs(training, rounds, SMALL_DATA if request.scale == "small" else {}),
         ],
         {
             "rounds": rounds,
@@ -305,21 +340,6 @@ def assemble(request: Request, results: Results) -> Table:
             "seeds_of_the_curve_of_strengths": first_seeds.seeds,
         },
     )
-
-
-def _costs(training: Training, rounds: int, data: Mapping[str, Any]) -> list[str]:
-    """Return the cost of every method of the table, with full batches or mini-batches."""
-    task = SoftmaxMixture(**data)
-    ran = {}
-    for name, method in METHODS.items():
-        if not method.in_table or method.run in ("oracle", "data"):
-            continue
-        cost = cost_of_a_round(algorithm_of(method.run, training, **method.options), task)
-        if method.run == "fine-tuned":
-            # one step on all samples before the passes
-            cost = replace(cost, forward=cost.forward + 1, backward=cost.backward + 1)
-        ran[name] = (cost, rounds_of(rounds, training, all_clients=bool(method.options.get("everybody"))))
-    return cost_notes(ran, task.dimension)
 
 
 TABLE = ReproducibleTable(

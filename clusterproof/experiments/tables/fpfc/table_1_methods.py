@@ -166,7 +166,7 @@ def run_one_model(
     algorithm = algorithm_of(run, experiment.training, gradient=gradient)
     received = np.repeat(_train(algorithm, task, experiment).models, task.clients, axis=0)
     personal = algorithm.personalise(received, np.arange(task.clients), task, experiment.randomness)
-    return {"accuracy": _accuracy(task, personal), "server_accuracy": _accuracy(task, received)}
+    return {"accuracy": _accuracy(task, personal)}
 
 
 def run_ifca(experiment: Scenario, *, published: bool) -> Result:
@@ -190,7 +190,6 @@ def run_ifca(experiment: Scenario, *, published: bool) -> Result:
     return {
         "accuracy": _accuracy(task, state.models[chosen]),
         **_clustering(chosen, task),
-        "model_norm": float(np.linalg.norm(state.models[np.unique(chosen)], axis=1).mean()),
     }
 
 
@@ -206,7 +205,6 @@ def run_cfl(experiment: Scenario, *, published: bool, everybody: bool) -> Result
     return {
         "accuracy": _accuracy(task, state.models),
         **_clustering(state.assignments, task),
-        "pairs_or_less": int((np.bincount(state.assignments) <= 2).sum()),
     }
 
 
@@ -225,12 +223,10 @@ def run_fpfc(experiment: Scenario, *, penalty: str, strength: float) -> Result:
         found[f"{threshold:g}"] = {
             "accuracy": _accuracy(task, averaged),
             **_clustering(groups, task),
-            **_missing_members(groups, task),
         }
     return {
         "own_accuracy": _accuracy(task, state.models),
         "thresholds": found,
-        "shortest_between": float(lengths[task.labels[:, None] != task.labels].min()),
     }
 
 
@@ -238,20 +234,14 @@ def run_oracle(experiment: Scenario) -> Result:
     """Fit one model to the pooled samples of each true cluster."""
     task = experiment.task()
     models = np.empty((task.clients, task.dimension), dtype=np.float32)
-    gradient_norms = []
     for cluster in range(task.clusters):
         members = np.flatnonzero(task.labels == cluster)
-        models[members], gradient_norm = pooled_fit(task, members)
-        gradient_norms.append(gradient_norm)
-    return {
-        "accuracy": _accuracy(task, models),
-        "largest_slope": max(gradient_norms),
-        "median_size": float(np.median(task.sizes)),
-    }
+        models[members] = pooled_fit(task, members)
+    return {"accuracy": _accuracy(task, models)}
 
 
-def pooled_fit(task: SoftmaxMixture, members: np.ndarray) -> tuple[np.ndarray, float]:
-    """Minimise a cluster's pooled loss; return the model (d,) and the norm of its gradient."""
+def pooled_fit(task: SoftmaxMixture, members: np.ndarray) -> np.ndarray:
+    """Minimise a cluster's pooled loss; return the model (d,)."""
     from scipy.optimize import minimize
 
     data = [task.training_data(int(client)) for client in members]
@@ -268,9 +258,7 @@ def pooled_fit(task: SoftmaxMixture, members: np.ndarray) -> tuple[np.ndarray, f
     options = {"maxiter": FIT_STEPS, "gtol": FIT_GRADIENT, "ftol": 0.0, "maxcor": 20}
     start = np.zeros(task.dimension)
     solution = minimize(evaluate, start, jac=True, method="L-BFGS-B", options=options)
-    model = np.linalg.solve(root.T, solution.x.reshape(task.classes, -1).T).T
-    gradient = Sample.of(features, targets, task.classes).gradient(model)
-    return model.ravel(), float(np.linalg.norm(gradient))
+    return np.linalg.solve(root.T, solution.x.reshape(task.classes, -1).T).T.ravel()
 
 
 def run_data(experiment: Scenario) -> Result:
@@ -330,12 +318,3 @@ def _clustering(assignments: np.ndarray, task: SoftmaxMixture) -> Result:
         "clusters": cluster_count(assignments),
         "index": float(adjusted_rand_index(assignments, task.labels)),
     }
-
-
-def _missing_members(groups: np.ndarray, task: SoftmaxMixture) -> Result:
-    """Return the sizes of clients outside the largest group of their true cluster."""
-    misassigned = np.zeros(task.clients, dtype=bool)
-    for cluster in range(task.clusters):
-        members = task.labels == cluster
-        misassigned |= members & (groups != np.bincount(groups[members]).argmax())
-    return {"misassigned_sizes": sorted(task.sizes[misassigned].tolist())}

@@ -50,15 +50,6 @@ class Savings:
         """Whether every run of both methods reaches the goal."""
         return None not in self.baseline and None not in self.proposed
 
-    @property
-    def words(self) -> str:
-        """Savings by run, such as "67, at least 90"."""
-        parts = []
-        for pair in zip(self.baseline, self.proposed, strict=True):
-            bound = "at least " if pair[0] is None else "at most " if pair[1] is None else ""
-            parts.append(f"{bound}{self._saved(*pair):.0f}" if any(pair) else "unknown")
-        return ", ".join(parts)
-
     def _saved(self, baseline: int | None, proposed: int | None) -> float:
         """Return the savings in per cent of the baseline's iterations, negative if more are needed."""
         return 100 * (1 - counted(proposed, self.rounds) / counted(baseline, self.rounds))
@@ -81,8 +72,3 @@ def first_held(values: Sequence[float], goal: float, length: int) -> int | None:
 def counted(arrival: int | None, rounds: int) -> float:
     """Return the iteration of an arrival; ``rounds + 1`` if the run never reaches the goal."""
     return float(rounds + 1 if arrival is None else arrival)
-
-
-def in_words(arrivals: Sequence[int | None]) -> str:
-    """Return arrivals as a text, such as "2, 17, never"."""
-    return ", ".join("never" if arrival is None else str(arrival) for arrival in arrivals)

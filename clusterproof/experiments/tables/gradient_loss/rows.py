@@ -1,4 +1,4 @@
-"""Rows of GL-CFL: a method's numbers on one problem next to the paper's, and a sentence on them."""
+"""Rows of GL-CFL: a method's numbers on one problem next to the paper's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from clusterproof.experiments.tables.gradient_loss.arrivals import (
     counted,
     first_held,
     first_hit,
-    in_words,
 )
 from clusterproof.experiments.tables.gradient_loss.runs import NETWORKS, Arm, Problem
 from clusterproof.experiments.tables.training_run import compare
@@ -118,7 +117,7 @@ class Group:
         for column, (what, scale) in ENDS.items():
             ends = [scale * float(np.mean(curve[-LAST:])) for curve in self.values(arm, what)]
             cells[column] = Cell(tuple(ends))
-        return Row(arm.method, self.words, cells, self._sentence(arm, arrivals, cells))
+        return Row(arm.method, self.words, cells)
 
     def counted(self, arrivals: Arrivals) -> tuple[float, ...]:
         """Arrivals as numbers."""
@@ -162,24 +161,6 @@ class Group:
             return None
         return Printed(float(value), resolution=1.0)
 
-    def _sentence(self, arm: Arm, arrivals: dict[str, Arrivals], cells: dict[str, Cell]) -> str:
-        """State what the numbers mean."""
-        reached, held = arrivals["to purity 0.9"], arrivals["held for 5"]
-        text = f"Purity {PURITY:g} at iterations {in_words(reached)}"
-        text += f"; held for {HELD} from {in_words(held)}" if held != reached else ", and held"
-        if not any(reached):
-            text = f"Purity {PURITY:g} is never reached in {self.rounds} iterations"
-        lost = sum(first is not None and later is None for first, later in zip(reached, held, strict=True))
-        if lost:
-            text += f": {lost} of {len(reached)} runs only touch it"
-        if arm.weight and "saved %" in cells:
-            text += f"; IFCA {in_words(self.baseline['to purity 0.9'])}: saved "
-            text += f"{self.savings(arm, 'to purity 0.9').words} %"
-        end = cells["purity"].mean
-        if end < PURITY and any(reached):
-            text += f"; the last {LAST} iterations have {end:.2f}"
-        return text + "."
-
 
 def start_row(apart: Group, together: Group) -> Row:
     """Compare IFCA from one point with IFCA from separate starts."""
@@ -188,11 +169,4 @@ def start_row(apart: Group, together: Group) -> Row:
     savings = Savings(apart.baseline[column], together.baseline[column], together.rounds)
     if not savings.values:
         return row
-    proposed = apart.savings(Arm(apart.problem, apart.start, 0.2), column)
-    sentence = (
-        f"{row.sentence[:-1]}; apart {in_words(apart.baseline[column])}: the start alone saves "
-        f"{savings.words} %, the similarity {proposed.words} %."
-    )
-    return Row(
-        row.name, row.settings, {**row.cells, "saved %": Cell(savings.values, seeds=savings.seeds)}, sentence
-    )
+    return Row(row.name, row.settings, {**row.cells, "saved %": Cell(savings.values, seeds=savings.seeds)})

@@ -9,7 +9,6 @@ from typing import Any
 
 from clusterproof.algorithms import (
     InvalidArgument,
-    SoFL,
     adjusted_rand_index,
     client_accuracies,
     cluster_count,
@@ -28,9 +27,6 @@ from clusterproof.theory.papers.sofl.tables import SINGLE_MODEL
 
 STEP_SIZE = 0.1
 """Value that is not in the paper."""
-
-CLASSES = 10
-"""Value for both data sets."""
 
 GRID = 5
 MAP_STARTS = {"sample": "clients' updates", "random": "random unit vectors"}
@@ -65,8 +61,6 @@ class Data:
         Key of ``clusterproof.neural.data.loading.DATASETS``, and as the paper writes it.
     images
         In all (5.1.1).
-    image_shape
-        (channels, height, width).
     network
         Name and widths: one hidden layer of unstated width, or two convolutions and three linear layers
         of unstated widths, here LeNet-5 (5.1.2).
@@ -87,7 +81,6 @@ class Data:
     name: str
     title: str
     images: int
-    image_shape: tuple[int, int, int]
     network: Mapping[str, Any]
     epochs: int
     rounds: int
@@ -109,12 +102,11 @@ class Data:
         return [name for name in METHODS if self.cfl_thresholds or name != "CFL, thresholds"]
 
 
-MNIST = Data("mnist", "MNIST", 10_000, (1, 28, 28), {"name": "mlp", "hidden": [100]}, 3, 50, 20, (0.2, 0.5))
+MNIST = Data("mnist", "MNIST", 10_000, {"name": "mlp", "hidden": [100]}, 3, 50, 20, (0.2, 0.5))
 CIFAR_10 = Data(
     "cifar10",
     "CIFAR-10",
     20_000,
-    (3, 32, 32),
     {"name": "cnn", "channels": [6, 16], "hidden": [120, 84]},
     5,
     100,
@@ -161,16 +153,6 @@ class Column:
         labels.
         """
         return 100 / self.clusters if self.skew == "label" and method in SINGLE_MODEL else None
-
-
-def cost_of_the_map(grid: int) -> str:
-    """State the cost of the clustering in addition to the rounds."""
-    draws = SoFL(step_size=STEP_SIZE).updates
-    return (
-        f"In the round of the clustering SoFL asks all clients; its server compares each of {draws} draws of an update "
-        f"with {grid**2} neurons and moves these, once: {2 * draws * grid**2:,} vectors. If all clients take part in "
-        "every round, no client computes or sends anything for it."
-    )
 
 
 def settled(data: Data, request: Request) -> Data:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms import (
-    FedAvg,
     InvalidArgument,
     SoFL,
     adjusted_rand_index,
@@ -21,18 +20,14 @@ from clusterproof.algorithms.aggregation import local_descent
 from clusterproof.algorithms.arrays import like, rows, to_numpy
 from clusterproof.algorithms.second_clustering import by_appearance
 from clusterproof.experiments.comparison import Cell, Printed, Row, Table
-from clusterproof.experiments.cost_notes import Shape, cost_in_passes, cost_notes, parameters_of
 from clusterproof.experiments.reproducible_table import ReproducibleTable, Request, Results
 from clusterproof.experiments.store import Unit
 from clusterproof.experiments.tables.sofl.choices import GRID_CHOICE, training_choices
 from clusterproof.experiments.tables.sofl.runs import (
-    CLASSES,
     GRID,
     MNIST,
     SHARES,
     STEP_SIZE,
-    Data,
-    cost_of_the_map,
     settled,
 )
 from clusterproof.experiments.tables.training_run import (
@@ -42,7 +37,6 @@ from clusterproof.experiments.tables.training_run import (
     require_data,
     snapshots,
 )
-from clusterproof.neural.partitions.groups import CLIENTS
 from clusterproof.theory.papers.sofl.tables import TABLE_2, TRUE_CLUSTERS
 
 RUN = "updates"
@@ -190,7 +184,6 @@ def assemble(request: Request, results: Results) -> Table:
                 key: Cell(values, printed_scores(column).get(key), judged=judged)
                 for key, values in scores[name].items()
             },
-            "",
         )
         for name, (title, about, column) in WAYS.items()
     ]
@@ -215,7 +208,6 @@ def assemble(request: Request, results: Results) -> Table:
             f"{data.images} images in all: {SHARES[data.share]}. Each clustering is started {REPETITIONS} times on the "
             "same updates; every number is a mean over these starts, a value a seed of data and training.",
             "Euclidean k-means does not tell updates from models: they differ by the same vector for all clients.",
-            *_costs(data, rounds),
             "Printed: scores of the paper's columns of labels, true clusters clients 1-5, 6-10, 11-15, 16-20.",
             *(
                 f"Labels of seed 0, first start, {name}: {' '.join(map(str, found[0][name]['labels']))}."
@@ -228,14 +220,6 @@ def assemble(request: Request, results: Results) -> Table:
             **{name: getattr(data, name) for name in ("images", "step_size", "share", "grid", "network")},
         },
     )
-
-
-def _costs(data: Data, rounds: int) -> list[str]:
-    """Account for the training and the map."""
-    shape = Shape(CLIENTS, len(set(TRUE_CLUSTERS)), parameters_of(data.network, data.image_shape, CLASSES))
-    algorithm = FedAvg(step_size=data.step_size, local_steps=data.epochs)
-    ran = {"FedAvg, for the updates of every clustering": (cost_in_passes(algorithm, shape), rounds)}
-    return [*cost_notes(ran, shape.dimension), cost_of_the_map(data.grid)]
 
 
 def printed_scores(column: str) -> dict[str, Printed]:

@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.experiments.comparison import HALF_A_POINT, Cell, Curve, Printed, Row, Table
-from clusterproof.experiments.cost_notes import Shape, cost_in_passes, cost_notes, parameters_of
 from clusterproof.experiments.reproducible_table import ReproducibleTable, Request, Results, in_words
 from clusterproof.experiments.store import Unit
 from clusterproof.experiments.tables.sofl.choices import choices_of
 from clusterproof.experiments.tables.sofl.runs import (
     CIFAR_10,
-    CLASSES,
     METHODS,
     MNIST,
     SHARES,
     Column,
     Data,
-    algorithm_settings,
     compute,
-    cost_of_the_map,
     make_unit,
     settled,
 )
-from clusterproof.experiments.tables.training_run import compare, curve_by_round, make_algorithm, require_data
-from clusterproof.neural.partitions.groups import CLIENTS
-from clusterproof.theory.papers.sofl.tables import TABLE_3, TABLE_4, TABLE_5, TEST_IMAGES
+from clusterproof.experiments.tables.training_run import compare, curve_by_round, require_data
+from clusterproof.theory.papers.sofl.tables import TABLE_3, TABLE_4, TABLE_5
 
 KINDS = {"server": "server's model", "local": "after local training"}
 """The two accuracies, and what they are called."""
@@ -124,13 +116,11 @@ def assemble(request: Request, results: Results, number: int, data: Data) -> Tab
     rows = []
     for share, method, seeds in runs_of(number, data, request.seeds):
         cells: dict[str, Cell] = {}
-        parts = []
         for column in columns:
             found = [curve[-1] for curve in curves(column, method, share, seeds)]
             own = {kind: accuracy_cell(column, method, kind, found, judged) for kind in KINDS}
             cells |= {f"{column.name}, {what}": own[kind] for kind, what in KINDS.items()}
-            parts.append(explain(column, method, own["server"], own["local"], found))
-        rows.append(Row(method, SHARES[share], cells, " ".join(parts)))
+        rows.append(Row(method, SHARES[share], cells))
     comparisons = []
     for column in columns:
         ours = [curve[-1] for curve in curves(column, "SoFL")]
@@ -156,7 +146,7 @@ def assemble(request: Request, results: Results, number: int, data: Data) -> Tab
             for method in data.methods
             if number == 3
         ],
-        notes=[*_notes(data, number, judged), *_costs(data, columns)],
+        notes=_notes(data, number, judged),
         settings={
             "clustering_round": data.clustering_round,
             "local_epochs": data.epochs,
@@ -165,31 +155,6 @@ def assemble(request: Request, results: Results, number: int, data: Data) -> Tab
             **{name: getattr(data, name) for name in STATED},
         },
     )
-
-
-def explain(
-    column: Column, method: str, server: Cell, local: Cell, found: Sequence[Mapping[str, Any]]
-) -> str:
-    """State which of the two accuracies the paper's number is near, and what the clustering found."""
-    gaps = {KINDS["server"]: server.difference or 0.0, KINDS["local"]: local.difference or 0.0}
-    nearer, farther = sorted(gaps, key=lambda name: abs(gaps[name]))
-    paper = float(column.printed[_paper(method)])
-    said = (
-        f"{column.name}: of the two, '{nearer}' is nearer to the paper's {paper:g} % "
-        f"({gaps[nearer]:+.1f} against {gaps[farther]:+.1f} points)"
-    )
-    ceiling = column.ceiling(method)
-    if ceiling is not None:
-        error = 100 * math.sqrt(ceiling / 100 * (1 - ceiling / 100) / TEST_IMAGES[column.data.title])
-        above = paper - ceiling
-        where = f"{above:.1f} points, {above / error:.1f} standard errors of its test images, above"
-        said += f" and is {where if above > 0 else 'below'} the {ceiling:g} % that one model can reach"
-    counts = sorted({int(record["clusters"]) for record in found})
-    if counts[-1] > 1:
-        rand = float(np.mean([record["rand"] for record in found]))
-        span = " to ".join(map(str, counts[:: max(1, len(counts) - 1)]))
-        said += f"; {span} clusters for {column.clusters}, adjusted Rand index {rand:.2f}"
-    return said + "."
 
 
 def _paper(method: str) -> str:
@@ -245,23 +210,6 @@ def _notes(data: Data, number: int, judged: bool) -> list[str]:
     if not judged:
         notes.append("Shorter or smaller than the paper's runs: no verdicts.")
     return notes
-
-
-def _costs(data: Data, columns: Sequence[Column]) -> list[str]:
-    """Account for the runs of a table, once for each number of groups."""
-    notes: list[str] = []
-    for clusters in sorted({column.clusters for column in columns}):
-        clients = clusters * -(-CLIENTS // clusters)
-        shape = Shape(clients, clusters, parameters_of(data.network, data.image_shape, CLASSES))
-        ran = {
-            method: (
-                cost_in_passes(make_algorithm(algorithm_settings(data, method, clusters)), shape),
-                data.rounds,
-            )
-            for method in data.methods
-        }
-        notes += cost_notes(ran, shape.dimension, where=f"K = {clusters}")
-    return [*notes, cost_of_the_map(data.grid)]
 
 
 def _id(number: int, data: Data) -> str:

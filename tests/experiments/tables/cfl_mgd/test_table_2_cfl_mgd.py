@@ -1,7 +1,6 @@
 """CFL-MGD's Table 2: the runs it asks for, what is measured, and what the rows say."""
 
 import itertools
-import re
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
@@ -10,16 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
 from tolerance import assert_close
 
 from clusterproof.algorithms import CFLMGD, IFCA, FedAvg, FedBCD, Randomness, State
 from clusterproof.algorithms.arrays import to_numpy
 from clusterproof.experiments.reproducible_table import Request
 from clusterproof.experiments.store import Unit
-from clusterproof.experiments.tables.cfl_mgd.table_2 import (
-    lost_clusters,
-)
 from clusterproof.experiments.tables.cfl_mgd.table_2_columns import CIFAR_10, MNIST
 from clusterproof.experiments.tables.cfl_mgd.table_2_runs import EARLY, compute, make_units
 from clusterproof.experiments.tables.training_run import (
@@ -235,16 +230,3 @@ def test_clients_are_served_as_the_settings_say() -> None:
         assert found == {"round": 3, **measure(look)}
         records[measure] = found["accuracy"]
     assert len(set(records.values())) == 2
-
-
-@given(st.integers(1, 40), st.data())
-def test_the_interval_of_lost_clusters_is_that_of_clopper_and_pearson(seeds: int, data: Any) -> None:
-    lost = data.draw(st.integers(0, seeds))
-    interval = binomtest(lost, seeds).proportion_ci(0.95, "exact")
-    said = lost_clusters([index < lost for index in range(seeds)])
-    assert f"{lost} of {seeds} seeds" in said
-    ends = re.search(r"interval (\d+) to (\d+) %", said)
-    assert ends is not None
-    np.testing.assert_allclose(
-        [float(end) for end in ends.groups()], [100 * interval.low, 100 * interval.high], atol=0.5 + 1e-9
-    )

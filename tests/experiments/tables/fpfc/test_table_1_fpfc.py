@@ -1,7 +1,6 @@
-"""FPFC's Table 1 in miniature: units, what is measured of them, rows, sentences."""
+"""FPFC's Table 1 in miniature: units, what is measured of them, rows."""
 
 import json
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -110,10 +109,8 @@ def test_fpfc_is_grouped_and_averaged_at_every_threshold(strength):
     assert task.sizes.max() > 2 * task.sizes.min()
     clients = np.arange(task.clients)
     assert found["own_accuracy"] == pytest.approx(100 * task.accuracies(state.models, clients).mean())
-    apart = [lengths[i, j] for i in clients for j in clients if task.labels[i] != task.labels[j]]
-    assert found["shortest_between"] == pytest.approx(float(min(apart)))
     assert set(found["thresholds"]) == {f"{threshold:g}" for threshold in THRESHOLDS}
-    counts, outside = [], []
+    counts = []
     for threshold in THRESHOLDS:
         measured = found["thresholds"][f"{threshold:g}"]
         # groups by walking from client to client
@@ -136,15 +133,8 @@ def test_fpfc_is_grouped_and_averaged_at_every_threshold(strength):
         exact = 100 * task.accuracies(averaged, clients).mean()
         assert measured["accuracy"] == pytest.approx(exact, abs=0.15)
         counts.append(measured["clusters"])
-        # who is outside of the largest group of the cluster
-        largest = [Counter(groups[task.labels == cluster].tolist()).most_common(1) for cluster in range(4)]
-        outside.append(task.clients - sum(size for ((_, size),) in largest))
-        assert len(measured["misassigned_sizes"]) == outside[-1]
-        assert not Counter(measured["misassigned_sizes"]) - Counter(task.sizes.tolist())
-        assert measured["misassigned_sizes"] == sorted(measured["misassigned_sizes"])
     assert counts == sorted(counts, reverse=True)
     assert counts[0] > counts[-1]
-    assert max(outside) > 0
     # a threshold that the class takes itself
     assert counts[1] == len(set(grouped(state.pairs.near)[0].tolist()))
     averages = group_averages(state.models, state.assignments, task.sizes.astype(np.float32))
@@ -166,7 +156,6 @@ def test_the_ceiling_is_a_logistic_regression_of_each_clusters_pooled_samples():
             features, targets = task.testing_data(client)
             scores[client] = fit.score(features, targets)
     assert found["accuracy"] == pytest.approx(100 * scores.mean(), abs=1.5)
-    assert found["largest_slope"] < 1e-3
 
 
 def test_the_data_are_compared_with_others_of_their_law():
@@ -198,7 +187,6 @@ def test_the_results_of_all_units_make_a_table():
     assert [row.name for row in table.rows] == [line.name for line in LINES]
     for row in table.rows:
         assert len(row.cells["Acc %"].values) == 2
-        assert "nan" not in row.sentence
         assert all(np.isfinite(cell.values).all() for cell in row.cells.values())
     assert {curve.parameter for curve in table.curves} == {"lambda", "nu"}
     assert all(len(curve.points) == len(curve.cells) == 7 for curve in table.curves)

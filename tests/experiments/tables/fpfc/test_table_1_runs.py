@@ -1,14 +1,10 @@
 """The runs of FPFC's Table 1 on small data: what each records, by rounds of the algorithm and plain counting."""
 
-import statistics
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy import optimize
 
 from clusterproof.algorithms import CFL, FPFC, IFCA, Local, PerFedAvg, Randomness
 from clusterproof.experiments.store import Unit
@@ -27,7 +23,6 @@ from clusterproof.experiments.tables.fpfc.table_1_methods import (
     run_cfl,
     run_ifca,
     run_one_model,
-    run_oracle,
 )
 from clusterproof.synthetic.softmax import SoftmaxMixture
 
@@ -66,7 +61,7 @@ def test_one_model_is_trained_with_the_batch_size_that_is_asked_for() -> None:
     algorithm = WeightedFedAvg(step_size=0.1, local_steps=10, participation=0.3)
     state = after_rounds(algorithm, task, None, rounds, lambda state: None)
     found = run_one_model(scenario(rounds), run="fedavg", batch_size=7)
-    assert found["server_accuracy"] == pytest.approx(percent(task, np.repeat(state.models, 20, axis=0)))
+    assert found["accuracy"] == pytest.approx(percent(task, np.repeat(state.models, 20, axis=0)))
 
 
 WORK: dict[str, Any] = {"step_size": 0.25, "participation": 0.4}
@@ -128,12 +123,10 @@ def test_ifca_tests_a_client_with_the_model_that_it_chose(published: bool) -> No
     found = run_ifca(scenario(rounds), published=published)
     assert found["clusters"] == len(set(chosen)) < 5
     assert found["accuracy"] == pytest.approx(percent(task, state.models[chosen]))
-    norms = [float(np.linalg.norm(state.models[p].astype(float))) for p in set(chosen)]
-    assert found["model_norm"] == pytest.approx(statistics.mean(norms), rel=1e-5)
 
 
 @pytest.mark.parametrize(("published", "everybody"), [(True, False), (True, True), (False, False)])
-def test_cfl_counts_its_clusters_and_those_of_two_clients_or_one(published: bool, everybody: bool) -> None:
+def test_cfl_counts_its_clusters(published: bool, everybody: bool) -> None:
     """Steps so large that clusters are split; with full participation three tenths of the rounds."""
     rounds = 30
     task = data(batch_size=50, local_unit="epoch")
@@ -143,23 +136,8 @@ def test_cfl_counts_its_clusters_and_those_of_two_clients_or_one(published: bool
     )
     state = after_rounds(algorithm, task, None, 9 if everybody else rounds, lambda state: None)
     found = run_cfl(scenario(rounds), published=published, everybody=everybody)
-    sizes = Counter(state.assignments.tolist())
-    assert found["clusters"] == len(sizes)
-    assert found["pairs_or_less"] == sum(size <= 2 for size in sizes.values())
+    assert found["clusters"] == len(set(state.assignments.tolist()))
     assert found["accuracy"] == pytest.approx(percent(data(), state.models))
-
-
-def test_small_clusters_are_those_of_two_clients_or_one(plant: Callable[..., Any]) -> None:
-    """Clusters of 1, 2, 2, 3 and 12 clients."""
-    members = np.repeat([0, 1, 2, 3, 4], [1, 2, 2, 3, 12])
-    true = AbsentAsZeroCFL.step
-
-    def split(self: Any, state: Any, task: Any, randomness: Any) -> Any:
-        return replace(true(self, state, task, randomness), assignments=members)
-
-    plant(AbsentAsZeroCFL, "step", split)
-    found = run_cfl(scenario(2), published=True, everybody=True)
-    assert (found["pairs_or_less"], found["clusters"]) == (3, 5)
 
 
 def test_a_run_trains_as_its_unit_says() -> None:
@@ -170,19 +148,3 @@ def test_a_run_trains_as_its_unit_says() -> None:
     start = task.initial_models(1, (), Randomness.from_seed(SEED, "fpfc/table-1").initialisation)
     assert still["accuracy"] == pytest.approx(percent(task, np.repeat(start, 20, axis=0)))
     assert compute(Unit("local", SEED, settings))["accuracy"] != still["accuracy"]
-
-
-def test_the_gradient_that_is_left_is_the_largest_of_all_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first cluster's fit is broken off at once, the others go on."""
-    true, calls = optimize.minimize, []
-
-    def broken_off(*arguments: Any, options: dict[str, Any], **more: Any) -> Any:
-        calls.append(1)
-        return true(*arguments, options={**options, "maxiter": 1} if len(calls) == 1 else options, **more)
-
-    monkeypatch.setattr(optimize, "minimize", broken_off)
-    found = run_oracle(scenario(1))
-    assert found["largest_slope"] > 0.01
-    sizes = [len(data().training_data(client)[1]) for client in range(20)]
-    assert found["median_size"] == statistics.median(sizes) != statistics.mean(sizes)
-    assert len(calls) == 4

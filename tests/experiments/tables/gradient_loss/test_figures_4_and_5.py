@@ -61,10 +61,6 @@ def test_a_run_that_does_not_arrive_bounds_the_percentage_from_one_side(
             truth = float(100 * (1 - Fraction(proposed or later, baseline or later)))
             assert value <= truth + 1e-9 if baseline is None else value >= truth - 1e-9
     assert savings.exact == all(None not in pair for pair in pairs)
-    words = savings.words.split(", ")
-    for word, (baseline, proposed) in zip(words, pairs, strict=True):
-        assert ("least" in word) == (baseline is None and proposed is not None)
-        assert ("most" in word) == (baseline is not None and proposed is None)
 
 
 def settings_of(arm: Arm, rounds: int, **algorithm: Any) -> dict[str, Any]:

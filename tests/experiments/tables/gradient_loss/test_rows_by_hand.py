@@ -1,4 +1,4 @@
-"""GL-CFL's rows from curves made by hand: which goal each column is of, what is held, printed and said."""
+"""GL-CFL's rows from curves made by hand: which goal each column is of, what is held and printed."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -93,12 +93,6 @@ def test_purity_is_held_for_five_iterations(length: int, held: int) -> None:
     purity[19 : 19 + length] = [0.92] * length
     row = apart(assembled({"apart, IFCA": [run(1, 1, purity=purity)]}))["IFCA"]
     assert (row.cells["to purity 0.9"].values, row.cells["held for 5"].values) == ((20,), (held,))
-    said = (
-        f"Purity 0.9 at iterations 20; held for 5 from {held}."
-        if held != 20
-        else ("Purity 0.9 at iterations 20, and held.")
-    )
-    assert row.sentence == said
 
 
 def test_ends_are_means_over_the_last_ten_iterations() -> None:
@@ -108,15 +102,6 @@ def test_ends_are_means_over_the_last_ten_iterations() -> None:
     row = apart(assembled({"apart, IFCA": [run(1, 1, **curves), run(1, 1)]}))["IFCA"]
     for column, values in {"purity": (0.95, 0.95), "ARI": (0.925, 0.25), "accuracy %": (90, 85)}.items():
         assert row.cells[column].values == pytest.approx(values)
-
-
-def test_a_row_says_where_it_ends_if_that_is_below_the_goal() -> None:
-    fallen = step(141, 0.95, 0.7)
-    rows = apart(assembled({"apart, IFCA": [run(1, 1, purity=fallen)], "apart, GL-CFL 0.2": [run(141, 1)]}))
-    assert rows["IFCA"].sentence == "Purity 0.9 at iterations 1, and held; the last 10 iterations have 0.70."
-    assert "the last 10" not in rows["GL-CFL 0.2"].sentence
-    level = apart(assembled({"apart, IFCA": [run(1, 1, purity=[0.9] * ROUNDS)]}))["IFCA"]
-    assert level.sentence == "Purity 0.9 at iterations 1, and held."
 
 
 @pytest.mark.parametrize(
@@ -150,7 +135,6 @@ def test_what_is_not_the_papers_run_is_not_judged() -> None:
     for table in cases:
         assert any(cell.printed for row in table.rows for cell in row.cells.values())
         assert all(cell.within_chance is None for row in table.rows for cell in row.cells.values())
-    assert "at least" in cases[-1].rows[1].sentence
     # fewer iterations do not matter where all have arrived
     for rounds in (None, 60):
         rows = apart(assembled(arrived, rounds=rounds))
@@ -160,10 +144,8 @@ def test_what_is_not_the_papers_run_is_not_judged() -> None:
 def test_nobody_arriving_gives_no_percentage() -> None:
     for row in assembled({"others": [run(None, None)] * 2}).rows:
         assert set(row.cells) == {"purity", "ARI", "accuracy %"}
-        assert "never reached in 150 iterations" in row.sentence
     nobody = [run(None, None)] * 2
     touched = assembled({"apart, IFCA": [run(149, 149), nobody[0]], "others": nobody}).rows[0]
-    assert "1 of 2 runs only touch it" in touched.sentence
     assert "held for 5" not in touched.cells
 
 
@@ -183,12 +165,10 @@ def test_savings_are_judged_and_compared_with_those_of_the_start() -> None:
     # 87 +- 6 of three runs: a fourth may lie 4.3 * 6 * sqrt(4 / 3) away
     for column, chance in (("saved %", True), ("saved, accuracy %", False)):
         assert best.cells[column].within_chance == chance
-    for part in ("4, 10, 10", "40, 50, 100", "saved 90, 80, 90 %"):
-        assert part in best.sentence
+    assert best.cells["saved %"].values == pytest.approx((90, 80, 90))
     assert rows["GL-CFL 0.2, sign as printed", True].cells["saved %"].values == pytest.approx((50, 60, 80))
     together = rows["IFCA", False]
     assert together.cells["saved %"].values == pytest.approx((87.5, 90, 95))
-    assert "the start alone saves 88, 90, 95 %, the similarity 90, 80, 90 %" in together.sentence
     assert rows["GL-CFL 0.2", False].cells["saved %"].values == pytest.approx((-300, -300, -300))
     assert [one.values for one in table.comparisons] == [
         pytest.approx((36, 40, 90)),

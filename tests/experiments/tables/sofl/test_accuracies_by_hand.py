@@ -1,17 +1,15 @@
-"""SoFL's Tables 3, 4 and 5 from made results: gains, curves, verdicts and what a row says."""
+"""SoFL's Tables 3, 4 and 5 from made results: gains, curves and verdicts."""
 
 from typing import Any
 
 import pytest
 
-from clusterproof.experiments.comparison import Cell, Printed, Table
+from clusterproof.experiments.comparison import Table
 from clusterproof.experiments.reproducible_table import Request
 from clusterproof.experiments.tables.sofl.runs import MNIST, Data
 from clusterproof.experiments.tables.sofl.tables_3_to_5 import (
-    accuracy_cell,
     assemble,
     columns_of,
-    explain,
     runs_of,
 )
 
@@ -104,50 +102,3 @@ def test_notes_are_of_their_own_table(number: int) -> None:
     assert ("20 clients cannot be divided by 8" in text) == (number == 4)
     assert ("Sizes follow a Dirichlet law" in text) == (number == 5)
     assert "participation 1.0," in text
-
-
-@pytest.mark.parametrize(
-    ("counts", "said"),
-    [
-        ((1, 1), None),
-        ((4, 4), "; 4 clusters for 4, adjusted Rand index 0.50."),
-        ((5, 2), "; 2 to 5 clusters for 4, adjusted Rand index 0.50."),
-        ((5, 2, 3, 4), "; 2 to 5 clusters for 4, adjusted Rand index 0.50."),
-    ],
-)
-def test_numbers_of_clusters_are_said_from_the_least_to_the_largest(
-    counts: tuple[int, ...], said: str | None
-) -> None:
-    feature, _ = columns_of(3, MNIST)
-    cell = Cell((87.0,) * len(counts), Printed(87.25))
-    found = [{"clusters": count, "rand": 0.5} for count in counts]
-    sentence = explain(feature, "CFL", cell, cell, found)
-    if said is None:
-        assert "clusters" not in sentence
-    else:
-        assert sentence.endswith(said)
-
-
-def test_means_of_the_seeds_are_set_against_the_printed_number() -> None:
-    """80 and 90 %, 70 and 74 %: 85 and 72, of which the first is nearer to 87.25."""
-    feature, _ = columns_of(3, MNIST)
-    found = [{"server": 80.0, "local": 70.0}, {"server": 90.0, "local": 74.0}]
-    server, local = (accuracy_cell(feature, "CFL", kind, found, True) for kind in WORDS)
-    said = explain(
-        feature, "CFL", server, local, [{"clusters": 4, "rand": 0.5}, {"clusters": 4, "rand": 0.75}]
-    )
-    assert said == (
-        "feature: of the two, 'server's model' is nearer to the paper's 87.25 % (-2.2 against -15.2 points); "
-        "4 clusters for 4, adjusted Rand index 0.62."
-    )
-
-
-def test_a_printed_number_that_one_model_can_reach_is_below() -> None:
-    """Two groups: one model is right half of the time; 48.50 and 48.36 % are printed on MNIST."""
-    two, four, _ = columns_of(4, MNIST)
-    record = {"clusters": 1, "rand": 0.0}
-    cell = Cell((45.0,))
-    for method in ("FedAvg", "FedProx"):
-        assert "and is below the 50 % that one model can reach" in explain(two, method, cell, cell, [record])
-        assert "above the 25 % that one model can reach" in explain(four, method, cell, cell, [record])
-    assert "one model" not in explain(two, "IFCA", cell, cell, [record])

@@ -49,31 +49,6 @@ def test_sofls_notes_state_what_was_chosen() -> None:
     assert verdicts[0] == verdicts[1] == [True] * len(verdicts[0])
 
 
-def test_sofls_tables_have_the_costs_beside_them() -> None:
-    """By hand: a perceptron of 785 * 100 + 101 * 10 numbers; 20 clients, or 24 in 8 groups."""
-    notes = accuracies_of("sofl/table-4-mnist", Request(3)).notes
-    heads = [note for note in notes if note.startswith("Cost account")]
-    assert ["K = 2" in heads[0], "K = 4" in heads[1], "K = 8" in heads[2]] == [True] * 3
-    assert all("a model is 79,510 numbers of 4 bytes" in head for head in heads)
-    for head, participants in zip(heads, (20, 20, 24), strict=True):
-        assert f"50 rounds of {participants};" in notes[notes.index(head) + 1]
-    both, ifca = notes[notes.index(heads[2]) + 1 : notes.index(heads[2]) + 3]
-    assert both == (
-        "Cost of FedAvg; FedProx; CFL; CFL, thresholds; SoFL; SoFL, guarded: 50 rounds of 24; 3 forward and 3 backward "
-        "passes, worth 9; 318,040 bytes down, 318,040 up; server 24. In all 10,800 passes and 763,296,000 bytes."
-    )
-    assert ifca == (
-        "Cost of IFCA: 50 rounds of 24; 11 forward and 3 backward passes, worth 17; 2,544,320 bytes down, 318,040 up; "
-        "server 24. In all 20,400 passes and 3,434,832,000 bytes."
-    )
-    assert "300 draws of an update with 25 neurons and moves these, once: 15,000 vectors" in notes[-1]
-    chosen = accuracies_of(
-        "sofl/table-3-mnist", Request(3, choices={"participation": 0.5, "hidden": (50,)})
-    ).notes
-    assert any("a model is 39,760 numbers" in note for note in chosen)
-    assert any("50 rounds of 10; 7 forward and 3 backward passes, worth 13" in note for note in chosen)
-
-
 def test_both_readings_of_the_division_change_places() -> None:
     for share, other in (("split", "full"), ("full", "split")):
         made = accuracies_of("sofl/table-3-mnist", Request(2, choices={"share": share}))

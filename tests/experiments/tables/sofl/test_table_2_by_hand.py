@@ -1,4 +1,4 @@
-"""SoFL's Table 2 from made partitions: scores, printed columns, differences and sentences."""
+"""SoFL's Table 2 from made partitions: scores, printed columns and differences."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace

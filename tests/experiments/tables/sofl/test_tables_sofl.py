@@ -303,20 +303,5 @@ def test_assembled_tables_hold_both_accuracies_of_every_run(
             single = row.name in ("FedAvg", "FedProx") and column.skew == "label"
             assert server.ceiling == ((100 / column.clusters,) * 3 if single else ())
             assert local.ceiling == ()
-            if single and printed > 100 / column.clusters:
-                assert f"above the {100 / column.clusters:g} % that one model can reach" in row.sentence
     assert msgspec.json.decode(table_json(table, {}))["table"] == definition.id
     assert table_text(table, 100)
-
-
-def test_a_sentence_says_which_accuracy_is_near_and_how_far_above_the_ceiling() -> None:
-    _, label = columns_of(3, MNIST)
-    record = {"clusters": 1, "rand": 0.0}
-    server, local = (
-        sofl_accuracies.accuracy_cell(label, "FedAvg", kind, [{kind: value}], True)
-        for kind, value in (("server", 21.0), ("local", 80.0))
-    )
-    said = sofl_accuracies.explain(label, "FedAvg", server, local, [record])
-    assert "'after local training' is nearer to the paper's 71.89 % (+8.1 against -50.9 points)" in said
-    # sqrt(.25 .75 / 2000) = .97 points
-    assert "46.9 points, 48.4 standard errors of its test images, above the 25 %" in said

@@ -47,7 +47,7 @@ def test_another_account_is_seen(plant: Plant, claim_id: str) -> None:
     plant(
         costs.Cost,
         "sent",
-        lambda self, itemsize=8: true(self, itemsize) + self.up**2 * self.forward * self.down,
+        lambda self: true(self) + self.up**2 * self.forward * self.down,
     )
     assert decided(claim_id).verdict is (
         Kind.VIOLATED if claim_id == "sofl/ifca-consumption" else Kind.CONSISTENT
