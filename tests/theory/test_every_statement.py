@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 
 import pytest
+from catalogue import read_catalogue
 
 from clusterproof import theory
 from clusterproof.experiments.tables.registry import TABLES
@@ -37,3 +38,28 @@ def test_every_claim_of_a_paper_is_an_answer(paper: str) -> None:
     answers = {answer for row in ROWS for answer in row["answer"].split("; ")}
     own = {claim.id for claim in theory.catalogue(paper) if "(ours)" not in claim.label}
     assert {name for name in own if f"claim: {name}" not in answers} == set()
+
+
+PRINTED = {
+    "gradient-loss/algorithm-line-12",
+    "gradient-loss/equation-2",
+    "gradient-loss/only-losses",
+    "sofl/gains-over-cfl",
+    "sofl/table-4-best",
+}
+"""Claims that refute a sentence of these papers as it is printed."""
+
+
+@pytest.mark.parametrize("paper", ["gradient-loss", "sofl"])
+def test_a_claim_that_refutes_a_reading_says_so_and_quotes_what_is_printed(paper: str) -> None:
+    verdicts = read_catalogue()
+    violated = {one.id: one for one in theory.catalogue(paper) if verdicts[one.id].verdict == "violated"}
+    assert {name for name, one in violated.items() if not one.label.endswith(", reading")} == {
+        name for name in PRINTED if name.startswith(paper)
+    }
+    for name in violated.keys() - PRINTED:
+        source = violated[name].card.partition("Source\n")[2].partition("Checked\n")[0]
+        assert source.count('"') >= 2, name
+        assert "reading" in source, name
+    readings = {one.id for one in theory.catalogue(paper) if one.label.endswith(", reading")}
+    assert readings == violated.keys() - PRINTED
