@@ -20,7 +20,6 @@ from clusterproof.conformance.definitions import DEFINITIONS, Definition
 from clusterproof.conformance.diagnosis import Hypothesis
 from clusterproof.conformance.forms import ScheduledCoin, from_rules, replayed
 from clusterproof.conformance.pytest_checks import checks, parametrize_with_checks
-from clusterproof.conformance.random_checks import check_random
 from clusterproof.conformance.report import Check, Localisation, Report
 from clusterproof.conformance.tasks import ConformanceTask, random_task, two_class
 
@@ -33,7 +32,6 @@ __all__ = [
     "Localisation",
     "checks",
     "parametrize_with_checks",
-    "check_random",
     "infer",
     "replay",
     "from_rules",
