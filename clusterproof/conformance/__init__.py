@@ -15,7 +15,7 @@ compared with a plain definition::
     print(conform(MyFedAvg, "fedavg"))
 """
 
-from clusterproof.conformance.conform import assert_conforms, check_names, conform, infer, replay
+from clusterproof.conformance.conform import assert_conforms, check_names, conform, infer
 from clusterproof.conformance.definitions import DEFINITIONS, Definition
 from clusterproof.conformance.diagnosis import Hypothesis
 from clusterproof.conformance.forms import ScheduledCoin, from_rules, replayed
@@ -33,7 +33,6 @@ __all__ = [
     "checks",
     "parametrize_with_checks",
     "infer",
-    "replay",
     "from_rules",
     "replayed",
     "ScheduledCoin",
