@@ -12,8 +12,7 @@ from typing import Literal
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Trace
-from clusterproof.synthetic import Mixture, RegressionMixture
-from clusterproof.theory.bounds.likely_fault import likely_fault
+from clusterproof.synthetic import Mixture
 from clusterproof.theory.checker.catalogue import find_claim
 from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, REGISTRY, TraceBounder
 from clusterproof.theory.checker.conclusions import judge
@@ -133,7 +132,7 @@ def compare(
     answer = partial(
         Answer, failures=worst.failures, replicates=len(worst.failing), slack=_slack(levels[0].compared)
     )
-    where = _place(task, worst.compared, trace) if worst.failures else ""
+    where = _place(worst.compared, trace) if worst.failures else ""
     share = _share(worst)
     if worst.broken:
         return answer("broken", f"{where}; {share}{_left_out(left_out)}")
@@ -271,22 +270,15 @@ def _slack(compared: list[Compared]) -> float:
     return least
 
 
-def _place(task: Mixture, compared: list[Compared], trace: Trace) -> str:
-    """Say what is above its bound by most, by how much and where, and the likely fault where that can be told."""
+def _place(compared: list[Compared], trace: Trace) -> str:
+    """Say what is above its bound by most, by how much and where."""
     one = max(compared, key=lambda each: float(each.above.max()))
     above, measured, limit = one.above, one.measured, one.allowed
     place = np.unravel_index(int(above.argmax()), above.shape)
     where = f"round {place[0]}, cluster {place[-1]}" if measured.shape[-1] > 1 else f"round {place[0]}"
     if trace.models.ndim == 4:
         where += f", replicate {place[1]}"
-    said = (
+    return (
         f"{one.name} {measured[place]:.6g} exceeds the bound {limit[place]:.6g} by {above[place]:.3g} "
         f"at {where} (seed {trace.settings['seed']})"
     )
-    if not isinstance(task, RegressionMixture) or not np.isfinite(trace.models).all():
-        return said
-    replicate = (int(place[1]),) if trace.models.ndim == 4 else ()
-    try:
-        return f"{said}; likely: {likely_fault(task, trace, replicate, int(place[-1]))}"
-    except InvalidArgument:  # dynamics of which the moves cannot be read
-        return said
