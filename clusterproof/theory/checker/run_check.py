@@ -16,7 +16,6 @@ from clusterproof.synthetic import Mixture
 from clusterproof.theory.checker.catalogue import find_claim
 from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, REGISTRY, TraceBounder
 from clusterproof.theory.checker.conclusions import judge
-from clusterproof.theory.checker.detectable_fault import smallest_faults
 from clusterproof.theory.checker.expectation import EQUAL, FEWEST, Expectation
 from clusterproof.theory.checker.failure_levels import MOST_REPLICATES, Level, levels_of
 from clusterproof.theory.checker.same_task import check_same_task
@@ -204,21 +203,6 @@ def _compare_expectation(one: Expectation) -> Answer:
         sentence = f"{text}; {EQUAL if first.undecided == EQUAL else remedy}"
         return Answer("undecidable", sentence, 0, count, slack)
     return Answer("holds", text, 0, count, slack)
-
-
-def sensitivity(
-    claim_id: str, task: Mixture, trace: Trace, *, failure_probability: float | None = None
-) -> tuple[str, ...]:
-    """Name the smallest faults of noise, step and momentum that would have been called broken on this run.
-
-    Parameters and errors are those of ``bound``. Nothing is named where the run without noise is not known.
-    """
-    bounder = _bounder(claim_id, task, trace, failure_probability)
-    levels, _ = levels_of(lambda rate: bounder(task, trace, rate), trace, failure_probability)
-    if levels[0].allowed.expectation is not None:
-        return ()
-    deciding = {level.least_failures: level.allowed for level in levels}
-    return tuple(smallest_faults(task, trace, {k: v for k, v in deciding.items() if k is not None}))
 
 
 def assert_holds(
