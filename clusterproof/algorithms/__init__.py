@@ -9,18 +9,14 @@ from clusterproof.algorithms.aggregation import choose_clusters
 from clusterproof.algorithms.cfl import CFL
 from clusterproof.algorithms.cfl_mgd import CFLMGD
 from clusterproof.algorithms.discovery import Registry, classes_below
-from clusterproof.algorithms.ditto import Ditto
 from clusterproof.algorithms.evaluation import (
     ClientAccuracies,
     client_accuracies,
     received_models,
 )
 from clusterproof.algorithms.fedavg import FedAvg
-from clusterproof.algorithms.fedavgm import FedAvgM
 from clusterproof.algorithms.fedbcd import FedBCD
-from clusterproof.algorithms.feddyn import FedDyn
 from clusterproof.algorithms.fedlin import FedLin
-from clusterproof.algorithms.fednova import FedNova
 from clusterproof.algorithms.fedprox import FedProx
 from clusterproof.algorithms.fpfc import FPFC
 from clusterproof.algorithms.gradient_loss import GradientLoss
@@ -29,13 +25,11 @@ from clusterproof.algorithms.local import Local
 from clusterproof.algorithms.metrics import adjusted_rand_index, cluster_count, purity
 from clusterproof.algorithms.penalties import SCAD, GroupL1
 from clusterproof.algorithms.per_fedavg import PerFedAvg
-from clusterproof.algorithms.pfedme import PFedMe
 from clusterproof.algorithms.protocol import (
     Algorithm,
     ClientSamplingTask,
     DifferentiatedTask,
     ScoredTask,
-    SizedTask,
     State,
     Task,
     TrainingTask,
@@ -63,12 +57,7 @@ __all__ = [
     "Diverged",
     "Scaffold",
     "ProxSkip",
-    "PFedMe",
-    "FedNova",
     "FedLin",
-    "FedDyn",
-    "FedAvgM",
-    "Ditto",
     "ALGORITHMS",
     "CFL",
     "CFLMGD",
@@ -90,7 +79,6 @@ __all__ = [
     "Randomness",
     "SCAD",
     "ScoredTask",
-    "SizedTask",
     "SoFL",
     "State",
     "Task",

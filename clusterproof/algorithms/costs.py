@@ -7,20 +7,15 @@ from typing import Any
 
 from clusterproof.algorithms.cfl import CFL
 from clusterproof.algorithms.cfl_mgd import CFLMGD
-from clusterproof.algorithms.ditto import Ditto
 from clusterproof.algorithms.fedavg import FedAvg
-from clusterproof.algorithms.fedavgm import FedAvgM
 from clusterproof.algorithms.fedbcd import FedBCD
-from clusterproof.algorithms.feddyn import FedDyn
 from clusterproof.algorithms.fedlin import FedLin
-from clusterproof.algorithms.fednova import FedNova
 from clusterproof.algorithms.fedprox import FedProx
 from clusterproof.algorithms.fpfc import FPFC
 from clusterproof.algorithms.gradient_loss import GradientLoss
 from clusterproof.algorithms.ifca import IFCA
 from clusterproof.algorithms.local import Local
 from clusterproof.algorithms.per_fedavg import PerFedAvg
-from clusterproof.algorithms.pfedme import PFedMe
 from clusterproof.algorithms.protocol import Algorithm, Task
 from clusterproof.algorithms.proxskip import ProxSkip
 from clusterproof.algorithms.scaffold import Scaffold
@@ -112,22 +107,11 @@ def cost_of_a_round(algorithm: Algorithm[Any], task: Task) -> Cost:
         case FedBCD() | ProxSkip():
             # with ProxSkip every client works in every round; what they send and receive is an expectation
             server = m
-        case FedDyn():
-            server = 2 * k
-        case FedAvgM():
-            server = k + 1
-        case FedAvg() | FedProx() | CFL() | SoFL() | PFedMe() | Ditto() | FedNova():
+        case FedAvg() | FedProx() | CFL() | SoFL():
             server = k
         case _:
             rule = "must be one whose cost is known"
             raise InvalidArgument("algorithm", algorithm.name, rule, "add it to costs.py")
-    match algorithm:
-        case SoFL(method="per-fedavg"):
-            steps *= 2
-        case PFedMe():
-            steps *= algorithm.inner_steps
-        case Ditto():
-            steps += algorithm.personal_epochs
-        case FedNova():
-            steps = int(algorithm.step_counts(task).max())
+    if isinstance(algorithm, SoFL) and algorithm.method == "per-fedavg":
+        steps *= 2
     return Cost(k, steps, steps, 0, d, d, server)

@@ -14,7 +14,6 @@ from typing import Any
 DIFFERENT = {
     "models": "Number of the algorithm's models, its `clusters`.",
     "empty_cluster": 'cfl-mgd: "coast" or "freeze"; gradient-loss: "never", "when-empty" or "always".',
-    "lam": "Strength of the pull between the personal and the common model (lambda).",
 }
 """Descriptions of parameters that mean something else in each algorithm, by flag."""
 

@@ -181,15 +181,6 @@ class TrainingTask(Protocol):
 
 
 @runtime_checkable
-class SizedTask(Protocol):
-    """Optional property: the number of samples of each client."""
-
-    @property
-    def client_samples(self) -> np.ndarray:
-        """Number of samples of each client (n_i), positive integers (m,)."""
-
-
-@runtime_checkable
 class ClientSamplingTask(Protocol):
     """Optional methods: random choices of clients, drawn by the task on its device."""
 

@@ -23,7 +23,7 @@ from clusterproof.theory.checker import catalogue as checking
 from clusterproof.theory.checker import ci_gates as gates
 from clusterproof.theory.checker import report
 from clusterproof.theory.checker.report_replay import disagreement
-from clusterproof.theory.checker.run_check import compare, sensitivity
+from clusterproof.theory.checker.run_check import compare
 from clusterproof.theory.checker.sharpest_bound import sharpest_bounds
 
 NEXT = """
@@ -240,9 +240,7 @@ def _compare(ids: Sequence[str], folder: Path) -> int:
     with np.errstate(all="ignore"):
         answers = {claim: compare(claim, task, trace) for claim in claims}
         for claim, answer in answers.items():
-            faults = sensitivity(claim, task, trace) if answer.kind == "holds" else ()
             slack = [f"slack {answer.slack:.3g}"] if answer.slack < np.inf else []
-            shown = [f"faults that would show: {', '.join(faults)}"] if faults else []
-            print(f"{claim}  {answer.kind}  {'; '.join([answer.sentence, *slack, *shown])}")
+            print(f"{claim}  {answer.kind}  {'; '.join([answer.sentence, *slack])}")
     kinds = {answer.kind for answer in answers.values()}
     return 1 if "broken" in kinds else 3 if "undecidable" in kinds else 0

@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.commands import terminal
-from clusterproof.conformance import DEFINITIONS, replay
+from clusterproof.conformance import DEFINITIONS
 from clusterproof.conformance import conform as hold
 from clusterproof.neural.custom.references import HOW, import_place
 
@@ -29,7 +29,6 @@ def conform(
     loss: Literal["quadratic", "cross-entropy"] | None = None,
     timeout: float = 60.0,
     json_file: Annotated[Path | None, Parameter("--json")] = None,
-    replay_file: Annotated[Path | None, Parameter("--replay")] = None,
     list_algorithms: Annotated[bool, Parameter("--list", negative=())] = False,
     traceback: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
@@ -56,8 +55,6 @@ def conform(
         Seconds that a run may take.
     json_file
         Write the report and all numbers.
-    replay_file
-        Judge the runs of such a report again, without the implementation.
     list_algorithms
         Print algorithms, equations and settings.
     traceback
@@ -71,24 +68,15 @@ def conform(
         return 0
     if json_file is not None:
         check_writable("json", json_file)
-    if replay_file is not None:
-        if implementation is not None:
-            rule = "cannot be combined with an implementation"
-            raise InvalidArgument("replay", str(replay_file), rule, "leave one of the two out")
-        report = replay(replay_file)
-    elif implementation is None:
-        remedy = f"give {HOW}, or --list or --replay FILE"
-        raise InvalidArgument("implementation", None, "must be given", remedy)
-    elif algorithm is None:
+    if implementation is None:
+        raise InvalidArgument("implementation", None, "must be given", f"give {HOW}, or --list")
+    if algorithm is None:
         remedy = f"such as --as {next(iter(DEFINITIONS))}; --list prints all"
         raise InvalidArgument("as", None, "must be given", remedy)
-    else:
-        start = import_object(implementation)
-        chosen = dict(_read_setting(text) for text in settings)
-        given = None if supports is None else [name for name in supports.split(",") if name]
-        report = hold(
-            start, algorithm, settings=chosen, supports=given, dtype=dtype, loss=loss, timeout=timeout
-        )
+    start = import_object(implementation)
+    chosen = dict(_read_setting(text) for text in settings)
+    given = None if supports is None else [name for name in supports.split(",") if name]
+    report = hold(start, algorithm, settings=chosen, supports=given, dtype=dtype, loss=loss, timeout=timeout)
     if report.verdict == "unusable":
         terminal.complain(report.sentence)
         if traceback:

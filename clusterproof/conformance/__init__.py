@@ -15,12 +15,11 @@ compared with a plain definition::
     print(conform(MyFedAvg, "fedavg"))
 """
 
-from clusterproof.conformance.conform import assert_conforms, check_names, conform, infer, replay
+from clusterproof.conformance.conform import assert_conforms, check_names, conform, infer
 from clusterproof.conformance.definitions import DEFINITIONS, Definition
 from clusterproof.conformance.diagnosis import Hypothesis
 from clusterproof.conformance.forms import ScheduledCoin, from_rules, replayed
 from clusterproof.conformance.pytest_checks import checks, parametrize_with_checks
-from clusterproof.conformance.random_checks import check_random
 from clusterproof.conformance.report import Check, Localisation, Report
 from clusterproof.conformance.tasks import ConformanceTask, random_task, two_class
 
@@ -33,9 +32,7 @@ __all__ = [
     "Localisation",
     "checks",
     "parametrize_with_checks",
-    "check_random",
     "infer",
-    "replay",
     "from_rules",
     "replayed",
     "ScheduledCoin",

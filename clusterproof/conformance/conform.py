@@ -5,12 +5,11 @@ import traceback
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms.validation import InvalidArgument, check_name, check_number
+from clusterproof.algorithms.validation import check_name, check_number
 from clusterproof.conformance.checks import CHECKS, additional_checks
 from clusterproof.conformance.definitions import DEFINITIONS, Definition
 from clusterproof.conformance.diagnosis import admissible_variant, explain, follows
@@ -24,7 +23,7 @@ from clusterproof.conformance.probes import (
     probe_names,
     snapshots,
 )
-from clusterproof.conformance.report import Check, Localisation, Report, read_report
+from clusterproof.conformance.report import Check, Localisation, Report
 from clusterproof.conformance.settings import check_declared, check_settings, find_definition
 from clusterproof.conformance.slips import SLIPS
 from clusterproof.conformance.tolerance import first_difference, unit
@@ -83,7 +82,15 @@ def conform(
     definition = find_definition(algorithm)
     chosen = check_settings(definition, settings or {})
     supported, declared, loss = check_declared(start, supports, dtype, loss, chosen)
-    blank = _blank(definition, chosen, supported, declared)
+    blank = Report(
+        algorithm=definition.name,
+        equation=definition.equation,
+        source=f"{_authority(definition)}; {definition.source}",
+        settings=chosen,
+        supports=supported,
+        declared=declared,
+        dtype=declared or "float64",
+    )
     check_number("timeout", timeout, above=0, remedy="give seconds")
     wanted = tuple(check_names(definition) if checks is None else checks)
     for name in wanted:
@@ -106,21 +113,6 @@ def conform(
     except Unusable as error:
         cause = "".join(traceback.format_exception(error.__cause__)) if error.__cause__ else ""
         return replace(blank, verdict="unusable", sentence=str(error), traceback=cause)
-
-
-def _blank(
-    definition: type[Definition], settings: Mapping[str, Any], supports: tuple[str, ...], declared: str | None
-) -> Report:
-    """Return the report before any probe was run."""
-    return Report(
-        algorithm=definition.name,
-        equation=definition.equation,
-        source=f"{_authority(definition)}; {definition.source}",
-        settings=settings,
-        supports=supports,
-        declared=declared,
-        dtype=declared or "float64",
-    )
 
 
 def check_names(definition: type[Definition]) -> tuple[str, ...]:
@@ -164,9 +156,7 @@ def _require_usable(
 
 
 def judge(report: Report, explained: bool = True) -> Report:
-    """Return the report with the verdict on its runs, for which no implementation is needed."""
-    if not report.runs:
-        return report
+    """Return the report with the verdict on its runs."""
     definition, runs = DEFINITIONS[report.algorithm], report.runs
     dtype = report.declared or runs[0].dtype
     undeclared_double = report.declared is None and dtype == "float64"
@@ -254,35 +244,6 @@ def _with_checks(report: Report, further: Sequence[Check]) -> Report:
         found = "; ".join(f"{check.name} fails: {check.sentence}" for check in failed)
         report = replace(report, verdict="differs", sentence=f"{agreement}, but {found}")
     return replace(report, checks=(*report.checks, *further))
-
-
-def replay(file: Path) -> Report:
-    """Judge the runs of a report again, without the implementation.
-
-    Parameters
-    ----------
-    file
-        What ``Report.json`` returned.
-
-    Raises
-    ------
-    InvalidArgument
-        If the file cannot be read, or is no report.
-    """
-    record = read_report(file)
-    definition = find_definition(record.algorithm)
-    blank = _blank(definition, record.settings, record.supports, record.declared)
-    if record.verdict == "unusable":
-        return replace(blank, verdict="unusable", sentence=record.sentence)
-    skipped = [check for check in record.checks if check.outcome == "skipped" and check.name not in CHECKS]
-    try:
-        for run in record.runs:
-            check_settings(definition, run.probe.settings)
-        judged = judge(replace(blank, checks=tuple(skipped), runs=record.runs))
-    except (ValueError, TypeError, LookupError) as error:
-        rule = f"must hold arrays and settings that fit each other ({error})"
-        raise InvalidArgument("replay", str(file), rule, "write it again with --json FILE") from error
-    return _with_checks(judged, [check for check in record.checks if check.name in CHECKS])
 
 
 def assert_conforms(start: Start, algorithm: str, **options: Any) -> Report:

@@ -2,17 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from clusterproof.algorithms.validation import InvalidArgument
 from clusterproof.conformance.diagnosis import Hypothesis
 from clusterproof.conformance.probes import Observed
 from clusterproof.conformance.tolerance import Difference
-from clusterproof.files import TEXT, check_depth, read_file
 
 STATUS = {"conforms": 0, "differs": 1, "unusable": 2, "undecided": 3, "variant": 4}
 """Exit status of ``clusterproof conform`` for each verdict; a wrong call is 2, too."""
@@ -123,26 +120,5 @@ class Report:
         return "\n".join(lines)
 
     def json(self) -> str:
-        """Return the report with every number that is needed to judge the runs again, see ``replay``."""
+        """Return the report with every number of its runs."""
         return msgspec.json.format(msgspec.json.encode(self, enc_hook=np.ndarray.tolist), indent=1).decode()
-
-
-def read_report(path: Path) -> Report:
-    """Read what ``Report.json`` returned.
-
-    Raises
-    ------
-    InvalidArgument
-        If the file cannot be read or is no report.
-    """
-    try:
-        content = check_depth(msgspec.json.decode(read_file(path, TEXT)))
-        return msgspec.convert(content, Report, dec_hook=_decode_array)
-    except (OSError, ValueError, RecursionError) as error:
-        rule = f"must be a report of `conform --json` ({error})"
-        raise InvalidArgument("replay", str(path), rule, "write one with --json FILE") from error
-
-
-def _decode_array(_type: type, numbers: Any) -> np.ndarray:
-    array = np.array(numbers)
-    return array if array.dtype.kind in "fi" else array.astype(float)  # null becomes NaN

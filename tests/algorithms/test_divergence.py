@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from clusterproof.algorithms import ALGORITHMS, Ditto, FedLin, InvalidArgument, run
+from clusterproof.algorithms import ALGORITHMS, FedLin, InvalidArgument, run
 from clusterproof.synthetic import QuadraticMixture
 
 TASK = QuadraticMixture.random(clusters=2, clients=6, dimension=2, spread=0.5, seed=1)
@@ -46,11 +46,3 @@ def test_a_step_that_is_too_large_ends_the_run_when_numbers_overflow(kind):
         pytest.raises(InvalidArgument, match=r"step_size = 50.0: must keep every client's model finite"),
     ):
         run(kind(step_size=50.0, local_steps=50), TASK, rounds=20)
-
-
-def test_a_personal_model_that_is_not_finite_ends_the_run():
-    with (
-        np.errstate(over="ignore", invalid="ignore"),
-        pytest.raises(InvalidArgument, match="must keep every client's model finite"),
-    ):
-        run(Ditto(step_size=0.5, personal_step_size=1e200), TASK, rounds=4)

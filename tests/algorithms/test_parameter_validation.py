@@ -10,17 +10,12 @@ from clusterproof.algorithms import (
     CFLMGD,
     FPFC,
     IFCA,
-    Ditto,
     FedAvg,
-    FedAvgM,
     FedBCD,
-    FedDyn,
-    FedNova,
     FedProx,
     GradientLoss,
     InvalidArgument,
     PerFedAvg,
-    PFedMe,
     ProxSkip,
     Scaffold,
     SoFL,
@@ -101,29 +96,6 @@ CORRECTED = {
     Scaffold: [*SERVER, *WEIGHTING, ("option", 2, "'I', 'II'", "'II' needs no further gradient")],
     ProxSkip: [
         ("probability", value, "greater than 0 and at most 1", "sqrt(kappa)") for value in (0, 1.1, "a")
-    ],
-    FedNova: [
-        *WEIGHTING,
-        *(("samples_per_step", value, "an integer, at least 1", "leave it out") for value in (0, 2.5)),
-    ],
-    FedDyn: [("alpha", value, "greater than 0", "0.01 to 0.1") for value in (0, -1.0, float("inf"), "a")],
-    PFedMe: [
-        *WEIGHTING,
-        *(("lam", value, "greater than 0", "FedAvg") for value in (0, -1.0, "a")),
-        *(("inner_steps", value, "an integer, at least 1", "5 is common") for value in (0, 1.5)),
-        *(("outer_step_size", value, "greater than 0", "leave it out") for value in (0, -1.0, "a")),
-        *(("mix", value, "greater than 0", "clients' mean") for value in (0, -0.5)),
-    ],
-    Ditto: [
-        *WEIGHTING,
-        *(("lam", value, "at least 0", "0.1 to 1") for value in (-1e-9, "a")),
-        *(("personal_step_size", value, "greater than 0", "leave it out") for value in (0, -1.0, "a")),
-        *(("personal_epochs", value, "an integer, at least 1", "a step a round") for value in (0, 1.5)),
-    ],
-    FedAvgM: [
-        *SERVER,
-        *WEIGHTING,
-        *(("momentum", value, "below 1", "plain descent") for value in (1, -0.1, "a")),
     ],
 }
 VALID = {

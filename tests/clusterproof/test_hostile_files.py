@@ -35,7 +35,6 @@ FILES = [
     f"leaderboard fedavg {SETTING} --step-size 1/2 --module FILE.py",
     f"leaderboard fedavg {SETTING} --step-size 1/2 --task FILE.py:task",
     "conform FILE.py:Mine --as fedavg",
-    "conform --replay FILE.json",
     "run FILE.py:Mine",
     "run ifca --measure FILE.py:measure --out out",
     "verify FILE.json",

@@ -6,21 +6,17 @@ import json
 import random
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 from tiers import slow_after
 
 from clusterproof.conformance import (
     DEFINITIONS,
     ConformanceTask,
-    check_random,
     conform,
-    random_checks,
     random_task,
 )
 from clusterproof.conformance.checks import EQUIVARIANCE_UNITS
@@ -340,36 +336,6 @@ def test_code_that_draws_from_a_global_generator_does_not_repeat(generator: str,
     else:
         verdict = {one.name: one.outcome for one in report.checks}["repeatable"]
         assert (report.verdict, verdict) == ("conforms", "skipped"), str(report)
-
-
-def test_no_run_is_called_different_where_rounding_decides_a_sign(monkeypatch: pytest.MonkeyPatch) -> None:
-    """FedYogi's v = tau^2 is exactly Delta^2 = (eta b)^2 on this task: rounding gives the sign of v - Delta^2."""
-    tie = ConformanceTask(
-        curvatures=np.array([np.eye(2)] * 2),
-        optima=np.ones((2, 2)),
-        samples=np.array([1, 1]),
-        start=np.zeros(2),
-    )
-    tasks = st.sampled_from([tie, replace(tie, optima=2 * tie.optima)])
-    monkeypatch.setattr(random_checks, "conformance_tasks", lambda clusters: tasks)
-    other_sign = with_line("fedyogi", "sign", lambda value: np.where(value == 0, 1.0, value))
-    check_random(other_sign, "fedyogi", settings={"local_epochs": 1, "batch_size": None}, examples=10)
-    starts = np.array([[0.5, 1.0], [1.5, 1.0]])  # at equal distances from all optima
-    clustered = st.sampled_from([replace(tie, starts=starts), replace(tie, starts=starts + 0.25)])
-    monkeypatch.setattr(random_checks, "conformance_tasks", lambda clusters: clustered)
-    last = with_line("ifca", "choice", lambda losses: 1 - int(np.argmin(losses[::-1])))
-    check_random(last, "ifca", settings={"local_epochs": 1, "batch_size": None}, examples=10)
-    monkeypatch.setattr(random_checks, "conformance_tasks", lambda clusters: tasks)
-    wrong = with_line("fedyogi", "sign", lambda value: -value)
-    with pytest.raises(AssertionError, match="fedyogi"):
-        check_random(wrong, "fedyogi", settings={"local_epochs": 1, "batch_size": None}, examples=10)
-
-
-def test_random_schedules_have_absent_clients_where_they_are_supported() -> None:
-    start = with_slip("scaffold", "controls-averaged-over-participants")
-    check_random(start, "scaffold", supports=("batches",))
-    with pytest.raises(AssertionError, match="scaffold: control after round"):
-        check_random(start, "scaffold")
 
 
 @pytest.mark.parametrize("name", ["prox-doubled", "prox-sign"])

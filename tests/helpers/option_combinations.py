@@ -10,18 +10,13 @@ from clusterproof.algorithms import (
     CFLMGD,
     FPFC,
     IFCA,
-    Ditto,
     FedAvg,
-    FedAvgM,
     FedBCD,
-    FedDyn,
     FedLin,
-    FedNova,
     FedProx,
     GradientLoss,
     Local,
     PerFedAvg,
-    PFedMe,
     ProxSkip,
     Scaffold,
     SoFL,
@@ -84,13 +79,8 @@ CORRECTING = [
     (Scaffold, {"local_steps": 3, "weighting": "samples"}),
     (Scaffold, {"option": "I", "local_steps": 2, "server_step_size": 0.5}),
     (FedLin, {"local_steps": 2}),
-    (FedNova, {"local_steps": 2, "samples_per_step": 3}),
-    (FedDyn, {"alpha": 0.3, "local_steps": 2}),
-    (PFedMe, {"lam": 0.2, "inner_steps": 2, "local_steps": 2, "mix": 0.5, "outer_step_size": 0.9}),
-    (Ditto, {"lam": 0.2, "personal_epochs": 2, "local_steps": 2, "personal_step_size": 0.4}),
-    (FedAvgM, {"momentum": 0.4, "server_step_size": 0.6, "local_steps": 2}),
 ]
-"""Those that correct drift or personalise; ``test_field_algorithms`` holds them against plain loops."""
+"""Those that correct drift; ``test_field_algorithms`` holds them against plain loops."""
 
 PARTITIONING = [
     (CFL, {"warm_up": 1}),

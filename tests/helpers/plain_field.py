@@ -25,8 +25,8 @@ class Plain:
     def mean(self, values):
         return sum(p * values[i] for i, p in self.weights(list(values)).items())
 
-    def local(self, client, point, shift=0.0, steps=None):
-        for _ in range(steps or self.a.local_steps):
+    def local(self, client, point, shift=0.0):
+        for _ in range(self.a.local_steps):
             point = point - self.a.step_size * (self.g(client, point) + shift)
         return point
 
@@ -38,30 +38,6 @@ class PlainFedAvg(Plain):
     def round(self, present):
         y = {i: self.local(i, self.x) for i in present}
         self.x = self.x + self.a.server_step_size * (self.mean(y) - self.x)
-
-
-class PlainFedAvgM(Plain):
-    def round(self, present):
-        delta = self.mean({i: self.x - self.local(i, self.x) for i in present})
-        self.c = self.a.momentum * self.c + delta
-        self.x = self.x - self.a.server_step_size * self.c
-
-    def kept(self):
-        return {"models": self.x[None], "buffers": self.c[None]}
-
-
-class PlainFedNova(Plain):
-    def round(self, present):
-        steps = dict.fromkeys(present, self.a.local_steps)
-        if self.a.samples_per_step:
-            passes = dict.fromkeys(present, 0)
-            for i in present:
-                while passes[i] * self.a.samples_per_step < self.task.client_samples[i]:
-                    passes[i] += 1
-            steps = {i: self.a.local_steps * passes[i] for i in present}
-        tau = self.mean(steps)
-        change = self.mean({i: (self.x - self.local(i, self.x, steps=steps[i])) / steps[i] for i in present})
-        self.x = self.x - tau * change
 
 
 class PlainScaffold(Plain):
@@ -88,23 +64,6 @@ class PlainFedLin(Plain):
         self.x = self.mean(y)
 
 
-class PlainFedDyn(Plain):
-    def round(self, present):
-        alpha, y = self.a.alpha, {}
-        for i in present:
-            point = self.x
-            for _ in range(self.a.local_steps):
-                slope = self.g(i, point) - self.ci[i] + alpha * (point - self.x)
-                point = point - self.a.step_size * slope
-            y[i] = point
-        for i in present:
-            self.ci[i] = self.ci[i] - alpha * (y[i] - self.x)
-        self.c = self.c - alpha / self.m * sum(y[i] - self.x for i in present)
-        self.x = self.mean(y) - self.c / alpha
-
-    kept = PlainScaffold.kept
-
-
 class PlainProxSkip(Plain):
     def round(self, present, coin):
         gamma, p = self.a.step_size, self.a.probability
@@ -118,30 +77,3 @@ class PlainProxSkip(Plain):
     def kept(self):
         stacked = (np.stack([values[i] for i in range(self.m)]) for values in (self.vi, self.ci))
         return dict(zip(("personal", "controls"), stacked, strict=True)) | {"models": self.x[None]}
-
-
-class PlainPFedMe(Plain):
-    def round(self, present):
-        eta, outer, lam = self.a.step_size, self.a.outer_step_size or self.a.step_size, self.a.lam
-        sent = {}
-        for i in present:
-            w = theta = self.x
-            for _ in range(self.a.local_steps):
-                for _ in range(self.a.inner_steps):
-                    theta = theta - eta * (self.g(i, theta) + lam * (theta - w))
-                w = w - outer * lam * (w - theta)
-            sent[i] = w
-        self.x = (1 - self.a.mix) * self.x + self.a.mix * self.mean(sent)
-
-
-class PlainDitto(Plain):
-    def round(self, present):
-        y = {i: self.local(i, self.x) for i in present}
-        for i in present:
-            for _ in range(self.a.personal_epochs):
-                slope = self.g(i, self.vi[i]) + self.a.lam * (self.vi[i] - self.x)
-                self.vi[i] = self.vi[i] - (self.a.personal_step_size or self.a.step_size) * slope
-        self.x = self.mean(y)
-
-    def kept(self):
-        return {"models": self.x[None], "personal": np.stack([self.vi[i] for i in range(self.m)])}

@@ -39,11 +39,7 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]]) -> Start:
     """
     cls = ALGORITHMS[algorithm] if isinstance(algorithm, str) else algorithm
     known = {one.name for one in fields(cls)}
-    needs = {
-        "batches": "samples_per_step",
-        "server-step": "server_step_size",
-        "participation": "participation",
-    }
+    needs = {"server-step": "server_step_size", "participation": "participation"}
     supported = ("strengths", *(support for support, parameter in needs.items() if parameter in known))
 
     class AlgorithmRun:
@@ -51,7 +47,7 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]]) -> Start:
         dtype = "float64"
 
         def __init__(self, task: ConformanceTask, settings: Mapping[str, Any]) -> None:
-            names = {"local_epochs": "local_steps", "batch_size": "samples_per_step"}
+            names = {"local_epochs": "local_steps"}
             given = {names.get(name, name): value for name, value in settings.items()}
             chosen = {name: value for name, value in given.items() if name in known}
             if chosen.get("averaging") == "gradient":

@@ -12,12 +12,10 @@ from typing import Literal
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Trace
-from clusterproof.synthetic import Mixture, RegressionMixture
-from clusterproof.theory.bounds.likely_fault import likely_fault
+from clusterproof.synthetic import Mixture
 from clusterproof.theory.checker.catalogue import find_claim
 from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, REGISTRY, TraceBounder
 from clusterproof.theory.checker.conclusions import judge
-from clusterproof.theory.checker.detectable_fault import smallest_faults
 from clusterproof.theory.checker.expectation import EQUAL, FEWEST, Expectation
 from clusterproof.theory.checker.failure_levels import MOST_REPLICATES, Level, levels_of
 from clusterproof.theory.checker.same_task import check_same_task
@@ -133,7 +131,7 @@ def compare(
     answer = partial(
         Answer, failures=worst.failures, replicates=len(worst.failing), slack=_slack(levels[0].compared)
     )
-    where = _place(task, worst.compared, trace) if worst.failures else ""
+    where = _place(worst.compared, trace) if worst.failures else ""
     share = _share(worst)
     if worst.broken:
         return answer("broken", f"{where}; {share}{_left_out(left_out)}")
@@ -207,21 +205,6 @@ def _compare_expectation(one: Expectation) -> Answer:
     return Answer("holds", text, 0, count, slack)
 
 
-def sensitivity(
-    claim_id: str, task: Mixture, trace: Trace, *, failure_probability: float | None = None
-) -> tuple[str, ...]:
-    """Name the smallest faults of noise, step and momentum that would have been called broken on this run.
-
-    Parameters and errors are those of ``bound``. Nothing is named where the run without noise is not known.
-    """
-    bounder = _bounder(claim_id, task, trace, failure_probability)
-    levels, _ = levels_of(lambda rate: bounder(task, trace, rate), trace, failure_probability)
-    if levels[0].allowed.expectation is not None:
-        return ()
-    deciding = {level.least_failures: level.allowed for level in levels}
-    return tuple(smallest_faults(task, trace, {k: v for k, v in deciding.items() if k is not None}))
-
-
 def assert_holds(
     claim_id: str,
     task: Mixture,
@@ -271,22 +254,15 @@ def _slack(compared: list[Compared]) -> float:
     return least
 
 
-def _place(task: Mixture, compared: list[Compared], trace: Trace) -> str:
-    """Say what is above its bound by most, by how much and where, and the likely fault where that can be told."""
+def _place(compared: list[Compared], trace: Trace) -> str:
+    """Say what is above its bound by most, by how much and where."""
     one = max(compared, key=lambda each: float(each.above.max()))
     above, measured, limit = one.above, one.measured, one.allowed
     place = np.unravel_index(int(above.argmax()), above.shape)
     where = f"round {place[0]}, cluster {place[-1]}" if measured.shape[-1] > 1 else f"round {place[0]}"
     if trace.models.ndim == 4:
         where += f", replicate {place[1]}"
-    said = (
+    return (
         f"{one.name} {measured[place]:.6g} exceeds the bound {limit[place]:.6g} by {above[place]:.3g} "
         f"at {where} (seed {trace.settings['seed']})"
     )
-    if not isinstance(task, RegressionMixture) or not np.isfinite(trace.models).all():
-        return said
-    replicate = (int(place[1]),) if trace.models.ndim == 4 else ()
-    try:
-        return f"{said}; likely: {likely_fault(task, trace, replicate, int(place[-1]))}"
-    except InvalidArgument:  # dynamics of which the moves cannot be read
-        return said

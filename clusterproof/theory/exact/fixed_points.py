@@ -62,7 +62,7 @@ def fedavg(
     local_steps: int | np.ndarray = 1,
     shares: np.ndarray | None = None,
 ) -> np.ndarray:
-    """FedAvg with H steps: Q_i = I - (I - eta A_i)^H, (d,); FedAvgM and any server step size rest there, too.
+    """FedAvg with H steps: Q_i = I - (I - eta A_i)^H, (d,); any server step size rests there, too.
 
     A step is w - b -> (I - eta A)(w - b). H = 1 gives the exact optimum, H -> infinity Q_i = I, the
     plain mean of the clients' optima. ``local_steps`` may be one number a client, integers (m,).

@@ -6,17 +6,12 @@ import numpy as np
 import pytest
 import torch
 from plain_field import (
-    PlainDitto,
     PlainFedAvg,
-    PlainFedAvgM,
-    PlainFedDyn,
-    PlainFedNova,
-    PlainPFedMe,
     PlainScaffold,
 )
 from small_images import client_data, plain_gradient, random_partition
 
-from clusterproof.algorithms import Ditto, FedAvg, FedAvgM, FedDyn, FedNova, PFedMe, Randomness, Scaffold
+from clusterproof.algorithms import FedAvg, Randomness, Scaffold
 from clusterproof.neural.networks import MLP
 from clusterproof.neural.task import ImageTask
 
@@ -26,13 +21,8 @@ NETWORK = MLP((1, 6, 5), 3, (7,))
 HALF = {"participation": 0.5}
 CASES = [
     (PlainFedAvg, FedAvg(step_size=0.4, local_steps=3, server_step_size=0.6, **HALF)),
-    (PlainFedAvgM, FedAvgM(step_size=0.4, local_steps=3, server_step_size=0.6, weighting="samples")),
-    (PlainFedNova, FedNova(step_size=0.4, samples_per_step=2, weighting="samples", **HALF)),
     (PlainScaffold, Scaffold(step_size=0.4, local_steps=3, server_step_size=0.8, **HALF)),
     (PlainScaffold, Scaffold(step_size=0.4, local_steps=2, option="I", weighting="samples")),
-    (PlainFedDyn, FedDyn(step_size=0.4, local_steps=3, alpha=0.5, **HALF)),
-    (PlainDitto, Ditto(step_size=0.4, local_steps=3, lam=0.5, personal_epochs=2, **HALF)),
-    (PlainPFedMe, PFedMe(step_size=0.4, local_steps=2, lam=0.5, inner_steps=2, **HALF)),
 ]
 
 

@@ -1,7 +1,5 @@
-"""Runs against Theorems D and E: true ones pass, wrong ones fail, and the fault is named."""
+"""Runs against Theorems D and E: true ones pass, and wrong ones fail."""
 
-import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +12,6 @@ from clusterproof.synthetic import LogCoshMixture, RegressionMixture
 from clusterproof.synthetic.mixture import geometric_spectrum, make_labels
 from clusterproof.theory.bounds.audit_settings import log_cosh_experiment
 from clusterproof.theory.bounds.gaussian import gaussian_dynamics
-from clusterproof.theory.bounds.likely_fault import Fit, fit_moves, likely_fault
 from clusterproof.theory.bounds.run_bound import (
     smooth_tube,
     theorem_a_prime_on,
@@ -83,155 +80,20 @@ def test_single_and_random_starts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ran", "changes", "words"),
+    ("ran", "changes"),
     [
-        (CFLMGD(step_size=1.0, momentum=0.4), {}, "momentum 0.4"),
-        (CFLMGD(step_size=1.0, momentum=0.0), {}, "momentum"),
-        (CFLMGD(step_size=0.9, momentum=0.5), {}, "step size 0."),
-        (CFLMGD(step_size=1.2, momentum=0.5), {}, "step size 1."),
-        (
-            CFLMGD(step_size=1.0, momentum=0.5, normalisation="cluster"),
-            {},
-            "cluster's clients instead of all",
-        ),
-        (CFLMGD(step_size=1.0, momentum=0.5, update_order="as-printed"), {}, "delayed gradient"),
-        (MEANT, {"noise": 1.0}, "noise is 2"),
+        (CFLMGD(step_size=1.0, momentum=0.4), {}),
+        (CFLMGD(step_size=1.0, momentum=0.0), {}),
+        (CFLMGD(step_size=0.9, momentum=0.5), {}),
+        (CFLMGD(step_size=1.2, momentum=0.5), {}),
+        (CFLMGD(step_size=1.0, momentum=0.5, normalisation="cluster"), {}),
+        (CFLMGD(step_size=1.0, momentum=0.5, update_order="as-printed"), {}),
+        (MEANT, {"noise": 1.0}),
     ],
 )
-def test_a_wrong_run_breaks_it_alone_and_the_fault_is_named(
-    ran: CFLMGD, changes: dict[str, Any], words: str
-) -> None:
+def test_a_wrong_run_breaks_it_alone(ran: CFLMGD, changes: dict[str, Any]) -> None:
     trace = claimed(ran, **changes)
-    bound = theorem_d_on(task(), trace)  # failure probability 1e-9: one run decides
-    broken = bound.broken(trace)
-    assert broken.any()
-    cluster = int(np.argwhere(broken)[0][-1])
-    assert words in likely_fault(task(), trace, (), cluster)
-
-
-def of_dimension(dimension: int) -> RegressionMixture:
-    """Two clusters of 10 and 30 clients; the rows of the plane have no noise of their own."""
-    optima, spectrum = task().optima[:, :dimension], geometric_spectrum(dimension, 4.0)
-    labels = np.repeat([0, 1], [10, 30])
-    return task(labels=labels, optima=optima, covariance=spectrum, noise=0.5 * (dimension > 2))
-
-
-def recursion(
-    meant: CFLMGD,
-    step_size: float,
-    momentum: float,
-    *,
-    delayed: bool = False,
-    noise: float = 0.0,
-    seed: int = 0,
-    dimension: int = 20,
-) -> Trace:
-    """A run of two clusters of 10 and 30 clients by a plain loop, each row of noise of the theorem's size exactly."""
-    labels = np.repeat([0, 1], [10, 30])
-    uneven = of_dimension(dimension)
-    initial = uneven.optima + (start() - task().optima)[:, :dimension]
-    trace = run(meant, uneven, rounds=12, seed=0, initial=initial)
-    spectrum = geometric_spectrum(dimension, 4.0)
-    signs = np.random.default_rng(seed).choice([-1.0, 1.0], (12, 2, dimension))
-    errors = [initial - uneven.optima]
-    for t in range(12):
-        present = trace.assignments[t] >= 0
-        counts = np.array([(present & (labels == p)).sum() for p in range(2)])
-        divisor = {"clients": 40, "participants": present.sum(), "cluster": counts}[meant.normalisation]
-        share = (counts / divisor)[:, None]
-        now, before = errors[-1], errors[-2] if t else errors[-1]
-        used = before * (t > 0) if delayed else now
-        # the variance of <x, e> x_j - noise x_j over a Gaussian row x
-        variance = (uneven.noise**2 + (now**2 * spectrum).sum(axis=1, keepdims=True)) * spectrum + (
-            now * spectrum
-        ) ** 2
-        drawn = meant.step_size * share * np.sqrt(variance / (counts[:, None] * 20_000)) * signs[t]
-        errors.append(now - step_size * share * spectrum * used + momentum * (now - before) + noise * drawn)
-    return replace(trace, models=uneven.optima + np.array(errors))
-
-
-@pytest.mark.parametrize("normalisation", ["clients", "participants", "cluster"])
-@pytest.mark.parametrize("delayed", [False, True])
-@pytest.mark.parametrize("participation", [1.0, 0.5])
-def test_a_recursion_without_noise_is_fitted_exactly(
-    normalisation: str, delayed: bool, participation: float
-) -> None:
-    meant = replace(MEANT, normalisation=normalisation, participation=participation)
-    uneven = task(labels=np.repeat([0, 1], [10, 30]))
-    for cluster in range(2):
-        fit = fit_moves(uneven, recursion(meant, 0.8, 0.3, delayed=delayed), (), cluster)
-        assert fit is not None
-        assert fit.delayed == delayed
-        np.testing.assert_allclose([fit.step[0], fit.momentum[0]], [0.8, 0.3], rtol=1e-8)
-        assert fit.noise < 1e-6
-
-
-@pytest.mark.parametrize("dimension", [20, 2])
-def test_the_fitted_noise_and_the_standard_errors_are_those_of_the_moves(dimension: int) -> None:
-    """12 d moves less two coefficients; over 60 runs the coefficients spread as their standard errors say."""
-    fits = [
-        fit_moves(
-            of_dimension(dimension), recursion(MEANT, 1.1, 0.4, noise=1.5, seed=k, dimension=dimension), (), 1
-        )
-        for k in range(60)
-    ]
-    squares = np.mean([fit.noise**2 for fit in fits if fit])
-    assert squares == pytest.approx(1.5**2 * (1 - 2 / (12 * dimension)), rel=0.05)
-    for name, value in (("step", 1.1), ("momentum", 0.4)):
-        off = [(getattr(fit, name)[0] - value) / getattr(fit, name)[1] for fit in fits]
-        assert 0.64 < np.std(off) < 1.36  # 4 standard errors of a standard deviation of 60
-        assert abs(np.mean(off)) < 4 / math.sqrt(60)
-
-
-@pytest.mark.parametrize(("rounds", "meant"), [(3, MEANT), (9, replace(MEANT, averaging="model"))])
-def test_few_rounds_and_local_steps_are_not_fitted(rounds: int, meant: CFLMGD) -> None:
-    trace = run(meant, task(), rounds=rounds, seed=0, initial=start())
-    assert "too few rounds, or local steps" in likely_fault(task(), trace, (), 0)
-    assert fit_moves(task(), run(MEANT, task(), rounds=4, seed=0, initial=start()), (), 0) is not None
-    still = replace(run(MEANT, task(), rounds=9, seed=0), models=np.broadcast_to(task().optima, (10, 2, 20)))
-    assert fit_moves(task(), still, (), 0) is None  # no moves: nothing to fit
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (4.0, "cluster's clients instead of all"),
-        (0.25, "all clients instead of the cluster's"),
-        (2.0, "the participants instead of all clients"),
-        (0.5, "all clients instead of the participants"),
-    ],
-)
-def test_the_wrong_divisor_is_named(change: float, words: str) -> None:
-    """A quarter of the clients belong to cluster 0, and half of all take part."""
-    meant = replace(MEANT, participation=0.5)
-    uneven = task(labels=np.repeat([0, 1], [10, 30]))
-    assert words in likely_fault(uneven, recursion(meant, change, 0.5), (), 0)
-    assert "divided" not in likely_fault(uneven, recursion(meant, 0.9 * change, 0.5), (), 0)
-    for right in (1.01, 0.99):  # within 2 %
-        assert "noise" in likely_fault(uneven, recursion(meant, right, 0.5, noise=0.01), (), 0)
-    assert "as expected" in likely_fault(uneven, recursion(meant, 1.0, 0.5, noise=1.0), (), 0)
-
-
-@pytest.mark.parametrize(
-    ("step", "error", "noise", "words"),
-    [
-        (1.039, 0.01, 1.0, "as expected"),  # 4 standard errors
-        (1.041, 0.01, 1.0, "step size 1.04"),
-        (0.959, 0.01, 1.0, "step size 0.959"),
-        (1.019, 0.001, 1.0, "as expected"),  # 2 %
-        (1.021, 0.001, 1.0, "step size 1.02"),
-        (1.0, 0.01, 0.91, "as expected"),
-        (1.0, 0.01, 0.89, "noise is 0.89"),
-        (1.0, 0.01, 1.09, "as expected"),
-        (1.0, 0.01, 1.11, "noise is 1.1"),
-    ],
-)
-def test_a_fault_is_named_from_four_standard_errors_and_two_per_cent(
-    plant: Callable[..., Any], step: float, error: float, noise: float, words: str
-) -> None:
-    fit = Fit(step=(step, error), momentum=(0.5, 1.0), delayed=False, noise=noise)
-    plant("clusterproof.theory.bounds.likely_fault", "fit_moves", lambda *_: fit)
-    assert words in likely_fault(task(), run(MEANT, task(), rounds=4, seed=0), (), 0)
+    assert theorem_d_on(task(), trace).broken(trace).any()  # failure probability 1e-9: one run decides
 
 
 def test_ifca_is_cfl_mgd_without_momentum() -> None:
@@ -242,7 +104,6 @@ def test_ifca_is_cfl_mgd_without_momentum() -> None:
 def test_ifca_with_momentum_that_it_should_not_have() -> None:
     trace = claimed(CFLMGD(step_size=1.0, momentum=0.1), IFCA(step_size=1.0))
     assert theorem_d_on(task(), trace).broken(trace).any()
-    assert "momentum 0." in likely_fault(task(), trace, (), 0)
 
 
 def test_partial_participation_with_the_wrong_divisor() -> None:
@@ -251,7 +112,6 @@ def test_partial_participation_with_the_wrong_divisor() -> None:
     assert not theorem_e_on(task(), right).broken(right).any()
     trace = claimed(replace(half, normalisation="participants"), half)
     assert theorem_e_on(task(), trace).broken(trace).any()
-    assert "participants instead of all clients" in likely_fault(task(), trace, (), 0)
 
 
 def test_local_steps_that_should_not_be_there() -> None:

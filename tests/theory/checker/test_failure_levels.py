@@ -61,7 +61,7 @@ def test_a_replicate_fails_that_is_far_from_the_path_though_its_error_is_small()
     allowed = TraceBound(np.full((3, 1), np.inf), 0.1, reference=path, deviation=np.full((3, 1), 0.2))
     (level,), _ = levels_of(lambda _: allowed, trace, 0.1)
     assert level.failing.tolist() == [True, False, True]
-    said = _place(TOY, level.compared, trace)
+    said = _place(level.compared, trace)
     assert said.startswith("distance from the noise-free path 0.25 exceeds the bound 0.2")
 
 

@@ -12,21 +12,13 @@ import pytest
 import round_matrices
 
 from clusterproof.algorithms import (
-    Ditto,
     FedAvg,
-    FedAvgM,
-    FedDyn,
     FedLin,
-    FedNova,
     FedProx,
-    PFedMe,
     ProxSkip,
     Randomness,
     Scaffold,
 )
-from clusterproof.algorithms.fedavgm import MomentumState
-from clusterproof.algorithms.fedbcd import PersonalState
-from clusterproof.algorithms.feddyn import DynamicState
 from clusterproof.algorithms.protocol import State
 from clusterproof.algorithms.proxskip import SkippingState
 from clusterproof.algorithms.scaffold import ControlState
@@ -38,16 +30,15 @@ FIVE = {"step_size": 0.1, "local_steps": 5}
 FOUR = {"step_size": 1 / 16, "local_steps": 4}
 
 
-def scalars(*curvatures, centers=(0.0, 1.0), sizes=None):
+def scalars(*curvatures, centers=(0.0, 1.0)):
     return QuadraticMixture(
         hessians=np.reshape(curvatures, (-1, 1, 1)),
         centers=np.reshape(centers, (-1, 1)),
         labels=np.zeros(len(curvatures), dtype=int),
-        client_samples=sizes,
     )
 
 
-TWO, SPREAD = scalars(1.0, 2.0, sizes=COUNTS), scalars(0.1, 1.0)
+TWO, SPREAD = scalars(1.0, 2.0), scalars(0.1, 1.0)
 MANY = 400
 """Local steps that solve a local problem to rounding at step sizes near 1 / curvature."""
 
@@ -61,26 +52,20 @@ def drawn(seed=0, clients=3, dimension=3):
         hessians=(hessians + np.swapaxes(hessians, -1, -2)) / 2,
         centers=stream.standard_normal((clients, dimension)),
         labels=np.zeros(clients, dtype=int),
-        client_samples=np.array([2, 5, 3, 1, 4])[:clients],
     )
 
 
 DRAWN = drawn()
 
 
-# How the state is made of free vectors (n, d), and which vectors of the next state are these again
-
-
-def with_controls(kind):
-    return lambda z: kind(z[:1], None, None, z[1:].mean(axis=0, keepdims=True), z[1:])
-
-
 STATES = {
-    FedAvgM: (lambda z: MomentumState(z[:1], None, None, z[1:]), lambda m: 2, ("models", "buffers")),
-    Ditto: (lambda z: PersonalState(z[:1], None, None, z[1:]), lambda m: 1 + m, ("models", "personal")),
-    Scaffold: (with_controls(ControlState), lambda m: 1 + m, ("models", "controls")),
-    FedDyn: (with_controls(DynamicState), lambda m: 1 + m, ("models", "controls")),
+    Scaffold: (
+        lambda z: ControlState(z[:1], None, None, z[1:].mean(axis=0, keepdims=True), z[1:]),
+        lambda m: 1 + m,
+        ("models", "controls"),
+    )
 }
+"""How the state is made of free vectors (n, d), and which vectors of the next state are these again."""
 PLAIN = (lambda z: State(z, None, None), lambda m: 1, ("models",))
 
 
@@ -100,28 +85,12 @@ def measured_map(algorithm, task, randomness=None):
 
 MAPS = [
     (FedAvg(**FIVE, server_step_size=0.7), lambda a: round_matrices.fedavg(a, **FIVE, server_step_size=0.7)),
-    (
-        FedAvgM(**FIVE, momentum=0.5, server_step_size=0.8),
-        lambda a: round_matrices.fedavgm(a, **FIVE, momentum=0.5, server_step_size=0.8),
-    ),
-    (
-        FedNova(step_size=0.1, samples_per_step=1),
-        lambda a: round_matrices.fednova(a, step_size=0.1, local_steps=np.array([2, 5, 3])[: len(a)]),
-    ),
     (FedProx(**FIVE, proximal=1), lambda a: round_matrices.fedprox(a, **FIVE, proximal=1)),
     (
         FedProx(step_size=0.4, local_steps=MANY, proximal=1),
         lambda a: round_matrices.fedprox(a, proximal=1),
     ),
     (FedLin(**FIVE), lambda a: round_matrices.fedlin(a, **FIVE)),
-    (
-        PFedMe(step_size=0.2, lam=3, inner_steps=MANY, outer_step_size=0.2, local_steps=4, mix=0.5),
-        lambda a: round_matrices.pfedme(a, lam=3, outer_step_size=0.2, local_steps=4, mix=0.5),
-    ),
-    (
-        Ditto(**FIVE, lam=0.5, personal_step_size=0.2, personal_epochs=3),
-        lambda a: round_matrices.ditto(a, **FIVE, lam=0.5, personal_step_size=0.2, personal_epochs=3),
-    ),
     *(
         (
             Scaffold(**FIVE, option=option, server_step_size=0.8),
@@ -137,27 +106,6 @@ MAPS = [
 def test_a_round_s_matrix_is_the_closed_form(algorithm, closed, task):
     expected = closed(task.hessians)
     np.testing.assert_allclose(measured_map(algorithm, task), expected, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("task", "alpha", "radius", "tolerance"),
-    # at alpha = 1 the eigenvalue is double, and known to the root of the rounding error
-    [(TWO, 1.0, 0.5, 1e-7), (SPREAD, 0.3, 0.5633007121, 1e-10), (DRAWN, 0.4, None, 1e-10)],
-    ids=["1, 2", "0.1, 1", "matrices"],
-)
-def test_feddyn_s_round_has_the_radius_of_the_closed_form(task, alpha, radius, tolerance):
-    """In other variables than the state's, whose spectrum has zeros more."""
-    closed = round_maps.radius(round_matrices.feddyn(task.hessians, alpha=alpha))
-    algorithm = FedDyn(step_size=1 / (task.hessians.max() + alpha), alpha=alpha, local_steps=2000)
-    assert abs(round_maps.radius(measured_map(algorithm, task)) - closed) <= tolerance
-    if radius is not None:
-        assert abs(closed - radius) <= 1e-10
-
-
-@pytest.mark.parametrize("curvature", [0.5, 2.0])
-def test_feddyn_on_equal_clients_has_the_rate_of_the_larger_of_curvature_and_alpha(curvature):
-    closed = round_maps.radius(round_matrices.feddyn(np.full((3, 1, 1), curvature), alpha=0.8))
-    assert abs(closed - max(curvature, 0.8) / (curvature + 0.8)) <= 1e-12
 
 
 @pytest.mark.parametrize("task", [TWO, DRAWN], ids=["scalars", "matrices"])
@@ -199,14 +147,8 @@ def test_proxskip_s_radii_of_mean_and_second_moment():
 A, B, SLOW = TWO.hessians, TWO.centers, SPREAD.hessians
 RATES = {
     "FedAvg": (round_matrices.fedavg(A, **FIVE), Fraction(91817, 200000)),
-    "FedNova": (round_matrices.fednova(A, step_size=0.1, local_steps=COUNTS), Fraction(299219, 500000)),
     "FedProx exact": (round_matrices.fedprox(A, proximal=1), Fraction(5, 12)),
     "FedProx": (round_matrices.fedprox(A, **FIVE, proximal=1), Fraction(55461, 100000)),
-    "pFedMe": (
-        round_matrices.pfedme(A, lam=3, outer_step_size=0.2, local_steps=4, mix=0.5),
-        Fraction(285562801, 400000000),
-    ),
-    "FedAvgM": (round_matrices.fedavgm(A, **FIVE, momentum=0.5), 0.7071067812),
     "FedLin": (round_matrices.fedlin(A, **FIVE), Fraction(176299, 400000)),
     "SCAFFOLD I": (round_maps.scaffold(A, **FIVE, option="I"), 0.4148861249),
     "SCAFFOLD II": (round_maps.scaffold(A, **FIVE, option="II"), 0.3857350000),
@@ -229,20 +171,8 @@ POINTS = {
         fixed_points.fedavg(A, B, step_size=0.1, local_steps=COUNTS),
         [Fraction(8404, 10779)],
     ),
-    "FedNova": (
-        points_at_rest.fednova(A, B, step_size=0.1, local_steps=COUNTS),
-        [Fraction(16808, 28683)],
-    ),
     "FedProx exact": (fixed_points.fedprox(A, B, proximal=1), [Fraction(4, 7)]),
     "FedProx": (fixed_points.fedprox(A, B, **FIVE, proximal=1), [Fraction(2521, 4049)]),
-    "pFedMe": (
-        points_at_rest.pfedme(A, B, lam=3, outer_step_size=0.2, local_steps=4)[0],
-        [Fraction(22212608, 38145733)],
-    ),
-    "Ditto": (
-        points_at_rest.ditto(A, B, **FIVE, lam=0.5)[1],
-        [Fraction(67232, 324549), Fraction(499964, 540915)],
-    ),
     "SCAFFOLD": (points_at_rest.corrected(A, B)[0], [Fraction(2, 3)]),
 }
 
@@ -268,17 +198,6 @@ SOME = {"step_size": 0.5, "local_steps": 4}
 CORRECTED = ("models", "controls")
 ENDS = [
     (FedAvg(**SOME, server_step_size=0.6), ("models",), (fixed_points.fedavg(H, C, **SOME),)),
-    (FedAvgM(**SOME, momentum=0.5), ("models",), (fixed_points.fedavg(H, C, **SOME),)),
-    (
-        FedNova(step_size=0.5, samples_per_step=1),
-        ("models",),
-        (points_at_rest.fednova(H, C, step_size=0.5, local_steps=STEPS),),
-    ),
-    (
-        FedNova(step_size=0.5, samples_per_step=1, weighting="samples"),
-        ("models",),
-        (points_at_rest.fednova(H, C, step_size=0.5, local_steps=STEPS, shares=STEPS),),
-    ),
     (FedLin(**SOME), ("models",), points_at_rest.corrected(H, C)[:1]),
     *(
         (Scaffold(**SOME, option=option, **options), CORRECTED, points_at_rest.corrected(H, C))
@@ -289,23 +208,11 @@ ENDS = [
             ("I", {"server_step_size": 0.5, "participation": 2 / 3}),
         )
     ),
-    (FedDyn(step_size=0.5, alpha=0.5, local_steps=8), CORRECTED, points_at_rest.corrected(H, C)),
-    (
-        FedDyn(step_size=0.5, alpha=0.5, local_steps=60, participation=2 / 3),
-        CORRECTED,
-        points_at_rest.corrected(H, C),
-    ),
     (
         ProxSkip(step_size=0.5, probability=0.4),
         ("models", "controls"),
         points_at_rest.corrected(H, C),
     ),
-    (
-        PFedMe(step_size=0.5, lam=0.9, inner_steps=60, outer_step_size=0.6, local_steps=3, mix=0.8),
-        ("models",),
-        points_at_rest.pfedme(H, C, lam=0.9, outer_step_size=0.6, local_steps=3)[:1],
-    ),
-    (Ditto(**SOME, lam=0.7), ("models", "personal"), points_at_rest.ditto(H, C, **SOME, lam=0.7)),
 ]
 
 
@@ -318,37 +225,22 @@ def test_a_long_run_ends_at_the_closed_form(algorithm, names, expected):
         np.testing.assert_allclose(getattr(state, name), np.atleast_2d(value), rtol=0, atol=1e-10)
 
 
-def test_pfedme_s_personal_models_are_those_at_rest():
-    made = PFedMe(step_size=0.5, lam=0.9, inner_steps=200, outer_step_size=0.6)
-    common, personal = points_at_rest.pfedme(H, C, lam=0.9, outer_step_size=0.6)
-    found = made.personalise(np.tile(common, (3, 1)), np.arange(3), DRAWN, Randomness.from_seed(0))
-    np.testing.assert_allclose(found, personal, rtol=0, atol=1e-12)
-
-
-def test_with_unequal_steps_fednova_tends_to_the_optimum_and_fedavg_does_not():
-    """As the step size goes to 0: FedAvg rests at the mean weighted by K_i A_i."""
-    optimum = fixed_points.exact(H, C)
+def test_with_unequal_steps_fedavg_does_not_tend_to_the_optimum():
+    """As the step size goes to 0, it rests at the mean weighted by K_i A_i."""
     weighted = fixed_points.weighted_mean(STEPS[:, None, None] * H, C)
-    assert np.abs(weighted - optimum).max() > 0.05
+    assert np.abs(weighted - fixed_points.exact(H, C)).max() > 0.05
     for step_size in (1e-6, 1e-7):
-        nova, avg = (
-            form(H, C, step_size=step_size, local_steps=STEPS)
-            for form in (points_at_rest.fednova, fixed_points.fedavg)
-        )
-        assert np.abs(nova - optimum).max() <= 10 * step_size
-        assert np.abs(avg - weighted).max() <= 10 * step_size
+        found = fixed_points.fedavg(H, C, step_size=step_size, local_steps=STEPS)
+        assert np.abs(found - weighted).max() <= 10 * step_size
 
 
-def test_fedprox_and_pfedme_between_fedavg_and_the_mean_of_the_centers():
+def test_fedprox_between_fedavg_and_the_mean_of_the_centers():
     """Without a pull, with a pull that vanishes, and with one that grows."""
     averaged = fixed_points.fedavg(H, C, **SOME)
-    exact = fixed_points.fedprox(H, C, proximal=0.7)
     for found, expected, tolerance in (
         (fixed_points.fedprox(H, C, **SOME, proximal=0), averaged, 1e-12),
         (fixed_points.fedprox(H, C, **SOME, proximal=1e-8), averaged, 1e-7),
         (fixed_points.fedprox(H, C, proximal=1e-8), C.mean(axis=0), 1e-7),
-        (points_at_rest.pfedme(H, C, lam=0.7, outer_step_size=1 / 0.7)[0], exact, 1e-12),
-        (points_at_rest.pfedme(H, C, lam=1e8, outer_step_size=0.5, local_steps=4)[0], averaged, 1e-7),
     ):
         np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
 
