@@ -283,6 +283,17 @@ def test_cards_state_what_a_theorem_card_must() -> None:
     assert len({(claim.title, claim.card) for claim in claims}) == len(claims)
 
 
+def test_a_card_states_what_no_source_prints() -> None:
+    """A claim that refutes a reading states what the reading adds; one of ours that is false says that it is ours."""
+    papers = {"cfl-mgd", "baselines", "cfl", "fedavg", "scaffold", "ifca"}
+    for claim in (one for one in theory.catalogue() if one.paper in papers):
+        source = claim.card.partition("Source\n")[2].partition("Checked\n")[0]
+        if claim.label.endswith(", reading"):
+            assert "reading's" in source, claim.id
+        elif CATALOGUE[claim.id].verdict == "violated" and claim.label.endswith("(ours)"):
+            assert source.lstrip().startswith("Ours"), claim.id
+
+
 def test_a_card_that_cites_a_lemma_by_its_letter_names_the_claim() -> None:
     lemmas = {
         letter: claim.id
