@@ -9,7 +9,7 @@ import numpy as np
 
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import Family, Sides, at_most, choice, integers
+from clusterproof.theory.checker import Family, Sides, at_most, choice, integers, rationals
 
 PAPER = Family("cfl-mgd")
 Curvatures = tuple[Fraction, ...]
@@ -133,7 +133,7 @@ AT_REST = {
 def model_averaging_limit(
     flat: Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 10))],
     center: Annotated[Fraction, choice(Fraction(1), Fraction(2))],
-    momentum: Annotated[Fraction, choice(Fraction(1, 10), Fraction(1, 2))],
+    momentum: Annotated[Fraction, rationals(Fraction(1, 4), Fraction(1, 2), 4)],
     local_steps: Annotated[int, integers(1, 5)],
     rounds: Annotated[int, integers(1, 30)],
     constant: Annotated[Fraction, choice(Fraction(1))],
