@@ -94,8 +94,8 @@ class FPFC(Algorithm[FusionState]):
         Coefficient of the augmented Lagrangian's quadratic term (rho), greater than 1 / (concavity - 1).
     threshold
         Largest norm of the difference of two clients that are grouped (nu); groups are connected
-        components of such pairs. For SCAD from ``smoothing`` to max(0.5, ``smoothing``), for l1 any positive
-        number.
+        components of such pairs. For SCAD from ``smoothing`` to 0.5, and equal to ``smoothing`` where that is larger;
+        for l1 any positive number.
     pair_rule
         Pairs that a round updates: those with at least one participant (``"either"``, the public code), with
         two (``"both"``, the printed rule, with which a single participant changes no pair), or
@@ -154,6 +154,9 @@ class FPFC(Algorithm[FusionState]):
         if isinstance(self.fusion_penalty, SmoothedSCAD):
             least = self.fusion_penalty.smoothing
             most, remedy = max(LARGEST_THRESHOLD, least), "the paper chooses it from smoothing to 0.5"
+            if least == most != self.threshold:
+                rule = f"must equal smoothing = {least:g}, as that is not below {LARGEST_THRESHOLD:g}"
+                raise InvalidArgument("threshold", self.threshold, rule, remedy)
             check_number("threshold", self.threshold, at_least=least, at_most=most, remedy=remedy)
         else:
             check_number("threshold", self.threshold, above=0, remedy="0.1 is common")

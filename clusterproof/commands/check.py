@@ -25,7 +25,7 @@ from clusterproof.theory.checker import report
 from clusterproof.theory.checker.catalogue import version
 from clusterproof.theory.checker.report_replay import disagreement, lacking
 from clusterproof.theory.checker.run_check import compare, sensitivity
-from clusterproof.theory.checker.sharpest_bound import sharpest_bound
+from clusterproof.theory.checker.sharpest_bound import sharpest_bounds
 
 NEXT = """
 clusterproof show ID          a claim's statement, counterexample and repair
@@ -94,8 +94,8 @@ def check(
         Evaluate a report that --json wrote again, counterexamples on their instances, other claims by a check;
         exit status 1 if a verdict or a number differs.
     trace
-        Compare a run stored by `clusterproof run --out` with the bounds of the named claims, or with the sharpest
-        whose hypotheses hold; exit status 0 if all hold, 1 if one is broken, 3 if one is undecidable.
+        Compare a run stored by `clusterproof run --out` with the bounds of the named claims, or with the sharpest of
+        its algorithm whose hypotheses hold; exit status 0 if all hold, 1 if one is broken, 3 if one is undecidable.
     """
     others: dict[str, object] = {"--all": all_claims, "--json": json_file, "--markdown": markdown}
     others |= {"--seed": seed, "--trials": trials, "--paper": paper}
@@ -242,8 +242,9 @@ def _compare(ids: Sequence[str], folder: Path) -> int:
     trace = load_trace(folder)
     task = from_settings(trace.settings["task"])
     if not claims:
-        claims = [sharpest_bound(task, trace)[0]]
-        print(f"the sharpest bound whose hypotheses hold is that of {claims[0]}")
+        claims = [claim for claim, *_ in sharpest_bounds(task, trace)]
+        for claim in claims:
+            print(f"the sharpest bound whose hypotheses hold is that of {claim}")
     with np.errstate(all="ignore"):
         answers = {claim: compare(claim, task, trace) for claim in claims}
         for claim, answer in answers.items():

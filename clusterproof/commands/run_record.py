@@ -11,7 +11,8 @@ import numpy as np
 from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.checker.report_schema import DIALECT, first_lines
-from clusterproof.theory.checker.sharpest_bound import sharpest_bound
+from clusterproof.theory.checker.sharpest_bound import sharpest_bounds
+from clusterproof.theory.checker.trace_bound import TraceBound
 
 
 @dataclass(frozen=True)
@@ -139,16 +140,37 @@ def _medians(trace: Trace, groups: list[np.ndarray], step: int) -> list[float] |
 
 
 def _bound(task: Mixture, trace: Trace) -> tuple[np.ndarray | None, str | None, float | None, str]:
-    """Return the sharpest bound on the last errors, one per model, its claim, failure probability and description."""
+    """Return the sharpest bound on the last errors, one per model, its claim, failure probability and description.
+
+    Of bounds on other quantities only the description.
+    """
     if trace.errors is None:
         return None, None, None, "no bound applies to this run"
     try:
-        claim, allowed, last = sharpest_bound(task, trace)
+        found = sharpest_bounds(task, trace)
     except InvalidArgument as error:
         return None, None, None, f"no bound applies to this run: {' '.join(str(error).split())}"
     except Exception as error:  # an error in a claim must not discard the run
         return None, None, None, f"no bound: a claim failed with {type(error).__name__}: {error}"
+    claim, allowed, last = found[0]
+    if allowed.measured is not None:
+        return None, None, None, "\n".join(_compared(name, one, trace) for name, one, _ in found)
     probability = float(allowed.failure_probability)
-    words = f"broken with probability at most {probability:.4g}" if probability else "which holds surely"
+    words = _surety(probability)
     remark = f"bound: {claim}, the sharpest whose hypotheses hold, {words}"
     return last.reshape(-1, last.shape[-1]).max(axis=0), claim, probability, remark
+
+
+def _surety(probability: float) -> str:
+    return f"broken with probability at most {probability:.4g}" if probability else "which holds surely"
+
+
+def _compared(claim: str, allowed: TraceBound, trace: Trace) -> str:
+    """Return a line on a quantity that is not an error: its value and its bound after the last round."""
+    (one, *_) = allowed.compared(trace)
+    largest = " (the largest of the replicates)" if one.measured.shape[1] > 1 else ""
+    measured, limit = (float(values[-1].max()) for values in (one.measured, one.allowed))
+    return (
+        f"{claim}: {one.name} after round {trace.rounds}{largest} {measured:.4g}, bound {limit:.4g}, "
+        f"{_surety(float(allowed.failure_probability))}"
+    )

@@ -195,6 +195,11 @@ def test_a_parameter_of_the_other_averaging_is_refused(kind, parameters, argumen
         ({"threshold": 0.51}, "threshold", "at most 0.5"),
         ({"threshold": 0.0005}, "threshold", "at least 0.001"),
         ({"threshold": 0.01, "smoothing": 0.02}, "threshold", "at least 0.02"),
+        (
+            {"smoothing": 0.8, "strength": 1.0},
+            "threshold",
+            "must equal smoothing = 0.8, as that is not below 0.5",
+        ),
         ({"threshold": 0.0, "penalty": "l1"}, "threshold", "greater than 0"),
         ({"penalty": "mcp"}, "penalty", "'scad', 'l1'"),
         ({"penalty": "l1", "concavity": 3.7}, "concavity", "does not apply"),
@@ -207,6 +212,10 @@ def test_a_parameter_of_fpfc_out_of_range_is_refused(parameters, argument, rule)
     error = refusal(FPFC, **parameters)
     assert error.argument == argument
     assert rule in error.rule
+
+
+def test_a_smoothing_of_half_or_more_leaves_one_threshold():
+    assert FPFC(step_size=0.1, augmentation=3.0, strength=1.0, smoothing=0.8, threshold=0.8).threshold == 0.8
 
 
 @pytest.mark.parametrize("value", [0, 1, "all"])

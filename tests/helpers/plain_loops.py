@@ -309,15 +309,18 @@ class GradientsAndLosses:
         return moved
 
 
-def scalar_rounds(centers, models, weight, step, rounds):
+def scalar_rounds(centers, models, weight, step, rounds, *, printed=False, undefined=0):
     """GL-CFL of devices (w - b)^2 / 2 in fractions: each round's choices, models and whether any device had a tie."""
     signs, found = [0] * len(models), []
-    for _ in range(rounds):
+    for t in range(rounds):
         choices, tied = [], False
         for b in centers:
             scores = []
             for w, sign in zip(models, signs, strict=True):
-                agrees = 0 if sign == 0 or w == b else 1 if (w - b > 0) != (sign > 0) else -1
+                if sign == 0 or w == b:
+                    agrees = undefined if t > 0 else 0
+                else:
+                    agrees = 1 if ((w - b > 0) == (sign > 0)) == printed else -1
                 scores.append(weight * agrees - (1 - weight) * (w - b) ** 2 / 2)
             choices.append(scores.index(max(scores)))
             tied = tied or len([one for one in scores if one == max(scores)]) > 1

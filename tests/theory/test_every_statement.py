@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 
 import pytest
+from catalogue import read_catalogue
 
 from clusterproof import theory
 from clusterproof.experiments.tables.registry import TABLES
@@ -44,3 +45,28 @@ def test_every_equation_of_cfl_mgd_has_a_row() -> None:
     numbers = {*map(str, range(1, 39)), *(f"A{number}" for number in range(1, 43))}
     places = {row["place"] for row in ROWS if row["paper"] == "cfl-mgd"}
     assert {f"({number})" for number in numbers} - places == set()
+
+
+PRINTED = {
+    "gradient-loss/algorithm-line-12",
+    "gradient-loss/equation-2",
+    "gradient-loss/only-losses",
+    "sofl/gains-over-cfl",
+    "sofl/table-4-best",
+}
+"""Claims that refute a sentence of these papers as it is printed."""
+
+
+@pytest.mark.parametrize("paper", ["gradient-loss", "sofl"])
+def test_a_claim_that_refutes_a_reading_says_so_and_quotes_what_is_printed(paper: str) -> None:
+    verdicts = read_catalogue()
+    violated = {one.id: one for one in theory.catalogue(paper) if verdicts[one.id].verdict == "violated"}
+    assert {name for name, one in violated.items() if not one.label.endswith(", reading")} == {
+        name for name in PRINTED if name.startswith(paper)
+    }
+    for name in violated.keys() - PRINTED:
+        source = violated[name].card.partition("Source\n")[2].partition("Checked\n")[0]
+        assert source.count('"') >= 2, name
+        assert "reading" in source, name
+    readings = {one.id for one in theory.catalogue(paper) if one.label.endswith(", reading")}
+    assert readings == violated.keys() - PRINTED

@@ -81,6 +81,12 @@ def decide(claim: Parts, context: Context) -> Finding:
     return _consistent([trial for trial in trials if not trial.statement.whole], reason, certainty, context)
 
 
+def says_nothing(name: str, true_of_all: Statement, context: Context) -> Finding:
+    """Call a bound vacuous where it is proved to hold of everything, whatever the algorithm does."""
+    found = decide(Parts(name, [true_of_all]), context)
+    return dataclasses.replace(found, verdict=Kind.VACUOUS) if found.verdict is Kind.CERTIFIED else found
+
+
 def _decide_units(claim: Parts, part: Statement, context: Context, mismatch: Mismatch) -> Finding:
     """Decide on a part whose sides have different units; ill-posed only where the search finds nothing either."""
     decided = CopyCheck(claim, part, context).on_units(mismatch)

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from command_line import make_claim, refused
 
+from clusterproof import theory
 from clusterproof.algorithms import ALGORITHMS, IFCA, adjusted_rand_index, purity, run
 from clusterproof.algorithms.storage import load_trace
 from clusterproof.commands.application import main
-from clusterproof.synthetic import TASKS, QuadraticMixture
+from clusterproof.synthetic import TASKS, QuadraticMixture, from_settings
 from clusterproof.theory import TraceBound
 
 
@@ -115,6 +116,56 @@ def test_a_stored_run_is_compared_with_a_claim(
     assert second.startswith("cfl-mgd/theorem-b  holds")
     (tmp_path / "run" / "models.parquet").write_bytes(b"short")
     assert "must have the SHA-256" in refused(capsys, "check", "p/holds", "--trace", folder)
+
+
+FPFC_RUN = "run fpfc --task quadratic --clients 8 --dimension 3 --rounds 20 --strength 1 --smoothing .5 --threshold .5"
+
+
+def test_a_run_of_fpfc_is_compared_with_its_own_theorem(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folder = str(tmp_path / "run")
+    assert main([*FPFC_RUN.split(), "--augmentation", "10", "--out", folder]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    trace = load_trace(tmp_path / "run")
+    task = from_settings(trace.settings["task"])
+    for claim, name in (
+        ("one-term", "mean of ||grad_w L_0||^2"),
+        ("repaired-duals", "mean of ||grad_v L_0||^2"),
+        ("repaired-mapping", "||G||^2"),
+    ):
+        (line,) = (line for line in lines if line.startswith(f"fpfc/{claim}: "))
+        found = re.fullmatch(
+            rf".*: {re.escape(name)} after round 20 (\S+), bound (\S+), which holds surely", line
+        )
+        assert found is not None, line
+        allowed = theory.bound(f"fpfc/{claim}", task, trace)
+        expected = [float(np.ravel(values)[-1]) for values in (allowed.measured, allowed.bound)]
+        assert [float(number) for number in found.groups()] == pytest.approx(expected, rel=1e-3)
+    assert main(["check", "--trace", folder]) == 0
+    held = [line.split()[0] for line in capsys.readouterr().out.splitlines() if "  holds  " in line]
+    assert held == ["fpfc/one-term", "fpfc/repaired-duals", "fpfc/repaired-mapping"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (FPFC_RUN, "must be greater than 2 L_g = 4 (fpfc/repaired-models)"),
+        ("run fedavg", "no theorem of this algorithm is a bound on runs"),
+        ("run fpfc", "must be a quadratic mixture (fpfc/repaired-models)"),
+    ],
+)
+def test_a_run_without_a_bound_says_why(
+    arguments: str, words: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folder = str(tmp_path / "run")
+    assert main([*arguments.split(), "--out", folder]) == 0
+    output = capsys.readouterr().out
+    assert words in output
+    assert "cfl-mgd/" not in output
+    refusal = refused(capsys, "check", "--trace", folder)
+    assert words in refusal
+    assert "cfl-mgd/" not in refusal
 
 
 def test_run_uses_the_options(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

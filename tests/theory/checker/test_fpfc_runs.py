@@ -16,7 +16,7 @@ from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.papers.fpfc.constants import Constants
 from clusterproof.theory.papers.fpfc.measured import objective
 from clusterproof.theory.papers.fpfc.partial_participation import CURVATURE, minimiser, setting_of
-from clusterproof.theory.papers.fpfc.runs import bound_duals, bound_models
+from clusterproof.theory.papers.fpfc.runs import bound_duals, bound_models, bound_models_as_printed
 
 BOUNDS = (
     "fpfc/descent",
@@ -115,7 +115,7 @@ def test_where_chance_decides_the_bound_is_the_expectations_over_the_probability
     setting = Constants(one, TASK.clients, TASK.client_smoothness, 0.0)
     height = float(objective(one, TASK, trace.models[0])) + 7 * 0.3 * 0.6 / 4
     factors = {
-        bound_models: setting.repaired_first + setting.repaired_second,
+        bound_models: setting.local_steps_factor + setting.pairs_factor,
         bound_duals: setting.second / setting.pair_participation,
     }
     for bound, factor in factors.items():
@@ -159,7 +159,7 @@ def alike_clients() -> tuple[QuadraticMixture, Trace]:
 
 FACTORS = {
     "fpfc/repaired-duals": ("second", "pair_participation"),
-    "fpfc/repaired-models": ("repaired_first", "participation"),
+    "fpfc/repaired-models": ("local_steps_factor", "participation"),
 }
 
 
@@ -229,6 +229,72 @@ def test_one_term_bounds_runs_whose_pairs_wait_at_a_large_augmentation_and_refus
     assert (one.bound[1:] < both.bound[1:]).all()
     with pytest.raises(InvalidArgument, match=r"augmentation.*must be at least 8 L_g"):
         theory.assert_holds(claim, TASK, below)
+
+
+def printed(**options: object) -> FPFC:
+    """The longest step of Theorem 1, and so many of them that C_1's denominators are positive."""
+    longest = 1 / (TASK.client_smoothness + 2 * 4.5)
+    return dataclasses.replace(declared(**{"local_steps": 12} | options), step_size=longest)
+
+
+POSITIVE = "fpfc/theorem-1-models-positive"
+
+
+@pytest.mark.parametrize("participation", [1.0, 0.4])
+@pytest.mark.parametrize("local_steps", [6, 12])
+def test_the_first_inequality_as_printed_holds_on_runs(participation: float, local_steps: int) -> None:
+    algorithm = printed(participation=participation, local_steps=local_steps)
+    trace = run(algorithm, TASK, rounds=60, seed=0, replicates=6)
+    theory.assert_holds(POSITIVE, TASK, trace)
+    setting = Constants(algorithm, TASK.clients, TASK.client_smoothness, 0.0)
+    height = float(objective(algorithm, TASK, trace.models[0])[0]) + 8 * 0.3 * 0.6 / 4
+    chance = 1.0 if participation == 1 else 0.5
+    found = bound_models_as_printed(TASK, trace, 0.5)
+    assert_close(np.asarray(found.bound)[-1, 0, 0], setting.first * height / 60 / chance)
+
+
+def test_a_fortieth_of_the_first_constant_is_broken_by_a_run() -> None:
+    task = QuadraticMixture(
+        hessians=np.ones((4, 1, 1)), centers=np.ones((4, 1)), labels=np.zeros(4, dtype=int)
+    )
+    algorithm = FPFC(
+        step_size=1 / 21, local_steps=10, strength=0.6, smoothing=0.3, augmentation=10.0, threshold=0.5
+    )
+    trace = run(algorithm, task, rounds=60, initial=np.full((1, 1), 6.0))
+    theory.assert_holds(POSITIVE, task, trace)
+    true = vars(Constants)["first"].fget
+    fortieth = property(lambda setting: true(setting) / 40)
+    with planted(Constants, "first", fortieth), pytest.raises(AssertionError, match="mean of"):
+        theory.assert_holds(POSITIVE, task, trace)
+
+
+@pytest.mark.parametrize(
+    ("change", "argument", "rule"),
+    [
+        ({"local_steps": 3}, "local_steps", "q = c^(T/2) < 1/3"),
+        ({"local_steps": 4}, "augmentation", "L_f (1 + q) / (1 - 3q)"),
+        ({"step_size": declared().step_size}, "step_size", "below 1 / (L_f + rho)"),
+    ],
+)
+def test_a_run_whose_first_denominator_is_not_positive_is_refused(
+    change: dict[str, object], argument: str, rule: str
+) -> None:
+    algorithm = dataclasses.replace(printed(), **change)  # type: ignore[arg-type]  # of any options
+    with pytest.raises(InvalidArgument) as refusal:
+        theory.bound(POSITIVE, TASK, run(algorithm, TASK, rounds=2))
+    assert refusal.value.argument == argument
+    assert rule in refusal.value.rule
+
+
+def test_steps_that_ask_for_a_weak_convexity_have_the_least_that_will_do() -> None:
+    """alpha = 1 / (L_f + 2 rho - L_-) for L_- = 1/2, as printed."""
+    smoothness, least = TASK.client_smoothness, 0.5
+    algorithm = dataclasses.replace(printed(), step_size=1 / (smoothness + 9 - least), local_steps=14)
+    trace = run(algorithm, TASK, rounds=5)
+    setting = Constants(algorithm, TASK.clients, smoothness, least)
+    height = float(objective(algorithm, TASK, trace.models[0])) + 8 * 0.3 * 0.6 / 4
+    found = bound_models_as_printed(TASK, trace)
+    assert_close(np.asarray(found.bound)[-1, 0], setting.first * height / 5)
 
 
 def test_a_bound_in_expectation_needs_replicates_and_says_how_many() -> None:

@@ -45,7 +45,8 @@ def conditions(condition: Condition, step: Step) -> Sides:
     Source
         Yu et al. (2023), Theorem 1. "> 0" is not printed, and without it the conditions are met, see
         ``fpfc/conditions-literal``. Read T_i > 2 log 2 / log(1/c) and rho > L_f / (1 - 2 c^(T/2)) instead, which is
-        what the printed C_1 is derived from; under that reading see ``fpfc/theorem-1-models``.
+        what the printed C_1 is derived from; under that reading see ``fpfc/theorem-1-models`` and
+        ``fpfc/theorem-1-models-positive``.
 
     Checked
         c >= 1/2 is proved on the symbols L / mu >= 1 and alpha (L + mu) <= 1, and the conditions are tried on a grid.

@@ -94,6 +94,11 @@ class Constants:
         return pull - 2 * self.inexactness * self.local_smoothness
 
     @property
+    def least_augmentation(self) -> float:
+        """L_f (1 + q) / (1 - 3q), above which C_1's first denominator is positive; infinite for q >= 1/3."""
+        return self.smoothness * (1 + self.power) / (1 - 3 * self.power) if self.power < 1 / 3 else math.inf
+
+    @property
     def first(self) -> float:
         """C_1."""
         rho = self.algorithm.augmentation
@@ -108,15 +113,22 @@ class Constants:
         )
 
     @property
-    def repaired_first(self) -> float:
-        """2 / (alpha p (2 - alpha L_h)), the factor of the local steps in the repaired theorem."""
+    def first_step_factor(self) -> float:
+        """A_1 = 2 / (alpha p (2 - alpha L_h)), from what the first local step lowers the Lagrangian by."""
         algorithm = self.algorithm
         return 2 / (
             algorithm.step_size * self.participation * (2 - algorithm.step_size * self.local_smoothness)
         )
 
     @property
-    def repaired_second(self) -> float:
+    def local_steps_factor(self) -> float:
+        """A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))), from what all T local steps lower the Lagrangian by."""
+        shrinking = (1 - self.algorithm.step_size * self.local_smoothness) ** 2
+        # as a geometric sum, which loses no digits where alpha L_h is small
+        return self.first_step_factor / sum(shrinking**step for step in range(self.algorithm.local_steps))
+
+    @property
+    def pairs_factor(self) -> float:
         """4 (1 - 1/m) rho L_g^2 / (P den), the factor of the pairs in the repaired theorem."""
         pull = 4 * (1 - 1 / self.clients) * self.algorithm.augmentation * self.penalty.lipschitz**2
         return pull / (self.pair_participation * self.second_denominator)

@@ -82,15 +82,15 @@ def suppose_large_augmentation(setting: Constants) -> None:
     bound_trace=bound_models_at_large_augmentation,
 )
 def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Sides | Expectation:
-    """With convex losses and rho >= 8 L_g the mean of E||grad_w L_0||^2 is at most A D_0 / K.
+    """With convex losses and rho >= 8 L_g the mean of E||grad_w L_0||^2 is at most A_1 D_0 / K.
 
     Hypotheses
         As ``fpfc/repaired-models``; moreover, the losses are convex, all clients take part with the same probability,
         and rho >= 8 L_g.
 
     Statement
-        As the title, A = 2 / (alpha p (2 - alpha L_h)): the pairs' term B of ``fpfc/repaired-models`` is not needed,
-        whichever pairs wait.
+        As the title, A_1 = 2 / (alpha p (2 - alpha L_h)), which is A of ``fpfc/repaired-models`` at one local step:
+        the pairs' term B is not needed, whichever pairs wait.
 
     Proof
         Let V_i = M_i - grad_{w_i} L_0 = (1/m) sum_j d v_ij, by the last update of each pair. The sum over clients of
@@ -99,7 +99,8 @@ def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Side
         (alpha p) times the inner product of d v_ij with the first local steps at the pair's next update, and these are
         d theta + (d v' - d v) / rho but for later steps. So each pair is left with a quadratic form in its own d theta,
         d v and later steps, which is not negative for ||d v|| <= ||d theta|| rho / 8; and with convex losses later
-        steps of length l have lowered h_i by rho l^2 / 8. The note "FPFC's theorem, repaired" has the lines.
+        steps of length l have lowered h_i by rho l^2 / 8. So later steps pay for their own moves, and only the first
+        one counts in A_1: the proof does not give A. The note "FPFC's theorem, repaired" has the lines.
 
     Symbols
         As ``fpfc/repaired-models``.
@@ -117,19 +118,21 @@ def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Side
     suppose_large_augmentation(setting)
     # the least objective that was seen stands for F*: with F* itself the bound is larger
     gap = (measured.start - measured.end + setting.repaired_start) / ROUNDS
-    return expected(setting, measured.models, local_steps=setting.repaired_first * gap)
+    return expected(setting, measured.models, local_steps=setting.first_step_factor * gap)
 
 
 @one_term_large_augmentation.also("alike clients")
 def alike_clients(
-    clients: Annotated[int, choice(2, 4, 6)], share: Annotated[float, choice(0.1, 0.5, 1.0)]
+    clients: Annotated[int, choice(2, 4, 6)],
+    share: Annotated[float, choice(0.1, 0.5, 1.0)],
+    local_steps: Annotated[int, choice(1, 3)],
 ) -> Sides:
     """Exactly: one participant a round, clients with one minimiser, so that F* = 0."""
     rho = 8 * STRENGTH / SMOOTHING
-    setting = weakly_coupled(clients, share, rho)
+    setting = weakly_coupled(clients, share, rho, local_steps)
     suppose_large_augmentation(setting)
     gap = (clients * setting.smoothness / 2 * minimiser(clients) ** 2 + setting.repaired_start) / MOMENTS
-    return at_most(expected_models(clients, share, MOMENTS, rho), local_steps=setting.repaired_first * gap)
+    return at_most(expected_models(setting, MOMENTS), local_steps=setting.first_step_factor * gap)
 
 
 def pair_form(derivatives: np.ndarray, doubled: float) -> np.ndarray:

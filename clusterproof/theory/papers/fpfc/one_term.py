@@ -80,7 +80,9 @@ def one_term(case: EveryPair, stream: Stream) -> Sides | Expectation:
         clients take part, or the rule is "all".
 
     Statement
-        As the title, A = 2 / (alpha p (2 - alpha L_h)): the pairs' term B of ``fpfc/repaired-models`` is not needed.
+        As the title, A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))): the pairs' term B of ``fpfc/repaired-models`` is not
+        needed. For losses that are not quadratic and T >= 3, A is replaced by the smaller of A_1 = 2 / (alpha p (2 -
+        alpha L_h)) and A + 2 A_1 / T.
 
     Proof
         Of client i let G = grad_{w_i} L_0 after a round, M = grad_{w_i} L_rho there, a the gradient G with the
@@ -90,10 +92,12 @@ def one_term(case: EveryPair, stream: Stream) -> Sides | Expectation:
         ||a||^2 + ||M||^2 - ||G||^2 - ||G - X||^2 = ||a - y||^2 / 2 + ||X||^2 / 2 + 2 <X, y>.
 
         Let g_s be the gradients of h_i at the local steps, g_0 = M, w+ the last point. Convexity gives <X, y> >= 0 for
-        T = 1, and y = g_T + rho (w - w+) with <X, w - w+> >= 0, so that for T >= 3 the right-hand side is at least
-        -2 ||g_T||^2 >= -(||g_1||^2 + ... + ||g_{T-1}||^2), as these gradients never grow; for T = 2 it is at least 0.
-        So the ||G||^2 of rounds 1 to K add up to no more than the ||M||^2 and ||g_s||^2 of rounds 0 to K, and each of
-        these lowers L_rho by alpha (1 - alpha L_h / 2) times itself. The note "FPFC's theorem, repaired" has the lines.
+        T = 1 and for quadratics, where X and y are M times commuting positive semidefinite matrices; for
+        T = 2 the right-hand side is at least 0. So the ||G||^2 of rounds 1 to K add up to no more than the ||M||^2 of
+        rounds 0 to K, which lower L_rho by ||M||^2 / (p A). Else y = g_T + rho (w - w+) with <X, w - w+> >= 0, and the
+        right-hand side is at least -2 ||g_T||^2, which is at least -(||g_1||^2 + ... + ||g_{T-1}||^2) and at least
+        -(2 / T)(||g_0||^2 + ... + ||g_{T-1}||^2), as these gradients never grow; each lowers L_rho by alpha
+        (1 - alpha L_h / 2) times itself. The note "FPFC's theorem, repaired" has the lines.
 
     Symbols
         As ``fpfc/repaired-models``.
@@ -114,20 +118,20 @@ def one_term(case: EveryPair, stream: Stream) -> Sides | Expectation:
     suppose_every_pair(setting)
     # the least observed objective replaces F*: with F* itself the bound is larger
     gap = (measured.start - measured.end + setting.repaired_start) / ROUNDS
-    return expected(setting, measured.models, local_steps=setting.repaired_first * gap)
+    return expected(setting, measured.models, local_steps=setting.local_steps_factor * gap)
 
 
 @one_term.also("alike clients")
-def alike_clients(clients: Annotated[int, choice(3)]) -> Sides:
+def alike_clients(clients: Annotated[int, choice(3)], local_steps: Annotated[int, choice(1, 3)]) -> Sides:
     """All clients take small steps towards one minimiser: nothing is random, F* = 0, and the factor is reached."""
-    weak = weakly_coupled(clients, SMALL_SHARE)
+    weak = weakly_coupled(clients, SMALL_SHARE, local_steps=local_steps)
     setting = replace(weak, algorithm=replace(weak.algorithm, participation=1.0))
     suppose_every_pair(setting)
     measured = run_averages(
         setting.algorithm, alike(setting), np.zeros((1, 1)), rounds=LONG, replicates=1, seed=0
     )
     gap = (measured.start + setting.repaired_start) / LONG
-    return at_most(measured.models.item(), local_steps=setting.repaired_first * gap)
+    return at_most(measured.models.item(), local_steps=setting.local_steps_factor * gap)
 
 
 @one_term.also("opposed clients")
@@ -137,7 +141,7 @@ def opposed_clients(strain: Strain, rounds: Annotated[int, choice(1, 2, 5, 20)])
     setting, measured = opposed_averages(strain, rounds)
     suppose_every_pair(setting)
     return at_most(
-        measured.models.item(), local_steps=setting.repaired_first * setting.repaired_start / rounds
+        measured.models.item(), local_steps=setting.local_steps_factor * setting.repaired_start / rounds
     )
 
 
@@ -198,10 +202,15 @@ def norms_fall(case: EveryPair, stream: Stream) -> Sides:
 
 
 def lost_and_kept(lost: np.ndarray, gradients: list[np.ndarray]) -> Sides:
-    """||X||^2 / 2 + 2 <X, y> is at least minus the squares of the later gradients; X ``lost``, g_0, g_1, .. given."""
+    """||X||^2 / 2 + 2 <X, y> is at least minus what the proof allows it; X ``lost``, g_0 to g_{T-1} given.
+
+    For T >= 3 the smaller of the sum of the later gradients' squares and 2 / T of the sum of all, 0 for T <= 2.
+    """
+    squares = [float(gradient @ gradient) for gradient in gradients]
+    steps = len(squares)
     return at_least(
         lost @ lost / 2 + 2 * (lost @ (gradients[0] - lost)),
-        later=-float(sum(gradient @ gradient for gradient in gradients[1:])),
+        later=-min(sum(squares[1:]), 2 / steps * sum(squares)) if steps > 2 else 0.0,
         rounding=1e-12 * (1 + float(gradients[0] @ gradients[0])),
     )
 

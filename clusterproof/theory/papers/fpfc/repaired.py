@@ -21,7 +21,7 @@ from clusterproof.theory.checker import (
     suppose,
 )
 from clusterproof.theory.papers.fpfc.constants import Constants
-from clusterproof.theory.papers.fpfc.mapping_content import Differences, suppose_differences
+from clusterproof.theory.papers.fpfc.differences import Differences, suppose_differences
 from clusterproof.theory.papers.fpfc.measured import Averages, run_averages
 from clusterproof.theory.papers.fpfc.partial_participation import (
     Clients,
@@ -134,33 +134,36 @@ def repaired_models(case: Random, stream: Stream) -> Sides | Expectation:
         part; xi < lambda, rho > 2 L_g, 0 < alpha <= 1 / (L_f + rho), any T_i >= 1.
 
     Statement
-        As the title, A = 2 / (alpha p (2 - alpha L_h)), B = 4 rho L_g^2 (m - 1) / (m P den), D_0 = F(w^0) - F* +
-        (m - 1) xi lambda / 4, den = rho^2 - L_g rho - 2 L_g^2, L_h = L_f + rho.
+        As the title, A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))), T = min T_i, B = 4 rho L_g^2 (m - 1) / (m P den),
+        D_0 = F(w^0) - F* + (m - 1) xi lambda / 4, den = rho^2 - L_g rho - 2 L_g^2, L_h = L_f + rho.
 
     Proof
-        The first local step lowers L_rho by at least alpha (1 - alpha L_h / 2) ||M_i||^2, M_i = grad_{w_i} L_rho, the
-        update of a pair by den / (4 m rho) ||d theta||^2 for each order; between two updates of a pair its residual
-        r_ij = d v / rho rests, for a geometric time of mean 1 / P_ij; grad_{w_i} L_0 = M_i - (rho / m) sum_j r_ij; and
-        L_rho >= F*. The sum of both decreases is at most D_0, and (x + y)^2 <= (x^2 / A + y^2 / B)(A + B). The lines
-        are claims: ``fpfc/repaired-proof``.
+        Let z = alpha L_h, and g_s the gradient of the L_h-smooth h_i at local step s, g_0 = M_i = grad_{w_i} L_rho.
+        Each step lowers L_rho by at least alpha (1 - z / 2) ||g_s||^2, and ||g_{s+1}|| >= (1 - z) ||g_s||, since the
+        gradient changes by L_h alpha ||g_s|| at most; summed over T steps, by at least (1 - (1 - z)^(2T)) / (2 L_h)
+        ||M_i||^2. The update of a pair lowers it by den / (4 m rho) ||d theta||^2 for each order; between two updates
+        of a pair its residual r_ij = d v / rho rests, for a geometric time of mean 1 / P_ij; grad_{w_i} L_0 = M_i -
+        (rho / m) sum_j r_ij; and L_rho >= F*. The sum of both decreases is at most D_0, and (x + y)^2 <= (x^2 / A + y^2
+        / B)(A + B). The lines are claims: ``fpfc/repaired-proof``.
 
     Symbols
         alpha ``step_size``, rho ``augmentation``, xi ``smoothing``, lambda ``strength``, a ``concavity``,
         L_g = max(lambda / xi, 1 / (a - 1)).
 
     Source
-        Ours; replaces the first inequality of Theorem 1 of Yu et al. (2023) without a condition on T_i.
+        Ours; replaces the first inequality of Theorem 1 of Yu et al. (2023) without a condition on T_i. A is 2 / (alpha
+        p (2 - alpha L_h)) for T = 1 and falls to 2 L_h / p as T grows.
 
     Checked
         Runs of 100 rounds on random quadratic mixtures of 3 to 10 clients with 1, 30 % or all of them taking part, the
         expectation by an interval from 50 runs, T in {1, 3, 20}; F* by the least objective seen, which is
-        stricter. Exactly, by second
-        moments, on alike clients with weak coupling, where the first term is reached up to a few
-        per cent: neither its factor nor its 1 / p can be lowered. On two opposed clients that start at the
-        minimum of F, where D_0 is (m - 1) xi lambda / 4 alone: it cannot be left out. The second term is not needed
-        where the losses are convex and every pair is updated in every round, ``fpfc/one-term``, or rho >= 8 L_g,
-        ``fpfc/one-term-large-augmentation``; where a pair waits and rho is next to 2 L_g it is,
-        ``fpfc/one-term-waiting``.
+        stricter. Exactly, by second moments, on alike clients with weak coupling, with one local step and with three,
+        where the first term is reached up to a few per cent: neither its factor nor its 1 / p can be lowered. On two
+        opposed clients that start at the minimum of F, where D_0 is (m - 1) xi lambda / 4 alone: it cannot be left out.
+        The second term is not needed
+        where the losses are quadratic and every pair is updated in every round, ``fpfc/one-term``; nor, with the A of
+        T = 1, where they are convex and rho >= 8 L_g, ``fpfc/one-term-large-augmentation``; where a pair waits and rho
+        is next to 2 L_g it is, ``fpfc/one-term-waiting``.
     """
     setting, measured = case[0], averages(case, stream)
     # the least observed objective replaces F*: with F* itself the bound is larger
@@ -168,23 +171,25 @@ def repaired_models(case: Random, stream: Stream) -> Sides | Expectation:
     return expected(
         setting,
         measured.models,
-        local_steps=setting.repaired_first * gap,
-        pairs=setting.repaired_second * gap,
+        local_steps=setting.local_steps_factor * gap,
+        pairs=setting.pairs_factor * gap,
     )
 
 
 @repaired_models.also("alike clients")
 def models_of_alike_clients(
-    clients: Annotated[int, choice(2, 4, 6)], share: Annotated[float, choice(0.1, 0.5, 1.0)]
+    clients: Annotated[int, choice(2, 4, 6)],
+    share: Annotated[float, choice(0.03, 0.1, 0.5, 1.0)],
+    local_steps: Annotated[int, choice(1, 3)],
 ) -> Sides:
     """Exactly: one participant a round, clients with one minimiser, so that F* = 0."""
-    setting = weakly_coupled(clients, share)
+    setting = weakly_coupled(clients, share, local_steps=local_steps)
     suppose_the_hypotheses(setting)
     gap = (clients * setting.smoothness / 2 * minimiser(clients) ** 2 + setting.repaired_start) / MOMENTS
     return at_most(
-        expected_models(clients, share, MOMENTS),
-        local_steps=setting.repaired_first * gap,
-        pairs=setting.repaired_second * gap,
+        expected_models(setting, MOMENTS),
+        local_steps=setting.local_steps_factor * gap,
+        pairs=setting.pairs_factor * gap,
     )
 
 
@@ -196,7 +201,7 @@ def models_of_opposed_clients(strain: Strain, rounds: Annotated[int, integers(1,
     suppose_the_hypotheses(setting)
     gap = setting.repaired_start / rounds
     return at_most(
-        measured.models.item(), local_steps=setting.repaired_first * gap, pairs=setting.repaired_second * gap
+        measured.models.item(), local_steps=setting.local_steps_factor * gap, pairs=setting.pairs_factor * gap
     )
 
 
@@ -227,11 +232,13 @@ def repaired_mapping(differences: Differences) -> Sides:
         As ``fpfc/repaired-models``.
 
     Source
-        Ours; the second inequality of Theorem 1 of Yu et al. (2023) with the hypothesis that it needs.
+        Ours; the second inequality of Theorem 1 of Yu et al. (2023), ``fpfc/theorem-1-mapping``, with m (m - 1) for
+        m^2, as a client has no pair with itself. It needs a > 2, which SCAD has by definition: for a <= 2 the unit
+        proximal objective has two minima, and theta need not be the nearer.
 
     Checked
-        Random differences as ``fpfc/theorem-1-mapping-content``; and as ``fpfc/repaired-models``, the largest value of
-        any round and run.
+        Random penalties and arbitrary differences, the worst ones by the proof among them; and as
+        ``fpfc/repaired-models``, the largest value of any round and run.
     """
     suppose_differences(differences)
     return at_most(differences.squared_mapping, smoothing=(1 - 1 / differences.clients) * differences.bound)

@@ -15,14 +15,16 @@ from clusterproof.theory.papers.fpfc.partial_participation import minimiser, rou
 CURVATURE, AUGMENTATION, STRENGTH, SMOOTHING = 10_000.0, 5.0, 1.0, 0.5
 
 
-def weakly_coupled(clients: int, share: float, augmentation: float = AUGMENTATION) -> Constants:
-    """Curvature 10000 and rho = 5, one local step of a share of the longest, one participant a round.
+def weakly_coupled(
+    clients: int, share: float, augmentation: float = AUGMENTATION, local_steps: int = 1
+) -> Constants:
+    """Curvature 10000 and rho = 5, local steps of a share of the longest, one participant a round.
 
     The coupling of the clients is weak, so that nearly all of the objective's decrease is due to the gradients.
     """
     algorithm = FPFC(
         step_size=share / (CURVATURE + augmentation),
-        local_steps=1,
+        local_steps=local_steps,
         strength=STRENGTH,
         smoothing=SMOOTHING,
         augmentation=augmentation,
@@ -53,9 +55,9 @@ def gradient_rows(setting: Constants) -> np.ndarray:
 
 
 @lru_cache(maxsize=64)
-def expected_models(clients: int, share: float, rounds: int, augmentation: float = AUGMENTATION) -> float:
-    """Mean over rounds of E||grad_w L_0||^2 from the start 0, exactly."""
-    setting = weakly_coupled(clients, share, augmentation)
+def expected_models(setting: Constants, rounds: int) -> float:
+    """Mean over rounds of E||grad_w L_0||^2 of ``alike`` clients from the start 0, one participant a round, exactly."""
+    clients = setting.clients
     maps, forms = round_maps(setting), gradient_rows(setting)
     gram = forms.T @ forms
     start = np.zeros(maps.shape[-1])

@@ -1,4 +1,4 @@
-"""Bounds of the repaired theorem of FPFC on a given run, user-supplied algorithms included.
+"""Bounds of FPFC's theorem, as repaired and where it holds as printed, on a run, of user-supplied algorithms too.
 
 A trace holds the models only; the differences and multipliers of the pairs follow from them by the printed
 rule, so that a run whose server deviates from it violates the bounds on its models.
@@ -6,7 +6,9 @@ rule, so that a run whose server deviates from it violates the bounds on its mod
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -18,6 +20,8 @@ from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.checker.trace_bound import TraceBound
 from clusterproof.theory.papers.fpfc.constants import Constants
 from clusterproof.theory.papers.fpfc.measured import augmented_lagrangian, objective, squared_mapping
+
+MODELS = "mean of ||grad_w L_0||^2"
 
 CHANCE = 0.03
 """Failure probability of a bound on a mean over participants, by Markov's inequality, where none is given."""
@@ -36,9 +40,51 @@ def bound_models(task: Mixture, trace: Trace, failure_probability: float | None 
     """
     quadratic, setting = _setting(task, trace)
     residuals = _residuals(setting.algorithm, quadratic, trace, "models")
-    factor = setting.repaired_first + setting.repaired_second
+    factor = setting.local_steps_factor + setting.pairs_factor
+    return _mean_bound(setting, quadratic, trace, residuals, factor, MODELS, failure_probability)
+
+
+def bound_models_as_printed(
+    task: Mixture, trace: Trace, failure_probability: float | None = None
+) -> TraceBound:
+    """Bound as ``bound_models`` does, by C_1 (F(w^0) - F* + m xi lambda / 4) / K with the least L_- that alpha allows.
+
+    Raises
+    ------
+    InvalidArgument
+        As for ``bound_models``, or if C_1's first denominator is not positive; the message names the hypothesis.
+    """
+    quadratic, setting = _setting(task, trace)
+    algorithm = setting.algorithm
+    # quadratics are convex: any L_- > 0 will do, and alpha <= 1 / (L_f + 2 rho - L_-)
+    least = max(0.0, setting.smoothness + 2 * algorithm.augmentation - 1 / algorithm.step_size)
+    setting = replace(setting, weak_convexity=least)
+    if not least < algorithm.augmentation * (1 - 1e-12):
+        raise InvalidArgument(
+            "step_size",
+            algorithm.step_size,
+            "must be at most 1 / (L_f + 2 rho - L_-) with L_- < rho, and so below 1 / (L_f + rho) = "
+            f"{1 / setting.local_smoothness:g}",
+            "lower it",
+        )
+    if not setting.power < 1 / 3:
+        raise InvalidArgument(
+            "local_steps",
+            algorithm.local_steps,
+            f"must give q = c^(T/2) < 1/3, gives {setting.power:.3g}: C_1's first denominator is not positive",
+            f"take at least {math.floor(2 * math.log(3) / -math.log(setting.contraction)) + 1}",
+        )
+    if not algorithm.augmentation > setting.least_augmentation:
+        raise InvalidArgument(
+            "augmentation",
+            algorithm.augmentation,
+            f"must be greater than L_f (1 + q) / (1 - 3q) = {setting.least_augmentation:g}: C_1's first denominator "
+            "is not positive",
+            "raise it, or local_steps",
+        )
+    residuals = _residuals(algorithm, quadratic, trace, "models")
     return _mean_bound(
-        setting, quadratic, trace, residuals, factor, "mean of ||grad_w L_0||^2", failure_probability
+        setting, quadratic, trace, residuals, setting.first, MODELS, failure_probability, setting.start
     )
 
 
@@ -46,6 +92,8 @@ def bound_models_by_one_term(
     task: Mixture, trace: Trace, failure_probability: float | None = None
 ) -> TraceBound:
     """Bound as ``bound_models`` does, without the pairs' term, where every pair is updated in every round.
+
+    The losses are quadratic, so that all local steps count.
 
     Raises
     ------
@@ -60,13 +108,13 @@ def bound_models_by_one_term(
             "must be 'all' if not all clients take part",
             "fpfc/repaired-models speaks of pairs that wait",
         )
-    return _one_term(setting, quadratic, trace, failure_probability)
+    return _one_term(setting, quadratic, trace, setting.local_steps_factor, failure_probability)
 
 
 def bound_models_at_large_augmentation(
     task: Mixture, trace: Trace, failure_probability: float | None = None
 ) -> TraceBound:
-    """Bound as ``bound_models`` does, without the pairs' term, where rho >= 8 L_g.
+    """Bound as ``bound_models`` does, without the pairs' term, by the first local step alone, where rho >= 8 L_g.
 
     Raises
     ------
@@ -81,15 +129,18 @@ def bound_models_at_large_augmentation(
             f"must be at least 8 L_g = {8 * setting.penalty.lipschitz:g}",
             "fpfc/repaired-models speaks of smaller ones",
         )
-    return _one_term(setting, quadratic, trace, failure_probability)
+    return _one_term(setting, quadratic, trace, setting.first_step_factor, failure_probability)
 
 
 def _one_term(
-    setting: Constants, task: QuadraticMixture, trace: Trace, failure_probability: float | None
+    setting: Constants,
+    task: QuadraticMixture,
+    trace: Trace,
+    factor: float,
+    failure_probability: float | None,
 ) -> TraceBound:
     residuals = _residuals(setting.algorithm, task, trace, "models")
-    quantity = "mean of ||grad_w L_0||^2"
-    return _mean_bound(setting, task, trace, residuals, setting.repaired_first, quantity, failure_probability)
+    return _mean_bound(setting, task, trace, residuals, factor, MODELS, failure_probability)
 
 
 def bound_duals(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
@@ -263,11 +314,14 @@ def _mean_bound(
     factor: float,
     quantity: str,
     failure_probability: float | None,
+    smoothing: float | None = None,
 ) -> TraceBound:
-    """Bound the running mean of residuals by factor D_0 / K."""
+    """Bound the running mean of residuals by factor D_0 / K; D_0's ``smoothing`` is the repaired one where None."""
     models = trace.models if trace.models.ndim == 4 else trace.models[:, None]
     start = np.broadcast_to(models[0][:, :1], (models.shape[1], task.clients, task.dimension))
-    gap = objective(setting.algorithm, task, start) + setting.repaired_start
+    gap = objective(setting.algorithm, task, start) + (
+        setting.repaired_start if smoothing is None else smoothing
+    )
     counts = np.arange(1, len(residuals) + 1)[:, None]
     sure = setting.participation == 1
     chance = 0.0 if sure else CHANCE if failure_probability is None else failure_probability

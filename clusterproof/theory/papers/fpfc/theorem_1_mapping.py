@@ -1,72 +1,101 @@
-"""Theorem 1, second inequality: the proximal mapping."""
+"""Theorem 1, second inequality, the proximal mapping: it holds before the first round, for any models."""
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import replace
+from fractions import Fraction
 from typing import Annotated
 
-import numpy as np
-
-from clusterproof.algorithms import FPFC
-from clusterproof.theory.checker import Family, Sides, at_most, choice, integers, suppose
-from clusterproof.theory.papers.fpfc.constants import Constants
-from clusterproof.theory.papers.fpfc.measured import run_averages
-from clusterproof.theory.papers.fpfc.theorem_1_models import WEAK_CONVEXITY, two_sides
+from clusterproof.theory.checker import Family, Sides, at_most, equal, rationals
+from clusterproof.theory.checker.claim import Context
+from clusterproof.theory.checker.deciding import says_nothing
+from clusterproof.theory.checker.statement import Statement
+from clusterproof.theory.checker.verdict import Finding
 
 PAPER = Family("fpfc")
+Share = Annotated[Fraction, rationals(0, 1, 4)]
+Positive = Annotated[Fraction, rationals(Fraction(1, 4), 2, 4, upwards=True)]
 
 
-def setting_of(concavity: float, smoothing: float, rho: float) -> Constants:
-    """Clients of curvature 1, strength 1, 20 local steps of the largest size that is allowed."""
-    algorithm = FPFC(
-        step_size=1 / (1 + 2 * rho - WEAK_CONVEXITY),
-        local_steps=20,
-        strength=1.0,
-        concavity=concavity,
-        smoothing=smoothing,
-        augmentation=rho,
-        threshold=0.5,
-    )
-    return Constants(algorithm, 2, 1.0, WEAK_CONVEXITY)
+def worst_length(strength: Fraction, smoothing: Fraction) -> Fraction:
+    """lambda xi / (lambda + xi), the length of theta that the unit proximal map moves farthest."""
+    return strength * smoothing / (strength + smoothing)
 
 
-@PAPER.claim(
+def mapping_of_a_pair(
+    share: Share, strength: Positive, smoothing: Positive, concavity_above_2: Positive
+) -> dict[str, Sides]:
+    """Return how far the unit proximal map of SCAD moves theta + v from theta, by the length of theta.
+
+    v is the gradient of the smoothed penalty at theta, and on the line of theta. Since a > 2 the proximal objective is
+    strongly convex, and what is stationary minimises it.
+
+    Parameters
+    ----------
+    share
+        Where theta lies in its interval of lengths.
+    strength, smoothing
+        lambda and xi.
+    concavity_above_2
+        a - 2.
+    """
+    worst = worst_length(strength, smoothing)
+    # theta + v is at most lambda long, and its proximal point is 0
+    short = share * worst
+    # theta + v is from lambda to 2 lambda long, and its proximal point shorter by lambda
+    middle = worst + share * (smoothing - worst)
+    point = (1 + strength / smoothing) * middle - strength
+    # v has the length (a lambda - ||theta||) / (a - 1) on SCAD's concave part, and the proximal point is theta
+    a = 2 + concavity_above_2
+    concave = strength + share * (a - 1) * strength
+    target = concave + (a * strength - concave) / (a - 1)
+    return {
+        "theta + v is short": at_most((1 + strength / smoothing) * short, strength=strength),
+        "theta of length 0 to the worst": at_most(short, worst=worst),
+        "theta from there to xi": at_most(middle - point, worst=worst),
+        "theta beyond lambda": equal((((a - 1) * target - a * strength) / (a - 2), concave)),
+    }
+
+
+@PAPER.decided(
     "theorem-1-mapping",
     label="Theorem 1, second inequality",
     kind="upper",
-    repaired_by="fpfc/repaired-mapping",
+    no_sharpness="it says nothing of the algorithm",
+    repaired_by="fpfc/repaired-models",
 )
-def theorem_1_mapping(
-    concavity: Annotated[float, choice(3.7, 3.0, 2.5, 2.2, 1.8, 1.5, 1.2)],
-    smoothing: Annotated[float, choice(0.5, 0.25, 0.1)],
-    augmentation: Annotated[int, integers(1, 40)],
-    distance: Annotated[int, integers(1, 8)],
-) -> Sides:
+def theorem_1_mapping(context: Context) -> Finding:
     """E||G||^2 is at most m^2 lambda^2 xi^2 / (lambda + xi)^2 after every round.
 
     Hypotheses
-        As ``fpfc/theorem-1-models``; a > 1.
+        As ``fpfc/theorem-1-models``; a > 2, as in the definition of SCAD (Fan and Li, 2001).
 
     Statement
         As the title, G = theta - prox(theta + v) with the proximal map of SCAD itself and unit step, the only
         reading under which the printed bound comes out.
 
+    Proof that it says nothing
+        After any update of a pair, and at a common start, v_ij is the gradient of the smoothed penalty at theta_ij. For
+        every such theta and v the inequality holds, whatever the models and their losses are: beyond xi the unit
+        proximal map leaves theta_ij where it is. Up to xi, with t = ||theta_ij||, theta + v has length (1 + lambda /
+        xi) t, the map gives 0 or shortens by lambda, and theta moves by the smaller of t and lambda (1 - t / xi), which
+        is at most lambda xi / (lambda + xi). There are m (m - 1) ordered pairs. So the inequality holds before the
+        first round, where G = 0, and after any number of them; it measures the smoothing, and does not fall with K.
+
     Symbols
-        a ``concavity``, lambda ``strength``, xi ``smoothing``.
+        a ``concavity``, lambda ``strength``, xi ``smoothing``, m the number of clients.
 
     Source
-        Yu et al. (2023), Theorem 1. For a <= 2 the proximal objective has two minima, and theta need not be
-        the nearer; no hypothesis asks for a > 2. With it the inequality holds before the first round, for
-        every theta with its v, and does not improve with K: ``fpfc/repaired-mapping``.
+        Yu et al. (2023), Theorem 1, which names SCAD after Fan and Li; for a <= 2 the inequality is false. The other
+        two inequalities do measure the distance from a stationary point, see ``fpfc/repaired-models`` and
+        ``fpfc/repaired-duals``; with m (m - 1) for m^2, and on runs: ``fpfc/repaired-mapping``.
 
     Checked
-        Searched by hypothesis over two scalar clients; the proximal map by comparing all stationary
-        points and kinks, theta and v from 30 rounds of the algorithm.
+        Proved symbolically for a pair in lambda, xi, a and the length of theta, on each piece of the proximal map.
     """
-    suppose("rho > 2 / (a - 1)", augmentation * (concavity - 1) > 2)
-    setting = setting_of(concavity, smoothing, augmentation)
-    suppose("the hypotheses of Theorem 1", setting.admissible)
-    task = two_sides(2)
-    task = dataclasses.replace(task, centers=distance * task.centers)
-    averages = run_averages(setting.algorithm, task, np.zeros((1, 1)), rounds=30, replicates=1, seed=0)
-    return at_most(averages.mapping, smoothing=setting.mapping_bound)
+    found = says_nothing("fpfc/theorem-1-mapping", Statement("", mapping_of_a_pair, prove=True), context)
+    return replace(
+        found,
+        reason="a pair adds at most (lambda xi / (lambda + xi))^2 to ||G||^2 for every theta with its v, before the "
+        f"first round too; {found.reason}",
+    )

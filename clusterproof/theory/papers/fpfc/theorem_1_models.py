@@ -66,7 +66,10 @@ def theorem_1_models(
     Source
         Yu et al. (2023), Theorem 1, its misprints resolved as C_1 demands. Its first denominator is
         positive only for rho > L_f (1 + q) / (1 - 3q) and q = c^(T/2) < 1/3; the hypotheses ask for
-        rho > L_f / (1 - 2q) and q < 1/2. In between C_1 can be negative, and a mean square is not.
+        rho > L_f / (1 - 2q) and q < 1/2. In between C_1 can be negative, and a mean square is not: "violated"
+        rests on C_1 <= 0 (or positive and too small, by the same denominator), and on the reading of the misprinted
+        exponents, (c - T/2)^-1 as (c^(-T/2) - 1)^-1; with c^(T/2) for it C_1 can be negative too. Where the
+        denominator is positive the inequality holds: ``fpfc/theorem-1-models-positive``.
 
     Checked
         Scalar quadratics of curvature 1, full participation, ``smoothing`` a share of the strength: the

@@ -53,7 +53,8 @@ def one_term_waiting(
         As ``fpfc/repaired-models``; moreover, the losses are convex.
 
     Statement
-        As the title, A = 2 / (alpha p (2 - alpha L_h)): the pairs' term B of ``fpfc/repaired-models`` is not needed.
+        As the title, A = 2 L_h / (p (1 - (1 - alpha L_h)^(2T))): the pairs' term B of ``fpfc/repaired-models`` is not
+        needed.
 
     Symbols
         ``ratio`` rho / L_g, ``share`` alpha L_h; the rest as ``fpfc/repaired-models``.
@@ -74,7 +75,7 @@ def one_term_waiting(
     suppose_the_hypotheses(setting)
     return at_most(
         instance.mean_squared_gradients(rounds) / rounds,
-        local_steps=setting.repaired_first * setting.repaired_start / rounds,
+        local_steps=setting.local_steps_factor * setting.repaired_start / rounds,
         words=lambda: (
             f"{clients} clients, rho = {ratio:g} L_g, steps of {share:g} of the longest, {rounds} rounds with one "
             "client each: the models' mean squared gradient is above A D_0 / K"

@@ -57,39 +57,42 @@ def ask_the_algorithm(one: TwoModels, rows: int) -> None:
 
 @PAPER.claim(
     "equation-1",
-    label="(1) and (4)",
+    label="(1) and (4), reading",
     kind="identity",
     confirm=ask_the_algorithm,
     repaired_by="gradient-loss/equation-1-mean",
 )
 def equation_1(one: TwoModels, rows: Annotated[int, integers(1, 10, upwards=True)]) -> Sides:
-    """The weight of (4) sets how much the similarity counts against the loss of (1).
+    """By (4) with the summed loss of (1) a device chooses alike on a mini-batch and on several copies of it.
 
     Hypotheses
-        Descent sign; lambda in [0.1, 0.5], as in Fig. 4.
+        Descent sign, and no gradient is 0; lambda in [0.1, 0.5], as in Fig. 4. With the sign of (3) as printed, the
+        scores are those of the opposite moves.
 
     Statement
-        s_i maximises lambda S_ik - (1 - lambda) L_ik, where lambda controls the importance of the two:
-        the same data written down several times give the same choice.
+        The maximiser of lambda S_ik - (1 - lambda) L_ik is the same on the mini-batch and on its copies.
 
     Symbols
         L_ik = sum over the mini-batch of l(w_k, z), S_ik cosine, lambda ``weight``; the printed sum is
         ``loss_reduction="sum"``.
 
     Source
-        Lin et al. (2023), (1) and (4). The sum grows with the mini-batch and S_ik does not.
+        Lin et al. (2023), (1), a sum over the mini-batch, and after (4): "lambda is a weight parameter that controls
+        the importance of the gradient similarity and the training loss". That copies of the data change nothing is
+        the reading's; the paper does not claim it. The sum grows with the mini-batch and S_ik does not.
 
     Checked
         Two models in one dimension and a mini-batch of equal rows, exactly: whether the choice on many
         copies is that on one. The found scores are compared with the algorithm's.
     """
+    suppose("no gradient is 0", one.model_0 != 0 and one.model_1 != 0)
     few, many = one.scores(1), one.scores(rows)
     suppose("no two scores tie", few[0] != few[1] and many[0] != many[1])
     return equal(
         (best(few), best(many)),
         words=lambda: (
             f"lambda = {one.weight}: the scores of the two models are {few[0]} and {few[1]} on one row, and {many[0]} "
-            f"and {many[1]} on {rows} copies of it: the similarity, which is at most 1, no longer counts"
+            f"and {many[1]} on {rows} copies of it: the similarity, which is at most 1, no longer decides"
         ),
     )
 

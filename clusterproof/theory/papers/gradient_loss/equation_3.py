@@ -18,6 +18,7 @@ from clusterproof.theory.checker import (
     Stream,
     at_least,
     at_most,
+    choice,
     drawn,
     equal,
     rationals,
@@ -26,32 +27,38 @@ from clusterproof.theory.checker import (
 )
 from clusterproof.theory.checker.ties import summed
 from clusterproof.theory.exact.algebra import NotNegative, Number, Share
-from clusterproof.theory.papers.gradient_loss.scalar import exact_rounds, scalar_task, sign
+from clusterproof.theory.papers.gradient_loss.scalar import exact_rounds, scalar_task, score, sign
 
 PAPER = Family("gradient-loss")
-CENTERS = (Fraction(-1), Fraction(1))
+CENTERS = (Fraction(-1, 2), Fraction(1, 2))
+WEIGHT = Fraction(1, 5)
+"""lambda of Section III-B."""
+OFFSETS = tuple(Fraction(eighths, 8) for eighths in (2, 3, 1, 4, 5, 6))
 
 
 @dataclass(frozen=True)
 class TwoDevices:
-    """Two devices with minimisers -1 and 1, each with a model next to it, and a learning rate."""
+    """Two devices with minimisers -1/2 and 1/2, each with a model next to it, and a learning rate."""
 
-    start_0: Annotated[Fraction, rationals(Fraction(-3, 2), Fraction(-1, 2), 4)]
-    start_1: Annotated[Fraction, rationals(Fraction(1, 2), Fraction(3, 2), 4)]
+    start_0: Annotated[Fraction, choice(*(-offset for offset in OFFSETS))]
+    start_1: Annotated[Fraction, choice(*OFFSETS)]
     step: Annotated[Fraction, rationals(Fraction(1, 10), Fraction(1, 2), 10)]
 
 
-def printed_similarities(one: TwoDevices) -> list[list[int]]:
-    """S_ik by (3) as printed in the second round, one row a device."""
+def printed_scores(one: TwoDevices) -> list[list[Fraction]]:
+    """The argument of (4) with S_ik by (3) as printed in the second round, one row a device."""
     starts = [one.start_0, one.start_1]
-    first = exact_rounds(CENTERS, starts, weight=Fraction(1, 5), step=one.step, rounds=1)[0]
-    suppose("all devices chose rightly in the last round", first.choices == (0, 1) and not first.tied)
-    found = [
+    first = exact_rounds(CENTERS, starts, weight=WEIGHT, step=one.step, rounds=1)[0]
+    suppose("all devices chose rightly in the first round", first.choices == (0, 1) and not first.tied)
+    similarities = [
         [sign(w - center) * sign(w - old) for w, old in zip(first.after, first.before, strict=True)]
         for center in CENTERS
     ]
-    suppose("no gradient and no move is 0", all(map(all, found)))
-    return found
+    suppose("no gradient and no move is 0", all(map(all, similarities)))
+    return [
+        [score(WEIGHT, s, (w - center) ** 2 / 2) for s, w in zip(row, first.after, strict=True)]
+        for row, center in zip(similarities, CENTERS, strict=True)
+    ]
 
 
 def similarities_after_a_round(
@@ -65,43 +72,58 @@ def similarities_after_a_round(
 
 
 def ask_the_algorithm(one: TwoDevices) -> float:
-    """Largest S of the other cluster minus S of the own one, by the algorithm after one round."""
-    algorithm = GradientLoss(step_size=float(one.step), sign="as-printed")
-    initial = np.array([[float(one.start_0)], [float(one.start_1)]])
-    found = similarities_after_a_round(algorithm, scalar_task(CENTERS), initial)[0]
+    """Largest score of the other cluster minus that of the own one, by the algorithm after one round."""
+    algorithm = GradientLoss(step_size=float(one.step), weight=float(WEIGHT), sign="as-printed")
+    task, initial = scalar_task(CENTERS), np.array([[float(one.start_0)], [float(one.start_1)]])
+    state = similarities_after_a_round(algorithm, task, initial)[1]
+    losses, gradients = task.losses_and_gradients(
+        np.array(state.models), np.arange(2), np.random.default_rng(0)
+    )
+    found = np.asarray(algorithm.scores(state, losses, gradients, task))
     return float(max(found[0, 1] - found[0, 0], found[1, 0] - found[1, 1]))
 
 
 @PAPER.claim(
     "equation-3",
-    label="(3)",
+    label="(3) and (4), reading",
     kind="lower",
     confirm=ask_the_algorithm,
     repaired_by="gradient-loss/equation-3-descent",
 )
 def equation_3(one: TwoDevices) -> Sides:
-    """The printed similarity of a device's gradient with the last move is largest in its own cluster.
+    """By (4) with the printed similarity, devices that chose rightly in the first round do so in the second.
 
     Hypotheses
-        All devices chose rightly in the last round; no noise; equal curvatures.
+        Two devices, one a cluster; no noise, equal curvatures; lambda = 0.2, as in Section III-B.
 
     Statement
-        S_ik = G_ik . Delta w_k / (|G_ik| |Delta w_k|) is at its largest for the device's cluster k, which
-        is why (4) maximises it.
+        lambda S_ik - (1 - lambda) L_ik with S_ik = G_ik . Delta w_k / (|G_ik| |Delta w_k|) is at its largest for
+        the device's own cluster k.
 
     Symbols
-        G_ik gradient at model k, Delta w_k = w_k^t - w_k^(t-1); ``sign="as-printed"``.
+        G_ik gradient at model k, Delta w_k = w_k^t - w_k^(t-1); lambda ``weight``, ``sign="as-printed"``.
 
     Source
-        Lin et al. (2023), (3) and (4). Delta w points against the gradients: see
-        ``gradient-loss/equation-2``.
+        Lin et al. (2023), (3) and (4), by which "the cluster identity is estimated". That the estimate is right for
+        these devices is the reading's; it is the purpose of (4), and the paper does not claim it of every round.
+        Delta w points against the gradients, see ``gradient-loss/equation-2``, so that the own cluster has the least
+        S and another one may have the largest.
 
     Checked
-        Two devices in one dimension, one a cluster, exactly: S of the other cluster minus S of the own
-        one in the second round. The found instance is put to the algorithm.
+        In one dimension, exactly: the score of the other cluster minus that of the own one, for both devices. The
+        found instance is put to the algorithm.
     """
-    found = printed_similarities(one)
-    return at_most([found[0][1] - found[0][0], found[1][0] - found[1][1]], zero=0)
+    found = printed_scores(one)
+    return at_most(
+        [found[0][1] - found[0][0], found[1][0] - found[1][1]],
+        zero=0,
+        words=lambda: (
+            f"minimisers -1/2 and 1/2, models {one.start_0} and {one.start_1}, alpha = {one.step}, lambda = {WEIGHT}: "
+            "both devices choose rightly in the first round; in the second the scores of the own and the other cluster "
+            f"are {float(found[0][0]):.4g} and {float(found[0][1]):.4g} for the first device, "
+            f"{float(found[1][1]):.4g} and {float(found[1][0]):.4g} for the second"
+        ),
+    )
 
 
 def noiseless_mixture(stream: np.random.Generator) -> QuadraticMixture:

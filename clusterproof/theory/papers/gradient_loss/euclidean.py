@@ -58,31 +58,38 @@ def preference_for_the_other(clusters: TwoClusters) -> float:
 
 @PAPER.claim(
     "equation-3-euclidean",
-    label="after (3)",
+    label="after (3), reading",
     kind="lower",
     confirm=preference_for_the_other,
     repaired_by="gradient-loss/equation-3-euclidean-descent",
 )
 def equation_3_euclidean(clusters: TwoClusters) -> Sides:
-    """Minus the distance of gradient and move is largest where the two agree in size and direction.
+    """Minus the distance of a gradient from Delta w is largest in the cluster whose average gradient is that one.
 
     Hypotheses
-        None.
+        The device's gradient at the other cluster's model points against that cluster's average gradient.
 
     Statement
-        S_ik = -||G_ik - Delta w_k|| considers magnitude and direction: no cluster scores above one whose
-        average gradient of the last round is the device's own gradient.
+        S_ik = -||G_ik - Delta w_k|| is no larger in the other cluster than in one whose average gradient of the last
+        round is the device's own gradient.
 
     Symbols
         G_ik gradient at model k, Delta w_k = -alpha times the average gradient;
         ``similarity="euclidean"``, ``sign="as-printed"``.
 
     Source
-        Lin et al. (2023), text after (3). G has the units of a gradient and Delta w those of a model.
+        Lin et al. (2023), after (3): "if we consider both the magnitude and direction, we can use euclidean metric",
+        and after (2): Delta w "is the average gradient of all devices in cluster k". The reading puts the two
+        together. Of G and Delta w itself the first sentence is true; but Delta w is -alpha times the average
+        gradient, see ``gradient-loss/equation-2``.
 
     Checked
         Gradients in one dimension, exactly. The instance that is found is evaluated by the algorithm.
     """
+    suppose(
+        "gradient and average gradient of the other cluster are opposite",
+        clusters.other * clusters.other_average < 0,
+    )
     same, other = printed(clusters)
     return at_most(
         other - same,

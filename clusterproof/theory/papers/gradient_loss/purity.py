@@ -59,39 +59,59 @@ def contingency_of(assignments: np.ndarray, labels: np.ndarray, chosen: np.ndarr
     return np.asarray(members[0].T.astype(np.int64) @ members[1].astype(np.int64))
 
 
+Balanced = Annotated[str, choice("001122", "000111", "0011")]
+"""True cluster of each device; all are of equal size, as in Section III-A1."""
 Clusters = Annotated[
-    str, choice(*("".join(each) for size in range(2, 7) for each in product("01", repeat=size)))
+    str,
+    choice(
+        *("".join(each) for size, names in ((6, "012"), (4, "01")) for each in product(names, repeat=size))
+    ),
 ]
-"""Cluster of each of up to six devices, such as "0011"."""
+"""Cluster of each device, such as "000012"."""
 
 
 @PAPER.claim(
-    "purity", label="Section III-A3, purity", kind="identity", repaired_by="gradient-loss/purity-bound"
+    "purity",
+    label="Section III-A3, purity, one to one, reading",
+    kind="identity",
+    repaired_by="gradient-loss/purity-bound",
 )
-def purity_as_accuracy(true: Clusters, found: Clusters) -> Sides:
-    """Purity is the percentage of devices that are classified correctly.
+def purity_as_accuracy(true: Balanced, found: Clusters) -> Sides:
+    """Purity is the share of devices in their true cluster, where clusters are named one to one.
 
     Hypotheses
-        As many clusters as true ones, K = 2; clusters are named as favourably as possible, one to one.
+        True clusters of equal size, and no more clusters than true ones, which are named as favourably as possible.
 
     Statement
-        P = (1 / M) sum_k max_j |M*_j and M_k| is the share of devices in their true cluster.
+        P = (1 / M) sum_k max_j |M*_j and M_k| is at most the share of devices in the true cluster that names theirs,
+        for the best one-to-one naming.
 
     Symbols
         M_k the devices of cluster k, M*_j those of true cluster j.
 
     Source
-        Lin et al. (2023), Section III-A3. Several clusters may have the same true cluster as their
-        majority, and its devices then count in all of them.
+        Lin et al. (2023), Section III-A3: "purity which is defined as the percentage of devices that are classified
+        correctly". By the formula there, "correctly" is by the majority of the cluster; one-to-one naming is the
+        reading's. Several clusters may have the same true cluster as their majority, and its devices then count in
+        all of them. With two true clusters of equal size the two agree.
 
     Checked
-        All pairs of partitions of up to 6 devices: M P against the best one-to-one naming by trying all.
+        All partitions of 6 devices into up to three clusters, and of 4 into two: M P against the best one-to-one
+        naming by trying all.
     """
     suppose("both name a cluster for each device", len(true) == len(found))
-    suppose("there are two true clusters", len(set(true)) == 2)
+    suppose("there are no more clusters than true ones", set(found) <= set(true))
     truth, clusters = np.array([int(each) for each in true]), np.array([int(each) for each in found])
     counted = round(purity(clusters, truth) * len(truth))
-    return at_most(counted, correct=correct_devices(clusters, truth))
+    correct = correct_devices(clusters, truth)
+    return at_most(
+        counted,
+        correct=correct,
+        words=lambda: (
+            f"true clusters {true}, found {found}: purity counts {counted} of {len(true)} devices, and {correct} are "
+            "in the true cluster that names theirs under the best one-to-one naming"
+        ),
+    )
 
 
 def draw_partitions(stream: np.random.Generator) -> np.ndarray:

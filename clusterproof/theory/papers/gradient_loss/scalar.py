@@ -68,9 +68,10 @@ def exact_rounds(
     weight: Fraction,
     step: Fraction,
     rounds: int,
-    uploads: str = "new",
+    printed: bool = False,
+    undefined: int = 0,
 ) -> list[Round]:
-    """Run (1)-(7) with the mean loss, the descent sign, S = 0 in the first round, and no pinning.
+    """Run (1)-(7) with the mean loss, S = 0 in the first round, and no pinning.
 
     Parameters
     ----------
@@ -82,25 +83,28 @@ def exact_rounds(
         lambda and alpha.
     rounds
         T.
-    uploads
-        ``"new"`` averages w_i^(t+1), ``"received"`` the w_i^t of line 12.
+    printed
+        Whether S has the sign of (3), or that of the descent.
+    undefined
+        S where (3) is 0 / 0 after the first round.
     """
     models, moves = list(starts), [Fraction(0)] * len(starts)
     history = []
-    for _ in range(rounds):
+    for t in range(rounds):
         choices, tied = [], False
         for center in centers:
+            cosines = [sign(w - center) * sign(move) for w, move in zip(models, moves, strict=True)]
+            similarities = [(cosine if printed else -cosine) or (undefined if t else 0) for cosine in cosines]
             scores = [
-                score(weight, -sign(w - center) * sign(move), (w - center) ** 2 / 2)
-                for w, move in zip(models, moves, strict=True)
+                score(weight, similarity, (w - center) ** 2 / 2)
+                for w, similarity in zip(models, similarities, strict=True)
             ]
             choices.append(best(scores))
             tied |= scores.count(max(scores)) > 1
         after = []
         for k, w in enumerate(models):
             members = [center for center, choice in zip(centers, choices, strict=True) if choice == k]
-            rate = step if uploads == "new" else Fraction(0)
-            after.append(w - rate * sum(w - c for c in members) / len(members) if members else w)
+            after.append(w - step * sum(w - c for c in members) / len(members) if members else w)
         history.append(Round(tuple(models), tuple(after), tuple(choices), tied))
         moves = [new - old for new, old in zip(after, models, strict=True)]
         models = after
@@ -123,6 +127,7 @@ def confirm_rounds(
     *,
     weight: Fraction,
     step: Fraction,
+    printed: bool = False,
 ) -> None:
     """Run GL-CFL and compare every model and every choice with the exact rounds.
 
@@ -131,7 +136,10 @@ def confirm_rounds(
     ArithmeticError
         If they differ.
     """
-    algorithm = GradientLoss(step_size=float(step), weight=float(weight), clusters=len(starts))
+    sign_of_similarity = "as-printed" if printed else "descent"
+    algorithm = GradientLoss(
+        step_size=float(step), weight=float(weight), clusters=len(starts), sign=sign_of_similarity
+    )
     trace = run(
         algorithm,
         scalar_task(centers),

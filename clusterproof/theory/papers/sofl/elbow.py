@@ -1,4 +1,4 @@
-"""Line 14 of Algorithm 1, K = elbow(M): it fails if the map is perfect, and never returns one cluster."""
+"""Line 14 of Algorithm 1, K = elbow(M), where the map is perfect."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def run_the_map(triple: ThreeWinners) -> None:
 
 @PAPER.claim(
     "elbow-exact-winners",
-    label="Algorithm 1, line 14",
+    label="Algorithm 1, line 14, elbow by the chord, reading",
     kind="identity",
     confirm=run_the_map,
     repaired_by="sofl/guarded-count",
 )
 def elbow_exact_winners(triple: ThreeWinners) -> Sides:
-    """Where the map returns exactly the true clusters, the elbow of the winners returns their number.
+    """Where the map returns exactly the true clusters, the point farthest below the chord is at their number.
 
     Hypotheses
         Clients are equal within each of K >= 3 clusters, the map has one winner for each. So it is at a
@@ -81,9 +81,12 @@ def elbow_exact_winners(triple: ThreeWinners) -> Sides:
         M ``winners``, z their number; ``cluster_count="elbow"``.
 
     Source
-        Zhang and Qiao (2024), Section 4.1 ("the accuracy of the K value is ensured") and Algorithm 1,
-        line 14. The detector is not named; here the point farthest below the chord of the curve's ends.
-        Any detector that needs a point on both sides behaves alike. Read: ``sofl/guarded-count``.
+        Zhang and Qiao (2024), Section 4.1 (b): "By analyzing the WCSS curves of the winning neurons, the accuracy of
+        the K value of the number of clusters is ensured", and Algorithm 1, line 14, K = elbow(M). The detector is
+        the reading's, as the paper names none: the point farthest below the chord of the curve's ends; any that needs
+        a point on both sides behaves alike. Maps with as many winners as clusters are provided for in Section 5.2.2:
+        "a closer resolution can be taken, when the SOM will degenerate into a K-means algorithm". A count without
+        this flaw: ``sofl/guarded-count``.
 
     Proof
         WCSS_z = 0 is the end of the curve, where the distance to the chord is zero; so the elbow is below z,
@@ -94,33 +97,3 @@ def elbow_exact_winners(triple: ThreeWinners) -> Sides:
         The map of ours, started there with radius 0, keeps one winner a cluster.
     """
     return at_most(len(triple.points), answer=elbow_of(triple.points))
-
-
-@PAPER.claim(
-    "one-cluster", label="Section 4.1, contribution (1)", kind="identity", repaired_by="sofl/guarded-count"
-)
-def one_cluster(triple: ThreeWinners) -> Sides:
-    """Without prior knowledge SoFL finds the number of clusters, one included.
-
-    Hypotheses
-        All clients have one distribution (K = 1); their updates differ, so that the map has z >= 3 winners.
-
-    Statement
-        elbow(M) = 1.
-
-    Symbols
-        As ``sofl/elbow-exact-winners``.
-
-    Source
-        Zhang and Qiao (2024), contribution (1): "does not require a priori knowledge, such as the number of
-        clusters, and can determine the number of clusters more accurately". No K = 1 is tried in the paper.
-        Read: ``sofl/guarded-count``.
-
-    Proof
-        ``sofl/elbow-below-chord``: the curve lies strictly below its chord unless all winners are at the
-        same distance of each other.
-
-    Checked
-        Three winners at whole numbers, the smallest first.
-    """
-    return at_most(elbow_of(triple.points), one=1)

@@ -65,35 +65,80 @@ def equation_10(
     }
 
 
+NEURONS = 5
+"""Neurons in a row, the first of which wins."""
 NEGLIGIBLE = 1e-3
 """A neighbour that moves by less than this share of the winner's move counts as unchanged."""
+
+Updates = Annotated[int, integers(1, 1000, upwards=True)]
+Radius = Annotated[Fraction, choice(Fraction(3, 2))]
+"""sigma_0 of Section 5.2.2."""
 
 
 @PAPER.claim(
     "shrinking-neighbourhood",
     label="Section 3.3, (10)-(13)",
     kind="upper",
+    ill_posed=True,
     repaired_by="sofl/theorem-1-robbins-monro",
 )
-def shrinking_neighbourhood(
-    updates: Annotated[int, integers(1, 1000, upwards=True)],
-    radius: Annotated[Fraction, choice(Fraction(3, 2))],
-) -> Sides:
+def shrinking_neighbourhood(updates: Updates, radius: Radius) -> Sides:
     """The neighbourhood shrinks until it contains the best matching unit alone.
 
     Hypotheses
         The schedule (13) with sigma_0 = 1.5 and any T_max.
 
     Statement
-        "The range of N shrinks with time and only includes BMU after a certain time"; units outside N
-        remain unchanged (10). Read: some update has g < 1/1000 for the next neighbour.
+        N has one unit at the end of a run.
 
     Symbols
         sigma_0 ``radius``, T_max ``updates``, g by (11).
 
     Source
-        Zhang and Qiao (2024), Sections 3.3 and 4.2, (10)-(13). It is a hypothesis of Theorem 1. A schedule
-        that vanishes meets it: ``sofl/theorem-1-robbins-monro``.
+        Zhang and Qiao (2024), Section 3.3: "The range of N shrinks with time and only includes BMU after a certain
+        time", and Section 4.2: sigma(t) "determines the update range of the BMU neighborhood". (10) leaves the units
+        outside N as they are, and no line defines N. With N the units within sigma(t) of the winner the sentence is
+        true, from t > T_max / 4 on; with N all units, whose g by (11) is positive, it is not:
+        ``sofl/shrinking-neighbourhood-weights``. A radius that vanishes, as in ``sofl/theorem-1-robbins-monro``, makes
+        the two alike in the limit.
+
+    Checked
+        Units within sigma(T_max) of the winner in a row of five, and units with a positive g.
+    """
+    width = som.decayed(float(radius), updates, updates, "as-printed")
+    within = sum(distance <= width for distance in range(NEURONS))
+    positive = sum(math.exp(-(distance**2) / (2 * width**2)) > 0 for distance in range(NEURONS))
+    return equal(
+        (within, positive),
+        words=lambda: (
+            f"N is not defined: of five units in a row, sigma_0 = {radius}, T_max = {updates}, {within} is within "
+            f"sigma(T_max) = {width:g} of the winner and {positive} have a positive g; read: no unit is left out"
+        ),
+    )
+
+
+@PAPER.claim(
+    "shrinking-neighbourhood-weights",
+    label="Section 3.3, (10)-(13), no unit left out, reading",
+    kind="upper",
+    repaired_by="sofl/theorem-1-robbins-monro",
+)
+def shrinking_neighbourhood_weights(updates: Updates, radius: Radius) -> Sides:
+    """With N all units, the winner's neighbour moves by less than a thousandth of the winner's move at the end.
+
+    Hypotheses
+        As ``sofl/shrinking-neighbourhood``; no unit is left out of N.
+
+    Statement
+        g < 1/1000 for the next neighbour at t = T_max.
+
+    Symbols
+        As ``sofl/shrinking-neighbourhood``.
+
+    Source
+        Zhang and Qiao (2024), Section 3.3: N "only includes BMU after a certain time". That N is all units, and that
+        one which moves by less than a thousandth counts as left out, are the reading's. With N the units within
+        sigma(t) the sentence is true. A schedule that vanishes meets the reading: ``sofl/theorem-1-robbins-monro``.
 
     Checked
         (11) and (13) at t = T_max, the smallest radius of the run.
@@ -105,7 +150,6 @@ def shrinking_neighbourhood(
         negligible=NEGLIGIBLE,
         words=lambda: (
             f"sigma_0 = {radius}, T_max = {updates}: the radius ends at sigma_0 / 3 for every T_max, and the next "
-            f"neighbour still makes exp(-9 / 2 sigma_0^2) = {share:.4g} of the winner's move; (11) is positive "
-            "everywhere, there is no neuron outside N"
+            f"neighbour still makes exp(-9 / 2 sigma_0^2) = {share:.4g} of the winner's move, unless it is outside N"
         ),
     )

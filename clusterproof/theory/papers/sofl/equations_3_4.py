@@ -78,7 +78,7 @@ def pair_sum(points: list[Point], labels: tuple[int, ...], squared: bool) -> Fra
     return total
 
 
-@PAPER.claim("equation-4", label="(4), (5)", kind="identity", repaired_by="sofl/equation-6")
+@PAPER.claim("equation-4", label="(4), (5), reading", kind="identity", repaired_by="sofl/equation-6")
 def equation_4(
     b1: Annotated[int, integers(0, 0, upwards=True)],
     b2: Annotated[int, integers(earlier("b1"), 12, upwards=True)],
@@ -99,9 +99,11 @@ def equation_4(
         theta_i ``client_optima``, dist |x - y| or its square.
 
     Source
-        Zhang and Qiao (2024), Section 4, "decompose Equation (3) into two distinct optimization
-        stages". Since sum_(i,j in C) ||theta_i - theta_j||^2 = 2 |C| sum_i ||theta_i - mean||^2, (4)
-        charges a client of a large cluster more. The sum (6) does not: ``sofl/equation-6``.
+        Zhang and Qiao (2024), Section 4: "we can decompose Equation (3) into two distinct optimization stages: the
+        clustering stage with the optimization objective, as shown in Equation (4), and the model fusion stage". That
+        the stages together minimise (3), what theta_i and dist are, and that K is given, are the reading's. Since
+        sum_(i,j in C) ||theta_i - theta_j||^2 = 2 |C| sum_i ||theta_i - mean||^2, (4) charges a client of a large
+        cluster more. The sum (6) does not: ``sofl/equation-6``.
 
     Checked
         Clients on a line, every partition in rational arithmetic, ties decided in favour of the

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 from clusterproof.theory.checker import Family, Sides, at_least, at_most, choice
 from clusterproof.theory.papers.sofl.tables import (
-    METHODS,
     SINGLE_MODEL,
     TABLE_3,
     TABLE_4,
@@ -30,34 +29,42 @@ CLUSTERED = ("CFL", "IFCA")
 Data = Annotated[str, choice(*TEST_IMAGES)]
 
 
-@PAPER.claim(
-    "tables-3-and-4", label="Tables 3 and 4, K = 4", kind="identity", repaired_by="sofl/table-3-in-table-4"
-)
-def tables_3_and_4(data: Data, method: Annotated[str, choice(*METHODS)]) -> Sides:
-    """Tables 3 and 4 report the same accuracies for label skew with K = 4.
+def difference(data: str, method: str) -> Fraction:
+    """Return the points between the two tables' accuracies for label skew with K = 4."""
+    return abs(TABLE_3["label", data][method] - TABLE_4[data, 4][method])
+
+
+def chance(data: str) -> float:
+    """Return six standard errors of the difference of two independent test sets of the stated size, in points."""
+    return 100 * STANDARD_ERRORS * math.sqrt(2 * 0.25 / TEST_IMAGES[data])
+
+
+@PAPER.claim("tables-3-and-4", label="Tables 3 and 4, one model (ours)", kind="lower")
+def tables_3_and_4(data: Data, method: Annotated[str, choice(*SINGLE_MODEL)]) -> Sides:
+    """For label skew with K = 4, Tables 3 and 4 have different accuracies of FedAvg and FedProx.
 
     Hypotheses
-        The same data, skew, K, methods and settings (Sections 5.1 and 5.2).
+        The printed tables.
 
     Statement
-        Each of the ten pairs of numbers differs by chance at most: six standard errors of the difference
-        of two independent test sets of the stated size, 9.5 points for MNIST and 6.7 for CIFAR-10.
+        Each of the four pairs of numbers differs by more than six standard errors of the difference of two
+        independent test sets of the stated size, 9.5 points for MNIST and 6.7 for CIFAR-10.
 
     Symbols
         Accuracies in percent; ``test_images`` a fifth of the data.
 
     Source
-        Zhang and Qiao (2024), Tables 3 and 4. The clustered methods agree: ``sofl/table-3-in-table-4``. So
-        FedAvg and FedProx are measured in two ways, which also follows from the ceiling for Table 3.
+        Ours on Zhang and Qiao (2024), Tables 3 and 4, such as 71.89 and 25.17; no sentence equates the two. The
+        clustered methods agree: ``sofl/table-3-in-table-4``. So it seems that one model is measured in two ways.
+        Unequal amounts do not explain it: for phi from 0.5 to 10, Table 5 has 24.78 to 26.75 for FedAvg on MNIST.
 
     Checked
         The printed numbers.
     """
-    difference = abs(TABLE_3["label", data][method] - TABLE_4[data, 4][method])
-    return at_most(difference, chance=100 * STANDARD_ERRORS * math.sqrt(2 * 0.25 / TEST_IMAGES[data]))
+    return at_least(float(difference(data, method)), chance=chance(data))
 
 
-@PAPER.claim("table-3-in-table-4", label="Tables 3 and 4, clustered methods", kind="identity")
+@PAPER.claim("table-3-in-table-4", label="Tables 3 and 4, clustered methods (ours)", kind="identity")
 def table_3_in_table_4(data: Data, method: Annotated[str, choice(*CLUSTERED, "SoFL")]) -> Sides:
     """CFL, IFCA and SoFL have the same accuracies in Tables 3 and 4, up to chance.
 
@@ -71,12 +78,12 @@ def table_3_in_table_4(data: Data, method: Annotated[str, choice(*CLUSTERED, "So
         As ``sofl/tables-3-and-4``.
 
     Source
-        Zhang and Qiao (2024), Tables 3 and 4: the part of that claim that holds.
+        Ours on Zhang and Qiao (2024), Tables 3 and 4.
 
     Checked
         The printed numbers.
     """
-    return tables_3_and_4(data, method)
+    return at_most(difference(data, method), chance=chance(data))
 
 
 @PAPER.claim(

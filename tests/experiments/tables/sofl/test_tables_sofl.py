@@ -319,4 +319,4 @@ def test_a_sentence_says_which_accuracy_is_near_and_how_far_above_the_ceiling() 
     said = sofl_accuracies.explain(label, "FedAvg", server, local, [record])
     assert "'after local training' is nearer to the paper's 71.89 % (+8.1 against -50.9 points)" in said
     # sqrt(.25 .75 / 2000) = .97 points
-    assert "46.9 points, 48.4 standard errors of its test images, above the 25 %" in said
+    assert "46.9 points above the 25 % that one model can reach in equal groups with distinct shifts" in said

@@ -102,9 +102,9 @@ def test_the_first_term_alone_is_reached_and_the_second_one_adds_next_to_nothing
     expected = shrinking * (1 - shrinking**rounds)
     setting = repaired_moments.weakly_coupled(clients, share)
     gap = clients * setting.smoothness / 2 * partial_participation.minimiser(clients) ** 2
-    found = repaired_moments.expected_models(clients, share, rounds) * rounds / (setting.repaired_first * gap)
+    found = repaired_moments.expected_models(setting, rounds) * rounds / (setting.local_steps_factor * gap)
     assert found == pytest.approx(expected, rel=1e-2)
-    assert setting.repaired_second < 1e-4 * setting.repaired_first
+    assert setting.pairs_factor < 1e-4 * setting.local_steps_factor
 
 
 def test_the_pairs_term_is_not_needed_for_losses_that_are_convex_and_not_quadratic() -> None:

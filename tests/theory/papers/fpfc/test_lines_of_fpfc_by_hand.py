@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,10 +22,12 @@ from clusterproof.theory.papers.fpfc import (
     convex,
     large_augmentation,
     one_term,
+    repaired_steps,
     rival,
     waiting_pairs,
     window,
 )
+from clusterproof.theory.papers.fpfc.constants import Constants
 from clusterproof.theory.papers.fpfc.huber import HuberSum
 from clusterproof.theory.papers.fpfc.simplex import Simplex
 
@@ -95,7 +97,9 @@ def test_local_steps_on_sums_of_huber_losses(draw: int, steps: int) -> None:
     lost = huber_gradient(loss, start) - huber_gradient(loss, point)
     found = one_term.convexity(steps, draw)
     assert found.measured == pytest.approx(lost @ lost / 2 + 2 * lost @ (gradients[0] - lost))
-    assert found.terms["later"] == pytest.approx(-sum(gradient @ gradient for gradient in gradients[1:]))
+    squares = [gradient @ gradient for gradient in gradients]
+    allowed = -min(sum(squares[1:]), 2 / 3 * sum(squares)) if steps == 3 else 0
+    assert found.terms["later"] == pytest.approx(allowed)
     loss, rho, stream = drawn()
     anchor, start = stream.standard_normal((2, loss.dimension))
     ends = [start]
@@ -110,6 +114,84 @@ def test_local_steps_on_sums_of_huber_losses(draw: int, steps: int) -> None:
     )
 
 
+def a_setting(share: float, steps: int, participation: float = 1.0) -> Constants:
+    """Clients of curvature 3, rho = 5, so that L_h = 8, with steps of a share of 1 / L_h."""
+    algorithm = FPFC(
+        step_size=share / 8,
+        local_steps=steps,
+        strength=1.0,
+        smoothing=0.5,
+        augmentation=5.0,
+        threshold=0.5,
+        participation=participation,
+    )
+    return Constants(algorithm, 4, 3.0, 0.0)
+
+
+@pytest.mark.parametrize("share", [1e-3, 0.3, 1.0])
+@pytest.mark.parametrize("steps", [1, 2, 7, 20_000])
+def test_the_factor_of_the_local_steps_is_attained_by_a_parabola_of_the_largest_curvature(
+    share: float, steps: int
+) -> None:
+    """T steps of gradient descent on 4 w^2 from 1, where the gradient is 8: 64 / A is what they lower it by."""
+    one, point = a_setting(share, steps), 1.0
+    for _ in range(steps):
+        point -= share / 8 * 8 * point
+    assert 64 / one.local_steps_factor == pytest.approx(4 - 4 * point**2, rel=1e-9)
+    assert a_setting(share, steps, 0.5).local_steps_factor == pytest.approx(2 * one.local_steps_factor)
+    if steps == 1:
+        assert one.local_steps_factor == pytest.approx(2 / (share / 8 * (2 - share)))
+        assert one.local_steps_factor == pytest.approx(one.first_step_factor)
+    if steps == 20_000:
+        assert one.local_steps_factor == pytest.approx(2 * 8)
+
+
+@pytest.mark.parametrize("kind", ["convex", "concave", "neither"])
+@pytest.mark.parametrize("steps", [1, 3, 10])
+def test_local_steps_lower_every_smooth_function_by_as_much(kind: str, steps: int) -> None:
+    """Sums of sqrt(1 + (b w + c)^2), of their negatives and of sines, in the plane; |second derivatives| at most 1."""
+    stream, ratios = np.random.default_rng(steps), []
+    for _ in range(200):
+        b, c, a = stream.standard_normal((5, 2)), stream.standard_normal(5), stream.uniform(0, 1, 5)
+        smoothness = np.linalg.norm((b.T * a) @ b, 2)
+        a = {"convex": a, "concave": -a, "neither": a * stream.choice([-1, 1], 5)}[kind]
+        z = stream.uniform(0.05, 1)
+
+        def value(point: np.ndarray, a: Any = a, b: Any = b, c: Any = c) -> float:
+            inner = b @ point + c
+            return float(a @ (np.sin(inner) if kind == "neither" else np.sqrt(1 + inner**2)))
+
+        def gradient(point: np.ndarray, a: Any = a, b: Any = b, c: Any = c) -> Any:
+            inner = b @ point + c
+            return (a * (np.cos(inner) if kind == "neither" else inner / np.sqrt(1 + inner**2))) @ b
+
+        start = point = stream.standard_normal(2)
+        lengths = []
+        for _ in range(steps):
+            lengths.append(float(np.linalg.norm(gradient(point))))
+            point = point - z / smoothness * gradient(point)
+        assert all(after >= (1 - z) * before * (1 - 1e-12) for before, after in pairwise(lengths))
+        # A of a client whose h_i this is, there in units of L_h = 8
+        factor = a_setting(z, steps).local_steps_factor * smoothness / 8
+        ratios.append(lengths[0] ** 2 / factor / (value(start) - value(point)))
+    assert 0.3 < max(ratios) <= 1 + 1e-9
+
+
+def test_the_lines_of_the_local_steps_on_numbers() -> None:
+    found = repaired_steps.one_step(0.4, -0.5, 0.25)
+    assert_sides(found["gradient"], 1.2, smooth=0.6)
+    assert_sides(found["fall"], 0.4 - 0.16 * 0.25 / 2, smooth=0.4 - 0.16 / 2)
+    # three steps, and a fourth one before them
+    left, right = (1 - 0.7**8) / 2, 0.3 - 0.09 / 2 + 0.49 * (1 - 0.7**6) / 2
+    assert left == pytest.approx(right)
+    assert_sides(repaired_steps.all_steps(0.3, 0.7**6), [(left, right)])
+    # curvature 1/2 along the first step, of length 1/2 from gradient 1; -1 along the second one, of length 3/8
+    half, slope = Fraction(1, 2), Fraction(3, 4)
+    fall = half - half * half**2 / 2 + slope * slope / 2 + (slope / 2) ** 2 / 2
+    sides = repaired_steps.scalar_functions((half, Fraction(-1)), 2)
+    assert_sides(sides, fall, descent=(1 - Fraction(1, 16)) / 2)
+
+
 def test_lines_of_the_proofs_on_numbers() -> None:
     gradient, gradients = np.array([1.0, 0.0]), []
     for k in range(3):  # directions at 50, 10 and -30 degrees
@@ -118,7 +200,8 @@ def test_lines_of_the_proofs_on_numbers() -> None:
         gradient = gradient - (unit @ gradient) * unit
     lost, found = gradients[0] - gradient, one_term.turning(3, 40)
     assert found.measured == pytest.approx(lost @ lost / 2 + 2 * lost @ gradient)
-    assert found.terms["later"] == pytest.approx(-sum(one @ one for one in gradients[1:]))
+    squares = [one @ one for one in gradients]
+    assert found.terms["later"] == pytest.approx(-min(squares[1] + squares[2], 2 / 3 * sum(squares)))
     a, m, x = Fraction(3), Fraction(5), Fraction(7)
     left = a**2 + m**2 - ((a + m) / 2) ** 2 - ((a + m) / 2 - x) ** 2
     assert_sides(one_term.norms(a, m, x), [(left, (a - (m - x)) ** 2 / 2 + x**2 / 2 + 2 * x * (m - x))])

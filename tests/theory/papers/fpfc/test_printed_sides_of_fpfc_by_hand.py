@@ -18,8 +18,8 @@ from clusterproof.theory.checker.sides import Outside
 from clusterproof.theory.papers.fpfc import (
     conditions,
     conditions_literal,
+    differences,
     large_augmentation,
-    mapping_content,
     one_term,
     partial_participation,
     repaired,
@@ -27,6 +27,7 @@ from clusterproof.theory.papers.fpfc import (
     theorem_1_duals,
     theorem_1_mapping,
     theorem_1_models,
+    theorem_1_models_positive,
 )
 from clusterproof.theory.papers.fpfc.constants import Constants
 
@@ -92,12 +93,22 @@ def test_the_first_inequality_to_the_letter(curvature: float, steps: int) -> Non
     assert_sides(found, models, descent=first * gap / 2, smoothing=first * 3 * 0.3 * 0.6 / 4 / 2)
 
 
-def test_the_second_and_third_inequality_as_printed() -> None:
-    for a, xi, rho, distance in ((3.0, 0.25, 9, 3), (1.5, 0.5, 6, 4), (2.0, 0.25, 9, 2)):
-        algorithm = fpfc(rho, xi, 20, strength=1.0, concavity=a)
-        path = path_of(algorithm, scalar_clients([distance, -distance]), 0.0, 30)
-        found = theorem_1_mapping.theorem_1_mapping(a, xi, rho, distance)
-        assert_sides(found, max(one.squared_mapping() for one in path), smoothing=4 * (xi / (1 + xi)) ** 2)
+@pytest.mark.parametrize("share", [0.0, 0.25, 0.9, 1.0])
+def test_the_second_inequality_of_a_pair_by_the_proximal_map_of_the_dense_loops(share: float) -> None:
+    lam, xi, a = 1.5, 0.5, 2.75
+    one = DenseFPFC(fpfc(9.0, xi, 1, strength=lam, concavity=a), scalar_clients([0.0]), np.zeros((1, 1)))
+    worst, found = 1.5 * 0.5 / 2, theorem_1_mapping.mapping_of_a_pair(share, lam, xi, a - 2)
+    short, middle, concave = share * worst, worst + share * (xi - worst), lam + share * (a - 1) * lam
+    assert one.unit_prox(short * (1 + lam / xi)) == pytest.approx(0)
+    assert_sides(found["theta + v is short"], short * (1 + lam / xi), strength=lam)
+    assert_sides(found["theta of length 0 to the worst"], short, worst=worst)
+    moved = middle - one.unit_prox(middle * (1 + lam / xi))
+    assert_sides(found["theta from there to xi"], moved, worst=worst)
+    beyond = one.unit_prox(concave + (a * lam - concave) / (a - 1))
+    assert_sides(found["theta beyond lambda"], [(beyond, concave)])
+
+
+def test_the_third_inequality_as_printed() -> None:
     algorithm = fpfc(5.0, 0.3, 10, pair_rule="both", participation=1 / 3)
     _, duals = mean_squares(path_of(algorithm, scalar_clients([1, -1, 1]), 0.0, 7))
     second = 4 / (3 * 5 * (25 - 2 * 5 - 2 * 4)) / 7
@@ -138,8 +149,6 @@ def test_each_hypothesis_of_the_printed_theorem_binds() -> None:
 def test_what_is_outside_of_the_printed_theorem_is_refused() -> None:
     outside: list[tuple[Any, tuple[Any, ...], str]] = [
         (theorem_1_models.theorem_1_models, (3, 3, 0.5, 8, 2), "hypotheses of Theorem 1"),
-        (theorem_1_mapping.theorem_1_mapping, (3.0, 0.5, 1, 2), r"rho > 2 / \(a - 1\)"),
-        (theorem_1_mapping.theorem_1_mapping, (3.0, 0.5, 4, 2), "hypotheses of Theorem 1"),
         (conditions.conditions, (3, 0.5), r"rho > L_f / \(1 - 2c\) > 0"),
         (repaired.models_of_opposed_clients, (1.01, 3), "F is least"),
         (repaired.duals_of_opposed_clients, (1.01, 3), "F is least"),
@@ -160,7 +169,7 @@ def test_two_opposed_clients(strain: float, rounds: int) -> None:
     """rho = 5, L_g = 2, den = 7, three steps of 1 / 6, D_0 = 1 / 8."""
     algorithm = fpfc(5.0, 0.5, 3, strength=1.0, step_size=1 / 6)
     models, duals = mean_squares(path_of(algorithm, scalar_clients([strain / 2, -strain / 2]), 0.0, rounds))
-    steps, gap = 2 / (1 / 6 * (2 - 1)), 1 / 8 / rounds
+    steps, gap = 2 * 6, 1 / 8 / rounds
     bound = {"local_steps": steps * gap, "pairs": 4 * 5 * 4 / (2 * 7) * gap}
     assert_sides(repaired.models_of_opposed_clients(strain, rounds), models, **bound)
     assert_sides(one_term.opposed_clients(strain, rounds), models, local_steps=steps * gap)
@@ -188,25 +197,70 @@ def test_alike_clients_over_all_orders_of_participants(clients: int) -> None:
     assert_sides(partial_participation.theorem_1_participation(clients, 4), duals, **terms)
     halves = {name: term / pair for name, term in terms.items()}
     assert_sides(repaired.repaired_duals(clients, 4), duals, **halves)
-    for share, rho in ((0.5, 5.0), (1.0, 16.0)):
-        weak = fpfc(rho, 0.5, 1, **given | {"step_size": share / (10_000 + rho)})
-        models = mean(Constants(weak, clients, 1e4, 0.0), 0, 1e4)
-        assert repaired_moments.expected_models(clients, share, 4, rho) == pytest.approx(models, rel=1e-9)
-        steps, den = 2 * clients * (10_000 + rho) / share / (2 - share), rho**2 - 2 * rho - 8
+    for share, rho, steps in ((0.5, 5.0, 3), (0.1, 5.0, 1), (1.0, 16.0, 1), (0.5, 16.0, 3)):
+        weak = fpfc(rho, 0.5, steps, **given | {"step_size": share / (10_000 + rho)})
+        one = Constants(weak, clients, 1e4, 0.0)
+        assert one == replace(repaired_moments.weakly_coupled(clients, share, rho, steps), algorithm=weak)
+        assert repaired_moments.expected_models(one, 4) == pytest.approx(mean(one, 0, 1e4), rel=1e-9)
+        # one step of a length that lowers a function of curvature L_h as much as the steps do; of those only the
+        # first one counts at a large augmentation
+        counted = steps if rho == 5 else 1
+        factor = 2 * clients * (10_000 + rho) / (1 - (1 - share) ** (2 * counted))
+        den = rho**2 - 2 * rho - 8
         gap = (clients * 5000 * center**2 + (clients - 1) / 8) / 400
-        bound = {"local_steps": steps * gap}
-        sides: Any = large_augmentation.alike_clients(clients, share)
+        bound = {"local_steps": factor * gap}
+        sides: Any = large_augmentation.alike_clients(clients, share, steps)
         if rho == 5:
             bound |= {"pairs": 4 * rho * 4 * (clients - 1) / (clients * pair * den) * gap}
-            sides = repaired.models_of_alike_clients(clients, share)
-        assert_sides(sides, repaired_moments.expected_models(clients, share, 400, rho), **bound)
+            sides = repaired.models_of_alike_clients(clients, share, steps)
+        assert_sides(sides, repaired_moments.expected_models(one, 400), **bound)
 
 
-def test_alike_clients_that_all_take_part_stay_together() -> None:
-    center, keeps = 0.5 / (2 * math.sqrt(3)), 1 - 0.03 * 10_000 / 10_005
+@pytest.mark.parametrize("steps", [1, 3])
+def test_alike_clients_that_all_take_part_stay_together(steps: int) -> None:
+    # zeta is the model itself, so that w - c is a share rho / L_h of zeta - c and the rest shrinks in every step
+    rest = 0.97**steps
+    center, keeps = 0.5 / (2 * math.sqrt(3)), (5 + 10_000 * rest) / 10_005
     models = np.mean([3 * (1e4 * center * keeps**k) ** 2 for k in range(1, 201)])
     gap = (3 * 5000 * center**2 + 2 / 8) / 200
-    assert_sides(one_term.alike_clients(3), models, local_steps=2 * 10_005 / 0.03 / 1.97 * gap)
+    assert_sides(one_term.alike_clients(3, steps), models, local_steps=2 * 10_005 / (1 - rest**2) * gap)
+
+
+def test_alike_and_opposed_clients_where_the_first_constant_is_positive() -> None:
+    clients, center = 2, 0.5 / (2 * math.sqrt(2))
+    algorithm = fpfc(1e4, 0.5, 10, curvature=1000.0, strength=1.0, participation=1 / clients)
+    setting = Constants(algorithm, clients, 1000.0, LEAST)
+    moments = repaired_moments.expected_models(setting, 4)
+    orders = np.array(list(product(range(clients), repeat=4))).T[..., None]
+    paths = dense_paths(algorithm, scalar_clients([center] * 2, 1000.0), np.zeros((1, 1)), orders)
+    assert moments == pytest.approx(np.mean([mean_squares(path)[0] for path in paths]), rel=1e-9)
+    c = squared_contraction(algorithm, 1000.0)
+    first = clients * first_constant(1e4, 0.3, 1000.0, 1 / (c**-5 - 1))
+    terms = {"descent": first * clients * 500 * center**2 / 400, "smoothing": first * clients / 8 / 400}
+    found = theorem_1_models_positive.alike_clients(clients)
+    assert_sides(found, repaired_moments.expected_models(setting, 400), **terms)
+    algorithm = fpfc(5.0, 0.5, 10, strength=1.0, step_size=1 / 11)
+    models, _ = mean_squares(path_of(algorithm, scalar_clients([0.5, -0.5]), 0.0, 5))
+    first = first_constant(5.0, 0.3, 1.0, 1 / ((1 - 2 / 11 * 30 / 11) ** -5 - 1))
+    assert_sides(theorem_1_models_positive.opposed_clients(5), models, smoothing=first * 2 / 8 / 5)
+
+
+def test_the_hypotheses_under_which_the_first_constant_is_positive_bind() -> None:
+    suppose = theorem_1_models_positive.suppose_positive
+    c = squared_contraction(fpfc(5, 0.3, 4), 1.0)
+    assert c**2 < 1 / 3 < c**1.5  # q of T = 4 and T = 3
+    least = [(1 + q) / (1 - 3 * q) for q in (c**2.5, c**2)]
+    assert least[0] < 5 < least[1]
+    suppose(setting(fpfc(5, 0.3, 5)))
+    for steps, name in ((4, "rho > L_f"), (3, "q = c")):
+        with pytest.raises(Outside, match=name):
+            suppose(setting(fpfc(5, 0.3, steps)))
+    signs = set()
+    for smoothness in np.linspace(0.05, 4.95, 50):  # C_1's first denominator changes its sign there
+        one = setting(fpfc(5, 0.3, 8, curvature=smoothness), smoothness)
+        signs.add(positive := one.least_augmentation < 5)
+        assert (one.first_denominator > 0) is positive
+    assert signs == {True, False}
 
 
 def test_arbitrary_differences() -> None:
@@ -217,9 +271,10 @@ def test_arbitrary_differences() -> None:
         lam * t / xi if t <= xi else lam if t <= lam else max(0, a * lam - t) / (a - 1) for t in lengths
     ]
     moves = sum(2 * (t - one.unit_prox(t + v)) ** 2 for t, v in zip(lengths, gradients, strict=True))
-    given = mapping_content.Setting(lam, a, xi, 4, lengths)
+    given = differences.Setting(lam, a, xi, 4, lengths)
     worst = (lam * xi / (lam + xi)) ** 2
-    assert_sides(mapping_content.mapping_of_any_differences(given), moves, smoothing=16 * worst)
+    assert given.squared_mapping == pytest.approx(moves)
+    assert given.bound == pytest.approx(16 * worst)
     assert_sides(repaired.repaired_mapping(given), moves, smoothing=12 * worst)
     for change, name in (
         ({"smoothing": lam}, "0 < xi < lambda"),
@@ -228,6 +283,6 @@ def test_arbitrary_differences() -> None:
         ({"lengths": -lengths}, "m .* lengths"),
     ):
         with pytest.raises(Outside, match=name):
-            mapping_content.mapping_of_any_differences(replace(given, **change))
-    again = mapping_content.read(mapping_content.write(given))
+            repaired.repaired_mapping(replace(given, **change))
+    again = differences.read(differences.write(given))
     assert (again.strength, again.lengths.tolist()) == (lam, lengths.tolist())

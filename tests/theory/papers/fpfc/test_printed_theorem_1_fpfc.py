@@ -16,7 +16,7 @@ from clusterproof.theory.checker.verdict import Kind
 from clusterproof.theory.papers.fpfc import (
     conditions,
     conditions_literal,
-    mapping_content,
+    differences,
     partial_participation,
     repaired,
     repaired_moments,
@@ -106,11 +106,9 @@ def test_the_unit_proximal_map_is_a_global_minimiser(concavity: float) -> None:
 
 
 def test_the_second_inequality_says_nothing_about_the_method() -> None:
-    for seed in range(2):
-        verdict = decided("fpfc/theorem-1-mapping-content", seed=seed, trials=20)
-        assert verdict.verdict is Kind.VACUOUS
-        assert verdict.rejected is not None
-        assert {name for name, count in verdict.rejected.items() if count} == {"||G||^2 is above its bound"}
+    verdict = checked("fpfc/theorem-1-mapping")
+    assert verdict.verdict is Kind.VACUOUS
+    assert "proved symbolically" in verdict.reason
 
 
 def test_the_mapping_of_a_pair_is_largest_where_the_proof_says() -> None:
@@ -118,7 +116,7 @@ def test_the_mapping_of_a_pair_is_largest_where_the_proof_says() -> None:
     lam, xi = 1.5, 0.5
     worst = lam * xi / (lam + xi)
     for length in (worst, *np.linspace(0, 8, 400)):
-        setting = mapping_content.Setting(lam, 3.0, xi, 2, np.array([length]))
+        setting = differences.Setting(lam, 3.0, xi, 2, np.array([length]))
         target = length + (
             lam / xi * length if length <= xi else SCAD(strength=lam, concavity=3.0).derivative(length)
         )
@@ -128,7 +126,7 @@ def test_the_mapping_of_a_pair_is_largest_where_the_proof_says() -> None:
             abs(length - grid[values.argmin()]), abs=6e-4
         )
         assert setting.squared_mapping <= 2 * worst**2 * (1 + 1e-12)
-    alone = mapping_content.Setting(lam, 3.0, xi, 2, np.array([worst]))
+    alone = differences.Setting(lam, 3.0, xi, 2, np.array([worst]))
     assert alone.squared_mapping == pytest.approx(2 * worst**2)
     assert alone.bound == pytest.approx(4 * worst**2)
 
@@ -143,11 +141,10 @@ def test_the_second_inequality_is_false_for_a_concavity_of_at_most_2_and_not_cla
     plain = SCAD(strength=lam, concavity=concavity)
     ends = [grid[(plain.value(grid) + (grid - z) ** 2 / 2).argmin()] for z in lengths + derivatives]
     worst = float(lengths[np.abs(ends - lengths).argmax()])
-    outside = mapping_content.Setting(lam, concavity, xi, 2, np.array([worst]))
+    outside = differences.Setting(lam, concavity, xi, 2, np.array([worst]))
     assert 2 * np.abs(ends - lengths).max() ** 2 > 4 * (lam * xi / (lam + xi)) ** 2
-    for claim in (mapping_content.mapping_content, repaired.repaired_mapping):
-        with pytest.raises(Outside, match="a > 2"):
-            claim(outside)
+    with pytest.raises(Outside, match="a > 2"):
+        repaired.repaired_mapping(outside)
 
 
 def test_the_third_inequality_fails_by_more_than_a_hundred_times() -> None:

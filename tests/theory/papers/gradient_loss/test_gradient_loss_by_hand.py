@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ from catalogue import checked, decided
 from scipy.optimize import linear_sum_assignment
 
 from clusterproof import theory
-from clusterproof.algorithms import purity
+from clusterproof.algorithms import GradientLoss, purity, run
 from clusterproof.algorithms.metrics import contingency
+from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.checker.verdict import Kind
 from clusterproof.theory.papers.gradient_loss import equation_3, iterations, race
 from clusterproof.theory.papers.gradient_loss import purity as purity_module
@@ -20,27 +21,32 @@ from clusterproof.theory.papers.gradient_loss import purity as purity_module
 Plant = Callable[..., Any]
 
 
-def test_counterexample_of_3_by_hand() -> None:
-    """With nothing but floats: the printed cosine is -1 for the own cluster and 1 for the other."""
-    found = checked("gradient-loss/equation-3").counterexample
-    assert found is not None
-    step = float(Fraction(found["step"]))
-    models = [float(Fraction(found[f"start_{k}"])) for k in range(2)]
-    moved = [w - step * (w - b) for w, b in zip(models, (-1.0, 1.0), strict=True)]
-    cosines = [
-        [np.sign(new - b) * np.sign(new - old) for new, old in zip(moved, models, strict=True)]
-        for b in (-1.0, 1.0)
-    ]
-    assert cosines[0][0] == cosines[1][1] == -1
-    assert max(cosines[0][1], cosines[1][0]) == 1
+def test_counterexample_of_3_sends_both_devices_to_the_wrong_cluster() -> None:
+    """By a run: right in the first round at the weight of the paper, wrong in the second; right with the descent."""
+    assert checked("gradient-loss/equation-3").counterexample == {
+        "start_0": "-1/4",
+        "start_1": "1/4",
+        "step": "1/2",
+    }
+    task = QuadraticMixture(
+        hessians=np.ones((2, 1, 1)), centers=np.array([[-0.5], [0.5]]), labels=np.arange(2)
+    )
+    start = np.array([[-0.25], [0.25]])
+    for sign, second in (("as-printed", [1, 0]), ("descent", [0, 1])):
+        trace = run(GradientLoss(step_size=0.5, weight=0.2, sign=sign), task, rounds=2, initial=start)
+        assert np.asarray(trace.assignments).tolist() == [[0, 1], second]
 
 
-@pytest.mark.parametrize(("starts", "gains"), [(("-1/2", "3/2"), [0, 2]), (("-3/2", "1/2"), [2, 0])])
-def test_either_device_may_refute_3_alone(starts: tuple[str, str], gains: list[int]) -> None:
-    """Models at -1/2 and 3/2 move left: away from the gradients of the device at -1, and of one at 1 at its own."""
-    one = equation_3.TwoDevices(*map(Fraction, (*starts, "1/4")))
-    assert equation_3.equation_3(one).measured == gains
-    assert equation_3.ask_the_algorithm(one) == 2
+@pytest.mark.parametrize(
+    ("starts", "first", "second"), [(("-1/4", "3/4"), False, True), (("-3/4", "1/4"), True, False)]
+)
+def test_either_device_may_refute_3_alone(starts: tuple[str, str], first: bool, second: bool) -> None:
+    """Models at -1/4 and 3/4 move left, to -3/8 and 5/8: against no gradient of the device at -1/2."""
+    one = equation_3.TwoDevices(*map(Fraction, (*starts, "1/2")))
+    gains = list(equation_3.equation_3(one).measured)
+    assert [gain > 0 for gain in gains] == [first, second]
+    # losses 1/128 of the own model, 49/128 of the one that is 7/8 away: 1/5 (1 + 1) - 4/5 (49 - 1) / 128
+    assert max(gains) == Fraction(1, 10) == pytest.approx(equation_3.ask_the_algorithm(one))
 
 
 def test_the_margin_of_the_paper_s_weight_by_hand() -> None:
@@ -67,10 +73,21 @@ def test_share_of_correct_devices_against_the_assignment_problem() -> None:
 
 
 def test_counterexample_of_purity_by_hand() -> None:
-    """True clusters of 3 and 1, found 1 and 3: both have the first as majority, and 2 are right."""
-    assert purity(np.array([0, 1, 1, 1]), np.array([0, 0, 0, 1])) == 0.75
+    """True pairs 0, 0, 1, 1, 2, 2: two found clusters are the last pair's, and the naming is right for 2 + 1."""
+    assert purity(np.array([0, 0, 0, 0, 1, 2]), np.array([0, 0, 1, 1, 2, 2])) == pytest.approx(4 / 6)
     verdict = checked("gradient-loss/purity")
-    assert (verdict.measured, verdict.bound) == (3.0, 2.0)
+    assert verdict.counterexample == {"true": "001122", "found": "000012"}
+    assert (verdict.measured, verdict.bound) == (4.0, 3.0)
+
+
+def test_purity_of_two_equal_clusters_is_the_share_of_correct_devices() -> None:
+    """Of M devices, k true ones of the first cluster are found first and l of the second: max(k + M/2 - l, ..)."""
+    for half in (2, 3):
+        truth = [0] * half + [1] * half
+        for found in product((0, 1), repeat=2 * half):
+            right = sum(one == other for one, other in zip(truth, found, strict=True))
+            sides = purity_module.purity_as_accuracy("".join(map(str, truth)), "".join(map(str, found)))
+            assert sides.measured == sides.allowed == max(right, 2 * half - right)
 
 
 def test_the_lower_bound_of_purity_is_reached_and_is_the_share_of_correct_devices() -> None:

@@ -4,10 +4,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from catalogue import checked
 from plain_loops import replay, scalar_rounds
 from sides_by_hand import assert_sides
 
@@ -57,19 +59,47 @@ def test_readings_of_the_rule_for_empty_clusters() -> None:
 
 @pytest.mark.parametrize(
     "numbers",
-    [(2, 4, F(-5, 2), F(-1), F(1, 2)), (1, 3, F(-5, 2), F(-1, 2), F(1, 4)), (1, 4, F(0), F(0), F(1))],
+    [
+        (2, 4, F(-5, 2), F(-1), F(1, 2)),
+        (1, 3, F(-5, 2), F(-1, 2), F(1, 4)),
+        (1, 4, F(0), F(0), F(1)),
+        (3, 1, F(1), F(2), F(1, 2)),
+        (2, 1, F(1), F(3, 2), F(1, 2)),
+        (1, 1, F(1), F(2), F(1, 2)),
+    ],
 )
 def test_devices_that_return_to_a_model_that_had_none(numbers: Any) -> None:
     left, right, first, second, step = numbers
-    centers, empty, returned = [F(-1)] * left + [F(1)] * right, set(), 0
-    for choices, _, tied in scalar_rounds(centers, [first, second], F(1, 5), step, 8):
-        if tied:
-            break
-        returned = max(returned, len([one for one in choices if one in empty]))
-        empty |= {0, 1} - set(choices)
+    centers, found = [F(-1)] * left + [F(1)] * right, {}
     groups = empty_clusters.TwoGroups(*numbers)
-    assert_sides(empty_clusters.empty_for_good(groups), returned, zero=0)
+    for printed, undefined in product((False, True), (-1, 0, 1)):
+        how: dict[str, Any] = {"printed": printed, "undefined": undefined}
+        returned, empty = 0, set()
+        for choices, _, tied in scalar_rounds(centers, [first, second], F(1, 5), step, 8, **how):
+            if tied:
+                break
+            returned = max(returned, len([one for one in choices if one in empty]))
+            empty |= {0, 1} - set(choices)
+        assert empty_clusters.devices_that_return(groups, **how) == returned
+        found[printed, undefined] = returned
+    assert_sides(empty_clusters.empty_for_good(groups), min(found.values()), zero=0)
     empty_clusters.run_the_algorithm(groups)
+
+
+def test_the_stored_return_does_not_depend_on_the_sign_or_on_0_over_0() -> None:
+    """The instance that was stored before returns by the descent alone; by (3) as printed nobody returns."""
+    one, before = checked("gradient-loss/empty-for-good"), empty_clusters.TwoGroups(1, 1, F(1), F(2), F(1, 2))
+    assert one.counterexample == {"left": 3, "right": 1, "start_0": 1, "start_1": 2, "step": "1/2"}
+    assert empty_clusters.devices_that_return(before, printed=False, undefined=0) == 1
+    assert empty_clusters.devices_that_return(before, printed=True, undefined=0) == 0
+    # device 1 is nearer to its gradient's end at 2 once the other model has moved from 1 towards the three at -1
+    for sign in ("as-printed", "descent"):
+        algorithm = GradientLoss(step_size=0.5, weight=0.2, clusters=2, sign=sign)
+        task = scalar.scalar_task([F(-1)] * 3 + [F(1)])
+        trace = run(algorithm, task, rounds=8, initial=np.array([[1.0], [2.0]]))
+        chosen = np.asarray(trace.assignments)
+        assert not chosen[0].any()
+        assert chosen[-1].tolist() == [0, 0, 0, 1]
 
 
 def test_models_that_stand_still_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,11 +168,13 @@ def test_purity_of_partitions_cluster_by_cluster() -> None:
         # the halves' own largest are 2 + 2, 1 + 2 and 1 + 1
         assert_sides(sides["refinement"], F(9, scale), whole=F(6, scale))
         assert_sides(sides["singletons"], [(1, 1)])
-    assert_sides(purity_claims.purity_as_accuracy("000011", "011111"), 1 + 3, correct=1 + 2)
+    assert_sides(purity_claims.purity_as_accuracy("001122", "011222"), 1 + 1 + 2, correct=1 + 1 + 2)
+    assert_sides(purity_claims.purity_as_accuracy("001122", "010000"), 2 + 1, correct=2 + 1)
+    assert_sides(purity_claims.purity_as_accuracy("001122", "120000"), 1 + 1 + 2, correct=1 + 2)
     with pytest.raises(Outside, match="each device"):
-        purity_claims.purity_as_accuracy("0001", "001")
-    with pytest.raises(Outside, match="two true"):
-        purity_claims.purity_as_accuracy("0000", "0011")
+        purity_claims.purity_as_accuracy("001122", "0011")
+    with pytest.raises(Outside, match="no more clusters"):
+        purity_claims.purity_as_accuracy("000111", "000012")
     for rows in ([[0, 1], [0, 1]], [[0, 1], [0, -1], [0, 0]], [[0, 7], [0, 1], [0, 0]]):
         with pytest.raises(ValueError, match="three rows"):
             purity_claims.read_partitions(rows)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -92,10 +93,13 @@ def test_rounds_in_fractions() -> None:
         assert found[0].tied is tied
     found = scalar.exact_rounds(CENTERS, starts, weight=F(2, 5), step=F(1, 3), rounds=5)
     assert len({one.choices for one in found}) > 1
-    (still,) = scalar.exact_rounds(
-        CENTERS, starts, weight=F(2, 5), step=F(1, 3), rounds=1, uploads="received"
-    )
-    assert still.after == tuple(starts)
+    for printed, undefined in product((False, True), (-1, 0, 1)):
+        how: dict[str, Any] = {"printed": printed, "undefined": undefined}
+        # the second model has no device at first, and the third's is at its minimiser
+        at_rest, models = [F(-1), F(-1), F(2)], [F(1, 4), F(9), F(2)]
+        read = scalar.exact_rounds(at_rest, models, weight=F(2, 5), step=F(1, 3), rounds=4, **how)
+        expected = scalar_rounds(at_rest, models, F(2, 5), F(1, 3), 4, **how)
+        assert [(list(one.choices), list(one.after), one.tied) for one in read] == expected
     scalar.confirm_rounds(CENTERS, starts, found, weight=F(2, 5), step=F(1, 3))
     last, others = found[-1], found[:-1]
     for changed in (
@@ -111,6 +115,9 @@ def test_rounds_in_fractions() -> None:
 
 def test_equation_1_on_copies_of_a_row() -> None:
     """lambda = 2/5, models 3/2 and -2: 2/5 S - 3/5 |Z| w^2 / 2, S against the signs of model and move."""
+    for point in (F(0), F(1)):
+        with pytest.raises(Outside, match="no gradient is 0"):
+            equation_1.equation_1(equation_1.TwoModels(point, 1 - point, F(1), F(1), F(2, 5)), 4)
     for moves, few in (((F(1), F(1)), 1), ((F(-1), F(1)), 0), ((F(1), F(-1)), 0)):
         one = equation_1.TwoModels(F(3, 2), F(-2), *moves, F(2, 5))
         agree = [-moves[0], moves[1]]
@@ -255,11 +262,18 @@ def test_equation_3_in_the_second_round() -> None:
 
 
 def test_equation_3_as_printed_on_two_devices() -> None:
-    """Models -3/4 and 3/2 at steps of 1/3 move to -5/6 and 4/3: G is 1/6 and 7/3 at -1, -11/6 and 1/3 at 1."""
-    one = equation_3.TwoDevices(F(-3, 4), F(3, 2), F(1, 3))
-    assert equation_3.printed_similarities(one) == [[-1, -1], [1, -1]]
-    assert_sides(equation_3.equation_3(one), [0, 2], zero=0)
-    outside = {"chose rightly": (F(-3, 2), F(-5, 4)), "is 0": (F(-1), F(1, 2))}
+    """Models -3/8 and 3/4 at steps of 1/3 move to -5/12 and 2/3: G is 1/12, 7/6 at -1/2 and -11/12, 1/6 at 1/2."""
+    one = equation_3.TwoDevices(F(-3, 8), F(3, 4), F(1, 3))
+    gradients, similarities = [[F(1, 12), F(7, 6)], [F(-11, 12), F(1, 6)]], [[-1, -1], [1, -1]]
+    scores = [
+        [F(s, 5) - F(4, 5) * g**2 / 2 for s, g in zip(*rows, strict=True)]
+        for rows in zip(similarities, gradients, strict=True)
+    ]
+    assert equation_3.printed_scores(one) == scores
+    gains = [scores[0][1] - scores[0][0], scores[1][0] - scores[1][1]]
+    assert_sides(equation_3.equation_3(one), gains, zero=0)
+    assert equation_3.ask_the_algorithm(one) == pytest.approx(float(max(gains)))
+    outside = {"chose rightly": (F(-3, 2), F(-5, 4)), "is 0": (F(-1, 2), F(1, 4))}
     for name, starts in outside.items():
         with pytest.raises(Outside, match=name):
             equation_3.equation_3(equation_3.TwoDevices(*starts, F(1, 3)))
@@ -270,6 +284,9 @@ def test_distances_instead_of_cosines() -> None:
     two = euclidean.TwoClusters(F(3, 2), F(-1), F(1, 2), F(1, 4))
     assert_sides(euclidean.equation_3_euclidean(two), -F(7, 8) + F(15, 8), zero=0)
     assert euclidean.preference_for_the_other(two) == pytest.approx(1)
+    for other, average in ((F(1), F(1, 2)), (F(-1), F(-1, 2)), (F(0), F(1))):
+        with pytest.raises(Outside, match="are opposite"):
+            euclidean.equation_3_euclidean(euclidean.TwoClusters(F(3, 2), other, average, F(1, 4)))
     gradients, averages = stream().standard_normal((2, 3, 4))
     averages[0] = gradients[0]
     distances = [-math.dist(g, a) for g, a in zip(gradients, averages, strict=True)]
@@ -312,8 +329,23 @@ def test_definitions_on_generic_fractions() -> None:
         with pytest.raises(Outside, match="tie"):
             equation_4.equation_3_first_round(*numbers)
     assert_sides(equation_4.algorithm_input(F(2, 5), F(1, 3)), [(F(2, 3), F(3, 5))])
-    assert_sides(equation_5.equation_5(F(3, 10), 7), F(11, 10), start=1)
-    assert_sides(equation_5.equation_5(F(3, 10), 2), F(2, 5), start=1)
-    assert equation_5.run_a_step(F(3, 10), 7) == pytest.approx(1.1)
-    assert_sides(equation_5.algorithm_line_12(F(3, 2), F(-1, 2), F(2, 5)), [(F(3, 10), F(-1, 2))])
-    equation_5.run_a_round(F(3, 2), F(-1, 2), F(2, 5))
+    # gradients of the sum: 7 at w = 1, 2, and 4 where 2 / |Z| is met
+    for alpha, rows, after, near in (
+        (F(3, 10), 7, -F(11, 10), 0),
+        (F(3, 10), 2, F(2, 5), 1),
+        (F(1, 2), 4, F(-1), 1),
+    ):
+        sides = equation_5.equation_5_batch(alpha, rows)
+        assert_sides(sides["step"], [(after, after)])
+        assert_sides(sides["not away"], [(near, near)])
+
+
+def test_line_12_moves_at_half_the_speed() -> None:
+    """By hand: with w_i^0 = w^0 = 1, b = 0 and alpha = 1/2 each model is sent twice."""
+    right = [F(1, 2) ** t for t in range(7)]
+    late = [equation_5.by_line_12(F(0), F(1), F(1, 2), rounds) for rounds in range(7)]
+    assert late == [1, 1, F(1, 2), F(1, 2), F(1, 4), F(1, 4), F(1, 8)]
+    assert late[6] == right[3] != right[6]
+    found = equation_5.algorithm_line_12(F(3, 2), F(-1, 2), F(2, 5))
+    assert_sides(found, [(F(3, 2) - 2 * F(9, 25), F(3, 10))])
+    equation_5.run_the_rounds(F(3, 2), F(-1, 2), F(2, 5))

@@ -68,7 +68,7 @@ def test_the_best_of_all_functions_under_label_shifts(seed: int) -> None:
 
 @pytest.mark.parametrize("clusters", [2, 4, 8])
 def test_equal_clusters_of_distinct_shifts(clusters: int) -> None:
-    found = sides_at("sofl/label-shift-ceiling", {"clusters": clusters}, "the paper's partitions")
+    found = sides_at("sofl/label-shift-ceiling", {"clusters": clusters}, "equal clusters")
     assert_sides(found, [(Fraction(1, clusters),) * 2])
     shifts = [0, 10, 1, 11][:clusters]
     assert label_shift.ceiling(shifts, [Fraction(1, len(shifts))] * len(shifts), 10) == Fraction(

@@ -7,9 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from catalogue import checked, decided
+from minisom import MiniSom
 from scipy.optimize import root
 from sides_by_hand import assert_sides, sides_at
 
+from clusterproof.algorithms import self_organising_map as som
+from clusterproof.theory.checker.verdict import Kind
 from clusterproof.theory.papers.sofl import distortion, equation_10, theorem_1_parts, uniform_cells
 
 
@@ -119,20 +123,58 @@ def test_an_update_of_equation_10_and_the_last_radius() -> None:
     after = [0.7 * x + 0.3 * y for x, y in zip(neuron, sample, strict=True)]
     cosines = [np.dot(x, sample) / math.sqrt(np.dot(x, x) * np.dot(sample, sample)) for x in (after, neuron)]
     assert_sides(found["cosine"], cosines[0], before=cosines[1])
-    for radius, share in (("3/2", -2.0), ("2", -9 / 8)):
+    # sigma(T) = 1/2, 2/3 and 2: of neurons at 0, 1, .. 4 those at most as far; all have a positive g
+    for radius, share, within in (("3/2", -2.0, 1), ("2", -9 / 8, 1), ("6", -1 / 8, 3)):
         one = {"updates": 7, "radius": radius}
-        assert_sides(sides_at("sofl/shrinking-neighbourhood", one), math.exp(share), negligible=1e-3)
+        assert_sides(sides_at("sofl/shrinking-neighbourhood-weights", one), math.exp(share), negligible=1e-3)
+        assert_sides(sides_at("sofl/shrinking-neighbourhood", one), [(within, 5)])
 
 
-@pytest.mark.parametrize("claim", ["", "-nearest"])
+def test_the_neighbourhood_within_sigma_is_the_winner_alone_from_a_quarter_of_the_run_on() -> None:
+    """The printed sentence is true of it: 1.5 / (1 + 2 t / T) < 1 from t > T / 4 on."""
+    assert decided("sofl/shrinking-neighbourhood").verdict is Kind.ILL_POSED
+    alone = [1.5 / (1 + 2 * t / 300) < 1 for t in range(301)]
+    assert alone == [t > 75 for t in range(301)]
+
+
+def test_samples_in_one_direction_share_their_winner_and_have_a_large_distortion() -> None:
+    """(1, 0), (10, 0), (0, 1): 2 (9/2)^2 for one winner of the first two, 4 (1/2)^2 for one of the first and last."""
+    verdict = checked("sofl/mean-square-distortion")
+    assert verdict.counterexample == {"length": 10}
+    assert (verdict.measured, verdict.bound) == (40.5, 1.0)
+    for length, shared, least in ((3, 2, 1), (2, Fraction(1, 2), Fraction(1, 2))):
+        assert_sides(sides_at("sofl/mean-square-distortion", {"length": length}), shared, least=least)
+    samples, stream = np.array([[1.0, 0], [10, 0], [0, 1]]), np.random.default_rng(3)
+    reached = []
+    for neurons in stream.standard_normal((300, 2, 2)) * 10 ** stream.uniform(-1, 1, (300, 1, 1)):
+        cosines = samples @ neurons.T / np.linalg.norm(neurons, axis=1)
+        chosen = neurons[cosines.argmax(axis=1)]
+        assert (chosen[0] == chosen[1]).all()
+        reached.append(((samples - chosen) ** 2).sum())
+    assert min(reached) >= 40.5
+    nearest = np.array([[0.5, 0.5], [10, 0]])
+    assert ((samples[:, None] - nearest) ** 2).sum(axis=-1).min(axis=1).sum() == 1.0
+    theirs = MiniSom(1, 2, 2, sigma=1.5, learning_rate=0.1, activation_distance="cosine", random_seed=5)
+    theirs.random_weights_init(samples)
+    theirs.train(samples, 300, random_order=True)
+    ends = theirs.get_weights()[0]
+    assert sum(((x - ends[theirs.winner(x)[1]]) ** 2).sum() for x in samples) > 40.5
+
+
+def test_a_map_below_the_stated_distortion_is_told(plant: Any) -> None:
+    plant(som, "train", lambda *_, **__: np.array([[[5.5, 0.0], [0.0, 1.0]]]))
+    distortion.run_the_map(10)
+    plant(som, "best_matching_units", lambda *_: np.array([1, 0, 1]))
+    plant(som, "train", lambda *_, **__: np.array([[[10.0, 0.0], [0.5, 0.5]]]))
+    with pytest.raises(ArithmeticError, match=r"below 40\.5"):
+        distortion.run_the_map(10)
+
+
 @pytest.mark.parametrize("rate", [1.0, 0.5])
-def test_the_mean_square_distortion_in_fractions(claim: str, rate: float) -> None:
+def test_the_mean_square_distortion_of_nearest_winners_in_fractions(rate: float) -> None:
     def chosen(x: list[Fraction], neurons: list[list[Fraction]]) -> int:
-        """Return the first neuron at the least distance, or at the largest squared cosine: all numbers are positive."""
+        """Return the first neuron at the least distance."""
         gaps: list[Any] = [sum((a - b) ** 2 for a, b in zip(x, w, strict=True)) for w in neurons]
-        if not claim:
-            inner = [sum(a * b for a, b in zip(x, w, strict=True)) for w in neurons]
-            gaps = [-(each**2) / sum(b**2 for b in w) for each, w in zip(inner, neurons, strict=True)]
         return gaps.index(min(gaps))
 
     def total(samples: list[list[Fraction]], neurons: list[list[Fraction]]) -> Fraction:
@@ -153,5 +195,5 @@ def test_the_mean_square_distortion_in_fractions(claim: str, rate: float) -> Non
             else w
             for w, each in zip(neurons, own, strict=True)
         ]
-        found = sides_at(f"sofl/mean-square-distortion{claim}", {"number": number, "rate": rate})
+        found = sides_at("sofl/mean-square-distortion-nearest", {"number": number, "rate": rate})
         assert_sides(found, total(samples, after), before=total(samples, neurons))

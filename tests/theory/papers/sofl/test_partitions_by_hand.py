@@ -82,10 +82,9 @@ THREE = {"x1": 3, "y1": 1, "x2": 0, "y2": 4, "x3": 2, "y3": 3}
 
 def test_the_elbow_of_three_winners(plant: Any) -> None:
     assert_sides(sides_at("sofl/elbow-exact-winners", THREE), 3, answer=2)
-    assert_sides(sides_at("sofl/one-cluster", THREE), 2, one=1)
     for along in ({"x1": 0, "y1": 2}, {"x3": 6, "y3": 2}, {"x3": 0, "y3": 1}, {"x2": 0, "y2": 0}):
         with pytest.raises(Outside, match="direction of its own"):
-            sides_at("sofl/one-cluster", THREE | along)
+            sides_at("sofl/elbow-exact-winners", THREE | along)
     triple = elbow.ThreeWinners(**THREE)
     elbow.run_the_map(triple)
     train, seen = som.train, []

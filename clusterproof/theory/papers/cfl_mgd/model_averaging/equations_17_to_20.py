@@ -17,10 +17,9 @@ from clusterproof.theory.checker import (
     suppose,
 )
 from clusterproof.theory.checker.claim import Context
-from clusterproof.theory.checker.claim_parts import Parts
-from clusterproof.theory.checker.deciding import decide
+from clusterproof.theory.checker.deciding import says_nothing
 from clusterproof.theory.checker.statement import Statement
-from clusterproof.theory.checker.verdict import Finding, Kind
+from clusterproof.theory.checker.verdict import Finding
 from clusterproof.theory.exact.identical_clients import IdenticalClients, Round, run_next
 
 PAPER = Family("cfl-mgd")
@@ -152,12 +151,6 @@ def equation_18(one: IdenticalClients, round_: Round) -> Sides:
 
 Base = Annotated[Fraction, rationals(1, 3, 10, upwards=True)]
 """M of (17)."""
-
-
-def says_nothing(name: str, true_of_all: Statement, context: Context) -> Finding:
-    """Call a bound vacuous where it is proved to hold of everything, whatever the algorithm does."""
-    found = decide(Parts(name, [true_of_all]), context)
-    return replace(found, verdict=Kind.VACUOUS) if found.verdict is Kind.CERTIFIED else found
 
 
 def start_is_allowed(

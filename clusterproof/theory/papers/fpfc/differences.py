@@ -1,4 +1,4 @@
-"""Theorem 1, second inequality: it holds before the first round, for any models."""
+"""A penalty and arbitrary differences of a server's pairs, each with the multiplier that any update gives it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from typing import Annotated, Any
 import numpy as np
 
 from clusterproof.algorithms.penalties import SCAD, SmoothedSCAD
-from clusterproof.theory.checker import Family, Sides, at_least, at_most, drawn, suppose
+from clusterproof.theory.checker import drawn, suppose
 from clusterproof.theory.papers.fpfc.constants import mapping_bound
 from clusterproof.theory.papers.fpfc.measured import unit_prox_lengths
-
-PAPER = Family("fpfc")
 
 
 @dataclass(frozen=True)
@@ -73,48 +71,3 @@ def suppose_differences(setting: Setting) -> None:
     suppose("a > 2", setting.concavity > 2)
     pairs = setting.clients * (setting.clients - 1) // 2
     suppose("m (m - 1) / 2 lengths", setting.lengths.shape == (pairs,) and (setting.lengths >= 0).all())
-
-
-@PAPER.claim(
-    "theorem-1-mapping-content",
-    label="Theorem 1, second inequality, what it says",
-    kind="upper",
-    budget=40,
-    repaired_by="fpfc/repaired-models",
-)
-def mapping_content(differences: Differences) -> Sides:
-    """The bound on ||G||^2 measures the distance of the method from a stationary point.
-
-    Hypotheses
-        As ``fpfc/theorem-1-mapping``, and a > 2.
-
-    Statement
-        There are theta and v, v_ij the gradient of the smoothed penalty at theta_ij as after any update, with
-        ||G||^2 > m^2 lambda^2 xi^2 / (lambda + xi)^2.
-
-    Proof
-        There are none. The unit proximal map leaves theta_ij where ||theta_ij|| > xi, and moves it by at most
-        lambda xi / (lambda + xi) elsewhere, see ``fpfc/repaired-mapping``. So the inequality holds for every theta,
-        before the first round (G = 0 at a common start) and after any number of them; it bounds the effect
-        of smoothing, does not involve the models or their losses, and does not fall with K.
-
-    Symbols
-        lambda ``strength``, xi ``smoothing``, a ``concavity``, m ``clients``.
-
-    Source
-        Yu et al. (2023), Theorem 1. The other two inequalities do measure the distance, see
-        ``fpfc/repaired-models`` and ``fpfc/repaired-duals``.
-
-    Checked
-        Random penalties and arbitrary differences, the worst ones by the proof among them.
-    """
-    suppose_differences(differences)
-    suppose("||G||^2 is above its bound", differences.squared_mapping > differences.bound * (1 + 1e-9))
-    return at_least(differences.squared_mapping, bound=differences.bound)
-
-
-@mapping_content.step("any differences", budget=2000)
-def mapping_of_any_differences(differences: Differences) -> Sides:
-    """The inequality holds for every theta with its v."""
-    suppose_differences(differences)
-    return at_most(differences.squared_mapping, smoothing=differences.bound)
