@@ -83,8 +83,9 @@ def local_momentum_descent(
     step_size, momentum, local_steps
         Parameters eta, beta and H of the paper.
     update_order
-        ``"momentum-first"`` updates u and then chi, as (4); ``"as-printed"`` moves chi by the
-        buffer of the previous step, as in line 20 of Algorithm 1.
+        ``"momentum-first"`` updates u and then chi, as (4) and the indices of line 20 of Algorithm 1;
+        ``"as-printed"`` takes the equations of line 20 one after the other, so that chi moves by the
+        buffer of the previous step.
 
     Returns
     -------

@@ -64,8 +64,9 @@ class CFLMGD(ClusteredDescent[MomentumState]):
         is option I as printed: every client keeps u_i, receives its cluster's mean after the
         round (line 15), and keeps it when it changes cluster.
     update_order
-        ``"momentum-first"`` is (4); ``"as-printed"`` follows lines 7-8 and 20 exactly; its
-        delayed gradient is stable only for beta + eta l_p lambda < 1.
+        ``"momentum-first"`` is (3), (4) and, by its indices, line 20; ``"as-printed"`` delays the
+        gradient by a step: it takes chi^t in line 2 for the newest model, and the two equations of
+        line 20 one after the other. It is stable only for beta + eta l_p lambda < 1.
     reset_momentum
         Start every round of option II with zero momentum.
     participation
@@ -141,7 +142,7 @@ class CFLMGD(ClusteredDescent[MomentumState]):
 
     @property
     def asks_single_gradients(self) -> bool:
-        """True with gradient averaging and with the printed order of updates."""
+        """True with gradient averaging and with delayed gradients."""
         return super().asks_single_gradients or self.update_order == "as-printed"
 
     def initialise(self, models: Array, task: Task) -> MomentumState:

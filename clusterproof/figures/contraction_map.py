@@ -103,8 +103,8 @@ def draw(seed: int) -> style.Figure:
         f"Option I without noise or misclassification on quadratic losses: step size 1/L, "
         f"$l = l_p = {PROPORTION:g}$, {EIGENVALUES} eigenvalues from $\\mu$ to $L$ in geometric progression, "
         f"start at rest in each eigendirection. Every cell is computed: {ROUNDS} rounds of the recursion, "
-        f"each step compared with the paper's (31) at $\\rho_0 = 0$, without the floor that Lemma 2 adds, "
-        f"and the spectral radius. The lines are the closed forms; they disagree with "
+        f"each step, and the spectral radius, compared with the factor of (31) alone, without the floor "
+        f"$\\rho_0 > 0$ that the paper adds to it. The lines are the closed forms; they disagree with "
         f"{wide.disagreements + edge.disagreements} of {cells} cells. "
         f"b: the same near $\\beta = 1$, with $1 - \\beta$ on a log axis. Seed {seed} (nothing is random)."
     )

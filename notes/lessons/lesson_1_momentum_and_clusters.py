@@ -143,8 +143,8 @@ def _(controls):
 
 @app.cell(hide_code=True)
 def _():
-    claimed, true = 1 - 0.5 / 8, float(spectral_rate(0.5, 0.9))
-    assert true > claimed
+    factor, true = 1 - 0.5 / 8, float(spectral_rate(0.5, 0.9))
+    assert true > factor
     tuned = {condition: fastest(0.1 / condition) for condition in SLIDERS["condition_number"]}
     common = {condition: spectral_rate(0.1, beta) for condition, beta in tuned.items()}
     assert all(
@@ -162,9 +162,10 @@ def _():
     Momentum carries the noise of each gradient on: the stationary error grows like $1/\sqrt{{1 - \beta}}$. With a long horizon plain
     descent wins again (`clusterproof check cfl-mgd/momentum-horizon`, and lesson 6).
 
-    The paper's rate, $1 - l\mu/8L$, does not contain $\beta$ at all. It is too optimistic where $\sqrt\beta > 1 - l\mu/8L$
-    ($\kappa = 1$, $l = 1/2$, $\beta = 0.9$: the truth is {true:.3f}, the claim {claimed:.4f}), and far too pessimistic
-    elsewhere: `clusterproof figures contraction-map error-per-round --out figures-out` shows both.
+    The paper's factor, $1 - l\mu/8L$, does not contain $\beta$ at all. The paper adds a floor $\rho_0 \ge c_4 l > 0$ to it;
+    without the floor it is no rate where $\sqrt\beta > 1 - l\mu/8L$ ($\kappa = 1$, $l = 1/2$, $\beta = 0.9$: the rate is
+    {true:.3f}, the factor {factor:.4f}), and far too pessimistic elsewhere: `clusterproof figures contraction-map
+    error-per-round --out figures-out` shows both.
 
     ## Exercises
 
@@ -229,7 +230,7 @@ def _():
       Mathematical Physics 4, 1964. The heavy ball method, and its best momentum on quadratics.
     - L. Lessard, B. Recht, A. Packard: Analysis and design of optimization algorithms via integral quadratic constraints. SIAM
       Journal on Optimization 26, 2016. A smooth strongly convex loss on which heavy ball cycles.
-    - X. Zhao et al.: CFL-MGD (see lesson 0). The division by all clients is in (5), the rate in Lemma 2.
+    - X. Zhao et al.: CFL-MGD (see lesson 0). The division by all clients is in (5), the factor in Lemma 2.
     """)
     return
 

@@ -132,7 +132,7 @@ def run_to_rest(curvature: Curvature, step: Step, local_steps: Steps) -> float:
 
 @PAPER.claim(
     "fedavg-optimum",
-    label="FedAvg, optimum",
+    label="FedAvg, optimum, reading",
     kind="identity",
     confirm=run_to_rest,
     repaired_by="baselines/fedavg",
@@ -150,8 +150,9 @@ def fedavg_optimum(curvature: Curvature, step: Step, local_steps: Steps) -> Side
         H ``local_steps``, eta ``step_size``.
 
     Source
-        McMahan et al. (2017) state the mean loss as the objective. With H > 1 and clients of different
-        curvature the rest is another point (client drift).
+        McMahan et al. (2017), restated, not read: the mean loss is their objective. That FedAvg with a constant step
+        ends at its minimiser is the reading's. With H > 1 and clients of different curvature the rest is another point
+        (client drift).
 
     Checked
         Two clients with minimisers -1 and 1 in one dimension, exactly: the rest against the optimum. The

@@ -92,7 +92,7 @@ FOUR_UPDATES = np.array([[0.0, 1.0], [0.0, -1.0], [1.0, -1.0], [3.0, 1.0]])
 
 @PAPER.claim(
     "complete-linkage",
-    label="bipartition, public code",
+    label="bipartition of the public code",
     kind="identity",
     extremes=({"updates": FOUR_UPDATES},),
     repaired_by="cfl/single-linkage",
@@ -100,7 +100,7 @@ FOUR_UPDATES = np.array([[0.0, 1.0], [0.0, -1.0], [1.0, -1.0], [3.0, 1.0]])
 def complete_linkage(
     updates: Annotated[np.ndarray, searched(planar_updates, write=np.ndarray.tolist, read=read_updates)],
 ) -> Sides:
-    """Complete linkage, which the public code uses, finds the cut with the least largest similarity.
+    """Complete linkage, as in the public code of CFL, finds the cut with the least largest similarity.
 
     Hypotheses
         No two pairs of clients have the same similarity, so that nothing depends on ties.
@@ -112,7 +112,9 @@ def complete_linkage(
         ``linkage="complete"``.
 
     Source
-        Public code of Sattler et al. (2020): agglomerative clustering with complete linkage.
+        Public code of CFL, github.com/felisat/clustered-federated-learning, commit 23a1c38, fl_devices.py:
+        ``AgglomerativeClustering(affinity="precomputed", linkage="complete").fit(-S)``. The paper of Sattler et al.
+        (2020), which was not read, is restated in ``cfl/single-linkage``; this is about the code.
 
     Checked
         Updates in the plane against all cuts, four of them first: with three clients both linkages merge the
@@ -142,9 +144,14 @@ def cut_twice(sides: str, cut: int) -> tuple[list[list[int]], list[list[int]]]:
     ]
 
 
-@PAPER.claim("notebook-index", label="public notebook", kind="identity", repaired_by="cfl/client-ids")
+@PAPER.claim(
+    "notebook-index",
+    label="client indices of the public code",
+    kind="identity",
+    repaired_by="cfl/client-ids",
+)
 def notebook_index(sides: Halves, cut: Annotated[int, integers(1, 7)]) -> Sides:
-    """The two lists of positions that a cut returns are the new clusters.
+    """The two lists of positions that a cut returns in the public code of CFL are the new clusters.
 
     Hypotheses
         A cluster of more than two clients, not the first one, is cut.
@@ -157,7 +164,8 @@ def notebook_index(sides: Halves, cut: Annotated[int, integers(1, 7)]) -> Sides:
         idc the ids of the cut cluster's clients; right is idc[c1] and idc[c2].
 
     Source
-        Public notebook of Sattler et al. (2020). Right for the first cut alone, where positions are ids.
+        Public code of CFL, github.com/felisat/clustered-federated-learning, commit 23a1c38,
+        clustered_federated_learning.ipynb. Right for the first cut alone, where positions are ids.
 
     Checked
         Two cuts of up to 8 clients, exactly: clients that are not in exactly the cluster they were cut

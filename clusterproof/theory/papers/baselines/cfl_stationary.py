@@ -135,7 +135,7 @@ def run_to_rest(minimiser_0: Minimiser, minimiser_1: Minimiser, minimiser_2: Min
 
 @PAPER.claim(
     "stationary-cosine-anywhere",
-    label="stationary point, any minimisers",
+    label="stationary point, any minimisers (ours)",
     kind="identity",
     confirm=run_to_rest,
     repaired_by="cfl/stationary-cosine",
@@ -155,7 +155,7 @@ def stationary_cosine_anywhere(
         As ``cfl/stationary-cosine``.
 
     Source
-        The value that is expected of K clusters in experiments; it is that of a regular simplex. The sum of
+        Ours: an expectation that no source prints. The value is that of a regular simplex. The sum of
         the updates is 0 in general, and for K = 3 that allows a cosine of 1.
 
     Checked

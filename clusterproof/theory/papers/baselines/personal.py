@@ -106,7 +106,7 @@ def run_to_rest(curvature: Curvature, inner: Inner) -> float:
 
 @PAPER.claim(
     "per-fedavg-fo-optimum",
-    label="Per-FedAvg FO, optimum",
+    label="Per-FedAvg FO, optimum, reading",
     kind="identity",
     confirm=run_to_rest,
     repaired_by="baselines/per-fedavg-hf",
@@ -124,7 +124,8 @@ def per_fedavg_first_order_optimum(curvature: Curvature, inner: Inner) -> Sides:
         alpha ``inner_step_size``.
 
     Source
-        Fallah et al. (2020) define F and offer the first-order variant for it.
+        Fallah et al. (2020), restated, not read: they define F and offer the first-order variant for it. That the
+        variant ends at the minimiser of F is the reading's.
 
     Checked
         Two clients with minimisers -1 and 1 in one dimension, exactly. The found instance is run to rest.

@@ -206,7 +206,7 @@ def exact_bias(
     return equal((sum(ends) / 3, rest))
 
 
-@PAPER.claim("fixed-steps-fail", label="after Theorem 4", kind="definition", ill_posed=False)
+@PAPER.claim("fixed-steps-fail", label="after Theorem 4, reading", kind="definition", ill_posed=False)
 def fixed_steps_fail(
     first: Annotated[int, integers(-8, 8, upwards=True, downwards=True)],
     second: Annotated[int, integers(-8, 8, upwards=True, downwards=True)],
@@ -222,8 +222,12 @@ def fixed_steps_fail(
         The fixed point is not w*.
 
     Source
-        Li et al. (2020), the discussion after Theorem 4 in the main text. Equal Hessians are left out: there it is
-        plainly false. For E = 2 the exact condition is sum p_k a_k^2 (b_k - w*) = 0, free of eta.
+        Li et al. (2020), Theorem 4: "We artificially construct a strongly convex and smooth distributed optimization
+        problem. With full batch size, E > 1, and any fixed step size, FedAvg will converge to sub-optimal points", and
+        after it: "Theorem 4 shows that with E > 1 and any fixed learning rate, FedAvg does not converges to the
+        optimum". Theorem 4, on one problem, stands (``fedavg/theorem-4``); that the second sentence speaks of every
+        problem is the reading's. Equal Hessians are left out: there it is plainly false. For E = 2 the exact condition
+        is sum p_k a_k^2 (b_k - w*) = 0, free of eta, so that FedAvg then rests at w* with every fixed step.
     """
     suppose("the clients differ", (first, second) != (0, 0))
     clients = ((Q(1), Q(first)), (Q(2), Q(second)), (Q(3), -Q(first + 2 * second, 3)))

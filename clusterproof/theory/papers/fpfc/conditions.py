@@ -1,4 +1,4 @@
-"""The conditions of Theorem 1 as printed: no step size, augmentation and number of steps meet them."""
+"""The conditions of Theorem 1 with a positive bound on rho: no step size and augmentation meet them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def contraction(condition: Fraction, step: Fraction) -> Fraction:
 
 @PAPER.claim(
     "conditions",
-    label="Theorem 1, conditions as printed",
+    label="Theorem 1, conditions, reading",
     kind="hypothesis",
     repaired_by="fpfc/repaired-models",
 )
 def conditions(condition: Condition, step: Step) -> Sides:
-    """The step size and rho > L_f / (1 - 2c) can be met together.
+    """The step size and rho > L_f / (1 - 2c) > 0 can be met together.
 
     Hypotheses
         mu = rho - L_- > 0, L = L_f + rho, 0 < alpha <= 1 / (L + mu), c = 1 - 2 alpha mu L / (L + mu).
@@ -43,10 +43,10 @@ def conditions(condition: Condition, step: Step) -> Sides:
         alpha ``step_size``, rho ``augmentation``, T_i ``local_steps``.
 
     Source
-        Yu et al. (2023), Theorem 1. "> 0" is not printed, and without it the conditions are met, see
-        ``fpfc/conditions-literal``. Read T_i > 2 log 2 / log(1/c) and rho > L_f / (1 - 2 c^(T/2)) instead, which is
-        what the printed C_1 is derived from; under that reading see ``fpfc/theorem-1-models`` and
-        ``fpfc/theorem-1-models-positive``.
+        Yu et al. (2023), Theorem 1, a reading. The text has "T_i > 2 log 2 / log c" and "rho > max{L_f / (1 - 2c),
+        2 lambda / xi, 2 / (a - 1), L_-}". That L_f / (1 - 2c) is positive, as a bound on rho would be, is not printed;
+        without it the bound is negative and the conditions are met. For another reading, T_i > 2 log 2 / log(1/c)
+        and rho > L_f / (1 - 2 c^(T/2)), see ``fpfc/theorem-1-models`` and ``fpfc/theorem-1-models-positive``.
 
     Checked
         c >= 1/2 is proved on the symbols L / mu >= 1 and alpha (L + mu) <= 1, and the conditions are tried on a grid.

@@ -1,4 +1,4 @@
-"""The constants of Theorem 1 of FPFC, with the abstract's misprints resolved."""
+"""The constants of Theorem 1 of FPFC, as they are read: the text of the abstract leaves some of them open."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Constants:
 
     @property
     def inexactness(self) -> float:
-        """(c^(-T/2) - 1)^-1, printed (c - T/2)^-1."""
+        """(c^(-T/2) - 1)^-1, one reading of (c - T/2)^-1; the other one is ``power``."""
         return self.power / (1 - self.power)
 
     @property
@@ -87,23 +87,31 @@ class Constants:
         rho, lipschitz = self.algorithm.augmentation, self.penalty.lipschitz
         return rho**2 - lipschitz * rho - 2 * lipschitz**2
 
+    def first_denominator_of(self, inexactness: float) -> float:
+        """rho - L_f - 2 r L_h with r = ``inexactness``."""
+        pull = self.algorithm.augmentation - self.smoothness
+        return pull - 2 * inexactness * self.local_smoothness
+
     @property
     def first_denominator(self) -> float:
-        """rho - L_f - 2 (c^(-T/2) - 1)^-1 L_h."""
-        pull = self.algorithm.augmentation - self.smoothness
-        return pull - 2 * self.inexactness * self.local_smoothness
+        """rho - L_f - 2 r L_h with r = (c^(-T/2) - 1)^-1."""
+        return self.first_denominator_of(self.inexactness)
 
     @property
     def least_augmentation(self) -> float:
         """L_f (1 + q) / (1 - 3q), above which C_1's first denominator is positive; infinite for q >= 1/3."""
         return self.smoothness * (1 + self.power) / (1 - 3 * self.power) if self.power < 1 / 3 else math.inf
 
+    def first_of(self, inexactness: float) -> float:
+        """C_1 with r = ``inexactness``."""
+        rho, denominator = self.algorithm.augmentation, self.first_denominator_of(inexactness)
+        inexact = 6 * ((inexactness * self.local_smoothness) ** 2 + rho**2) / denominator
+        return (inexact + 12 * rho**3 / self.second_denominator) / self.participation
+
     @property
     def first(self) -> float:
-        """C_1."""
-        rho = self.algorithm.augmentation
-        inexact = 6 * ((self.inexactness * self.local_smoothness) ** 2 + rho**2) / self.first_denominator
-        return (inexact + 12 * rho**3 / self.second_denominator) / self.participation
+        """C_1 with r = (c^(-T/2) - 1)^-1."""
+        return self.first_of(self.inexactness)
 
     @property
     def second(self) -> float:

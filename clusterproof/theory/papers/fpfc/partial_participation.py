@@ -1,4 +1,4 @@
-"""Theorem 1, third inequality, with the pair rule that fixes the other defect: a factor is missing."""
+"""Theorem 1, third inequality, where pairs with a participant are updated: a factor is missing."""
 
 from __future__ import annotations
 
@@ -133,16 +133,16 @@ def run_the_algorithm(clients: Clients, rounds: Rounds) -> None:
 
 @PAPER.claim(
     "theorem-1-participation",
-    label="Theorem 1, third inequality, partial participation",
+    label="Theorem 1, third inequality, all pairs with a participant, reading",
     kind="upper",
     confirm=run_the_algorithm,
     repaired_by="fpfc/repaired-duals",
 )
 def theorem_1_participation(clients: Clients, rounds: Rounds, *, power_of_pairs: float = 0.0) -> Sides:
-    """The third inequality has no factor of participation, even if pairs with one participant move.
+    """If pairs with a participant move, E||grad_v L_0||^2 is at most C_2 (F(w^0) - F* + m xi lambda / 4) / K.
 
     Hypotheses
-        As ``fpfc/theorem-1-models``; theta_ij and v_ij are updated where i or j takes part, as in the public code.
+        As ``fpfc/theorem-1-models``; theta_ij and v_ij are updated where i or j is in A_k.
 
     Statement
         The mean of E||grad_v L_0||^2 over K rounds is at most C_2 (F(w^0) - F* + m xi lambda / 4) / K, with
@@ -152,9 +152,11 @@ def theorem_1_participation(clients: Clients, rounds: Rounds, *, power_of_pairs:
         m ``clients``, K ``rounds``; P the least probability that one of two clients takes part.
 
     Source
-        Yu et al. (2023), Theorem 1: C_1 has the factor 1 / p and C_2 has none. A pair's residual rests until
-        the pair is updated, for 1 / P rounds in the mean, so that 1 / P is missing: with one participant a round
-        P = 2 / m, and the left-hand side is above the bound by a factor that grows like m.
+        Yu et al. (2023), Algorithm 1 and Theorem 1, a reading. Line 5 leaves pairs of one participant and one absent
+        client open, as ``fpfc/theorem-1-duals`` quotes; this reading updates them, as the public code does, and L_0 is
+        read as there. C_1 has the factor 1 / p and C_2 has none. A pair's residual rests until the pair is updated, for
+        1 / P rounds in the mean, so that 1 / P is missing: with one participant a round P = 2 / m, and the left-hand
+        side is above the bound by a factor that grows like m.
 
     Checked
         Alike scalar clients of curvature 1000 that start at 0 near their common minimiser, rho = 10000, one

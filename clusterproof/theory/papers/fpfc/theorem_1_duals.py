@@ -1,4 +1,4 @@
-"""Theorem 1, third inequality, under the pair rule as printed: nothing ever moves."""
+"""Theorem 1, third inequality, where only pairs of two participants are updated: nothing ever moves."""
 
 from __future__ import annotations
 
@@ -32,29 +32,33 @@ def setting_of(clients: int) -> Constants:
 
 @PAPER.claim(
     "theorem-1-duals",
-    label="Theorem 1, third inequality, pair rule as printed",
+    label="Theorem 1, third inequality, only pairs of two participants, reading",
     kind="upper",
     repaired_by="fpfc/repaired-duals",
 )
 def theorem_1_duals(
     clients: Annotated[int, integers(2, 4)], rounds: Annotated[int, choice(1000, 2000)]
 ) -> Sides:
-    """The mean of E||grad_v L_0||^2 over K rounds is at most C_2 (F(w^0) - F* + m xi lambda / 4) / K.
+    """If pairs of two participants move, E||grad_v L_0||^2 is at most C_2 (F(w^0) - F* + m xi lambda / 4) / K.
 
     Hypotheses
-        As ``fpfc/theorem-1-models``; theta_ij and v_ij are updated for i, j in A_k, as in Algorithm 1.
+        As ``fpfc/theorem-1-models``; theta_ij and v_ij are updated if both i and j are in A_k, and rest otherwise.
 
     Statement
-        As the title, C_2 = L_g^2 / (m rho (rho^2 - L_g rho - 2 L_g^2)), for any participation probabilities.
+        As the title, for the mean over K rounds and any participation probabilities, with
+        C_2 = L_g^2 / (m rho (rho^2 - L_g rho - 2 L_g^2)).
 
     Symbols
         rho ``augmentation``; the rule is ``pair_rule = "both"``.
 
     Source
-        Yu et al. (2023), Algorithm 1 and Theorem 1. With one client a round, which Assumption 3 allows, no pair
-        ever has two participants: theta = v = 0 for ever, the models part, and the left-hand side tends to a
-        positive number. The public code updates pairs with one participant; then 1 / P is missing, see
-        ``fpfc/repaired-duals``.
+        Yu et al. (2023), Algorithm 1 and Theorem 1, a reading. Line 5 has "For i, j in A_k (i < j), server computes"
+        and "For i not in A_k and j not in A_k: theta_ij^(k+1) = theta_ij^k": pairs of one participant and one absent
+        client are left open. This reading lets them rest; ``fpfc/theorem-1-participation`` updates them, as the public
+        code does. L_0, which is not defined, is read as the Lagrangian with the sum over ordered pairs over 2m; with
+        that over unordered pairs the left-hand side doubles. With one client a round, which Assumption 3 allows, no
+        pair ever has two participants: theta = v = 0 for ever, the models part, and the left-hand side tends to a
+        positive number, whatever the constant.
 
     Checked
         Runs of the algorithm with one random participant a round; F* is replaced by the sum of the

@@ -85,21 +85,21 @@ def theorem_1_models_positive(case: Positive, stream: Stream) -> Sides | Expecta
 
     Statement
         The mean of E||grad_w L_0||^2 over K rounds is at most C_1 (F(w^0) - F* + m xi lambda / 4) / K, C_1 as
-        ``fpfc/theorem-1-models``.
+        ``fpfc/theorem-1-models`` with r = (c^(-T/2) - 1)^-1.
 
     Proof
         p C_1 >= 6 rho + 12 rho^3 / den, since rho - L_f - 2 r L_h is positive and at most rho; den = rho^2 - L_g rho -
         2 L_g^2. In ``fpfc/repaired-models`` p B <= 4 rho L_g^2 / den <= rho^3 / den by rho > 2 L_g; and c >= 1 - alpha
         L_h >= (1 - alpha L_h)^2 with L_h < 2 rho gives p A <= 2 L_h / (1 - c^(2T)) <= (81/80) 4 rho. As rho^3 / den >
         rho, C_1 >= 3.5 (A + B): the inequality follows from the repaired one. With r = c^(T/2), the other way to read
-        the misprint (c - T/2)^-1, it follows likewise where rho - L_f - 2 r L_h > 0.
+        (c - T/2)^-1, it follows likewise where rho - L_f - 2 r L_h > 0.
 
     Symbols
         As ``fpfc/repaired-models``; c, r and L_- as ``fpfc/theorem-1-models``, L_- arbitrarily small for convex losses.
 
     Source
-        Yu et al. (2023), Theorem 1, with the condition that its C_1 needs in the place of rho > L_f / (1 - 2q) and
-        q < 1/2.
+        Yu et al. (2023), Theorem 1, as ``fpfc/theorem-1-models`` reads it, with the condition that C_1 needs in the
+        place of rho > L_f / (1 - 2q) and q < 1/2.
 
     Checked
         Runs as ``fpfc/repaired-models``, with 1, 30 % or all clients taking part, T from the least that is allowed to

@@ -67,6 +67,10 @@ def test_asymptotic_rate_is_the_square_root_of_the_momentum() -> None:
     verdict = checked("cfl-mgd/asymptotic-rate")
     assert verdict.measured == pytest.approx(0.9**0.5, abs=1e-9)
     assert verdict.bound == 0.9375
+    error = before = 0.5
+    for t in range(1, 81):  # (A39) holds: its floor is 8 kappa c_4 = 2
+        error, before = error - error / 2 + 0.9 * (error - before), error
+        assert abs(error) <= 0.9375**t * 0.5 + 8 / 0.5 * 0.5 / 4
 
 
 def test_corollary_b1_covers_what_it_must() -> None:

@@ -2,11 +2,13 @@
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from catalogue import checked
 from sides_by_hand import heavy_ball
 
 from clusterproof import theory
+from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.checker.verdict import Kind
 
 
@@ -82,12 +84,16 @@ def test_equation_16_by_hand() -> None:
 
 
 def test_equation_17_by_hand() -> None:
-    """eta L = 1, beta = .9, eps_0 = .5, so t = 1: eps_2 = .45 > eps_1 = 0; and from 1 also (17) fails."""
-    eps = [abs(x) for x in heavy_ball(Fraction(1), Fraction(9, 10), Fraction(1, 2), 2)]
-    assert [float(x) for x in eps] == [0.5, 0.0, 0.45]
-    found = {"clients": 1, "curvature": 1, "momentum": "9/10", "start": "1/2"}
+    """eta L = beta = .9, eps_0 = .5, so t = 1: eps_2 = .4 > eps_1 = .05; and with eta L = 1 from 1 also (17) fails."""
+    eps = [abs(x) for x in heavy_ball(Fraction(9, 10), Fraction(9, 10), Fraction(1, 2), 2)]
+    assert [float(x) for x in eps] == [0.5, 0.05, 0.4]
+    found = {"clients": 1, "curvature": "9/10", "momentum": "9/10", "start": "1/2"}
     replayed = theory.replay("cfl-mgd/equation-17-monotone", found)
-    assert (replayed.measured, replayed.bound) == (0.45, 0.0)
+    assert (replayed.measured, replayed.bound) == (0.4, 0.05)
+    searched = checked("cfl-mgd/equation-17-monotone").counterexample
+    assert searched is not None
+    a, beta, start = (Fraction(searched[name]) for name in ("curvature", "momentum", "start"))
+    assert all(heavy_ball(a, beta, start, 2))  # no ratio of (17) is 0 / 0
     eps = [abs(x) for x in heavy_ball(Fraction(1), Fraction(9, 10), Fraction(1), 2)]
     largest = max(1 + 1, Fraction(9, 10) * Fraction(19, 10))
     right = largest * eps[1] + Fraction(171, 100) / largest  # eps_0 / eps_(-1) = 1
@@ -171,11 +177,19 @@ def test_model_averaging_diverges_as_the_audit_says() -> None:
     assert replayed.measured == pytest.approx(path[40])
 
 
-def test_model_averaging_is_biased_without_momentum() -> None:
-    """H = 2, lambda = (1/2, 1), minimisers 2 and 0: the rest point weighs by 1 - (1 - lambda)^2."""
-    weights = (1 - 0.25, 1.0)
-    limit = 2 * weights[0] / sum(weights)
-    optimum = 2 * 0.5 / 1.5
-    found = {"flat": "1/2", "center": 2, "momentum": 0, "local_steps": 2, "rounds": 30, "constant": 1}
-    replayed = theory.replay("cfl-mgd/model-averaging-limit", found)
-    assert replayed.measured == pytest.approx(abs(limit - optimum), rel=1e-6)
+def test_model_averaging_is_biased_with_momentum() -> None:
+    """H = 2, lambda = (1/2, 1), minimisers 2 and 0, beta = 1/2: where the mean of two steps rests, 8/51 off."""
+    matrix, shift = np.eye(2), np.zeros(2)
+    for curvature, center in ((0.5, 2.0), (1.0, 0.0)):
+        step = np.array([[1 - curvature, -0.5], [curvature, 0.5]])  # of (chi, u)
+        offset = curvature * center * np.array([1, -1])
+        matrix, shift = matrix - step @ step / 2, shift + (step @ offset + offset) / 2
+    limit = np.linalg.solve(matrix, shift)[0]
+    assert abs(limit - 2 * 0.5 / 1.5) == pytest.approx(8 / 51)
+    found = checked("cfl-mgd/model-averaging-limit").counterexample
+    expected = {"flat": "1/2", "center": 2, "momentum": "1/2", "local_steps": 2, "rounds": 30, "constant": 1}
+    assert found == expected
+    replayed = theory.replay("cfl-mgd/model-averaging-limit", expected)
+    assert replayed.measured == pytest.approx(8 / 51, rel=1e-6)
+    with pytest.raises(InvalidArgument, match="momentum"):  # (19) divides by it
+        theory.replay("cfl-mgd/model-averaging-limit", expected | {"momentum": 0})

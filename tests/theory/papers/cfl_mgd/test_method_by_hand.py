@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sides_by_hand import assert_pairs, assert_sides, sides_at, sides_with, statement_of
+from sides_by_hand import all_sides_with, assert_pairs, assert_sides, sides_at, sides_with, statement_of
 
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture, direct_simulation
 from clusterproof.theory.checker.sides import Outside
@@ -93,16 +93,33 @@ def test_whose_momentum_a_switching_client_has() -> None:
 
 
 @pytest.mark.parametrize(("beta", "rounds"), [(F(1, 5), 11), (F(2, 5), 13)])
-def test_lines_8_and_20_in_the_printed_order(beta: F, rounds: int) -> None:
-    """chi moves by the buffer of the round before: e' = e - u, u' = beta u + a e, from e_0 = 1/4 and u = 0."""
-    for claim, a, length in (
-        ("algorithm-line-8", F(1, 2), "rounds"),
-        ("algorithm-line-20", F(1), "local_steps"),
-    ):
-        e, u = F(1, 4), F(0)
-        for _ in range(rounds):
-            e, u = e - u, beta * u + a * e
-        assert_sides(sides_at(claim, {"momentum": beta, length: rounds}), abs(e), start=F(1, 4))
+def test_two_readings_of_line_2(beta: F, rounds: int) -> None:
+    """u' = beta u + e / 2 and e' = e - u' by the indices of lines 8 and 15, and e' = e - u a round late."""
+    indexed = delayed = (F(1, 4), F(0))
+    for _ in range(rounds):
+        e, u = indexed
+        indexed = (e - beta * u - e / 2, beta * u + e / 2)
+        e, u = delayed
+        delayed = (e - u, beta * u + e / 2)
+    one = {"momentum": beta, "rounds": rounds}
+    assert_sides(sides_at("algorithm-line-8", one), [(abs(indexed[0]), abs(delayed[0]))])
+    assert_sides(sides_at("algorithm-line-8-delayed", one), abs(delayed[0]), start=F(1, 4))
+
+
+def test_line_20_is_4_from_any_momentum() -> None:
+    """Both of its equations are met by (4), whose u is updated first; the planted delay breaks them."""
+    stream = np.random.default_rng(5)
+    chi, u = stream.standard_normal(CENTERS.shape), stream.standard_normal(CENTERS.shape)
+    models, momenta = [], []
+    for _ in range(12):
+        u = 0.4 * u + gradients(chi)
+        chi = chi - 0.7 * u
+        models.append(chi)
+        momenta.append(u)
+    descent = Descent(task=ONE_CLUSTER, step_size=0.7, momentum=0.4)
+    found = all_sides_with("algorithm-line-20", descent, np.random.default_rng(5))
+    assert_pairs(found["models"], np.array(models))
+    assert_pairs(found["momenta"], np.array(momenta))
 
 
 def test_line_8_asks_that_no_client_changes_its_cluster() -> None:
@@ -110,9 +127,10 @@ def test_line_8_asks_that_no_client_changes_its_cluster() -> None:
     for _ in range(14):
         path, u = [*path, path[-1] - u], F(9, 10) * u + path[-1] / 2
     first = next(t for t, e in enumerate(path) if abs(e) >= F(3, 4))
-    sides_at("algorithm-line-8", {"momentum": F(9, 10), "rounds": first - 1})
-    with pytest.raises(Outside, match="own cluster"):
-        sides_at("algorithm-line-8", {"momentum": F(9, 10), "rounds": first})
+    for claim in ("algorithm-line-8", "algorithm-line-8-delayed"):
+        sides_at(claim, {"momentum": F(9, 10), "rounds": first - 1})
+        with pytest.raises(Outside, match="own cluster"):
+            sides_at(claim, {"momentum": F(9, 10), "rounds": first})
 
 
 def option_two(
@@ -165,12 +183,18 @@ def test_lines_3_and_5_on_two_clusters() -> None:
 
 
 def test_a_batch_that_chose_and_then_gives_the_gradient() -> None:
-    """All batches of three rows +-1 for which (1/4 - mean)^2 <= (3/4 - mean)^2."""
+    """All batches of three rows +-1 for which (1/4 - mean)^2 <= (1 - mean)^2."""
     means = [F(sum(batch), 3) for batch in itertools.product((-1, 1), repeat=3)]
-    chosen = [F(1, 4) - mean for mean in means if abs(F(1, 4) - mean) <= abs(F(3, 4) - mean)]
-    one = {"own": "1/4", "other": "3/4", "samples": 3}
+    chosen = [F(1, 4) - mean for mean in means if abs(F(1, 4) - mean) <= abs(1 - mean)]
+    one = {"own": "1/4", "other": 1, "samples": 3}
     for claim in ("assumption-5-same-batch", "algorithm-line-7-resampling"):
         assert_sides(sides_at(claim, one), [(sum(chosen) / len(chosen), F(1, 4))])
+    # chi_2 = chi*_2 = 1, Delta = 1, Var (1 - y)^2 / 2 = 1: two samples are enough for the constant 1, and one is not
+    for samples, bias in ((2, F(1, 3)), (4, F(1, 15))):
+        found = sides_at("assumption-5-same-batch", {"own": 0, "other": 1, "samples": samples})
+        assert_sides(found, [(bias, 0)])
+    with pytest.raises(Outside, match="sigma"):
+        sides_at("assumption-5-same-batch", {"own": 0, "other": 1, "samples": 1})
 
 
 @pytest.mark.parametrize("rows", [1234, 1300, 2001])
@@ -252,6 +276,8 @@ def test_equations_13_to_17_on_scalars() -> None:
     sides_at("equation-17-monotone", equal | {"start": F(1)})
     with pytest.raises(Outside, match="eps_0"):
         sides_at("equation-17-monotone", equal | {"start": F(2)})
+    with pytest.raises(Outside, match="is 0"):  # e_1 = 0
+        sides_at("equation-17-monotone", equal | {"curvature": F(1)})
 
 
 def test_curvature_and_variances_of_a_regression() -> None:

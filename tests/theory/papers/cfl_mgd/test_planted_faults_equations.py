@@ -77,7 +77,7 @@ printed_order = with_parameters(CFLMGD, update_order="as-printed")
 
 
 def printed_descent(*arguments: Any, **named: Any) -> Any:
-    """Local steps in the order of line 20."""
+    """Local steps by the buffer of the step before."""
     return local_momentum_descent(*arguments, **{**named, "update_order": "as-printed"})
 
 
@@ -86,6 +86,7 @@ FAULTS: list[tuple[str, Fault]] = [
     ("equation-2-scalar", (direct_simulation, "losses", scaled(2))),
     ("equation-3", (algorithm_module, "CFLMGD", lambda _: printed_order)),
     ("equation-4", (aggregation, "local_momentum_descent", lambda _: printed_descent)),
+    ("algorithm-line-20", (aggregation, "local_momentum_descent", lambda _: printed_descent)),
     ("equation-7", (aggregation, "local_momentum_descent", lambda _: printed_descent)),
     ("equation-8", (aggregation, "choose_clusters", lambda _: farthest)),
     ("equation-9-broadcast", (aggregation, "choose_clusters", lambda _: farthest)),

@@ -30,8 +30,7 @@ MEASURED: list[tuple[str, dict[str, Any]]] = [
     ("equation-13", PLACED),
     ("model-averaging-rate", OPTION_2),
     ("model-averaging-limit", OPTION_2),
-    ("algorithm-line-8", {"momentum": "2/5", "rounds": 11}),
-    ("algorithm-line-20", {"momentum": "2/5", "local_steps": 7}),
+    *((name, {"momentum": "2/5", "rounds": 11}) for name in ("algorithm-line-8", "algorithm-line-8-delayed")),
 ]
 
 
@@ -64,7 +63,7 @@ LONG = {
     "level": "1/4",
 }
 AGREE: list[tuple[str, dict[str, Any]]] = [
-    *((name, LAW | {"level": "1/2"}) for name in ("a4-constant", "a16")),
+    ("a16", LAW | {"level": "1/2"}),
     *((name, PRESCRIBED) for name in ("a19", "a20", "a21", "a28-sum")),
     *((name, FALSE_MEMBER) for name in ("a29", "a30", "a31")),
     ("a32", LONG),

@@ -48,7 +48,8 @@ def test_the_floor_is_the_sum_of_the_seven_terms_of_a36() -> None:
 def test_remark_1_compares_rho_with_the_order_in_m_and_n(exponent: int) -> None:
     size, one = 10**exponent, experiment("S1", None).setting
     one = replace(one, clients=size, samples=size)
-    floor = rho_0(one, 1, one.noise * math.sqrt(one.trace), one.noise**2 / math.sqrt(2), 0.01, PRINTED)
+    floor = rho_0(one, 1, 0, 0, 0.01, PRINTED)
+    assert floor == min(one.proportions) / 4
     rho = 16 * one.smoothness / one.strong_convexity / min(one.proportions) * floor
     found = sides_at("remark-1", {"exponent": exponent, "constant": F(3)})
     assert_sides(found, rho, own=3 / size, false_members=3 / size, cross=3 / (size * math.sqrt(size)))

@@ -5,6 +5,7 @@ import math
 from fractions import Fraction as F  # noqa: N817 - a table of fractions
 from typing import Any
 
+import numpy as np
 import pytest
 from scipy import stats
 from sides_by_hand import assert_sides, sides_at
@@ -54,12 +55,35 @@ def test_lemma_1_its_proof_and_what_the_appendix_makes_of_it(one: dict[str, Any]
     assert_sides(sides_at("a16-meant", both | {"level": F(3, 4)}), many, markov=F(3, 4))
 
 
-def test_the_constant_1_of_a4_asks_for_two_sigma_squared() -> None:
-    """With one row and rarity 2/5, 2 sigma^2 / 16 is 0.67 for a jump of 2 and 1.17 for one of 3."""
-    one = {"samples": 1, "rarity": F(2, 5), "first": F(-1, 4), "second": F(1, 3)}
-    assert_sides(sides_at("a4-constant", one | {"jump": F(2)}), F(2, 5), half=F(1, 2))
+@pytest.mark.parametrize("samples", [1, 2, 3])
+def test_the_constant_1_of_a4_by_all_batches(samples: int) -> None:
+    """z = 5/4 or -5/2, so that no batch ties; sigma^2 = 25/8 bounds the variance at all models, and n' >= 25/64."""
+    law, optima = {F(5, 4): F(2, 3), F(-5, 2): F(1, 3)}, np.array([1.0, -1.0])
+
+    def losses(chi: np.ndarray, z: F) -> np.ndarray:
+        return (chi + 1) ** 2 / 2 - float(z) * np.sin(np.pi * chi / 2)
+
+    far = np.concatenate([optima, np.linspace(-50, 50, 999)])
+    first, second = (sum(float(p) * losses(far, z) ** k for z, p in law.items()) for k in (1, 2))
+    np.testing.assert_allclose(first, (far + 1) ** 2 / 2, atol=1e-9)
+    assert (second - first**2).max() <= 25 / 8 + 1e-6
+    wrong = F(0)
+    for batch in itertools.product(law, repeat=samples):
+        other, own = sum(losses(optima, z) for z in batch)
+        assert other != own
+        wrong += math.prod((law[z] for z in batch), start=F(1)) * (own > other)
+    one = {"samples": samples, "rarity": F(2, 3), "jump": F(5, 4)}
+    assert_sides(sides_at("a4-constant", one), wrong, half=F(1, 2))
+    assert (wrong > F(1, 2)) == (samples == 1)
+
+
+def test_the_constant_1_of_a4_asks_for_an_eighth_of_sigma_squared() -> None:
+    """P sigma^2 / (mu^2 Delta^4) with sigma^2 = 2 jump^2; the mean of z ties at jump 1, which counts as right."""
+    one = {"samples": 1, "rarity": F(2, 3)}
+    assert_sides(sides_at("a4-constant", one | {"jump": F(1)}), 0, half=F(1, 2))
+    assert_sides(sides_at("a4-constant", one | {"jump": F(2)}), F(2, 3), half=F(1, 2))
     with pytest.raises(Outside):
-        sides_at("a4-constant", one | {"jump": F(3)})
+        sides_at("a4-constant", one | {"jump": F(9, 4)})
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.special
-from catalogue import decided
 
 from clusterproof import theory
 from clusterproof.algorithms import FPFC, InvalidArgument, Randomness
@@ -21,7 +20,6 @@ from clusterproof.theory.papers.fpfc import (
     partial_participation,
     repaired,
     repaired_moments,
-    rival,
     window,
 )
 from clusterproof.theory.papers.fpfc.huber import HuberSum
@@ -63,36 +61,6 @@ def test_steps_just_above_one_over_the_curvature_of_h_are_outside(share: float) 
         else:
             with pytest.raises(Outside, match="alpha"):
                 repaired.suppose_the_hypotheses(one)
-
-
-@pytest.mark.slow(reason="three runs of FPFC's and CFL's training")
-def test_cfl_with_all_clients_is_more_accurate_for_as_many_uploads() -> None:
-    assert not theory.find_claim("fpfc/table-1-cfl").quick
-    for seed in range(3):
-        ours, theirs = rival.fpfc(seed, 0.6), rival.cfl(seed)
-        assert theirs.adjusted_rand_index == 1
-        assert theirs.clusters == 4
-        assert theirs.accuracy > ours.accuracy + 0.01
-    assert rival.ROUNDS * 6 == rival.uploads() == rival.uploads() // 20 * 20
-
-
-def test_equal_accuracies_are_no_counterexample(plant: Plant) -> None:
-    plant(rival, "fpfc", lambda seed, strength: rival.Outcome(0.9 - 0.01 * seed, 4, 1.0))
-    plant(rival, "cfl", lambda seed: rival.Outcome(0.9 - 0.01 * seed, 4, 1.0))
-    assert decided("fpfc/table-1-cfl", trials=1).verdict is Kind.CONSISTENT
-
-
-def test_cfl_must_lead_on_every_data_set(plant: Plant) -> None:
-    plant(rival, "fpfc", lambda seed, strength: rival.Outcome(0.8, 4, 1.0))
-    plant(rival, "cfl", lambda seed: rival.Outcome(0.8 + (0.1, 0.02, 0.05)[seed], 4, 1.0))
-    assert rival.table_1_cfl(0, 0.6).measured == pytest.approx(0.02)
-
-
-def test_a_missed_cluster_is_no_counterexample(plant: Plant) -> None:
-    plant(rival, "fpfc", lambda seed, strength: rival.Outcome(0.5, 4, 1.0))
-    plant(rival, "cfl", lambda seed: rival.Outcome(0.9, 3, 0.7 if seed == 1 else 1.0))
-    with pytest.raises(Outside, match="CFL finds the true clusters"):
-        rival.table_1_cfl(0, 0.6)
 
 
 def test_the_first_term_alone_is_reached_and_the_second_one_adds_next_to_nothing() -> None:

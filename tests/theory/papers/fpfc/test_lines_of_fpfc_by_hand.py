@@ -1,29 +1,24 @@
-"""Lines of FPFC's proofs, the window, the bipartition and the runs of Table 1, from their statements."""
+"""Lines of FPFC's proofs, the window, the bipartition and convex penalties, from their statements."""
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise, product
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from sides_by_hand import assert_sides
 
-from clusterproof.algorithms import CFL, FPFC, adjusted_rand_index, run
-from clusterproof.algorithms.fpfc import group_averages
+from clusterproof.algorithms import FPFC
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.synthetic.softmax import SoftmaxMixture
 from clusterproof.theory.checker.sides import Outside
 from clusterproof.theory.papers.fpfc import (
-    bipartition_cost,
+    bipartition,
     convex,
     large_augmentation,
     one_term,
     repaired_steps,
-    rival,
     waiting_pairs,
     window,
 )
@@ -32,22 +27,15 @@ from clusterproof.theory.papers.fpfc.huber import HuberSum
 from clusterproof.theory.papers.fpfc.simplex import Simplex
 
 
-def test_the_bipartition_and_its_cost() -> None:
+def test_the_bipartition_and_its_comparisons() -> None:
     for clients in (2, 5, 7):
         points = np.random.default_rng(3).standard_normal((clients, 3))
         cosine = [[a @ b / math.sqrt((a @ a) * (b @ b)) for b in points] for a in points]
         cuts = [sides for sides in product((0, 1), repeat=clients) if len(set(sides)) == 2]
         pairs = [(i, j) for i in range(clients) for j in range(clients)]
         least = min(max(cosine[i][j] for i, j in pairs if cut[i] != cut[j]) for cut in cuts)
-        found = bipartition_cost.bipartition(clients, np.random.default_rng(3))
+        found = bipartition.bipartition(clients, np.random.default_rng(3))
         assert_sides(found, [(least, least), ((clients - 1) * (clients - 2),) * 2])
-    # three operations for each of 21 pairs, and the sum of seven models; a length of each of seven updates
-    assert_sides(
-        bipartition_cost.bipartition_cost(7, 11),
-        (3 * 21 + 7) * 11,
-        cosines_and_lengths=(21 + 7) * 11,
-        cut=6 * 5,
-    )
 
 
 def test_the_window_and_its_stationary_point() -> None:
@@ -227,42 +215,31 @@ def test_a_run_of_the_simplex_leaves_the_parabola_where_it_is_shorter(
         waiting_pairs.one_term_waiting(4, 2.0, 0.5)
 
 
-def test_the_runs_of_table_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    """20 clients in 4 clusters, 105 parameters: FPFC and FPFC-l1 with six of them a round, CFL with all."""
-    monkeypatch.setattr(rival, "ROUNDS", 20)
-    monkeypatch.setattr(convex, "ROUNDS", 20)
-    task = SoftmaxMixture(clients=20, clusters=4, features=20, classes=5, largest=500, seed=2)
-    common: dict[str, Any] = {"step_size": 0.1, "local_steps": 10}
-    options: dict[str, Any] = common | {"strength": 0.4, "participation": 0.3, "reuse_memory": True}
-    fused, plain = FPFC(**options), FPFC(**options, penalty="l1")
-    cut = CFL(**common, mean_threshold=0.1, client_threshold=0.2)
-    assert rival.uploads() == 120
-    asked: list[Any] = []
+@pytest.mark.parametrize("strength", [Fraction(1, 4), Fraction(3, 8)])
+def test_two_clusters_of_two_under_a_convex_penalty_by_multipliers(strength: Fraction) -> None:
+    """w_i - b_i + (lambda / 4) sum_j z_ij = 0, z_ij the sign of w_i - w_j, or within [-1, 1] where that is 0."""
+    b = [Fraction(0), Fraction(1, 10), Fraction(1), Fraction(11, 10)]
+    w = convex.minimiser(convex.minimisers_of(Fraction(1, 10)), strength)
+    assert w[0] == w[1] == Fraction(1, 20) + strength / 2
+    assert w[2] == w[3] == Fraction(21, 20) - strength / 2
+    assert strength != Fraction(1, 4) or w == [Fraction(7, 40)] * 2 + [Fraction(37, 40)] * 2
+    within = 2 * (b[0] - b[1]) / strength  # z_12 = z_34, the pull of a client's own cluster
+    assert abs(within) <= 1
+    across = 2
+    for i, z in enumerate((within - across, -within - across, within + across, -within + across)):
+        assert w[i] - b[i] + strength / 4 * z == 0
+    assert_sides(convex.convex(Fraction(1, 10), strength), 6, all_but_one=5)
 
-    def recorded(algorithm: Any, task: Any, **how: Any) -> Any:
-        asked.append((algorithm, task.settings, how))
-        return run(algorithm, task, **how)
 
-    monkeypatch.setattr(rival, "run", recorded)
-    monkeypatch.setattr(convex, "run", recorded)
-    scored: list[tuple[Callable[..., rival.Outcome], Any, Any, int]] = [
-        (rival.fpfc.__wrapped__, (2, 0.4), fused, 20),
-        (convex.row.__wrapped__, (2, 0.4), plain, 20),
-        (rival.cfl.__wrapped__, (2,), cut, 6),
-    ]
-    for function, numbers, algorithm, rounds in scored:
-        found = function(*numbers)
-        assert asked.pop() == (algorithm, task.settings, {"rounds": rounds, "seed": 2})
-        trace = run(algorithm, task, rounds=rounds, seed=2)
-        groups, models = trace.last_assignments, trace.models[-1]
-        if algorithm is not cut:
-            models = group_averages(models, groups, task.sizes)
-        assert found.accuracy == pytest.approx(sum(task.accuracies(models, np.arange(20))) / 20)
-        assert found.clusters == len(set(groups.tolist()))
-        assert found.adjusted_rand_index == pytest.approx(adjusted_rand_index(groups, task.labels))
-    monkeypatch.setattr(rival, "fpfc", lambda *numbers: numbers)
-    monkeypatch.setattr(rival, "cfl", lambda *numbers: numbers)
-    outcomes: Any = rival.outcomes(3, 0.4)
-    assert outcomes == [((seed, 0.4), (seed,)) for seed in (3, 4, 5)]
-    monkeypatch.setattr(convex, "row", lambda *_: SimpleNamespace(adjusted_rand_index=0.7))
-    assert_sides(convex.convex(0.2, 1), 0.7, almost=0.999)
+def test_a_convex_penalty_that_is_too_weak_or_too_strong_recovers_nothing() -> None:
+    """Below 2 s all four stay apart, and from 1 on all fuse: four and two pairs are right."""
+    assert_sides(convex.convex(Fraction(1, 10), Fraction(1, 10)), 4, all_but_one=5)
+    assert_sides(convex.convex(Fraction(1, 2), Fraction(1)), 2, all_but_one=5)
+
+
+def test_models_that_are_not_those_of_the_algorithm_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    convex.run_the_algorithm(Fraction(1, 10), Fraction(1, 4))
+    true = convex.minimiser
+    monkeypatch.setattr(convex, "minimiser", lambda b, strength: true(b, strength * Fraction(101, 100)))
+    with pytest.raises(ArithmeticError, match="a model of FPFC-l1"):
+        convex.run_the_algorithm(Fraction(1, 10), Fraction(1, 4))

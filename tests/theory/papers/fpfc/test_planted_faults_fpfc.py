@@ -1,18 +1,16 @@
 """Planted faults in FPFC's claims: each check must detect them."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from catalogue import decided
 
-from clusterproof.algorithms import costs
 from clusterproof.algorithms.penalties import SmoothedSCAD
 from clusterproof.theory.checker.verdict import Kind
 from clusterproof.theory.papers.fpfc import (
-    bipartition_cost,
+    bipartition,
     constants,
     large_augmentation,
     one_term,
@@ -89,16 +87,6 @@ def test_a_planted_fault_is_found(
 
 
 def test_a_cut_that_is_not_the_best_is_seen(plant: Plant) -> None:
-    true = bipartition_cost.weakest_link
-    plant(bipartition_cost, "weakest_link", lambda similarities: (similarities.min(), true(similarities)[1]))
+    true = bipartition.weakest_link
+    plant(bipartition, "weakest_link", lambda similarities: (similarities.min(), true(similarities)[1]))
     assert decided("fpfc/bipartition").verdict is Kind.VIOLATED
-
-
-def test_a_server_that_leaves_pairs_alone_would_be_cheaper_than_a_bipartition(plant: Plant) -> None:
-    true = costs.cost_of_a_round
-    plant(
-        costs,
-        "cost_of_a_round",
-        lambda algorithm, task: replace(true(algorithm, task), server=task.clients),
-    )
-    assert decided("fpfc/bipartition-cost").verdict is Kind.CONSISTENT

@@ -1,25 +1,26 @@
-"""FPFC's Theorem 1 as printed: its conditions, constants and inequalities by hand."""
+"""FPFC's Theorem 1 as it is read: its conditions, constants and inequalities by hand."""
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from catalogue import checked, decided
 
-from clusterproof.algorithms import FPFC
+from clusterproof import theory
+from clusterproof.algorithms import FPFC, InvalidArgument
 from clusterproof.algorithms.penalties import SCAD, SmoothedSCAD
-from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.checker.proof import certify
 from clusterproof.theory.checker.sides import Outside
 from clusterproof.theory.checker.verdict import Kind
 from clusterproof.theory.papers.fpfc import (
     conditions,
-    conditions_literal,
     differences,
     partial_participation,
     repaired,
     repaired_moments,
+    theorem_1_models,
 )
 from clusterproof.theory.papers.fpfc.constants import Constants
 from clusterproof.theory.papers.fpfc.measured import unit_prox_lengths
@@ -28,17 +29,86 @@ from clusterproof.theory.papers.fpfc.theorem_1_models import setting_of
 Plant = Callable[..., Any]
 
 
-def test_the_audits_literal_instance_meets_the_conditions_with_a_negative_bound() -> None:
-    """L_f = 13.57, rho = 5, T = 10: c = .666, L_f / (1 - 2c) = -40.9, bound on T -3.4."""
-    setting = conditions_literal.setting_of(2, 13.57, 10)
-    assert conditions_literal.literally_admissible(setting)
-    assert setting.contraction == pytest.approx(0.666, abs=1e-3)
-    assert 13.57 / (1 - 2 * setting.contraction) == pytest.approx(-40.9, abs=0.1)
-    assert 2 * np.log(2) / np.log(setting.contraction) == pytest.approx(-3.4, abs=0.05)
-    assert conditions_literal.literal_first(setting) == pytest.approx(-2.6e5, rel=0.05)
+READINGS = {
+    "fpfc/conditions": ["rho > max{L_f / (1 - 2c), 2 lambda / xi, 2 / (a - 1), L_-}", "is not printed"],
+    "fpfc/theorem-1-models": ["T_i > 2 log 2 / log c", "(c - T/2)^-2 L_h^2", "those C_1 are not refuted"],
+    "fpfc/theorem-1-duals": ["For i not in A_k and j not in A_k", "are left open"],
+    "fpfc/theorem-1-participation": ["Line 5 leaves pairs of one participant"],
+    "fpfc/convex": ["can not correctly recover clusters as shown in our experiments", "is not printed"],
+}
 
 
-def test_the_printed_conditions_cannot_be_met() -> None:
+@pytest.mark.parametrize("claim_id", READINGS)
+def test_a_reading_says_so_and_quotes_what_is_printed(claim_id: str) -> None:
+    claim = theory.find_claim(claim_id)
+    assert claim.label.endswith(", reading")
+    card = " ".join(claim.card.split())
+    for words in (", a reading", *READINGS[claim_id]):
+        assert words in card
+
+
+@pytest.mark.parametrize("name", ["bipartition-cost", "conditions-literal", "table-1-cfl"])
+def test_what_the_paper_does_not_state_is_not_judged(name: str) -> None:
+    with pytest.raises(InvalidArgument, match="claim"):
+        theory.find_claim(f"fpfc/{name}")
+
+
+@pytest.mark.parametrize("seed", [0, 1, 5])
+def test_the_first_inequality_is_refuted_with_both_readings_of_the_exponent(seed: int) -> None:
+    """m = 2, rho = 5.75, lambda = .6, xi = .5, T = 3, one round from 2: by the recursion in single numbers."""
+    found = decided("fpfc/theorem-1-models", seed=seed)
+    assert found.counterexample is not None
+    assert found.counterexample.items() >= {"augmentation": "23/4", "smoothing": 0.5, "rounds": 1}.items()
+    rho, lam, xi, least = 5.75, 0.6, 0.5, 1e-3
+    alpha = 1 / (1 + 2 * rho - least)
+    models = [2.0, 2.0]
+    for i, center in enumerate((1.0, -1.0)):
+        for _ in range(3):
+            models[i] -= alpha * (models[i] - center + rho * (models[i] - 2))  # zeta = 2 at the start
+    apart = models[0] - models[1]
+    v = rho * lam / (lam + rho * xi) * apart  # theta = rho xi / (lam + rho xi) (w_1 - w_2), at most xi long
+    assert apart - v / rho <= xi
+    assert found.measured == pytest.approx((models[0] - 1 + v / 2) ** 2 + (models[1] + 1 - v / 2) ** 2)
+    c = 1 - alpha * 2 * (rho - least) * (1 + rho) / (1 + rho + rho - least)
+    q = c**1.5
+    # the hypotheses, and those that are printed, to the letter
+    assert q < 1 / 2
+    assert rho > max(1 / (1 - 2 * q), 2 * lam / xi, 2 / 2.7)
+    assert 1 / (1 - 2 * c) < 0
+    assert 2 * np.log(2) / np.log(c) < 0
+    den = rho**2 - lam / xi * rho - 2 * (lam / xi) ** 2
+    bounds = [
+        (6 * (r**2 * (1 + rho) ** 2 + rho**2) / (rho - 1 - 2 * r * (1 + rho)) + 12 * rho**3 / den)
+        * 2
+        * xi
+        * lam
+        / 4
+        for r in (q / (1 - q), q)
+    ]
+    assert max(bounds) < 0
+    assert found.bound == pytest.approx(max(bounds))
+    # the readings that are not refuted
+    for r in (1 / (c**-3 - 1), 1 / (c - 1.5)):
+        assert rho - 1 - 2 * r * (1 + rho) > 0
+
+
+def test_an_instance_that_one_reading_of_the_exponent_alone_breaks_is_none() -> None:
+    """rho = 4, T = 4, xi = .48: C_1 = -158 with r = q / (1 - q), and 339 with r = q."""
+    setting = setting_of(2, 4.0, 0.48, 4)
+    assert setting.first == pytest.approx(-158, abs=0.5)
+    assert setting.first_of(setting.power) == pytest.approx(339, abs=0.5)
+    sides: Any = theorem_1_models.theorem_1_models(2, Fraction(4), 0.48, 4, 1)
+    assert 0 < sides.measured < sides.allowed
+
+
+def test_with_the_exponent_t_the_first_denominator_is_positive() -> None:
+    """(1 + q^2) / (1 - 3q^2) <= 1 / (1 - 2q) for q < 1/2, by 4q^2 - 2q - 2q^3 = -2q (1 - q)^2."""
+    for q in np.linspace(0.001, 0.499, 500):
+        rho, r = 1.0001 / (1 - 2 * q), q**2 / (1 - q**2)
+        assert rho - 1 - 2 * r * (1 + rho) > 0
+
+
+def test_the_conditions_with_a_positive_bound_cannot_be_met() -> None:
     verdict = checked("fpfc/conditions")
     assert verdict.verdict is Kind.VACUOUS
     (step,) = conditions.conditions.parts[1:]
@@ -64,7 +134,7 @@ def test_the_first_inequality_fails_at_the_audits_instance() -> None:
 
 
 def test_the_constants_are_those_of_the_statement() -> None:
-    setting = setting_of(clients=3, rho=5, share=0.5, local_steps=4)
+    setting = setting_of(clients=3, rho=5, smoothing=0.3, local_steps=4)
     c = 1 - 2 / (1 + 10 - 1e-3) * (5 - 1e-3) * 6 / (6 + 5 - 1e-3)
     r = 1 / (c**-2 - 1)
     assert setting.contraction == pytest.approx(c, rel=1e-12)
@@ -72,6 +142,10 @@ def test_the_constants_are_those_of_the_statement() -> None:
     denominators = 5 - 1 - 2 * r * 6, 25 - 2 * 5 - 2 * 4
     assert setting.first == pytest.approx(
         6 * (r**2 * 36 + 25) / denominators[0] + 12 * 125 / denominators[1], rel=1e-12
+    )
+    other = 5 - 1 - 2 * c**2 * 6
+    assert setting.first_of(setting.power) == pytest.approx(
+        6 * (c**4 * 36 + 25) / other + 12 * 125 / denominators[1], rel=1e-12
     )
     assert setting.second == pytest.approx(4 / (3 * 5 * denominators[1]), rel=1e-12)
     assert setting.mapping_bound == pytest.approx(9 * 0.36 * 0.09 / 0.81, rel=1e-12)
@@ -178,17 +252,3 @@ def test_maps_that_are_not_those_of_the_algorithm_are_found_out(plant: Plant) ->
     plant(partial_participation, "round_maps", lambda setting: 1.01 * true(setting))
     with pytest.raises(ArithmeticError, match="one path"):
         decided("fpfc/theorem-1-participation")
-
-
-def test_the_step_is_the_longest_for_the_curvature_of_the_clients(plant: Plant) -> None:
-    seen = []
-
-    def recorded(algorithm: FPFC, task: QuadraticMixture, *arguments: Any, **numbers: Any) -> Any:
-        seen.append((1 / algorithm.step_size, algorithm.local_steps, task.clients, numbers["rounds"]))
-        return averages(algorithm, task, *arguments, **numbers)
-
-    averages = plant(conditions_literal, "run_averages", recorded)
-    for clients, curvature, steps, rounds in ((2, 13.57, 3, 1), (4, 30.0, 1, 2)):
-        conditions_literal.conditions_literal(clients, curvature, steps, rounds)
-        longest = curvature + 2 * 5 - conditions_literal.WEAK_CONVEXITY
-        assert seen[-1] == (pytest.approx(longest), steps, clients, rounds)

@@ -44,12 +44,14 @@ class Shares:
         return Fraction(min(self.own, self.clients - self.own), self.clients)
 
 
-@PAPER.claim("a7-step-printed", label="before (A7), printed", kind="lower", repaired_by="cfl-mgd/a7-step")
+@PAPER.claim(
+    "a7-step-printed", label="before (A7)", kind="lower", ill_posed=True, repaired_by="cfl-mgd/a7-step"
+)
 def a7_step_printed(one: Shares) -> Sides:
     """Where a quarter of the own clients stay, the effective step is at least p / 4L.
 
     Hypotheses
-        |C_1 n C*_1| >= l_1 m / 4, eta = 1/L; p read as the cluster's number, so 1.
+        |C_1 n C*_1| >= l_1 m / 4, eta = 1/L.
 
     Statement
         h = (eta/m) |C_1 n C*_1| >= p / (4 L).
@@ -58,14 +60,20 @@ def a7_step_printed(one: Shares) -> Sides:
         h the paper's eta-hat.
 
     Source
-        Zhao et al. (2023), the line before (A7). A misprint of l for p.
+        Zhao et al. (2023), the line before (A7): "we have eta-hat <= 1/L and eta-hat >= p / 4L". p is an index of
+        clusters throughout, and no number; (A7) itself has l. The reading that we check, l for p, is
+        ``cfl-mgd/a7-step``.
 
     Checked
-        All numbers of up to 40 clients, for the simplest h < 1 / (4 L); with p = P it fails all the
-        more.
+        All numbers of up to 40 clients, for the simplest h < 1 / (4 L), where the number 1 of the cluster for p and l
+        for p differ.
     """
     suppose("|C_1 n C*_1| >= l_1 m / 4", 4 * one.shared >= one.own)
-    return at_most(Fraction(1, 4), step=one.step)
+    words = (
+        f"{one.clients} clients, {one.own} in cluster 1, {one.shared} of which stay: L h = {one.step} is below p / 4 "
+        f"with the cluster's number p = 1 and at least l / 4 = {one.smallest / 4}; p is nowhere a number; read: l"
+    )
+    return at_most(Fraction(1, 4), step=one.step, words=words)
 
 
 @PAPER.claim("a7-step", label="before (A7), meant", kind="lower")

@@ -162,7 +162,7 @@ def a10_on_symbols(
     return {"smoothness": at_most(reach - saved, reach=reach), "units": at_most(reach, nine=9)}
 
 
-@PAPER.claim("a10-scale", label="(A10), any units", kind="upper", repaired_by="cfl-mgd/a10-meant")
+@PAPER.claim("a10-scale", label="(A10), any units, reading", kind="upper", repaired_by="cfl-mgd/a10-meant")
 def a10_scale(
     radius: Annotated[Fraction, rationals(Fraction(1, 4), 10, 4)],
     # the basin is a quarter of Delta = 2 radius
@@ -180,8 +180,9 @@ def a10_scale(
         As (A10).
 
     Source
-        Zhao et al. (2023), (A10) with Assumption 4 as printed. The left side scales with the unit of
-        chi, the right does not.
+        Zhao et al. (2023), (A10) with Assumption 4, "max ||chi*_p|| <~ 1". The constant 10 in <~ is the reading's;
+        after (A10) the paper uses 1, "<= 1 + 1 + (1/4) sqrt(mu/L) Delta <= 3", with which ``cfl-mgd/a10`` is true. The
+        left side scales with the unit of chi, the right does not.
 
     Checked
         Two scalar clusters at +-radius, for the simplest violation on a grid, in rational arithmetic.

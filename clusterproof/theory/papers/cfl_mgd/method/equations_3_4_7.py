@@ -1,4 +1,4 @@
-"""(3), (4) and (7): momentum on the gradients, and two forms of momentum descent."""
+"""(3), (4), line 20 of Algorithm 1 and (7): momentum on the gradients, and forms of momentum descent."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def equation_3(descent: Descent, stream: Stream) -> Sides:
         beta ``momentum``, u the momentum buffer.
 
     Source
-        Zhao et al. (2023), (3). Definition. Line 8 of Algorithm 1, in its order, differs:
+        Zhao et al. (2023), (3). Definition. With lines 7 and 15 of Algorithm 1 line 8 is the same; line 2 is not:
         ``cfl-mgd/algorithm-line-8``.
 
     Checked
@@ -78,20 +78,27 @@ def equation_3(descent: Descent, stream: Stream) -> Sides:
     return equal((models[:-1] - models[1:], np.stack(moves)), rounding=share_of_largest(1e-10, models))
 
 
+def local_step(
+    descent: Descent, models: np.ndarray, buffers: np.ndarray, stream: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Models and buffers (m, d) after one step of the algorithms' own local update."""
+    return local_momentum_descent(
+        descent.task,
+        models,
+        buffers,
+        np.arange(descent.task.clients),
+        stream,
+        step_size=descent.step_size,
+        momentum=descent.momentum,
+        local_steps=1,
+    )
+
+
 def by_the_algorithms(descent: Descent, start: np.ndarray, stream: np.random.Generator) -> np.ndarray:
     """Models of the algorithms' own local update, (STEPS, m, d)."""
     models, buffers, path = start, np.zeros_like(start), []
     for _ in range(STEPS):
-        models, buffers = local_momentum_descent(
-            descent.task,
-            models,
-            buffers,
-            np.arange(descent.task.clients),
-            stream,
-            step_size=descent.step_size,
-            momentum=descent.momentum,
-            local_steps=1,
-        )
+        models, buffers = local_step(descent, models, buffers, stream)
         path.append(models)
     return np.stack(path)
 
@@ -101,7 +108,7 @@ def equation_4(descent: Descent, stream: Stream) -> Sides:
     """Under model averaging every client runs momentum descent, buffer first and model second.
 
     Hypotheses
-        None: it is a definition. Line 20 of Algorithm 1 prints the other order.
+        None: it is a definition. Line 20 of Algorithm 1 prints the same: ``cfl-mgd/algorithm-line-20``.
 
     Statement
         u_i^t = beta u_i^(t-1) + grad phi_i(chi_i^(t-1)), chi_i^t = chi_i^(t-1) - eta u_i^t.
@@ -123,6 +130,48 @@ def equation_4(descent: Descent, stream: Stream) -> Sides:
         path.append(models)
     algorithm_path = by_the_algorithms(descent, start, stream)
     return equal((algorithm_path, np.stack(path)), rounding=share_of_largest(1e-10, algorithm_path))
+
+
+@PAPER.claim("algorithm-line-20", label="Algorithm 1, line 20", kind="identity", budget=200)
+def algorithm_line_20(descent: Descent, stream: Stream) -> dict[str, Sides]:
+    """Line 20 is (4), from any momentum: both of its equations hold at every local step.
+
+    Hypotheses
+        u_i^(0) is any vector, as line 11 passes u_p on.
+
+    Statement
+        chi_i^(s) = chi_i^(s-1) - eta u_i^(s) and u_i^(s) = beta u_i^(s-1) + grad phi_i(chi_i^(s-1)).
+
+    Symbols
+        eta ``step_size``, beta ``momentum``, u the momentum buffer.
+
+    Source
+        Zhao et al. (2023), Algorithm 1, line 20, and the last two lines of (10). Identity. The index of u in the first
+        equation is s, so that u is updated before the model, though its equation is listed below. With u^(s-1) in its
+        place, ``update_order="as-printed"``, the gradient is delayed by a step; that is not what is printed.
+
+    Checked
+        Both equations at every step of the algorithms' own local update, on random quadratics.
+    """
+    models = stream.standard_normal(descent.task.centers.shape)
+    buffers = stream.standard_normal(descent.task.centers.shape)
+    path, expected, momenta, expected_momenta = [], [], [], []
+    for _ in range(STEPS):
+        next_models, next_buffers = local_step(descent, models, buffers, stream)
+        path.append(next_models)
+        expected.append(models - descent.step_size * next_buffers)
+        momenta.append(next_buffers)
+        expected_momenta.append(descent.momentum * buffers + descent.gradients(models))
+        models, buffers = next_models, next_buffers
+    return {
+        "models": equal(
+            (np.stack(path), np.stack(expected)), rounding=share_of_largest(1e-10, np.stack(path))
+        ),
+        "momenta": equal(
+            (np.stack(momenta), np.stack(expected_momenta)),
+            rounding=share_of_largest(1e-10, np.stack(momenta)),
+        ),
+    }
 
 
 @PAPER.claim("equation-7", label="(7)", kind="identity", budget=200)

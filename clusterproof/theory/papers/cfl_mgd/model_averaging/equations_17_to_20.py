@@ -86,7 +86,7 @@ def equation_17_monotone(one: IdenticalClients) -> Sides:
     """At t = floor(log2(1 / eps_0)) the error does not grow, and so it never does.
 
     Hypotheses
-        As (17), eps_0 <= 1.
+        As (17), eps_0 <= 1, no error up to eps_t is 0, so that every ratio of (17) is defined.
 
     Statement
         For t = floor(log2(1 / eps_0)): eps_(t+1) <= eps_t.
@@ -95,8 +95,9 @@ def equation_17_monotone(one: IdenticalClients) -> Sides:
         eps_t = ||chi_p^t - chi*_p||.
 
     Source
-        Zhao et al. (2023), the sentence between (17) and (18). Upper bound. With momentum the error
-        is not monotone: Lemma H (``cfl-mgd/lemma-h``) says how far it may rise.
+        Zhao et al. (2023), the sentence between (17) and (18): "If we take t = floor(log_2 eps_0^-1), we have
+        eps_(t+1) <= eps_t, i.e., {eps_t} is monotonically decreasing." Upper bound. With momentum the error is not
+        monotone: Lemma H (``cfl-mgd/lemma-h``) says how far it may rise.
 
     Checked
         Runs of equal scalar clients from 1/100 to 1 in rational arithmetic;
@@ -104,6 +105,7 @@ def equation_17_monotone(one: IdenticalClients) -> Sides:
     """
     suppose("eps_0 <= 1", one.start <= 1)
     t = named_round(one.start)
+    suppose("no error up to eps_t is 0", all(one.error(k) != 0 for k in range(t + 1)))
     return at_most(abs(one.error(t + 1)), before=abs(one.error(t)))
 
 

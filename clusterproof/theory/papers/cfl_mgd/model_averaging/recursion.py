@@ -224,7 +224,7 @@ def confirm_growth(two_clients: TwoClients) -> None:
 
 @PAPER.claim(
     "model-averaging-stability",
-    label="Option II, (6)",
+    label="Option II, (6), reading",
     kind="upper",
     confirm=confirm_growth,
     repaired_by="cfl-mgd/model-averaging-reset",
@@ -243,8 +243,9 @@ def model_averaging_stability(two_clients: TwoClients) -> Sides:
         H ``local_steps``, beta ``momentum``.
 
     Source
-        Implied by Zhao et al. (2023), Section 5, which claims convergence for model averaging
-        without a condition on beta or H. Upper bound.
+        Zhao et al. (2023), Section 5: "the convergence of this algorithm can be shown by studying the following
+        formula", (12), without a condition on beta or H. That it is said of H > 1 and of client losses that differ
+        within a cluster is the reading's; (12) has one local step, with which it is true of quadratics. Upper bound.
 
     Checked
         On two scalar clients: every flat curvature, momentum and H of a grid, the simplest first;

@@ -93,10 +93,6 @@ def test_a16_as_printed(jump: F, level: F) -> None:
     threshold = 128 * (2 + 6) * variance / (16 * level * 3)
     many = sum(chance for k, chance in enumerate(binomial(6, wrong)) if k > threshold)
     assert_sides(sides_at("a16", one | {"own": 2, "foreign": 6, "level": level}), 1 - many, printed=1 - level)
-    few = {"samples": 4, "rarity": F(1, 10), "jump": F(2), "first": F(-1, 2), "second": F(1, 2)}
-    wrong, variance = wrong_choice(few)
-    sides = sides_at("a4-constant", few)
-    assert_sides(sides, wrong, half=F(1, 2))
 
 
 def test_a33_after_rounds_without_noise() -> None:
