@@ -19,7 +19,6 @@ from clusterproof.theory.checker.sides import (
     equal,
     largest,
     suppose,
-    up_to_constant,
 )
 from clusterproof.theory.checker.space import Replicates, Stream
 from clusterproof.theory.checker.theorem import Theorem
@@ -46,5 +45,4 @@ __all__ = [
     "reals",
     "searched",
     "suppose",
-    "up_to_constant",
 ]

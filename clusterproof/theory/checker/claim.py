@@ -115,11 +115,6 @@ class Claim:
         """Name of the paper, the part of the id before the slash."""
         return self.id.partition("/")[0]
 
-    @property
-    def units(self) -> bool:
-        """Whether a statement of it declares units, which are then checked."""
-        return self.parts is not None and any(part.units is not None for part in self.parts.parts)
-
     def __repr__(self) -> str:
         return f"<Claim {self.id} ({self.label}, {self.kind}): {self.title}>"
 

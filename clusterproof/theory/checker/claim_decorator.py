@@ -31,8 +31,6 @@ OPTIONS = (
     "prove",
     "extremes",
     "exhaustible",
-    "units",
-    "families",
 )
 """What may be said of how a statement is tried."""
 
@@ -75,9 +73,8 @@ def claim(
         default; for an expectation the most, to which 10 000 are doubled while its interval contains what is allowed.
         ``extremes``: instances to try first, as mappings. ``exhaustible``: size up to which all are tried, 40 000.
         ``prove=True``: try a proof on symbols first. ``confirm``: function of the same arguments that runs the
-        algorithm on a counterexample, and returns what is measured. ``units``: of quantities, by name, such as
-        ``"length"``. ``families``: for ``up_to_constant``, values of a quantity towards its limit, by name. ``part``:
-        name of this statement where others follow. ``ill_posed=True``: a counterexample shows that it has no meaning.
+        algorithm on a counterexample, and returns what is measured. ``part``: name of this statement where
+        others follow. ``ill_posed=True``: a counterexample shows that it has no meaning.
 
     Raises
     ------

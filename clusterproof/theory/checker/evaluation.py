@@ -152,12 +152,6 @@ class Trial:
         return [int(i) for i in np.flatnonzero(rows)], float(entries.factors[~rows].max())
 
     @property
-    def hidden(self) -> bool:
-        """Whether the statement holds up to a hidden constant."""
-        sides = {} if self.tightest is None else self.tightest.conclusions
-        return any(isinstance(each, Sides) and each.hidden for each in sides.values())
-
-    @property
     def proved(self) -> bool:
         """Whether a proof went through."""
         return self.unproved == ""

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.checker.catalogue import as_json, find_claim
-from clusterproof.theory.checker.claim import REGISTRY, Claim
+from clusterproof.theory.checker.claim import Claim
 from clusterproof.theory.checker.counterexample_code import builtin, code_of
 from clusterproof.theory.checker.sentences import digits_apart
 from clusterproof.theory.checker.verdict import NEEDED, Finding, Kind, Verdict, idle_parts
@@ -128,8 +128,7 @@ def evidence(verdict: Finding) -> str:
     """Describe in one line the evidence for a verdict."""
     parts = [" ".join(verdict.reason.split())]
     tried = verdict.trials if verdict.instances is None else verdict.instances
-    # a family starts at the tightest instance
-    if tried is not None and verdict.counterexample is not None and "family" not in verdict.counterexample:
+    if tried is not None and verdict.counterexample is not None:
         parts.append(
             f"the simplest of {tried} instances that were tried" if tried > 1 else "the first that was tried"
         )
@@ -306,15 +305,13 @@ def summary(
         )
     idle = sum(bool(idle_parts(verdict)) for verdict in verdicts)
     line += f"; terms not exercised in {idle}" if idle else ""
-    units = sum(verdict.claim in REGISTRY and REGISTRY[verdict.claim].units for verdict in verdicts)
-    line += f"; units checked in {units}" if units else ""
     noun = "claim" if left_out == 1 else "claims"
     return _wrap(f"{line}; without {left_out} {noun} judged as transcribed" if left_out else line, width)
 
 
 def claim_record(claim: Claim) -> dict[str, Any]:
     """Describe a claim in plain JSON values."""
-    names = ("id", "paper", "label", "kind", "title", "card", "repaired_by", "quick", "transcribed", "units")
+    names = ("id", "paper", "label", "kind", "title", "card", "repaired_by", "quick", "transcribed")
     return {name: getattr(claim, name) for name in names}
 
 

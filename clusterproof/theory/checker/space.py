@@ -38,7 +38,7 @@ object.__setattr__(
     Stream, "__doc__", "Random numbers of this claim, part and instance: the same for the same seed."
 )
 object.__setattr__(Replicates, "__doc__", "How often a random instance is repeated.")
-RESERVED = ("part", "seed", "replicates", "scaling", "family")
+RESERVED = ("part", "seed", "replicates")
 """Keys that a written counterexample may have beside its quantities."""
 
 

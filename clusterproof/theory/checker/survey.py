@@ -163,8 +163,6 @@ def ratios(part: Statement, evaluation: Evaluation, *, several: bool) -> dict[st
     """
     found: dict[str, Ratio] = {}
     for conclusion, judged in evaluation.judged.items():
-        if getattr(evaluation.conclusions[conclusion], "hidden", ""):
-            continue  # it has no constant that an instance could break
         each: dict[str, Ratio] = {}
         for term, factor in judged.factors.items():
             if not judged.broken and factor is not None:
