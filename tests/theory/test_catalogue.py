@@ -218,8 +218,6 @@ def replays_and_refuses_nonsense(claim_id: str, verdict: Finding) -> None:
 
 
 def standing(claim: theory.Claim, verdict: Finding) -> str:
-    if claim.transcribed:
-        return "judged as transcribed"
     if verdict.verdict != "consistent":
         return "certified" if verdict.verdict == "certified" else ""
     if verdict.sharpness is None:

@@ -91,9 +91,6 @@ class Claim:
         Whether a plain ``check`` includes it.
     parts
         The statements that it is made of; None for checks of their own kind.
-    transcribed
-        Whether the statement is known from a machine transcription only, which can lose symbols: its verdict is in its
-        card, and in no count.
     """
 
     id: str
@@ -108,7 +105,6 @@ class Claim:
     repaired_by: tuple[str, ...] = ()
     quick: bool = True
     parts: Parts | None = None
-    transcribed: bool = False
 
     @property
     def paper(self) -> str:

@@ -241,7 +241,7 @@ def verdict_table(verdicts: Sequence[Verdict], width: int | None) -> Text:
 
 
 def page(verdicts: Sequence[Verdict], listed: Sequence[Verdict], width: int | None) -> Text:
-    """List some verdicts in a sentence each, and count those of each paper that are not judged as transcribed.
+    """List some verdicts in a sentence each, and count those of each paper.
 
     Parameters
     ----------
@@ -261,17 +261,14 @@ def page(verdicts: Sequence[Verdict], listed: Sequence[Verdict], width: int | No
         line = Text(_wrap(f"{start}  {verdict.label}: {' '.join(sentence.split())}", width, "  "))
         line.stylize(STYLES[verdict.verdict], len(verdict.claim) + 2, len(start))
         lines.append(line)
-    counted = [verdict for verdict in verdicts if not verdict.transcribed]
-    papers = sorted({verdict.paper for verdict in counted})
-    if not papers:
-        return Text("\n").join(lines)
+    papers = sorted({verdict.paper for verdict in verdicts})
     header = ("paper", "claims", *Kind)
     longest = max(map(len, ("paper", *papers)))
     widths = [0] * len(header) if width is None else [longest, *(-len(name) for name in header[1:])]
     lines += [Text("")] if listed else []
     lines.append(Text(_join(header, widths), style="bold"))
     for paper in papers:
-        counts = Counter(verdict.verdict for verdict in counted if verdict.paper == paper)
+        counts = Counter(verdict.verdict for verdict in verdicts if verdict.paper == paper)
         lines.append(Text(_join((paper, counts.total(), *(counts[kind] for kind in Kind)), widths)))
     return Text("\n").join(lines)
 
@@ -282,14 +279,8 @@ def summary(
     seed: int,
     seconds: float,
     width: int | None = None,
-    left_out: int = 0,
 ) -> str:
-    """Count verdicts, and how sharp the consistent ones are, in lines of ``width`` columns.
-
-    Verdicts that are judged as transcribed are in no count; the last words give their number, with ``left_out`` others.
-    """
-    left_out += sum(verdict.transcribed for verdict in verdicts)
-    verdicts = [verdict for verdict in verdicts if not verdict.transcribed]
+    """Count verdicts, and how sharp the consistent ones are, in lines of ``width`` columns."""
     counts = Counter(verdict.verdict for verdict in verdicts)
     parts = [f"{counts[kind]} {kind}" for kind in Kind if counts[kind]]
     parts += [f"{failures} failed"] if failures else []
@@ -305,13 +296,12 @@ def summary(
         )
     idle = sum(bool(idle_parts(verdict)) for verdict in verdicts)
     line += f"; terms not exercised in {idle}" if idle else ""
-    noun = "claim" if left_out == 1 else "claims"
-    return _wrap(f"{line}; without {left_out} {noun} judged as transcribed" if left_out else line, width)
+    return _wrap(line, width)
 
 
 def claim_record(claim: Claim) -> dict[str, Any]:
     """Describe a claim in plain JSON values."""
-    names = ("id", "paper", "label", "kind", "title", "card", "repaired_by", "quick", "transcribed")
+    names = ("id", "paper", "label", "kind", "title", "card", "repaired_by", "quick")
     return {name: getattr(claim, name) for name in names}
 
 

@@ -133,8 +133,6 @@ class Verdict(Finding, Drawable):
         The trials that the user asked for; None for the check's own number.
     version
         Of Clusterproof.
-    transcribed
-        Whether the statement is judged as transcribed, as in ``Claim``: the reason says so, and no count includes it.
     """
 
     drawn_by: ClassVar[str] = "verdict_figure"
@@ -147,7 +145,6 @@ class Verdict(Finding, Drawable):
     seconds: float
     requested_trials: int | None = None
     version: str = ""
-    transcribed: bool = False
 
     def __repr__(self) -> str:
         return f"<Verdict on {self.claim}: {self.verdict}; {self.reason}>"

@@ -318,7 +318,7 @@ def test_a_claim_is_registered_with_what_it_states() -> None:
         "quick": False,
     }
     known = facts | {"bound_trace": bound_trace}
-    written = Family("toy", transcribed=True)
+    written = Family("toy")
 
     @written.claim("all", **known)
     def every(n: Annotated[int, integers(1, 2)]) -> Sides:
@@ -335,12 +335,12 @@ def test_a_claim_is_registered_with_what_it_states() -> None:
 
     claim = theory.find_claim("toy/all")
     assert {name: getattr(claim, name) for name in known} == known
-    assert (claim.transcribed, claim.title, claim.parts) == (True, "A title.", every)
+    assert (claim.title, claim.parts) == ("A title.", every)
     assert claim.parts is not None
     assert claim.parts.ill_posed
     other = theory.find_claim("toy/usual")
     assert (other.repaired_by, other.bound_trace, other.quick) == ((), None, True)
-    assert (other.transcribed, other.parts, usual.ill_posed) == (False, usual, False)
+    assert (other.parts, usual.ill_posed) == (usual, False)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from clusterproof.theory.checker import Family, Sides, at_most, integers, largest, rationals, suppose
 
-TRANSCRIBED = Family(
+PAPER = Family(
     "sproxskip",
     {
         "Symbols": """Psi_T = ||x_T - x*||^2 + (gamma^2 / p^2) ||h_T - h*||^2, gamma ``step_size``, p ``probability``,
@@ -19,7 +19,6 @@ TRANSCRIBED = Family(
         with probability 1/2: curvature and gradient at x* = 0 are correlated. Exact second moments in rational
         arithmetic; A'' = mu (1 + s^2) and Var = v^2 are the least constants.""",
     },
-    transcribed=True,
 )
 
 
@@ -85,7 +84,7 @@ class Correlated:
 Iterations = Annotated[int, integers(1, 4, upwards=True)]
 
 
-@TRANSCRIBED.claim("repaired", label="Theorem 8, repaired", kind="upper", budget=400)
+@PAPER.claim("repaired", label="Theorem 8, repaired", kind="upper", budget=400)
 def repaired(client: Correlated, iterations: Iterations) -> dict[str, Sides]:
     """SProxSkip converges linearly to a floor, with the constants 2 A'' and 2 Var.
 
