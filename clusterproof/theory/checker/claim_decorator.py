@@ -48,8 +48,8 @@ def claim(
     """Make a typed function a claim that ``check``, ``show``, ``replay`` and the command line know.
 
     Its signature is the space of instances, ``suppose`` in its body states a hypothesis, and its value is
-    the two sides: ``at_most``, ``at_least``, ``equal`` or ``probability``. Keyword-only parameters are named
-    constants. Its docstring is the theorem card. The decorated function is called as before, and gives the sides.
+    the two sides: ``at_most``, ``at_least``, ``equal`` or ``probability``. Keyword-only parameters keep
+    their defaults. Its docstring is the theorem card. The decorated function is called as before, and gives the sides.
 
     Parameters
     ----------

@@ -14,7 +14,6 @@ from clusterproof.theory.checker import sentences
 from clusterproof.theory.checker.claim import Context
 from clusterproof.theory.checker.claim_parts import Parts, factor_names
 from clusterproof.theory.checker.conclusions import WHOLE
-from clusterproof.theory.checker.constants import constant_factors
 from clusterproof.theory.checker.counterexample import confirm_equal
 from clusterproof.theory.checker.evaluation import Evaluation, Trial
 from clusterproof.theory.checker.nearby_values import holds_nearby
@@ -142,7 +141,7 @@ def _consistent(trials: Sequence[Trial], reason: str, certainty: Certainty, cont
         verdict=Kind.CERTIFIED if proved else Kind.CONSISTENT,
         reason=reason,
         confidence=intervals[-1] if intervals else None,
-        sharpness=(factors := _sharpness(trials, context)),
+        sharpness=(factors := _sharpness(trials)),
         tightness=_tightness(trials, factors),
         proof=certainty.proof,
         steps=certainty.steps,
@@ -152,14 +151,12 @@ def _consistent(trials: Sequence[Trial], reason: str, certainty: Certainty, cont
     )
 
 
-def _sharpness(trials: Sequence[Trial], context: Context) -> dict[str, float | None] | None:
+def _sharpness(trials: Sequence[Trial]) -> dict[str, float | None] | None:
     """Merge the factors: those of the same statement are one, a step and each of several parts keeps its own."""
     found: dict[str, Any] = {}
     several = _several(trials)
     for trial in trials:
-        constants = constant_factors(trial, context)
         factors = {key: extreme.factor for key, extreme in trial.factors.items()}
-        factors |= {("", name): factor for name, factor in constants.items()}
         for conclusion in {name for name, _ in factors}:
             if (same := trial.identities(conclusion)) is not None and (conclusion, WHOLE) in factors:
                 factors[conclusion, WHOLE] = same[1]

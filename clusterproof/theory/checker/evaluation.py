@@ -86,8 +86,6 @@ class Trial:
         The evaluation that uses most of what is allowed.
     found
         The evaluation that refutes the statement.
-    evaluated
-        Admissible instances with the share that they use, for the constants.
     entries
         Entries over all instances, by conclusion; None where their shapes differ.
     typical
@@ -124,7 +122,6 @@ class Trial:
     factors: dict[tuple[str, str], Extreme] = field(default_factory=dict)
     tightest: Evaluation | None = None
     found: Evaluation | None = None
-    evaluated: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
     entries: dict[str, Entries | None] = field(default_factory=dict)
     typical: dict[str, list[float]] = field(default_factory=dict)
     stated: dict[str, Condition | None] = field(default_factory=dict)
@@ -219,7 +216,6 @@ class Evaluator:
             return None
         trial.instances += 1
         trial.exact &= all(one.exact for one in evaluation.judged.values())
-        trial.evaluated.append((evaluation.used, one))
         # the conclusions of one evaluation speak of the same repetitions
         trial.trials += max((one.trials or 0 for one in evaluation.judged.values()), default=0)
         trial.failures += max((one.failures or 0 for one in evaluation.judged.values()), default=0)

@@ -187,7 +187,7 @@ def _hypothesis_words(verdict: Finding) -> list[str]:
 def sharpness_words(
     sharpness: Mapping[str, float | None], tightness: Mapping[str, Mapping[str, Any]] | None = None
 ) -> list[str]:
-    """Say by how much the whole bound, and each term and constant, could shrink before an instance breaks it.
+    """Say by how much the whole bound, and each term, could shrink before an instance breaks it.
 
     Where half of the instances are farther away than ``TYPICAL`` times the worst one, the ratio that they are within
     is added.

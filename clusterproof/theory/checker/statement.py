@@ -57,7 +57,7 @@ class Statement:
     exhaustible
         Largest space that is enumerated; less where an evaluation is slow.
     same
-        Whether its terms and constants are those of the claim's first statement.
+        Whether its terms are those of the claim's first statement.
     space
         What the signature says.
     first
@@ -102,7 +102,6 @@ class Statement:
         seed: int = 0,
         claim: str = "",
         replicates: int | None = None,
-        constants: Mapping[str, Any] | None = None,
     ) -> dict[str, Conclusion]:
         """Evaluate an instance: a pure function of what is given.
 
@@ -114,8 +113,6 @@ class Statement:
             Axes of the random numbers, with the part and the instance.
         replicates
             In place of the statement's own number.
-        constants
-            In place of printed ones.
 
         Raises
         ------
@@ -130,7 +127,7 @@ class Statement:
         if self.space.replicates is not None:
             filled[self.space.replicates] = replicates or self.replicates
         with self.naming_errors(one):
-            value = self.function(**self.space.arguments(one), **filled, **(constants or {}))
+            value = self.function(**self.space.arguments(one), **filled)
         if not isinstance(value, Sides | Frequency | Expectation) and not (
             isinstance(value, Mapping) and value
         ):

@@ -77,7 +77,7 @@ class Finding:
         is outside it alone. None in its place where the verdict rests on an instance, or there are no hypotheses.
     sharpness
         Least factor at which all evaluated instances still hold on everything that is allowed (``"all"``),
-        and on each term and constant by name: at most 1, 0 where it was never needed, None where so few
+        and on each term by name: at most 1, 0 where it was never needed, None where so few
         repetitions cannot tell. None in its place where it has no meaning.
     tightness
         Of each factor of ``sharpness``: ``"ratio"``, allowed over measured at the worst instance (None where it was not
@@ -172,6 +172,6 @@ NEEDED = 1e-3
 
 
 def idle_parts(finding: Finding) -> list[str]:
-    """Terms and constants of a consistent statement that no evaluated instance needed."""
+    """Terms of a consistent statement that no evaluated instance needed."""
     factors = finding.sharpness or {}
     return [name for name, factor in factors.items() if factor is not None and factor < NEEDED]

@@ -211,11 +211,7 @@ def test_a_repair_reuses_the_sides_of_what_it_repairs() -> None:
 
     claim(repaired, "repaired")
     assert theory.check("toy/printed").verdict is Kind.VIOLATED
-    verdict = theory.check("toy/repaired")
-    assert verdict.verdict is Kind.CONSISTENT
-    # x <= 1/2 + 0.7 x^p holds from p = log((x - 1/2) / 0.7) / log x on
-    least = max(np.log((x - 0.5) / 0.7) / np.log(x) for x in range(2, 10))
-    assert (verdict.sharpness or {})["power"] == pytest.approx(least / 2, rel=0.01)
+    assert theory.check("toy/repaired").verdict is Kind.CONSISTENT
 
 
 def test_a_failed_proof_is_said_and_the_search_goes_on() -> None:
