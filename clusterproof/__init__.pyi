@@ -69,7 +69,6 @@ from .theory.checker import rationals as rationals
 from .theory.checker import reals as reals
 from .theory.checker import searched as searched
 from .theory.checker import suppose as suppose
-from .theory.checker import up_to_constant as up_to_constant
 from .theory.leaderboard import leaderboard as leaderboard
 
 __version__: str

@@ -16,5 +16,4 @@ from .theory.checker import rationals as rationals
 from .theory.checker import reals as reals
 from .theory.checker import searched as searched
 from .theory.checker import suppose as suppose
-from .theory.checker import up_to_constant as up_to_constant
 from .theory.checker.claim_decorator import claim as claim

@@ -52,8 +52,7 @@ def check(
 ) -> int:
     """Evaluate the named claims, or all quick claims.
 
-    Prints the claims that fail, the named claims, and counts of verdicts by paper. Claims that are judged as
-    transcribed are evaluated only if they are named, and are in no count.
+    Prints the claims that fail, the named claims, and counts of verdicts by paper.
 
     Exit status: 0 if every claim got a verdict, 1 if a check failed or a condition of --fail-on or --against is
     met, 2 for bad input.
@@ -143,9 +142,8 @@ def check(
         if not quiet:
             named = {*ids, *stated}
             _print_report(verdicts, None if verbose else named)
-            left_out = 0 if named else sum(claim.transcribed for claim in theory.catalogue(paper))
             seconds = time.perf_counter() - started
-            print(report.summary(verdicts, len(failures), seed, seconds, terminal.columns(), left_out))
+            print(report.summary(verdicts, len(failures), seed, seconds, terminal.columns()))
             print(NEXT, end="")
     if trials is not None and any(": the check failed with MemoryError" in failure for failure in failures):
         raise InvalidArgument("trials", trials, "must fit into memory", "give fewer")
@@ -156,8 +154,7 @@ def _chosen(ids: Sequence[str], paper: str | None, stated: Sequence[str], all_cl
     """Return the requested claims; without --all, long checks only if their full id is given."""
     candidates = theory.catalogue(paper)
     if not ids:
-        counted = [claim for claim in candidates if not claim.transcribed]
-        requested = [theory.find_claim(name) for name in stated] if stated else counted
+        requested = [theory.find_claim(name) for name in stated] if stated else candidates
         return [claim for claim in requested if claim in candidates and (claim.quick or all_claims)]
     chosen: dict[str, Claim] = {}
     for name in ids:

@@ -33,8 +33,7 @@ def claims(
         Only the claims of this paper.
     verdict
         Only the claims with one of these verdicts, such as violated,vacuous. Verdicts are read from the stored
-        report of this version; claims without a stored verdict, such as a module's, are checked with seed 0. Claims
-        that are judged as transcribed are left out.
+        report of this version; claims without a stored verdict, such as a module's, are checked with seed 0.
     json_file
         Write the list as JSON.
     module
@@ -58,7 +57,7 @@ def _with_verdict(claims: Sequence[Claim], kinds: frozenset[Kind]) -> list[Claim
     """Return the claims whose verdict is among ``kinds``; claims without a stored verdict are checked."""
     stored = {name: record["verdict"] for name, record in read_verdicts().items()}
     matching = []
-    for claim in (claim for claim in claims if not claim.transcribed):
+    for claim in claims:
         try:
             kind = stored[claim.id] if claim.id in stored else theory.check(claim.id).verdict
         except Exception as error:  # a check that fails has no verdict

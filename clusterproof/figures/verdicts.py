@@ -25,12 +25,9 @@ def verdict_figure(verdict: Verdict) -> style.Figure:
     Raises
     ------
     InvalidArgument
-        If the verdict is judged as transcribed, no figure illustrates the claim and nothing was measured, or matplotlib
+        If no figure illustrates the claim and nothing was measured, or matplotlib
         is not installed.
     """
-    if verdict.transcribed:
-        rule = "must not be judged as transcribed: its statement was not compared with the published page"
-        raise InvalidArgument("verdict", verdict.claim, rule, "print the verdict")
     from clusterproof.figures.catalogue import FIGURES  # which imports this module, too
 
     shown = next((figure for figure in FIGURES.values() if verdict.claim in figure.claims), None)

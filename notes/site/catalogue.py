@@ -33,9 +33,7 @@ PAPERS = {
     "gradient-loss": "GL-CFL: gradients and losses (Lin et al. 2023)",
     "ifca": "IFCA: the basin of attraction",
     "local-gd": "Local GD (Khaled et al. 2019)",
-    "nastya": "NASTYA: shuffled local passes and a server step (Sadiev et al. 2022)",
     "proxskip": "ProxSkip: skipped communication (Mishchenko et al. 2022)",
-    "q-rr": "Q-RR: shuffled samples (Sadiev et al. 2022)",
     "scaffold": "SCAFFOLD: control variates (Karimireddy et al. 2020)",
     "sofl": "SoFL: dual clustering (Zhang and Qiao 2024)",
     "sproxskip": "SProxSkip: ProxSkip with stochastic gradients",
@@ -87,8 +85,7 @@ terms. A claim about a probability is tried in independent repetitions.
 
 A claim can have several parts, whose names precede what is said of them: parts of the statement, steps of its proof,
 and proofs of the whole. The proof of *symbolically* proved parts is a computation with formulas. *Read* introduces
-the meaning that is given to an ill-posed statement. *Judged as transcribed* are claims
-that are known from a machine's transcription only, which can lose symbols: their verdict is not that of the paper.
+the meaning that is given to an ill-posed statement.
 
 An algorithm *rests* at a fixed point of its rounds. *Own* clients of a model are those that chose it and belong to
 its cluster, *false members* those that chose it and belong to another.
@@ -96,7 +93,7 @@ its cluster, *false members* those that chose it and belong to another.
 """
 """The section that explains an entry."""
 
-NOT_STORED, TRANSCRIBED, IDLE = "not evaluated", "judged as transcribed", "not exercised"
+NOT_STORED, IDLE = "not evaluated", "not exercised"
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -152,8 +149,8 @@ class ClaimTable(SphinxDirective):
             head += nodes.entry("", nodes.paragraph(text=title))
         body = nodes.tbody()
         for claim in theory.catalogue():
-            record = _counted(claim, verdicts)
-            cells = ([_link(claim.id)], _marked(claim.title), [_badge(claim, record)])
+            record = verdicts.get(claim.id)
+            cells = ([_link(claim.id)], _marked(claim.title), [_badge(record)])
             row = nodes.row("", *(nodes.entry("", nodes.paragraph("", "", *cell)) for cell in cells))
             factor = sharpness(record)
             row += nodes.entry("", *([nodes.paragraph(text=factor)] if factor else []))
@@ -172,7 +169,7 @@ class ClaimsOfPaper(SphinxDirective):
         """Build the sections."""
         verdicts = read_verdicts(Path(self.config.verdicts_report))
         claims = theory.catalogue(self.arguments[0])
-        return [self._section(claim, _counted(claim, verdicts)) for claim in claims]
+        return [self._section(claim, verdicts.get(claim.id)) for claim in claims]
 
     def _section(self, claim: Claim, record: dict[str, Any] | None) -> nodes.section:
         """Write a claim: title, verdict, reason, counterexample, repair, statement."""
@@ -180,7 +177,7 @@ class ClaimsOfPaper(SphinxDirective):
         section = nodes.section("", nodes.title(text=claim.id), ids=[anchor], classes=["claim"])
         self.state.document.note_explicit_target(section)
         section += nodes.paragraph("", "", nodes.strong("", "", *_marked(claim.title)))
-        line = nodes.paragraph("", "", _badge(claim, record))
+        line = nodes.paragraph("", "", _badge(record))
         said = {"": "", IDLE: f" · {IDLE}"}.get(known := sharpness(record), f" · sharp {known}")
         line += written(f" {claim.label} · {claim.kind}{said}")
         section += line
@@ -203,14 +200,9 @@ class ClaimsOfPaper(SphinxDirective):
         return section
 
 
-def _counted(claim: Claim, verdicts: dict[str, dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the stored verdict of a claim; None if there is none, or it is judged as transcribed."""
-    return None if claim.transcribed else verdicts.get(claim.id)
-
-
-def _badge(claim: Claim, record: dict[str, Any] | None) -> nodes.inline:
+def _badge(record: dict[str, Any] | None) -> nodes.inline:
     """Write a verdict in its colour."""
-    verdict = record["verdict"] if record else TRANSCRIBED if claim.transcribed else NOT_STORED
+    verdict = record["verdict"] if record else NOT_STORED
     return nodes.inline("", verdict, classes=["verdict", f"verdict-{verdict.replace(' ', '-')}"])
 
 

@@ -185,32 +185,6 @@ def test_the_recipe_of_a_theorem_of_ones_own_prints_what_it_states(
     assert "my-paper/theorem-3: was violated, is consistent" in capsys.readouterr().err
 
 
-def test_the_page_on_units_and_hidden_constants_prints_what_it_states(
-    registry: dict[str, Any],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    page = (ROOT / "notes/your-own-theorem.md").read_text(encoding="utf-8")
-    write_files(page)
-    assert main(["check", "--module", "orders.py"]) == 0
-    output = " ".join(capsys.readouterr().out.split())
-    verdicts = re.search(r"```text\n(orders/.*?)```", page, flags=re.S)
-    assert verdicts is not None
-    for line in verdicts[1].splitlines():
-        assert " ".join(line.split()) in output
-    flat = " ".join(page.split())
-    for quoted in (
-        "the term floor lacks a factor of the unit value^-1 length^2, such as step_size or strong_convexity^-1",
-        "violated for every hidden constant: left over right grows like the power 0.5",
-    ):
-        assert quoted in flat
-        assert quoted in output
-    assert "; this is no theorem" in output
-    assert "units checked in 1" in output
-
-
 @pytest.mark.slow(reason="runs a torch implementation with its diagnosis")
 def test_the_page_about_conformance_prints_what_it_states(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -98,15 +98,9 @@ FEWER: dict[str, int | None] = {
     "ifca/monotone-in-basin": 25,
     "local-gd/corollary-1": 20,
     "local-gd/theorem-1": 20,
-    "nastya/theorem-2.3": 4,
     "proxskip/identity": 1,
     "proxskip/sharp": 1,
-    "proxskip/theorem-5": 1,
     "proxskip/theorem-6": 1,
-    "q-rr/lemma-2.1-common": 1,
-    "q-rr/lemma-2.1-own": 4,
-    "q-rr/lemma-2.1-own-lower": 5,
-    "q-rr/theorem-2.1": 1,
     "scaffold/convex": 4,
     "scaffold/multipliers": None,
     "scaffold/sharp": 5,
@@ -139,8 +133,6 @@ LARGEST = {
     "gradient-loss/sooner": 10,
     "gradient-loss/sooner-by": 20,
     "ifca/monotone-from-anywhere": 500,
-    "proxskip/theorem-5": 20,
-    "q-rr/lemma-2.1-own-lower": 10,
 }
 PARTS = {
     # what a claim and its proof consist of; those in capitals are proved symbolically
@@ -220,8 +212,6 @@ def replays_and_refuses_nonsense(claim_id: str, verdict: Finding) -> None:
 
 
 def standing(claim: theory.Claim, verdict: Finding) -> str:
-    if claim.transcribed:
-        return "judged as transcribed"
     if verdict.verdict != "consistent":
         return "certified" if verdict.verdict == "certified" else ""
     if verdict.sharpness is None:

@@ -1,8 +1,8 @@
 """Statements as data: a claim is a typed function.
 
 Its signature is the space, its first lines the hypotheses (``suppose``), its value the two sides
-(``at_most``, ``at_least``, ``equal``, ``probability``) with named terms; keyword-only parameters are named
-constants. Search or exhaustion, admissibility, vacuity, streams, sharpness, sentences and replay are
+(``at_most``, ``at_least``, ``equal``, ``probability``) with named terms; keyword-only parameters
+keep their defaults. Search or exhaustion, admissibility, vacuity, streams, sharpness, sentences and replay are
 derived from that, here and once.
 """
 
@@ -19,7 +19,6 @@ from clusterproof.theory.checker.sides import (
     equal,
     largest,
     suppose,
-    up_to_constant,
 )
 from clusterproof.theory.checker.space import Replicates, Stream
 from clusterproof.theory.checker.theorem import Theorem
@@ -46,5 +45,4 @@ __all__ = [
     "reals",
     "searched",
     "suppose",
-    "up_to_constant",
 ]

@@ -131,8 +131,6 @@ def make_verdict(
 ) -> Verdict:
     """Add to a finding its claim, seed, cost and version."""
     fields = dict(vars(finding))
-    if claim.transcribed:
-        fields["reason"] = f"judged as transcribed: {finding.reason}"
     return Verdict(
         claim=claim.id,
         paper=claim.paper,
@@ -142,7 +140,6 @@ def make_verdict(
         seconds=seconds,
         requested_trials=trials,
         version=version(),
-        transcribed=claim.transcribed,
         **fields,
     )
 

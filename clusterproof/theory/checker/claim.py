@@ -91,9 +91,6 @@ class Claim:
         Whether a plain ``check`` includes it.
     parts
         The statements that it is made of; None for checks of their own kind.
-    transcribed
-        Whether the statement is known from a machine transcription only, which can lose symbols: its verdict is in its
-        card, and in no count.
     """
 
     id: str
@@ -108,17 +105,11 @@ class Claim:
     repaired_by: tuple[str, ...] = ()
     quick: bool = True
     parts: Parts | None = None
-    transcribed: bool = False
 
     @property
     def paper(self) -> str:
         """Name of the paper, the part of the id before the slash."""
         return self.id.partition("/")[0]
-
-    @property
-    def units(self) -> bool:
-        """Whether a statement of it declares units, which are then checked."""
-        return self.parts is not None and any(part.units is not None for part in self.parts.parts)
 
     def __repr__(self) -> str:
         return f"<Claim {self.id} ({self.label}, {self.kind}): {self.title}>"

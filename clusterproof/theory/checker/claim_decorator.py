@@ -31,8 +31,6 @@ OPTIONS = (
     "prove",
     "extremes",
     "exhaustible",
-    "units",
-    "families",
 )
 """What may be said of how a statement is tried."""
 
@@ -50,8 +48,8 @@ def claim(
     """Make a typed function a claim that ``check``, ``show``, ``replay`` and the command line know.
 
     Its signature is the space of instances, ``suppose`` in its body states a hypothesis, and its value is
-    the two sides: ``at_most``, ``at_least``, ``equal`` or ``probability``. Keyword-only parameters are named
-    constants. Its docstring is the theorem card. The decorated function is called as before, and gives the sides.
+    the two sides: ``at_most``, ``at_least``, ``equal`` or ``probability``. Keyword-only parameters keep
+    their defaults. Its docstring is the theorem card. The decorated function is called as before, and gives the sides.
 
     Parameters
     ----------
@@ -75,9 +73,8 @@ def claim(
         default; for an expectation the most, to which 10 000 are doubled while its interval contains what is allowed.
         ``extremes``: instances to try first, as mappings. ``exhaustible``: size up to which all are tried, 40 000.
         ``prove=True``: try a proof on symbols first. ``confirm``: function of the same arguments that runs the
-        algorithm on a counterexample, and returns what is measured. ``units``: of quantities, by name, such as
-        ``"length"``. ``families``: for ``up_to_constant``, values of a quantity towards its limit, by name. ``part``:
-        name of this statement where others follow. ``ill_posed=True``: a counterexample shows that it has no meaning.
+        algorithm on a counterexample, and returns what is measured. ``part``: name of this statement where
+        others follow. ``ill_posed=True``: a counterexample shows that it has no meaning.
 
     Raises
     ------

@@ -151,8 +151,6 @@ def judge(
                 if isinstance(s, Sides) and s.failure == each.failure
             ]
             judged[name] = _random(each, compared[name], same, share)
-        if isinstance(each, Sides) and each.hidden:
-            judged[name] = replace(judged[name], broken=judged[name].factors[WHOLE] == math.inf)
     return judged
 
 

@@ -10,23 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.checker import sentences
 from clusterproof.theory.checker.claim import Context
 from clusterproof.theory.checker.claim_parts import Parts, factor_names
 from clusterproof.theory.checker.conclusions import WHOLE
-from clusterproof.theory.checker.constants import constant_factors
 from clusterproof.theory.checker.counterexample import confirm_equal
 from clusterproof.theory.checker.evaluation import Evaluation, Trial
 from clusterproof.theory.checker.nearby_values import holds_nearby
 from clusterproof.theory.checker.needed_hypotheses import needed_hypotheses
 from clusterproof.theory.checker.proof import is_empty
 from clusterproof.theory.checker.rounding import as_float
-from clusterproof.theory.checker.scaled_verdicts import CopyCheck, written
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.ties import COMPARED, Tie
 from clusterproof.theory.checker.trial import attempt
-from clusterproof.theory.checker.unit_check import Mismatch, check_units
 from clusterproof.theory.checker.vacuity import exclude_each_other
 from clusterproof.theory.checker.verdict import Finding, Kind
 
@@ -42,41 +38,20 @@ def decide(claim: Parts, context: Context) -> Finding:
         Seed, budget or repetitions, and the error level, which the parts share equally.
     """
     context = dataclasses.replace(context, significance=context.significance / len(claim.parts))
-    checks = {part.name: check_units(part, context) for part in claim.parts if part.units is not None}
-    for part in claim.parts:
-        if isinstance(mismatch := checks.get(part.name), Mismatch):
-            return _decide_units(claim, part, context, mismatch)
     trials: list[Trial] = []
-    constants: list[str] = []
     ties = {part.name: [Tie(proof) for proof in claim.parts if proof.whole] for part in claim.parts}
     for part in claim.parts:
         compared = ties[part.name] if part.same and not part.whole else []
         trials.append(attempt(part, context, compared))
         if trials[-1].found is not None:
             return _refuted(claim, trials, trials[-1].found, context, compared)
-        if trials[-1].hidden:
-            found = CopyCheck(claim, part, context).on_families(trials[-1])
-            if isinstance(found, Finding):
-                return dataclasses.replace(found, **_counts(trials))
-            constants.append(found)
-        elif part.families and trials[-1].instances:
-            rule = "has no effect on a statement without up_to_constant"
-            raise InvalidArgument(
-                "families", dict(part.families), rule, "leave it out, or state up_to_constant(...)"
-            )
     main = [trial for trial in trials if trial.statement.same]
     # a proof of the whole does not stand in for the instances that it is held against
     held = [trial for trial in main if not trial.statement.whole] or main
     if not any(trial.instances or trial.proved for trial in held):
         return _vacuous(trials, context)
     certainty = _certainty(trials, ties)
-    reason = "; ".join(
-        [
-            *constants,
-            sentences.holds(trials, certainty),
-            *(f"{name}: {words}" if name else str(words) for name, words in checks.items()),
-        ]
-    )
+    reason = sentences.holds(trials, certainty)
     # nor are its quantities' values instances of the statement
     return _consistent([trial for trial in trials if not trial.statement.whole], reason, certainty, context)
 
@@ -85,21 +60,6 @@ def says_nothing(name: str, true_of_all: Statement, context: Context) -> Finding
     """Call a bound vacuous where it is proved to hold of everything, whatever the algorithm does."""
     found = decide(Parts(name, [true_of_all]), context)
     return dataclasses.replace(found, verdict=Kind.VACUOUS) if found.verdict is Kind.CERTIFIED else found
-
-
-def _decide_units(claim: Parts, part: Statement, context: Context, mismatch: Mismatch) -> Finding:
-    """Decide on a part whose sides have different units; ill-posed only where the search finds nothing either."""
-    decided = CopyCheck(claim, part, context).on_units(mismatch)
-    if decided.verdict is Kind.VIOLATED:
-        return decided
-    try:
-        trial = attempt(part, context)
-    except ArithmeticError:  # an instance divides by zero
-        return decided
-    if trial.found is None:
-        return decided
-    found = _refuted(claim, [trial], trial.found, context, [])
-    return dataclasses.replace(found, reason=f"units: {mismatch.sentence}; {found.reason}")
 
 
 @dataclass(frozen=True)
@@ -145,12 +105,7 @@ def _certainty(trials: Sequence[Trial], ties: Mapping[str, Sequence[Tie]]) -> Ce
         elif part.same or part.prove or not any(each.statement.whole for each in trials):
             ways.append(None)
             refused |= {tie.proof.name: tie.refused for tie in ties[part.name] if tie.refused}
-    hidden = any(trial.hidden for trial in trials)
-    proof = (
-        None
-        if None in ways or hidden
-        else next(way for way in ("separate", "symbols", "exhausted") if way in ways)
-    )
+    proof = None if None in ways else next(way for way in ("separate", "symbols", "exhausted") if way in ways)
     steps = [
         trial.statement.name
         for trial in trials
@@ -176,7 +131,7 @@ def _consistent(trials: Sequence[Trial], reason: str, certainty: Certainty, cont
             key=lambda one: -1.0 if one.factors.get(WHOLE) is None else as_float(one.factors[WHOLE]),
         )
         numbers = {"measured": judged.measured, "bound": judged.allowed}
-        if 0 < tightest.used < math.inf and not any(trial.hidden for trial in trials):
+        if 0 < tightest.used < math.inf:
             numbers["slack"] = 1 / tightest.used
     with_intervals = [
         judged
@@ -192,7 +147,7 @@ def _consistent(trials: Sequence[Trial], reason: str, certainty: Certainty, cont
         verdict=Kind.CERTIFIED if proved else Kind.CONSISTENT,
         reason=reason,
         confidence=intervals[-1] if intervals else None,
-        sharpness=(factors := _sharpness(trials, context)),
+        sharpness=(factors := _sharpness(trials)),
         tightness=_tightness(trials, factors),
         proof=certainty.proof,
         steps=certainty.steps,
@@ -202,16 +157,12 @@ def _consistent(trials: Sequence[Trial], reason: str, certainty: Certainty, cont
     )
 
 
-def _sharpness(trials: Sequence[Trial], context: Context) -> dict[str, float | None] | None:
+def _sharpness(trials: Sequence[Trial]) -> dict[str, float | None] | None:
     """Merge the factors: those of the same statement are one, a step and each of several parts keeps its own."""
-    if any(trial.hidden for trial in trials):
-        return None
     found: dict[str, Any] = {}
     several = _several(trials)
     for trial in trials:
-        constants = constant_factors(trial, context)
         factors = {key: extreme.factor for key, extreme in trial.factors.items()}
-        factors |= {("", name): factor for name, factor in constants.items()}
         for conclusion in {name for name, _ in factors}:
             if (same := trial.identities(conclusion)) is not None and (conclusion, WHOLE) in factors:
                 factors[conclusion, WHOLE] = same[1]
@@ -296,6 +247,18 @@ def _refuted(
         ),
         **_counts(trials) | {"trials": judged.trials, "failures": judged.failures},
     )
+
+
+def written(part: Statement, context: Context, one: dict[str, Any]) -> dict[str, Any]:
+    """Write a counterexample: its quantities, the part, and what gives its random numbers."""
+    example = part.space.encode(one)
+    if part.name:
+        example["part"] = part.name
+    if part.random:
+        example["seed"] = context.seed
+        if part.space.replicates is not None:
+            example["replicates"] = part.replicates if context.trials is None else context.trials
+    return example
 
 
 def confirm(claim: Parts, part: Statement, found: Evaluation) -> None:

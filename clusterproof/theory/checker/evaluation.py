@@ -86,8 +86,6 @@ class Trial:
         The evaluation that uses most of what is allowed.
     found
         The evaluation that refutes the statement.
-    evaluated
-        Admissible instances with the share that they use, for the constants.
     entries
         Entries over all instances, by conclusion; None where their shapes differ.
     typical
@@ -124,7 +122,6 @@ class Trial:
     factors: dict[tuple[str, str], Extreme] = field(default_factory=dict)
     tightest: Evaluation | None = None
     found: Evaluation | None = None
-    evaluated: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
     entries: dict[str, Entries | None] = field(default_factory=dict)
     typical: dict[str, list[float]] = field(default_factory=dict)
     stated: dict[str, Condition | None] = field(default_factory=dict)
@@ -150,12 +147,6 @@ class Trial:
         if not rows.any() or rows.all():
             return None
         return [int(i) for i in np.flatnonzero(rows)], float(entries.factors[~rows].max())
-
-    @property
-    def hidden(self) -> bool:
-        """Whether the statement holds up to a hidden constant."""
-        sides = {} if self.tightest is None else self.tightest.conclusions
-        return any(isinstance(each, Sides) and each.hidden for each in sides.values())
 
     @property
     def proved(self) -> bool:
@@ -225,7 +216,6 @@ class Evaluator:
             return None
         trial.instances += 1
         trial.exact &= all(one.exact for one in evaluation.judged.values())
-        trial.evaluated.append((evaluation.used, one))
         # the conclusions of one evaluation speak of the same repetitions
         trial.trials += max((one.trials or 0 for one in evaluation.judged.values()), default=0)
         trial.failures += max((one.failures or 0 for one in evaluation.judged.values()), default=0)

@@ -32,14 +32,10 @@ class Family:
     sections
         Card sections that they share, such as ``{"Symbols": ..., "Source": ...}``; a claim's own
         section of the same name comes in its place.
-    transcribed
-        Whether the statements were read in a machine transcription, and not compared with the published page: they are
-        judged as transcribed, as in ``Claim``.
     """
 
     paper: str
     sections: Mapping[str, str] = field(default_factory=dict)
-    transcribed: bool = False
 
     def claim(
         self,
@@ -96,7 +92,6 @@ class Family:
                 bound_trace=bound_trace,
                 quick=quick,
                 parts=theorem,
-                transcribed=self.transcribed,
             )
             return theorem
 
@@ -140,7 +135,6 @@ class Family:
                 kind=kind,
                 repaired_by=repaired_by,
                 quick=quick,
-                transcribed=self.transcribed,
             )
             return decide
 

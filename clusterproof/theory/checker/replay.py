@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
@@ -12,7 +11,6 @@ from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, Context
 from clusterproof.theory.checker.claim_parts import Parts
 from clusterproof.theory.checker.deciding import confirm
 from clusterproof.theory.checker.evaluation import Trial, evaluate
-from clusterproof.theory.checker.scaled_verdicts import CopyCheck
 from clusterproof.theory.checker.sides import Outside
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.verdict import Finding, Kind
@@ -44,13 +42,9 @@ def replay(claim: Parts, counterexample: Mapping[str, Any]) -> Finding:
         known = ", ".join(each.name for each in claim.parts if each.name) or "none is named"
         raise InvalidArgument("counterexample.part", name, f"must be one of the parts: {known}", "correct it")
     seed, replicates = _recorded_randomness(part, numbers)
-    code: dict[str, Any] = {key: numbers.pop(key) for key in ("scaling", "family") if key in numbers}
     one = part.space.decode(numbers)
     context = Context(seed, replicates, CLAIM_SIGNIFICANCE / len(claim.parts), claim.id)
     try:
-        if code:
-            found = CopyCheck(claim, part, context).replay(one, code)
-            return replace(found, reason=f"replayed: {found.reason}", counterexample=dict(counterexample))
         evaluation = evaluate(part, context, one)
     except Outside as outside:
         raise InvalidArgument(

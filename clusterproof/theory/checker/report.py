@@ -15,7 +15,7 @@ from rich.text import Text
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.files import TEXT, check_depth, read_file
 from clusterproof.theory.checker.catalogue import as_json, find_claim
-from clusterproof.theory.checker.claim import REGISTRY, Claim
+from clusterproof.theory.checker.claim import Claim
 from clusterproof.theory.checker.counterexample_code import builtin, code_of
 from clusterproof.theory.checker.sentences import digits_apart
 from clusterproof.theory.checker.verdict import NEEDED, Finding, Kind, Verdict, idle_parts
@@ -129,8 +129,7 @@ def evidence(verdict: Finding) -> str:
     """Describe in one line the evidence for a verdict."""
     parts = [" ".join(verdict.reason.split())]
     tried = verdict.trials if verdict.instances is None else verdict.instances
-    # a family starts at the tightest instance
-    if tried is not None and verdict.counterexample is not None and "family" not in verdict.counterexample:
+    if tried is not None and verdict.counterexample is not None:
         parts.append(
             f"the simplest of {tried} instances that were tried" if tried > 1 else "the first that was tried"
         )
@@ -189,7 +188,7 @@ def _hypothesis_words(verdict: Finding) -> list[str]:
 def sharpness_words(
     sharpness: Mapping[str, float | None], tightness: Mapping[str, Mapping[str, Any]] | None = None
 ) -> list[str]:
-    """Say by how much the whole bound, and each term and constant, could shrink before an instance breaks it.
+    """Say by how much the whole bound, and each term, could shrink before an instance breaks it.
 
     Where half of the instances are farther away than ``TYPICAL`` times the worst one, the ratio that they are within
     is added.
@@ -243,7 +242,7 @@ def verdict_table(verdicts: Sequence[Verdict], width: int | None) -> Text:
 
 
 def page(verdicts: Sequence[Verdict], listed: Sequence[Verdict], width: int | None) -> Text:
-    """List some verdicts in a sentence each, and count those of each paper that are not judged as transcribed.
+    """List some verdicts in a sentence each, and count those of each paper.
 
     Parameters
     ----------
@@ -263,17 +262,14 @@ def page(verdicts: Sequence[Verdict], listed: Sequence[Verdict], width: int | No
         line = Text(_wrap(f"{start}  {verdict.label}: {' '.join(sentence.split())}", width, "  "))
         line.stylize(STYLES[verdict.verdict], len(verdict.claim) + 2, len(start))
         lines.append(line)
-    counted = [verdict for verdict in verdicts if not verdict.transcribed]
-    papers = sorted({verdict.paper for verdict in counted})
-    if not papers:
-        return Text("\n").join(lines)
+    papers = sorted({verdict.paper for verdict in verdicts})
     header = ("paper", "claims", *Kind)
     longest = max(map(len, ("paper", *papers)))
     widths = [0] * len(header) if width is None else [longest, *(-len(name) for name in header[1:])]
     lines += [Text("")] if listed else []
     lines.append(Text(_join(header, widths), style="bold"))
     for paper in papers:
-        counts = Counter(verdict.verdict for verdict in counted if verdict.paper == paper)
+        counts = Counter(verdict.verdict for verdict in verdicts if verdict.paper == paper)
         lines.append(Text(_join((paper, counts.total(), *(counts[kind] for kind in Kind)), widths)))
     return Text("\n").join(lines)
 
@@ -284,14 +280,8 @@ def summary(
     seed: int,
     seconds: float,
     width: int | None = None,
-    left_out: int = 0,
 ) -> str:
-    """Count verdicts, and how sharp the consistent ones are, in lines of ``width`` columns.
-
-    Verdicts that are judged as transcribed are in no count; the last words give their number, with ``left_out`` others.
-    """
-    left_out += sum(verdict.transcribed for verdict in verdicts)
-    verdicts = [verdict for verdict in verdicts if not verdict.transcribed]
+    """Count verdicts, and how sharp the consistent ones are, in lines of ``width`` columns."""
     counts = Counter(verdict.verdict for verdict in verdicts)
     parts = [f"{counts[kind]} {kind}" for kind in Kind if counts[kind]]
     parts += [f"{failures} failed"] if failures else []
@@ -307,15 +297,12 @@ def summary(
         )
     idle = sum(bool(idle_parts(verdict)) for verdict in verdicts)
     line += f"; terms not exercised in {idle}" if idle else ""
-    units = sum(verdict.claim in REGISTRY and REGISTRY[verdict.claim].units for verdict in verdicts)
-    line += f"; units checked in {units}" if units else ""
-    noun = "claim" if left_out == 1 else "claims"
-    return _wrap(f"{line}; without {left_out} {noun} judged as transcribed" if left_out else line, width)
+    return _wrap(line, width)
 
 
 def claim_record(claim: Claim) -> dict[str, Any]:
     """Describe a claim in plain JSON values."""
-    names = ("id", "paper", "label", "kind", "title", "card", "repaired_by", "quick", "transcribed", "units")
+    names = ("id", "paper", "label", "kind", "title", "card", "repaired_by", "quick")
     return {name: getattr(claim, name) for name in names}
 
 

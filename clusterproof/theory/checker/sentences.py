@@ -149,7 +149,7 @@ def _tried(trial: Trial) -> str:
     elif trial.exhausted:
         more = f" and {trial.instances - trial.listed} others" if trial.instances > trial.listed else ""
         count = f"all {trial.listed} {plural('instance', trial.listed)} of the grid{more}"
-    text = f"{'tried' if trial.hidden else 'holds'} on {count}"
+    text = f"holds on {count}"
     if complete and trial.exact and not trial.statement.random:
         text += ", in exact arithmetic"
     if trial.reached:

@@ -109,9 +109,6 @@ class Sides:
     unit
         Largest magnitude among the floats of the instance, of which 1e-14 is rounding whatever the sides are; None
         until the statement is evaluated. Without effect where ``rounding`` is given.
-    hidden
-        ``"O"`` or ``"polylogarithmic"`` where the statement holds up to a hidden constant, or up to powers of
-        logarithms; empty where it is meant as it stands.
     """
 
     measured: Value
@@ -123,7 +120,6 @@ class Sides:
     words: str | Callable[[], str] = field(default="", compare=False)
     pairs: tuple[tuple[Value, Value], ...] = field(default=(), compare=False)
     unit: float | None = field(default=None, compare=False)
-    hidden: str = ""
 
     @property
     def allowed(self) -> Value:
@@ -227,33 +223,6 @@ def equal(
         ]
         rounding = TOLERANCE * unit_of(side for pair in pairs for side in pair) if floats else 0
     return Sides(gaps, {"rounding": rounding}, identity=True, words=words, pairs=pairs, unit=unit)
-
-
-def up_to_constant(sides: Sides, *, polylogarithmic: bool = False) -> Sides:
-    """Conclude what ``sides`` states up to a constant factor: O( ) of ``at_most``, Omega( ) of ``at_least``.
-
-    A single instance refutes that only where the bound is 0. The statement is violated for every hidden constant where
-    the ratio of the sides grows like a power of the quantity or of its logarithm along one of the claim's
-    ``families`` and, as far as the quantity's range allows and evaluation is quick, beyond it; or along scaled copies
-    of an instance where units are declared. Otherwise the verdict names the least constant on what was tried, which is
-    no theorem, and the families along which the ratio still grows.
-
-    Parameters
-    ----------
-    sides
-        ``at_most(...)`` or ``at_least(...)``, without ``failure``.
-    polylogarithmic
-        Whether powers of logarithms are allowed, too, as in O-tilde.
-
-    Raises
-    ------
-    InvalidArgument
-        If the sides are an equation or hold with a probability.
-    """
-    if sides.identity or sides.failure is not None:
-        rule = "must be at_most(...) or at_least(...), without failure"
-        raise InvalidArgument("sides", sides, rule, "state the inequality itself")
-    return replace(sides, hidden="polylogarithmic" if polylogarithmic else "O")
 
 
 def _named(terms: dict[str, Value]) -> dict[str, Value]:

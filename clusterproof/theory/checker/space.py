@@ -38,13 +38,15 @@ object.__setattr__(
     Stream, "__doc__", "Random numbers of this claim, part and instance: the same for the same seed."
 )
 object.__setattr__(Replicates, "__doc__", "How often a random instance is repeated.")
-RESERVED = ("part", "seed", "replicates", "scaling", "family")
+RESERVED = ("part", "seed", "replicates")
 """Keys that a written counterexample may have beside its quantities."""
 
 
 @dataclass(frozen=True)
 class Space:
-    """Quantities, constants and what the machine fills in, as a statement's signature names them.
+    """Quantities and what the machine fills in, as a statement's signature names them.
+
+    Keyword-only parameters are neither; they keep their defaults.
 
     Attributes
     ----------
@@ -52,15 +54,12 @@ class Space:
         Range of each quantity, fields of records included, in the order of the signature.
     records
         Class and fields of each parameter that is a record of quantities.
-    constants
-        Printed value of each keyword-only parameter.
     stream, replicates
         Names of the parameters that the machine fills in; None where there is none.
     """
 
     ranges: Mapping[str, Range]
     records: Mapping[str, tuple[type, tuple[str, ...]]]
-    constants: Mapping[str, Any]
     stream: str | None
     replicates: str | None
 
@@ -76,13 +75,11 @@ class Space:
         hints = get_type_hints(function, include_extras=True)
         ranges: dict[str, Range] = {}
         records: dict[str, tuple[type, tuple[str, ...]]] = {}
-        constants: dict[str, Any] = {}
         filled: dict[Marker, str] = {}
         for parameter in inspect.signature(function).parameters.values():
             name, hint = parameter.name, hints.get(parameter.name)
             mark = mark_of(hint)
             if parameter.kind is parameter.KEYWORD_ONLY:
-                constants[name] = parameter.default
                 continue
             if isinstance(mark, Marker):
                 filled[mark] = name
@@ -98,7 +95,7 @@ class Space:
             if isinstance(hint, type) and not isinstance(mark, Range):
                 records[name] = (hint, tuple(found))
             ranges |= found
-        return cls(ranges, records, constants, filled.get(STREAM), filled.get(REPLICATES))
+        return cls(ranges, records, filled.get(STREAM), filled.get(REPLICATES))
 
     @property
     def sampled(self) -> bool:

@@ -11,12 +11,10 @@ from clusterproof.algorithms import InvalidArgument, generator
 from clusterproof.theory.checker.conclusions import Conclusion
 from clusterproof.theory.checker.expectation import Expectation
 from clusterproof.theory.checker.frequency import Frequency
-from clusterproof.theory.checker.hidden_constants import check_families
 from clusterproof.theory.checker.instance_words import place_of, quantities
 from clusterproof.theory.checker.range_ends import Instance
 from clusterproof.theory.checker.sides import Outside, Sides
 from clusterproof.theory.checker.space import Space
-from clusterproof.theory.checker.units import read_units
 
 Conclusions: TypeAlias = Conclusion | Mapping[str, Conclusion]
 """What a statement's function returns: one comparison, or several of one evaluation by name."""
@@ -59,14 +57,7 @@ class Statement:
     exhaustible
         Largest space that is enumerated; less where an evaluation is slow.
     same
-        Whether its terms and constants are those of the claim's first statement.
-    units
-        Units of its quantities, by name: ``"length"``, ``"value"``, ``"gradient"``, ``"curvature"``, ``"step"``, or
-        powers (of value, of length). Tasks have theirs by their type, all other quantities are numbers. None where
-        the statement declares no units, so that they are not checked.
-    families
-        Of a statement up to a constant: values of a quantity, by its name, along which the ratio of the sides must not
-        grow without bound.
+        Whether its terms are those of the claim's first statement.
     space
         What the signature says.
     first
@@ -84,8 +75,6 @@ class Statement:
     extremes: Sequence[Mapping[str, Any]] = ()
     exhaustible: int = EXHAUSTIBLE
     same: bool = True
-    units: Mapping[str, Any] | None = None
-    families: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     space: Space = field(init=False, repr=False)
     first: list[dict[str, Any]] = field(init=False, repr=False)
 
@@ -100,9 +89,6 @@ class Statement:
                 "state the algebra on quantities of its own",
             )
         object.__setattr__(self, "first", [self.space.flatten(arguments) for arguments in self.extremes])
-        if self.units is not None:
-            object.__setattr__(self, "units", read_units(self.units, self.space.ranges))
-        check_families(self.families, self.space)
 
     @property
     def random(self) -> bool:
@@ -116,8 +102,6 @@ class Statement:
         seed: int = 0,
         claim: str = "",
         replicates: int | None = None,
-        constants: Mapping[str, Any] | None = None,
-        like: Instance | None = None,
     ) -> dict[str, Conclusion]:
         """Evaluate an instance: a pure function of what is given.
 
@@ -129,10 +113,6 @@ class Statement:
             Axes of the random numbers, with the part and the instance.
         replicates
             In place of the statement's own number.
-        constants
-            In place of printed ones.
-        like
-            The instance whose random numbers are used; None for ``one`` itself.
 
         Raises
         ------
@@ -143,11 +123,11 @@ class Statement:
         """
         filled: dict[str, Any] = {}
         if self.space.stream is not None:
-            filled[self.space.stream] = generator(seed, claim, self.name, self.space.key(like or one))
+            filled[self.space.stream] = generator(seed, claim, self.name, self.space.key(one))
         if self.space.replicates is not None:
             filled[self.space.replicates] = replicates or self.replicates
         with self.naming_errors(one):
-            value = self.function(**self.space.arguments(one), **filled, **(constants or {}))
+            value = self.function(**self.space.arguments(one), **filled)
         if not isinstance(value, Sides | Frequency | Expectation) and not (
             isinstance(value, Mapping) and value
         ):

@@ -12,7 +12,7 @@ import numpy as np
 from clusterproof.theory.checker.claim import Context
 from clusterproof.theory.checker.claim_parts import factor_names
 from clusterproof.theory.checker.conclusions import WHOLE, Conclusion, Judgement
-from clusterproof.theory.checker.corners import corners, neighbours, spread_draws
+from clusterproof.theory.checker.corners import corners, spread_draws
 from clusterproof.theory.checker.evaluation import Evaluation, evaluate
 from clusterproof.theory.checker.expectation import Expectation
 from clusterproof.theory.checker.rounding import as_float, as_floats
@@ -32,7 +32,7 @@ A statement with a smaller budget has slow instances, of which half as many are.
 def survey(statement: Statement, context: Context, base: Mapping[str, Any] | None) -> list[Evaluation]:
     """Evaluate instances of a statement, whether they break it or not.
 
-    These are ``base``, the extremes, those that the ranges list or else draws and corners, and better neighbours.
+    These are ``base``, the extremes, those that the ranges list or else draws, and corners.
 
     Parameters
     ----------
@@ -76,10 +76,6 @@ def survey(statement: Statement, context: Context, base: Mapping[str, Any] | Non
     if worst is not None and not space.sampled and space.replicates is None:
         look(corners(space, stream, worst.instance, most))
         look(spread_draws(space, stream, worst.instance, most if listed is None else 0))
-        before = None
-        while (worst := _worst(seen.values())) is not before and worst is not None and len(seen) < 4 * most:
-            before = worst
-            look(neighbours(space, worst.instance))
     return [evaluation for evaluation in seen.values() if evaluation is not None]
 
 
@@ -163,8 +159,6 @@ def ratios(part: Statement, evaluation: Evaluation, *, several: bool) -> dict[st
     """
     found: dict[str, Ratio] = {}
     for conclusion, judged in evaluation.judged.items():
-        if getattr(evaluation.conclusions[conclusion], "hidden", ""):
-            continue  # it has no constant that an instance could break
         each: dict[str, Ratio] = {}
         for term, factor in judged.factors.items():
             if not judged.broken and factor is not None:

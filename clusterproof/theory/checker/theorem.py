@@ -40,7 +40,7 @@ class Theorem(Parts, Generic[P, R]):
         return self.function(*args, **kwargs)
 
     def also(self, name: str, **how: Any) -> Callable[[Callable[Q, S]], Callable[Q, S]]:
-        """Try the same statement on another space: its terms and constants are the same ones.
+        """Try the same statement on another space: its terms are the same ones.
 
         Parameters
         ----------

@@ -6,7 +6,7 @@ import itertools
 import time
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any
 
 from clusterproof.algorithms.time_limit import TimeLimitExceeded, time_limit
 from clusterproof.theory.checker.claim import Context
@@ -29,7 +29,6 @@ from clusterproof.theory.checker.statement import DRAWN, SEARCHED, Statement
 from clusterproof.theory.checker.statistics import binomial_tail
 from clusterproof.theory.checker.ties import COMPARED, Tie
 
-T = TypeVar("T")
 STEP_SECONDS = 0.2
 """The next multiple of an open end is tried where it is expected to take less processor time."""
 LONGEST_STEP = 1.0
@@ -73,23 +72,6 @@ def attempt(statement: Statement, context: Context, ties: Sequence[Tie] = ()) ->
         # a proof on symbols passes over the hypotheses
         trial.unproved = "no instance was found that meets its hypotheses"
     return trial
-
-
-def while_quick(members: Iterator[T]) -> Iterator[T]:
-    """Yield members while the next one is expected to be quick, and up to the first that cannot be evaluated."""
-    before = SHORTEST_STEP
-    while True:
-        began = time.process_time()
-        try:
-            with time_limit(LONGEST_STEP):
-                found = next(members)
-        except (Exception, TimeLimitExceeded):  # nor need a statement be defined there
-            return
-        seconds = time.process_time() - began
-        yield found
-        if seconds * max(10.0, seconds / before) > STEP_SECONDS:
-            return
-        before = max(seconds, SHORTEST_STEP)
 
 
 class _Search(Evaluator):

@@ -77,7 +77,7 @@ class Finding:
         is outside it alone. None in its place where the verdict rests on an instance, or there are no hypotheses.
     sharpness
         Least factor at which all evaluated instances still hold on everything that is allowed (``"all"``),
-        and on each term and constant by name: at most 1, 0 where it was never needed, None where so few
+        and on each term by name: at most 1, 0 where it was never needed, None where so few
         repetitions cannot tell. None in its place where it has no meaning.
     tightness
         Of each factor of ``sharpness``: ``"ratio"``, allowed over measured at the worst instance (None where it was not
@@ -133,8 +133,6 @@ class Verdict(Finding, Drawable):
         The trials that the user asked for; None for the check's own number.
     version
         Of Clusterproof.
-    transcribed
-        Whether the statement is judged as transcribed, as in ``Claim``: the reason says so, and no count includes it.
     """
 
     drawn_by: ClassVar[str] = "verdict_figure"
@@ -147,7 +145,6 @@ class Verdict(Finding, Drawable):
     seconds: float
     requested_trials: int | None = None
     version: str = ""
-    transcribed: bool = False
 
     def __repr__(self) -> str:
         return f"<Verdict on {self.claim}: {self.verdict}; {self.reason}>"
@@ -175,6 +172,6 @@ NEEDED = 1e-3
 
 
 def idle_parts(finding: Finding) -> list[str]:
-    """Terms and constants of a consistent statement that no evaluated instance needed."""
+    """Terms of a consistent statement that no evaluated instance needed."""
     factors = finding.sharpness or {}
     return [name for name, factor in factors.items() if factor is not None and factor < NEEDED]

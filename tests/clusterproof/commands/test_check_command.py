@@ -22,7 +22,7 @@ from clusterproof.theory.stored_verdicts import STORED_VERDICTS, read_verdicts
 
 FIELDS = """claim paper label verdict reason measured bound slack sharpness tightness proof steps instances exhausted
     rejected needed trials failures confidence seed
-    counterexample code repaired_by seconds requested_trials version transcribed"""
+    counterexample code repaired_by seconds requested_trials version"""
 
 
 def test_check_reports_every_claim_even_where_one_breaks(

@@ -138,11 +138,6 @@ ALTERED: dict[str, tuple[str, str, str]] = {
     ),
     "proxskip/identity": ("papers.proxskip.identity", "start.probability**2) *", "start.probability) *"),
     "proxskip/sharp": ("papers.proxskip.rates", "max(flat**2, (1 - start.step_length) ** 2)", "flat**2"),
-    "proxskip/theorem-5": (
-        "papers.proxskip.theorem_5",
-        "constants.added / (1",
-        "constants.added / 2 / (1",
-    ),
     "proxskip/theorem-6": ("papers.proxskip.rates", "rate**iterations", "rate ** (2 * iterations)"),
     "scaffold/bias": (
         "papers.scaffold.bias",

@@ -361,22 +361,20 @@ def test_evidence_in_a_line(numbers: dict[str, Any], said: str) -> None:
 
 
 def test_counts_of_verdicts_and_of_sharpness() -> None:
-    def verdict(kind: Kind, whole: float | None, *, transcribed: bool = False) -> Verdict:
+    def verdict(kind: Kind, whole: float | None) -> Verdict:
         return Verdict(
             verdict=kind, reason="why", sharpness=None if whole is None else {"all": whole, "term": 0.0},
-            claim="toy/none", paper="toy", label="", seed=0, repaired_by=(), seconds=1.0, transcribed=transcribed,
+            claim="toy/none", paper="toy", label="", seed=0, repaired_by=(), seconds=1.0,
         )  # fmt: skip
 
     many = [verdict(Kind.CONSISTENT, whole) for whole in (1.0, 0.5, 0.2, 0.1, 0.09)]
-    many += [verdict(Kind.VIOLATED, None), verdict(Kind.CONSISTENT, 1.0, transcribed=True)]
+    many += [verdict(Kind.VIOLATED, None)]
     times = "\N{MULTIPLICATION SIGN}"
     assert summary(many, 2, 7, 1.25) == (
         f"8 claims: 5 consistent, 1 violated, 2 failed (seed 7, 1.2 s); of 5 with a sharpness 2 are sharp within "
-        f"{times}2, 4 within {times}10; terms not exercised in 5; without 1 claim judged as transcribed"
+        f"{times}2, 4 within {times}10; terms not exercised in 5"
     )
-    assert summary(many[5:6], 0, 7, 1.25, left_out=2) == (
-        "1 claim: 1 violated (seed 7, 1.2 s); without 2 claims judged as transcribed"
-    )
+    assert summary(many[5:6], 0, 7, 1.25) == "1 claim: 1 violated (seed 7, 1.2 s)"
 
 
 @pytest.mark.parametrize("count", [1000, 1001])

@@ -34,7 +34,6 @@ VALID = {"clients": 3, "own": 2, "round": 0, "share": "1/2"}
 
 def test_the_signature_is_the_space() -> None:
     assert list(SPACE.ranges) == ["clients", "own", "round", "share"]
-    assert SPACE.constants == {"c_1": 2.0}
     one = SPACE.decode(VALID)
     made = SPACE.arguments(one)
     assert made == {"one": Clusters(3, 2, 0), "share": Fraction(1, 2)}

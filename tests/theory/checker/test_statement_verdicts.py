@@ -28,7 +28,6 @@ from clusterproof.theory.checker import (
     integers,
     reals,
     suppose,
-    up_to_constant,
 )
 
 pytestmark = pytest.mark.usefixtures("registry")
@@ -108,7 +107,6 @@ def test_small_numbers_must_agree_too() -> None:
         (lambda n: at_least(1, power=102**n - 100**n), Kind.VIOLATED),
         (lambda n: equal(((10**n + 1) ** 2, 10 ** (2 * n) + 2 * 10**n + 1)), Kind.CERTIFIED),
         (lambda n: equal(((10**n + 1) ** 2, 10 ** (2 * n) + 2 * 10**n + (n < 299))), Kind.VIOLATED),
-        (lambda n: up_to_constant(at_most(7 ** (2 * n), power=49**n)), Kind.CONSISTENT),
     ],
 )
 def test_whole_numbers_larger_than_any_float_are_compared_exactly(stated: Any, verdict: Kind) -> None:
@@ -213,11 +211,7 @@ def test_a_repair_reuses_the_sides_of_what_it_repairs() -> None:
 
     claim(repaired, "repaired")
     assert theory.check("toy/printed").verdict is Kind.VIOLATED
-    verdict = theory.check("toy/repaired")
-    assert verdict.verdict is Kind.CONSISTENT
-    # x <= 1/2 + 0.7 x^p holds from p = log((x - 1/2) / 0.7) / log x on
-    least = max(np.log((x - 0.5) / 0.7) / np.log(x) for x in range(2, 10))
-    assert (verdict.sharpness or {})["power"] == pytest.approx(least / 2, rel=0.01)
+    assert theory.check("toy/repaired").verdict is Kind.CONSISTENT
 
 
 def test_a_failed_proof_is_said_and_the_search_goes_on() -> None:
@@ -320,7 +314,7 @@ def test_a_claim_is_registered_with_what_it_states() -> None:
         "quick": False,
     }
     known = facts | {"bound_trace": bound_trace}
-    written = Family("toy", transcribed=True)
+    written = Family("toy")
 
     @written.claim("all", **known)
     def every(n: Annotated[int, integers(1, 2)]) -> Sides:
@@ -337,12 +331,12 @@ def test_a_claim_is_registered_with_what_it_states() -> None:
 
     claim = theory.find_claim("toy/all")
     assert {name: getattr(claim, name) for name in known} == known
-    assert (claim.transcribed, claim.title, claim.parts) == (True, "A title.", every)
+    assert (claim.title, claim.parts) == ("A title.", every)
     assert claim.parts is not None
     assert claim.parts.ill_posed
     other = theory.find_claim("toy/usual")
     assert (other.repaired_by, other.bound_trace, other.quick) == ((), None, True)
-    assert (other.transcribed, other.parts, usual.ill_posed) == (False, usual, False)
+    assert (other.parts, usual.ill_posed) == (usual, False)
 
 
 @pytest.mark.parametrize(

@@ -66,8 +66,7 @@ def test_a_constant_shows_although_the_statement_is_false_with_it(
 def test_the_worst_of_a_searched_range_is_at_its_end_and_parts_count_alone(registry: dict[str, Any]) -> None:
     @PAPER.claim("false", label="(1)", kind="upper", part="first")
     def false(momentum: Annotated[float, reals(0.0, 0.9)], step: Annotated[float, reals(0.1, 1.0)]) -> Sides:
-        """False where the momentum is above 1/2; that it is 0 at the least step hides the step."""
-        suppose("the step is below 0.9", step < 0.9)
+        """False where the momentum is above 1/2."""
         return at_most(momentum, half=0.5 - 0.1 * momentum * step, nothing=0.0)
 
     @false.step("second")
@@ -75,7 +74,7 @@ def test_the_worst_of_a_searched_range_is_at_its_end_and_parts_count_alone(regis
         return at_least(1 / clients, quarter=0.25)
 
     found = check("toy/false").tightness or {}
-    assert found["all"]["ratio"] == pytest.approx((0.5 - 0.081) / 0.9, rel=1e-3)
+    assert found["all"]["ratio"] == pytest.approx((0.5 - 0.09) / 0.9)
     assert found["second: all"]["ratio"] == pytest.approx(0.5)
     assert found["second: all"]["broken"] == 4
     assert found["half"]["ratio"] == pytest.approx(1, rel=0.05)
@@ -272,7 +271,7 @@ def test_few_trials_look_at_few_instances(registry: dict[str, Any]) -> None:
         return at_most(share, nothing=Fraction(1, 2))
 
     few, many = (check("toy/false", trials=trials).tightness["all"]["instances"] for trials in (5, None))
-    assert 5 <= few < 20  # the ends and better neighbours come to the trials
+    assert 5 <= few < 20  # the ends come to the trials
     assert many >= 100
 
 

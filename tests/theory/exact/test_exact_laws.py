@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -22,7 +22,6 @@ from clusterproof.theory.exact.prescribed_samples import confirm_play, play
 from clusterproof.theory.exact.quadrature import gaussian_nodes
 from clusterproof.theory.exact.recorded_run import record
 from clusterproof.theory.exact.rounding import share_of_largest
-from clusterproof.theory.exact.sampled_clients import SampledClients
 from clusterproof.theory.exact.scalar_clients import exact_run, read_centers, run_algorithm, write_centers
 from clusterproof.theory.exact.shared_batch import OneBatch
 from clusterproof.theory.exact.two_clusters import NoiseFreeRun, carried, confirm_path
@@ -193,36 +192,6 @@ def test_planar_clients(knee: Fraction, turn: int) -> None:
         np.testing.assert_array_equal(seen[k], clients.gradients(expected))
         expected = expected - (clients.gradients(expected) - away) / 3
     np.testing.assert_array_equal(points[2], expected)
-
-
-STEEP: dict[str, Callable[[int, int], bool]] = {
-    "none": lambda m, i: False,
-    "all": lambda m, i: True,
-    "samples": lambda m, i: i % 2 == 0,
-    "clients": lambda m, i: m % 2 == 0,
-    "both": lambda m, i: (m + i) % 2 == 0,
-}
-
-
-@pytest.mark.parametrize("steep", STEEP)
-@pytest.mark.parametrize("opposed", [False, True])
-def test_sampled_clients(steep: str, opposed: bool) -> None:
-    """Of two samples only the second is met at a distance: the mean move of the first."""
-    one = SampledClients(3, 2, F(2), F(1, 2), steep, F(1), F(3), opposed)
-    raw = np.array([[(1, -1)[m % 2] + (3, -3)[(i + m * opposed) % 2] for i in range(2)] for m in range(3)])
-    np.testing.assert_array_equal(one.gradients, raw - F(int(raw.sum()), 6))
-    assert one.curvatures.tolist() == [
-        [2 if STEEP[steep](m, i) else HALF for i in range(2)] for m in range(3)
-    ]
-    for common in (True, False):
-        orders = [(k,) * 3 for k in (0, 1)] if common else list(itertools.product((0, 1), repeat=3))
-        found = [
-            sum(one.curvatures[range(3), [1 - k for k in first]])
-            / 3
-            * (sum(one.gradients[range(3), list(first)]) / 3) ** 2
-            for first in orders
-        ]
-        assert one.shuffling_radius(common) == sum(found) / len(orders) / 2
 
 
 CENTERS = (F(2), F(-1, 4), F(-2), F(1, 2), F(-1))

@@ -259,7 +259,7 @@ def mapping_of_runs(case: Random, stream: Stream) -> Sides:
     part="alike clients",
     bound_trace=bound_duals,
 )
-def repaired_duals(clients: Clients, rounds: Rounds, *, power_of_pairs: float = 1.0) -> Sides:
+def repaired_duals(clients: Clients, rounds: Rounds) -> Sides:
     """The mean of E||grad_v L_0||^2 is at most C_2 D_0 / (P K).
 
     Hypotheses
@@ -282,7 +282,7 @@ def repaired_duals(clients: Clients, rounds: Rounds, *, power_of_pairs: float = 
         reached, and without 1 / P more than all of it; on random settings and opposed clients as
         ``fpfc/repaired-models``. The best factor lies between 0.4 and 1 times this one.
     """
-    return theorem_1_participation(clients, rounds, power_of_pairs=power_of_pairs)
+    return theorem_1_participation(clients, rounds, power_of_pairs=1)
 
 
 @repaired_duals.also("random settings", budget=8)

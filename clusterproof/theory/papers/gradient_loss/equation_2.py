@@ -150,7 +150,7 @@ def recorded_moves(
     return found
 
 
-@equation_2_descent.proof("algebra", units={"model": "length", "step": "step", "gradient": "gradient"})
+@equation_2_descent.proof("algebra")
 def equation_2_descent_on_symbols(
     model: Number,
     step: Number,

@@ -207,7 +207,7 @@ def equation_3_worst(
     return summed(each, axis=-1)
 
 
-@equation_3_worst.proof("algebra", units={"coordinate": "length", "curvature": "curvature"})
+@equation_3_worst.proof("algebra")
 def equation_3_worst_on_symbols(
     coordinate: Number, curvature: NotNegative, step: Share, *, rounding: float = 0.0
 ) -> Sides:

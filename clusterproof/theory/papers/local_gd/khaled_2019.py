@@ -5,12 +5,12 @@ One-dimensional quadratics f_m(x) = a_m (x - b_m)^2 / 2, a_m >= 0: everything is
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
 
 from clusterproof.theory.checker import Family, Sides, at_most, choice, rationals, suppose
-from clusterproof.theory.exact.sampled_clients import average
 
 PAPER = Family(
     "local-gd",
@@ -24,6 +24,11 @@ PAPER = Family(
 
 
 Q = Fraction
+
+
+def average(values: Sequence[Fraction]) -> Fraction:
+    """Mean."""
+    return sum(values, Fraction(0)) / len(values)
 
 
 @dataclass(frozen=True)

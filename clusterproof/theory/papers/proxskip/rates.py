@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from clusterproof.theory.checker import Sides, at_most, choice, integers, largest, suppose
 from clusterproof.theory.exact.planar_clients import PlanarClients
-from clusterproof.theory.papers.proxskip.setting import PAPER, TRANSCRIBED, Start, Step, one_step
+from clusterproof.theory.papers.proxskip.setting import PAPER, Start, Step, one_step
 
 Branch = Annotated[str, choice("models", "controls")]
 """Which part of the Lyapunov function decides the rate."""
@@ -58,7 +58,7 @@ def printed_rate(clients: PlanarClients, start: Start) -> tuple[Fraction, str]:
     return largest(models=models, controls=1 - start.probability**2)
 
 
-@TRANSCRIBED.claim("theorem-6", label="Theorem 6", kind="upper", budget=50)
+@PAPER.claim("theorem-6", label="Theorem 6, as transcribed", kind="upper", budget=50)
 def theorem_6(clients: PlanarClients, start: Start, iterations: Iterations) -> dict[str, Sides]:
     """ProxSkip converges linearly, at max{1 - gamma mu, 1 - p^2}.
 

@@ -24,8 +24,6 @@ SECTIONS = {
         on clients in the plane whose losses are not quadratic.""",
 }
 PAPER = Family("proxskip", SECTIONS)
-TRANSCRIBED = Family("proxskip", SECTIONS, transcribed=True)
-"""Statements of Variance Reduced ProxSkip (2022), read in a machine transcription."""
 
 State = tuple[Fraction, np.ndarray, np.ndarray]
 """Its probability, the clients' x_i - x* and h_i - g_i*, both (N, 2)."""

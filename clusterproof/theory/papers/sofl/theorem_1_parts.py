@@ -67,7 +67,7 @@ def running_mean(count: Count, length: Length, stream: Stream) -> Sides:
     return running_mean_on_symbols(*np.array(rows, dtype=object).T)
 
 
-@running_mean.proof("algebra", units={"mean": "length", "sample": "length"})
+@running_mean.proof("algebra")
 def running_mean_on_symbols(mean: Number, sample: Number, before: NotNegative) -> Sides:
     """From ``before`` samples with this mean to the next: moved by 1 / n, the neuron is the mean of all n."""
     n = before + 1
@@ -152,7 +152,7 @@ def frozen_cell_variance(size: Size, updates: Updates, rate: Rate, stream: Strea
     )
 
 
-@frozen_cell_variance.proof("algebra", units={"start": "length", "mean": "length", "variance": (0, 2)})
+@frozen_cell_variance.proof("algebra")
 def frozen_cell_variance_on_symbols(
     updates: Annotated[int, choice(1, 2, 3, 4, 5)],
     rate: Share,

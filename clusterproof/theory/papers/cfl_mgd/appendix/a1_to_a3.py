@@ -60,7 +60,7 @@ def a1(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
     )
 
 
-@a1.proof("algebra", units={"error": "length", "slope": "gradient", "total": "gradient", "weight": "step"})
+@a1.proof("algebra")
 def a1_on_symbols(one: OwnTerm, *, rounding: float = 0.0) -> Sides:
     """The identity in each coordinate, the own clients' gradients summed."""
     return one.split(rounding)

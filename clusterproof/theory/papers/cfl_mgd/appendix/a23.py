@@ -188,7 +188,6 @@ def a23_mean(noise_free: NoiseFreeRun) -> Sides:
     kind="upper",
     budget=60,
     exhaustible=60,
-    units={"jump": "gradient"},
 )
 def a23_meant(
     clients: Annotated[int, integers(1, 2)],
@@ -247,7 +246,7 @@ def last_step(
     }
 
 
-@a23_meant.proof("induction", at=last_step, units={"noise": (2, -2)})
+@a23_meant.proof("induction", at=last_step)
 def a23_meant_on_symbols(noise: NotNegative, limit: AtLeastOne, share: Share) -> Sides:
     """From t to t + 1, noise = |C| v^2 / n' and limit = 1 / (1 - beta^2), of whose product the moment is a share.
 

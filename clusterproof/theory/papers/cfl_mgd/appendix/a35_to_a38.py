@@ -225,7 +225,7 @@ def a38(
     return at_most(next_error(root, share, radius, floor), radius=radius)
 
 
-@PAPER.claim("a38-invariance", label="after (A38)", kind="tight", prove=True, units={"separation": "length"})
+@PAPER.claim("a38-invariance", label="after (A38)", kind="tight", prove=True)
 def a38_invariance(
     root: Root, share: Share, separation: Separation, part_of_radius: Part, part_of_floor: Part
 ) -> Sides:

@@ -73,7 +73,7 @@ class Recursion:
         return factor * self.start + (1 - factor) / self.decay * self.floor
 
 
-@PAPER.claim("a39", label="(A39)", kind="upper", budget=120, exhaustible=120, units={"separation": "length"})
+@PAPER.claim("a39", label="(A39)", kind="upper", budget=120, exhaustible=120)
 def a39(recursion: Recursion, rounds: Annotated[int, integers(0, 30)]) -> Sides:
     """T rounds of (A37) give (1 - l mu / 8L)^T ||e_0|| + (8L / l mu) rho_0.
 
@@ -119,7 +119,7 @@ def last_round(recursion: Recursion, rounds: int) -> dict[str, Fraction]:
     }
 
 
-@a39.proof("induction", at=last_round, units={"kept": "length", "floors": "length"})
+@a39.proof("induction", at=last_round)
 def a39_on_symbols(decay: Part, kept: NotNegative, floors: NotNegative, used: Part) -> Sides:
     """Step T to T + 1 for an error within kept + floors, where rho_0 = decay times floors; at T = 0, floors = 0."""
     error = used * (kept + floors)
@@ -180,7 +180,7 @@ Floor = Annotated[Fraction, rationals(0, 1, 4, upwards=True)]
 """rho_0."""
 
 
-@RECURSIONS.claim("a41", label="(A41)", kind="tight", prove=True, units={"floor": "length"})
+@RECURSIONS.claim("a41", label="(A41)", kind="tight", prove=True)
 def a41(root: Root, share: Share, floor: Floor) -> Sides:
     """What is left of the start and the floors together are at most (16 L / mu l) rho_0.
 

@@ -227,7 +227,6 @@ def a10_meant(task: AnyTask, stream: Stream) -> dict[str, Sides]:
 
 @a10_meant.proof(
     "algebra",
-    units={"diameter": "length", "apart": "length", "radius": "length", "off": "length", "saved": (0, 2)},
 )
 def a10_meant_on_symbols(
     diameter: NotNegative,

@@ -134,7 +134,6 @@ Loss = Annotated[Fraction, rationals(0, 3, 2, upwards=True)]
     label="(25)",
     kind="identity",
     prove=True,
-    units={"own": "value", "other": "value", "mean_own": "value", "mean_other": "value"},
 )
 def equation_25(own: Loss, other: Loss, mean_own: Loss, mean_other: Loss) -> Sides:
     """A loss above the mean of the two expected losses exceeds its own mean by half their gap.

