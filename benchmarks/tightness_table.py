@@ -24,18 +24,13 @@ from clusterproof.theory.bounds.audit_settings import (
     participation_experiment,
     starting_models,
 )
-from clusterproof.theory.bounds.bound_parts import BoundParts
-from clusterproof.theory.bounds.corollary_b1 import CorollaryB1
 from clusterproof.theory.bounds.gaussian import fresh_regression, gaussian_dynamics
 from clusterproof.theory.bounds.run_bound import (
     theorem_a_prime_on,
     theorem_d_on,
     theorem_e_on,
 )
-from clusterproof.theory.bounds.theorem_a import TheoremA
-from clusterproof.theory.bounds.theorem_b import TheoremB
-from clusterproof.theory.bounds.theorem_c import theorem_c_parts
-from clusterproof.theory.bounds.theorem_c_prime import theorem_c_prime_parts
+from clusterproof.theory.bounds.theorem_a import BoundParts, TheoremA
 from clusterproof.theory.bounds.theorem_d import theorem_d
 from clusterproof.theory.bounds.theorem_e import theorem_e
 from clusterproof.theory.bounds.tube import ROUNDING
@@ -56,9 +51,8 @@ def from_parts(parts: BoundParts) -> TraceBound:
     """
     if not parts.applicable:
         raise InvalidArgument("trace", "...", "must meet the hypotheses", "use another bound")
-    everywhere = parts.all_rounds if parts.all_rounds.ndim == 3 else parts.all_rounds[:, None, :]
     return TraceBound(
-        bound=everywhere * ROUNDING,
+        bound=parts.all_rounds[:, None, :] * ROUNDING,
         last=parts.last_round * ROUNDING,
         reference=None,
         deviation=None,
@@ -93,14 +87,6 @@ def from_norms(one: Experiment, trace: Trace) -> TraceBound:
 
 BOUNDS: dict[str, Callable[[Experiment, Trace], TraceBound]] = {
     "A": lambda one, _: from_parts(TheoremA().best_parts(one.setting)),
-    "B": lambda one, _: from_parts(TheoremB().best_parts(one.setting)),
-    "B1": lambda one, _: from_parts(CorollaryB1().best_parts(one.setting)),
-    "C": lambda one, trace: from_parts(
-        theorem_c_parts(one.regression, one.algorithm, trace.models[0], one.rounds)
-    ),
-    "C'": lambda one, trace: from_parts(
-        theorem_c_prime_parts(one.regression, one.algorithm, trace.models[0], one.rounds)
-    ),
     "D norm": from_norms,
     "D": lambda one, trace: theorem_d_on(one.task, trace, failure_probability=sum(FAILURE)),
     "A'": lambda one, trace: theorem_a_prime_on(one.task, trace, failure_probability=sum(FAILURE)),

@@ -25,8 +25,6 @@ fusion-strength: $a = 3.7$ | 100 rounds | $m = 24$ | $P = 3$ | $d = 5$ | $\kappa
 local-data: 20 clients | $\varphi = 0.5$ | 1440 images | five clients | 10 divisions
 model-averaging-map: $\lambda = 0.01$ | $\eta = 1/L = 1$ | $\beta = 0.9$, $H = 5$
 momentum-paths: $\kappa = 20$ | $\eta = 1.9 / L$ | 40 rounds
-power-table: $P = 2$ | $m = 40$ | n' = 20000 | $d = 20$ | $\kappa = 4$ | $s = 0.5$ | $T = 50$ |
-   $\beta = 0.5$ | $\eta = 1$ | $\|e_0\| = 0.125$ | 10 runs | (0.01, 0.02, 0.02) | $10^{-9}$
 purity-on-networks: 80 devices | $P = 4$ | $P = 8$ | 64 and 32 | step 0.1 | $\lambda = 0.2$ | three seeds |
    30 iterations | goal of 0.9 | gradient-loss/mnist-mlp
 purity-per-iteration: $P = 4$ | $d = 10$ | $m = 60$ | n' = 50 | $s = 0.5$ | $\Delta = 2$ | $\alpha = 0.1$ |
@@ -48,7 +46,7 @@ winners-elbow: 5 x 5 map | 20 rounds | 5 local steps | $\eta = 0.2$ | $P = 4$ | 
 """
 """What the captions name: the figure, and phrases between bars."""
 
-LONG = ("fusion-strength", "power-table", "purity-per-iteration", "training-loss", "u-matrix")
+LONG = ("fusion-strength", "purity-per-iteration", "training-loss", "u-matrix")
 DRAWN = [
     pytest.param(name, marks=pytest.mark.slow(reason="takes seconds to draw")) if name in LONG else name
     for name in FIGURES

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from clusterproof.figures import FIGURES
-from clusterproof.theory.bounds.power import FAULTS
 
 SEED = 3
 
@@ -19,7 +18,6 @@ SMALL = {
         "ROUNDS": 100,
         "STRENGTHS": np.concatenate([[0.05, 0.3], np.geomspace(0.6, 5.0, 9), [30.0]]),
     },
-    "power-table": {"FAULTS": FAULTS[::5], "REPLICATES": 10},
     "purity-per-iteration": {"TASKS": 3},
     "success-map": {
         "REPETITIONS": 6,

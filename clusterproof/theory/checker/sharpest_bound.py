@@ -14,13 +14,7 @@ SHARPEST_FIRST = (
     ("cfl-mgd/lemma-h",),
     ("cfl-mgd/theorem-d",),
     ("cfl-mgd/theorem-e",),
-    (
-        "cfl-mgd/theorem-a-prime",
-        "cfl-mgd/corollary-b1",
-        "cfl-mgd/theorem-a",
-        "cfl-mgd/theorem-c",
-        "cfl-mgd/theorem-b",
-    ),
+    ("cfl-mgd/theorem-a-prime", "cfl-mgd/theorem-a"),
 )
 """Claims in groups; within a group none is always the sharpest."""
 

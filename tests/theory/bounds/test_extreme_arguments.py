@@ -10,7 +10,7 @@ from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace, run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.checker.run_check import LEAST_FAILURE
 
-THEOREMS = ["theorem-a", "theorem-b", "theorem-c", "theorem-d", "theorem-e"]
+THEOREMS = ["theorem-a", "theorem-d", "theorem-e"]
 
 
 def task_and_trace(noise: float, start: float) -> tuple[RegressionMixture, Trace]:
@@ -44,13 +44,12 @@ def test_the_least_failure_probability(theorem: str) -> None:
     assert np.isfinite(allowed.bound).all()
 
 
-@pytest.mark.parametrize("theorem", ["theorem-a", "theorem-b"])
-def test_where_chebyshev_pays_more_than_the_basin_the_theorem_does_not_apply(theorem: str) -> None:
+def test_where_chebyshev_pays_more_than_the_basin_the_theorem_does_not_apply() -> None:
     task, trace = task_and_trace(1e-9, 0.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(InvalidArgument):
-            theory.bound(f"cfl-mgd/{theorem}", task, trace, failure_probability=LEAST_FAILURE)
+            theory.bound("cfl-mgd/theorem-a", task, trace, failure_probability=LEAST_FAILURE)
 
 
 @pytest.mark.parametrize("probability", [0.0, 5e-324, 1e-301, 1.0, -1.0, float("nan")])

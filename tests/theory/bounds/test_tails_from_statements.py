@@ -205,8 +205,6 @@ def assert_frequency(broken: np.ndarray, allowed: float) -> None:
 
 
 REGRESSIONS = [
-    ("theorem-c", (20, 20), 1.0, 200, 0.5, 0.5, {}, 0.3),
-    ("theorem-c", (10, 10), 1.0, 400, 0.5, 0.0, {}, 0.1),
     ("theorem-d", (40,), 1.0, 50, 0.5, 0.0, {}, 0.3),
     ("theorem-d", (20, 20), 1.0, 300, 0.0, 0.0, {}, 0.3),
     ("theorem-d", (2000, 2000), 1.0, 14, 0.7, 0.0, {}, 0.2),

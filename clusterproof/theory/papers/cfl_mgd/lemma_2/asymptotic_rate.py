@@ -34,7 +34,7 @@ def rate_of_a_run(momentum: float, rounds: int) -> float:
     return float((energy[-1] / energy[0]) ** (0.5 / (len(energy) - 1)))
 
 
-@PAPER.claim("asymptotic-rate", label="Theorem 1, (A39)", kind="upper", repaired_by="cfl-mgd/corollary-b1")
+@PAPER.claim("asymptotic-rate", label="Theorem 1, (A39)", kind="upper", repaired_by="cfl-mgd/lemma-h")
 def asymptotic_rate(momentum: Annotated[float, choice(0.9)], rounds: Annotated[int, choice(80)]) -> Sides:
     """After many rounds the error falls at least as fast as (1 - l mu / 8L)^T, for every momentum.
 

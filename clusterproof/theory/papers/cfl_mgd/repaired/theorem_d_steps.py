@@ -10,7 +10,7 @@ import numpy as np
 
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.gaussian import gaussian_dynamics
-from clusterproof.theory.bounds.statements import SmallTask
+from clusterproof.theory.bounds.statements import SmallTask, tuned
 from clusterproof.theory.bounds.theorem_d import theorem_d_chains
 from clusterproof.theory.bounds.tube import forward
 from clusterproof.theory.checker import (
@@ -24,7 +24,6 @@ from clusterproof.theory.checker import (
     suppose,
 )
 from clusterproof.theory.exact.heavy_ball import propagators
-from clusterproof.theory.papers.cfl_mgd.repaired.corollary_b1 import tuned
 from clusterproof.theory.papers.cfl_mgd.repaired.theorem_d import (
     FAILURE,
     Place,

@@ -10,7 +10,7 @@ import numpy as np
 
 from clusterproof.theory.bounds.audit_settings import participation_experiment
 from clusterproof.theory.bounds.gaussian import gaussian_dynamics
-from clusterproof.theory.bounds.statements import SmallTask
+from clusterproof.theory.bounds.statements import SmallTask, tuned
 from clusterproof.theory.bounds.theorem_d import theorem_d as bound_of_d
 from clusterproof.theory.bounds.theorem_e import participant_range, theorem_e_recorded
 from clusterproof.theory.bounds.theorem_e import theorem_e as bound_before
@@ -27,7 +27,6 @@ from clusterproof.theory.checker import (
     suppose,
 )
 from clusterproof.theory.exact.heavy_ball import propagators
-from clusterproof.theory.papers.cfl_mgd.repaired.corollary_b1 import tuned
 from clusterproof.theory.papers.cfl_mgd.repaired.theorem_e import FAILURE, Kind, theorem_e
 
 Steps = Annotated[int, integers(1, 5)]
