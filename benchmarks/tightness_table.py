@@ -3,8 +3,8 @@
 Run ``python -m benchmarks.tightness_table`` (minutes). Each cell is the 5 % quantile over runs of
 bound / error after the last round, least and largest over the clusters: the bound over the observed
 95 % quantile of the error where every run has the same bound. All at a failure probability of 0.05 in all. "D norm"
-knows the distance of the start from the optimum only, "D" its direction; "E" is before the run, "E record" on its
-record of participants. A dash: the hypotheses fail there, or the theorem does not speak of such runs.
+knows the distance of the start from the optimum only and is before the run, "D" knows its direction and the record of
+participants. A dash: the hypotheses fail there, or the theorem does not speak of such runs.
 """
 
 from __future__ import annotations
@@ -28,11 +28,9 @@ from clusterproof.theory.bounds.gaussian import fresh_regression, gaussian_dynam
 from clusterproof.theory.bounds.run_bound import (
     theorem_a_prime_on,
     theorem_d_on,
-    theorem_e_on,
 )
 from clusterproof.theory.bounds.theorem_a import BoundParts, TheoremA
 from clusterproof.theory.bounds.theorem_d import theorem_d
-from clusterproof.theory.bounds.theorem_e import theorem_e
 from clusterproof.theory.bounds.tube import ROUNDING
 from clusterproof.theory.checker.trace_bound import TraceBound
 
@@ -61,7 +59,7 @@ def from_parts(parts: BoundParts) -> TraceBound:
 
 
 def from_norms(one: Experiment, trace: Trace) -> TraceBound:
-    """Theorem D, or E before the run, knowing the norms of the starts only.
+    """Theorem D before the run, knowing the norms of the starts only.
 
     Raises
     ------
@@ -70,10 +68,7 @@ def from_norms(one: Experiment, trace: Trace) -> TraceBound:
     """
     dynamics = gaussian_dynamics(fresh_regression(one.task), one.algorithm)
     norms = np.asarray(trace.errors)[0].max(axis=0)
-    if needs_theorem_e(one):
-        tube = theorem_e(dynamics, norms, rounds=one.rounds, failure=FAILURE).tube
-    else:
-        tube = theorem_d(dynamics, norms, rounds=one.rounds, failure=FAILURE)
+    tube = theorem_d(dynamics, norms, rounds=one.rounds, failure=FAILURE)
     if not tube.applicable:
         raise InvalidArgument("trace", "...", "must have a bound that stays inside the basin", "start nearer")
     return TraceBound(
@@ -90,14 +85,7 @@ BOUNDS: dict[str, Callable[[Experiment, Trace], TraceBound]] = {
     "D norm": from_norms,
     "D": lambda one, trace: theorem_d_on(one.task, trace, failure_probability=sum(FAILURE)),
     "A'": lambda one, trace: theorem_a_prime_on(one.task, trace, failure_probability=sum(FAILURE)),
-    "E": from_norms,
-    "E record": lambda one, trace: theorem_e_on(one.task, trace, failure_probability=sum(FAILURE)),
 }
-
-
-def needs_theorem_e(trial: Experiment) -> bool:
-    """Return whether participation is partial or models are averaged."""
-    return trial.algorithm.participation < 1 or trial.algorithm.averaging == "model"
 
 
 def settings() -> list[Experiment]:
@@ -136,8 +124,6 @@ def main() -> None:
         for name, bound_of in BOUNDS.items():
             begun = time.process_time()
             try:
-                if name in ("D norm", "E", "E record") and name.startswith("E") != needs_theorem_e(one):
-                    raise InvalidArgument("bound", name, "must speak of the run", "see the other column")
                 bound = bound_of(one, trace)
             except InvalidArgument:
                 cells.append("-")

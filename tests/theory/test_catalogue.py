@@ -55,7 +55,6 @@ FEWER: dict[str, int | None] = {
     "cfl-mgd/theorem-a": 1,
     "cfl-mgd/theorem-a-prime": 1,
     "cfl-mgd/theorem-d": 2,
-    "cfl-mgd/theorem-e": 1,
     "cfl/client-ids": 5,
     "fedavg/drift": 1,
     "fedavg/theorem-1": 20,
@@ -126,7 +125,6 @@ LARGEST = {
     "cfl-mgd/theorem-a": 10,
     "cfl-mgd/theorem-a-prime": 10,
     "cfl-mgd/theorem-d": 50,
-    "cfl-mgd/theorem-e": 20,
     "fpfc/convex": 20,
     "fpfc/one-term-waiting": 2,
     "fpfc/repaired-proof": 10,
@@ -147,10 +145,9 @@ PARTS = {
     "Gaussian integral, volume, what the search found",
     "cfl-mgd/pairwise-error": "models in the basin, LARGEST COVARIANCE, NO COVARIANCE, THE CASES AGREE, "
     "MONOTONE WITHOUT COVARIANCE, MONOTONE WITH COVARIANCE",
-    "cfl-mgd/theorem-d": "runs, MEAN GRADIENT, RECURSION IN THREE ROUNDS, recursion, drift, covariance, DOMINATION, "
-    "union",
-    "cfl-mgd/theorem-e": "runs, full participation, counts of participants, fluctuation, WORST COUNTS, counted drift, "
-    "own noise, union",
+    "cfl-mgd/theorem-d": "runs, partial participation, full participation, counts of participants, fluctuation, "
+    "WORST COUNTS, counted drift, own noise, union of participants, MEAN GRADIENT, RECURSION IN THREE ROUNDS, "
+    "recursion, drift, covariance, DOMINATION, union",
     "cfl-mgd/theorem-a-prime": "runs, Gaussian step, two-valued step, determinant, SLOPE, TELESCOPING, chain, "
     "frequency, certificate",
 }

@@ -169,7 +169,7 @@ PARTICIPATION: dict[str, dict[str, Any]] = {
 
 
 def participation_experiment(kind: str) -> Experiment:
-    """Make a setting of Theorem E: kappa = 4, P = 2, m = 40, n' = 2000, d = 10, s = 1/2, T = 12, beta = 0.3.
+    """Make one with partial participation: kappa = 4, P = 2, m = 40, n' = 2000, d = 10, s = 1/2, T = 12, beta = 0.3.
 
     Parameters
     ----------

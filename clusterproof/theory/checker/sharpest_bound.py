@@ -13,7 +13,6 @@ from clusterproof.theory.checker.trace_bound import TraceBound
 SHARPEST_FIRST = (
     ("cfl-mgd/lemma-h",),
     ("cfl-mgd/theorem-d",),
-    ("cfl-mgd/theorem-e",),
     ("cfl-mgd/theorem-a-prime", "cfl-mgd/theorem-a"),
 )
 """Claims in groups; within a group none is always the sharpest."""
