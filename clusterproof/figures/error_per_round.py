@@ -12,11 +12,10 @@ from clusterproof.algorithms import generator, run
 from clusterproof.figures.illustration import Illustration
 from clusterproof.figures.runs import draw_runs
 from clusterproof.theory.bounds.audit_settings import NAMES, experiment
-from clusterproof.theory.bounds.corollary_b1 import CorollaryB1
 from clusterproof.theory.bounds.gaussian import gaussian_dynamics
 from clusterproof.theory.bounds.setting import Setting
-from clusterproof.theory.bounds.theorem_b import TheoremB
 from clusterproof.theory.bounds.theorem_d import theorem_d
+from clusterproof.theory.exact.heavy_ball import start_envelope
 from clusterproof.theory.papers.cfl_mgd.lemma_2.asymptotic_rate import claimed_rate
 from clusterproof.theory.papers.cfl_mgd.theorem_1.printed_floor import printed_conclusion, printed_floor
 
@@ -71,29 +70,19 @@ def draw(seed: int) -> style.Figure:
         draw_runs(panel, np.asarray(trace.errors), names, every=every)
     dynamics, starts = gaussian_dynamics(task, trial.algorithm), np.array(setting.start)
     tube = theorem_d(dynamics, starts, rounds=trial.rounds, failure=setting.failure)
-    theorem_b, corollary_b1 = TheoremB().best_parts(setting), CorollaryB1().best_parts(setting)
-    for all_rounds, last, name, look in (
-        (theorem_b.all_rounds, theorem_b.last_round, "Theorem B", style.BOUNDS[0]),
-        (corollary_b1.all_rounds, corollary_b1.last_round, "Corollary B1", style.BOUNDS[1]),
-        (tube.reach, tube.last_reach, "Theorem D", {**style.BOUNDS[3], "marker": "d", "markevery": 10}),
-    ):
-        left.plot(all_rounds.max(axis=1), **look, label=f"{name}, all rounds", gid=name)
-        star: style.Look = {
-            "color": look["color"],
-            "marker": "*",
-            "markersize": 9,
-            "clip_on": False,
-            "zorder": 5,
-        }
-        label, gid = f"{name}, last round", f"{name}, last"
-        left.plot([trial.rounds], [last.max()], **star, linestyle="none", label=label, gid=gid)
+    look = style.BOUNDS[0]
+    left.plot(tube.reach.max(axis=1), **look, label="Theorem D, all rounds", gid="Theorem D")
+    star: style.Look = {"color": look["color"], "marker": "*", "markersize": 9, "clip_on": False, "zorder": 5}
+    last: style.Look = {"linestyle": "none", "label": "Theorem D, last round", "gid": "Theorem D, last"}
+    left.plot([trial.rounds], [tube.last_reach.max()], **star, **last)
     factor = claimed_rate(min(setting.proportions), setting.smoothness / setting.strong_convexity)
     contraction = factor ** np.arange(NOISE_FREE_ROUNDS + 1) * start
     claimed: style.Look = {**style.BOUNDS[2], "linewidth": 2, "gid": "claimed"}
     left.plot(contraction[: trial.rounds + 1] + floor, **claimed, label="Theorem 1 as printed")
     right.plot(contraction, **claimed)
-    noise_free = replace(setting, misclassification=0.0, rounds=NOISE_FREE_ROUNDS)
-    right.plot(TheoremB().parts(noise_free).mean.max(axis=1), **style.BOUNDS[0], gid="Theorem B")
+    steps = [(share * setting.strong_convexity, share * setting.smoothness) for share in setting.proportions]
+    envelopes = [start_envelope(*ends, setting.momentum, NOISE_FREE_ROUNDS) * start for ends in steps]
+    right.plot(np.max(envelopes, axis=0), **style.BOUNDS[1], label="Lemma H", gid="Lemma H")
     distance = r"distance to the optimum $\|\chi_p - \chi_p^*\|$"
     for panel, title in zip(
         panels, ("a  Fresh data in every round", "b  Expected losses, no noise"), strict=True
@@ -101,7 +90,7 @@ def draw(seed: int) -> style.Figure:
         panel.set_yscale("log", nonpositive="mask")
         panel.margins(x=0.02)
         style.label_axes(panel, title, "communication round", distance)
-    style.add_legend([left], 3)
+    style.add_legend(panels, 3)
     return figure
 
 
@@ -109,5 +98,5 @@ FIGURE = Illustration(
     "error-per-round",
     "Error of CFL-MGD round by round below the paper's bound and the repaired ones",
     draw,
-    ("cfl-mgd/theorem-1", "cfl-mgd/theorem-d"),
+    ("cfl-mgd/theorem-1", "cfl-mgd/theorem-d", "cfl-mgd/lemma-h"),
 )

@@ -63,7 +63,7 @@ def _():
     slowest. Momentum helps it exactly for $0 < \beta < (1 - \eta l_p \mu)^2$, and the best is $\beta = (1 - \sqrt{{\eta
     l_p \mu}})^2$ with rate $1 - \sqrt{{\eta l_p \mu}}$: the small share now costs $\sqrt{{l_p}}$ instead of $l_p$. One
     $\beta$, tuned to the smallest cluster, gives *all* clusters the same rate $\sqrt\beta$, since the larger ones are
-    underdamped (Corollary B1).
+    underdamped.
 
     ## In code
     """

@@ -83,7 +83,7 @@ def _(answers, found):
         "Theorem 1 (step size)": "$\\eta L \\le 1$",
         "Section 5 (stability of momentum)": "the heavy ball is stable along the steepest direction",
         "Theorem 1 (A38)": "$\\rho_0$ is as small as lesson 5 shows that it cannot be",
-        "Theorems A and B (ours), basin": "no model leaves the basin of lesson 3",
+        "Theorems A and D (ours), basin": "no model leaves the basin of lesson 3",
     }
     assert set(meanings) == set(found)
     rows = "\n".join(

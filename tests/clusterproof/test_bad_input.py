@@ -116,7 +116,7 @@ check --replay {{. none}}
 check --trace none
 check --against none.json            :: must be a file that can be read
 check --against broken.py            :: against =
-check cfl-mgd/theorem-b --trace none
+check cfl-mgd/theorem-a --trace none
 check --replay r.json --all
 check --replay r.json --trace t
 check --replay r.json --quiet        :: cannot be combined with

@@ -171,7 +171,7 @@ def test_files_of_a_trace_that_do_not_end_are_one_line(
             path.write_bytes(with_sum(record))
         else:
             continue
-        refused(capsys, *["check", "cfl-mgd/theorem-b", "--trace", "run"])
+        refused(capsys, *["check", "cfl-mgd/theorem-d", "--trace", "run"])
         path.unlink()
         path.write_bytes(content)
 

@@ -132,7 +132,7 @@ def test_a_stored_trace_with_a_link_is_not_read(
     run = "run cfl-mgd --clients 4 --dimension 2 --rounds 2 --record buffers --out run"
     assert main(run.split()) == 0
     (tmp_path / "way").symlink_to("run")
-    check_each(capsys, tmp_path, tmp_path / "run", "check cfl-mgd/theorem-b --trace way")
+    check_each(capsys, tmp_path, tmp_path / "run", "check cfl-mgd/theorem-d --trace way")
     assert main(["check", "--trace", "way"]) in (0, 3)
 
 

@@ -82,7 +82,7 @@ def test_no_stored_run_is_executed(
             (run / name).write_bytes(content)
             record["files"][name] = hashlib.sha256(content).hexdigest()
         (run / "run.json").write_bytes(with_sum(record))
-        assert "SHA-256" not in refused(capsys, "check", "cfl-mgd/theorem-b", "--trace", str(run))
+        assert "SHA-256" not in refused(capsys, "check", "cfl-mgd/theorem-a", "--trace", str(run))
     assert not executed.exists()
 
 

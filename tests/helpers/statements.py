@@ -1,8 +1,8 @@
-"""The bounds of Theorems A, B, B1, C, C' and A', evaluated from their printed statements.
+"""The bounds of Theorems A and A', evaluated from their printed statements, and exact second moments.
 
 Each function follows one statement line by line, with its symbols. Nothing of clusterproof is imported. Numbers are
-mpmath's at 30 digits, but for sums of positive terms (the beta function, delta_cl of Theorem C, Theorem C'), which are
-floats; ``oracle_moments`` works in whatever numbers it is given, exact fractions included.
+mpmath's at 30 digits, but for sums of positive terms (the beta function), which are floats; ``oracle_moments`` works in
+whatever numbers it is given, exact fractions included.
 """
 
 import math
@@ -11,7 +11,6 @@ from fractions import Fraction
 from typing import Any
 
 import mpmath as mp
-import numpy as np
 
 CONTEXT = mp.mp.clone()
 CONTEXT.dps = 30
@@ -130,71 +129,10 @@ def theorem_a(
     return [value + x for value in R], CONTEXT.sqrt(P / real(delta_3)) * y
 
 
-def envelopes(alpha: Any, mu: float, L: float, beta: float, T: int) -> tuple[list[Any], list[Any]]:
-    """Closed forms of G_t >= max |Pi_t(a)| (Lemma H) and of max |h_t(a)| (from U_k)."""
-    q = CONTEXT.sqrt(real(beta))
-    flat, steep = alpha * mu, alpha * L
-    path, impulse = responses(flat, real(beta), T)
-    G, H = [], []
-    for t in range(T + 1):
-        candidates = [q**t * (1 + (1 - q) * t)]
-        if flat < (1 - q) ** 2:
-            candidates.append(path[t])
-        if steep > 1 - beta and beta > 0:
-            # The proof of Lemma H (iii) at its largest a; the printed form has beta / 4, its value at a = 1.
-            candidates.append(q**t / CONTEXT.sqrt(1 - (steep - 1 + beta) ** 2 / (4 * steep * beta)))
-        G.append(max(candidates))
-        # U_k increases beyond 1, and |U_k| <= k + 1 on [-1, 1]
-        H.append(impulse[t] if flat < (1 - q) ** 2 else (t + 1) * q**t)
-    return G, H
-
-
-def theorem_b(
-    *, own: int, m: int, P: int, T: int, eta: float, beta: float, mu: float, L: float, D: float, B: float, start: float,
-    n_in: int, n_out: int, s2: Any, tau2: Any, delta_2: float, delta_3: float,
-) -> tuple[list[Any], Any]:  # fmt: skip
-    """G_t ||e_0|| + b_bar + sqrt(PT / delta_2) Sigma_t at t = 0..T, and the bound with sqrt(P / delta_3) at T."""
-    alpha = real(eta) * own / m
-    G, h = envelopes(alpha, mu, L, beta, T)
-    H1 = 1 / min(alpha * mu, (1 - CONTEXT.sqrt(real(beta))) ** 2)
-    b = real(n_in) / m * L * (real(D) + B)
-    b_bar = real(eta) * H1 * (b + real(n_out) / m * L * B)
-    Y: list[Any] = []
-    spread: list[Any] = []
-    for t in range(T + 1):
-        spread.append(
-            real(eta) ** 2 * sum((h[t - 1 - k] ** 2 * (s2 + tau2 * Y[k]) for k in range(t)), real(0))
-        )
-        if b_bar == 0:
-            Y.append(G[t] ** 2 * start**2 + spread[t])
-        else:
-            Y.append((G[t] * start + b_bar + CONTEXT.sqrt(spread[t])) ** 2)
-    rounds = [
-        G[t] * start + b_bar + CONTEXT.sqrt(P * T / real(delta_2)) * CONTEXT.sqrt(spread[t])
-        for t in range(T + 1)
-    ]
-    return rounds, G[T] * start + b_bar + CONTEXT.sqrt(P / real(delta_3)) * CONTEXT.sqrt(spread[T])
-
-
-def corollary_b1(
-    *, own: int, least: int, m: int, n: int, P: int, T: int, mu: float, L: float, B: float, start: float, trace: float,
-    s: float, delta_2: float, delta_3: float,
-) -> tuple[list[Any], Any]:  # fmt: skip
-    """q^t (2 / sqrt(3) + (1 - q) t) ||e_0|| + sqrt(PT / delta_2) S_p, and with sqrt(P / delta_3) at T."""
-    q = 1 - CONTEXT.sqrt(real(least) * mu / (m * real(L)))
-    beta = q**2
-    v = CONTEXT.sqrt(real(s) ** 2 * trace + (real(L) * trace + real(L) ** 2) * real(B) ** 2)
-    S = v / L * CONTEXT.sqrt(real(own) / m / (real(m) * n)) * CONTEXT.sqrt((1 + beta) / (1 - beta) ** 3)
-    path = [q**t * (2 / CONTEXT.sqrt(3) + (1 - q) * t) * start for t in range(T + 1)]
-    return [x + CONTEXT.sqrt(P * T / real(delta_2)) * S for x in path], path[T] + CONTEXT.sqrt(
-        P / real(delta_3)
-    ) * S
-
-
 def oracle_moments(
     spectrum: Sequence[Any], start: Sequence[Any], alpha: Any, beta: Any, s: Any, N: int, T: int
 ) -> tuple[list[Any], list[Any]]:
-    """||Pi_t e_0||^2 and Var_t of Theorem C for t = 0..T, exact where the arguments are fractions."""
+    """||Pi_t e_0||^2 and the variance of e_t, t = 0..T, every client in its own cluster; exact for fractions."""
     modes = range(len(spectrum))
     A = [1 + beta - alpha * spectrum[j] for j in modes]
     M = before = X = [e**2 for e in start]  # e_-1 = e_0
@@ -215,42 +153,6 @@ def oracle_moments(
         path.append(sum(e**2 for e in mean))
         variance.append(sum(M) - path[-1])
     return path, variance
-
-
-def departure(paths: np.ndarray, variances: np.ndarray, B: float, m: int, P: int, pi: float) -> float:
-    """delta_cl of Theorem C at a radius B with pi = pi_F(B), from ||Pi_t e_0|| and Var_t, (T + 1, P)."""
-    T = len(paths) - 1
-    if paths[:T].max() >= B:
-        return math.inf
-    return float((variances[:T] / (B - paths[:T]) ** 2).sum() + T * m * (P - 1) * pi)
-
-
-def theorem_c_prime(
-    r: float, *, paths: np.ndarray, impulses: np.ndarray, spectrum: np.ndarray, alpha: float, N: int, s: float,
-    start: float, P: int, delta: float,
-) -> tuple[np.ndarray, float]:  # fmt: skip
-    """The bound at t = 0..T for all rounds at once, with log(2PT / delta), and at T with log(2P / delta).
-
-    ``paths`` and ``impulses`` are Pi_k and h_k of the modes, (T + 1, d). In double precision: sums of positive terms.
-    """
-    T, d, L = len(paths) - 1, len(spectrum), max(spectrum)
-    u = math.sqrt(2 * math.log(4 * P * T / delta))
-    omega = math.sqrt(d / N) + u / math.sqrt(N)
-    eps = 2 * omega + omega**2
-    k = np.arange(T + 1)
-    C0, C1 = (np.abs(paths).max(1) / r**k).max(), (np.abs(impulses).max(1) / r**k).max()
-    r_bar = r + C1 * alpha * L * eps
-    if r_bar >= 1:
-        return np.full(T + 1, math.inf), math.inf
-
-    def noise(sums: Any, level: float) -> Any:
-        bracket = math.sqrt((1 + eps) * sum(spectrum)) + math.sqrt(2 * (1 + eps) * L * level)
-        return C1 * alpha * s / math.sqrt(N) * np.sqrt(sums) * bracket
-
-    # (1 - r_bar^(2t)) / (1 - r_bar^2) = sum_(k<t) r_bar^(2k), without the cancellation near 1
-    sums = np.concatenate([[0], np.cumsum(r_bar ** (2 * k))[:-1]])
-    rounds = C0 * r_bar**k * start + noise(sums, math.log(2 * P * T / delta))
-    return rounds, C0 * r_bar**T * start + noise(sums[T], math.log(2 * P / delta))
 
 
 def theorem_a_prime(

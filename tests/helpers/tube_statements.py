@@ -1,4 +1,4 @@
-"""What Theorems D and E put into the norm inequality at one round, evaluated from their printed statements.
+"""What Theorem D puts into the norm inequality at one round, evaluated from their printed statements.
 
 Nothing of clusterproof is imported. All is sums of positive terms over the past, term by term, in double precision; the
 responses come from their recurrence.
@@ -16,7 +16,7 @@ class Past:
 
     ``response`` is h_(t,k) mode by mode, (t, d); ``own_weight`` w_k and ``false_weight`` w_k^x; ``reach`` y_k and
     ``false_reach`` R_k; ``drift`` bounds the drift, without the factor max_j |h_j|; ``tail`` is the factor
-    eta / (N n') of one row's gradient; ``has_false`` whether n_in,k > 0; ``fluctuation`` Theorem E2's coefficient.
+    eta / (N n') of one row's gradient; ``has_false`` whether n_in,k > 0; ``fluctuation`` the step's coefficient.
     """
 
     response: np.ndarray
@@ -119,15 +119,15 @@ def theorem_d_past(
     )
 
 
-def theorem_e_past(
+def participation_past(
     t: int, response: np.ndarray, *, members: np.ndarray, divisor: np.ndarray, rows: int, step: float,
     local_steps: int, reach: np.ndarray, inside: bool = False, fluctuation: float = 0.0,
 ) -> Past:  # fmt: skip
-    """Theorem E: w_i = eta^2 k_i / (N_i^2 n'), one row's factor eta / (N_i n'); k_i ``members`` and N_i ``divisor``.
+    """Participation: w_i = eta^2 k_i / (N_i^2 n'), one row's factor eta / (N_i n'); k_i ``members``, N_i ``divisor``.
 
     ``response`` is (t, d). Option II has the divisor k_i, whose w_i is eta^2 / (k_i n'); ``inside`` a round the
-    client's own noise, eta^2 / n', replaces the mean's from the round's start on. E1: k_i as recorded; rounds with
-    k_i = 0 add no noise. E2: k_i the least count where N_i is the same, else the largest, with the
+    client's own noise, eta^2 / n', replaces the mean's from the round's start on. On the record k_i is known; rounds
+    with k_i = 0 add no noise. Before the run: k_i the least count where N_i is the same, else the largest, with the
     ``fluctuation`` of the step.
     """
     rounds = np.arange(t) // local_steps
@@ -153,7 +153,7 @@ def counted_past(
     t: int, response: np.ndarray, *, members: np.ndarray, divisor: np.ndarray | None, rows: int, step: float, L: float,
     reach: np.ndarray, diameter: float, n_in: np.ndarray, n_out: np.ndarray,
 ) -> Past:  # fmt: skip
-    """Theorem E on the record with misassigned clients counted as in D; ``divisor`` None is the cluster's members.
+    """On the record with misassigned clients counted; ``divisor`` None is the cluster's members.
 
     There a = k - n_out >= 1 own members are sure: ||mis|| <= n_in / (a + n_in) L (D + 2y), the own rows' weight is
     at most eta^2 / (a n'), the false members' eta^2 i / ((a + i)^2 n') at i = min(n_in, a), one row's factor
@@ -184,5 +184,5 @@ def counted_past(
 
 
 def step_fluctuation(step: float, clients: int, drawn: int, divisor: int) -> float:
-    """E2, divisor K or m: the coefficient (eta^2 K / (4 N^2)) (1 - (K - 1) / m) of h^2 y^2 in eps_1."""
+    """Before the run, divisor K or m: the coefficient (eta^2 K / (4 N^2)) (1 - (K - 1) / m) of h^2 y^2 in eps_1."""
     return step**2 * drawn / (4 * divisor**2) * (1 - (drawn - 1) / clients)

@@ -38,7 +38,6 @@ FEWER: dict[str, int | None] = {
     "cfl-mgd/a38-invariance": 10,
     "cfl-mgd/a39": 20,
     "cfl-mgd/a7-step": 1,
-    "cfl-mgd/corollary-b1": 20,
     "cfl-mgd/division-by-clients": 10,
     "cfl-mgd/equation-19": 20,
     "cfl-mgd/equation-24": 1,
@@ -55,11 +54,7 @@ FEWER: dict[str, int | None] = {
     "cfl-mgd/row-lemma": 10,
     "cfl-mgd/theorem-a": 1,
     "cfl-mgd/theorem-a-prime": 1,
-    "cfl-mgd/theorem-b": 20,
-    "cfl-mgd/theorem-c": 20,
-    "cfl-mgd/theorem-c-prime": 20,
     "cfl-mgd/theorem-d": 2,
-    "cfl-mgd/theorem-e": 1,
     "cfl/client-ids": 5,
     "fedavg/drift": 1,
     "fedavg/theorem-1": 20,
@@ -113,18 +108,13 @@ FEWER: dict[str, int | None] = {
 }
 LARGEST = {
     # trials that decide, where a full check takes several seconds
-    "cfl-mgd/corollary-b1": 50,
     "cfl-mgd/lemma-1": 20,
     "cfl-mgd/momentum-horizon": 20,
     "cfl-mgd/pairwise-error": 20,
     "cfl-mgd/row-lemma": 20,
     "cfl-mgd/theorem-a": 10,
     "cfl-mgd/theorem-a-prime": 10,
-    "cfl-mgd/theorem-b": 20,
-    "cfl-mgd/theorem-c": 50,
-    "cfl-mgd/theorem-c-prime": 50,
     "cfl-mgd/theorem-d": 50,
-    "cfl-mgd/theorem-e": 20,
     "fpfc/one-term-waiting": 2,
     "fpfc/repaired-proof": 10,
     "fpfc/theorem-1-duals": 2,
@@ -141,10 +131,9 @@ PARTS = {
     "Gaussian integral, volume, what the search found",
     "cfl-mgd/pairwise-error": "models in the basin, LARGEST COVARIANCE, NO COVARIANCE, THE CASES AGREE, "
     "MONOTONE WITHOUT COVARIANCE, MONOTONE WITH COVARIANCE",
-    "cfl-mgd/theorem-d": "runs, MEAN GRADIENT, RECURSION IN THREE ROUNDS, recursion, drift, covariance, DOMINATION, "
-    "union",
-    "cfl-mgd/theorem-e": "runs, full participation, counts of participants, fluctuation, WORST COUNTS, counted drift, "
-    "own noise, union",
+    "cfl-mgd/theorem-d": "runs, partial participation, full participation, counts of participants, fluctuation, "
+    "WORST COUNTS, counted drift, own noise, union of participants, MEAN GRADIENT, RECURSION IN THREE ROUNDS, "
+    "recursion, drift, covariance, DOMINATION, union",
     "cfl-mgd/theorem-a-prime": "runs, Gaussian step, two-valued step, determinant, SLOPE, TELESCOPING, chain, "
     "frequency, certificate",
 }

@@ -345,7 +345,7 @@ def contraction(evidence: Evidence) -> Hypothesis:
 
 
 def repaired_basin(evidence: Evidence) -> Hypothesis:
-    """Assumptions (R) of Theorems A and B: a basin that contains the run."""
+    """Assumptions (R) of Theorems A and D: a basin that contains the run."""
     last, separation = evidence.last, evidence.last.separation
     distances = [distance for seen in evidence.observations for distance in seen.distances_to(last)]
     start = float(evidence.start_distances.max())
@@ -359,7 +359,7 @@ def repaired_basin(evidence: Evidence) -> Hypothesis:
             "A model was as far as Delta / 2, where the basins meet at mu = L: no basin contains the run."
         )
     return Hypothesis(
-        "Theorems A and B (ours), basin",
+        "Theorems A and D (ours), basin",
         "||chi_p^t - chi_p*|| <= B < Delta / (1 + sqrt(L/mu)) at every round",
         Scope.STAND_IN,
         answer,

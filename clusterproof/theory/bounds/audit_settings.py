@@ -96,7 +96,7 @@ def _opposite(dimension: int) -> np.ndarray:
 
 
 def tuned_momentum(task: Mixture) -> float:
-    """Return (1 - sqrt(l mu / L))^2, at which all clusters share the rate 1 - sqrt(l mu / L) (Corollary B1)."""
+    """Return (1 - sqrt(l mu / L))^2, at which all clusters share the rate 1 - sqrt(l mu / L)."""
     return (1 - math.sqrt(task.proportions.min() / task.condition_number)) ** 2
 
 
@@ -130,17 +130,6 @@ def experiment(name: str, momentum: float | None) -> Experiment:
         rounds=rounds,
         displacement=-0.3 * optima if name == "S5" else None,
     )
-
-
-REGRESSIONS: dict[str, tuple[str, float | None]] = {
-    "S1": ("S1", 0.0),
-    "S1 tuned": ("S1", None),
-    "S2": ("S2", 0.0),
-    "S2 at 1/2": ("S2", 0.5),
-    "S2 tuned": ("S2", None),
-    "S3 tuned": ("S3", None),
-}
-"""Settings on which Theorems A, B, C and C' are compared with runs: arguments of ``experiment``."""
 
 
 def log_cosh_experiment(momentum: float, samples: int) -> Experiment:
@@ -180,7 +169,7 @@ PARTICIPATION: dict[str, dict[str, Any]] = {
 
 
 def participation_experiment(kind: str) -> Experiment:
-    """Make a setting of Theorem E: kappa = 4, P = 2, m = 40, n' = 2000, d = 10, s = 1/2, T = 12, beta = 0.3.
+    """Make one with partial participation: kappa = 4, P = 2, m = 40, n' = 2000, d = 10, s = 1/2, T = 12, beta = 0.3.
 
     Parameters
     ----------

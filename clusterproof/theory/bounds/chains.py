@@ -1,4 +1,4 @@
-"""Chains: the clusters of runs on Gaussian regression, the input of the tube of Theorems D and E."""
+"""Chains: the clusters of runs on Gaussian regression, the input of the tube of Theorem D."""
 
 from __future__ import annotations
 
@@ -49,6 +49,8 @@ class Chains:
         eta.
     local_steps
         H.
+    participants
+        K.
     spectrum
         lambda, (N, d).
     common_spectrum
@@ -74,6 +76,7 @@ class Chains:
     diameter: float
     step_size: float
     local_steps: int
+    participants: int
     spectrum: np.ndarray
     common_spectrum: bool
     growth: np.ndarray
@@ -98,7 +101,7 @@ def gaussian_chains(
     freezing: bool,
     fluctuation: float = 0.0,
 ) -> Chains:
-    """Return the recursion of Theorem D or E, with the failure probabilities divided among all uses of W.
+    """Return the recursion of Theorem D, with the failure probabilities divided among all uses of W.
 
     Parameters
     ----------
@@ -127,6 +130,7 @@ def gaussian_chains(
         diameter=dynamics.diameter,
         step_size=dynamics.algorithm.step_size,
         local_steps=local,
+        participants=dynamics.participants,
         spectrum=np.tile(dynamics.spectra, (runs, 1)),
         common_spectrum=dynamics.common_covariance,
         growth=_growth(responses.start(), start),

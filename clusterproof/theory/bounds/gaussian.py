@@ -1,4 +1,4 @@
-"""The dynamics of Theorems D and E: CFL-MGD or IFCA on Gaussian regression with fresh rows."""
+"""The dynamics of Theorem D: CFL-MGD or IFCA on Gaussian regression with fresh rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEFAULT_FAILURE = 1e-9
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GaussianDynamics:
-    """A task and an algorithm, reduced to the quantities of Theorems D and E.
+    """A task and an algorithm, reduced to the quantities of Theorem D.
 
     Attributes
     ----------
@@ -84,12 +84,12 @@ def fresh_regression(task: Mixture) -> RegressionMixture:
 
 
 def gaussian_dynamics(task: RegressionMixture, algorithm: CFLMGD | IFCA) -> GaussianDynamics:
-    """Collect the quantities of Theorems D and E for a task with fresh rows.
+    """Collect the quantities of Theorem D for a task with fresh rows.
 
     Raises
     ------
     InvalidArgument
-        If a hypothesis of the theorems fails; the message names it.
+        If a hypothesis of the theorem fails; the message names it.
     """
     if isinstance(algorithm, IFCA):
         algorithm = CFLMGD(momentum=0.0, **vars(algorithm))

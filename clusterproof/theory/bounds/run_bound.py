@@ -1,4 +1,4 @@
-"""Theorems D, E and A' applied to a given run."""
+"""Theorems D and A' applied to a given run."""
 
 from __future__ import annotations
 
@@ -21,11 +21,9 @@ from clusterproof.theory.bounds.gaussian import (
 from clusterproof.theory.bounds.rows import AdditiveGaussianRows, LogisticRows, SubGaussianRows
 from clusterproof.theory.bounds.theorem_a import contractions
 from clusterproof.theory.bounds.theorem_a_prime import SmoothTube, theorem_a_prime
-from clusterproof.theory.bounds.theorem_d import theorem_d
-from clusterproof.theory.bounds.theorem_e import theorem_e_recorded
+from clusterproof.theory.bounds.theorem_d import counts_all, theorem_d, theorem_d_recorded
 from clusterproof.theory.bounds.tube import ROUNDING
 from clusterproof.theory.checker.trace_bound import TraceBound
-from clusterproof.theory.exact.heavy_ball import propagators
 
 RESOLUTION = 1e-13
 """Tolerance for the rounding of models, relative to their largest coordinate."""
@@ -39,43 +37,17 @@ BASIN_RULE = (
 def theorem_d_on(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
     """Bound a run by Theorem D, in its deviation form.
 
-    Parameters
-    ----------
-    task, trace
-        A Gaussian regression mixture with fresh rows, and a run on it. One bound holds for all replicates.
-    failure_probability
-        delta_1 + delta_2 + delta_3; a fifth of it for the counts.
-
-    Raises
-    ------
-    InvalidArgument
-        If the theorem does not apply to such a run, or the bound leaves the basin.
-    """
-    regression, dynamics, start, failure = _prepare(task, trace, failure_probability)
-    tube = theorem_d(dynamics, start, rounds=trace.rounds, failure=failure)
-    if not tube.applicable:
-        raise _leaves_basin(tube.reach)
-    shares = dynamics.own / dynamics.clients
-    curvature = dynamics.algorithm.step_size * shares[:, None] * dynamics.spectra
-    response, _ = propagators(curvature, dynamics.algorithm.momentum, trace.rounds)
-    shape = (trace.rounds + 1, *[1] * (start.ndim - 2), *dynamics.spectra.shape)
-    return _two_sided(
-        regression, start, response.reshape(shape), tube.deviation, tube.last_deviation, sum(failure)
-    )
-
-
-def theorem_e_on(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
-    """Bound a run by Theorem E on its record of participants, in its deviation form.
-
-    If the probability of any misassignment is more than a fifth of the failure probability, misassigned clients
-    are counted instead (option I only).
+    Where all clients take part under option I and the server divides by their number, misassigned clients are counted,
+    and one bound holds for all replicates. Otherwise each replicate has the bound on its record of participants; if the
+    probability of any misassignment is more than a fifth of the failure probability, misassigned clients are counted
+    (option I only).
 
     Parameters
     ----------
     task, trace
-        A Gaussian regression mixture with fresh rows, and a run on it; each replicate has its own bound.
+        A Gaussian regression mixture with fresh rows, and a run on it.
     failure_probability
-        Failure probability of one run, in total.
+        Failure probability of one run, in total: delta_1 + delta_2 + delta_3; a fifth of it for misassignment.
 
     Raises
     ------
@@ -83,6 +55,13 @@ def theorem_e_on(task: Mixture, trace: Trace, failure_probability: float | None 
         If the theorem does not apply to such a run, or no replicate's bound stays in the basin.
     """
     regression, dynamics, start, failure = _prepare(task, trace, failure_probability)
+    if counts_all(dynamics):
+        tube = theorem_d(dynamics, start, rounds=trace.rounds, failure=failure)
+        if not tube.applicable:
+            raise _leaves_basin(tube.reach)
+        shape = (trace.rounds + 1, *[1] * (start.ndim - 2), *dynamics.spectra.shape)
+        response = tube.response.reshape(shape)
+        return _two_sided(regression, start, response, tube.deviation, tube.last_deviation, sum(failure))
     participates = trace.assignments >= 0
     counts = [(participates & (trace.labels == p)).sum(axis=-1) for p in range(task.clusters)]
     own_counts = np.stack(counts, axis=-1).reshape(trace.rounds, -1, task.clusters)
@@ -93,24 +72,21 @@ def theorem_e_on(task: Mixture, trace: Trace, failure_probability: float | None 
     _, first, which = np.unique(np.concatenate(given, axis=1), axis=0, return_index=True, return_inverse=True)
     own_counts, starts = own_counts[:, first], starts[first]
     starts = starts if len(starts) > 1 else starts[0]
-    bound = theorem_e_recorded(dynamics, starts, own_counts, failure=failure)
-    wrong = float(bound.misassignment.max(initial=0.0))
+    tube = theorem_d_recorded(dynamics, starts, own_counts, failure=failure)
+    wrong = float(tube.misassignment.max(initial=0.0))
     averages_models = dynamics.algorithm.averaging == "model"
     if wrong > failure[0] and averages_models:
         raise _misassigns(wrong, failure[0])
-    if (wrong > failure[0] or not bound.tube.applicable) and not averages_models:
-        bound, wrong = (
-            theorem_e_recorded(dynamics, starts, own_counts, failure=failure, counted=True),
-            failure[0],
-        )
-    tube = bound.tube
+    if (wrong > failure[0] or not tube.applicable) and not averages_models:
+        tube = theorem_d_recorded(dynamics, starts, own_counts, failure=failure, counted=True)
+        wrong = failure[0]
     if not np.isfinite(tube.reach).all(axis=0).any():
         raise _leaves_basin(tube.reach)
     shape, distinct = (*start.shape[:-2], task.clusters), (len(first), task.clusters)
     return _two_sided(
         regression,
         start,
-        bound.response.reshape(trace.rounds + 1, *distinct, -1)[:, which].reshape(
+        tube.response.reshape(trace.rounds + 1, *distinct, -1)[:, which].reshape(
             trace.rounds + 1, *shape, -1
         ),
         tube.deviation.reshape(trace.rounds + 1, *distinct)[:, which].reshape(trace.rounds + 1, *shape),

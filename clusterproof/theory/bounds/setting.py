@@ -66,11 +66,6 @@ class Setting:
         """P."""
         return len(self.proportions)
 
-    @property
-    def quadratic(self) -> bool:
-        """Whether the clusters' expected losses are quadratic."""
-        return True
-
     def with_radius(self, radius: float) -> Setting:
         """Return the same setting with another basin radius and its misclassification probability."""
         pairwise = worst_case_error(
@@ -102,11 +97,6 @@ class AdditiveSetting(Setting):
     """
 
     dimension: int
-
-    @property
-    def quadratic(self) -> bool:
-        """False: log-cosh losses are not quadratic."""
-        return False
 
     def with_radius(self, radius: float) -> Setting:
         """Return the same setting with another basin radius and its misclassification probability."""

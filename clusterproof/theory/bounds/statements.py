@@ -15,9 +15,9 @@ import numpy as np
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.synthetic.mixture import geometric_spectrum, make_labels, place_optima
-from clusterproof.theory.bounds.audit_settings import Experiment, run_errors
-from clusterproof.theory.bounds.bound_parts import Bound, BoundParts
-from clusterproof.theory.bounds.setting import Setting, setting_of
+from clusterproof.theory.bounds.audit_settings import Experiment, run_errors, tuned_momentum
+from clusterproof.theory.bounds.setting import Setting, largest_radius, setting_of
+from clusterproof.theory.bounds.theorem_a import BoundParts, TheoremA
 from clusterproof.theory.checker import Sides, at_most, choice, drawn, reals, suppose
 from clusterproof.theory.exact.exact_moments import error_moments
 
@@ -46,6 +46,11 @@ Share = Annotated[float, choice(0.2, 0.5, 0.9, 0.999)]
 """Share of the largest basin radius that a bound admits."""
 
 
+def tuned(task: RegressionMixture) -> CFLMGD:
+    """Return option I with the step size 1/L and the momentum (1 - sqrt(l mu / L))^2."""
+    return CFLMGD(step_size=1 / task.smoothness, momentum=tuned_momentum(task))
+
+
 def small_setting(task: RegressionMixture, algorithm: CFLMGD) -> Setting:
     """Return the setting of a run that starts half the basin's radius away, without misclassification."""
     suppose("the clusters share a covariance with these eigenvectors", task.covariances.diagonals is not None)
@@ -53,15 +58,9 @@ def small_setting(task: RegressionMixture, algorithm: CFLMGD) -> Setting:
     return dataclasses.replace(setting_of(task, algorithm, start, ROUNDS), misclassification=0.0)
 
 
-def small_parts(bound: Bound, task: RegressionMixture, algorithm: CFLMGD) -> BoundParts:
+def small_parts(bound: TheoremA, task: RegressionMixture, algorithm: CFLMGD) -> BoundParts:
     """Return the parts of a bound on a small task; those of the noise-free error and of the variance always hold."""
     return bound.parts(small_setting(task, algorithm))
-
-
-def admissible(parts: BoundParts) -> BoundParts:
-    """Return the parts of a bound, supposing its hypotheses."""
-    suppose("the bound stays in the basin, and its failure probability is below 1", parts.applicable)
-    return parts
 
 
 def envelope(parts: BoundParts, task: RegressionMixture, algorithm: CFLMGD) -> Sides:
@@ -98,7 +97,7 @@ def variance(parts: BoundParts, task: RegressionMixture, algorithm: CFLMGD) -> S
 
 
 def misclassification(
-    bound: Bound, task: RegressionMixture, algorithm: CFLMGD, share: float, stream: np.random.Generator
+    task: RegressionMixture, algorithm: CFLMGD, share: float, stream: np.random.Generator
 ) -> dict[str, Sides]:
     """Compare pi with the exact F tail at models on the rim of an admissible basin.
 
@@ -113,7 +112,7 @@ def misclassification(
         labels=np.array([0, 1]),
         samples=task.samples,
     )
-    radius = share * bound.largest_radius(task.smoothness, task.strong_convexity, task.separation)
+    radius = share * largest_radius(task)
     near = np.stack([radius * steep, (task.separation - radius) * flat])
     own_loss, other_loss = pair.expected_loss(near, 0)
     losses = {"expected loss": at_most(float(own_loss), other=float(other_loss))}
@@ -128,37 +127,24 @@ def misclassification(
 
 
 def runs(
-    bound: Bound, experiment: Experiment, replicates: int, stream: np.random.Generator
+    parts: BoundParts, experiment: Experiment, replicates: int, stream: np.random.Generator
 ) -> dict[str, Sides]:
     """Compare the whole bound with runs on fresh data, at every round and after the last one."""
+    suppose("the bound stays in the basin, and its failure probability is below 1", parts.applicable)
     initial = experiment.initial(stream, replicates)
-    return runs_from(initial, bound.best_parts(experiment.setting), experiment, stream)
-
-
-def runs_from(
-    initial: np.ndarray, parts: BoundParts, experiment: Experiment, stream: np.random.Generator
-) -> dict[str, Sides]:
-    """Compare a bound with runs from given first models, (replicates, P, d).
-
-    The bound's entries have the shape (T + 1, P), or (T + 1, replicates, P) where they depend on the start.
-    """
-    parts = admissible(parts)
     errors = run_errors(experiment, int(stream.integers(2**31)), initial)
-    mean, everywhere = (
-        bound if bound.ndim == 3 else bound[:, None] for bound in (parts.mean, parts.all_rounds)
-    )
     return {
         "all rounds": at_most(
             # at round 0 both sides are the start
             np.moveaxis(errors, 1, 0)[:, 1:],
-            contraction=np.moveaxis(mean, 1, 0)[:, 1:],
-            noise=np.moveaxis(everywhere - mean, 1, 0)[:, 1:],
+            contraction=parts.mean[None, 1:],
+            noise=(parts.all_rounds - parts.mean)[None, 1:],
             failure=parts.all_rounds_failure,
         ),
         "last round": at_most(
             errors[-1],
-            contraction=mean[-1],
-            noise=parts.last_round - mean[-1],
+            contraction=parts.mean[-1],
+            noise=parts.last_round - parts.mean[-1],
             failure=parts.last_round_failure,
         ),
     }

@@ -9,11 +9,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory.bounds.bound_parts import Bound, BoundParts
-from clusterproof.theory.bounds.setting import Setting
-from clusterproof.theory.bounds.theorem_b import TheoremB
+from clusterproof.algorithms import InvalidArgument, Trace
+from clusterproof.synthetic import Mixture
+from clusterproof.theory.bounds.setting import Setting, setting_of_trace
 from clusterproof.theory.certificates import Certificate, certify, certify_at
+from clusterproof.theory.checker.statistics import binomial_quantile
+from clusterproof.theory.checker.trace_bound import TraceBound
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,37 @@ def _read(certificate: Certificate) -> Contraction:
 
 
 @dataclass(frozen=True)
-class TheoremA(Bound):
+class BoundParts:
+    """The intermediate bounds of a proof.
+
+    Attributes
+    ----------
+    mean
+        Bound on the noise-free error, (T + 1, P).
+    variance
+        Bound on the second moment of the noise's part of the error, (T + 1, P).
+    all_rounds
+        Bound on the error that holds at all rounds and clusters at once, (T + 1, P).
+    last_round
+        Bound on the error after T rounds, for all clusters at once, (P,).
+    all_rounds_failure, last_round_failure
+        Probabilities with which a run may break them.
+    applicable
+        Whether the hypotheses hold: the bound never leaves the basin and the failure
+        probability is below 1.
+    """
+
+    mean: np.ndarray
+    variance: np.ndarray
+    all_rounds: np.ndarray
+    last_round: np.ndarray
+    all_rounds_failure: float
+    last_round_failure: float
+    applicable: bool
+
+
+@dataclass(frozen=True)
+class TheoremA:
     """The bound of Theorem A, for each cluster by the certificate that stays in the basin and is best after T."""
 
     def parts(self, setting: Setting) -> BoundParts:
@@ -111,6 +142,62 @@ class TheoremA(Bound):
             applicable=bool((everywhere <= setting.radius).all()),
         )
 
+    def best_parts(self, setting: Setting) -> BoundParts:
+        """Compute the bound at the basin radius that is best after T rounds.
+
+        The statement holds for every admissible radius. Among those of a grid of 60 for which
+        the hypotheses hold, and whose failure probability is within 0.001 of the least, the one
+        with the smallest bound is taken; if there is none, the setting's radius.
+        """
+        return _at_best_radius(self, setting)
+
+    def bound_trace(
+        self, task: Mixture, trace: Trace, failure_probability: float | None = None
+    ) -> TraceBound:
+        """Bound all rounds of a run.
+
+        Parameters
+        ----------
+        task, trace
+            The run.
+        failure_probability
+            Probability with which a replicate may break the bound; 0.03 if None.
+
+        Raises
+        ------
+        InvalidArgument
+            If the theorem does not apply to the run, or its hypotheses fail.
+        """
+        parts = self.best_parts(setting_of_trace(task, trace, failure_probability))
+        if not parts.applicable:
+            raise InvalidArgument(
+                "trace",
+                f"bound up to {parts.all_rounds.max():.3g}",
+                "must have a bound that stays inside the basin",
+                "raise the clients or the samples, start nearer, or lower the momentum",
+            )
+        return TraceBound(parts.all_rounds, parts.all_rounds_failure)
+
+    def gradient_noise(self, setting: Setting, proportion: float, false_members: int) -> tuple[float, float]:
+        """(s^2, tau^2) with E||noise||^2 <= s^2 + tau^2 ||e||^2 for the averaged gradient."""
+        additive, multiplicative = setting.own_noise
+        clients, samples = setting.clients, setting.samples
+        members = proportion * clients * additive
+        return (
+            (members + false_members * setting.foreign_noise) / (clients**2 * samples),
+            proportion * multiplicative / (clients * samples),
+        )
+
+    def counts(self, setting: Setting, proportion: float) -> tuple[int, int]:
+        """(n_in, n_out): false and missing members that no round exceeds, up to delta_1."""
+        tail = setting.failure[0] / (2 * max(setting.rounds, 1) * setting.clusters)
+        members = round(proportion * setting.clients)
+        pairwise = setting.misclassification
+        return (
+            binomial_quantile(setting.clients - members, pairwise, tail),
+            binomial_quantile(members, min(1.0, (setting.clusters - 1) * pairwise), tail),
+        )
+
     def _candidates(
         self, setting: Setting, proportion: float, start: float
     ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, float]]:
@@ -133,9 +220,8 @@ class TheoremA(Bound):
         self, certificate: Contraction, setting: Setting, proportion: float, start: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float] | None:
         """Evaluate the theorem with one certificate; None if the misassigned clients outweigh the contraction."""
-        shared = TheoremB()
-        false_members, missing_members = shared.counts(setting, proportion)
-        additive, multiplicative = shared.gradient_noise(setting, proportion, false_members)
+        false_members, missing_members = self.counts(setting, proportion)
+        additive, multiplicative = self.gradient_noise(setting, proportion, false_members)
         reach = certificate.disturbance * setting.step_size
         drift = false_members / setting.clients * setting.smoothness * (setting.diameter + setting.radius)
         rate = certificate.rate + reach * setting.smoothness * missing_members / setting.clients
@@ -166,3 +252,18 @@ def _positive_root(square: float, linear: float, constant: float) -> float:
     if square <= 0:
         return math.inf if constant < 0 or linear < 0 else 0.0
     return (-linear + math.sqrt(linear**2 - 4 * square * constant)) / (2 * square)
+
+
+@lru_cache(maxsize=64)
+def _at_best_radius(bound: TheoremA, setting: Setting) -> BoundParts:
+    """Search the radii once for each bound and setting; the cache is valid as both are immutable."""
+    limit = setting.separation / (1 + math.sqrt(setting.smoothness / setting.strong_convexity))
+    radii = np.linspace(max(setting.start), limit, 62)[1:-1]
+    admissible = [
+        parts for radius in radii if (parts := bound.parts(setting.with_radius(float(radius)))).applicable
+    ]
+    if not admissible:
+        return bound.parts(setting)
+    least = min(parts.last_round_failure for parts in admissible)
+    likely = [parts for parts in admissible if parts.last_round_failure <= least + 1e-3]
+    return min(likely, key=lambda parts: float(parts.last_round.max()))

@@ -1,40 +1,77 @@
-"""Theorem D: option I on Gaussian regression, with the failure probability inside a logarithm, and two-sided."""
+"""Theorem D: Gaussian regression, with the failure probability inside a logarithm, and two-sided.
+
+K participants are drawn uniformly without replacement, independently of all data; all m clients take part where K
+= m. Under option I false and missing members are counted; or, under both options, no misassignment is tolerated,
+and its probability is added to the failure probability.
+
+**Hypotheses.** Server momentum updated first; fresh Gaussian rows, independent ones for choosing a cluster and for
+the gradient. beta in [0, 1), any eta > 0. Deterministic start. Option I with the sum of gradients divided by m, K
+or the cluster's members, or option II with H local steps, all clients of a cluster sharing the covariance.
+
+**Statement.** With probability at least 1 - delta_1 - delta_2, for all t <= T and all p, ||e_t - Pi_t e_0|| <=
+r_(t,p) and ||e_t|| <= y_(t,p), with Pi_t the noise-free response; with probability at least 1 - delta_1 - delta_2
+- delta_3 also the sharper values after round T hold for all p.
+
+**Proof at full participation, option I.** (1) Given the models and the assignments of round t, the sum of the
+gradients divided by m is l_p Sigma e_t + mis_t + zeta_t: the nominal step is deterministic for any assignment,
+mis_t = [- (missing members) Sigma_p e_t + sum over false members of Sigma_q (chi_p - theta_q)] / m, and zeta_t is
+centred. (2) Bad round: the first in which some error exceeds y or some count its quantile. Freeze: mis and zeta
+are 0 from it on. (3) The frozen error is Pi_t e_0 - eta sum_(k<t) h_(t-1-k) (mis_k + zeta_k), and equals e_t up to
+the bad round. (4) The drift's part is at most bias_t. (5) The noise's part is a martingale sum to which Lemmas R
+and N apply: the part tau^2 Sigma of the covariance commutes with h and is a part of v; of Sigma e e' Sigma only
+||e|| <= y is known, so that it is a part of E. (6) A union over rounds and clusters; binomial domination of the
+counts, 2TP events of delta_1 / 2TP. (7) Outside these events there is no bad round, by induction on t.
+
+**On the record.** Condition on the participants of every round: the rows keep their law. With k participants of
+the cluster and the divisor N the step eta k / N of a round is known, and the proof applies with the responses of
+the recursion whose step varies; a frozen cluster keeps its model, one that coasts has step 0. The proof cannot
+condition on the chosen clusters (later choices depend on earlier gradients), so the counts keep their quantiles.
+
+**Before the run**, divisor "cluster": the step is eta; V and Gamma decrease in k, so that the least count k_- not
+excluded by a hypergeometric tail is the worst. Divisor m or K: the mean step is eta l_p K / N, k_+ the largest
+count (and where an empty cluster freezes, k_- >= 1 is needed, too: each side then has half of the tail); -eta (k_t
+- l_p K) Sigma e_t / N adds a centred term whose log-moment is at most theta' V theta / 2 with V = eta^2 K (1 - (K
+- 1) / m) / (4 N^2) Sigma e e' Sigma (Hoeffding 1963, Serfling 1974: a centred hypergeometric count is
+sub-Gaussian).
+
+**Option II.** The clients of a cluster share the Hessian, so that the mean over participants of (chi_i, u_i)
+follows the recursion of T H steps with step eta, its noise averaged over the participants at their own points.
+Inside a round a client's own noise replaces the mean's and is not added to it.
+
+**Counted false members, divisor "cluster"**. Let o <= n_out of the k participants of the cluster be missing and i
+<= n_in false members come. The mean gradient of the a + i members, a = k - o, is Sigma e + mis + zeta with ||mis||
+<= i / (a + i) L (D + 2 y), because a false member's expected gradient differs from Sigma_p e by Sigma_q (chi_p -
+theta_q) - Sigma_p e. The right side increases in i and decreases in a. The covariance of the cluster's rows
+carries a / (a + i)^2 <= 1 / a, that of the false members' rows i / (a + i)^2, which for i <= n_in is largest at
+min(n_in, a) and then decreases in a; Gamma carries 1 / (a + i) <= 1 / a. So a = k_- - n_out is the worst case
+throughout. If all participants belong to other clusters, the sum has no rows of the cluster and there is no bound:
+k_- - n_out >= 1 is required.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory.bounds.chains import Chains, Members, gaussian_chains
+from clusterproof.theory.bounds.chains import Members, gaussian_chains
 from clusterproof.theory.bounds.gaussian import GaussianDynamics
-from clusterproof.theory.bounds.responses import ConstantStep
+from clusterproof.theory.bounds.responses import ConstantStep, Responses, VaryingStep
 from clusterproof.theory.bounds.tube import Tube, forward
 
 
 def theorem_d(
-    dynamics: GaussianDynamics, start: np.ndarray, *, rounds: int, failure: tuple[float, float, float]
+    dynamics: GaussianDynamics,
+    start: np.ndarray,
+    *,
+    rounds: int,
+    failure: tuple[float, float, float],
+    counted: bool | None = None,
 ) -> Tube:
-    """Bound the deviation from the noise-free run and the error, at every round and after the last.
+    """Bound a run in advance, for any participants that are drawn.
 
-    Hypotheses
-        Option I, full participation, division by m, server momentum updated first; fresh Gaussian rows, independent
-        ones for choosing a cluster and for the gradient. beta in [0, 1), any eta > 0. Deterministic start.
-
-    Statement
-        With probability at least 1 - delta_1 - delta_2, for all t <= T and all p, ||e_t - Pi_t(alpha_p Sigma_p) e_0||
-        <= r_(t,p) and ||e_t|| <= y_(t,p); with probability at least 1 - delta_1 - delta_2 - delta_3 also the sharper
-        values after round T hold for all p.
-
-    Proof
-        (1) Given the models and the assignments of round t, the sum of the gradients divided by m is l_p Sigma e_t +
-        mis_t + zeta_t: the nominal step is deterministic for any assignment, mis_t = [- (missing members)
-        Sigma_p e_t + sum over false members of Sigma_q (chi_p - theta_q)] / m, and zeta_t is centred. (2) Bad round:
-        the first in which some error exceeds y or some count its quantile. Freeze: mis and zeta are 0 from it on.
-        (3) The frozen error is Pi_t e_0 - eta sum_(k<t) h_(t-1-k) (mis_k + zeta_k), and equals e_t up to the bad
-        round. (4) The drift's part is at most bias_t. (5) The noise's part is a martingale sum to which Lemmas R and N
-        apply: the part tau^2 Sigma of the covariance commutes with h and is a part of v; of Sigma e e' Sigma only
-        ||e|| <= y is known, so that it is a part of E. (6) A union over rounds and clusters; binomial domination of
-        the counts, 2TP events of delta_1 / 2TP. (7) Outside these events there is no bad round, by induction on t.
+    With probability at least 1 - delta_1 - delta_2 - delta_3 - misassignment the run stays below its bound at every
+    round and after the last. A cluster that may be empty (k_- = 0) under the divisor "cluster" or option II has no
+    bound: use the record.
 
     Parameters
     ----------
@@ -46,51 +83,193 @@ def theorem_d(
     rounds
         T.
     failure
-        delta_1, delta_2, delta_3: counts, all rounds, last round.
-
-    Returns
-    -------
-    Tube
-        One chain per cluster.
+        delta_1 (counts of participants, and of misassigned ones if ``counted``), delta_2 and delta_3.
+    counted
+        Tolerate misassigned clients, by counts; if None, where ``counts_all``.
 
     Raises
     ------
     InvalidArgument
-        If participation is partial, models are averaged, or the server does not divide by m.
+        If misassigned clients are to be counted under option II.
     """
-    return forward(theorem_d_chains(dynamics, start, rounds=rounds, failure=failure))
-
-
-def theorem_d_chains(
-    dynamics: GaussianDynamics, start: np.ndarray, *, rounds: int, failure: tuple[float, float, float]
-) -> Chains:
-    """Return Theorem D's recursion; parameters and errors as in ``theorem_d``."""
-    algorithm = dynamics.algorithm
-    if dynamics.participants != dynamics.clients:
-        raise InvalidArgument(
-            "participation", algorithm.participation, "must be 1 in Theorem D", "use cfl-mgd/theorem-e"
-        )
-    if algorithm.averaging != "gradient" or algorithm.normalisation == "cluster":
-        raise InvalidArgument(
-            "algorithm",
-            algorithm,
-            "must average gradients and divide by all clients in Theorem D",
-            "use cfl-mgd/theorem-e",
-        )
-    own_counts = np.broadcast_to(dynamics.own.astype(float), (rounds, dynamics.clusters))
-    curvature = algorithm.step_size * (dynamics.own / dynamics.clients)[:, None] * dynamics.spectra
-    members = Members(
-        own=own_counts,
-        least_own=own_counts,
-        foreign=dynamics.clients - own_counts,
-        divisor=np.full(own_counts.shape, float(dynamics.clients)),
+    clusters, clients, drawn = dynamics.clusters, dynamics.clients, dynamics.participants
+    algorithm, local, divisor = dynamics.algorithm, dynamics.local_steps, _divisor(dynamics)
+    counted = counts_all(dynamics) if counted is None else counted
+    by_members, partial = divisor == 0, drawn < clients
+    least, most = participant_range(
+        dynamics.own,
+        drawn,
+        failure[0] / (2 if counted else 1) / (max(rounds, 1) * clusters),
+        below=by_members or _freezes(dynamics),
+        above=not by_members,
     )
-    return gaussian_chains(
-        dynamics,
-        start,
-        ConstantStep(curvature, dynamics.spectra, algorithm.momentum, rounds),
-        members,
-        failure=failure,
-        counts=failure[0] / 2,
-        freezing=algorithm.empty_cluster == "freeze",
+    share = np.ones(clusters) if by_members else dynamics.own * drawn / clients / divisor
+    curvature = algorithm.step_size * share[:, None] * dynamics.spectra
+    steps = rounds * local
+    responses: Responses
+    if algorithm.reset_momentum and local > 1:
+        constant = np.broadcast_to(curvature, (steps, *curvature.shape))
+        resets = np.arange(steps) % local == 0
+        frozen = np.zeros((steps, clusters), dtype=bool)
+        responses = VaryingStep(constant, dynamics.spectra, algorithm.momentum, frozen, resets)
+    else:
+        momentum = 0.0 if algorithm.reset_momentum else algorithm.momentum
+        responses = ConstantStep(curvature, dynamics.spectra, momentum, steps)
+    spread = drawn / (4 * divisor**2) * (1 - (drawn - 1) / clients) if partial and not by_members else 0.0
+
+    def every_round(counts: np.ndarray) -> np.ndarray:
+        return np.broadcast_to(counts.astype(float), (rounds, clusters))
+
+    members = Members(
+        own=every_round(most),
+        least_own=every_round(least),
+        foreign=every_round(np.minimum(drawn - least, clients - dynamics.own)),
+        divisor=np.full((rounds, clusters), divisor),
+    )
+    # half of delta_1 is for the counts of participants, where these vary
+    counts = failure[0] / (4 if partial else 2) if counted else 0.0
+    return _bound(
+        dynamics, start, responses, members, failure, counts, fluctuation=algorithm.step_size**2 * spread
+    )
+
+
+def theorem_d_recorded(
+    dynamics: GaussianDynamics,
+    start: np.ndarray,
+    own: np.ndarray,
+    *,
+    failure: tuple[float, float, float],
+    counted: bool = False,
+) -> Tube:
+    """Bound runs whose participants are known.
+
+    With probability at least 1 - delta_2 - delta_3 - misassignment (1 - delta_1 - delta_2 - delta_3 where
+    ``counted``) a run stays below its bound at every round and after the last.
+
+    Parameters
+    ----------
+    dynamics
+        The run.
+    start
+        e_0 along the eigenvectors, (P, d) or (runs, P, d), or norms, (P,).
+    own
+        Participants of each cluster in each round, integers (rounds, runs, P).
+    failure
+        delta_1 (counts; not used otherwise), delta_2 and delta_3.
+    counted
+        Tolerate misassigned clients, by counts.
+
+    Raises
+    ------
+    InvalidArgument
+        If misassigned clients are to be counted under option II.
+    """
+    rounds, runs, _ = own.shape
+    flat = own.reshape(rounds, -1).astype(float)
+    algorithm, spectrum, local = (
+        dynamics.algorithm,
+        np.tile(dynamics.spectra, (runs, 1)),
+        dynamics.local_steps,
+    )
+    divisor = _divisor(dynamics)
+    share = np.where(flat == 0, 0.0, 1.0) if divisor == 0 else flat / divisor
+    steps = np.repeat(algorithm.step_size * share, local, axis=0)
+    frozen = np.repeat((flat == 0) & _freezes(dynamics), local, axis=0)
+    resets = (np.arange(rounds * local) % local == 0) & algorithm.reset_momentum
+    responses = VaryingStep(steps[:, :, None] * spectrum, spectrum, algorithm.momentum, frozen, resets)
+    members = Members(
+        own=flat,
+        least_own=flat,
+        foreign=dynamics.participants - flat,
+        divisor=np.full(flat.shape, divisor),
+    )
+    counts = failure[0] / 2 if counted else 0.0
+    return _bound(dynamics, start, responses, members, failure, counts)
+
+
+def counts_all(dynamics: GaussianDynamics) -> bool:
+    """Whether all clients take part under option I and the sum of gradients is divided by their number.
+
+    Nothing is drawn then but the rows, and misassigned clients are counted throughout.
+    """
+    return dynamics.participants == dynamics.clients and _divisor(dynamics) == dynamics.clients
+
+
+def participant_range(
+    own: np.ndarray, drawn: int, tail: float, *, below: bool = True, above: bool = True
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return counts k_- and k_+ of each cluster's participants that a round exceeds with at most a given probability.
+
+    Parameters
+    ----------
+    own
+        Clients of each cluster, integers (P,).
+    drawn
+        K, participants in a round.
+    tail
+        Allowed P(k < k_- or k > k_+); each side has half of it if both are needed.
+    below, above
+        Whether k_- or k_+ is needed; one that is not needed is the least or largest possible count.
+    """
+    from scipy.stats import hypergeom
+
+    clients = int(own.sum())
+    one_side = tail / (below + above) if below or above else 1.0
+
+    def largest(marked: int) -> int:
+        """Return the least k with P(Hyp(m, marked, K) > k) <= the tail of one side."""
+        low, high = -1, min(marked, drawn)
+        while high - low > 1:
+            middle = (low + high) // 2
+            exceeds = hypergeom.sf(middle, clients, marked, drawn)
+            low, high = (low, middle) if exceeds <= one_side else (middle, high)
+        return high
+
+    others = [clients - int(size) for size in own]
+    least = [drawn - (largest(size) if below else min(size, drawn)) for size in others]
+    most = [largest(int(size)) if above else min(int(size), drawn) for size in own]
+    return np.array(least), np.array(most)
+
+
+def _divisor(dynamics: GaussianDynamics) -> float:
+    """Return the divisor N of the gradient sums; 0 if it is the number of clients that chose the model."""
+    algorithm = dynamics.algorithm
+    if algorithm.averaging == "model" or algorithm.normalisation == "cluster":
+        return 0.0
+    return float(dynamics.clients if algorithm.normalisation == "clients" else dynamics.participants)
+
+
+def _freezes(dynamics: GaussianDynamics) -> bool:
+    """Whether a cluster without participants keeps its model and its momentum."""
+    return dynamics.algorithm.averaging == "model" or dynamics.algorithm.empty_cluster == "freeze"
+
+
+def _bound(
+    dynamics: GaussianDynamics,
+    start: np.ndarray,
+    responses: Responses,
+    members: Members,
+    failure: tuple[float, float, float],
+    counts: float,
+    fluctuation: float = 0.0,
+) -> Tube:
+    """Compute the bound by its recursion; the parameters are those of ``gaussian_chains``."""
+    if counts and dynamics.algorithm.averaging == "model":
+        raise InvalidArgument(
+            "counted",
+            True,
+            "must be False under option II, where a false member's local steps lead elsewhere",
+            "leave it out: any misassignment then counts as a failure",
+        )
+    return forward(
+        gaussian_chains(
+            dynamics,
+            start,
+            responses,
+            members,
+            failure=failure,
+            counts=counts,
+            freezing=_freezes(dynamics),
+            fluctuation=fluctuation,
+        )
     )

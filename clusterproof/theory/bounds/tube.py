@@ -1,6 +1,6 @@
 """The tube: a deterministic bound on every round's error, computed forward from bounds on earlier rounds.
 
-Theorems D and E bound the distance of a run from its noise-free path, round by round: r_t uses bounds y_k on the
+Theorem D bounds the distance of a run from its noise-free path, round by round: r_t uses bounds y_k on the
 errors of rounds k < t only, so no fixed point is needed. The proof freezes the noise at the first *bad
 round*, in which a model leaves its tube or a count exceeds its quantile. Up to there the error is the noise-free
 path, plus the drift of misassigned clients, plus a martingale sum whose increments the tube bounds; by Lemma N and a
@@ -45,6 +45,10 @@ class Tube:
         y_t: the error, (rounds + 1, N).
     last_deviation, last_reach
         The same after the last round only, with its own failure probability, (N,).
+    response
+        Response to the start at every round, (rounds + 1, runs, P, d).
+    misassignment
+        Bound on the probability that any participant is misassigned, (runs,); 0 if they are counted.
     misclassification
         pi_t: probability with which a participant prefers a given wrong model, (rounds, N).
     false_members, missing_members
@@ -57,12 +61,16 @@ class Tube:
         Number of sums to which W was applied at a round, at a local step, and after the last round.
     levels
         Failure probability of one use of W at each of these.
+    count_tail
+        Probability with which one count may exceed its quantile; 0 if misassigned clients are not counted.
     """
 
     deviation: np.ndarray
     reach: np.ndarray
     last_deviation: np.ndarray
     last_reach: np.ndarray
+    response: np.ndarray
+    misassignment: np.ndarray
     misclassification: np.ndarray
     false_members: np.ndarray
     missing_members: np.ndarray
@@ -70,6 +78,7 @@ class Tube:
     searches: list[NormBound]
     evaluations: tuple[int, int, int]
     levels: tuple[float, float, float]
+    count_tail: float
 
     @property
     def applicable(self) -> bool:
@@ -140,11 +149,14 @@ def forward(chains: Chains) -> Tube:
             last_reach = np.where(alive, (chains.growth[-1] + drift + final.radius) * ROUNDING, np.inf)
             searches.append(final)
             uses[2] += count
+    union = chains.participants * (chains.clusters - 1) * pairwise[:, :: chains.clusters].sum(axis=0)
     return Tube(
         deviation=deviation,
         reach=np.where(np.isfinite(deviation), reach[::local], np.inf),
         last_deviation=last_deviation,
         last_reach=last_reach,
+        response=chains.responses.start()[::local].reshape(rounds + 1, -1, chains.clusters, dimension),
+        misassignment=np.zeros_like(union) if chains.count_tail else union,
         misclassification=pairwise,
         false_members=false_members,
         missing_members=missing_members,
@@ -152,6 +164,7 @@ def forward(chains: Chains) -> Tube:
         searches=searches,
         evaluations=(uses[0], uses[1], uses[2]),
         levels=(chains.everywhere, chains.inside, chains.last),
+        count_tail=chains.count_tail,
     )
 
 

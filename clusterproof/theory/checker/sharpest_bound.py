@@ -13,18 +13,7 @@ from clusterproof.theory.checker.trace_bound import TraceBound
 
 SHARPEST_FIRST: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
     "cfl-mgd": (
-        (
-            ("cfl-mgd/lemma-h",),
-            ("cfl-mgd/theorem-d",),
-            ("cfl-mgd/theorem-e",),
-            (
-                "cfl-mgd/theorem-a-prime",
-                "cfl-mgd/corollary-b1",
-                "cfl-mgd/theorem-a",
-                "cfl-mgd/theorem-c",
-                "cfl-mgd/theorem-b",
-            ),
-        ),
+        (("cfl-mgd/lemma-h",), ("cfl-mgd/theorem-d",), ("cfl-mgd/theorem-a-prime", "cfl-mgd/theorem-a")),
     ),
     "fpfc": (
         (("fpfc/one-term",), ("fpfc/one-term-large-augmentation", "fpfc/repaired-models")),

@@ -1,6 +1,6 @@
 """Exact second moments of option I on Gaussian regression with every client in its own cluster.
 
-Audit of CFL-MGD, Theorem C: with N = l_p m n', a_j = alpha_p lambda_j and A_j = 1 + beta - a_j the
+With N = l_p m n', a_j = alpha_p lambda_j and A_j = 1 + beta - a_j the
 moments M_j = E e_j^2 and X_j = E e_j e_j(previous), coordinates along the eigenvectors of Sigma, obey
 
     M_j' = A_j^2 M_j - 2 beta A_j X_j + beta^2 M_j(previous)

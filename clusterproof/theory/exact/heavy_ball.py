@@ -95,33 +95,6 @@ def start_envelope(smallest: float, largest: float, momentum: float, rounds: int
     return envelope
 
 
-def impulse_envelope(smallest: float, momentum: float, rounds: int) -> np.ndarray:
-    """Closed-form bound on max |h_t(a)| over a in [smallest, 1], (T + 1,).
-
-    h_t(a) = q^t U_t(x) with x = (1 + beta - a) / 2q decreasing in a: the smallest a is the worst
-    where it is overdamped, and |U_t| <= t + 1 elsewhere.
-
-    Parameters
-    ----------
-    smallest
-        Least a = step * eigenvalue, positive.
-    momentum
-        beta in [0, 1).
-    rounds
-        T.
-    """
-    q = math.sqrt(momentum)
-    if smallest < (1 - q) ** 2:
-        return propagators(smallest, momentum, rounds)[1]
-    times = np.arange(rounds + 1)
-    return np.asarray((times + 1) * q**times)
-
-
-def impulse_sum(smallest: float, momentum: float) -> float:
-    """Bound H_1 on sum_t max_a |h_t(a)|: 1 / min(smallest, (1 - sqrt(beta))^2)."""
-    return 1 / min(smallest, (1 - math.sqrt(momentum)) ** 2)
-
-
 def impulse_energy(curvature: Any, momentum: float) -> np.ndarray:
     """Sum over t of h_t(a)^2 = (1 + beta) / ((1 - beta) a (2 (1 + beta) - a)), any shape.
 

@@ -83,7 +83,7 @@ def test_run_shows_the_bound_where_one_speaks(
     assert main(arguments) == 0
     assert "no bound applies to this run" in capsys.readouterr().out
     make_claim(
-        "cfl-mgd/theorem-b",
+        "cfl-mgd/theorem-a",
         bound_trace=lambda task, trace, failure: TraceBound(np.array([[9, 9], [8, 8], [0.125, 0.375]]), 0.03),
     )
     assert main(arguments) == 0
@@ -109,11 +109,11 @@ def test_a_stored_run_is_compared_with_a_claim(
     assert main(["check", "p/holds", "p/rare", "p/fails", "--trace", folder]) == 1
     last = capsys.readouterr().out.splitlines()[-1]
     assert re.fullmatch(r"p/fails  broken  error .* at round \d, cluster \d \(seed 0\).*", last)
-    make_claim("cfl-mgd/theorem-b", bound_trace=lambda task, trace, failure: TraceBound(np.full((4, 2), 1e3)))
+    make_claim("cfl-mgd/theorem-a", bound_trace=lambda task, trace, failure: TraceBound(np.full((4, 2), 1e3)))
     assert main(["check", "--trace", folder]) == 0
     first, second, *_ = capsys.readouterr().out.splitlines()
-    assert first == "the sharpest bound whose hypotheses hold is that of cfl-mgd/theorem-b"
-    assert second.startswith("cfl-mgd/theorem-b  holds")
+    assert first == "the sharpest bound whose hypotheses hold is that of cfl-mgd/theorem-a"
+    assert second.startswith("cfl-mgd/theorem-a  holds")
     (tmp_path / "run" / "models.parquet").write_bytes(b"short")
     assert "must have the SHA-256" in refused(capsys, "check", "p/holds", "--trace", folder)
 

@@ -10,7 +10,7 @@ from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace, run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.checker.run_check import LEAST_FAILURE
 
-THEOREMS = ["theorem-a", "theorem-b", "theorem-c", "theorem-d", "theorem-e"]
+THEOREMS = ["theorem-a", "theorem-d"]
 
 
 def task_and_trace(noise: float, start: float) -> tuple[RegressionMixture, Trace]:
@@ -31,26 +31,24 @@ def test_small_noise_and_small_errors(theorem: str, noise: float, start: float) 
         bound = theory.bound(f"cfl-mgd/{theorem}", task, trace).bound
     assert (bound >= 0).all()
     assert np.isfinite(bound).all()
-    if start == 0:  # of the size of the noise; Theorems D and E allow for rounding of the optima
+    if start == 0:  # of the size of the noise; Theorem D allows for rounding of the optima
         assert bound.max() <= 100 * noise + 1e-12
 
 
-@pytest.mark.parametrize("theorem", ["theorem-d", "theorem-e"])
-def test_the_least_failure_probability(theorem: str) -> None:
+def test_the_least_failure_probability() -> None:
     task, trace = task_and_trace(1e-9, 0.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        allowed = theory.bound(f"cfl-mgd/{theorem}", task, trace, failure_probability=LEAST_FAILURE)
+        allowed = theory.bound("cfl-mgd/theorem-d", task, trace, failure_probability=LEAST_FAILURE)
     assert np.isfinite(allowed.bound).all()
 
 
-@pytest.mark.parametrize("theorem", ["theorem-a", "theorem-b"])
-def test_where_chebyshev_pays_more_than_the_basin_the_theorem_does_not_apply(theorem: str) -> None:
+def test_where_chebyshev_pays_more_than_the_basin_the_theorem_does_not_apply() -> None:
     task, trace = task_and_trace(1e-9, 0.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(InvalidArgument):
-            theory.bound(f"cfl-mgd/{theorem}", task, trace, failure_probability=LEAST_FAILURE)
+            theory.bound("cfl-mgd/theorem-a", task, trace, failure_probability=LEAST_FAILURE)
 
 
 @pytest.mark.parametrize("probability", [0.0, 5e-324, 1e-301, 1.0, -1.0, float("nan")])

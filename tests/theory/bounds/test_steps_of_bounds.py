@@ -12,8 +12,7 @@ from clusterproof.synthetic import RegressionMixture
 from clusterproof.synthetic.mixture import geometric_spectrum
 from clusterproof.theory.bounds import statements
 from clusterproof.theory.bounds.audit_settings import experiment
-from clusterproof.theory.bounds.bound_parts import BoundParts
-from clusterproof.theory.bounds.theorem_b import TheoremB
+from clusterproof.theory.bounds.theorem_a import BoundParts
 from clusterproof.theory.checker.sides import Outside
 
 SPECTRUM = geometric_spectrum(3, 5.0)
@@ -60,7 +59,7 @@ def test_the_envelope_and_the_variance_are_compared_with_the_worst_eigenvector()
 def test_the_expected_losses_are_those_on_the_line_between_the_optima(share: float, attained: float) -> None:
     """At e along the steepest and Delta - e along the flattest eigenvector: (s^2 + lambda e^2) / 2."""
     radius = share * TASK.separation / (1 + math.sqrt(5))
-    found = statements.misclassification(TheoremB(), TASK, ALGORITHM, share, np.random.default_rng(0))
+    found = statements.misclassification(TASK, ALGORITHM, share, np.random.default_rng(0))
     losses = found["expected loss"]
     steep, flat = max(SPECTRUM), min(SPECTRUM)
     assert losses.measured == pytest.approx((0.09 + steep * radius**2) / 2)
@@ -72,11 +71,12 @@ def test_the_expected_losses_are_those_on_the_line_between_the_optima(share: flo
 
 def test_runs_are_compared_with_the_whole_bound_at_every_round() -> None:
     setting = dataclasses.replace(experiment("S1", 0.5), task=TASK, algorithm=ALGORITHM, rounds=5)
-    initial = TASK.optima + 0.1 * np.random.default_rng(1).standard_normal((4, 2, 3))
-    seed = int(np.random.default_rng(2).integers(2**31))
+    stream = np.random.default_rng(2)
+    initial = setting.initial(stream, 4)
+    seed = int(stream.integers(2**31))
     errors = np.asarray(run(ALGORITHM, TASK, rounds=5, seed=seed, replicates=4, initial=initial).errors)
     bound = parts(5)
-    found = statements.runs_from(initial, bound, setting, np.random.default_rng(2))
+    found = statements.runs(bound, setting, 4, np.random.default_rng(2))
     for name, measured, mean, allowed, failure in (
         ("all rounds", np.moveaxis(errors, 1, 0)[:, 1:], bound.mean[1:], bound.all_rounds[1:], 0.125),
         ("last round", errors[-1], bound.mean[-1], bound.last_round, 0.25),
@@ -88,6 +88,4 @@ def test_runs_are_compared_with_the_whole_bound_at_every_round() -> None:
         np.testing.assert_allclose(np.broadcast_to(total, measured.shape)[1], allowed, rtol=1e-12)
         assert sides.failure == failure
     with pytest.raises(Outside, match="stays in the basin"):
-        statements.runs_from(
-            initial, dataclasses.replace(bound, applicable=False), setting, np.random.default_rng(2)
-        )
+        statements.runs(dataclasses.replace(bound, applicable=False), setting, 4, stream)

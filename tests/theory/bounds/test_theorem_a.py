@@ -11,7 +11,7 @@ import pytest
 from tiers import slow_after
 
 from clusterproof import theory
-from clusterproof.algorithms import InvalidArgument, run
+from clusterproof.algorithms import run
 from clusterproof.theory.bounds import theorem_a
 from clusterproof.theory.bounds.audit_settings import (
     Experiment,
@@ -20,11 +20,8 @@ from clusterproof.theory.bounds.audit_settings import (
     run_errors,
     starting_models,
 )
-from clusterproof.theory.bounds.bound_parts import BoundParts
-from clusterproof.theory.bounds.corollary_b1 import CorollaryB1
 from clusterproof.theory.bounds.setting import Setting
-from clusterproof.theory.bounds.theorem_a import Contraction, TheoremA, contractions
-from clusterproof.theory.bounds.theorem_b import TheoremB
+from clusterproof.theory.bounds.theorem_a import BoundParts, Contraction, TheoremA, contractions
 from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, Context
 from clusterproof.theory.checker.trial import attempt
 from clusterproof.theory.papers.cfl_mgd.repaired import theorem_a as claim
@@ -94,15 +91,6 @@ def test_tightness_of_the_audit(one: Experiment, least: float, largest: float) -
     assert 0.9 * least < ratio < 1.1 * largest
 
 
-def test_b_and_b1_refuse_losses_that_are_not_quadratic() -> None:
-    setting = log_cosh_experiment(0.0, 10**6)
-    for bound in (TheoremB(), CorollaryB1()):
-        with pytest.raises(
-            InvalidArgument, match="must have quadratic expected losses; use cfl-mgd/theorem-a"
-        ):
-            bound.parts(setting.setting)
-
-
 def test_it_holds_on_runs_that_are_not_quadratic_and_notices_slow_ones() -> None:
     setting = log_cosh_experiment(0.4, 20_000)
     trace = run(setting.algorithm, setting.task, rounds=60, seed=1, replicates=30)
@@ -127,7 +115,7 @@ class WithoutDisturbance(TheoremA):
 
     def parts(self, setting: Setting) -> BoundParts:
         parts = super().parts(setting)
-        additive, _ = TheoremB().gradient_noise(setting, min(setting.proportions), 0)
+        additive, _ = self.gradient_noise(setting, min(setting.proportions), 0)
         return dataclasses.replace(
             parts, variance=np.full_like(parts.variance, setting.step_size**2 * additive)
         )

@@ -1,4 +1,4 @@
-"""Theorems D and E and the norm inequality W against their printed statements, evaluated a second time.
+"""Theorem D and the norm inequality W against their printed statements, evaluated a second time.
 
 r_t uses y_k of rounds k < t only. So the statement is evaluated at the library's own y_k, round by round: if every r_t
 is at least bias + W there, then by induction the whole bound holds, and the recursion amplifies no error.
@@ -32,8 +32,7 @@ from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds import norm_inequality
 from clusterproof.theory.bounds.gaussian import along_eigenvectors, gaussian_dynamics
 from clusterproof.theory.bounds.norm_inequality import NormBound, norm_bound
-from clusterproof.theory.bounds.theorem_d import theorem_d
-from clusterproof.theory.bounds.theorem_e import theorem_e_recorded
+from clusterproof.theory.bounds.theorem_d import theorem_d, theorem_d_recorded
 
 # The library rounds W upwards by up to this, so as to be safe.
 ROUNDED = 5e-4
@@ -312,24 +311,23 @@ def recorded_divisor(algorithm: CFLMGD, k: np.ndarray, clients: int, drawn: int)
 
 
 @pytest.mark.parametrize("partial", PARTIAL)
-def test_theorem_e_on_the_record(partial: tuple) -> None:
+def test_theorem_d_on_the_record(partial: tuple) -> None:
     own, kappa, samples, noise, momentum, T, participation, options, delta = partial
     task, spectra, _ = tube_task(own, 4, kappa, samples, noise, "common")
     P, m = len(own), sum(own)
     displacement = directions((P, 4), 0.125)
     algorithm = CFLMGD(step_size=1.0, momentum=momentum, participation=participation, **options)
     trace = run(algorithm, task, rounds=T, seed=0, replicates=2, initial=task.optima + displacement)
-    allowed = theory.bound("cfl-mgd/theorem-e", task, trace, failure_probability=delta)
+    allowed = theory.bound("cfl-mgd/theorem-d", task, trace, failure_probability=delta)
     counts = recorded_clusters(trace, P)
     K, H = int(counts[0, 0].sum()), algorithm.local_steps
     deltas = tuple(share * delta for share in SHARES)
-    bound = theorem_e_recorded(
+    tube = theorem_d_recorded(
         gaussian_dynamics(task, algorithm),
         along_eigenvectors(task, task.optima + displacement),
         counts,
         failure=deltas,
     )
-    tube = bound.tube
     everywhere, at_last = math.log((2 if H > 1 else 1) * P * T / deltas[1]), math.log(P / deltas[2])
     inside = math.log(2 * K * T * (H - 1) / deltas[1]) if H > 1 else 0.0
     failures = []
@@ -355,7 +353,7 @@ def test_theorem_e_on_the_record(partial: tuple) -> None:
             for t in range(1, T * H + 1):
                 if t % H and k[t // H] == 0:  # nobody of the cluster takes local steps
                     continue
-                past = tube_statements.theorem_e_past(
+                past = tube_statements.participation_past(
                     t,
                     response[t, :t],
                     members=k,

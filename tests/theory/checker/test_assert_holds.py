@@ -83,7 +83,7 @@ def test_paper_lemma_2_is_broken_by_a_run() -> None:
         theory.assert_holds("cfl-mgd/lemma-2", task, trace)
 
 
-@pytest.mark.parametrize("claim_id", ["cfl-mgd/theorem-b", "cfl-mgd/corollary-b1"])
+@pytest.mark.parametrize("claim_id", ["cfl-mgd/theorem-a", "cfl-mgd/theorem-d"])
 def test_repaired_bounds_hold_on_runs_and_notice_slow_ones(claim_id: str) -> None:
     one = experiment("S1", None)
     initial = one.initial(np.random.default_rng(0), 50)
@@ -106,7 +106,7 @@ def test_runs_that_a_claim_does_not_speak_of_are_refused() -> None:
     for change, word in (({"normalisation": "cluster"}, "option I"), ({"participation": 0.5}, "option I")):
         other = dataclasses.replace(one.algorithm, **change)
         with pytest.raises(InvalidArgument, match=word):
-            theory.assert_holds("cfl-mgd/theorem-b", one.task, run(other, one.task, rounds=2))
+            theory.assert_holds("cfl-mgd/theorem-a", one.task, run(other, one.task, rounds=2))
 
 
 def test_a_run_that_is_too_small_to_tell_never_holds() -> None:
@@ -114,14 +114,14 @@ def test_a_run_that_is_too_small_to_tell_never_holds() -> None:
     one = experiment("S1", None)
     initial = one.initial(np.random.default_rng(0), 6)
     trace = run(one.algorithm, one.task, rounds=12, seed=3, replicates=6, initial=initial)
-    theory.assert_holds("cfl-mgd/theorem-b", one.task, trace)
+    theory.assert_holds("cfl-mgd/theorem-a", one.task, trace)
     with pytest.raises(AssertionError, match="6 of 6 replicates"):
-        theory.assert_holds("cfl-mgd/theorem-b", one.task, slowed(trace, 1000.0))
+        theory.assert_holds("cfl-mgd/theorem-a", one.task, slowed(trace, 1000.0))
     single = run(one.algorithm, one.task, rounds=12, seed=3, initial=initial[0])
     for far in (single, slowed(single, 1e6)):
         with pytest.raises(theory.Undecidable, match=r"1 replicates could not break .* 5 would decide"):
-            theory.assert_holds("cfl-mgd/theorem-b", one.task, far)
-        theory.assert_holds("cfl-mgd/theorem-b", one.task, far, undecidable="pass")
+            theory.assert_holds("cfl-mgd/theorem-a", one.task, far)
+        theory.assert_holds("cfl-mgd/theorem-a", one.task, far, undecidable="pass")
 
 
 def test_suspicious_runs_are_undecidable() -> None:
@@ -131,7 +131,7 @@ def test_suspicious_runs_are_undecidable() -> None:
     errors = np.asarray(trace.errors).copy()
     errors[1:, :3] *= 1000
     with pytest.raises(theory.Undecidable, match=r"3 of 8 replicates .* by chance with probability"):
-        theory.assert_holds("cfl-mgd/theorem-b", one.task, dataclasses.replace(trace, errors=errors))
+        theory.assert_holds("cfl-mgd/theorem-a", one.task, dataclasses.replace(trace, errors=errors))
 
 
 def test_the_task_must_be_that_of_the_trace_setting_by_setting() -> None:
@@ -141,14 +141,14 @@ def test_the_task_must_be_that_of_the_trace_setting_by_setting() -> None:
     for other, name in ((noisy, "noise"), (moved, "optima")):
         trace = run(one.algorithm, other, rounds=5, replicates=6)
         with pytest.raises(InvalidArgument, match=rf"task.{name} = .* must be that of the task on which"):
-            theory.assert_holds("cfl-mgd/theorem-b", one.task, trace)
+            theory.assert_holds("cfl-mgd/theorem-a", one.task, trace)
 
 
 def test_what_a_claim_allows_can_be_had_as_numbers() -> None:
     one = experiment("S1", None)
     trace = run(one.algorithm, one.task, rounds=12, replicates=6)
     usual, rare = (
-        theory.bound("cfl-mgd/theorem-b", one.task, trace, failure_probability=p) for p in (None, 0.02)
+        theory.bound("cfl-mgd/theorem-a", one.task, trace, failure_probability=p) for p in (None, 0.02)
     )
     assert (np.asarray(usual.bound)[1:] < rare.bound[1:]).all()
     assert usual.failure_probability == pytest.approx(0.03)

@@ -4,12 +4,12 @@ import dataclasses
 
 import numpy as np
 import pytest
+from faulty_runs import DISTANCE, MEANT, meant_task
 from scipy import stats
 
 from clusterproof import TraceBound, claim, expectation, theory
 from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace, run
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
-from clusterproof.theory.bounds.power import DISTANCE, MEANT, meant_task
 from clusterproof.theory.checker.expectation import Expectation
 from clusterproof.theory.checker.failure_levels import FREQUENT, Level, levels_of
 from clusterproof.theory.checker.run_check import _place, compare

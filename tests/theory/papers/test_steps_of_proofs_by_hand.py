@@ -372,23 +372,23 @@ def test_steps_of_theorem_d() -> None:
         sides_at("cfl-mgd/theorem-d", numbers | {"exceeded": 2}, "domination")
 
 
-def test_steps_of_theorem_e() -> None:
+def test_steps_of_theorem_d_with_partial_participation() -> None:
     clients, marked, drawn = 9, 5, 4
     law = {k: math.comb(5, k) * math.comb(4, 4 - k) / math.comb(9, 4) for k in range(5)}
     slope, mean = 1.3, 4 * 5 / 9
     moment = math.log(sum(p * math.exp(slope * (k - mean)) for k, p in law.items()))
     one: dict[str, Any] = {"clients": clients, "marked": marked, "drawn": drawn, "slope": slope}
-    check("cfl-mgd/theorem-e: fluctuation", one, moment, proxy=slope**2 / 2 * 4 * (1 - 3 / 9) / 4)
+    check("cfl-mgd/theorem-d: fluctuation", one, moment, proxy=slope**2 / 2 * 4 * (1 - 3 / 9) / 4)
     for tail in (0.3, 0.01):
         least = max(k for k in range(5) if sum(law[j] for j in range(k)) <= tail / 2)
         most = min(k for k in range(5) if sum(law[j] for j in range(k + 1, 5)) <= tail / 2)
         beyond = sum(p for k, p in law.items() if not least <= k <= most)
-        check("cfl-mgd/theorem-e: counts of participants", one | {"tail": tail}, beyond, tail=tail)
+        check("cfl-mgd/theorem-d: counts of participants", one | {"tail": tail}, beyond, tail=tail)
     with pytest.raises(Outside, match="others"):
-        sides_at("cfl-mgd/theorem-e", one | {"marked": 9, "tail": 0.3}, "counts of participants")
+        sides_at("cfl-mgd/theorem-d", one | {"marked": 9, "tail": 0.3}, "counts of participants")
     a, more, i, fewer = F(5, 2), F(3, 2), F(2), F(7, 2)
     one = {"present": a, "more": more, "false_members": i, "fewer": fewer}
-    most_, small, name = i + fewer, a + i + fewer, "cfl-mgd/theorem-e: worst counts"
+    most_, small, name = i + fewer, a + i + fewer, "cfl-mgd/theorem-d: worst counts"
     check(f"{name}: drift", one, i / (a + more + i), worst=most_ / (a + most_))
     check(f"{name}: noise, own", one, most_ / (a + more + most_) ** 2, worst=most_ / (a + most_) ** 2)
     check(f"{name}: noise, false members", one, i / (small + i) ** 2, worst=most_ / (small + most_) ** 2)

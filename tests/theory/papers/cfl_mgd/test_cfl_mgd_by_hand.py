@@ -73,18 +73,6 @@ def test_asymptotic_rate_is_the_square_root_of_the_momentum() -> None:
         assert abs(error) <= 0.9375**t * 0.5 + 8 / 0.5 * 0.5 / 4
 
 
-def test_corollary_b1_covers_what_it_must() -> None:
-    """Four settings, one of them with four clusters of unequal size and kappa = 10."""
-    from clusterproof.theory.bounds.audit_settings import experiment
-
-    verdict = decided("cfl-mgd/corollary-b1", trials=20)
-    assert "runs: holds on all 4 instances" in verdict.reason
-    assert verdict.trials == 4 * 20
-    task = experiment("S2", None).task
-    assert task.condition_number == pytest.approx(10)
-    assert sorted(task.proportions.tolist()) == pytest.approx([0.1, 0.2, 0.3, 0.4])
-
-
 @pytest.mark.parametrize("copies", [1, 2, 5])
 def test_option_ii_rests_at_the_mean_over_clients_however_many_rows_they_have(copies: int) -> None:
     """One client at 0 and others at 1; with one a row it is the mean over rows."""

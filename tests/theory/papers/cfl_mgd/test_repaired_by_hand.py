@@ -86,7 +86,7 @@ def test_recursion_drift_and_covariance_of_theorem_d() -> None:
         assert_sides(found, measured, profile=allowed, error=slack)
 
 
-def test_counted_drift_and_own_noise_of_theorem_e() -> None:
+def test_counted_drift_and_own_noise_of_theorem_d() -> None:
     draws = stream()
     own, most = (int(each) for each in draws.integers(1, 30, size=2))
     false = int(draws.integers(0, most + 1))
@@ -97,12 +97,12 @@ def test_counted_drift_and_own_noise_of_theorem_e() -> None:
         total = total + SPECTRUM * (OPTIMA[0] - OPTIMA[q] + error)
     away = np.linalg.norm(total / (own + false) - SPECTRUM * error)
     bound = most / (own + most) * 1.25 * (DIAMETER + 2 * np.linalg.norm(error))
-    found = sides_with("cfl-mgd/theorem-e", TASK, stream(), part="counted drift")
+    found = sides_with("cfl-mgd/theorem-d", TASK, stream(), part="counted drift")
     assert_sides(found, away, drift=bound)
     apart = np.array([np.diag(SPECTRUM * share) for share in (1, 0.9, 0.8)])
     two = RegressionMixture(optima=OPTIMA, covariance=apart, noise=0.7, labels=LABELS, samples=60)
     with pytest.raises(Outside, match="covariance"):
-        sides_with("cfl-mgd/theorem-e", two, stream(), part="counted drift")
+        sides_with("cfl-mgd/theorem-d", two, stream(), part="counted drift")
     draws = stream()
     noise, mean = draws.standard_normal((6, 4, 3)), draws.standard_normal(3)
     buffer, means, members = np.zeros(3), [], []
@@ -115,7 +115,7 @@ def test_counted_drift_and_own_noise_of_theorem_e() -> None:
         mean, buffer = points.mean(axis=0), buffers.mean(axis=0)
         means.append(mean)
     for name, values in (("mean", means), ("member", members)):
-        assert_pairs(sides_with("cfl-mgd/theorem-e", TASK, 2, stream(), part="own noise", name=name), *values)
+        assert_pairs(sides_with("cfl-mgd/theorem-d", TASK, 2, stream(), part="own noise", name=name), *values)
 
 
 @pytest.mark.parametrize("place", ["S1", "crowded"])
@@ -132,8 +132,8 @@ def test_models_of_the_crowded_setting_start_nearer_to_each_other() -> None:
 
 
 @pytest.mark.parametrize("kind", PARTICIPATION)
-def test_the_union_of_theorem_e_uses_all_of_its_failure_probabilities(kind: str) -> None:
-    found = all_sides_with("cfl-mgd/theorem-e", kind, part="union")
+def test_the_union_with_partial_participation_uses_all_of_its_failure_probabilities(kind: str) -> None:
+    found = all_sides_with("cfl-mgd/theorem-d", kind, part="union of participants")
     assert_sides(found["all rounds"], 0.02, delta_2=0.02)
     assert_sides(found["last round"], 0.02, delta_3=0.02)
 
@@ -173,7 +173,7 @@ def test_runs_of_theorem_d_against_the_noise_free_path(place: str, tuned: bool) 
         np.testing.assert_array_equal(found.terms["noise"], noise[:, 1:] if name == "errors" else noise)
 
 
-def test_runs_of_theorem_e_and_their_failure_probabilities() -> None:
+def test_runs_with_partial_participation_and_their_failure_probabilities() -> None:
     kind, draws = "half, by participants", stream()
     setting = participation_experiment(kind)
     initial = setting.initial(draws, 1)[0]
@@ -181,7 +181,7 @@ def test_runs_of_theorem_e_and_their_failure_probabilities() -> None:
     trace = run(
         setting.algorithm, setting.task, rounds=setting.rounds, seed=seed, replicates=2, initial=initial
     )
-    every = all_sides_with("cfl-mgd/theorem-e", kind, 2, stream())
+    every = all_sides_with("cfl-mgd/theorem-d", kind, 2, stream(), part="partial participation")
     found, recorded = every["before the run"], every["on the record"]
     np.testing.assert_array_equal(found.measured, np.moveaxis(np.asarray(trace.errors), 1, 0)[:, 1:])
     assert np.shape(found.terms["reach"]) == (1, setting.rounds, setting.task.clusters)

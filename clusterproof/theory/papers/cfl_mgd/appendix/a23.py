@@ -206,7 +206,7 @@ def a23_meant(
     Statement
         E ||sum over C of sum_(k < t) beta^(t-1-k) (g_i^k - grad phi^1(chi^k))||^2 <=
         |C| v^2 / (n' (1 - beta^2)); the bias sum_k beta^(t-1-k) grad phi^1(chi^k) is not noise, and is
-        part of the heavy ball (Theorem B).
+        part of the heavy ball (Theorem D).
 
     Symbols
         As (A23).

@@ -92,7 +92,7 @@ BY_HAND = LargeRun(clients=12, own=6, momentum=Fraction(2, 3), start=Fraction(1,
     kind="probability",
     confirm=confirm_path,
     extremes=({"noise_free": BY_HAND},),
-    repaired_by="cfl-mgd/theorem-b",
+    repaired_by="cfl-mgd/theorem-d",
 )
 def a27(noise_free: LargeRun) -> Sides:
     """The own clients' momentum is at most l / 4, up to noise.
@@ -111,7 +111,7 @@ def a27(noise_free: LargeRun) -> Sides:
     Source
         Zhao et al. (2023), (A27). Probability. It takes |C_1 n C*_1| = l m / 4, its lower bound, for an upper
         one, drops beta and, by (A25), the bias; without bias the honest term is beta l_1 ||grad phi^1|| / L,
-        and l / 4 has no units. The momentum is kept whole in Theorem B.
+        and l / 4 has no units. The momentum is kept whole in Theorem D.
 
     Checked
         On two scalar clusters without noise, where nothing is random: 12 clients, 6 in each cluster, first, then a

@@ -165,7 +165,7 @@ def confirm_scripts(one: FalseMemberRun) -> None:
         confirm_play(choices, gradients, initial, one.momentum)
 
 
-@PAPER.claim("a29", label="(A29)", kind="upper", confirm=confirm_scripts, repaired_by="cfl-mgd/theorem-b")
+@PAPER.claim("a29", label="(A29)", kind="upper", confirm=confirm_scripts, repaired_by="cfl-mgd/theorem-d")
 def a29(one: FalseMemberRun) -> Sides:
     """The false members' weighted past gradients are near the present one, up to noise.
 
@@ -194,7 +194,7 @@ def a29(one: FalseMemberRun) -> Sides:
 
 
 @FALSE_MEMBERS.claim(
-    "a30", label="(A30)", kind="upper", confirm=confirm_scripts, repaired_by="cfl-mgd/theorem-b"
+    "a30", label="(A30)", kind="upper", confirm=confirm_scripts, repaired_by="cfl-mgd/theorem-d"
 )
 def a30(one: FalseMemberRun) -> Sides:
     """The distance of (A29) is, in expectation, at most v sqrt(|C_1 n C*_p| t / n') / (1 - beta).
@@ -221,7 +221,7 @@ def a30(one: FalseMemberRun) -> Sides:
     label="(A31)",
     kind="probability",
     confirm=lambda one, **_: confirm_scripts(one),
-    repaired_by="cfl-mgd/theorem-b",
+    repaired_by="cfl-mgd/theorem-d",
 )
 def a31(one: FalseMemberRun, level: Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 10))]) -> Sides:
     """With probability 1 - lambda_4 (A29) is at most v sqrt(|C_1 n C*_p| t / n') / ((1 - beta) lambda_4).
@@ -268,7 +268,7 @@ def confirm_total(one: LongFalseMemberRun) -> None:
         raise ArithmeticError(f"(A32): the run's false member has u = {float(false_member)}")
 
 
-@PAPER.claim("a32", label="(A32)", kind="probability", confirm=confirm_total, repaired_by="cfl-mgd/theorem-b")
+@PAPER.claim("a32", label="(A32)", kind="probability", confirm=confirm_total, repaired_by="cfl-mgd/theorem-d")
 def a32(one: LongFalseMemberRun) -> Sides:
     """The false members' momentum is at most 3 L beta eta times their share, plus noise.
 

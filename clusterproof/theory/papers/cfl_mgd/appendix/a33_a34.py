@@ -146,7 +146,7 @@ def a33_of_regressions(
     kind="probability",
     confirm=confirm_path,
     extremes=({"noise_free": BY_HAND},),
-    repaired_by="cfl-mgd/theorem-b",
+    repaired_by="cfl-mgd/theorem-d",
 )
 def a34(noise_free: LargeRun) -> Sides:
     """The momentum of a round is at most the four terms of (38).

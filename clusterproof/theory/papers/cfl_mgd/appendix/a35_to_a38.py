@@ -192,7 +192,7 @@ def next_error(root: Fraction, share: Fraction, error: Fraction, floor: Fraction
     return (1 - share / (8 * root**2)) * error + floor
 
 
-@PAPER.claim("a38", label="(A38)", kind="hypothesis", repaired_by="cfl-mgd/theorem-b")
+@PAPER.claim("a38", label="(A38)", kind="hypothesis", repaired_by="cfl-mgd/theorem-d")
 def a38(
     root: Root,
     share: Share,

@@ -204,7 +204,7 @@ def a10_meant(task: AnyTask, stream: Stream) -> dict[str, Sides]:
         D ``diameter``, B ``basin_radius``, L ``smoothness``.
 
     Source
-        What (A10) of Zhao et al. (2023) needs, in any units; b of Theorem B uses it. Upper bound,
+        What (A10) of Zhao et al. (2023) needs, in any units; b of Theorem A uses it. Upper bound,
         attained at kappa = 1 by two clusters that face away from each other.
 
     Checked

@@ -15,7 +15,7 @@ PAPER = Family("cfl-mgd")
 
 
 @PAPER.claim(
-    "assumption-4", label="Assumption 4", kind="hypothesis", ill_posed=True, repaired_by="cfl-mgd/theorem-b"
+    "assumption-4", label="Assumption 4", kind="hypothesis", ill_posed=True, repaired_by="cfl-mgd/theorem-d"
 )
 def assumption_4(
     shift: Annotated[float, choice(0.0, 100.0)], drawn_with: Annotated[int, integers(0, 9, upwards=True)]
@@ -33,7 +33,7 @@ def assumption_4(
         Delta ``separation``, n' ``samples``; >~ and <~ hide constants.
 
     Source
-        Zhao et al. (2023), Assumption 4. Theorem B states what is needed with every constant.
+        Zhao et al. (2023), Assumption 4. Theorem D states what is needed with every constant.
 
     Checked
         The third part depends on where the origin is, though the algorithm does not: a task and

@@ -38,7 +38,7 @@ def rate_of_a_run(momentum: float, rounds: int) -> float:
     "asymptotic-rate",
     label="(A39) without its floor, many rounds (ours)",
     kind="upper",
-    repaired_by="cfl-mgd/corollary-b1",
+    repaired_by="cfl-mgd/lemma-h",
 )
 def asymptotic_rate(momentum: Annotated[float, choice(0.9)], rounds: Annotated[int, choice(80)]) -> Sides:
     """After many rounds the error falls at least as fast as (1 - l mu / 8L)^T, for every momentum.

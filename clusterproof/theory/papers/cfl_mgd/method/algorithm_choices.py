@@ -155,7 +155,7 @@ def implied_rounds(rounds: int, rows: int) -> float:
     "algorithm-rounds-and-samples",
     label="Theorem 1, T and n'",
     kind="definition",
-    repaired_by="cfl-mgd/theorem-b",
+    repaired_by="cfl-mgd/theorem-d",
 )
 def algorithm_rounds_and_samples(rows: Annotated[int, integers(1000, 3000)]) -> dict[str, Sides]:
     """T = (8L / l mu) log(Delta / 2 rho) rounds are made with n' = n / 2T rows each.

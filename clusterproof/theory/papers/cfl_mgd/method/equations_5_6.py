@@ -27,7 +27,7 @@ def fewest_members(averaging: str, start: float) -> int:
     return int((trace.assignments == 1).sum(axis=-1).min())
 
 
-@PAPER.claim("equation-5", label="(5)", kind="definition", repaired_by="cfl-mgd/theorem-b")
+@PAPER.claim("equation-5", label="(5)", kind="definition", repaired_by="cfl-mgd/theorem-d")
 def equation_5(start: Start) -> Sides:
     """Gradient averaging gives every cluster a model and a momentum in every round.
 
@@ -42,7 +42,7 @@ def equation_5(start: Start) -> Sides:
 
     Source
         Zhao et al. (2023), (5) and line 15. Definition. Its first line with one momentum a cluster,
-        as (32), needs no average: theorem B reads it so. On its division by m:
+        as (32), needs no average: Theorem D reads it so. On its division by m:
         ``cfl-mgd/division-by-clients``.
 
     Checked

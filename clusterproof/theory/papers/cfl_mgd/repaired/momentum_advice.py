@@ -119,7 +119,7 @@ def momentum_horizon(rounds: Annotated[int, choice(*HORIZONS[2:])]) -> dict[str,
     """Noise returns the best momentum to 0 as the horizon grows, since the floor rises with it.
 
     Hypotheses
-        Gaussian regression as in Theorem C, one cluster's exact moments.
+        Gaussian regression with every client in its own cluster, one cluster's exact moments.
 
     Statement
         The stationary rms is [sum_j (alpha^2 s^2 lambda_j / N)(1 + beta) / ((1 - beta) a_j (2(1 + beta)

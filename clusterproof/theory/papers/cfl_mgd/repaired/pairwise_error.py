@@ -6,10 +6,8 @@ from fractions import Fraction
 from typing import Annotated
 
 from clusterproof.theory.bounds import statements
-from clusterproof.theory.bounds.statements import Share, SmallTask
-from clusterproof.theory.bounds.theorem_b import TheoremB
+from clusterproof.theory.bounds.statements import Share, SmallTask, tuned
 from clusterproof.theory.checker import Family, Sides, Stream, at_least, at_most, earlier, equal, rationals
-from clusterproof.theory.papers.cfl_mgd.repaired.corollary_b1 import tuned
 
 PAPER = Family("cfl-mgd")
 Positive = Annotated[Fraction, rationals(Fraction(1, 4), 3, 4, upwards=True)]
@@ -49,7 +47,7 @@ def pairwise_error(task: SmallTask, share: Share, stream: Stream) -> dict[str, S
     Checked
         Models in that position and in random directions, against the exact F tail.
     """
-    return statements.misclassification(TheoremB(), task, tuned(task), share, stream)
+    return statements.misclassification(task, tuned(task), share, stream)
 
 
 @pairwise_error.step("largest covariance", prove=True)

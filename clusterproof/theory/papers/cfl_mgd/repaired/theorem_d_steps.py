@@ -10,9 +10,8 @@ import numpy as np
 
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.gaussian import gaussian_dynamics
-from clusterproof.theory.bounds.statements import SmallTask
-from clusterproof.theory.bounds.theorem_d import theorem_d_chains
-from clusterproof.theory.bounds.tube import forward
+from clusterproof.theory.bounds.statements import SmallTask, tuned
+from clusterproof.theory.bounds.theorem_d import theorem_d as bound_before
 from clusterproof.theory.checker import (
     Sides,
     Stream,
@@ -24,7 +23,6 @@ from clusterproof.theory.checker import (
     suppose,
 )
 from clusterproof.theory.exact.heavy_ball import propagators
-from clusterproof.theory.papers.cfl_mgd.repaired.corollary_b1 import tuned
 from clusterproof.theory.papers.cfl_mgd.repaired.theorem_d import (
     FAILURE,
     Place,
@@ -170,13 +168,11 @@ def union(place: Place, tuned_momentum: Tuned) -> dict[str, Sides]:
     setting = experiment_at(place, tuned_momentum)
     task: RegressionMixture = setting.regression
     norms = np.array(setting.setting.start)
-    chains = theorem_d_chains(
-        gaussian_dynamics(task, setting.algorithm), norms, rounds=setting.rounds, failure=FAILURE
-    )
-    tube = forward(chains)
+    dynamics = gaussian_dynamics(task, setting.algorithm)
+    tube = bound_before(dynamics, norms, rounds=setting.rounds, failure=FAILURE)
     everywhere, _, last = tube.evaluations
     at_rounds, _, at_last = tube.levels
-    counts = 2 * setting.rounds * task.clusters * chains.count_tail
+    counts = 2 * setting.rounds * task.clusters * tube.count_tail
     return {
         "counts": at_most(counts, delta_1=FAILURE[0]),
         "all rounds": at_most(everywhere * at_rounds, delta_2=FAILURE[1]),

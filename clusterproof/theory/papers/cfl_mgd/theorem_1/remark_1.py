@@ -19,7 +19,7 @@ def base_setting() -> Setting:
     return experiment("S1", None).setting
 
 
-@PAPER.claim("remark-1", label="Theorem 1, Remark 1", kind="upper", repaired_by="cfl-mgd/corollary-b1")
+@PAPER.claim("remark-1", label="Theorem 1, Remark 1", kind="upper", repaired_by="cfl-mgd/theorem-d")
 def remark_1(
     exponent: Annotated[int, integers(0, 16)], constant: Annotated[Fraction, choice(Fraction(10**6))]
 ) -> Sides:
@@ -38,7 +38,7 @@ def remark_1(
 
     Source
         Zhao et al. (2023), Theorem 1 and Remark 1. Upper bound. The repaired floor is
-        O(1 / sqrt(m n')): ``cfl-mgd/corollary-b1``.
+        O(1 / sqrt(m n')): ``cfl-mgd/theorem-d``.
 
     Checked
         rho with the appendix's constants for two equal clusters, kappa = 1, without noise, at m = n' = 10^k: the

@@ -40,7 +40,7 @@ def theorem_1_probability(
         smallest cluster's clients.
 
     Source
-        Zhao et al. (2023), Theorem 1 and (A37). Theorem B carries delta_1, delta_2, delta_3 through
+        Zhao et al. (2023), Theorem 1 and (A37). Theorem D carries delta_1, delta_2, delta_3 through
         all rounds and clusters.
 
     Checked

@@ -45,7 +45,7 @@ def test_a38_is_vacuous() -> None:
     assert verdict.verdict is Kind.VACUOUS
     assert '"(A38)" excludes all of them' in verdict.reason
     assert verdict.exhausted
-    assert verdict.repaired_by == ("cfl-mgd/theorem-b",)
+    assert verdict.repaired_by == ("cfl-mgd/theorem-d",)
     assert "not all were tried" not in verdict.reason
     # the best instance: l/32 * 2 = l/16 at kappa = 1, a quarter of l/4
     share = Fraction(1, 2)

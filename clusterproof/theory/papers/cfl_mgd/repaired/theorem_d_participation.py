@@ -1,4 +1,4 @@
-"""Theorem E, the steps of its proof: a member's own noise, the law of the counts, counted false members, the union."""
+"""Theorem D with partial participation, every divisor and option II with local steps: runs and steps of the proof."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.theory.bounds.audit_settings import participation_experiment
+from clusterproof.algorithms import run
+from clusterproof.theory.bounds.audit_settings import PARTICIPATION, participation_experiment
 from clusterproof.theory.bounds.gaussian import gaussian_dynamics
-from clusterproof.theory.bounds.statements import SmallTask
-from clusterproof.theory.bounds.theorem_d import theorem_d as bound_of_d
-from clusterproof.theory.bounds.theorem_e import participant_range, theorem_e_recorded
-from clusterproof.theory.bounds.theorem_e import theorem_e as bound_before
+from clusterproof.theory.bounds.run_bound import theorem_d_on
+from clusterproof.theory.bounds.statements import SmallTask, tuned
+from clusterproof.theory.bounds.theorem_d import participant_range, theorem_d_recorded
+from clusterproof.theory.bounds.theorem_d import theorem_d as bound_before
 from clusterproof.theory.checker import (
+    Replicates,
     Sides,
     Stream,
     at_most,
@@ -27,9 +29,9 @@ from clusterproof.theory.checker import (
     suppose,
 )
 from clusterproof.theory.exact.heavy_ball import propagators
-from clusterproof.theory.papers.cfl_mgd.repaired.corollary_b1 import tuned
-from clusterproof.theory.papers.cfl_mgd.repaired.theorem_e import FAILURE, Kind, theorem_e
+from clusterproof.theory.papers.cfl_mgd.repaired.theorem_d import FAILURE, theorem_d
 
+Kind = Annotated[str, choice(*PARTICIPATION)]
 Steps = Annotated[int, integers(1, 5)]
 Clients = Annotated[int, integers(2, 40)]
 Marked = Annotated[int, integers(1, earlier("clients"))]
@@ -40,20 +42,60 @@ Positive = Annotated[Fraction, rationals(Fraction(1, 2), 5, 2, upwards=True)]
 Number = Annotated[Fraction, rationals(0, 5, 2, upwards=True)]
 
 
-@theorem_e.step("full participation", budget=20)
+@theorem_d.step("partial participation", budget=5, replicates=100)
+def partial_participation(kind: Kind, replicates: Replicates, stream: Stream) -> dict[str, Sides]:
+    """Runs with half or a quarter of the clients: the deviation on the record, and the error before the run."""
+    setting = participation_experiment(kind)
+    initial = setting.initial(stream, 1)[0]
+    trace = run(
+        setting.algorithm,
+        setting.task,
+        rounds=setting.rounds,
+        seed=int(stream.integers(2**31)),
+        replicates=replicates,
+        initial=initial,
+    )
+    bound = theorem_d_on(setting.task, trace, failure_probability=sum(FAILURE))
+    norms = np.linalg.norm(initial - setting.task.optima, axis=-1)
+    before = bound_before(
+        gaussian_dynamics(setting.regression, setting.algorithm),
+        norms,
+        rounds=setting.rounds,
+        failure=FAILURE,
+    )
+    suppose("the bounds stay in the basin", before.applicable)
+    suppose("the record gives a two-sided bound", bound.reference is not None and bound.deviation is not None)
+    distance = np.linalg.norm(trace.models - np.asarray(bound.reference), axis=-1)
+    failure = sum(FAILURE) + float(before.misassignment.max())
+    return {
+        "on the record": at_most(
+            np.moveaxis(distance, 1, 0),
+            noise=np.moveaxis(np.asarray(bound.deviation), 1, 0),
+            failure=bound.failure_probability,
+        ),
+        "before the run": at_most(
+            # at round 0 both sides are the start
+            np.moveaxis(np.asarray(trace.errors), 1, 0)[:, 1:],
+            reach=before.reach[None, 1:],
+            failure=failure,
+        ),
+    }
+
+
+@theorem_d.step("full participation", budget=20)
 def full_participation(task: SmallTask) -> Sides:
-    """E1: with full participation, the bound on the record is Theorem D's."""
+    """With full participation, the bound on the record is the bound before the run."""
     dynamics, norms = gaussian_dynamics(task, tuned(task)), np.full(task.clusters, task.basin_radius / 2)
-    expected = bound_of_d(dynamics, norms, rounds=6, failure=FAILURE)
+    expected = bound_before(dynamics, norms, rounds=6, failure=FAILURE)
     suppose("the bound stays in the basin", expected.applicable)
     participants = np.broadcast_to(dynamics.own, (6, 1, task.clusters))
-    found = theorem_e_recorded(dynamics, norms, participants, failure=FAILURE, counted=True)
-    return equal((found.tube.reach, expected.reach), rounding=1e-9)
+    found = theorem_d_recorded(dynamics, norms, participants, failure=FAILURE, counted=True)
+    return equal((found.reach, expected.reach), rounding=1e-9)
 
 
-@theorem_e.step("counts of participants", budget=200)
+@theorem_d.step("counts of participants", budget=200)
 def counts(clients: Clients, marked: Marked, drawn: Drawn, tail: Tail) -> Sides:
-    """E2: a round has fewer than k_- or more than k_+ own participants no more often than the tail, exactly."""
+    """Before the run: fewer than k_- or more than k_+ own participants come no more often than the tail, exactly."""
     suppose("others are there", marked < clients)
     fewest, most = (
         int(one[0]) for one in participant_range(np.array([marked, clients - marked]), drawn, tail)
@@ -73,18 +115,19 @@ def hypergeometric(clients: int, marked: int, drawn: int) -> dict[int, Fraction]
     }
 
 
-@theorem_e.step("fluctuation", budget=200)
+@theorem_d.step("fluctuation", budget=200)
 def fluctuation(clients: Clients, marked: Marked, drawn: Drawn, slope: Slope) -> Sides:
-    """E2: log E exp(x (k - E k)) <= x^2 / 2 times K (1 - (K - 1) / m) / 4."""
+    """Before the run: log E exp(x (k - E k)) <= x^2 / 2 times K (1 - (K - 1) / m) / 4."""
     law = hypergeometric(clients, marked, drawn)
     mean = drawn * marked / clients
     exponents = np.array([slope * (k - mean) for k in law])
     moment = float(np.array([float(chance) for chance in law.values()]) @ np.exp(exponents))
     proxy = drawn / 4 * (1 - (drawn - 1) / clients)
-    return at_most(float(np.log(moment)), proxy=slope**2 / 2 * proxy)
+    # at slope 0 both sides are 0, and the chances sum to 1 up to rounding
+    return at_most(float(np.log(moment)), proxy=slope**2 / 2 * proxy, rounding=1e-12)
 
 
-@theorem_e.step("worst counts", prove=True)
+@theorem_d.step("worst counts", prove=True)
 def worst_counts(present: Positive, more: Number, false_members: Number, fewer: Number) -> dict[str, Sides]:
     """False members: i / (a + i) increases in i, decreases in a; i / (a + i)^2 is largest at a, decreases in a."""
     most = false_members + fewer
@@ -104,7 +147,7 @@ def worst_counts(present: Positive, more: Number, false_members: Number, fewer: 
     }
 
 
-@theorem_e.step("counted drift", budget=40)
+@theorem_d.step("counted drift", budget=40)
 def counted_drift(task: SmallTask, stream: Stream) -> Sides:
     """Counted false members: the mean over a members and i false members is off by at most i / (a + i) L (D + 2 y)."""
     suppose(
@@ -123,9 +166,9 @@ def counted_drift(task: SmallTask, stream: Stream) -> Sides:
     return at_most(away, drift=most / (own + most) * task.smoothness * reach)
 
 
-@theorem_e.step("own noise", budget=20)
+@theorem_d.step("own noise", budget=20)
 def own_noise(task: SmallTask, local_steps: Steps, stream: Stream) -> dict[str, Sides]:
-    """E3: the mean follows the recursion with the mean noise; inside a round a member's own noise replaces it."""
+    """Option II: the mean follows the recursion with mean noise; inside a round a member's own noise replaces it."""
     momentum, members, modes = tuned(task).momentum, 4, task.dimension
     curvature = task.covariances.eigenvalues[0] / task.smoothness
     noise = stream.standard_normal((3 * local_steps, members, modes))
@@ -150,12 +193,12 @@ def own_noise(task: SmallTask, local_steps: Steps, stream: Stream) -> dict[str, 
     return {"mean": equal(*mean_gaps, rounding=1e-9), "member": equal(*member_gaps, rounding=1e-9)}
 
 
-@theorem_e.step("union", budget=5)
-def union(kind: Kind) -> dict[str, Sides]:
+@theorem_d.step("union of participants", budget=5)
+def union_of_participants(kind: Kind) -> dict[str, Sides]:
     """The norm inequality is used no more often than its failure probabilities allow, local steps included."""
     one = participation_experiment(kind)
     dynamics, norms = gaussian_dynamics(one.regression, one.algorithm), np.full(one.task.clusters, 0.125)
-    tube = bound_before(dynamics, norms, rounds=one.rounds, failure=FAILURE).tube
+    tube = bound_before(dynamics, norms, rounds=one.rounds, failure=FAILURE)
     suppose("the bound stays in the basin", tube.applicable)
     everywhere, inside, last = tube.evaluations
     at_rounds, at_steps, at_last = tube.levels

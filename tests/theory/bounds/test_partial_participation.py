@@ -1,4 +1,4 @@
-"""Theorem E: printed values, agreement with Theorem D, runs, and the formula for a client's own path."""
+"""Theorem D with partial participation and option II: printed values, runs, and a client's own path."""
 
 from typing import Any
 
@@ -17,8 +17,7 @@ from clusterproof.theory.bounds.gaussian import (
     reference_models,
 )
 from clusterproof.theory.bounds.responses import VaryingStep
-from clusterproof.theory.bounds.theorem_d import theorem_d
-from clusterproof.theory.bounds.theorem_e import participant_range, theorem_e, theorem_e_recorded
+from clusterproof.theory.bounds.theorem_d import participant_range, theorem_d, theorem_d_recorded
 
 FAILURE = (0.01, 0.02, 0.02)
 ROUNDS = 12
@@ -69,13 +68,13 @@ def test_before_the_run_as_printed(
     options: dict[str, Any], printed: float | None, ratio: tuple[float, float]
 ) -> None:
     algorithm = CFLMGD(step_size=1.0, momentum=0.3, **options)
-    bound = theorem_e(gaussian_dynamics(task(), algorithm), NORMS, rounds=ROUNDS, failure=FAILURE)
+    bound = theorem_d(gaussian_dynamics(task(), algorithm), NORMS, rounds=ROUNDS, failure=FAILURE)
     if printed is not None:
-        np.testing.assert_allclose(bound.tube.last_reach, printed, rtol=5e-3)
+        np.testing.assert_allclose(bound.last_reach, printed, rtol=5e-3)
     trace = run(algorithm, task(), rounds=ROUNDS, seed=1, replicates=300, initial=task().optima + starts(300))
     errors = np.asarray(trace.errors)
-    assert not (errors > bound.tube.reach[:, None]).any()
-    ratios = bound.tube.last_reach / np.quantile(errors[-1], 0.95, axis=0)
+    assert not (errors > bound.reach[:, None]).any()
+    ratios = bound.last_reach / np.quantile(errors[-1], 0.95, axis=0)
     assert ratio[0] <= ratios.min() <= ratios.max() <= ratio[1]
 
 
@@ -92,21 +91,21 @@ def test_on_the_record_as_printed(options: dict[str, Any], momentum: float, prin
     algorithm = CFLMGD(step_size=1.0, momentum=momentum, participation=0.25, **options)
     initial = task().optima + starts(30)
     trace = run(algorithm, task(), rounds=ROUNDS, seed=2, replicates=30, initial=initial)
-    bound = theorem_e_recorded(
+    bound = theorem_d_recorded(
         gaussian_dynamics(task(), algorithm),
         along_eigenvectors(task(), initial),
         recorded(trace),
         failure=FAILURE,
     )
-    allowed = bound.tube.last_reach.reshape(30, 2)
+    allowed = bound.last_reach.reshape(30, 2)
     assert np.median(allowed / np.asarray(trace.errors)[-1]) == pytest.approx(printed, rel=0.12)
-    assert not (np.asarray(trace.errors) > bound.tube.reach.reshape(ROUNDS + 1, 30, 2)).any()
+    assert not (np.asarray(trace.errors) > bound.reach.reshape(ROUNDS + 1, 30, 2)).any()
     path = reference_models(task(), along_eigenvectors(task(), initial), bound.response)
     distance = np.linalg.norm(trace.models - path, axis=-1)
-    assert not (distance > bound.tube.deviation.reshape(distance.shape) + 1e-13).any()
+    assert not (distance > bound.deviation.reshape(distance.shape) + 1e-13).any()
 
 
-def test_full_participation_is_theorem_d_exactly() -> None:
+def test_on_the_record_of_all_clients_as_in_advance() -> None:
     for samples in (2000, 10):
         few = task(samples=samples)
         dynamics = gaussian_dynamics(few, CFLMGD(step_size=1.0, momentum=0.3))
@@ -114,12 +113,9 @@ def test_full_participation_is_theorem_d_exactly() -> None:
         expected = theorem_d(dynamics, start, rounds=ROUNDS, failure=FAILURE)
         assert expected.false_members.any() == (samples == 10)
         all_clients = np.full((ROUNDS, 1, 2), 20)
-        tube = theorem_e_recorded(dynamics, start, all_clients, failure=FAILURE, counted=True).tube
+        tube = theorem_d_recorded(dynamics, start, all_clients, failure=FAILURE, counted=True)
         assert_close(tube.reach, expected.reach)
         assert_close(tube.last_reach, expected.last_reach)
-        before = theorem_e(dynamics, start, rounds=ROUNDS, failure=FAILURE, counted=True)
-        # half of delta_1 waits for counts of participants, which cannot vary here
-        assert (before.tube.reach >= expected.reach * (1 - 1e-12)).all()
 
 
 @pytest.mark.parametrize("reset", [False, True])
@@ -127,9 +123,9 @@ def test_in_advance_with_all_clients_is_on_the_record(reset: bool) -> None:
     """Nothing is drawn, so that both speak of one run: its error by mode is e <- (1 - a) e + beta (e - its past)."""
     algorithm = CFLMGD(step_size=1.0, momentum=0.6, averaging="model", local_steps=3, reset_momentum=reset)
     dynamics, rounds = gaussian_dynamics(task(), algorithm), 4
-    before = theorem_e(dynamics, NORMS, rounds=rounds, failure=FAILURE)
-    after = theorem_e_recorded(dynamics, NORMS, np.full((rounds, 1, 2), 20), failure=FAILURE)
-    assert_close(before.tube.reach, after.tube.reach)
+    before = theorem_d(dynamics, NORMS, rounds=rounds, failure=FAILURE)
+    after = theorem_d_recorded(dynamics, NORMS, np.full((rounds, 1, 2), 20), failure=FAILURE)
+    assert_close(before.reach, after.reach)
     error = past = np.ones(10)
     for step in range(3 * rounds):
         if reset and step % 3 == 0:
@@ -149,7 +145,7 @@ def test_one_local_step_is_option_one_that_divides_by_the_cluster() -> None:
     )
     second = CFLMGD(step_size=1.0, momentum=0.3, averaging="model", participation=0.25)
     bounds = [
-        theorem_e_recorded(gaussian_dynamics(task(), algorithm), NORMS, counts, failure=FAILURE).tube.reach
+        theorem_d_recorded(gaussian_dynamics(task(), algorithm), NORMS, counts, failure=FAILURE).reach
         for algorithm in (first, second)
     ]
     assert_close(*bounds)
@@ -163,8 +159,8 @@ def test_rounds_without_participants() -> None:
     tubes, responses = {}, {}
     for empty in ("freeze", "coast"):
         dynamics = gaussian_dynamics(task(), CFLMGD(empty_cluster=empty, **base))
-        bound = theorem_e_recorded(dynamics, NORMS, counts, failure=FAILURE)
-        tubes[empty], responses[empty] = bound.tube, bound.response[:, 0, 0]
+        bound = theorem_d_recorded(dynamics, NORMS, counts, failure=FAILURE)
+        tubes[empty], responses[empty] = bound, bound.response[:, 0, 0]
     frozen = tubes["freeze"].deviation[:, 0]
     assert frozen[4] == pytest.approx(frozen[3], rel=1e-3)
     np.testing.assert_array_equal(responses["freeze"][4], responses["freeze"][3])
@@ -183,10 +179,10 @@ def test_runs_with_empty_clusters_stay_below() -> None:
         counts = recorded(trace)
         assert (counts == 0).any()
         start = along_eigenvectors(task(), initial)
-        bound = theorem_e_recorded(gaussian_dynamics(task(), algorithm), start, counts, failure=FAILURE)
+        bound = theorem_d_recorded(gaussian_dynamics(task(), algorithm), start, counts, failure=FAILURE)
         path = reference_models(task(), start, bound.response)
         distance = np.linalg.norm(trace.models - path, axis=-1)
-        allowed = bound.tube.deviation.reshape(distance.shape)
+        allowed = bound.deviation.reshape(distance.shape)
         assert np.isfinite(allowed).all()
         assert (distance <= allowed + 1e-13).all()
         assert (distance[-1] / allowed[-1]).max() > 0.5
@@ -198,8 +194,8 @@ def test_a_cluster_that_may_be_empty_has_no_bound_before_the_run() -> None:
     optima[[0, 1, 2], [0, 1, 2]] = np.sqrt(2)
     three = task(labels=labels, optima=optima)
     algorithm = CFLMGD(step_size=1.0, momentum=0.3, normalisation="cluster", participation=0.05)
-    bound = theorem_e(gaussian_dynamics(three, algorithm), np.full(3, 0.1), rounds=ROUNDS, failure=FAILURE)
-    assert not bound.tube.applicable
+    bound = theorem_d(gaussian_dynamics(three, algorithm), np.full(3, 0.1), rounds=ROUNDS, failure=FAILURE)
+    assert not bound.applicable
 
 
 def test_participant_range_against_the_exact_law() -> None:
@@ -217,17 +213,17 @@ def test_misassignment_is_added_or_counted() -> None:
         algorithm = CFLMGD(step_size=1.0, momentum=0.3, participation=0.5, **options)
         dynamics = gaussian_dynamics(close, algorithm)
         counts = np.full((4, 1, 2), 10)
-        plain = theorem_e_recorded(dynamics, NORMS, counts, failure=FAILURE)
-        counted = theorem_e_recorded(dynamics, NORMS, counts, failure=FAILURE, counted=True)
+        plain = theorem_d_recorded(dynamics, NORMS, counts, failure=FAILURE)
+        counted = theorem_d_recorded(dynamics, NORMS, counts, failure=FAILURE, counted=True)
         assert plain.misassignment[0] > 0.01
         assert counted.misassignment[0] == 0
-        assert counted.tube.false_members.any()
-        assert (counted.tube.reach >= plain.tube.reach).all()
+        assert counted.false_members.any()
+        assert (counted.reach >= plain.reach).all()
     averaging = gaussian_dynamics(
         close, CFLMGD(step_size=1.0, momentum=0.3, averaging="model", local_steps=2)
     )
     with pytest.raises(InvalidArgument, match="counted"):
-        theorem_e_recorded(averaging, NORMS, counts, failure=FAILURE, counted=True)
+        theorem_d_recorded(averaging, NORMS, counts, failure=FAILURE, counted=True)
 
 
 @pytest.mark.parametrize("reset", [False, True])
