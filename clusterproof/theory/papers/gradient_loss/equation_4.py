@@ -11,7 +11,7 @@ from clusterproof.algorithms import IFCA, GradientLoss, run
 from clusterproof.algorithms.gradient_loss import MovingState
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory.checker import Family, Sides, Stream, at_most, choice, drawn, equal, reals, suppose
-from clusterproof.theory.papers.gradient_loss.scalar import Point, Weight, best, exact_rounds, score, sign
+from clusterproof.theory.papers.gradient_loss.scalar import Point, Weight, best, score, sign
 
 PAPER = Family("gradient-loss")
 
@@ -153,44 +153,5 @@ def equation_3_first_round(center: Point, model_0: Point, model_1: Point, weight
         words=lambda: (
             f"minimiser {center}, models {model_0} and {model_1}, lambda = {weight}: the device chooses one model with "
             "S = 0 and the other with w^(-1) = 0, and as printed (3) is 0 / 0; read: S = 0"
-        ),
-    )
-
-
-@PAPER.claim(
-    "algorithm-input",
-    label="Algorithm 1, line 1",
-    kind="definition",
-    repaired_by="gradient-loss/equations-4-7",
-)
-def algorithm_input(weight: Weight, step: Weight) -> Sides:
-    """The input of Algorithm 1 is the number of clusters, rounds and devices, and the learning rate lambda.
-
-    Hypotheses
-        None: it is a definition.
-
-    Statement
-        "Input: .. learning rate lambda, K initial cluster models": the rate of (5) is alpha, which is not
-        among the inputs, and lambda is the weight of (4).
-
-    Symbols
-        lambda ``weight``, alpha ``step_size``.
-
-    Source
-        Lin et al. (2023), Algorithm 1, line 1. Read: the input is alpha and lambda, a rate and a weight.
-
-    Checked
-        One device with curvature 1 and one model, exactly: the model after a round with rate alpha and
-        with rate lambda.
-    """
-    with_alpha, with_lambda = (
-        exact_rounds([Fraction(0)], [Fraction(1)], weight=weight, step=rate, rounds=1)[0].after[0]
-        for rate in (step, weight)
-    )
-    return equal(
-        (with_alpha, with_lambda),
-        words=lambda: (
-            f"alpha = {step} and lambda = {weight}: the model after one round is {with_alpha} with the one and "
-            f"{with_lambda} with the other as the learning rate; read: alpha"
         ),
     )

@@ -127,10 +127,6 @@ def updated(_: Any) -> Any:
     return lambda center, start, step, rounds: center + (1 - step) ** rounds * (start - center)
 
 
-def same_rate(true: Any) -> Any:
-    return lambda *arguments, step, **named: true(*arguments, step=Fraction(1, 2), **named)
-
-
 def loss_alone(true: Any) -> Any:
     return lambda weight, similarity, loss: true(weight, 0, loss)
 
@@ -159,7 +155,6 @@ CORRECTIONS: list[tuple[str, Any, str, Callable[[Any], Any]]] = [
     ("equation-3-euclidean", euclidean, "printed", in_units),
     ("equation-3-inverse", scalar, "score", loss_alone),
     ("equation-3-first-round", scalar, "score", loss_alone),
-    ("algorithm-input", scalar, "exact_rounds", same_rate),
     ("algorithm-line-12", equation_5, "by_line_12", updated),
     ("equation-7-empty", empty_clusters, "readings_of_the_rule", one_rule),
     ("empty-cluster-rule", empty_clusters, "readings_of_the_rule", one_rule),

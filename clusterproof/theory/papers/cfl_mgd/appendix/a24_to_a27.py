@@ -58,7 +58,7 @@ def a26(task: NoisyTask, stream: Stream) -> dict[str, Sides]:
     """The gradient of the own cluster at chi_1 is at most L.
 
     Hypotheses
-        Assumption 1, chi_1 in the basin, max ||chi*_p|| <= 1 with the constant 1 (see ``a10-scale``).
+        Assumption 1, chi_1 in the basin, max ||chi*_p|| <= 1 with the constant 1.
 
     Statement
         ||grad phi^1(chi_1) - grad phi^1(chi*_1)|| <= L ||chi_1 - chi*_1|| <= L.

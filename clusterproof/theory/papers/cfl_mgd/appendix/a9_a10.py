@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Annotated, Any
 
 import numpy as np
@@ -95,8 +94,8 @@ def a10(task: NoisyTask, stream: Stream) -> dict[str, Sides]:
         L ``smoothness``.
 
     Source
-        Zhao et al. (2023), (A10). Upper bound in the units in which the largest optimum has norm 1:
-        ``cfl-mgd/a10-scale``; 2.5 L is enough. Free of units: ``cfl-mgd/a10-meant``.
+        Zhao et al. (2023), (A10). Upper bound in the units in which the largest optimum has norm 1;
+        2.5 L is enough. Free of units: ``cfl-mgd/a10-meant``.
 
     Checked
         Proved symbolically. On random regressions with max ||chi*|| <= 1 and models on the rim of the basin; all
@@ -160,34 +159,6 @@ def a10_on_symbols(
     radius = share * separation / (4 * root)
     reach = apart**2 + 2 * cosine * apart * radius + radius**2
     return {"smoothness": at_most(reach - saved, reach=reach), "units": at_most(reach, nine=9)}
-
-
-@PAPER.claim("a10-scale", label="(A10), any units, reading", kind="upper", repaired_by="cfl-mgd/a10-meant")
-def a10_scale(
-    radius: Annotated[Fraction, rationals(Fraction(1, 4), 10, 4)],
-    # the basin is a quarter of Delta = 2 radius
-    offset: Annotated[Fraction, rationals(Fraction(-1, 2), Fraction(1, 2), 4)],
-) -> Sides:
-    """The bound 3 L holds for max ||chi*|| of any order that Assumption 4 allows.
-
-    Hypotheses
-        As (A10) with max ||chi*|| <~ 1 read as at most 10.
-
-    Statement
-        ||grad phi_p(chi_1)|| <= 3 L.
-
-    Symbols
-        As (A10).
-
-    Source
-        Zhao et al. (2023), (A10) with Assumption 4, "max ||chi*_p|| <~ 1". The constant 10 in <~ is the reading's;
-        after (A10) the paper uses 1, "<= 1 + 1 + (1/4) sqrt(mu/L) Delta <= 3", with which ``cfl-mgd/a10`` is true. The
-        left side scales with the unit of chi, the right does not.
-
-    Checked
-        Two scalar clusters at +-radius, for the simplest violation on a grid, in rational arithmetic.
-    """
-    return at_most(abs(radius * (1 + offset) + radius), three=3)
 
 
 @PAPER.claim("a10-meant", label="(A10), meant", kind="upper", budget=150)

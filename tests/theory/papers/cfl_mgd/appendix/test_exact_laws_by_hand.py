@@ -35,7 +35,7 @@ def test_a5_a6_and_a_larger_constant(count: int, sixteenths: int) -> None:
     assert f"KL(1/4 || 1/2) = {largest:.4f}" in words
 
 
-def test_steps_of_a7_the_units_of_a10_and_equation_25() -> None:
+def test_steps_of_a7_and_equation_25() -> None:
     one: dict[str, Any] = {"clients": 11, "own": 7, "shared": 3}
     assert_sides(sides_at("a7-step-printed", one), F(1, 4), step=F(3, 11))
     assert_sides(sides_at("a7-step", one, name="at least"), F(3, 11), quarter=F(4, 11) / 4)
@@ -44,9 +44,6 @@ def test_steps_of_a7_the_units_of_a10_and_equation_25() -> None:
         sides_at(claim, {"clients": 11, "own": 8, "shared": 2}, name="at most" if claim == "a7-step" else "")
         with pytest.raises(Outside, match="l_1 m / 4"):
             sides_at(claim, {"clients": 11, "own": 9, "shared": 2})
-    assert_sides(
-        sides_at("a10-scale", {"radius": "5/2", "offset": "-1/4"}), F(5, 2) * F(3, 4) + F(5, 2), three=3
-    )
     one = {"own": "3/2", "other": "5/2", "mean_own": "1/2", "mean_other": "7/3"}
     assert_pairs(sides_at("equation-25", one), 3 / 2 - 17 / 12, 5 / 2 - 17 / 12)
 
