@@ -19,7 +19,7 @@ def notes(*, out: Path, verdicts: Path | None = None) -> int:
     verdicts
         Report of `clusterproof check --all --json` with the catalogue's verdicts; the stored report by default.
     """
-    for module in ("marimo", "myst_nb", "clusterproof.notes.site.build"):
+    for module in ("marimo", "sphinx", "furo", "myst_nb", "latex2mathml"):
         require("out", str(out), module, "docs")
     from clusterproof.notes.results import STORED_VERDICTS, read_verdicts
     from clusterproof.notes.site.build import build
