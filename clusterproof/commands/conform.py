@@ -12,7 +12,9 @@ from cyclopts import Parameter
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, write_whole
+from clusterproof.algorithms.validation import error_text
 from clusterproof.commands import terminal
+from clusterproof.commands.child_process import in_child
 from clusterproof.conformance import DEFINITIONS, replay
 from clusterproof.conformance import conform as hold
 from clusterproof.neural.custom.references import HOW, import_place
@@ -82,6 +84,8 @@ def conform(
     elif algorithm is None:
         remedy = f"such as --as {next(iter(DEFINITIONS))}; --list prints all"
         raise InvalidArgument("as", None, "must be given", remedy)
+    elif (status := in_child("implementation", implementation)) is not None:
+        return status
     else:
         start = import_object(implementation)
         chosen = dict(_read_setting(text) for text in settings)
@@ -111,7 +115,7 @@ def import_object(reference: str, argument: str = "implementation") -> Any:
         rule = f"must be in a file that exists ({error.strerror})"
         raise InvalidArgument(argument, reference, rule, "correct the path") from error
     except (Exception, SystemExit) as error:  # a user's module may raise anything
-        rule = f"cannot be imported ({type(error).__name__}: {' '.join(str(error).split())})"
+        rule = f"cannot be imported ({type(error).__name__}: {' '.join(error_text(error).split())})"
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
         remedy = f"install {missing}, or correct the name" if missing else "correct the module"
         raise InvalidArgument(argument, reference, rule, remedy) from error

@@ -167,11 +167,21 @@ class UnitStore:
 
 
 def cache_folder() -> Path:
-    """Return the default folder of finished units, in the user's cache."""
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    """Return the default folder of finished units, in the user's cache.
+
+    Raises
+    ------
+    InvalidArgument
+        If the user has no home directory.
+    """
+    try:
+        if sys.platform == "win32":
+            base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+        elif sys.platform == "darwin":
+            base = Path.home() / "Library" / "Caches"
+        else:
+            base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError as error:
+        rule = "must be given where there is no home directory for finished units"
+        raise InvalidArgument("out", None, rule, "add --out FOLDER, or set HOME") from error
     return base / "clusterproof" / "units"
