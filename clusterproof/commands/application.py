@@ -224,4 +224,4 @@ def _explain(argument: str, value: object, tokens: Sequence[str]) -> str:
     option = "--" + argument.replace("_", "-")
     written = any(token.partition("=")[0].replace("_", "-") == option for token in tokens)
     text = repr(value)
-    return f"{option if written else argument} = {text if len(text) <= 120 else text[:100] + ' ...'}"
+    return f"{option if written else argument} = {text if len(text) <= 120 else f'{text[:60]} ... {text[-50:]}'}"
