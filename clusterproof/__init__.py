@@ -8,9 +8,9 @@ The public names of its folders are gathered here and imported on first use; ``_
 
 from typing import Any
 
-import lazy_loader
+from clusterproof.public_names import attach
 
-_import_name, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_import_name, __dir__, __all__ = attach(__name__, __file__)
 
 
 def __getattr__(name: str) -> Any:

@@ -13,6 +13,6 @@ holds the two sides that are compared::
         return at_most(abs(1 - step), one=1)
 """
 
-import lazy_loader
+from clusterproof.public_names import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub("clusterproof", __file__)
+__getattr__, __dir__, __all__ = attach("clusterproof", __file__)

@@ -36,6 +36,16 @@ def digits_are_read_once() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def user_files_run_in_this_process() -> Iterator[None]:
+    """Let ``main`` carry out ``check --module`` and ``conform`` without a child, whose imports take a second."""
+    from clusterproof.commands import child_process
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(child_process, "is_child", True)
+        yield
+
+
 @pytest.fixture
 def registry() -> Iterator[dict[str, object]]:
     """The registry of claims, empty for the claims that a test makes."""

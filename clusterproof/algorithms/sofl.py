@@ -31,6 +31,7 @@ from clusterproof.algorithms.validation import (
     check_count,
     check_descent,
     check_number,
+    install,
 )
 from clusterproof.algorithms.weighting import check_weighting, client_weights, require_sizes
 
@@ -159,7 +160,7 @@ class SoFL(Algorithm[DoubleState]):
                 "algorithm",
                 self.name,
                 "needs scikit-learn for its second clustering",
-                "install the extra `cluster`: pip install 'clusterproof[cluster]'",
+                install("cluster"),
             )
         require_sizes(self.weighting, task)
         return 1

@@ -122,6 +122,33 @@ def check_descent(step_size: float, clusters: int | None, averaging: str, local_
         )
 
 
+EXTRA_OF = {
+    "matplotlib": "plot",
+    "polars": "store",
+    "clarabel": "certify",
+    "flint": "certify",
+    "sklearn": "cluster",
+    "numba": "fast",
+    **dict.fromkeys(("torch", "pooch", "safetensors", "tomlkit", "filelock"), "neural"),
+    **dict.fromkeys(("joblib", "threadpoolctl"), "sweep"),
+    **dict.fromkeys(("distributed", "dask_jobqueue"), "dask"),
+    "tensorboard": "board",
+    **dict.fromkeys(("marimo", "sphinx", "furo", "myst_nb", "latex2mathml"), "docs"),
+}
+"""The extra of each optional library, by the name under which it is imported."""
+
+
+def install(extra: str) -> str:
+    """Write how to install an extra."""
+    return f"install the extra `{extra}`: pip install '.[{extra}]' in the checkout"
+
+
+def missing_extra(error: BaseException) -> str | None:
+    """Return the extra whose library an import has not found; None for another error."""
+    name = error.name if isinstance(error, ModuleNotFoundError) else None
+    return EXTRA_OF.get((name or "").partition(".")[0])
+
+
 def require(argument: str, value: object, module: str, extra: str) -> Any:
     """Import a library of an extra.
 
@@ -137,14 +164,17 @@ def require(argument: str, value: object, module: str, extra: str) -> Any:
     Raises
     ------
     InvalidArgument
-        If the library is missing; the message names the extra.
+        If the library is missing; the message names the extra. If it refuses the environment.
     """
     interrupt = signal.getsignal(signal.SIGINT)
     try:
         library = importlib.import_module(module)
     except ImportError as error:
-        remedy = f"install the extra `{extra}`: pip install 'clusterproof[{extra}]'"
-        raise InvalidArgument(argument, value, f"needs {module} ({error})", remedy) from error
+        raise InvalidArgument(argument, value, f"needs {module} ({error})", install(extra)) from error
+    except ValueError as error:  # of an environment variable, which matplotlib reads when it is imported
+        rule = f"needs {module}, which cannot be imported ({error_line(error)})"
+        remedy = "correct the environment variable that it reads, such as MPLBACKEND"
+        raise InvalidArgument(argument, value, rule, remedy) from error
     if signal.getsignal(signal.SIGINT) is not interrupt:  # dask_jobqueue sets a handler of its own
         signal.signal(signal.SIGINT, interrupt)
     return library
@@ -156,6 +186,15 @@ def require_polars(argument: str, value: object, extra: str = "store") -> None:
 
 
 def error_line(error: BaseException) -> str:
-    """Write an error with its notes, such as the file, line and instance that a claim adds."""
+    """Write an error with its notes, such as the file, line and instance that a claim adds, in one line."""
     notes = [f" ({note})" for note in getattr(error, "__notes__", ())]
-    return " ".join(f"{type(error).__name__}: {error}{''.join(notes)}".split())
+    notes += [f"; {install(extra)}"] if (extra := missing_extra(error)) else []
+    return " ".join(f"{type(error).__name__}: {error_text(error)}{''.join(notes)}".split())
+
+
+def error_text(error: BaseException) -> str:
+    """Return the message of an error, which a user's class may fail to give."""
+    try:
+        return str(error)
+    except (Exception, SystemExit) as fault:
+        return f"its message raises {type(fault).__name__}"

@@ -6,13 +6,17 @@ import errno
 import getpass
 import os
 import shlex
+import shutil
 import sys
 import tempfile
+import traceback
 import warnings
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 from cyclopts import App, CycloptsError, UnknownOptionError, UnusedCliTokensError
+
+from clusterproof.commands import child_process
 
 
 def _version() -> str:
@@ -23,6 +27,9 @@ def _version() -> str:
 
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 """Error numbers that a write to an open stream may raise."""
+
+NARROWEST = 40
+"""Columns of the narrowest terminal that help and tables are laid out for; in one or two, rich never ends."""
 
 app = App(
     name="clusterproof",
@@ -69,13 +76,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if the reader of the output closed the pipe.
     """
     tokens = sys.argv[1:] if arguments is None else list(arguments)
+    child_process.tokens = tokens
     if sys.stdout is None:
         return _give_up(2, "standard output is closed; redirect it, to a file or to /dev/null")
+    if sys.stderr is None:  # it is closed
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - until the process ends
+    if (width := shutil.get_terminal_size().columns) < NARROWEST or "COLUMNS" in os.environ:
+        os.environ["COLUMNS"] = str(max(width, NARROWEST))
+    try:
+        temporary = tempfile.gettempdir()
+    except FileNotFoundError:
+        return _give_up(2, "no folder for temporary files can be written; set TMPDIR to one that can")
+    if sys.flags.optimize and not child_process.is_child:
+        lost = "assertions" if sys.flags.optimize == 1 else "assertions, statements of claims and help texts"
+        _give_up(
+            0, f"python -{'O' * sys.flags.optimize} removes {lost} from imported modules; run without it"
+        )
     # Hypothesis stores its examples on disk; keep them out of the working folder
-    storage = os.path.join(tempfile.gettempdir(), f"clusterproof-search-{_user()}")
+    storage = os.path.join(temporary, f"clusterproof-search-{_user()}")
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", storage)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _existing_folder():
             warnings.showwarning = _one_line
             warnings.filterwarnings("ignore", module=r"torch\b")  # not actionable for users
             # warnings of torch's C++ code are attributed to the calling line
@@ -91,10 +112,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = "" if options is None else shlex.join(["clusterproof", *tokens, *options])
         return _give_up(130, f"interrupted; run `{command}` to resume" if command else "interrupted")
     except (BrokenPipeError, SystemExit) as error:
-        if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
-            raise  # cyclopts exits when help meets a closed pipe; other exits are passed on
-        _discard_output()
-        return 141
+        # cyclopts exits when help meets a closed pipe
+        if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):
+            _discard_output()
+            return 141
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{frame.filename}, line {frame.lineno}"
+        return _give_up(2, f"{place} raised SystemExit before the command was done; remove sys.exit")
     except UnicodeEncodeError as error:
         sign = error.object[error.start]
         remedy = "set PYTHONIOENCODING=utf-8 or a locale with UTF-8"
@@ -103,8 +127,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     except MemoryError as error:
         return _give_up(2, f"out of memory ({error}); lower the sizes")
-    except Exception as error:  # a line for the user; a traceback in developer mode only
-        from clusterproof.algorithms import InvalidArgument
+    except BaseException as error:  # a line for the user; a traceback in developer mode only
+        from clusterproof.algorithms.validation import InvalidArgument, error_line, install, missing_extra
 
         if isinstance(error, InvalidArgument):
             return _give_up(
@@ -116,9 +140,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _give_up(2, f"standard output cannot be written: {error.strerror}; {remedy}")
         if sys.flags.dev_mode:
             raise
-        return _give_up(
-            1, f"a defect: {type(error).__name__}: {error}; `python -X dev -m clusterproof` shows where"
-        )
+        if extra := missing_extra(error):
+            return _give_up(
+                2, f"this command needs a library that is not installed ({error}); {install(extra)}"
+            )
+        return _give_up(1, f"a defect: {error_line(error)}; `python -X dev -m clusterproof` shows where")
 
 
 def _meant(error: CycloptsError) -> str | None:
@@ -137,6 +163,24 @@ def _meant(error: CycloptsError) -> str | None:
 def _discard_output() -> None:
     """Discard buffered output, so that flushing it at interpreter exit does not fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def _existing_folder() -> Iterator[None]:
+    """Work in a temporary folder if the working folder was deleted, whose path libraries ask for."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        folder = tempfile.mkdtemp()
+        _give_up(0, f"the working folder was deleted; relative paths lie in {folder}")
+        os.chdir(folder)
+        try:
+            yield
+        finally:
+            with suppress(OSError):  # it holds what was written there
+                os.rmdir(folder)
+    else:
+        yield
 
 
 def _user() -> str:
@@ -164,4 +208,6 @@ def _explain(argument: str, value: object, tokens: Sequence[str]) -> str:
     option = "--" + argument.replace("_", "-")
     written = any(token.partition("=")[0].replace("_", "-") == option for token in tokens)
     text = repr(value)
-    return f"{option if written else argument} = {text if len(text) <= 120 else text[:100] + ' ...'}"
+    return (
+        f"{option if written else argument} = {text if len(text) <= 120 else f'{text[:60]} ... {text[-50:]}'}"
+    )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from cyclopts import Parameter
@@ -17,6 +19,7 @@ from clusterproof.algorithms.storage import load_trace
 from clusterproof.algorithms.validation import check_count, check_seed, error_line, require
 from clusterproof.commands import engine, terminal
 from clusterproof.commands.check_unit import evaluate_in_processes
+from clusterproof.commands.child_process import in_child
 from clusterproof.synthetic import from_settings
 from clusterproof.theory import Claim, Verdict
 from clusterproof.theory.checker import catalogue as checking
@@ -33,10 +36,18 @@ clusterproof check --verbose  all claims and numbers; --json FILE: the report
 """Commands suggested after a check."""
 
 
+def _require_file(_type: Any, path: Path | None) -> None:
+    """Refuse an option in the place of a file, of which only - may begin with a hyphen."""
+    if str(path).startswith("-") and path != Path("-"):
+        raise ValueError(f"--json requires a file, not {path}")
+
+
 def check(
     *ids: str,
     all_claims: Annotated[bool, Parameter("--all", negative=())] = False,
-    json_file: Annotated[Path | None, Parameter("--json")] = None,
+    json_file: Annotated[
+        Path | None, Parameter("--json", allow_leading_hyphen=True, validator=_require_file)
+    ] = None,
     markdown: Path | None = None,
     seed: terminal.Integer = 0,
     trials: terminal.OptionalInteger = None,
@@ -64,7 +75,7 @@ def check(
     all_claims
         Include the claims whose checks take long.
     json_file
-        Write the verdicts as JSON.
+        Write the verdicts as JSON; - writes them to standard output, and all else to standard error.
     markdown
         Write the verdicts as a Markdown table.
     seed
@@ -105,6 +116,9 @@ def check(
                 raise InvalidArgument(
                     option, str(path), f"cannot be combined with {clash[0]}", "leave one of the two out"
                 )
+    if module and (status := in_child("module", ", ".join(module))) is not None:
+        return status
+    output = sys.stdout  # which a user's file may replace
     stated = terminal.load(module)
     if replay is not None:
         return _replay(ids, replay)
@@ -119,7 +133,8 @@ def check(
     if jobs is not None:
         check_count("jobs", jobs, at_least=1, at_most=engine.MOST, remedy="give a number of processes")
         require("jobs", jobs, "joblib", "sweep")
-    for option, path in (("json", json_file), ("markdown", markdown)):
+    json_printed = json_file == Path("-")
+    for option, path in (("json", None if json_printed else json_file), ("markdown", markdown)):
         if path is not None:
             check_writable(option, path)
     started = time.perf_counter()
@@ -129,7 +144,9 @@ def check(
         evaluated = evaluate_in_processes(chosen, module, seed, trials, jobs)
     verdicts, failures = _collect(chosen, evaluated, quiet)
     try:
-        if json_file is not None:
+        if json_printed:
+            print(report.to_json(verdicts), end="", file=output)
+        elif json_file is not None:
             write_whole("json", json_file, report.to_json(verdicts).encode())
         if markdown is not None:
             write_whole("markdown", markdown, report.to_markdown(verdicts).encode())
@@ -141,10 +158,12 @@ def check(
             terminal.complain(fault)
         if not quiet:
             named = {*ids, *stated}
-            _print_report(verdicts, None if verbose else named)
             seconds = time.perf_counter() - started
-            print(report.summary(verdicts, len(failures), seed, seconds, terminal.columns()))
-            print(NEXT, end="")
+            counts = report.summary(verdicts, len(failures), seed, seconds, terminal.columns())
+            with contextlib.redirect_stdout(sys.stderr if json_printed else output):
+                _print_report(verdicts, None if verbose else named)
+                print(counts)
+                print(NEXT, end="")
     if trials is not None and any(": the check failed with MemoryError" in failure for failure in failures):
         raise InvalidArgument("trials", trials, "must fit into memory", "give fewer")
     return 1 if failures or faults else 0
@@ -185,7 +204,7 @@ def _collect(
     """Show progress; return the verdicts in the order of the claims, and a message on each check that failed."""
     verdict_of: dict[int, Verdict] = {}
     failures = []
-    with terminal.progress(0 if quiet else len(chosen)) as advance:
+    with terminal.progress(0 if quiet else len(chosen), lines="steps") as advance:
         advance(0, chosen[0].id if chosen else "")
         for number, (index, answer) in enumerate(evaluated, start=1):
             advance(number, chosen[number].id if number < len(chosen) else "")

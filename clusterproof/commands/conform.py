@@ -12,7 +12,9 @@ from cyclopts import Parameter
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, write_whole
+from clusterproof.algorithms.validation import error_text
 from clusterproof.commands import terminal
+from clusterproof.commands.child_process import in_child
 from clusterproof.conformance import DEFINITIONS
 from clusterproof.conformance import conform as hold
 from clusterproof.neural.custom.references import HOW, import_place
@@ -73,6 +75,8 @@ def conform(
     if algorithm is None:
         remedy = f"such as --as {next(iter(DEFINITIONS))}; --list prints all"
         raise InvalidArgument("as", None, "must be given", remedy)
+    if (status := in_child("implementation", implementation)) is not None:
+        return status
     start = import_object(implementation)
     chosen = dict(_read_setting(text) for text in settings)
     given = None if supports is None else [name for name in supports.split(",") if name]
@@ -99,7 +103,7 @@ def import_object(reference: str, argument: str = "implementation") -> Any:
         rule = f"must be in a file that exists ({error.strerror})"
         raise InvalidArgument(argument, reference, rule, "correct the path") from error
     except (Exception, SystemExit) as error:  # a user's module may raise anything
-        rule = f"cannot be imported ({type(error).__name__}: {' '.join(str(error).split())})"
+        rule = f"cannot be imported ({type(error).__name__}: {' '.join(error_text(error).split())})"
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
         remedy = f"install {missing}, or correct the name" if missing else "correct the module"
         raise InvalidArgument(argument, reference, rule, remedy) from error

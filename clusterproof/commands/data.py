@@ -11,7 +11,7 @@ from clusterproof.algorithms.validation import InvalidArgument, check_choice
 from clusterproof.commands import terminal
 from clusterproof.neural.data.catalogue import DATASETS, Dataset
 from clusterproof.neural.data.download import MirrorsFailed, fetch
-from clusterproof.neural.data.loading import data_folder, sources
+from clusterproof.neural.data.loading import ENVIRONMENT, data_folder, sources
 from clusterproof.neural.data.published import fault
 
 app = App(name="data", help="List, fetch and verify image data sets.", help_format="markdown")
@@ -28,7 +28,7 @@ def list_sets(*, data_dir: Path | None = None) -> int:
     """
     try:
         folder = data_folder(data_dir)
-    except InvalidArgument:  # no pooch, and so no default folder
+    except InvalidArgument:  # without pooch or a home directory, there is no default folder
         folder = None
     rows = []
     for name, dataset in DATASETS.items():
@@ -38,7 +38,7 @@ def list_sets(*, data_dir: Path | None = None) -> int:
         images, classes = f"{dataset.train} + {dataset.test}", str(dataset.classes)
         rows.append((name, images, size, classes, presence, dataset.origin, dataset.licence))
     terminal.show_table(("name", "images", "size", "classes", "here", "origin", "licence"), rows)
-    print(f"folder: {folder or 'none; give --data-dir'}")
+    print(f"folder: {folder or f'none; give --data-dir, or set {ENVIRONMENT}'}")
     return 0
 
 

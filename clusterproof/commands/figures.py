@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, naming_folder, write_whole
-from clusterproof.algorithms.validation import check_name, check_seed, require
+from clusterproof.algorithms.validation import check_name, check_seed, error_line, require
 from clusterproof.commands import terminal
 from clusterproof.figures import FIGURES, save
 from clusterproof.figures.appearance import check_width
@@ -62,8 +62,8 @@ def draw(
     paths = {name: out / f"{name.replace('/', '-')}.{file_format}" for name in chosen}
     for path in paths.values():
         check_writable("out", path)
-    failures, written = [], []
-    with terminal.progress(len(chosen)) as advance:
+    failures = []
+    with terminal.progress(len(chosen), lines="steps") as advance:
         for number, name in enumerate(chosen):
             advance(number, name)
             try:
@@ -72,12 +72,10 @@ def draw(
                 failures.append(f"{name}: {refusal}")
                 continue
             except Exception as error:  # one broken figure must not hide the others
-                failures.append(f"{name}: the figure failed with {type(error).__name__}: {error}")
+                failures.append(f"{name}: the figure failed with {error_line(error)}")
                 continue
             write_whole("out", paths[name], content)
-            written.append(paths[name])
-    for path in written:
-        print(path)
+            print(paths[name], flush=True)
     for failure in failures:
         terminal.complain(failure)
     return 1 if failures else 0

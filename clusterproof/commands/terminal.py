@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeAlias
 
 from cyclopts import Parameter, Token
 from rich.console import Console
@@ -20,6 +22,8 @@ from rich.progress import (
 )
 from rich.table import Table
 from rich.text import Text
+
+from clusterproof.experiments.progress import PAUSE, RoundLines, duration
 
 if TYPE_CHECKING:
     from clusterproof.experiments.progress import Progress as Units
@@ -110,7 +114,9 @@ def show_table(headers: Sequence[str], rows: Iterable[Sequence[str]], no_wrap: S
 
 
 @contextmanager
-def progress(total: int, *, lines: bool = False) -> Iterator[Callable[[int, str], None]]:
+def progress(
+    total: int, *, lines: Literal["rounds", "steps"] | None = None
+) -> Iterator[Callable[[int, str], None]]:
     """Show a progress bar if standard error is a terminal.
 
     Parameters
@@ -118,27 +124,55 @@ def progress(total: int, *, lines: bool = False) -> Iterator[Callable[[int, str]
     total
         Number of steps; if 0, nothing is shown.
     lines
-        Whether to write a line every 30 s if standard error is not a terminal.
+        What is written if standard error is not a terminal: rounds that end, every 30 s; or the number of finished
+        steps, every 10 s, also while a step takes longer. If None, nothing.
 
     Yields
     ------
     Callable
         Function of the number of finished steps and a description of the current step.
     """
-    if total and lines and not sys.stderr.isatty():
-        from clusterproof.experiments.progress import RoundLines
-
-        rounds = RoundLines(total)
-        yield lambda done, text: complain(line) if (line := rounds.line(done, text)) else None
-        return
     if not total or not sys.stderr.isatty():
-        yield lambda *_: None
+        if total and lines == "rounds":
+            rounds = RoundLines(total)
+            yield lambda done, text: complain(line) if (line := rounds.line(done, text)) else None
+        elif total and lines == "steps":
+            with _step_lines(total) as advance:
+                yield advance
+        else:
+            yield lambda *_: None
         return
     times = (TimeElapsedColumn(), TimeRemainingColumn())
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *times)
-    with Progress(*columns, console=QuietConsole(stderr=True), transient=True) as bar:
+    console = QuietConsole(stderr=True)
+    # otherwise the bar would take what is printed along to standard error
+    with Progress(*columns, console=console, transient=True, redirect_stdout=sys.stdout.isatty()) as bar:
         task = bar.add_task("", total=total)
         yield lambda done, text: bar.update(task, completed=done, description=text)
+
+
+@contextmanager
+def _step_lines(total: int) -> Iterator[Callable[[int, str], None]]:
+    """Write a line on the finished steps every ``PAUSE`` seconds."""
+    started, ended = time.monotonic(), threading.Event()
+    state: tuple[int, str] = 0, ""
+
+    def advance(done: int, text: str) -> None:
+        nonlocal state
+        state = done, text
+
+    def write() -> None:
+        while not ended.wait(PAUSE):
+            done, text = state
+            complain(f"{done} of {total} done, {duration(time.monotonic() - started)}; {text}")
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    try:
+        yield advance
+    finally:
+        ended.set()
+        writer.join()
 
 
 @contextmanager

@@ -107,7 +107,7 @@ def train(
     own = any(is_reference(name) for name in user_code_names(configuration).values())
     command = f"clusterproof train --resume {folder}{' --trust' if own else ''}"
     try:
-        with terminal.progress(rounds, lines=True) as show, _deferred_interrupt() as stop:
+        with terminal.progress(rounds, lines="rounds") as show, _deferred_interrupt() as stop:
             show(0, "getting ready")
             result = carry_out(
                 configuration,

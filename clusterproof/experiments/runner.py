@@ -152,7 +152,7 @@ def compute_unit(function: Function, unit: Unit, source: str) -> Outcome | str:
         started, used = time.perf_counter(), time.process_time()
         result = function(unit)
         return Outcome(result, time.process_time() - used, time.perf_counter() - started)
-    except Exception as error:  # told to the user with the unit's name
+    except (Exception, SystemExit) as error:  # told to the user with the unit's name
         return error_line(error)
 
 
@@ -231,13 +231,14 @@ def _prepare(parent: int, imports: dict[str, Imports]) -> None:
     """Prepare a worker: Ctrl-C is left to the command, and a killed command leaves no worker."""
     FOUND.update(imports)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=end_with, args=(parent,), daemon=True).start()
 
-    def end_with_parent() -> None:
-        while psutil.pid_exists(parent) and os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
 
-    threading.Thread(target=end_with_parent, daemon=True).start()
+def end_with(parent: int) -> None:
+    """Wait until the parent process has ended, and end this process."""
+    while psutil.pid_exists(parent) and os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
 
 
 # ------------------------------------------------------------------ Dask and SLURM

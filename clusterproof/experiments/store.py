@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
+from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import naming_folder, remove_abandoned, require_plain, write_whole
 from clusterproof.experiments.source import source_digest
 from clusterproof.files import LARGE, check_depth, read_file
@@ -162,11 +163,21 @@ class UnitStore:
 
 
 def cache_folder() -> Path:
-    """Return the default folder of finished units, in the user's cache."""
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    """Return the default folder of finished units, in the user's cache.
+
+    Raises
+    ------
+    InvalidArgument
+        If the user has no home directory.
+    """
+    try:
+        if sys.platform == "win32":
+            base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+        elif sys.platform == "darwin":
+            base = Path.home() / "Library" / "Caches"
+        else:
+            base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError as error:
+        rule = "must be given where there is no home directory for finished units"
+        raise InvalidArgument("out", None, rule, "add --out FOLDER, or set HOME") from error
     return base / "clusterproof" / "units"

@@ -120,12 +120,12 @@ def new_figure(caption: str, *, panels: int = 1, height: float = 4.0) -> tuple[F
         The figure, which belongs to no window, and its axes from left to right.
     """
     with light():
-        from matplotlib.figure import Figure
+        from clusterproof.notebook_figure import NotebookFigure  # imports matplotlib
 
-        figure = Figure(figsize=(WIDTH, height))
+        figure = NotebookFigure(figsize=(WIDTH, height))
         axes = [figure.add_subplot(1, panels, index + 1) for index in range(panels)]
     for panel in axes:
-        panel.tick_params(labelsize=8)  # of marks that are made later, too
+        panel.tick_params(which="both", labelsize=8)  # of marks that are made later, too
     if caption:
         set_caption(figure, wrap(with_minus(caption), CAPTION_LETTERS))
     return figure, axes
@@ -210,7 +210,7 @@ def add_colour_bar(mesh: Any, panels: Axes | Sequence[Axes], name: str, **option
     """Add colour bars next to the panels of maps."""
     bar = mesh.figure.colorbar(mesh, ax=panels, **{"shrink": 0.9, **options})
     bar.set_label(name, fontsize=8)
-    bar.ax.tick_params(labelsize=8)
+    bar.ax.tick_params(which="both", labelsize=8)
 
 
 def settled(figure: Figure) -> Figure:

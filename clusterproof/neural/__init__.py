@@ -17,6 +17,6 @@ A run with checkpoints and metrics, as ``clusterproof train`` makes it::
     result = train(configuration_from({"training": {"rounds": 3}}), out="my-training")
 """
 
-import lazy_loader
+from clusterproof.public_names import attach
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = attach(__name__, __file__)

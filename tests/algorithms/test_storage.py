@@ -274,7 +274,7 @@ def test_a_killed_write_leaves_nothing_or_a_whole_run(tmp_path: Path) -> None:
 def test_without_polars_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "polars", None)
     for act in (lambda: save_trace(make_trace(), tmp_path / "run"), lambda: load_trace(tmp_path)):
-        with pytest.raises(InvalidArgument, match=r"clusterproof\[store\]"):
+        with pytest.raises(InvalidArgument, match=r"'\.\[store\]'"):
             act()
     assert list(tmp_path.iterdir()) == []
 

@@ -319,4 +319,4 @@ def test_a_missing_library_is_named_with_its_extra(
     extra: str,
 ) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
-    check_refused(capsys, folder, line, [f"clusterproof[{extra}]"])
+    check_refused(capsys, folder, line, [f"pip install '.[{extra}]'"])

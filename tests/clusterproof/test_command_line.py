@@ -85,7 +85,7 @@ def test_after_make_check_commands_have_help_and_training_names_its_extra(tmp_pa
     done = after_make_check(code, tmp_path)
     assert re.search(r"(?m)^digest [0-9a-f]{16}$", done.stdout), done.stderr
     assert done.returncode == 2
-    assert done.stderr.endswith("install the extra `neural`: pip install 'clusterproof[neural]'\n")
+    assert done.stderr.endswith("install the extra `neural`: pip install '.[neural]' in the checkout\n")
     assert done.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 

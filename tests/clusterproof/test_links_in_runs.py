@@ -80,7 +80,7 @@ def check_each(
     for path in replaced(folder, outside):
         before = contents(tmp_path)
         message = refused(capsys, *shlex.split(command))
-        assert f"/{path.relative_to(folder)}': must be a regular file or a folder" in message
+        assert f"/{path.name}': must be a regular file or a folder" in message
         more()
         assert contents(tmp_path) == before, path
 

@@ -2,15 +2,17 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from command_line import ROOT
+from command_line import ROOT, make_claim
 
 from clusterproof.commands import terminal
-from clusterproof.commands.application import app
+from clusterproof.commands.application import app, main
+from clusterproof.figures import FIGURES
 
 EXTRAS = (
     "torch matplotlib polars cvxpy clarabel flint joblib sklearn filelock safetensors threadpoolctl pooch"
@@ -92,7 +94,7 @@ def test_commands_do_without_the_optional_libraries(tmp_path: Path) -> None:
     for line, (status, errors) in outcomes(tmp_path, list(WITHOUT), "file", "utf-8", start).items():
         extra = WITHOUT[line]
         assert (status, errors.count("\n")) == ((2, 1) if extra else (0, 0)), (line, errors)
-        assert f"clusterproof[{extra}]" in errors or not extra, (line, errors)
+        assert f"'.[{extra}]'" in errors or not extra, (line, errors)
 
 
 SLOW = pytest.mark.slow(reason="runs every command")
@@ -149,3 +151,37 @@ def test_a_table_on_a_terminal_has_every_cell(
     terminal.show_table(("name", "value"), [("first", "1"), ("[second]", "2")])
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert lines == [["name", "value"], ["first", "1"], ["[second]", "2"]]
+
+
+@pytest.mark.parametrize(
+    "command", ["check ours/slow ours/quick", "figures slow momentum-paths --out figures"]
+)
+def test_in_a_pipe_a_line_says_how_far_the_command_is(
+    command: str,
+    registry: object,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Also while one step takes longer than the time between two lines."""
+    shown = ""
+
+    def wait(*_: object, **__: object) -> bytes:
+        nonlocal shown
+        while shown.count("\n") < 2:
+            shown += capsys.readouterr().err
+        return b"figure"
+
+    class Slow(Exception):
+        def __str__(self) -> str:
+            return str(wait())
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(terminal, "PAUSE", 0.01)
+    make_claim("ours/slow", outcome=Slow())
+    make_claim("ours/quick")
+    monkeypatch.setitem(FIGURES, "slow", FIGURES["momentum-paths"])
+    monkeypatch.setattr("clusterproof.commands.figures._render", wait)
+    main(command.split())
+    for line in shown.splitlines():
+        assert re.fullmatch(r"clusterproof: 0 of 2 done, 0 s; (ours/)?slow", line), line

@@ -6,7 +6,7 @@ import sys
 import pytest
 from drawings import SEED, drawn
 
-from clusterproof.figures import FIGURES, save
+from clusterproof.figures import FIGURES, dressed, save
 from clusterproof.figures.style import caption_of
 
 PARAMETERS = r"""
@@ -89,3 +89,25 @@ def test_drawing_needs_neither_a_window_nor_the_state_of_pyplot():
     assert subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout == ("False\n")
+
+
+@pytest.mark.parametrize("figure_id", DRAWN)
+def test_minor_tick_labels_are_no_larger_than_major_ones(figure_id):
+    """Matplotlib labels minor ticks of a log axis that spans less than a decade."""
+    for panel in drawn(figure_id).axes:
+        for axis in (panel.xaxis, panel.yaxis):
+            major, minor = (
+                [label.get_fontsize() for label in axis.get_ticklabels(which=which)]
+                for which in ("major", "minor")
+            )
+            assert max(minor, default=0) <= min(major, default=0) or not minor
+
+
+def test_a_figure_is_a_picture_as_the_last_line_of_a_cell():
+    """By the formatter of notebooks, without pyplot, which would register a format of its own."""
+    from IPython.core.formatters import DisplayFormatter
+
+    figure = drawn("momentum-paths")
+    for shown in (figure, dressed(figure, theme="dark"), dressed(figure, width=9.0)):
+        formats, _ = DisplayFormatter().format(shown)
+        assert formats["image/png"].startswith(b"\x89PNG")

@@ -69,5 +69,5 @@ def test_as_many_winners_as_clusters_make_the_printed_elbow_fail_and_not_the_gua
 def test_without_scikit_learn_the_algorithms_own_error_names_the_extra(monkeypatch):
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "sklearn" else find(name))
-    with pytest.raises(InvalidArgument, match=r"clusterproof\[cluster\]"):
+    with pytest.raises(InvalidArgument, match=r"'\.\[cluster\]'"):
         winners_elbow.draw(0)

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, generator
-from clusterproof.algorithms.validation import check_count, check_name, check_seed
+from clusterproof.algorithms.validation import check_count, check_name, check_seed, install
 from clusterproof.experiments.runner import Function
 from clusterproof.experiments.store import Unit
 from clusterproof.experiments.sweeps import synthetic
@@ -148,8 +148,8 @@ def _runs_of(command: str) -> ModuleType:
     try:
         from clusterproof.experiments.sweeps import training
     except ImportError as error:
-        remedy = "install the extra `neural`: pip install 'clusterproof[neural]'"
-        raise InvalidArgument("command", command, f"needs what is not installed ({error})", remedy) from error
+        rule = f"needs what is not installed ({error})"
+        raise InvalidArgument("command", command, rule, install("neural")) from error
     return training
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.algorithms.validation import InvalidArgument, error_text
 from clusterproof.files import TEXT, read_file
 
 OWN = ("data", "network", "algorithm", "measure")
@@ -85,7 +85,7 @@ def user_error(section: str, name: str, error: BaseException, rule: str = "raise
     rule
         Begin of the message.
     """
-    text = " ".join(f"{type(error).__name__}: {error}".split())
+    text = " ".join(f"{type(error).__name__}: {error_text(error)}".split())
     text = text if len(text) <= LONGEST_ERROR else f"{text[:LONGEST_ERROR]} ..."
     lines = _lines(section, name, error)
     place = f" ({lines[-1][1]}, line {lines[-1][2]})" if lines else ""
@@ -172,7 +172,8 @@ def import_place(place: str) -> ModuleType:
     sys.modules[name] = module  # dataclasses resolve annotations in it
     try:
         # not by the loader, which reuses stored bytecode of other content if size and second are equal
-        exec(compile(content, str(path), "exec"), vars(module))  # noqa: S102 - a user's file
+        code = compile(content, path, "exec", dont_inherit=True, optimize=0)
+        exec(code, vars(module))  # noqa: S102 - a user's file
     except BaseException:  # Ctrl-C, too, must not leave an incomplete module
         del sys.modules[name]
         raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from clusterproof.algorithms.validation import InvalidArgument, check_choice
+from clusterproof.algorithms.validation import InvalidArgument, check_choice, install
 from clusterproof.files import LARGE, read_file
 from clusterproof.neural.custom.references import is_own
 from clusterproof.neural.custom.samples import read_own
@@ -28,7 +28,7 @@ def data_folder(data_dir: str | os.PathLike[str] | None = None) -> Path:
     Raises
     ------
     InvalidArgument
-        If nothing names a folder and pooch is missing.
+        If nothing names a folder, and pooch is missing or the user has no home directory.
     """
     if data_dir is not None:
         return Path(data_dir)
@@ -37,9 +37,16 @@ def data_folder(data_dir: str | os.PathLike[str] | None = None) -> Path:
     try:
         import pooch
     except ImportError as error:
-        remedy = f"give one, set {ENVIRONMENT}, or install pooch: pip install 'clusterproof[neural]'"
+        remedy = f"give one, set {ENVIRONMENT}, or {install('neural')}"
         raise InvalidArgument("data_dir", None, f"must name a folder ({error})", remedy) from error
-    return Path(pooch.os_cache("clusterproof"))
+    try:
+        cache = Path(pooch.os_cache("clusterproof"))
+    except RuntimeError:
+        cache = Path("~")  # which some versions of platformdirs leave in the path instead
+    if not cache.is_absolute():
+        rule = "must name a folder where the user has no home directory"
+        raise InvalidArgument("data_dir", None, rule, f"give one, or set {ENVIRONMENT}")
+    return cache
 
 
 def load(name: str, data_dir: str | os.PathLike[str] | None = None) -> ImageSet:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Randomness
-from clusterproof.algorithms.validation import require, require_polars
+from clusterproof.algorithms.validation import error_text, require, require_polars
 from clusterproof.neural.custom.kept_code import code_sums, kept_names, user_files
 from clusterproof.neural.custom.references import naming_user_code
 from clusterproof.neural.runs.assembly import Assembly, assemble
@@ -253,6 +253,6 @@ def _memory_errors() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        if "memory" in str(error):
+        if "memory" in error_text(error):
             raise MemoryError(str(error)) from error
         raise

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.validation import install
 
 
 def require_rationals() -> None:
@@ -34,7 +35,7 @@ def require(module: str, package: str) -> None:
             "certificate",
             "...",
             f"needs {package}",
-            "install the extra `certify`: pip install 'clusterproof[certify]'",
+            install("certify"),
         )
 
 

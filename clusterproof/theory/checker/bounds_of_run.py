@@ -11,6 +11,7 @@ import numpy as np
 from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.algorithms.drawable import Drawable
 from clusterproof.algorithms.notebook import html_table
+from clusterproof.algorithms.validation import require_polars
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.checker.claim import REGISTRY
 from clusterproof.theory.checker.run_check import bound
@@ -80,11 +81,9 @@ class BoundComparison(Drawable):
         InvalidArgument
             If polars is not installed; the message names the extra to install.
         """
-        try:
-            import polars
-        except ImportError as missing:
-            remedy = "install the extra: pip install 'clusterproof[store]'"
-            raise InvalidArgument("frame", None, f"needs polars ({missing})", remedy) from missing
+        require_polars("frame", None)
+        import polars
+
         rows = []
         for step, model in np.ndindex(*self.errors.shape):
             tightest = self._smallest(step, model)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.validation import error_text
 from clusterproof.files import TEXT, read_file
 from clusterproof.theory.checker.claim import REGISTRY
 from clusterproof.theory.checker.instance_words import line_of
@@ -80,7 +81,7 @@ def load_module(source: str | Path) -> str:
         raise InvalidArgument(
             "module",
             text,
-            f"must be a file or module that can be imported ({type(error).__name__}: {error}{where})",
+            f"must be a file or module that can be imported ({type(error).__name__}: {error_text(error)}{where})",
             f"`python {text}` shows where"
             if is_file
             else "give the path of a file, or a module's dotted name",
@@ -104,7 +105,11 @@ def _execute(path: Path) -> str:
     sys.modules[name] = module  # records look their module up
     _SOURCES[name] = str(path)
     try:
-        found.loader.exec_module(module)
+        if where.suffix == ".py":  # with its assertions and statements, also under -O and -OO
+            code = compile(where.read_bytes(), where, "exec", dont_inherit=True, optimize=0)
+            exec(code, vars(module))  # noqa: S102 - a user's file
+        else:
+            found.loader.exec_module(module)
     except BaseException:  # Ctrl-C, too, must leave no half of a module behind; it is raised again
         del sys.modules[name]
         raise

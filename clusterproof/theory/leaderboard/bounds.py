@@ -12,7 +12,7 @@ from traceback import walk_stack
 from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.validation import check_choice
+from clusterproof.algorithms.validation import check_choice, error_text
 from clusterproof.theory.certificates.rounds import Algorithm
 from clusterproof.theory.checker.loading import load_module
 from clusterproof.theory.checker.sides import Outside, suppose
@@ -67,7 +67,7 @@ class Bound:
         except ZeroDivisionError:
             return None, "the bound divides by 0"
         except Exception as error:  # any error of a user's function
-            rule = f"must return a number ({type(error).__name__}: {error})"
+            rule = f"must return a number ({type(error).__name__}: {error_text(error)})"
             raise InvalidArgument(
                 "bound", self.id, rule, "state hypotheses by suppose(name, holds)"
             ) from error

@@ -60,3 +60,18 @@ def test_width_theme_and_caption_reach_the_file(
     assert len({*written.values()}) == 4
     for width in ("3", "600"):
         assert "--width" in refused(capsys, "figures", "--width", width)
+
+
+def test_a_path_is_printed_when_its_figure_is_written(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    printed: list[str] = []
+
+    def render(name: str, *_: object, **__: object) -> bytes:
+        printed.append(capsys.readouterr().out)
+        return b"figure"
+
+    monkeypatch.setattr("clusterproof.commands.figures._render", render)
+    first, second = (tmp_path / f"{name}.svg" for name in ("contraction-map", "momentum-paths"))
+    assert main(["figures", "contraction-map", "momentum-paths", "--out", str(tmp_path)]) == 0
+    assert [*printed, capsys.readouterr().out] == ["", f"{first}\n", f"{second}\n"]

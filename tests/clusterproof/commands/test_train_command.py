@@ -10,8 +10,8 @@ import pytest
 from tiny_training import TINY
 
 from clusterproof.algorithms import CFLMGD, FedAvg
+from clusterproof.commands import terminal
 from clusterproof.commands.application import main
-from clusterproof.experiments import progress
 from clusterproof.neural.runs.configuration import configuration_from, read_toml, to_toml
 from clusterproof.neural.runs.storage.run_folder import CONFIGURATION, stored_configuration
 
@@ -123,8 +123,8 @@ def test_without_a_terminal_lines_say_round_and_metrics(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = iter(range(0, 1000, 20))  # seconds between two calls
-    lines_of = partial(progress.RoundLines, clock=lambda: next(clock))
-    monkeypatch.setattr(progress, "RoundLines", lines_of)
+    lines_of = partial(terminal.RoundLines, clock=lambda: next(clock))
+    monkeypatch.setattr(terminal, "RoundLines", lines_of)
     arguments = [*FLAGS, "--rounds", "5", "--evaluate-every", "2", "--out", str(tmp_path / "run")]
     status, _, errors = run_command(capsys, *arguments)
     assert status == 0

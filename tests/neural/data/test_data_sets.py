@@ -104,12 +104,12 @@ def test_the_folder_is_the_argument_else_the_environment_else_a_cache(
     monkeypatch.setenv("CLUSTERPROOF_DATA", "")
     assert data_folder() == pooch.os_cache("clusterproof")
     monkeypatch.setitem(sys.modules, "pooch", None)
-    with pytest.raises(InvalidArgument, match=r"set CLUSTERPROOF_DATA, or install pooch"):
+    with pytest.raises(InvalidArgument, match=r"set CLUSTERPROOF_DATA, or install the extra"):
         data_folder()
     monkeypatch.setattr(digits, "_table", inspect.unwrap(digits._table))  # which the tests keep
     monkeypatch.setattr(importlib.util, "find_spec", lambda *_: None)
     monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
-    with pytest.raises(InvalidArgument, match=r"pip install 'clusterproof\[neural\]'"):
+    with pytest.raises(InvalidArgument, match=r"pip install '\.\[neural\]'"):
         load("digits")
 
 

@@ -167,9 +167,9 @@ def test_without_scikit_learn_the_guard_names_the_extra(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(InvalidArgument, match=r"clusterproof\[cluster\]"):
+    with pytest.raises(InvalidArgument, match=r"'\.\[cluster\]'"):
         theory.check("sofl/guarded-count")
     assert main(["check", "sofl/guarded-count"]) == 1
     errors = capsys.readouterr().err
-    assert "clusterproof[cluster]" in errors
+    assert "'.[cluster]'" in errors
     assert "Traceback" not in errors

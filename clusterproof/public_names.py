@@ -1,0 +1,33 @@
+"""Public names that are imported on first use, as the stub file next to a module lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import lazy_loader
+
+
+def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a module.
+
+    Parameters
+    ----------
+    package
+        Package to which the imports in the stub file are relative.
+    file
+        ``__file__`` of the module.
+
+    Raises
+    ------
+    ImportError
+        If there is no stub file, as in a zip file or after an installer has removed ``*.pyi``.
+    """
+    stub = Path(file).with_suffix(".pyi")
+    if not stub.is_file():
+        raise ImportError(
+            f"{stub} is missing, which lists the public names; install Clusterproof into a folder, with its *.pyi files"
+        )
+    names: tuple[Any, Any, Any] = lazy_loader.attach_stub(package, file)
+    return names
