@@ -79,7 +79,7 @@ def test_absolute_paths_work_where_the_working_folder_was_deleted(tmp_path: Path
         "sys.exit(max(main(line.split()) for line in sys.argv[2:]))\n"
     )
     (tmp_path / "deleted").mkdir()
-    lines = ("schema", f"run ifca --rounds 2 --out {tmp_path}/run", "data verify digits")
+    lines = ("claims --paper ifca", f"run ifca --rounds 2 --out {tmp_path}/run", "data verify digits")
     done = python(code, str(tmp_path / "deleted"), *lines, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "run" / "run.json").exists()
@@ -103,7 +103,7 @@ def test_no_folder_for_temporary_files_is_one_line(
         raise FileNotFoundError(2, "No usable temporary directory found")
 
     monkeypatch.setattr("tempfile.gettempdir", none)
-    assert "set TMPDIR" in refused(capsys, "schema")
+    assert "set TMPDIR" in refused(capsys, "claims")
 
 
 def test_a_closed_standard_error_costs_no_verdict() -> None:
