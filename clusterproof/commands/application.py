@@ -136,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     except MemoryError as error:
         return _give_up(2, f"out of memory ({error}); lower the sizes")
-    except BaseException as error:  # a line for the user; a traceback in developer mode only
+    except Exception as error:  # a line for the user; a traceback in developer mode only
         from clusterproof.algorithms.validation import InvalidArgument, error_line, install, missing_extra
 
         if isinstance(error, InvalidArgument):
@@ -224,4 +224,6 @@ def _explain(argument: str, value: object, tokens: Sequence[str]) -> str:
     option = "--" + argument.replace("_", "-")
     written = any(token.partition("=")[0].replace("_", "-") == option for token in tokens)
     text = repr(value)
-    return f"{option if written else argument} = {text if len(text) <= 120 else f'{text[:60]} ... {text[-50:]}'}"
+    return (
+        f"{option if written else argument} = {text if len(text) <= 120 else f'{text[:60]} ... {text[-50:]}'}"
+    )
