@@ -133,7 +133,6 @@ EXTRA_OF = {
     **dict.fromkeys(("joblib", "threadpoolctl"), "sweep"),
     **dict.fromkeys(("distributed", "dask_jobqueue"), "dask"),
     "tensorboard": "board",
-    **dict.fromkeys(("marimo", "sphinx", "furo", "myst_nb", "latex2mathml"), "docs"),
 }
 """The extra of each optional library, by the name under which it is imported."""
 

@@ -127,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     except MemoryError as error:
         return _give_up(2, f"out of memory ({error}); lower the sizes")
-    except BaseException as error:  # a line for the user; a traceback in developer mode only
+    except Exception as error:  # a line for the user; a traceback in developer mode only
         from clusterproof.algorithms.validation import InvalidArgument, error_line, install, missing_extra
 
         if isinstance(error, InvalidArgument):

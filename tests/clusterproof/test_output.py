@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -168,7 +169,8 @@ def test_in_a_pipe_a_line_says_how_far_the_command_is(
 
     def wait(*_: object, **__: object) -> bytes:
         nonlocal shown
-        while shown.count("\n") < 2:
+        deadline = time.monotonic() + 10
+        while shown.count("\n") < 2 and time.monotonic() < deadline:
             shown += capsys.readouterr().err
         return b"figure"
 
@@ -183,5 +185,6 @@ def test_in_a_pipe_a_line_says_how_far_the_command_is(
     monkeypatch.setitem(FIGURES, "slow", FIGURES["momentum-paths"])
     monkeypatch.setattr("clusterproof.commands.figures._render", wait)
     main(command.split())
+    assert shown.count("\n") >= 2
     for line in shown.splitlines():
         assert re.fullmatch(r"clusterproof: 0 of 2 done, 0 s; (ours/)?slow", line), line
