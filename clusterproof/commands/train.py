@@ -19,7 +19,6 @@ from clusterproof.algorithms.options import Option
 from clusterproof.algorithms.validation import check_count
 from clusterproof.commands import terminal
 from clusterproof.commands.train_seeds import train_seeds
-from clusterproof.experiments.diagnosis import Diagnostician
 from clusterproof.neural.custom.references import HOW, OWN, is_own, is_reference
 from clusterproof.neural.runs.configuration import (
     NAMES,
@@ -36,7 +35,6 @@ from clusterproof.neural.runs.resumption import CHANGEABLE
 from clusterproof.neural.runs.storage.run_folder import (
     CHECKPOINTS,
     CONFIGURATION,
-    DIAGNOSIS,
     stored_configuration,
 )
 from clusterproof.neural.runs.training import TrainingResult
@@ -115,7 +113,6 @@ def train(
                 resume=resume is not None,
                 progress=advance,
                 stop=stop,
-                observer=Diagnostician,
             )
     except InvalidArgument as error:
         raise translate(error) from error
@@ -130,8 +127,6 @@ def train(
     for remark in result.remarks:
         terminal.complain(remark)
     print(f"stored in {folder}")
-    if result.complete and configuration.training.diagnose:
-        print(f"hypotheses of CFL-MGD's theory in {folder / DIAGNOSIS}")
     if not result.complete:
         done = result.metrics["round"][-1]
         terminal.complain(f"interrupted after round {done}; run `{command}` to resume")

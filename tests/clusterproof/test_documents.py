@@ -211,7 +211,7 @@ def test_the_page_on_units_and_hidden_constants_prints_what_it_states(
     assert "units checked in 1" in output
 
 
-@pytest.mark.slow(reason="runs a torch implementation with its diagnosis")
+@pytest.mark.slow(reason="runs a torch implementation")
 def test_the_page_about_conformance_prints_what_it_states(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

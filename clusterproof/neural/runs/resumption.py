@@ -14,7 +14,7 @@ from clusterproof.neural.runs.assembly import Assembly
 from clusterproof.neural.runs.configuration import Configuration, user_code_names
 from clusterproof.neural.runs.storage.checkpoint import Stored, current_versions
 
-CHANGEABLE = ("rounds", "checkpoint_every", "device", "diagnose")
+CHANGEABLE = ("rounds", "checkpoint_every", "device")
 """Training settings that a resumed run may change."""
 
 

@@ -16,7 +16,7 @@ from clusterproof.algorithms.validation import require, require_polars
 from clusterproof.neural.custom.kept_code import code_sums, kept_names, user_files
 from clusterproof.neural.custom.references import naming_user_code
 from clusterproof.neural.runs.assembly import Assembly, assemble
-from clusterproof.neural.runs.configuration import Configuration, naming, user_code_names
+from clusterproof.neural.runs.configuration import Configuration, user_code_names
 from clusterproof.neural.runs.metrics_file import Board, ClientMetrics, write_metrics
 from clusterproof.neural.runs.resumption import compare_code, compare_configuration, compare_data
 from clusterproof.neural.runs.storage.checkpoint import Checkpoint, find_checkpoint, save_checkpoint, tidy
@@ -69,7 +69,6 @@ def train(
     resume: bool = False,
     progress: Progress | None = None,
     stop: Callable[[], bool] | None = None,
-    observer: Callable[..., Any] | None = None,
 ) -> TrainingResult:
     """Train as configured, or resume a run.
 
@@ -90,9 +89,6 @@ def train(
         Called with the metrics of each round, after it.
     stop
         Called after each round; if it returns True, a checkpoint is written and the run ends early.
-    observer
-        Makes the observer of a run with ``training.diagnose``, such as
-        ``clusterproof.experiments.diagnosis.Diagnostician``.
 
     Raises
     ------
@@ -120,7 +116,7 @@ def train(
             compare_data(configuration, assembly, stored)
             now = stored.restore(assembly.algorithm, assembly.choices["device"])
             tidy(folder / CHECKPOINTS, now.rounds)
-        result = _continue(configuration, assembly, folder, now, progress, stop, observer)
+        result = _continue(configuration, assembly, folder, now, progress, stop)
         return replace(result, remarks=tuple(remarks))
 
 
@@ -151,7 +147,6 @@ def _continue(
     now: Checkpoint,
     progress: Progress | None,
     stop: Callable[[], bool] | None,
-    observer: Callable[..., Any] | None,
 ) -> TrainingResult:
     """Carry out the remaining rounds and store the results."""
     from threadpoolctl import threadpool_limits
@@ -170,7 +165,6 @@ def _continue(
         **({"origins": now.settings.get("origins", files)} if files else {}),
     }
     now, stopped = replace(now, settings=settings), False
-    diagnostician = _diagnostician(configuration, assembly, folder, observer)
     threads = assembly.choices["threads"]  # which determine the order of additions
     with _naming_resumption(folder), threadpool_limits(limits=threads), torch_threads(threads):
         board = Board(folder / TENSORBOARD) if training.tensorboard else None
@@ -178,8 +172,6 @@ def _continue(
         if now.rounds == 0:
             save_checkpoint(folder / CHECKPOINTS, now)
         _write_metrics(folder, board, now)
-        if diagnostician is not None and now.rounds == 0:
-            diagnostician.observe(0, now.state.models, None)
         while now.rounds < training.rounds and not stopped:
             try:
                 now = advance(configuration, assembly, now, clients)
@@ -188,8 +180,6 @@ def _continue(
                     clients.write()
                 _write_metrics(folder, board, now)
                 raise
-            if diagnostician is not None:
-                _observe(diagnostician, now)
             stopped = stop is not None and stop()
             if now.rounds % training.checkpoint_every == 0 or now.rounds == training.rounds or stopped:
                 if clients is not None:
@@ -198,34 +188,7 @@ def _continue(
                 _write_metrics(folder, board, now)
             if progress is not None:
                 progress({name: column[-1] for name, column in now.metrics.items()})
-        if diagnostician is not None and now.rounds == training.rounds:
-            if not diagnostician.reported:
-                _observe(diagnostician, now)  # requested afterwards: no round was observed
-            if diagnostician.pending:
-                diagnostician.finish(now.state.models)
     return TrainingResult(now.metrics, folder, assembly.choices, now.rounds == training.rounds)
-
-
-def _diagnostician(
-    configuration: Configuration, assembly: Assembly, folder: Path, observer: Callable[..., Any] | None
-) -> Any:
-    """Make the object that observes a run for its diagnosis, if one is requested."""
-    training = configuration.training
-    if not training.diagnose:
-        return None
-    if observer is None:
-        rule = "needs an observer of the run"
-        remedy = "pass observer=clusterproof.experiments.diagnosis.Diagnostician"
-        raise InvalidArgument("training.diagnose", True, rule, remedy)
-    with naming("training"):
-        return observer(
-            assembly.task, assembly.algorithm, rounds=training.rounds, folder=folder, seed=training.seed
-        )
-
-
-def _observe(diagnostician: Any, now: Checkpoint) -> None:
-    step_size = now.metrics["step_size"][-1]
-    diagnostician.observe(now.rounds, now.state.models, now.last_assignments, step_size=step_size)
 
 
 def _write_metrics(folder: Path, board: Board | None, now: Checkpoint) -> None:

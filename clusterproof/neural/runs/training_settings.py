@@ -58,9 +58,6 @@ class TrainingSettings:
         Also write the curves for TensorBoard.
     client_metrics
         Also write clients.parquet: accuracy and assignment of every test client in every evaluated round.
-    diagnose
-        Also measure, at five rounds of the last third, which hypotheses of CFL-MGD's theory hold, and write
-        diagnosis.md; for algorithms with a model a cluster.
 
     Raises
     ------
@@ -85,7 +82,6 @@ class TrainingSettings:
     threads: Annotated[int, Meta(ge=1, le=MOST_THREADS)] | None = None
     tensorboard: bool = False
     client_metrics: bool = False
-    diagnose: bool = False
 
     def __post_init__(self) -> None:
         """Validate types and ranges."""

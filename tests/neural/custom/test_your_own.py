@@ -1,4 +1,4 @@
-"""The page on one's own data, network and algorithm: its example trains, stops, goes on and is diagnosed."""
+"""The page on one's own data, network and algorithm: its example trains, stops and goes on."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,6 @@ from command_line import ROOT, refused
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.commands.application import main
-from clusterproof.experiments.diagnosis import Diagnostician
 from clusterproof.neural.custom import references
 from clusterproof.neural.data.images import Images, ImageSet
 from clusterproof.neural.data.loading import load
@@ -57,13 +56,13 @@ def tensors(folder: Path, rounds: int) -> bytes:
     return (folder / "checkpoints" / f"checkpoint-{rounds:06d}.safetensors").read_bytes()
 
 
-@pytest.mark.slow(reason="three runs with a diagnosis")
-def test_it_stops_and_goes_on_to_the_same_bits_and_is_diagnosed(place: Path) -> None:
+@pytest.mark.slow(reason="three runs")
+def test_it_stops_and_goes_on_to_the_same_bits(place: Path) -> None:
     whole = sections(
         network={"name": "mine.py:Filters", "width": 1},
-        training={"rounds": 3, "threads": 1, "batch_size": 8, "diagnose": True},
+        training={"rounds": 3, "threads": 1, "batch_size": 8},
     )
-    train(configuration_from(whole), out=place / "one", observer=Diagnostician)
+    train(configuration_from(whole), out=place / "one")
     seen = 0
 
     def stop() -> bool:
@@ -71,7 +70,7 @@ def test_it_stops_and_goes_on_to_the_same_bits_and_is_diagnosed(place: Path) -> 
         seen += 1
         return seen == 1
 
-    cut = train(configuration_from(whole), out=place / "two", stop=stop, observer=Diagnostician)
+    cut = train(configuration_from(whole), out=place / "two", stop=stop)
     assert (cut.complete, len(cut.metrics["round"])) == (False, 1)
     with pytest.raises(InvalidArgument, match="--trust"):
         stored_configuration(place / "two")
@@ -79,16 +78,10 @@ def test_it_stops_and_goes_on_to_the_same_bits_and_is_diagnosed(place: Path) -> 
         stored_configuration(place / "two", trust=True),
         out=place / "two",
         resume=True,
-        observer=Diagnostician,
     )
     assert again.complete
     assert again.remarks == ()
     assert tensors(place / "one", 3) == tensors(place / "two", 3)
-    for name in ("diagnosis.md", "diagnosis.json"):
-        assert (place / "one" / name).read_bytes() == (place / "two" / name).read_bytes()
-    text = (place / "one" / "diagnosis.md").read_text(encoding="utf-8")
-    assert "sign-ifca, does not claim to be CFL-MGD" in text
-    assert "stability of momentum" not in text  # which speaks of CFL-MGD's steps
 
 
 def test_participants_of_an_algorithm_without_that_setting_are_those_of_its_step(place: Path) -> None:

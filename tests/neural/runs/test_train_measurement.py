@@ -315,23 +315,11 @@ def test_every_round_says_who_took_part_and_some_are_measured(
     assert all(1 <= clusters <= 2 for clusters in found["clusters"])
 
 
-def test_an_observer_is_told_each_rounds_own_step_size(tmp_path: Path) -> None:
-    seen: list[tuple[int, float | None]] = []
-
-    class Observer:
-        reported, pending = True, False
-
-        def __init__(self, *_: Any, **settings: Any) -> None:
-            assert settings["rounds"] == 3
-
-        def observe(self, rounds: int, *_: Any, step_size: float | None = None) -> None:
-            seen.append((rounds, step_size))
-
+def test_the_step_size_decays_by_its_factor_a_round(tmp_path: Path) -> None:
     algorithm = {**TINY["algorithm"], "step_size": 0.1}
-    training = {**TINY["training"], "rounds": 3, "step_size_decay": 0.5, "diagnose": True}
+    training = {**TINY["training"], "rounds": 3, "step_size_decay": 0.5}
     configuration = configuration_from({**TINY, "algorithm": algorithm, "training": training})
-    train(configuration, out=tmp_path / "run", observer=Observer)
-    assert seen == [(0, None), (1, 0.1), (2, 0.05), (3, 0.025)]
+    assert train(configuration, out=tmp_path / "run").metrics["step_size"] == [0.1, 0.05, 0.025]
 
 
 @pytest.mark.parametrize(("name", "models"), [("fedavg", 1), ("ifca", 2), ("local", 4)])

@@ -2,7 +2,7 @@
 
 ``configuration.toml`` holds the configuration, ``code`` copies of the user's files that it names, ``checkpoints`` the
 last two checkpoints, ``metrics.parquet`` a row a round, ``clients.parquet`` a row a client and evaluated round and
-``tensorboard`` the curves and ``diagnosis.md`` and ``.json`` the hypotheses, if requested.
+``tensorboard`` the curves, if requested.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ CHECKPOINTS = "checkpoints"
 METRICS = "metrics.parquet"
 CLIENTS = "clients.parquet"
 TENSORBOARD = "tensorboard"
-DIAGNOSIS = "diagnosis.md"
 LOCK = ".lock"
 UNFINISHED = ".clusterproof-"
 """Prefix of the names of files that are still being written."""
