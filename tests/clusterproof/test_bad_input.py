@@ -300,7 +300,6 @@ def test_a_path_that_cannot_be_written_is_one_line(
         ("polars", "train --out r", "store"),
         ("matplotlib", "figures --out r", "plot"),
         ("torch", "train --out r", "neural"),
-        ("tensorboard", "train --tensorboard --out r", "board"),
     ],
 )
 def test_a_missing_library_is_named_with_its_extra(

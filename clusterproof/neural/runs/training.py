@@ -12,19 +12,18 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Randomness
-from clusterproof.algorithms.validation import require, require_polars
+from clusterproof.algorithms.validation import require_polars
 from clusterproof.neural.custom.kept_code import code_sums, kept_names, user_files
 from clusterproof.neural.custom.references import naming_user_code
 from clusterproof.neural.runs.assembly import Assembly, assemble
 from clusterproof.neural.runs.configuration import Configuration, user_code_names
-from clusterproof.neural.runs.metrics_file import Board, ClientMetrics, write_metrics
+from clusterproof.neural.runs.metrics_file import ClientMetrics, write_metrics
 from clusterproof.neural.runs.resumption import compare_code, compare_configuration, compare_data
 from clusterproof.neural.runs.storage.checkpoint import Checkpoint, find_checkpoint, save_checkpoint, tidy
 from clusterproof.neural.runs.storage.run_folder import (
     CHECKPOINTS,
     CLIENTS,
     METRICS,
-    TENSORBOARD,
     held_folder,
     new_folder,
     write_configuration,
@@ -98,8 +97,6 @@ def train(
         algorithm returns an invalid value. The last good checkpoint is kept.
     """
     require_polars("out", os.fspath(out))
-    if configuration.training.tensorboard:
-        require("training.tensorboard", True, "tensorboard", "board")
     hold = held_folder if resume else new_folder
     with naming_user_code(user_code_names(configuration)), _memory_errors(), hold(out) as folder:
         remarks: list[str] = []
@@ -167,34 +164,27 @@ def _continue(
     now, stopped = replace(now, settings=settings), False
     threads = assembly.choices["threads"]  # which determine the order of additions
     with _naming_resumption(folder), threadpool_limits(limits=threads), torch_threads(threads):
-        board = Board(folder / TENSORBOARD) if training.tensorboard else None
         clients = ClientMetrics(folder / CLIENTS, now.rounds) if training.client_metrics else None
         if now.rounds == 0:
             save_checkpoint(folder / CHECKPOINTS, now)
-        _write_metrics(folder, board, now)
+        write_metrics(folder / METRICS, now.metrics)
         while now.rounds < training.rounds and not stopped:
             try:
                 now = advance(configuration, assembly, now, clients)
             except Exception:  # whatever stopped the round: the rows of the rounds before it are kept
                 if clients is not None:
                     clients.write()
-                _write_metrics(folder, board, now)
+                write_metrics(folder / METRICS, now.metrics)
                 raise
             stopped = stop is not None and stop()
             if now.rounds % training.checkpoint_every == 0 or now.rounds == training.rounds or stopped:
                 if clients is not None:
                     clients.write()
                 save_checkpoint(folder / CHECKPOINTS, now)
-                _write_metrics(folder, board, now)
+                write_metrics(folder / METRICS, now.metrics)
             if progress is not None:
                 progress({name: column[-1] for name, column in now.metrics.items()})
     return TrainingResult(now.metrics, folder, assembly.choices, now.rounds == training.rounds)
-
-
-def _write_metrics(folder: Path, board: Board | None, now: Checkpoint) -> None:
-    write_metrics(folder / METRICS, now.metrics)
-    if board is not None:
-        board.write(now.metrics)
 
 
 @contextmanager

@@ -54,8 +54,6 @@ class TrainingSettings:
         Of products on a GPU: ``"highest"``, ``"tf32"`` or ``"bf16"``.
     threads
         Of the processor, at most 1024; torch's own number where left out.
-    tensorboard
-        Also write the curves for TensorBoard.
     client_metrics
         Also write clients.parquet: accuracy and assignment of every test client in every evaluated round.
 
@@ -80,7 +78,6 @@ class TrainingSettings:
     chunk: Positive | None = None
     precision: Literal["highest", "tf32", "bf16"] = "highest"
     threads: Annotated[int, Meta(ge=1, le=MOST_THREADS)] | None = None
-    tensorboard: bool = False
     client_metrics: bool = False
 
     def __post_init__(self) -> None:

@@ -1,8 +1,8 @@
 """The folder of a training run: its files, and the lock that keeps a second process out.
 
 ``configuration.toml`` holds the configuration, ``code`` copies of the user's files that it names, ``checkpoints`` the
-last two checkpoints, ``metrics.parquet`` a row a round, ``clients.parquet`` a row a client and evaluated round and
-``tensorboard`` the curves, if requested.
+last two checkpoints, ``metrics.parquet`` a row a round, and
+``clients.parquet`` a row a client and evaluated round, if requested.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ CONFIGURATION = "configuration.toml"
 CHECKPOINTS = "checkpoints"
 METRICS = "metrics.parquet"
 CLIENTS = "clients.parquet"
-TENSORBOARD = "tensorboard"
 LOCK = ".lock"
 UNFINISHED = ".clusterproof-"
 """Prefix of the names of files that are still being written."""
