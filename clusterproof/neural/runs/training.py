@@ -93,7 +93,7 @@ def train(
     ------
     InvalidArgument
         If something is out of range, missing or cannot be written; if a number of the run is not finite, with
-        round, client and cluster; if user-supplied code raises an error, with its file and line, or a user's
+        the round; if user-supplied code raises an error, with its file and line, or a user's
         algorithm returns an invalid value. The last good checkpoint is kept.
     """
     require_polars("out", os.fspath(out))
