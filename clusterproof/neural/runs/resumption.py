@@ -38,7 +38,7 @@ def compare_configuration(configuration: Configuration, stored: Stored) -> tuple
     if rounds < stored.rounds:
         rule = f"must be at least the {stored.rounds} that are done"
         raise InvalidArgument("training.rounds", rounds, rule, "ask for more rounds")
-    choices, remarks = dict(stored.settings["choices"]), list(stored.remarks)
+    choices, remarks = dict(stored.settings["choices"]), []
     if stored.versions != current_versions():
         remarks.append(f"{stored.path}: was written with other versions; the last bits may differ")
     if configuration.training.device not in ("auto", choices["device"]):

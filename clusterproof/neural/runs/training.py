@@ -83,7 +83,7 @@ def train(
     out
         Folder of the run: a new one, or the one to resume.
     resume
-        Continue from the last good checkpoint.
+        Continue from the newest checkpoint.
     progress
         Called with the metrics of each round, after it.
     stop
@@ -94,7 +94,7 @@ def train(
     InvalidArgument
         If something is out of range, missing or cannot be written; if a number of the run is not finite, with
         the round; if user-supplied code raises an error, with its file and line, or a user's
-        algorithm returns an invalid value. The last good checkpoint is kept.
+        algorithm returns an invalid value. The newest checkpoint is kept.
     """
     require_polars("out", os.fspath(out))
     hold = held_folder if resume else new_folder

@@ -315,13 +315,6 @@ def test_every_round_says_who_took_part_and_some_are_measured(
     assert all(1 <= clusters <= 2 for clusters in found["clusters"])
 
 
-def test_the_step_size_decays_by_its_factor_a_round(tmp_path: Path) -> None:
-    algorithm = {**TINY["algorithm"], "step_size": 0.1}
-    training = {**TINY["training"], "rounds": 3, "step_size_decay": 0.5}
-    configuration = configuration_from({**TINY, "algorithm": algorithm, "training": training})
-    assert train(configuration, out=tmp_path / "run").metrics["step_size"] == [0.1, 0.05, 0.025]
-
-
 @pytest.mark.parametrize(("name", "models"), [("fedavg", 1), ("ifca", 2), ("local", 4)])
 def test_models_that_memory_cannot_hold_are_refused(name: str, models: int, plant: Any) -> None:
     """Those before and after a round in float32, and two bounds of the start in float64, of 64 x 4 + 4 x 10 weights."""

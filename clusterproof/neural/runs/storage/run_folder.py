@@ -1,8 +1,8 @@
 """The folder of a training run: its files, and the lock that keeps a second process out.
 
 ``configuration.toml`` holds the configuration, ``code`` copies of the user's files that it names, ``checkpoints`` the
-last two checkpoints, ``metrics.parquet`` a row a round, and
-``clients.parquet`` a row a client and evaluated round, if requested.
+newest checkpoint, ``metrics.parquet`` a row a round, and ``clients.parquet`` a row a client and evaluated round, if
+requested.
 """
 
 from __future__ import annotations
