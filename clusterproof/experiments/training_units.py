@@ -9,7 +9,7 @@ from typing import Any
 
 from clusterproof.experiments.progress import RoundLines
 from clusterproof.experiments.store import Unit
-from clusterproof.neural.custom.kept_code import code_sums
+from clusterproof.neural.custom.digests import code_sums
 from clusterproof.neural.runs.configuration import Configuration, configuration_from, user_code_names
 from clusterproof.neural.runs.report import metrics_text
 from clusterproof.neural.runs.storage.run_folder import CONFIGURATION

@@ -13,7 +13,7 @@ import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Randomness
 from clusterproof.algorithms.validation import require_polars
-from clusterproof.neural.custom.kept_code import code_sums, kept_names, user_files
+from clusterproof.neural.custom.digests import code_sums
 from clusterproof.neural.custom.references import naming_user_code
 from clusterproof.neural.runs.assembly import Assembly, assemble
 from clusterproof.neural.runs.configuration import Configuration, user_code_names
@@ -106,9 +106,8 @@ def train(
             assembly = assemble(configuration)
             now = _start(configuration, assembly)
         else:
-            changes = compare_code(configuration, stored)
+            compare_code(configuration, stored)
             choices, remarks = compare_configuration(configuration, stored)
-            remarks += changes
             assembly = assemble(configuration, choices)
             compare_data(configuration, assembly, stored)
             now = stored.restore(assembly.algorithm, assembly.choices["device"])
@@ -152,14 +151,11 @@ def _continue(
 
     write_configuration(folder, configuration)
     training = configuration.training
-    names = user_code_names(configuration)
-    files = {key: str(path) for key, path in user_files(names).items()}
     settings = {
-        "configuration": kept_names(configuration.sections),
+        "configuration": configuration.sections,
         "choices": assembly.choices,
         "task": assembly.task.settings,
-        "code": code_sums(names),
-        **({"origins": now.settings.get("origins", files)} if files else {}),
+        "code": code_sums(user_code_names(configuration)),
     }
     now, stopped = replace(now, settings=settings), False
     threads = assembly.choices["threads"]  # which determine the order of additions

@@ -223,13 +223,6 @@ def test_an_error_of_a_built_in_algorithm_is_a_defect(
     assert "a defect: KeyError" in capsys.readouterr().err
 
 
-def test_a_mistake_in_a_file_is_given_its_line(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(place, STEP + "return None")
-    (place / "run.toml").write_text('[training]\nrounds = 1\n[algorithm]\nname = "own.py:Own"\n')
-    message = refused(capsys, "train", "--config", "run.toml", "--trust", "--out", "run")
-    assert message.startswith("clusterproof: run.toml, line 4, [algorithm] name = ")
-
-
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_a_subclass_has_the_bits_of_its_built_in_algorithm(place: Path, name: str) -> None:
     kind = ALGORITHMS[name].__name__
