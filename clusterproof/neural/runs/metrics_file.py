@@ -12,7 +12,7 @@
                           rounds without an evaluation
 ``test_loss``
 ``accuracy``              in [0, 1]
-``correct_model``         share of test clients that are served their cluster's model; ``right`` in older runs
+``correct_model``         share of test clients that are served their cluster's model
 ``accuracy_after_...``    in [0, 1], if requested
 ========================  ========================================================================
 
@@ -60,8 +60,6 @@ COLUMNS = (
 )
 """The columns in their order; those in ``WHOLE`` are integers."""
 CLIENT_COLUMNS = ("round", "client", "cluster", "assignment", "accuracy")
-OLD_NAMES = {"right": "correct_model"}
-"""Columns of runs that earlier versions stored, by their old names."""
 
 
 def with_row(columns: Mapping[str, list[Any]], row: Mapping[str, Any]) -> dict[str, list[Any]]:

@@ -74,7 +74,7 @@ class TrainingSettings:
     after_local_training: bool = False
     device: Literal["auto", "cpu", "cuda"] = "auto"
     dtype: Literal["float32", "float64"] = "float32"
-    engine: Literal["auto", "gram", "vmap", "serial", "batched"] = "auto"
+    engine: Literal["auto", "gram", "vmap", "serial"] = "auto"
     chunk: Positive | None = None
     precision: Literal["highest", "tf32", "bf16"] = "highest"
     threads: Annotated[int, Meta(ge=1, le=MOST_THREADS)] | None = None

@@ -255,7 +255,7 @@ def test_what_was_left_open_is_kept(tmp_path: Path) -> None:
 def test_another_device_is_remarked_and_chooses_its_own_engine(tmp_path: Path) -> None:
     configuration = configure("ifca", rounds=1)
     train(configuration, out=tmp_path / "run")
-    pretend(tmp_path / "run", configuration, device="cuda", engine="batched", test_assignment="test-loss")
+    pretend(tmp_path / "run", configuration, device="cuda", engine="vmap", test_assignment="test-loss")
     if not torch.cuda.is_available():
         with pytest.raises(InvalidArgument, match=r"training\.device = 'cuda': is not there"):
             resumed(tmp_path / "run", rounds=2)

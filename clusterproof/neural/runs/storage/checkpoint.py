@@ -26,7 +26,6 @@ from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.storage import versions
 from clusterproof.algorithms.validation import InvalidArgument
 from clusterproof.files import ARRAYS, LARGE, check_depth, read_file
-from clusterproof.neural.runs.metrics_file import OLD_NAMES
 from clusterproof.neural.runs.storage.state_tree import put_together, state_class, take_apart
 
 FORMAT = 1
@@ -109,7 +108,7 @@ class Stored(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
                 state=put_together(self.state, arrays, state_class(algorithm), device),
                 last_assignments=last,
                 randomness=randomness_from(self.randomness),
-                metrics={OLD_NAMES.get(name, name): column for name, column in self.metrics.items()},
+                metrics=self.metrics,
                 settings=self.settings,
             )
         except (KeyError, TypeError, ValueError, OverflowError, AttributeError, SafetensorError) as error:
