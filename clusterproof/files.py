@@ -19,7 +19,7 @@ TEXT = 64 * 2**20
 LARGE = 2 * 2**30
 """Bytes of a published file of images, or of the JSON of a stored run, at most."""
 ARRAYS = 64 * 2**30
-"""Bytes of a file of arrays (parquet, safetensors, npz) at most."""
+"""Bytes of a file of arrays (parquet, safetensors) at most."""
 DEPTH = 100
 """Levels of JSON or TOML inside each other at most."""
 

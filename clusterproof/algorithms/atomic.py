@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import psutil
-
 from clusterproof.algorithms.validation import InvalidArgument
 
 
@@ -131,12 +129,27 @@ def require_plain(argument: str, *paths: Path) -> None:
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Remove the temporary files of terminated processes from a folder; those of running processes are kept."""
+    """Remove the temporary files of terminated processes from a folder; those of running processes are kept.
+
+    On Windows all are kept.
+    """
     for path in folder.glob(".clusterproof-*.partial"):
         writer = path.name.split("-")[1]
-        if not (writer.isdecimal() and psutil.pid_exists(int(writer))):
+        if not (writer.isdecimal() and _is_running(int(writer))):
             with suppress(OSError):
                 path.unlink()
+
+
+def _is_running(process: int) -> bool:
+    if os.name != "posix":  # where a signal of number 0 ends the process
+        return True
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):  # the latter of a number that no process has
+        return False
+    except PermissionError:  # another user's
+        return True
+    return True
 
 
 def _partial(target: Path) -> Path:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-import psutil
 from array_api_compat import array_namespace, device, is_torch_array
 
 from clusterproof.algorithms.arrays import Array, on_device
+from clusterproof.algorithms.memory import total_memory
 from clusterproof.algorithms.validation import InvalidArgument
 
 
@@ -63,4 +63,4 @@ def _memory(models: Array) -> int:
         import torch
 
         return int(torch.cuda.get_device_properties(models.device).total_memory)
-    return int(psutil.virtual_memory().total)
+    return total_memory()

@@ -35,7 +35,7 @@ def sweep(
     jobs: terminal.OptionalInteger = None,
     dask: str | None = None,
     slurm: terminal.OptionalInteger = None,
-    trust: Annotated[bool, Parameter(negative="")] = False,
+    code: Annotated[tuple[str, ...], Parameter(negative="")] = (),
 ) -> int:
     """Run algorithms over grids, random values and seeds, and store the measurements as one table.
 
@@ -58,10 +58,10 @@ def sweep(
         Address of a Dask scheduler; its workers run the sweep.
     slurm
         Number of SLURM jobs that run the sweep.
-    trust
-        Allow user-supplied code that the file names.
+    code
+        User-supplied code that the file may name, such as mine.py:Mine; several by several --code.
     """
-    plan = read_plan(file, trust=trust)
+    plan = read_plan(file, code=code)
     where = engine.choose(jobs, dask, slurm, on_gpu=trains_on_a_gpu(plan.units))
     require_polars(*(("sweep", str(file)) if parquet is None else ("parquet", str(parquet))), "sweep")
     if parquet is not None:

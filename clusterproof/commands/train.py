@@ -19,8 +19,7 @@ from clusterproof.algorithms.options import Option
 from clusterproof.algorithms.validation import check_count
 from clusterproof.commands import terminal
 from clusterproof.commands.train_seeds import train_seeds
-from clusterproof.experiments.diagnosis import Diagnostician
-from clusterproof.neural.custom.references import HOW, OWN, is_own, is_reference
+from clusterproof.neural.custom.references import HOW, OWN, is_own
 from clusterproof.neural.runs.configuration import (
     NAMES,
     Configuration,
@@ -36,7 +35,6 @@ from clusterproof.neural.runs.resumption import CHANGEABLE
 from clusterproof.neural.runs.storage.run_folder import (
     CHECKPOINTS,
     CONFIGURATION,
-    DIAGNOSIS,
     stored_configuration,
 )
 from clusterproof.neural.runs.training import TrainingResult
@@ -48,7 +46,6 @@ def train(
     config: Path | None = None,
     resume: Path | None = None,
     out: Path | None = None,
-    trust: Annotated[bool, Parameter(negative="")] = False,
     seeds: terminal.OptionalInteger = None,
     jobs: terminal.OptionalInteger = None,
     dask: str | None = None,
@@ -64,13 +61,13 @@ def train(
     ----------
     config
         TOML file with a configuration, such as the configuration.toml of another run; other options override it.
+        User-supplied code that it names is named on the command line, too.
     resume
-        Folder of a run to resume; the results are bitwise those of an uninterrupted run.
+        Folder of a run to resume; the results are bitwise those of an uninterrupted run. User-supplied code is named
+        again.
     out
         New folder for checkpoints, metrics and configuration; by default the first free one of training-1,
         training-2 and so on.
-    trust
-        Allow user-supplied code that the file of --config or --resume names.
     seeds
         Number of seeds, starting with --seed, each trained in a folder of --out. Prints a table of means and
         standard deviations of the metrics; rerun the command to resume.
@@ -86,7 +83,7 @@ def train(
     """
     given = {flag: value for flag, value in options.items() if value is not None}
     _check_seeds(seeds, resume, {"jobs": jobs, "dask": dask, "slurm": slurm, "plot": plot})
-    configuration, translate = _configure(config, resume, out, given, trust)
+    configuration, translate = _configure(config, resume, out, given)
     folder = resume or out or _free_folder()
     if resume is None and out is None:
         terminal.complain(f"no --out was given: the run is stored in {folder}")
@@ -104,8 +101,9 @@ def train(
         show(row["round"], words)
 
     rounds = configuration.training.rounds
-    own = any(is_reference(name) for name in user_code_names(configuration).values())
-    command = f"clusterproof train --resume {folder}{' --trust' if own else ''}"
+    names = user_code_names(configuration).items()
+    code = "".join(f" --{section} {name}" for section, name in names if is_own(section, name))
+    command = f"clusterproof train --resume {folder}{code}"
     try:
         with terminal.progress(rounds, lines="rounds") as show, _deferred_interrupt() as stop:
             show(0, "getting ready")
@@ -115,7 +113,6 @@ def train(
                 resume=resume is not None,
                 progress=advance,
                 stop=stop,
-                observer=Diagnostician,
             )
     except InvalidArgument as error:
         raise translate(error) from error
@@ -130,8 +127,6 @@ def train(
     for remark in result.remarks:
         terminal.complain(remark)
     print(f"stored in {folder}")
-    if result.complete and configuration.training.diagnose:
-        print(f"hypotheses of CFL-MGD's theory in {folder / DIAGNOSIS}")
     if not result.complete:
         done = result.metrics["round"][-1]
         terminal.complain(f"interrupted after round {done}; run `{command}` to resume")
@@ -152,7 +147,7 @@ def _check_seeds(seeds: int | None, resume: Path | None, others: Mapping[str, ob
 
 
 def _configure(
-    config: Path | None, resume: Path | None, out: Path | None, given: Mapping[str, Any], trust: bool
+    config: Path | None, resume: Path | None, out: Path | None, given: Mapping[str, Any]
 ) -> tuple[Configuration, Callable[[InvalidArgument], InvalidArgument]]:
     """Return the configuration and a function that adds the source of an error to its message."""
     flags = {(option.section, option.key): option.flag for option in all_options()}
@@ -163,8 +158,9 @@ def _configure(
             if value is not None:
                 rule = "does not go with --resume, which continues a run in its own folder"
                 raise InvalidArgument(name, str(value), rule, "leave it out")
-        _allow_changeable(given)
-        sections, source = stored_configuration(resume, trust=trust).sections, resume / CONFIGURATION
+        code = {name: value for name, value in given.items() if is_own(name, str(value))}
+        _allow_changeable({name: value for name, value in given.items() if name not in code})
+        sections, source = stored_configuration(resume, code=code).sections, resume / CONFIGURATION
     elif config is not None:
         sections, source = read_sections(config), config
     else:
@@ -180,7 +176,7 @@ def _configure(
         return error
 
     try:
-        if config is not None and not trust:
+        if config is not None:
             refuse_code({section: table for section, table in sections.items() if section not in given})
         dropped = _leave_out(sections, given)
         for flag, value in given.items():

@@ -19,8 +19,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import psutil
-
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import require_plain
 from clusterproof.algorithms.validation import error_line, require
@@ -236,7 +234,7 @@ def _prepare(parent: int, imports: dict[str, Imports]) -> None:
 
 def end_with(parent: int) -> None:
     """Wait until the parent process has ended, and end this process."""
-    while psutil.pid_exists(parent) and os.getppid() == parent:
+    while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)
 

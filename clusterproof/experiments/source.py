@@ -10,7 +10,7 @@ from importlib import metadata, util
 from pathlib import Path
 from typing import TypeAlias
 
-from clusterproof.neural.custom.kept_code import import_targets
+from clusterproof.neural.custom.digests import import_targets
 
 LIBRARIES = ("numpy", "scipy", "torch")
 """Libraries whose versions affect results; included if a module imports them."""

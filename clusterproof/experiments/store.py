@@ -17,7 +17,7 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import naming_folder, remove_abandoned, require_plain, write_whole
 from clusterproof.experiments.source import source_digest
 from clusterproof.files import LARGE, check_depth, read_file
-from clusterproof.neural.custom.kept_code import kept_names
+from clusterproof.neural.custom.references import without_folders
 
 SYNCED = 1.0
 """Smallest duration in seconds of units whose files are synchronised with the disk."""
@@ -157,7 +157,7 @@ class UnitStore:
         """Everything on which a result depends; of user-supplied files the digests, not the folder."""
         settings = dict(unit.settings)
         if "sections" in settings:
-            settings["sections"] = kept_names(settings["sections"])
+            settings["sections"] = without_folders(settings["sections"])
         identity = {"function": self.function, "source": self.source, "method": unit.method}
         return {**identity, "seed": unit.seed, "settings": settings}
 

@@ -13,9 +13,9 @@ from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 import numpy as np
-import psutil
 
 from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument
+from clusterproof.algorithms.memory import total_memory
 from clusterproof.algorithms.options import Option, merge_options, parameter_descriptions
 from clusterproof.algorithms.validation import check_name
 from clusterproof.neural.custom.algorithms import own_algorithm
@@ -236,7 +236,7 @@ def check_memory(
 def _memory() -> int:
     """Return the bytes of memory that this process may use."""
     limit = Path("/sys/fs/cgroup/memory.max")
-    present = int(psutil.virtual_memory().total)
+    present = total_memory()
     granted = limit.read_text().strip() if limit.is_file() else "max"
     return min(present, int(granted)) if granted.isdecimal() else present
 

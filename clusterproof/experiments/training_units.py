@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from clusterproof.experiments.diagnosis import Diagnostician
 from clusterproof.experiments.progress import RoundLines
 from clusterproof.experiments.store import Unit
-from clusterproof.neural.custom.kept_code import code_sums
+from clusterproof.neural.custom.digests import code_sums
 from clusterproof.neural.runs.configuration import Configuration, configuration_from, user_code_names
 from clusterproof.neural.runs.report import metrics_text
 from clusterproof.neural.runs.storage.run_folder import CONFIGURATION
@@ -82,5 +81,4 @@ def train_unit(unit: Unit) -> TrainingResult:
         out=folder,
         resume=(folder / CONFIGURATION).is_file(),
         progress=advance,
-        observer=Diagnostician,
     )

@@ -57,8 +57,7 @@ class ImageTask(LocalTraining):
     device, dtype
         Where to compute and in which precision, ``"float32"`` or ``"float64"``.
     engine
-        ``"gram"``, ``"vmap"``, ``"serial"`` or ``"auto"``, see ``clusterproof.neural.engines.choose_engine``; the old
-        name ``"batched"`` stands for ``"vmap"``.
+        ``"gram"``, ``"vmap"``, ``"serial"`` or ``"auto"``, see ``clusterproof.neural.engines.choose_engine``.
     chunk
         Clients at a time; from the free memory where None.
     precision

@@ -10,7 +10,9 @@ from pathlib import Path
 from clusterproof.figures import FIGURES, Illustration
 from clusterproof.figures.files import alternative_of, description_of, save
 from notes.site.catalogue import page_of
-from results import STORED_FIGURES
+
+STORED_FIGURES = Path(__file__).parents[1] / "stored" / "figures"
+"""Figures that the gallery does not draw again; ``notes/README.md`` has the commands that do."""
 
 SYMBOLS = r"""Symbols, where a caption does not say otherwise: $m$ clients in $P$ clusters, of which cluster $p$ has the
 share $l_p$ and $l$ is the smallest; models of dimension $d$; losses with curvatures between $\mu$ and $L$, and

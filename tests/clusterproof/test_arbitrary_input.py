@@ -5,7 +5,7 @@ import json
 import math
 import shutil
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
 import miniature_table
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from miniature_table import CHOICES
 from tiny_training import TINY
 
-from clusterproof.algorithms import ALGORITHMS
+from clusterproof.algorithms import ALGORITHMS, InvalidArgument
 from clusterproof.commands.application import main
 from clusterproof.experiments.synthetic_options import experiment_options
 from clusterproof.experiments.tables.registry import TABLES
@@ -211,15 +211,12 @@ def test_a_flipped_byte_of_a_checkpoint_is_noticed(tmp_path: Path, finished: Pat
             changed = bytearray(content)
             changed[index] ^= 1 + index % 255
             path.write_bytes(changed)
-            found = find_checkpoint(folder)
-            assert found is not None
-            if (
-                found.rounds == 2
-            ):  # JSON that reads the same: other white space, digits beyond a number's precision
+            with suppress(InvalidArgument):
+                found = find_checkpoint(folder)
+                # JSON that reads the same: other white space, digits beyond a number's precision
+                assert found is not None
                 assert (found.settings, found.metrics) == (whole.settings, whole.metrics), (path, index)
                 assert json.loads(changed) == json.loads(content), (path, index)
-            else:
-                assert (found.rounds, len(found.remarks)) == (1, 1), (path, index)
         path.write_bytes(content)
 
 

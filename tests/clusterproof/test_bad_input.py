@@ -26,7 +26,6 @@ FILES = {
     "run.toml": to_toml(configuration_from(TINY)),
     "bad.toml": '[algorithm]\nname = "x"\n',
     "small.toml": "[partition]\nclusters = 3\n",
-    "diagnosed.toml": '[algorithm]\nname = "fedavg"\n\n[training]\nrounds = 1\ndiagnose = true\n',
     "full/file": "precious",
     "seeds/seed-0/configuration.toml": "",
     "two.py": "class Two:\n    def __init__(self, task, settings):\n        pass\n",
@@ -195,7 +194,6 @@ train --out x --contrast 2           :: --contrast = 2 | at most 1
 train --out x --brightness nan       :: --brightness | finite
 train --out x --augmentation-per epoch       :: --augmentation-per = 'epoch' | use 'image'
 train --out x --flip --engine gram   :: --engine = 'gram' | distorted in each
-train --out x --flip --diagnose      :: --diagnose = True | not distorted by chance
 train --out x --engine gram --network resnet-20 :: --engine = 'gram' | use 'auto'
 train --out x --precision tf32       :: --precision = 'tf32'
 train --out x --data mnist --data-dir none   :: none | mnist
@@ -211,7 +209,6 @@ train --out x --config run.toml --algorithm fedaug :: --algorithm = 'fedaug' | t
 train --out x --config run.toml --rounds -1   :: --rounds = -1 | at least 0
 train --out x --config bad.toml      :: bad.toml, line 2, [algorithm] name = 'x'
 train --out x --config small.toml    :: small.toml, line 2, [partition] clusters = 3 | 1, 2 or 4
-train --out x --config diagnosed.toml        :: line 6, [training] diagnose
 train --resume {{nowhere full}}      :: must be the folder of a training run
 train --resume seeds :: rerun the command with --seeds | such as seeds/seed-0
 train --algorithm IFCA :: the nearest is ifca
@@ -219,10 +216,6 @@ train --data MNIST :: the nearest is mnist
 train --resume nowhere --out x       :: --out = 'x' | does not go with --resume
 train --resume nowhere --config run.toml     :: --config = 'run.toml' | does not go with --resume
 train --resume nowhere --seed 1      :: --seed = 1 | does not go with --resume
-{TRAIN} --out x --diagnose --algorithm fedavg :: diagnose
-{TRAIN} --out x --diagnose --rounds 0         :: rounds
-{TRAIN} --out x --diagnose --clusters 1 :: --diagnose = 1: is the data's number of clusters
-{TRAIN} --out x --diagnose --models 1 :: --diagnose = 1: is the algorithm's number of models
 """
 """Each command line with the words of its message; braces hold alternatives."""
 
@@ -307,7 +300,6 @@ def test_a_path_that_cannot_be_written_is_one_line(
         ("polars", "train --out r", "store"),
         ("matplotlib", "figures --out r", "plot"),
         ("torch", "train --out r", "neural"),
-        ("tensorboard", "train --tensorboard --out r", "board"),
     ],
 )
 def test_a_missing_library_is_named_with_its_extra(

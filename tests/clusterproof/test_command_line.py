@@ -51,9 +51,7 @@ def test_heavy_libraries_are_imported_only_where_they_are_needed(tmp_path: Path)
     assert "\nvalid: " in done.stdout
 
 
-MISSING = (
-    "torch pooch safetensors tomlkit filelock numba distributed dask_jobqueue tensorboard marimo sphinx cvxpy"
-)
+MISSING = "torch pooch safetensors tomlkit filelock numba distributed dask_jobqueue marimo sphinx cvxpy"
 """What `make check` does not install."""
 
 

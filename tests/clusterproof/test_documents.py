@@ -185,7 +185,7 @@ def test_the_recipe_of_a_theorem_of_ones_own_prints_what_it_states(
     assert "my-paper/theorem-3: was violated, is consistent" in capsys.readouterr().err
 
 
-@pytest.mark.slow(reason="runs a torch implementation with its diagnosis")
+@pytest.mark.slow(reason="runs a torch implementation")
 def test_the_page_about_conformance_prints_what_it_states(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

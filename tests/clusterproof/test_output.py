@@ -18,7 +18,7 @@ from clusterproof.figures import FIGURES
 EXTRAS = (
     "torch matplotlib polars cvxpy clarabel flint joblib sklearn filelock safetensors threadpoolctl pooch"
 )
-EXTRAS += " numba marimo sphinx tensorboard distributed dask_jobqueue"
+EXTRAS += " numba marimo sphinx distributed dask_jobqueue"
 DATA = ("data list", "data fetch", "data verify")
 NAMES = [name for name in app if not name.startswith("-")]
 HELPS = ["--help", *(f"{name} --help" for name in (*NAMES, *DATA))]

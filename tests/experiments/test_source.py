@@ -99,7 +99,7 @@ def test_all_that_a_training_run_loads_is_followed(tmp_path: Path) -> None:
         "from dataclasses import replace\n"
         "from clusterproof.experiments.sweeps.training import compute, make_unit\n"
         "unit = make_unit({'clients_per_cluster': 2}, rounds=1, replicates=None, every=None, measure=['purity'],"
-        " trust=False, folder=None)\n"
+        " code=())\n"
         f"compute(replace(unit, folder={str(tmp_path / 'run')!r}))"
     )
     assert loaded(code) <= imported_modules("clusterproof.experiments.sweeps.training")[0].keys()

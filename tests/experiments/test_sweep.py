@@ -317,7 +317,9 @@ def test_a_wrong_file_of_training_runs_is_refused_in_one_line(
     assert words in refused(capsys, "sweep", str(file), "--parquet", str(tmp_path / "out.parquet"))
 
 
-def test_a_moved_sweep_finds_its_runs_and_changed_code_is_another_run(tmp_path: Path) -> None:
+def test_a_moved_sweep_finds_its_runs_and_changed_code_is_another_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     own = "from clusterproof.algorithms import IFCA\n\n\nclass Own(IFCA):\n    name = 'own'\n"
     keys = []
     for folder, text in (("here", own), ("there", own), ("changed", f"{own}# changed\n")):
@@ -327,9 +329,10 @@ def test_a_moved_sweep_finds_its_runs_and_changed_code_is_another_run(tmp_path: 
             tmp_path / folder,
             'command = "train"\nmeasure = ["purity"]\n[settings]\nalgorithm = "mine.py:Own"',
         )
-        (unit,) = read_plan(
-            file, trust=True
-        ).units  # found next to the file, as the working folder is another one
+        monkeypatch.chdir(tmp_path / folder)
+        with pytest.raises(InvalidArgument, match=r"is code, .* then add --code mine\.py:Own"):
+            read_plan(file, code=["mine.py:Other"])
+        (unit,) = read_plan(file, code=["mine.py:Own"]).units
         keys.append(UnitStore(tmp_path, "function", "source").key(unit))
         assert unit.settings["sections"]["algorithm"]["name"] == f"{tmp_path / folder / 'mine.py'}:Own"
         assert unit.cost == unit.settings["rounds"] == 50

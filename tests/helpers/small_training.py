@@ -27,5 +27,4 @@ def configure(algorithm: dict[str, Any] | None = None, **training: Any) -> Confi
 def rounds_kept(folder: Path) -> int:
     stored = find_checkpoint(folder / "checkpoints")
     assert stored is not None
-    assert not stored.remarks
     return stored.rounds

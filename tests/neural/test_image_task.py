@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_info
 from clusterproof.algorithms import FedAvg, InvalidArgument, run
 from clusterproof.neural import image_clients
 from clusterproof.neural.client_data import ClientData, padded_widths
-from clusterproof.neural.engines import ENGINES, choose_engine
+from clusterproof.neural.engines import choose_engine
 from clusterproof.neural.engines.chunks import exact_products
 from clusterproof.neural.engines.gram import GramEngine, multiply
 from clusterproof.neural.networks import CNN, MLP
@@ -85,11 +85,6 @@ def test_the_engine_follows_from_network_batches_and_device(network, batches, sa
     options = {"samples": samples, "full_batch": batches == "full", "epochs": batches == "epochs"}
     assert choose_engine("auto", network, device, **options).name == expected
     assert choose_engine("auto", network, device, mixed=True, **options).name != "gram"
-
-
-def test_the_old_name_of_an_engine_stands_for_the_new_one():
-    assert make(engine="batched").settings["engine"] == "vmap"
-    assert set(ENGINES) == {"gram", "vmap", "serial"}
 
 
 def test_settings_are_json_and_make_the_task_again():

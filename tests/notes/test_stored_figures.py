@@ -10,7 +10,7 @@ from checkout import ROOT
 from clusterproof.commands.application import main
 from clusterproof.figures import FIGURES
 from clusterproof.figures.files import alternative_of
-from results import STORED_FIGURES
+from notes.site.gallery import STORED_FIGURES
 
 
 def is_figure(path: Path, title: str) -> bool:

@@ -6,7 +6,7 @@ import difflib
 import itertools
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -87,7 +87,7 @@ class Plan:
     by_round: bool
 
 
-def read_plan(path: Path, *, trust: bool = False) -> Plan:
+def read_plan(path: Path, *, code: Collection[str] = ()) -> Plan:
     """Read a sweep's file.
 
     ``measure``, ``rounds``, ``seeds`` (a number of them, or a list), ``replicates`` and ``every`` (measure each so
@@ -95,8 +95,8 @@ def read_plan(path: Path, *, trust: bool = False) -> Plan:
     (one value each), ``grid`` (a list each; all combinations) and ``random`` (``draws`` sets of values from ``seed``,
     the same for every combination) name the options of ``clusterproof run``, or of ``clusterproof train`` where
     ``command`` is ``"train"``. A setting that an algorithm, a task or a network of the grid does not have is left out
-    there, and runs that become equal by that are one. ``trust`` allows code that the file names, which is looked for
-    next to it first.
+    there, and runs that become equal by that are one. ``code`` has the names of user-supplied code
+    that the file may ask for, such as ``"mine.py:Mine"``.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def read_plan(path: Path, *, trust: bool = False) -> Plan:
         for draw in range(draws):
             # the same ones for every combination, which can then be compared draw by draw
             drawn = {name: _draw(kind, generator(random_seed, name, draw)) for name, kind in random.items()}
-            unit = runs.make_unit({**chosen, **drawn}, trust=trust, folder=path.parent, **common)
+            unit = runs.make_unit({**chosen, **drawn}, code=code, **common)
             used.update(unit.settings["options"])
             for seed in seeds:
                 key = json.dumps([unit.method, seed, unit.settings], sort_keys=True)

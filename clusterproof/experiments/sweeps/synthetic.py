@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -51,7 +50,7 @@ def owners() -> dict[str, tuple[str, ...]]:
     return options | {"algorithm": (), "task": ()}
 
 
-def make_unit(chosen: Mapping[str, Any], *, trust: bool, folder: Path, **common: Any) -> Unit:
+def make_unit(chosen: Mapping[str, Any], *, code: Collection[str], **common: Any) -> Unit:
     """Make a run's unit with seed 0 from options by their names; those that it has no use for are left out.
 
     Raises

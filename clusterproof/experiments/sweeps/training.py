@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.experiments.devices import gpus
 from clusterproof.experiments.store import Unit
 from clusterproof.experiments.training_units import train_unit, training_unit
-from clusterproof.neural.custom.kept_code import found_beside
 from clusterproof.neural.runs.configuration import NAMES, configuration_from, refuse_code
 from clusterproof.neural.runs.metrics_file import COLUMNS
 from clusterproof.neural.runs.options import all_options, parameters
@@ -37,25 +35,23 @@ def make_unit(
     replicates: int | None,
     every: int | None,
     measure: list[str],
-    trust: bool,
-    folder: Path,
+    code: Collection[str],
 ) -> Unit:
     """Make a run's unit with seed 0 from options by name; options that do not apply to the run are left out.
 
-    Files of user-supplied code are looked for in ``folder``, then in the working folder.
+    ``code`` holds the names of user-supplied code that may be imported.
 
     Raises
     ------
     InvalidArgument
-        If an option has the wrong type, is out of range or names code, or if ``replicates`` is given.
+        If an option has the wrong type, is out of range or names other code, or if ``replicates`` is given.
     """
     if replicates is not None:
         raise InvalidArgument("replicates", replicates, "is not of training runs", "give more seeds")
     places = {option.flag: (option.section, option.key) for option in all_options()}
     names = {section: str(chosen.get(section, default)) for section, default in NAMES.items()}
     sections: dict[str, dict[str, Any]] = {section: {"name": name} for section, name in names.items()}
-    if not trust:
-        refuse_code(sections)
+    refuse_code({key: table for key, table in sections.items() if table["name"] not in code}, "code")
     sections["training"] = {"rounds": rounds, "evaluate_every": every or rounds}
     given = {}
     for option, value in chosen.items():
@@ -63,7 +59,7 @@ def make_unit(
         if key != "name" and key in parameters(section, names.get(section, "")):
             sections[section][key] = value
             given[option] = section, key
-    configuration = configuration_from(found_beside(sections, folder))
+    configuration = configuration_from(sections)
     device = configuration.training.device
     device = ("cuda" if gpus() else "cpu") if device == "auto" else device
     unit = training_unit(configuration, 0, threads=1, device=device)

@@ -16,9 +16,6 @@ ENGINES: dict[str, type[Engine]] = {kind.name: kind for kind in (GramEngine, Eng
 :meta hide-value:
 """
 
-OLD_NAMES = {"batched": "vmap"}
-"""Names in configurations and stored runs of earlier versions."""
-
 
 def choose_engine(
     name: str,
@@ -56,7 +53,6 @@ def choose_engine(
     InvalidArgument
         If there is no such engine, or it does not take the network.
     """
-    name = OLD_NAMES.get(name, name)
     check_choice("engine", name, ("auto", *ENGINES), remedy="'auto' chooses by network, batch and device")
     perceptron = isinstance(network, MLP)
     if name == "auto":

@@ -15,10 +15,11 @@ from functools import cache
 from typing import TypeVar
 
 import numpy as np
-import psutil
 import torch
 from threadpoolctl import ThreadpoolController
 from torch import Tensor
+
+from clusterproof.algorithms.memory import free_memory
 
 SHARE = 0.5
 """Of the free memory that the chunks in progress may use; algorithms hold arrays of the same order."""
@@ -152,4 +153,4 @@ def free_bytes(device: torch.device) -> int:
     if device.type == "cuda":
         cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return int(torch.cuda.mem_get_info(device)[0]) + int(cached)
-    return int(psutil.virtual_memory().available)
+    return free_memory()

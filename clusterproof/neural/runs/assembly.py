@@ -112,11 +112,6 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
     if training.after_local_training and "step_size" not in algorithm.settings:
         rule = f"asks for an algorithm with a step size, which {algorithm.name} has not"
         raise InvalidArgument("training.after_local_training", True, rule, "leave it out")
-    if training.diagnose and seen.random:
-        rule = "asks for images that are not distorted by chance: a client's loss is then an expectation"
-        raise InvalidArgument(
-            "training.diagnose", True, rule, f"leave it out, or {' and '.join(seen.settings)}"
-        )
     _check_tests(configuration, made["test_assignment"], paired=division.paired)
     return Assembly(algorithm, task, guard, made)
 

@@ -7,14 +7,12 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import MISSING, dataclass, field, fields
-from pathlib import Path
 from typing import Any
 
 from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument
 from clusterproof.algorithms.validation import require
 from clusterproof.files import TOML, parse_toml, read_file
 from clusterproof.neural.custom.algorithms import own_algorithm
-from clusterproof.neural.custom.kept_code import found_beside
 from clusterproof.neural.custom.references import (
     HOW,
     OWN,
@@ -180,40 +178,45 @@ def to_toml(configuration: Configuration) -> str:
     return str(tomlkit.dumps(configuration.sections))
 
 
-def read_toml(path: str | os.PathLike[str], *, trust: bool = False) -> Configuration:
+def read_toml(path: str | os.PathLike[str], *, code: Mapping[str, str] | None = None) -> Configuration:
     """Read a configuration from a TOML file.
 
     Parameters
     ----------
     path
         Path of the file.
-    trust
-        Whether objects that the file names as ``MODULE:NAME`` or ``FILE.py:NAME`` may be imported, which runs
-        code.
+    code
+        Names of user-supplied code by section, such as ``{"algorithm": "mine.py:Mine"}``, in place of those in the
+        file. Other code that the file names is not imported.
 
     Raises
     ------
     InvalidArgument
-        If the file cannot be read, is not TOML, names code and is not trusted, or ``configuration_from``
+        If the file cannot be read, is not TOML, names other code, or ``configuration_from``
         raises an error; the message names the file, the line and the section.
     """
-    return configuration_of_file(read_sections(path), path, trust=trust)
+    return configuration_of_file(read_sections(path), path, code or {})
 
 
 def configuration_of_file(
-    sections: Mapping[str, Any], path: str | os.PathLike[str], *, trust: bool
+    sections: Mapping[str, Any], path: str | os.PathLike[str], code: Mapping[str, str]
 ) -> Configuration:
     """Make a configuration from the sections of a file, see ``read_toml``; errors name the file."""
     try:
-        if not trust:
-            refuse_code(sections)
-        return configuration_from(sections)
+        refuse_code({section: table for section, table in sections.items() if section not in code})
+        named = {**{section: {} for section in code}, **sections}
+        for section, name in code.items():
+            if isinstance(named[section], Mapping):
+                named[section] = {**named[section], "name": name}
+        return configuration_from(named)
     except InvalidArgument as error:
         raise located(error, path) from error
 
 
-def refuse_code(sections: Mapping[str, Any]) -> None:
+def refuse_code(sections: Mapping[str, Any], option: str | None = None) -> None:
     """Raise an error if the sections of a file name code to be imported.
+
+    ``option`` is the option of the command line that names such code; by default that of the section.
 
     Raises
     ------
@@ -225,11 +228,12 @@ def refuse_code(sections: Mapping[str, Any]) -> None:
         name = table.get("name") if isinstance(table, Mapping) else None
         if isinstance(name, str) and is_reference(name):
             rule = "is code, which runs when it is imported, and a file alone may not ask for that"
-            raise InvalidArgument(f"{section}.name", name, rule, "look at the code, then add --trust")
+            remedy = f"look at the code, then add --{option or section} {name}"
+            raise InvalidArgument(f"{section}.name", name, rule, remedy)
 
 
 def read_sections(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read the content of a TOML file, still unchecked; files of code are looked for next to it first.
+    """Read the content of a TOML file, still unchecked.
 
     Raises
     ------
@@ -238,14 +242,13 @@ def read_sections(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     remedy = "see the configuration.toml that every training run leaves in its folder"
     try:
-        sections = parse_toml(read_file(path, TOML))
+        return parse_toml(read_file(path, TOML))
     except OSError as error:
         rule = f"must be a file that can be read ({error.strerror})"
         raise InvalidArgument("config", os.fspath(path), rule, "choose another file") from error
     except ValueError as error:
         rule = " ".join(f"must be a TOML file ({error})".split())
         raise InvalidArgument("config", os.fspath(path), rule, remedy) from error
-    return found_beside(sections, Path(path).parent)
 
 
 def located(error: InvalidArgument, path: str | os.PathLike[str]) -> InvalidArgument:

@@ -1,4 +1,4 @@
-"""Metrics of a training run, a row a round: as columns, as parquet and for TensorBoard.
+"""Metrics of a training run, a row a round: as columns and as parquet.
 
 ========================  ========================================================================
 ``round``                 from 1
@@ -12,7 +12,7 @@
                           rounds without an evaluation
 ``test_loss``
 ``accuracy``              in [0, 1]
-``correct_model``         share of test clients that are served their cluster's model; ``right`` in older runs
+``correct_model``         share of test clients that are served their cluster's model
 ``accuracy_after_...``    in [0, 1], if requested
 ========================  ========================================================================
 
@@ -29,17 +29,15 @@ Metrics of every client, a row a client and evaluated round, as parquet.
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clusterproof.algorithms.atomic import naming_folder, write_whole
+from clusterproof.algorithms.atomic import write_whole
 from clusterproof.algorithms.storage import parquet_bytes
-from clusterproof.algorithms.validation import InvalidArgument, require
+from clusterproof.algorithms.validation import InvalidArgument
 from clusterproof.files import ARRAYS, read_file
 
 if TYPE_CHECKING:
@@ -62,8 +60,6 @@ COLUMNS = (
 )
 """The columns in their order; those in ``WHOLE`` are integers."""
 CLIENT_COLUMNS = ("round", "client", "cluster", "assignment", "accuracy")
-OLD_NAMES = {"right": "correct_model"}
-"""Columns of runs that earlier versions stored, by their old names."""
 
 
 def with_row(columns: Mapping[str, list[Any]], row: Mapping[str, Any]) -> dict[str, list[Any]]:
@@ -161,58 +157,3 @@ class ClientMetrics:
         if self._frames:
             self._frames = [polars.concat(self._frames)]
             write_whole("out", self._path, parquet_bytes(self._frames[0]))
-
-
-class Board:
-    """Curves for TensorBoard, appended to an event file by the calling thread.
-
-    Parameters
-    ----------
-    folder
-        For the event file; made if it is missing. A resumed run has a new file with all rounds, for which
-        TensorBoard discards the others.
-
-    Raises
-    ------
-    InvalidArgument
-        If TensorBoard is not installed or the folder cannot be written.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        require("training.tensorboard", True, "tensorboard", "board")
-        from tensorboard.compat.proto.event_pb2 import Event, SessionLog
-
-        self._path = folder / f"events.out.tfevents.{time.time():.6f}.{os.getpid()}"
-        self._written = 0
-        start = SessionLog(status=SessionLog.START)
-        self._append([Event(file_version="brain.Event:2"), Event(step=0, session_log=start)])
-
-    def write(self, columns: Mapping[str, list[Any]]) -> None:
-        """Append the rows that are not written yet.
-
-        Raises
-        ------
-        InvalidArgument
-            If the file cannot be written.
-        """
-        from tensorboard.compat.proto.event_pb2 import Event
-        from torch.utils.tensorboard import summary
-
-        self._append(
-            Event(step=done, summary=summary.scalar(name, columns[name][row]))  # type: ignore[no-untyped-call]  # PyTorch's
-            for row, done in enumerate(columns.get("round", []))
-            for name in COLUMNS[1:]
-            if done > self._written and columns[name][row] is not None
-        )
-        self._written = max(columns.get("round", []), default=0)
-
-    def _append(self, events: Iterable[Any]) -> None:
-        from tensorboard.summary.writer.record_writer import RecordWriter
-
-        with naming_folder("out", self._path.parent):
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with open(self._path, "ab") as file:
-                writer = RecordWriter(file)
-                for event in events:
-                    event.wall_time = time.time()
-                    writer.write(event.SerializeToString())

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.files import TEXT, read_file
-from clusterproof.neural.custom.kept_code import code_sums, kept_names, user_files
-from clusterproof.neural.custom.references import file_of, is_own
+from clusterproof.neural.custom.digests import code_sums
+from clusterproof.neural.custom.references import is_own, without_folders
 from clusterproof.neural.runs.assembly import Assembly
 from clusterproof.neural.runs.configuration import Configuration, user_code_names
 from clusterproof.neural.runs.storage.checkpoint import Stored, current_versions
 
-CHANGEABLE = ("rounds", "checkpoint_every", "device", "diagnose")
+CHANGEABLE = ("rounds", "checkpoint_every", "device")
 """Training settings that a resumed run may change."""
 
 
 def compare_configuration(configuration: Configuration, stored: Stored) -> tuple[dict[str, Any], list[str]]:
     """Require the configuration of a stored run; return its choices that are kept, and remarks on differences."""
-    now, then = (kept_names(part) for part in (configuration.sections, stored.settings["configuration"]))
+    now, then = (without_folders(part) for part in (configuration.sections, stored.settings["configuration"]))
     # a parameter that did not exist when the run was begun had the effect of its default
     records: dict[str, Any] = {"algorithm": configuration.algorithm, "training": configuration.training}
     defaults = {name: {field.name: field.default for field in fields(of)} for name, of in records.items()}
@@ -38,7 +36,7 @@ def compare_configuration(configuration: Configuration, stored: Stored) -> tuple
     if rounds < stored.rounds:
         rule = f"must be at least the {stored.rounds} that are done"
         raise InvalidArgument("training.rounds", rounds, rule, "ask for more rounds")
-    choices, remarks = dict(stored.settings["choices"]), list(stored.remarks)
+    choices, remarks = dict(stored.settings["choices"]), []
     if stored.versions != current_versions():
         remarks.append(f"{stored.path}: was written with other versions; the last bits may differ")
     if configuration.training.device not in ("auto", choices["device"]):
@@ -60,8 +58,8 @@ def compare_data(configuration: Configuration, assembly: Assembly, stored: Store
         )
 
 
-def compare_code(configuration: Configuration, stored: Stored) -> list[str]:
-    """Require unchanged user-supplied code; return remarks on originals that changed after they were copied.
+def compare_code(configuration: Configuration, stored: Stored) -> None:
+    """Require unchanged user-supplied code.
 
     Raises
     ------
@@ -69,31 +67,11 @@ def compare_code(configuration: Configuration, stored: Stored) -> list[str]:
         If the code is not that with which the run was begun; the message names the file.
     """
     names = user_code_names(configuration)
-    files, found = user_files(names), code_sums(names)
-    for key, digest in stored.settings.get("code", {}).items():
+    found = code_sums(names)
+    for key, digest in stored.settings["code"].items():
         if found.get(key) != digest:
-            section = key if key in names else next(name for name in names if file_of(name, names[name]))
-            rule = f"needs {files.get(key, key)} as it was when the run was begun (SHA-256 {digest[:16]}...)"
-            remedy = "bring the file back, or start another run"
-            folder = stored.path.parent.parent
-            copy = folder / key
-            if key in files and copy.is_file() and not copy.samefile(files[key]):
-                kept = kept_names(configuration.sections)
-                copies = [
-                    f"--{name} {folder / kept[name]['name']}" for name in names if file_of(name, names[name])
-                ]
-                remedy = f"repeat the command with the run's copy, {' '.join(copies)}, {remedy}"
-            raise InvalidArgument(f"{section}.name", names[section], rule, remedy)
-    return [
-        f"{path} has changed since the run was begun, which goes on with its copy {files[key]}"
-        for key, path in stored.settings.get("origins", {}).items()
-        if key in files and _has_changed(path, files[key])
-    ]
-
-
-def _has_changed(original: str, copy: Path) -> bool:
-    """Whether the content of a file is another one than that of its copy; not of one that cannot be read any more."""
-    try:
-        return read_file(original, TEXT) != read_file(copy, TEXT)
-    except OSError:
-        return False
+            section, _, file = key.partition(" ")
+            rule = f"needs {file or 'the module'} as it was when the run was begun (SHA-256 {digest[:16]}...)"
+            raise InvalidArgument(
+                f"{section}.name", names[section], rule, "bring the code back, or start another run"
+            )

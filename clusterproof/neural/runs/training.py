@@ -12,19 +12,18 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Randomness
-from clusterproof.algorithms.validation import error_text, require, require_polars
-from clusterproof.neural.custom.kept_code import code_sums, kept_names, user_files
+from clusterproof.algorithms.validation import error_text, require_polars
+from clusterproof.neural.custom.digests import code_sums
 from clusterproof.neural.custom.references import naming_user_code
 from clusterproof.neural.runs.assembly import Assembly, assemble
-from clusterproof.neural.runs.configuration import Configuration, naming, user_code_names
-from clusterproof.neural.runs.metrics_file import Board, ClientMetrics, write_metrics
+from clusterproof.neural.runs.configuration import Configuration, user_code_names
+from clusterproof.neural.runs.metrics_file import ClientMetrics, write_metrics
 from clusterproof.neural.runs.resumption import compare_code, compare_configuration, compare_data
 from clusterproof.neural.runs.storage.checkpoint import Checkpoint, find_checkpoint, save_checkpoint, tidy
 from clusterproof.neural.runs.storage.run_folder import (
     CHECKPOINTS,
     CLIENTS,
     METRICS,
-    TENSORBOARD,
     held_folder,
     new_folder,
     write_configuration,
@@ -69,7 +68,6 @@ def train(
     resume: bool = False,
     progress: Progress | None = None,
     stop: Callable[[], bool] | None = None,
-    observer: Callable[..., Any] | None = None,
 ) -> TrainingResult:
     """Train as configured, or resume a run.
 
@@ -85,25 +83,20 @@ def train(
     out
         Folder of the run: a new one, or the one to resume.
     resume
-        Continue from the last good checkpoint.
+        Continue from the newest checkpoint.
     progress
         Called with the metrics of each round, after it.
     stop
         Called after each round; if it returns True, a checkpoint is written and the run ends early.
-    observer
-        Makes the observer of a run with ``training.diagnose``, such as
-        ``clusterproof.experiments.diagnosis.Diagnostician``.
 
     Raises
     ------
     InvalidArgument
         If something is out of range, missing or cannot be written; if a number of the run is not finite, with
-        round, client and cluster; if user-supplied code raises an error, with its file and line, or a user's
-        algorithm returns an invalid value. The last good checkpoint is kept.
+        the round; if user-supplied code raises an error, with its file and line, or a user's
+        algorithm returns an invalid value. The newest checkpoint is kept.
     """
     require_polars("out", os.fspath(out))
-    if configuration.training.tensorboard:
-        require("training.tensorboard", True, "tensorboard", "board")
     hold = held_folder if resume else new_folder
     with naming_user_code(user_code_names(configuration)), _memory_errors(), hold(out) as folder:
         remarks: list[str] = []
@@ -113,14 +106,13 @@ def train(
             assembly = assemble(configuration)
             now = _start(configuration, assembly)
         else:
-            changes = compare_code(configuration, stored)
+            compare_code(configuration, stored)
             choices, remarks = compare_configuration(configuration, stored)
-            remarks += changes
             assembly = assemble(configuration, choices)
             compare_data(configuration, assembly, stored)
             now = stored.restore(assembly.algorithm, assembly.choices["device"])
             tidy(folder / CHECKPOINTS, now.rounds)
-        result = _continue(configuration, assembly, folder, now, progress, stop, observer)
+        result = _continue(configuration, assembly, folder, now, progress, stop)
         return replace(result, remarks=tuple(remarks))
 
 
@@ -151,7 +143,6 @@ def _continue(
     now: Checkpoint,
     progress: Progress | None,
     stop: Callable[[], bool] | None,
-    observer: Callable[..., Any] | None,
 ) -> TrainingResult:
     """Carry out the remaining rounds and store the results."""
     from threadpoolctl import threadpool_limits
@@ -160,78 +151,36 @@ def _continue(
 
     write_configuration(folder, configuration)
     training = configuration.training
-    names = user_code_names(configuration)
-    files = {key: str(path) for key, path in user_files(names).items()}
     settings = {
-        "configuration": kept_names(configuration.sections),
+        "configuration": configuration.sections,
         "choices": assembly.choices,
         "task": assembly.task.settings,
-        "code": code_sums(names),
-        **({"origins": now.settings.get("origins", files)} if files else {}),
+        "code": code_sums(user_code_names(configuration)),
     }
     now, stopped = replace(now, settings=settings), False
-    diagnostician = _diagnostician(configuration, assembly, folder, observer)
     threads = assembly.choices["threads"]  # which determine the order of additions
     with _naming_resumption(folder), threadpool_limits(limits=threads), torch_threads(threads):
-        board = Board(folder / TENSORBOARD) if training.tensorboard else None
         clients = ClientMetrics(folder / CLIENTS, now.rounds) if training.client_metrics else None
         if now.rounds == 0:
             save_checkpoint(folder / CHECKPOINTS, now)
-        _write_metrics(folder, board, now)
-        if diagnostician is not None and now.rounds == 0:
-            diagnostician.observe(0, now.state.models, None)
+        write_metrics(folder / METRICS, now.metrics)
         while now.rounds < training.rounds and not stopped:
             try:
                 now = advance(configuration, assembly, now, clients)
             except Exception:  # whatever stopped the round: the rows of the rounds before it are kept
                 if clients is not None:
                     clients.write()
-                _write_metrics(folder, board, now)
+                write_metrics(folder / METRICS, now.metrics)
                 raise
-            if diagnostician is not None:
-                _observe(diagnostician, now)
             stopped = stop is not None and stop()
             if now.rounds % training.checkpoint_every == 0 or now.rounds == training.rounds or stopped:
                 if clients is not None:
                     clients.write()
                 save_checkpoint(folder / CHECKPOINTS, now)
-                _write_metrics(folder, board, now)
+                write_metrics(folder / METRICS, now.metrics)
             if progress is not None:
                 progress({name: column[-1] for name, column in now.metrics.items()})
-        if diagnostician is not None and now.rounds == training.rounds:
-            if not diagnostician.reported:
-                _observe(diagnostician, now)  # requested afterwards: no round was observed
-            if diagnostician.pending:
-                diagnostician.finish(now.state.models)
     return TrainingResult(now.metrics, folder, assembly.choices, now.rounds == training.rounds)
-
-
-def _diagnostician(
-    configuration: Configuration, assembly: Assembly, folder: Path, observer: Callable[..., Any] | None
-) -> Any:
-    """Make the object that observes a run for its diagnosis, if one is requested."""
-    training = configuration.training
-    if not training.diagnose:
-        return None
-    if observer is None:
-        rule = "needs an observer of the run"
-        remedy = "pass observer=clusterproof.experiments.diagnosis.Diagnostician"
-        raise InvalidArgument("training.diagnose", True, rule, remedy)
-    with naming("training"):
-        return observer(
-            assembly.task, assembly.algorithm, rounds=training.rounds, folder=folder, seed=training.seed
-        )
-
-
-def _observe(diagnostician: Any, now: Checkpoint) -> None:
-    step_size = now.metrics["step_size"][-1]
-    diagnostician.observe(now.rounds, now.state.models, now.last_assignments, step_size=step_size)
-
-
-def _write_metrics(folder: Path, board: Board | None, now: Checkpoint) -> None:
-    write_metrics(folder / METRICS, now.metrics)
-    if board is not None:
-        board.write(now.metrics)
 
 
 @contextmanager

@@ -20,10 +20,9 @@ from clusterproof.algorithms.arrays import to_numpy
 from clusterproof.algorithms.guard import copy_arrays, is_custom
 from clusterproof.neural.runs.assembly import Assembly
 from clusterproof.neural.runs.configuration import Configuration
-from clusterproof.neural.runs.divergence import find_culprit
 from clusterproof.neural.runs.measurement import evaluate
 from clusterproof.neural.runs.metrics_file import ClientMetrics, with_row
-from clusterproof.neural.runs.storage.checkpoint import Checkpoint, generator_states, randomness_from
+from clusterproof.neural.runs.storage.checkpoint import Checkpoint
 from clusterproof.neural.runs.storage.state_tree import all_finite, lay_out_alike, map_arrays
 
 
@@ -34,7 +33,7 @@ def advance(
     training, task = configuration.training, assembly.task
     done = now.rounds + 1
     algorithm = _decayed(assembly.algorithm, training.step_size_decay, now.rounds)
-    guard, before = assembly.guard, generator_states(now.randomness)
+    guard = assembly.guard
     copies = copy_arrays(now.state) if is_custom(algorithm) else None
     started = time.perf_counter()
     outcome: State | None = None
@@ -53,12 +52,7 @@ def advance(
         finite = False  # the algorithm has seen it by itself
     seconds = time.perf_counter() - started
     if outcome is None or not finite:
-        with np.errstate(all="ignore"):
-            again = (algorithm, now.state, task, randomness_from(before))
-            client, cluster = find_culprit(*again, outcome, now.last_assignments)
-        place = "the server's model" if client is None else f"the model of client {client}"
-        place = place if cluster is None else f"{place} in cluster {cluster}"
-        rule = f"led in round {done} to numbers that are not finite, in {place}"
+        rule = f"led in round {done} to numbers that are not finite"
         step_size = assembly.algorithm.settings.get("step_size")
         argument, value, remedy = "algorithm.step_size", step_size, "lower it"
         if step_size is None:  # a user-supplied algorithm that has none

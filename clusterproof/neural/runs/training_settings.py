@@ -54,13 +54,8 @@ class TrainingSettings:
         Of products on a GPU: ``"highest"``, ``"tf32"`` or ``"bf16"``.
     threads
         Of the processor, at most 1024; torch's own number where left out.
-    tensorboard
-        Also write the curves for TensorBoard.
     client_metrics
         Also write clients.parquet: accuracy and assignment of every test client in every evaluated round.
-    diagnose
-        Also measure, at five rounds of the last third, which hypotheses of CFL-MGD's theory hold, and write
-        diagnosis.md; for algorithms with a model a cluster.
 
     Raises
     ------
@@ -79,13 +74,11 @@ class TrainingSettings:
     after_local_training: bool = False
     device: Literal["auto", "cpu", "cuda"] = "auto"
     dtype: Literal["float32", "float64"] = "float32"
-    engine: Literal["auto", "gram", "vmap", "serial", "batched"] = "auto"
+    engine: Literal["auto", "gram", "vmap", "serial"] = "auto"
     chunk: Positive | None = None
     precision: Literal["highest", "tf32", "bf16"] = "highest"
     threads: Annotated[int, Meta(ge=1, le=MOST_THREADS)] | None = None
-    tensorboard: bool = False
     client_metrics: bool = False
-    diagnose: bool = False
 
     def __post_init__(self) -> None:
         """Validate types and ranges."""

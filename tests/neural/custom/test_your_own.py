@@ -1,4 +1,4 @@
-"""The page on one's own data, network and algorithm: its example trains, stops, goes on and is diagnosed."""
+"""The page on one's own data, network and algorithm: its example trains, stops and goes on."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,6 @@ from command_line import ROOT, refused
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.commands.application import main
-from clusterproof.experiments.diagnosis import Diagnostician
 from clusterproof.neural.custom import references
 from clusterproof.neural.data.images import Images, ImageSet
 from clusterproof.neural.data.loading import load
@@ -24,11 +23,16 @@ from clusterproof.neural.runs.training import train
 PAGE = (ROOT / "notes" / "your-own.md").read_text(encoding="utf-8")
 EXAMPLE = re.findall(r"(?ms)^New file `mine.py`:\n\n```python\n(.*?)^```$", PAGE)[0]
 TOML = re.findall(r"(?ms)^```toml\n(.*?)^```$", PAGE)
+CODE = {"data": "mine.py:recordings", "network": "mine.py:Filters", "algorithm": "mine.py:SignIFCA"}
 CODES = """
 
 def codes():
     half = (np.arange(60).reshape(20, 3), np.arange(20) % 2)
     return {"train": [half, half], "test": [half, half]}
+
+
+class SignIFCA2(SignIFCA):
+    pass
 
 
 def Pixels(sample_shape, classes):
@@ -57,13 +61,13 @@ def tensors(folder: Path, rounds: int) -> bytes:
     return (folder / "checkpoints" / f"checkpoint-{rounds:06d}.safetensors").read_bytes()
 
 
-@pytest.mark.slow(reason="three runs with a diagnosis")
-def test_it_stops_and_goes_on_to_the_same_bits_and_is_diagnosed(place: Path) -> None:
+@pytest.mark.slow(reason="three runs")
+def test_it_stops_and_goes_on_to_the_same_bits(place: Path) -> None:
     whole = sections(
         network={"name": "mine.py:Filters", "width": 1},
-        training={"rounds": 3, "threads": 1, "batch_size": 8, "diagnose": True},
+        training={"rounds": 3, "threads": 1, "batch_size": 8},
     )
-    train(configuration_from(whole), out=place / "one", observer=Diagnostician)
+    train(configuration_from(whole), out=place / "one")
     seen = 0
 
     def stop() -> bool:
@@ -71,24 +75,18 @@ def test_it_stops_and_goes_on_to_the_same_bits_and_is_diagnosed(place: Path) -> 
         seen += 1
         return seen == 1
 
-    cut = train(configuration_from(whole), out=place / "two", stop=stop, observer=Diagnostician)
+    cut = train(configuration_from(whole), out=place / "two", stop=stop)
     assert (cut.complete, len(cut.metrics["round"])) == (False, 1)
-    with pytest.raises(InvalidArgument, match="--trust"):
+    with pytest.raises(InvalidArgument, match="then add --"):
         stored_configuration(place / "two")
     again = train(
-        stored_configuration(place / "two", trust=True),
+        stored_configuration(place / "two", code=CODE),
         out=place / "two",
         resume=True,
-        observer=Diagnostician,
     )
     assert again.complete
     assert again.remarks == ()
     assert tensors(place / "one", 3) == tensors(place / "two", 3)
-    for name in ("diagnosis.md", "diagnosis.json"):
-        assert (place / "one" / name).read_bytes() == (place / "two" / name).read_bytes()
-    text = (place / "one" / "diagnosis.md").read_text(encoding="utf-8")
-    assert "sign-ifca, does not claim to be CFL-MGD" in text
-    assert "stability of momentum" not in text  # which speaks of CFL-MGD's steps
 
 
 def test_participants_of_an_algorithm_without_that_setting_are_those_of_its_step(place: Path) -> None:
@@ -109,15 +107,23 @@ def test_a_network_is_made_for_what_it_sees_of_images() -> None:
 
 def test_the_files_of_the_page_say_the_same(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (place / "mine.toml").write_text(TOML[0], encoding="utf-8")
-    assert "--trust" in refused(capsys, "train", "--config", "mine.toml", "--out", "run")
-    assert not (place / "run").exists()
-    assert (
-        main(["train", "--config", "mine.toml", "--out", "run", "--trust", "--threads", "1", "--rounds", "1"])
-        == 0
-    )
-    found = read_toml(place / "run" / "configuration.toml", trust=True)
+    command = ["train", "--config", "mine.toml", "--out", "run", "--threads", "1", "--rounds", "1"]
+    for section, name in CODE.items():  # each is asked for
+        remedy = f"look at the code, then add --{section} {name}"
+        assert remedy in refused(capsys, *command)
+        assert not (place / "run").exists()
+        command += [f"--{section}", name]
+    assert main(command) == 0
+    found = read_toml(place / "run" / "configuration.toml", code=CODE)
     assert found.network.options == {"width": 8}
-    assert found.data == f"{place / 'run/code/mine.py'}:recordings"  # wherever it goes on
+    assert found.data == f"{place / 'mine.py'}:recordings"
+    capsys.readouterr()
+    resume = ["train", "--resume", "run", "--rounds", "2"]
+    assert "is code" in refused(capsys, *resume)
+    assert main([*resume, *command[-6:]]) == 0
+    assert "was 'mine.py:SignIFCA' when the run was begun" in refused(
+        capsys, *resume, *command[-6:-2], "--algorithm", "mine.py:SignIFCA2"
+    )
 
 
 def test_other_data_are_refused(place: Path) -> None:
@@ -126,7 +132,7 @@ def test_other_data_are_refused(place: Path) -> None:
     train(configuration_from(sections(training={"rounds": 1, "threads": 1})), out=place / "run")
     (place / "seed").write_text("1")
     with pytest.raises(InvalidArgument, match="SHA-256") as refusal:
-        train(stored_configuration(place / "run", trust=True), out=place / "run", resume=True)
+        train(stored_configuration(place / "run", code=CODE), out=place / "run", resume=True)
     assert refusal.value.argument == "data.name"
 
 

@@ -45,7 +45,7 @@ local_steps = 4
 [training]
 rounds = 30
 step_size_decay = 0.99
-tensorboard = true
+client_metrics = true
 """
 
 
@@ -56,7 +56,7 @@ def test_an_example_means_what_it_says(tmp_path: Path) -> None:
     assert isinstance(found.algorithm.step_size, float)
     assert found.partition.options == {"clusters": 2, "clients_per_cluster": 3}
     assert found.network.options == {"hidden": [16, 8]}
-    assert found.training == TrainingSettings(rounds=30, step_size_decay=0.99, tensorboard=True)
+    assert found.training == TrainingSettings(rounds=30, step_size_decay=0.99, client_metrics=True)
 
 
 def test_nothing_at_all_is_a_configuration() -> None:
@@ -162,7 +162,7 @@ def refusal(path: Path, text: str) -> InvalidArgument:
         ("hidden = [16, 8]", "hidden = 16", ["line 13, [network] hidden", "Expected list"]),
         ("clusters = 3", "clusters = 0", ["line 17, [algorithm] clusters", "at least 1"]),
         ("0.99", "1.01", ["line 24, [training] step_size_decay", "at most 1"]),
-        ("tensorboard = true", "tensorboard = 1", ["line 25, [training] tensorboard"]),
+        ("client_metrics = true", "client_metrics = 1", ["line 25, [training] client_metrics"]),
         ('"digits"', '"digit"', ["line 4, [data] name", "nearest is digits"]),
         ("[training]", "[training.more]", ["[training] more", "no parameter of training"]),
         ("[training]", "[[training]]", ["[training]", "must be a section"]),
@@ -231,14 +231,11 @@ def test_a_number_is_a_number_however_it_is_written() -> None:
         ("network", {"name": "cnn", "hidden": [4]}, "network.image_shape", "too small"),
         ("algorithm", {"clusters": 9}, "algorithm.clusters", "number of clients"),
         ("training", {"device": "tpu"}, "training.device", "one of"),
-        ("training", {"diagnose": True}, "training.diagnose", "not distorted by chance"),
         ("training", {"batch_size": 5, "local_unit": "epoch"}, "training.local_unit", "single gradients"),
     ],
 )
 def test_what_does_not_fit_together_is_named(section: str, options: Any, argument: str, words: str) -> None:
     values: dict[str, Any] = {**TINY, "algorithm": {"name": "ifca"}, "data": {"name": "digits"}}
-    if "diagnose" in options:
-        values["data"] |= {"crop": 8, "flip": True}
     values[section] = {**values[section], **options}
     with pytest.raises(InvalidArgument, match=words) as refusal:
         assemble(configuration_from(values))

@@ -315,25 +315,6 @@ def test_every_round_says_who_took_part_and_some_are_measured(
     assert all(1 <= clusters <= 2 for clusters in found["clusters"])
 
 
-def test_an_observer_is_told_each_rounds_own_step_size(tmp_path: Path) -> None:
-    seen: list[tuple[int, float | None]] = []
-
-    class Observer:
-        reported, pending = True, False
-
-        def __init__(self, *_: Any, **settings: Any) -> None:
-            assert settings["rounds"] == 3
-
-        def observe(self, rounds: int, *_: Any, step_size: float | None = None) -> None:
-            seen.append((rounds, step_size))
-
-    algorithm = {**TINY["algorithm"], "step_size": 0.1}
-    training = {**TINY["training"], "rounds": 3, "step_size_decay": 0.5, "diagnose": True}
-    configuration = configuration_from({**TINY, "algorithm": algorithm, "training": training})
-    train(configuration, out=tmp_path / "run", observer=Observer)
-    assert seen == [(0, None), (1, 0.1), (2, 0.05), (3, 0.025)]
-
-
 @pytest.mark.parametrize(("name", "models"), [("fedavg", 1), ("ifca", 2), ("local", 4)])
 def test_models_that_memory_cannot_hold_are_refused(name: str, models: int, plant: Any) -> None:
     """Those before and after a round in float32, and two bounds of the start in float64, of 64 x 4 + 4 x 10 weights."""

@@ -10,8 +10,9 @@ from checkout import CLEAN, ROOT
 LESSONS = [path.stem for path in sorted((ROOT / "notes/lessons").glob("lesson_*.py"))]
 
 SCRIPT = """
-import runpy, sys, warnings
+import pathlib, runpy, sys, warnings
 warnings.filterwarnings("error", module="clusterproof|__main__")
+sys.path.insert(0, str(pathlib.Path(sys.argv[1]).parent))  # as for a script
 for name in sys.argv[1:]:
     print("<<<", name)
     runpy.run_path(name, run_name="__main__")

@@ -2,7 +2,7 @@
 
 The record of round 20, ``checkpoint-000020.json``, names its tensors file, and holds the SHA-256 of that file and of
 itself. It is renamed into its place after the tensors are safely on disk, so that a checkpoint appears at once or not
-at all. The last two are kept. Nothing is executed to read one.
+at all. The newest alone is kept. Nothing is executed to read one.
 """
 
 from __future__ import annotations
@@ -26,12 +26,9 @@ from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.storage import versions
 from clusterproof.algorithms.validation import InvalidArgument
 from clusterproof.files import ARRAYS, LARGE, check_depth, read_file
-from clusterproof.neural.runs.metrics_file import OLD_NAMES
 from clusterproof.neural.runs.storage.state_tree import put_together, state_class, take_apart
 
 FORMAT = 1
-KEPT = 2
-"""Number of checkpoints that are kept: the last, and one in case that it is damaged."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -63,20 +60,17 @@ class Checkpoint:
 
 
 class Stored(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """The last good checkpoint of a folder: its record, and its tensors, checked by their sum and not yet parsed.
+    """The newest checkpoint of a folder: its record, and its tensors, checked by their sum and not yet parsed.
 
     Attributes
     ----------
     path
         Of the record, whose content the other attributes are, see ``save_checkpoint``.
-    remarks
-        What is wrong with newer checkpoints that were passed over, one line each.
     content
         Of the tensors' file.
     """
 
     path: Path = Path()
-    remarks: tuple[str, ...] = ()
     content: bytes = b""
     format: int
     rounds: int
@@ -114,7 +108,7 @@ class Stored(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
                 state=put_together(self.state, arrays, state_class(algorithm), device),
                 last_assignments=last,
                 randomness=randomness_from(self.randomness),
-                metrics={OLD_NAMES.get(name, name): column for name, column in self.metrics.items()},
+                metrics=self.metrics,
                 settings=self.settings,
             )
         except (KeyError, TypeError, ValueError, OverflowError, AttributeError, SafetensorError) as error:
@@ -122,14 +116,14 @@ class Stored(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
-    """Write a checkpoint, and remove those before the last one.
+    """Write a checkpoint, and remove all others.
 
     Parameters
     ----------
     folder
         Of the checkpoints; made if it is missing.
     checkpoint
-        Checkpoints of later rounds are removed, too: they could not be continued.
+        What is written. Others are removed when it is safely on disk, those of later rounds, too.
 
     Raises
     ------
@@ -162,33 +156,23 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
 
 
 def find_checkpoint(folder: Path) -> Stored | None:
-    """Find the last good checkpoint in a folder; None if no checkpoint was ever finished.
+    """Read the newest checkpoint in a folder; None if no checkpoint was ever finished.
 
     Raises
     ------
     InvalidArgument
-        If there are some and all are damaged; the message describes the last.
+        If it is damaged.
     """
-    faults: list[InvalidArgument] = []
-    for path in reversed(_records(folder)):
-        try:
-            return _read(path, tuple(str(fault) for fault in faults))
-        except InvalidArgument as fault:
-            faults.append(fault)
-    if faults:
-        raise faults[0]
-    return None
+    records = _records(folder)
+    return _read(records[-1]) if records else None
 
 
 def tidy(folder: Path, rounds: int) -> None:
-    """Remove checkpoints older than the last two up to a good one of a round, newer ones and unfinished files."""
-    names = [path.stem for path in _records(folder)]
-    last = names.index(_stem(rounds))
-    kept = names[max(0, last - KEPT + 1) : last + 1]
+    """Remove the checkpoints of other rounds, and unfinished files."""
     # records first, so that none is ever left without its tensors
     for pattern in ("checkpoint-*.json", "checkpoint-*.safetensors", ".clusterproof-*.partial"):
         for path in folder.glob(pattern):
-            if path.stem not in kept:
+            if path.stem != _stem(rounds):
                 with suppress(OSError):
                     path.unlink()
 
@@ -230,7 +214,7 @@ def randomness_from(states: Mapping[str, Any]) -> Randomness:
     return Randomness(**streams)
 
 
-def _read(path: Path, remarks: tuple[str, ...]) -> Stored:
+def _read(path: Path) -> Stored:
     """Read a record and its tensors and compare both with their sums."""
     text = _content(path, LARGE)
     try:
@@ -248,7 +232,7 @@ def _read(path: Path, remarks: tuple[str, ...]) -> Stored:
     tensors = path.with_name(Path(record.tensors).name)
     content = _content(tensors, ARRAYS)
     _compare(tensors, record.tensors_sha256, hashlib.sha256(content).hexdigest())
-    return msgspec.structs.replace(record, path=path, remarks=remarks, content=content)
+    return msgspec.structs.replace(record, path=path, content=content)
 
 
 def _content(path: Path, at_most: int) -> bytes:

@@ -1,27 +1,25 @@
 """The folder of a training run: its files, and the lock that keeps a second process out.
 
-``configuration.toml`` holds the configuration, ``code`` copies of the user's files that it names, ``checkpoints`` the
-last two checkpoints, ``metrics.parquet`` a row a round, ``clients.parquet`` a row a client and evaluated round and
-``tensorboard`` the curves and ``diagnosis.md`` and ``.json`` the hypotheses, if requested.
+``configuration.toml`` holds the configuration, ``checkpoints`` the newest checkpoint, ``metrics.parquet`` a row a
+round, and ``clients.parquet`` a row a client and evaluated round, if requested.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clusterproof.algorithms.atomic import naming_folder, require_plain, write_whole
 from clusterproof.algorithms.validation import InvalidArgument, require
-from clusterproof.neural.custom.kept_code import FOLDER, found_beside, keep_code, kept_names
 from clusterproof.neural.runs.configuration import (
     Configuration,
     configuration_of_file,
     read_toml,
-    user_code_names,
+    to_toml,
 )
 from clusterproof.neural.runs.storage.checkpoint import find_checkpoint
 
@@ -32,8 +30,6 @@ CONFIGURATION = "configuration.toml"
 CHECKPOINTS = "checkpoints"
 METRICS = "metrics.parquet"
 CLIENTS = "clients.parquet"
-TENSORBOARD = "tensorboard"
-DIAGNOSIS = "diagnosis.md"
 LOCK = ".lock"
 UNFINISHED = ".clusterproof-"
 """Prefix of the names of files that are still being written."""
@@ -88,14 +84,16 @@ def held_folder(out: str | os.PathLike[str]) -> Iterator[Path]:
         yield folder
 
 
-def stored_configuration(out: str | os.PathLike[str], *, trust: bool = False) -> Configuration:
+def stored_configuration(
+    out: str | os.PathLike[str], *, code: Mapping[str, str] | None = None
+) -> Configuration:
     """Read the configuration of the run in a folder from its file or, if that is missing, from a checkpoint.
 
     Parameters
     ----------
     out
         The folder.
-    trust
+    code
         As for ``read_toml``.
 
     Raises
@@ -106,21 +104,16 @@ def stored_configuration(out: str | os.PathLike[str], *, trust: bool = False) ->
     _require_plain("resume", Path(out))
     path = Path(out) / CONFIGURATION
     if path.is_file():
-        return read_toml(path, trust=trust)
+        return read_toml(path, code=code)
     stored = find_checkpoint(Path(out) / CHECKPOINTS)
     if stored is None:
         raise _no_run(out)
-    sections = found_beside(stored.settings["configuration"], Path(out))
-    return configuration_of_file(sections, stored.path, trust=trust)
+    return configuration_of_file(stored.settings["configuration"], stored.path, code or {})
 
 
 def write_configuration(folder: Path, configuration: Configuration) -> None:
-    """Write the configuration file of a run, and copies of the user's code that it names."""
-    import tomlkit
-
-    keep_code(folder, user_code_names(configuration))
-    text = tomlkit.dumps(kept_names(configuration.sections))
-    write_whole("out", folder / CONFIGURATION, text.encode())
+    """Write the configuration file of a run."""
+    write_whole("out", folder / CONFIGURATION, to_toml(configuration).encode())
 
 
 @contextmanager
@@ -148,8 +141,7 @@ def _make_lock(folder: Path) -> FileLock:
 
 def _clear(folder: Path, made: list[Path]) -> None:
     """Remove the files of a run without a checkpoint, and the folders that were made for it, if they are empty."""
-    for name in (CHECKPOINTS, FOLDER):
-        shutil.rmtree(folder / name, ignore_errors=True)
+    shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
     with suppress(OSError):
         for name in (CONFIGURATION, LOCK):
             (folder / name).unlink(missing_ok=True)

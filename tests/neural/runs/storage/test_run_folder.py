@@ -9,7 +9,6 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.neural.runs.storage.run_folder import (
     CHECKPOINTS,
     CONFIGURATION,
-    FOLDER,
     LOCK,
     UNFINISHED,
     held_folder,
@@ -31,8 +30,6 @@ def test_only_a_checkpoint_is_kept(tmp_path: Path, present: bool, kept: bool) ->
         assert {path.name for path in made.iterdir()} >= {CONFIGURATION}
         assert not list(made.glob(f"{UNFINISHED}*"))
         (made / CHECKPOINTS).mkdir()
-        (made / FOLDER).mkdir()
-        (made / FOLDER / "mine.py").write_text("")
         if kept:
             (made / CHECKPOINTS / "checkpoint-000001.json").write_text("{}")
         raise KeyboardInterrupt
