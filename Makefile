@@ -51,7 +51,7 @@ $(VENV)/bin/pip:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.check-ready: pyproject.toml $(CONSTRAINTS) | $(VENV)/bin/pip
-	$(PIP) --editable '.[plot,store,cluster,certify]'
+	$(PIP) --editable .
 	touch $@
 
 $(VENV)/.test-ready: pyproject.toml $(CONSTRAINTS) | $(VENV)/bin/pip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -31,7 +30,6 @@ from clusterproof.algorithms.validation import (
     check_count,
     check_descent,
     check_number,
-    install,
 )
 from clusterproof.algorithms.weighting import check_weighting, client_weights, require_sizes
 
@@ -155,13 +153,6 @@ class SoFL(Algorithm[DoubleState]):
 
     def model_count(self, task: Task) -> int:
         """Return 1: all clients start from one model."""
-        if importlib.util.find_spec("sklearn") is None:
-            raise InvalidArgument(
-                "algorithm",
-                self.name,
-                "needs scikit-learn for its second clustering",
-                install("cluster"),
-            )
         require_sizes(self.weighting, task)
         return 1
 

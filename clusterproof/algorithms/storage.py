@@ -21,7 +21,6 @@ import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +29,7 @@ import numpy as np
 
 from clusterproof.algorithms.atomic import naming_folder, require_plain
 from clusterproof.algorithms.trace import Trace
-from clusterproof.algorithms.validation import InvalidArgument, require_polars
+from clusterproof.algorithms.validation import InvalidArgument
 from clusterproof.files import ARRAYS, LARGE, check_depth, read_file
 
 if TYPE_CHECKING:
@@ -62,7 +61,6 @@ def save_trace(trace: Trace, folder: str | os.PathLike[str]) -> None:
     InvalidArgument
         If the folder is not empty, cannot be written, or polars is not installed.
     """
-    require_polars("out", os.fspath(folder))
     check_destination(folder)
     target = Path(os.path.realpath(folder))
     partial = target.with_name(f".clusterproof-{secrets.token_hex(4)}.partial")
@@ -85,7 +83,6 @@ def load_trace(folder: str | os.PathLike[str]) -> Trace:
         If a file is missing, unreadable, a link or not the one that was written (the message gives the
         expected and the found SHA-256), or polars is not installed.
     """
-    require_polars("out", os.fspath(folder))
     import polars
 
     root = Path(folder)
@@ -225,7 +222,7 @@ def versions() -> dict[str, str]:
     return {
         "python": platform.python_version(),
         "numpy": np.__version__,
-        "numba": metadata.version("numba") if find_spec("numba") else "not installed",
+        "numba": metadata.version("numba"),
         "clusterproof": metadata.version("clusterproof"),
         "platform": platform.platform(),
     }

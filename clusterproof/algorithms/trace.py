@@ -11,7 +11,6 @@ import numpy as np
 from clusterproof.algorithms.drawable import Drawable
 from clusterproof.algorithms.metrics import adjusted_rand_index, cluster_count, purity
 from clusterproof.algorithms.notebook import html_table
-from clusterproof.algorithms.validation import require_polars
 
 if TYPE_CHECKING:
     import polars
@@ -129,7 +128,6 @@ class Trace(Drawable):
         InvalidArgument
             If polars is not installed; the message names the extra to install.
         """
-        require_polars("frame", None)
         import polars
 
         count = self.models.shape[-2]

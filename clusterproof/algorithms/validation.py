@@ -123,16 +123,8 @@ def check_descent(step_size: float, clusters: int | None, averaging: str, local_
 
 
 EXTRA_OF = {
-    "matplotlib": "plot",
-    "polars": "store",
-    "clarabel": "certify",
-    "flint": "certify",
-    "sklearn": "cluster",
-    "numba": "fast",
     **dict.fromkeys(("torch", "pooch", "safetensors", "tomlkit", "filelock"), "neural"),
-    **dict.fromkeys(("joblib", "threadpoolctl"), "sweep"),
     **dict.fromkeys(("distributed", "dask_jobqueue"), "dask"),
-    "tensorboard": "board",
 }
 """The extra of each optional library, by the name under which it is imported."""
 
@@ -148,8 +140,8 @@ def missing_extra(error: BaseException) -> str | None:
     return EXTRA_OF.get((name or "").partition(".")[0])
 
 
-def require(argument: str, value: object, module: str, extra: str) -> Any:
-    """Import a library of an extra.
+def require(argument: str, value: object, module: str) -> Any:
+    """Import a library that may be missing or refuse the environment.
 
     Parameters
     ----------
@@ -157,19 +149,19 @@ def require(argument: str, value: object, module: str, extra: str) -> Any:
         What needs the library.
     module
         Name under which it is imported.
-    extra
-        The extra that installs it.
 
     Raises
     ------
     InvalidArgument
-        If the library is missing; the message names the extra. If it refuses the environment.
+        If the library is missing (the message names its extra) or refuses the environment.
     """
     interrupt = signal.getsignal(signal.SIGINT)
     try:
         library = importlib.import_module(module)
     except ImportError as error:
-        raise InvalidArgument(argument, value, f"needs {module} ({error})", install(extra)) from error
+        extra = EXTRA_OF.get(module.partition(".")[0])
+        remedy = install(extra) if extra else "install Clusterproof again: pip install . in the checkout"
+        raise InvalidArgument(argument, value, f"needs {module} ({error})", remedy) from error
     except ValueError as error:  # of an environment variable, which matplotlib reads when it is imported
         rule = f"needs {module}, which cannot be imported ({error_line(error)})"
         remedy = "correct the environment variable that it reads, such as MPLBACKEND"
@@ -177,11 +169,6 @@ def require(argument: str, value: object, module: str, extra: str) -> Any:
     if signal.getsignal(signal.SIGINT) is not interrupt:  # dask_jobqueue sets a handler of its own
         signal.signal(signal.SIGINT, interrupt)
     return library
-
-
-def require_polars(argument: str, value: object, extra: str = "store") -> None:
-    """Raise ``InvalidArgument``, which names the extra to install, unless polars is installed."""
-    require(argument, value, "polars", extra)
 
 
 def error_line(error: BaseException) -> str:

@@ -16,7 +16,7 @@ from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.algorithms.storage import load_trace
-from clusterproof.algorithms.validation import check_count, check_seed, error_line, require
+from clusterproof.algorithms.validation import check_count, check_seed, error_line
 from clusterproof.commands import engine, terminal
 from clusterproof.commands.check_unit import evaluate_in_processes
 from clusterproof.commands.child_process import in_child
@@ -94,7 +94,7 @@ def check(
         Earlier report of --json; exit with status 1 if a verdict changed, or if a sharpness got worse and all
         instances were evaluated.
     quiet
-        Print errors only, to standard error.
+        Print the counts alone, and errors to standard error.
     verbose
         Print the whole table of claims, with their numbers and evidence.
     jobs
@@ -132,7 +132,6 @@ def check(
     chosen = _chosen(ids, paper, stated, all_claims)
     if jobs is not None:
         check_count("jobs", jobs, at_least=1, at_most=engine.MOST, remedy="give a number of processes")
-        require("jobs", jobs, "joblib", "sweep")
     json_printed = json_file == Path("-")
     for option, path in (("json", None if json_printed else json_file), ("markdown", markdown)):
         if path is not None:
@@ -156,13 +155,13 @@ def check(
             faults += gates.changes(verdicts, earlier, bool(ids or module or paper or not all_claims))
         for fault in [*failures, *faults]:
             terminal.complain(fault)
-        if not quiet:
-            named = {*ids, *stated}
-            seconds = time.perf_counter() - started
-            counts = report.summary(verdicts, len(failures), seed, seconds, terminal.columns())
-            with contextlib.redirect_stdout(sys.stderr if json_printed else output):
-                _print_report(verdicts, None if verbose else named)
-                print(counts)
+        seconds = time.perf_counter() - started
+        counts = report.summary(verdicts, len(failures), seed, seconds, terminal.columns())
+        with contextlib.redirect_stdout(sys.stderr if json_printed else output):
+            if not quiet:
+                _print_report(verdicts, None if verbose else {*ids, *stated})
+            print(counts)
+            if not quiet:
                 print(NEXT, end="")
     if trials is not None and any(": the check failed with MemoryError" in failure for failure in failures):
         raise InvalidArgument("trials", trials, "must fit into memory", "give fewer")

@@ -62,16 +62,15 @@ def choose(
         rule = f"cannot be combined with --{given[0]}"
         raise InvalidArgument(given[1], values[given[1]], rule, "leave one of the two out")
     if dask is not None:
-        require("dask", dask, "distributed", "dask")
+        require("dask", dask, "distributed")
         return Dask(dask)
     if slurm is not None:
         check_count("slurm", slurm, at_least=1, at_most=100_000, remedy="give a number of jobs")
-        require("slurm", slurm, "dask_jobqueue", "dask")
+        require("slurm", slurm, "dask_jobqueue")
         return Slurm(slurm)
     gpus = visible_gpus(jobs) if on_gpu else ()
     if jobs is not None:
         check_count("jobs", jobs, at_least=1, at_most=MOST, remedy="leave it out for the default")
-    require("jobs", jobs, "joblib", "sweep")
     return Processes(jobs or len(gpus) or default or os.cpu_count() or 1, gpus)
 
 

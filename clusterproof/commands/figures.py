@@ -55,7 +55,7 @@ def draw(
             raise InvalidArgument("out", None, "must be given to draw", "add --out DIR")
         terminal.show_table(("id", "title"), [(name, figure.title) for name, figure in FIGURES.items()])
         return 0
-    require("out", str(out), "matplotlib", "plot")
+    require("out", str(out), "matplotlib")
     with naming_folder("out", out):
         out.mkdir(parents=True, exist_ok=True)
     chosen = list(dict.fromkeys(ids)) or list(FIGURES)

@@ -16,7 +16,7 @@ from cyclopts import Parameter
 from clusterproof import algorithms
 from clusterproof.algorithms import ALGORITHMS, InvalidArgument, storage
 from clusterproof.algorithms.atomic import check_writable, write_whole
-from clusterproof.algorithms.validation import check_count, check_seed, require_polars
+from clusterproof.algorithms.validation import check_count, check_seed
 from clusterproof.commands import terminal
 from clusterproof.commands.run_record import RunRecord, record_of
 from clusterproof.experiments import synthetic_options
@@ -70,7 +70,6 @@ def run(
         check_count("replicates", replicates, at_least=1, remedy="leave it out for a single run")
     synthetic_options.check_memory(algorithm, task, given, rounds, replicates)
     if out is not None:
-        require_polars("out", str(out))
         storage.check_destination(out)
     if json_file is not None:
         check_writable("json", json_file)

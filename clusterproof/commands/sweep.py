@@ -10,7 +10,6 @@ from cyclopts import Parameter
 
 from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.algorithms.storage import parquet_bytes
-from clusterproof.algorithms.validation import require_polars
 from clusterproof.commands import engine, terminal
 from clusterproof.experiments.devices import trains_on_a_gpu
 from clusterproof.experiments.summary import summarise
@@ -63,7 +62,6 @@ def sweep(
     """
     plan = read_plan(file, code=code)
     where = engine.choose(jobs, dask, slurm, on_gpu=trains_on_a_gpu(plan.units))
-    require_polars(*(("sweep", str(file)) if parquet is None else ("parquet", str(parquet))), "sweep")
     if parquet is not None:
         check_writable("parquet", parquet)
     if plot is not None:

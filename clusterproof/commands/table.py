@@ -14,7 +14,7 @@ from cyclopts import Parameter
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, write_whole
-from clusterproof.algorithms.validation import check_count, check_name, require_polars
+from clusterproof.algorithms.validation import check_count, check_name
 from clusterproof.commands import engine, terminal
 from clusterproof.experiments.choices import list_choices, read_choices
 from clusterproof.experiments.devices import placed, trains_on_a_gpu
@@ -161,7 +161,6 @@ def _check_files(json: Path | None, parquet: Path | None) -> None:
     if json is not None:
         check_writable("json", json)
     if parquet is not None:
-        require_polars("parquet", str(parquet))
         check_writable("parquet", parquet)
         if json is not None and json.resolve() == parquet.resolve():
             raise InvalidArgument("parquet", str(parquet), "is the file of --json", "choose another place")

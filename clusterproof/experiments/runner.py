@@ -262,7 +262,7 @@ class Dask:
         InvalidArgument
             If Dask is not installed, or the scheduler does not answer, at the start or later.
         """
-        distributed = require("dask", self.address, "distributed", "dask")
+        distributed = require("dask", self.address, "distributed")
         try:
             distributed.comm.registry.get_backend(distributed.comm.addressing.parse_address(self.address)[0])
             client = distributed.Client(self.address, timeout=TIMEOUT, set_as_default=False)
@@ -294,8 +294,8 @@ class Slurm:
         InvalidArgument
             If dask-jobqueue or SLURM is not installed.
         """
-        jobqueue = require("slurm", self.jobs, "dask_jobqueue", "dask")
-        distributed = require("slurm", self.jobs, "distributed", "dask")
+        jobqueue = require("slurm", self.jobs, "dask_jobqueue")
+        distributed = require("slurm", self.jobs, "distributed")
         if shutil.which("sbatch") is None:
             rule = "needs SLURM, and there is no `sbatch` here"
             raise InvalidArgument("slurm", self.jobs, rule, "run it on a login node")

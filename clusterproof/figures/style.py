@@ -86,7 +86,7 @@ def light() -> AbstractContextManager[None]:
     InvalidArgument
         If matplotlib is not installed.
     """
-    sheets = require("plot", None, "matplotlib.style", "plot")
+    sheets = require("plot", None, "matplotlib.style")
     context: AbstractContextManager[None] = sheets.context(LIGHT, after_reset=True)
     return context
 

@@ -31,7 +31,7 @@ def check_plot(path: Path, argument: str = "plot") -> None:
     InvalidArgument
         If matplotlib is not installed, or the name does not end in png, svg or pdf.
     """
-    require(argument, str(path), "matplotlib", "plot")
+    require(argument, str(path), "matplotlib")
     if path.suffix.lstrip(".") not in FORMATS:
         rule = f"must end in one of {', '.join(FORMATS)}"
         raise InvalidArgument(argument, str(path), rule, f"such as {argument}.png")

@@ -1,7 +1,6 @@
 """Compiled loops of FPFC: the rounds of the dense double loop, and of the same loops in numpy."""
 
 import dataclasses
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -14,7 +13,6 @@ from clusterproof.algorithms.participation import draw_participants
 from clusterproof.algorithms.penalties import SCAD, GroupL1, SmoothedSCAD
 from clusterproof.synthetic import QuadraticMixture
 
-needs_numba = pytest.mark.skipif(not find_spec("numba"), reason="the extra `fast` is not installed")
 SMOOTHED = {"strength": 0.5, "smoothing": 0.05, "augmentation": 1.3, "threshold": 0.2}
 L1 = {"penalty": "l1", "strength": 0.4, "augmentation": 0.7}
 
@@ -32,7 +30,6 @@ def follow(algorithm, task, start, rounds):
         yield state
 
 
-@needs_numba
 @pytest.mark.parametrize(
     ("parameters", "rule", "start"),
     [(SMOOTHED, "either", "own"), (SMOOTHED, "all", "common"), (L1, "all", "own")],
@@ -63,7 +60,6 @@ def test_every_compiled_round_is_that_of_the_dense_double_loop(plant, parameters
         assert state.assignments.tolist() == dense.groups()
 
 
-@needs_numba
 def test_compiled_rounds_are_those_of_numpy_with_replicates_too(plant):
     task, start = mixture(), np.random.default_rng(0).standard_normal((3, 1, 4))
     algorithm = FPFC(step_size=0.3, participation=0.3, **SMOOTHED)
@@ -78,7 +74,6 @@ def test_compiled_rounds_are_those_of_numpy_with_replicates_too(plant):
         np.testing.assert_allclose(ours.pairs.sums, kept, rtol=0, atol=1e-13)
 
 
-@needs_numba
 def test_a_state_may_be_used_again_after_a_compiled_round(plant):
     """Updates are pure: a second round from one state gives what the first gave."""
     plant(pair_updates, "LEAST_ENTRIES", 0)
@@ -93,7 +88,6 @@ def test_a_state_may_be_used_again_after_a_compiled_round(plant):
     np.testing.assert_array_equal(*after)
 
 
-@needs_numba
 @pytest.mark.slow(reason="compiles every loop a second time")
 def test_single_precision_stays_single_when_compiled(plant):
     task, start = mixture(), np.ones((1, 4), dtype=np.float32)
@@ -107,13 +101,6 @@ def test_single_precision_stays_single_when_compiled(plant):
     assert {state.models.dtype, state.pairs.sums.dtype, *(page.dtype for page in state.pairs.pages)} == {
         np.dtype(np.float32)
     }
-
-
-def test_without_numba_numpy_does_it(plant):
-    plant(pair_updates, "LEAST_ENTRIES", 0)
-    plant(pair_updates, "find_spec", lambda name: None)
-    *_, state = follow(FPFC(step_size=0.3, **SMOOTHED), mixture(), np.ones((1, 4)), 2)
-    assert state.pairs.sums is None
 
 
 def test_models_lie_client_by_client_in_memory():
@@ -154,7 +141,6 @@ def test_groups_are_searched_again_only_if_a_tree_breaks_or_two_groups_join():
     assert whole.after(near, joined=True).labels.tolist() == [[0, 1, 0, 0, 0, 0]]
 
 
-@needs_numba
 def test_pairs_that_leap_beyond_the_penaltys_reach_are_close_no_more(plant):
     plant(pair_updates, "LEAST_ENTRIES", 0)
     task, algorithm = mixture(), FPFC(step_size=0.3, **SMOOTHED)

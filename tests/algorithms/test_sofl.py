@@ -1,7 +1,5 @@
 """SoFL: before, in and after the one round of clustering."""
 
-import importlib.util
-
 import numpy as np
 import pytest
 from plain_map import replay
@@ -246,13 +244,6 @@ def test_rounding_errors_are_no_clusters(rule, dimension):
     for initialisation in ("sample", "random"):
         algorithm = SoFL(step_size=0.5, cluster_count=rule, initialisation=initialisation)
         assert (algorithm.cluster(updates, np.random.default_rng(1)) == 0).all()
-
-
-def test_it_asks_for_scikit_learn_before_it_starts(monkeypatch):
-    find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "sklearn" else find(name))
-    with pytest.raises(InvalidArgument, match=r"needs scikit-learn .*; install the extra `cluster`"):
-        run(SoFL(step_size=0.5), SEPARATED, rounds=1)
 
 
 def test_a_later_round_does_not_depend_on_the_map():

@@ -271,14 +271,6 @@ def test_a_killed_write_leaves_nothing_or_a_whole_run(tmp_path: Path) -> None:
     assert whole == 1
 
 
-def test_without_polars_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "polars", None)
-    for act in (lambda: save_trace(make_trace(), tmp_path / "run"), lambda: load_trace(tmp_path)):
-        with pytest.raises(InvalidArgument, match=r"'\.\[store\]'"):
-            act()
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_run_stored_by_the_version_before_is_read_as_it_was() -> None:
     """The folder was written by that version; polars reads the same numbers, and the run can be repeated."""
     folder = Path(__file__).parents[1] / "saved_files" / "trace"

@@ -293,12 +293,7 @@ def test_a_path_that_cannot_be_written_is_one_line(
 @pytest.mark.parametrize(
     ("missing", "line", "extra"),
     [
-        ("joblib", "check cfl-mgd/lemma-2 --jobs 2", "sweep"),
         ("filelock", f"{TRAIN} --rounds 1 --out r", "neural"),
-        ("polars", "run ifca --out r", "store"),
-        ("polars", f"{TABLE} --parquet one", "store"),
-        ("polars", "train --out r", "store"),
-        ("matplotlib", "figures --out r", "plot"),
         ("torch", "train --out r", "neural"),
     ],
 )

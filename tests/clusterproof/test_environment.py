@@ -216,18 +216,10 @@ if __name__ == "__main__":
     sys.exit(main())
 """
 NEEDING = {
-    "matplotlib": "figures contraction-map --out f",
-    "polars": "run ifca --rounds 2 --out r",
-    "clarabel": "certify --momentum 0 --condition 4 --proportion 1 --class smooth",
-    "flint": "certify --momentum 0 --condition 4 --proportion 1 --class smooth",
-    "sklearn": "run sofl --rounds 2",
-    "numba": None,  # compiles what runs without it, too
     "pooch": "data fetch mnist",
-    **dict.fromkeys(("torch", "safetensors", "tomlkit", "filelock", "threadpoolctl"), SMALL),
-    "joblib": "check cfl-mgd/lemma-2 --jobs 2",
+    **dict.fromkeys(("torch", "safetensors", "tomlkit", "filelock"), SMALL),
     "distributed": "sweep s.toml --out so --dask tcp://127.0.0.1:1",
     "dask_jobqueue": "sweep s.toml --out so --slurm 2",
-    "tensorboard": f"{SMALL} --tensorboard",
 }
 """A command that needs each library."""
 
@@ -237,17 +229,13 @@ NEEDING = {
 def test_a_library_that_is_missing_is_named_with_an_extra(library: str, tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text('measure = ["error"]\nrounds = 2\n[grid]\nalgorithm = ["ifca"]\n')
     environment = {"XDG_CACHE_HOME": str(tmp_path), "CLUSTERPROOF_DATA": ""}
-    line = NEEDING[library] or "run fpfc --rounds 2"
     done = subprocess.run(
-        [sys.executable, "-c", HIDING, library, *line.split()],
+        [sys.executable, "-c", HIDING, library, *NEEDING[library].split()],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
         capture_output=True,
         text=True,
     )
-    if NEEDING[library] is None:
-        assert (done.returncode, done.stderr) == (0, "")
-        return
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert "a defect" not in done.stderr
     assert re.search(r"install the extra `\w+`: pip install '\.\[\w+\]' in the checkout", done.stderr)
@@ -259,10 +247,10 @@ def test_an_import_that_fails_deep_inside_is_one_line(
     """Where no command has asked for the library beforehand."""
 
     def without(*_: object) -> None:
-        raise ModuleNotFoundError("No module named 'sklearn.cluster'", name="sklearn.cluster")
+        raise ModuleNotFoundError("No module named 'torch.nn'", name="torch.nn")
 
     monkeypatch.setattr("clusterproof.commands.check._chosen", without)
-    assert "pip install '.[cluster]'" in refused(capsys, "check")
+    assert "pip install '.[neural]'" in refused(capsys, "check")
 
 
 @pytest.mark.parametrize("packed", [False, True])

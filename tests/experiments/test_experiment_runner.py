@@ -247,7 +247,7 @@ def test_what_a_slurm_job_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """The script that would be submitted; nothing is."""
     dask = pytest.importorskip("dask", reason="needs the extra `dask`")
     interrupt = signal.getsignal(signal.SIGINT)
-    jobqueue = require("slurm", 1, "dask_jobqueue", "dask")
+    jobqueue = require("slurm", 1, "dask_jobqueue")
     assert signal.getsignal(signal.SIGINT) is interrupt
     assert runner.slurm_settings() == {"cores": 1, "memory": "4GB", "processes": 1}
     with dask.config.set({"jobqueue.slurm.cores": 4, "jobqueue.slurm.queue": "long"}):

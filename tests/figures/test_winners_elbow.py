@@ -1,6 +1,5 @@
 """The elbow's curves against brute force, and what is chosen from them."""
 
-import importlib.util
 import itertools
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 from drawings import SEED, drawn
 from drawings import line as line_of
 
-from clusterproof.algorithms import FedAvg, InvalidArgument, SoFL, generator, run
+from clusterproof.algorithms import FedAvg, SoFL, generator, run
 from clusterproof.figures import winners_elbow
 
 
@@ -64,10 +63,3 @@ def test_as_many_winners_as_clusters_make_the_printed_elbow_fail_and_not_the_gua
     assert exact.elbows[1] < 4
     assert exact.elbows[0] == 4
     assert exact.guarded == 4
-
-
-def test_without_scikit_learn_the_algorithms_own_error_names_the_extra(monkeypatch):
-    find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "sklearn" else find(name))
-    with pytest.raises(InvalidArgument, match=r"'\.\[cluster\]'"):
-        winners_elbow.draw(0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TypeAlias
 
 import numpy as np
@@ -194,7 +193,7 @@ def compiles(models: Array) -> bool:
     """Return whether compiled loops update the pairs of models (R, m, d): with numba and at sufficient size."""
     if not is_numpy_array(models) or models.dtype not in (np.float32, np.float64):
         return False
-    return models.size * models.shape[1] >= LEAST_ENTRIES and find_spec("numba") is not None
+    return bool(models.size * models.shape[1] >= LEAST_ENTRIES)
 
 
 def _at(index: Index, chosen: np.ndarray) -> Index:

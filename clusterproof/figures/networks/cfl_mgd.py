@@ -6,7 +6,6 @@ from pathlib import Path
 
 import clusterproof.experiments.tables
 import clusterproof.figures.style as style
-from clusterproof.algorithms.validation import require_polars
 from clusterproof.figures.illustration import Illustration
 
 STORED = Path(clusterproof.experiments.tables.__path__[0]) / "results/cfl-mgd-table-2-mnist.parquet"
@@ -25,7 +24,6 @@ ROWS = {
 
 def draw(seed: int) -> style.Figure:
     """Draw the accuracies on MNIST, and the numbers of the paper's Table 2 at the end."""
-    require_polars("id", FIGURE.id)
     import polars
 
     caption = (

@@ -56,7 +56,7 @@ def make_task(name: str, seed: int, **options: int) -> ImageTask:
     InvalidArgument
         If torch is not installed; the message names the extra.
     """
-    require("id", "training-loss", "torch", "neural")
+    require("id", "training-loss", "torch")
     from clusterproof.neural.data.loading import load
     from clusterproof.neural.networks import network
     from clusterproof.neural.partitions.by_name import partition

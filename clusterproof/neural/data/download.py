@@ -77,7 +77,7 @@ def fetch(
 
 def _retrieve(file: PublishedFile, path: Path, show: Callable[[int, str], None]) -> str:
     """Fetch a file from the first mirror that gives it as published; return that mirror's host."""
-    pooch = require("data", file.name, "pooch", "neural")
+    pooch = require("data", file.name, "pooch")
     # identity: a server that declares a .gz file to be merely encoded would have it unpacked on the way
     options = {"timeout": TIMEOUT, "headers": {"Accept-Encoding": "identity"}, "chunk_size": 2**16}
     failures = []

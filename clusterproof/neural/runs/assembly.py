@@ -58,7 +58,7 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
         If something does not fit together, is missing or is too large; what is wrong in a configuration is
         named as ``section.key``.
     """
-    torch = require("torch", None, "torch", "neural")
+    torch = require("torch", None, "torch")
     from clusterproof.neural.custom.module_network import own_network
     from clusterproof.neural.networks import network
     from clusterproof.neural.task import ImageTask

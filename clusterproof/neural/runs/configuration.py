@@ -174,7 +174,7 @@ def user_code_names(configuration: Configuration) -> dict[str, str]:
 
 def to_toml(configuration: Configuration) -> str:
     """Write a configuration as TOML, which ``read_toml`` reads back to an equal one."""
-    tomlkit = require("configuration", "TOML", "tomlkit", "neural")
+    tomlkit = require("configuration", "TOML", "tomlkit")
     return str(tomlkit.dumps(configuration.sections))
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Randomness
-from clusterproof.algorithms.validation import error_text, require_polars
+from clusterproof.algorithms.validation import error_text
 from clusterproof.neural.custom.digests import code_sums
 from clusterproof.neural.custom.references import naming_user_code
 from clusterproof.neural.runs.assembly import Assembly, assemble
@@ -96,7 +96,6 @@ def train(
         the round; if user-supplied code raises an error, with its file and line, or a user's
         algorithm returns an invalid value. The newest checkpoint is kept.
     """
-    require_polars("out", os.fspath(out))
     hold = held_folder if resume else new_folder
     with naming_user_code(user_code_names(configuration)), _memory_errors(), hold(out) as folder:
         remarks: list[str] = []

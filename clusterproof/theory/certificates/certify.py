@@ -12,7 +12,7 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import check_choice, check_number
 from clusterproof.theory.certificates.certify_round import certify_round
 from clusterproof.theory.certificates.companion import entries
-from clusterproof.theory.certificates.exact import fraction, rational, require, require_rationals
+from clusterproof.theory.certificates.exact import fraction, rational
 from clusterproof.theory.certificates.lyapunov import System, Unknowns
 from clusterproof.theory.certificates.one_round import RoundCertificate
 from clusterproof.theory.certificates.parameters import Parameters, exact, root_above
@@ -136,8 +136,6 @@ def certify(
             disturbance=proved[2],
             proof=None,
         )
-    require_rationals()
-    require("clarabel", "clarabel")
     prover = _Prover(parameters, disturbance=disturbance)
     certificate = prover.least(quadratic[0]) if chosen is None else prover.prove(chosen, STEEP_TILTS + TILTS)
     if certificate is None:
@@ -182,8 +180,6 @@ def certify_at(
         If a parameter is out of range, or a package of the extra ``certify`` is not installed.
     """
     parameters = _parameters(momentum, condition_number, proportion, step_size)
-    require_rationals()
-    require("clarabel", "clarabel")
     return _Prover(parameters, disturbance=True, norm=norm).prove(rate, STEEP_TILTS + TILTS)
 
 

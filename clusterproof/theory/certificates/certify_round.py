@@ -6,7 +6,6 @@ from fractions import Fraction
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import check_choice, check_count, check_number
-from clusterproof.theory.certificates.exact import require, require_rationals
 from clusterproof.theory.certificates.one_round import RoundCertificate
 from clusterproof.theory.certificates.parameters import exact
 from clusterproof.theory.certificates.record import NoCertificate
@@ -67,8 +66,6 @@ def certify_round(
         If a parameter is out of range, or a package of the extra ``certify`` is not installed.
     """
     check_count("local_steps", local_steps, at_least=1, at_most=MAX_SEARCHED, remedy="choose at most 8")
-    require_rationals()
-    require("clarabel", "clarabel")
     round_ = make_round(
         algorithm,
         client_class=client_class,

@@ -2,41 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
-
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.validation import install
-
-
-def require_rationals() -> None:
-    """Check that exact arithmetic is available.
-
-    Raises
-    ------
-    InvalidArgument
-        If python-flint is not installed; the message names the extra to install.
-    """
-    require("flint", "python-flint")
-
-
-def require(module: str, package: str) -> None:
-    """Check that a module of the extra ``certify`` is installed.
-
-    Raises
-    ------
-    InvalidArgument
-        If it is not.
-    """
-    if importlib.util.find_spec(module) is None:
-        raise InvalidArgument(
-            "certificate",
-            "...",
-            f"needs {package}",
-            install("certify"),
-        )
 
 
 def rational(value: Fraction) -> Any:

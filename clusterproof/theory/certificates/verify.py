@@ -10,7 +10,6 @@ from typing import Any
 
 from clusterproof.theory.certificates import one_round, proof
 from clusterproof.theory.certificates.document import Inconsistent, Unreadable, from_json, read_bytes, to_json
-from clusterproof.theory.certificates.exact import require_rationals
 from clusterproof.theory.certificates.record import Certificate
 
 Document = Certificate | one_round.RoundCertificate | bytes | str | Mapping[str, Any] | os.PathLike[str]
@@ -62,7 +61,6 @@ def verify(document: Document) -> Verification:
     InvalidArgument
         If python-flint is not installed.
     """
-    require_rationals()
     try:
         certificate, problem = from_json(_text(document))
         if isinstance(document, Certificate | one_round.RoundCertificate) and document != certificate:

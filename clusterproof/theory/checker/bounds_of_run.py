@@ -11,7 +11,6 @@ import numpy as np
 from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.algorithms.drawable import Drawable
 from clusterproof.algorithms.notebook import html_table
-from clusterproof.algorithms.validation import require_polars
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.checker.claim import REGISTRY
 from clusterproof.theory.checker.run_check import bound
@@ -81,7 +80,6 @@ class BoundComparison(Drawable):
         InvalidArgument
             If polars is not installed; the message names the extra to install.
         """
-        require_polars("frame", None)
         import polars
 
         rows = []

@@ -10,7 +10,6 @@ from typing import TypedDict
 
 from clusterproof.algorithms.validation import check_choice, check_count
 from clusterproof.theory.certificates.certify_round import MAX_SEARCHED, make_round
-from clusterproof.theory.certificates.exact import require, require_rationals
 from clusterproof.theory.certificates.parameters import exact
 from clusterproof.theory.certificates.rounds import Algorithm, ClientClass, Round
 from clusterproof.theory.checker.sentences import digits_apart
@@ -129,8 +128,6 @@ def leaderboard(
         )
     numbers = sorted(set(numbers))
     check_count("local_steps", local_steps, at_least=1, at_most=10**4, remedy="choose 1")
-    require_rationals()
-    require("clarabel", "clarabel")
     prox = algorithm == Algorithm.FEDPROX
     task_class = TaskClass(client_class)
     round_ = make_round(

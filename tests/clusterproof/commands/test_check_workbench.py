@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -109,13 +110,15 @@ def test_a_changed_verdict_fails_the_build(mine: Path, capsys: pytest.CaptureFix
     assert (status, errors) == (1, "clusterproof: mine/true: sharpness of all was 1, is 0.5\n")
 
 
-def test_quiet_says_only_what_is_wrong(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert checked(capsys, "ours/*", "--quiet") == (0, "", "")
+def test_quiet_prints_the_counts_and_what_is_wrong(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, counts, errors = checked(capsys, "ours/*", "--quiet")
+    assert (status, counts.count("\n"), errors) == (0, 1, "")
+    assert re.match(r"\d+ claims?: ", counts)
     status, output, errors = checked(capsys, "ours/*", "--quiet", "--fail-on", "vacuous")
-    assert (status, output, errors.count("\n")) == (1, "", 1)
+    assert (status, output.count("\n"), errors.count("\n")) == (1, 1, 1)
     make_claim("ours/broken", outcome=RuntimeError("oh"))
     status, output, errors = checked(capsys, "ours/broken", "--quiet")
-    assert (status, output) == (1, "")
+    assert (status, output.count("\n")) == (1, 1)
     assert "RuntimeError: oh" in errors
 
 

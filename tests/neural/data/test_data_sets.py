@@ -1,8 +1,6 @@
 """Loading: nothing is read that is not as published, and every refusal says what to do."""
 
 import hashlib
-import importlib.util
-import inspect
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,6 @@ from image_data import real_set
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.commands.application import main
 from clusterproof.neural.data.loading import DATASETS, data_folder, load
-from clusterproof.neural.data.readers import digits
 
 SUMS = {name: [file.sha256 for file in dataset.files] for name, dataset in DATASETS.items()}
 
@@ -106,11 +103,6 @@ def test_the_folder_is_the_argument_else_the_environment_else_a_cache(
     monkeypatch.setitem(sys.modules, "pooch", None)
     with pytest.raises(InvalidArgument, match=r"set CLUSTERPROOF_DATA, or install the extra"):
         data_folder()
-    monkeypatch.setattr(digits, "_table", inspect.unwrap(digits._table))  # which the tests keep
-    monkeypatch.setattr(importlib.util, "find_spec", lambda *_: None)
-    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
-    with pytest.raises(InvalidArgument, match=r"pip install '\.\[neural\]'"):
-        load("digits")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """A solver that fails, panics, stalls or returns wrong values may cost a certificate, but never proves a falsehood."""
 
 import dataclasses
-import importlib.util
 import time
 from collections.abc import Callable
 from fractions import Fraction
@@ -11,7 +10,6 @@ import clarabel
 import numpy as np
 import pytest
 
-from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.certificates import Certificate, NoCertificate, certify, certify_at, search, verify
 from clusterproof.theory.certificates.search import Search
 
@@ -158,16 +156,3 @@ def test_proofs_of_other_rates_are_not_believed(plant: Plant) -> None:
     plant(Search, "candidate", lambda search, rate, tilt: honest(search, 0.668, tilt))
     found = certify(0.3, 4, 1)
     assert not found or (isinstance(found, Certificate) and verify(found) and float(found.rate) > 0.6678)
-
-
-def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    missing: set[str] = set()
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in missing else object())
-    quadratic = certify(0.3, 4, 1, function_class="quadratic")
-    assert quadratic
-    for module, package in (("clarabel", "clarabel"), ("flint", "python-flint")):
-        missing = {module}
-        with pytest.raises(InvalidArgument, match=f"needs {package}; install the extra `certify`"):
-            certify(0.3, 4, 1)
-    with pytest.raises(InvalidArgument, match="python-flint"):
-        verify("{}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 import itertools
 import json
 import time
@@ -15,7 +14,7 @@ import numpy as np
 import pytest
 from leaderboard_settings import A, B, C
 
-from clusterproof import InvalidArgument, NoisyQuadraticMixture, QuadraticMixture, verify
+from clusterproof import NoisyQuadraticMixture, QuadraticMixture, verify
 from clusterproof.theory.leaderboard import Row, best_one_round, leaderboard, violations
 
 COLUMNS = (
@@ -342,13 +341,6 @@ def test_a_weight_whose_rate_is_above_1_is_of_no_use_after_many_rounds() -> None
     assert "more than 24 local gradients" in next(
         str(row["reason"]) for row in rows if row["column"] == "exact"
     )
-
-
-@pytest.mark.parametrize(("module", "package"), [("clarabel", "clarabel"), ("flint", "python-flint")])
-def test_a_missing_package_is_named(module: str, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == module else object())
-    with pytest.raises(InvalidArgument, match=f"needs {package}; install the extra `certify`"):
-        leaderboard("fedavg", client_class="strong", rounds=1, **A)
 
 
 def test_more_local_steps_than_proofs_of_single_rounds_allow_have_no_value() -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from clusterproof.algorithms.randomness import generator
-from clusterproof.algorithms.validation import require
 from clusterproof.neural.data.images import Images, ImageSet
 
 TRAINING = 1440
@@ -42,5 +41,7 @@ def _table() -> np.ndarray:
         if path.is_file():
             return np.loadtxt(path, delimiter=",")
     # should the file ever move
-    bunch = require("data", "digits", "sklearn.datasets", "neural").load_digits()
+    from sklearn.datasets import load_digits
+
+    bunch = load_digits()
     return np.column_stack([bunch.data, bunch.target])

@@ -134,7 +134,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 def _make_lock(folder: Path) -> FileLock:
     """Return the lock of a folder, without acquiring it."""
-    filelock = require("out", os.fspath(folder), "filelock", "neural")
+    filelock = require("out", os.fspath(folder), "filelock")
     lock: FileLock = filelock.FileLock(folder / LOCK, blocking=False, fallback_to_soft=False)
     return lock
 

@@ -1,6 +1,5 @@
 """Statements of the SoFL paper by hand or by another library."""
 
-import importlib.util
 import itertools
 import math
 import sys
@@ -18,7 +17,6 @@ from tolerance import assert_close
 
 from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument, adjusted_rand_index
-from clusterproof.commands.application import main
 from clusterproof.theory.papers.sofl import tables, theorem_1
 from clusterproof.theory.papers.sofl.frozen_cells import FrozenRow
 from clusterproof.theory.papers.sofl.label_shift import ceiling
@@ -161,15 +159,3 @@ def test_quick_checks_need_no_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> N
     for claim in theory.catalogue("sofl"):
         if claim.quick:
             theory.check(claim.id, trials=1)
-
-
-def test_without_scikit_learn_the_guard_names_the_extra(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(InvalidArgument, match=r"'\.\[cluster\]'"):
-        theory.check("sofl/guarded-count")
-    assert main(["check", "sofl/guarded-count"]) == 1
-    errors = capsys.readouterr().err
-    assert "'.[cluster]'" in errors
-    assert "Traceback" not in errors
