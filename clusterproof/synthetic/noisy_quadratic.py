@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -117,11 +116,6 @@ class NoisyQuadraticMixture(ExactQuadratics):
         covariance = noise**2 / dimension * np.eye(dimension)
         hessians, centers, labels = quadratic.hessians, quadratic.centers, quadratic.labels
         return cls(hessians=hessians, centers=centers, covariance=covariance, labels=labels)
-
-    @cached_property
-    def without_noise(self) -> QuadraticMixture:
-        """The task of the expected losses."""
-        return QuadraticMixture(hessians=self.hessians, centers=self.centers, labels=self.labels)
 
     def loss_variance(self, model: np.ndarray, cluster: int) -> float:
         """Return the variance of the loss at one model (d,), over the cluster's clients and the noise."""
