@@ -33,7 +33,6 @@ WITHOUT = {
     "figures contraction-map --out f": "plot",
     "data verify digits": "neural",
     "train --out t": "store",
-    "notes --out n": "docs",
 }
 """Each command line, and the extra that its refusal names without the optional libraries; empty where it works."""
 

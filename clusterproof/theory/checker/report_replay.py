@@ -40,7 +40,7 @@ def disagreement(entry: Recorded) -> tuple[Finding, str]:
         return found, f"recorded as {entry.verdict} without its counterexample"
     if found.verdict != entry.verdict:
         return found, f"recorded as {entry.verdict}"
-    relative = RELATIVE if found.exhausted and found.trials is None else DRAWN
+    relative = RELATIVE if found.proof == "exhausted" else DRAWN
     for name in ("measured", "bound"):
         recorded, value = getattr(entry, name), getattr(found, name)
         if not is_close(recorded, value, relative, ROUNDING):

@@ -366,19 +366,3 @@ def test_the_stored_report_speaks_of_the_claims_that_there_are() -> None:
     assert known
     for record in known:
         assert record["repaired_by"] == list(REGISTRY[record["claim"]].repaired_by), record["claim"]
-
-
-@pytest.mark.slow(reason="starts a process that imports the site")
-def test_a_missing_report_is_refused_in_one_line(tmp_path: Path) -> None:
-    command = ["notes", "--out", "site", "--verdicts", "none.json"]
-    done = subprocess.run(
-        [sys.executable, "-m", "clusterproof", *command],
-        capture_output=True,
-        text=True,
-        env=CLEAN,
-        cwd=tmp_path,
-    )
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert "--verdicts" in done.stderr
-    assert os.listdir(tmp_path) == []

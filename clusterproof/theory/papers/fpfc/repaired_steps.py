@@ -194,9 +194,9 @@ def all_steps(z: Length, remaining: Length) -> Sides:
 
 
 Curvatures = Annotated[
-    tuple[Fraction, ...],
-    choice(*(each for steps in range(1, 5) for each in product(map(Fraction, FIVE), repeat=steps))),
+    str, choice(*(" ".join(each) for steps in range(1, 5) for each in product(FIVE, repeat=steps)))
 ]
+"""Curvatures between the points of up to four steps, such as "1 -1/2"."""
 
 
 @local_fall.also("1: scalar functions")
@@ -207,10 +207,11 @@ def scalar_functions(curvatures: Curvatures, quarters: Annotated[int, integers(1
     """
     z = Fraction(quarters, 4)
     gradient, fall = Fraction(1), Fraction(0)
-    for curvature in curvatures:
+    each = [Fraction(text) for text in curvatures.split()]
+    for curvature in each:
         fall += z * gradient**2 * (1 - z * curvature / 2)
         gradient -= z * curvature * gradient
-    return at_least(fall, descent=(1 - (1 - z) ** (2 * len(curvatures))) / 2)
+    return at_least(fall, descent=(1 - (1 - z) ** (2 * len(each))) / 2)
 
 
 @local_fall.also("2: pairs", budget=12)

@@ -176,7 +176,7 @@ def test_the_lines_of_the_local_steps_on_numbers() -> None:
     # curvature 1/2 along the first step, of length 1/2 from gradient 1; -1 along the second one, of length 3/8
     half, slope = Fraction(1, 2), Fraction(3, 4)
     fall = half - half * half**2 / 2 + slope * slope / 2 + (slope / 2) ** 2 / 2
-    sides = repaired_steps.scalar_functions((half, Fraction(-1)), 2)
+    sides = repaired_steps.scalar_functions("1/2 -1", 2)
     assert_sides(sides, fall, descent=(1 - Fraction(1, 16)) / 2)
 
 
