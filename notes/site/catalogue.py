@@ -76,8 +76,8 @@ informal sentence, *(ours)* a statement that is not the paper's (our theorems ar
 entries, and not refereed). *(misprint)* marks that a counterexample refutes a slip that the context corrects, and
 *(wording)* a sentence of prose or a rounded number on which nothing depends. Then follow the kind of the claim: an
 *upper* or a *lower* bound, one that is *tight* (some instance attains it), an *identity*, a *probability*, a
-*hypothesis* or a *definition*; and how *sharp* a bound is: within &times;2, say, if an instance breaks the half of it, and *not exercised* if none comes
-near it.
+*hypothesis* or a *definition*; and how *sharp* a bound is: within &times;2, say, if an instance breaks the half of
+it, and *not exercised* if none comes near it.
 
 An *instance* is a choice of all quantities of a statement for which its hypotheses hold. Instances are listed on a
 *grid* or drawn at random; quantities without an end of their own are also taken *beyond the ranges*. *Measured* is
