@@ -26,6 +26,7 @@ from clusterproof import (
     suppose,
 )
 from clusterproof.theory import REGISTRY, find_claim
+from clusterproof.theory.checker.family import Family
 
 Step = Annotated[Fraction, rationals(0, 2, 8)]
 
@@ -86,6 +87,15 @@ def test_what_is_judged_is_said_with_the_label(
     assert check("my-paper/lemma-1").source == found
     assert check("my-paper/lemma-2").source == claimed  # nothing failed
     assert f"({claimed}, upper)" in repr(find_claim("my-paper/lemma-1"))
+
+
+def test_a_wrong_word_is_refused_by_a_family_and_takes_no_claim_away(registry: dict[str, Any]) -> None:
+    claim("my-paper/lemma-1")(contraction)
+    with pytest.raises(InvalidArgument, match="must be one of printed"):
+        claim("my-paper/lemma-1", judges="theirs")(contraction)
+    with pytest.raises(InvalidArgument, match="must be one of false statement"):
+        Family("my-paper").claim("lemma-2", label="(2)", kind="upper", failure="typo")(contraction)
+    assert list(registry) == ["my-paper/lemma-1"]
 
 
 def test_nobody_takes_the_place_of_a_claim_of_ours() -> None:
