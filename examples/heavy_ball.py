@@ -48,7 +48,7 @@ def linear_rate(step: Step, momentum: Momentum, rounds: Rounds) -> Sides:
     return at_most(found[-1], start=found[0])
 
 
-@claim("heavy-ball/lyapunov", label="repair (ours)", kind="identity", prove=True)
+@claim("heavy-ball/lyapunov", label="repair", judges="ours", kind="identity", prove=True)
 def lyapunov(
     step: Annotated[Fraction, rationals(0, 2, 3)],
     momentum: Annotated[Fraction, rationals(0, 1, 3)],

@@ -48,7 +48,7 @@ def claims(
             "json", json_file, report.to_json([report.claim_record(claim) for claim in claims]).encode()
         )
     headers = ("id", "label", "kind", "title")
-    rows = ([getattr(claim, name) for name in headers] for claim in claims)
+    rows = ((claim.id, claim.source, claim.kind, claim.title) for claim in claims)
     terminal.show_table(headers, rows, no_wrap=("id", "kind"))
     return 0
 

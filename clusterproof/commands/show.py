@@ -41,7 +41,7 @@ def show(
     terminal.load(module)
     claim = theory.find_claim(claim_id)
     width = terminal.columns() or 80
-    _print_wrapped(f"{claim.id}: {claim.label} ({claim.kind})\n{claim.title}\n\n{claim.card}", width)
+    _print_wrapped(f"{claim.id}: {claim.source} ({claim.kind})\n{claim.title}\n\n{claim.card}", width)
     print()
     if not check:
         _show_repair(claim, width)

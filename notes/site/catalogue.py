@@ -18,7 +18,7 @@ from clusterproof import theory
 from clusterproof.theory import Claim
 from clusterproof.theory.bounds.audit_settings import NAMES, SIZES
 from clusterproof.theory.checker.report import TIMES, number
-from clusterproof.theory.checker.verdict import NEEDED
+from clusterproof.theory.checker.verdict import NEEDED, source_of
 from clusterproof.theory.stored_verdicts import read_verdicts
 from notes.site.notation import GREEK, written
 
@@ -71,11 +71,13 @@ quadratic, with curvatures from 0.1 to 1: $P = 2$, $d = 30$, $m = 50$ and $T = 6
 
 READING = """## How to read an entry
 
-After the verdict follow the place in the paper, where *(ours)* marks a statement that is not the paper's (our theorems
-are proved in the notes and in their entries, and not refereed); the kind of the claim: an *upper* or a *lower* bound,
-one that is *tight* (some instance attains it), an *identity*, a *probability*, a *hypothesis* or a *definition*; and
-how *sharp* a bound is: within &times;2, say, if an instance breaks the half of it, and *not exercised* if none comes
-near it.
+After the verdict follow the place in the paper, where *reading* marks a meaning that is given to an ambiguous or
+informal sentence, *(ours)* a statement that is not the paper's (our theorems are proved in the notes and in their
+entries, and not refereed). *(misprint)* marks that a counterexample refutes a slip that the context corrects, and
+*(wording)* a sentence of prose or a rounded number on which nothing depends. Then follow the kind of the claim: an
+*upper* or a *lower* bound, one that is *tight* (some instance attains it), an *identity*, a *probability*, a
+*hypothesis* or a *definition*; and how *sharp* a bound is: within &times;2, say, if an instance breaks the half of
+it, and *not exercised* if none comes near it.
 
 An *instance* is a choice of all quantities of a statement for which its hypotheses hold. Instances are listed on a
 *grid* or drawn at random; quantities without an end of their own are also taken *beyond the ranges*. *Measured* is
@@ -179,7 +181,8 @@ class ClaimsOfPaper(SphinxDirective):
         section += nodes.paragraph("", "", nodes.strong("", "", *_marked(claim.title)))
         line = nodes.paragraph("", "", _badge(record))
         said = {"": "", IDLE: f" · {IDLE}"}.get(known := sharpness(record), f" · sharp {known}")
-        line += written(f" {claim.label} · {claim.kind}{said}")
+        failed = (claim.failure,) if record and record["verdict"] == "violated" else ()
+        line += written(f" {source_of(claim.label, claim.judges, *failed)} · {claim.kind}{said}")
         section += line
         if record is not None:
             section += nodes.paragraph("", "", *_marked(sentence(record["reason"])))

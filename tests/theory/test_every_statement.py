@@ -1,6 +1,7 @@
 """The list of all statements of CFL-MGD, GL-CFL, SoFL and FPFC: every answer exists, and every claim is one."""
 
 import csv
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from catalogue import read_catalogue
 from clusterproof import theory
 from clusterproof.experiments.tables.registry import TABLES
 from clusterproof.figures import FIGURES
+from clusterproof.theory.stored_verdicts import read_verdicts
 
 PATH = Path(__file__).parents[2] / "clusterproof/theory" / "every_statement.tsv"
 with PATH.open(encoding="utf-8") as file:
@@ -36,7 +38,7 @@ def test_every_answer_exists_and_every_reason_is_stated() -> None:
 @pytest.mark.parametrize("paper", ["cfl-mgd", "gradient-loss", "sofl", "fpfc"])
 def test_every_claim_of_a_paper_is_an_answer(paper: str) -> None:
     answers = {answer for row in ROWS for answer in row["answer"].split("; ")}
-    own = {claim.id for claim in theory.catalogue(paper) if "(ours)" not in claim.label}
+    own = {claim.id for claim in theory.catalogue(paper) if claim.judges != "ours"}
     assert {name for name in own if f"claim: {name}" not in answers} == set()
 
 
@@ -61,12 +63,41 @@ PRINTED = {
 def test_a_claim_that_refutes_a_reading_says_so_and_quotes_what_is_printed(paper: str) -> None:
     verdicts = read_catalogue()
     violated = {one.id: one for one in theory.catalogue(paper) if verdicts[one.id].verdict == "violated"}
-    assert {name for name, one in violated.items() if not one.label.endswith(", reading")} == {
+    assert {name for name, one in violated.items() if one.judges == "printed"} == {
         name for name in PRINTED if name.startswith(paper)
     }
     for name in violated.keys() - PRINTED:
         source = violated[name].card.partition("Source\n")[2].partition("Checked\n")[0]
         assert source.count('"') >= 2, name
         assert "reading" in source, name
-    readings = {one.id for one in theory.catalogue(paper) if one.label.endswith(", reading")}
+    readings = {name for name, one in violated.items() if one.judges == "reading"}
     assert readings == violated.keys() - PRINTED
+
+
+PLACE = re.compile(r"\(A?\d+\)|\b(Lemma|Theorem|Algorithm|Section|Remark) \d")
+"""An equation, or another place that a paper numbers."""
+
+
+def test_a_printed_statement_that_is_called_false_is_one_that_can_be_found() -> None:
+    verdicts = read_catalogue()
+    accused = [
+        one
+        for one in theory.catalogue()
+        if (one.judges, one.failure) == ("printed", "false statement")
+        and verdicts[one.id].verdict == "violated"
+    ]
+    assert len(accused) > 20
+    assert [one.id for one in accused if not PLACE.search(one.label)] == []
+
+
+def test_no_label_says_what_judges_says() -> None:
+    for one in theory.catalogue():
+        assert not re.search(r"\bours\b|\breading\b", one.label), one.id
+        assert one.label == one.source or one.judges in one.source
+
+
+def test_the_stored_verdicts_judge_what_the_claims_do() -> None:
+    stored = read_verdicts()
+    for one in theory.catalogue():
+        record = stored[one.id]
+        assert (record["label"], record["judges"], record["failure"]) == (one.label, one.judges, one.failure)

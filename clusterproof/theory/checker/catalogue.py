@@ -135,6 +135,8 @@ def make_verdict(
         claim=claim.id,
         paper=claim.paper,
         label=claim.label,
+        judges=claim.judges,
+        failure=claim.failure,
         seed=seed,
         repaired_by=claim.repaired_by,
         seconds=seconds,
@@ -146,7 +148,7 @@ def make_verdict(
 
 def as_json(verdict: Verdict) -> dict[str, Any]:
     """Turn a verdict into the fields of a report: its own, and the counterexample as Python."""
-    first = {"claim": verdict.claim, "paper": verdict.paper, "label": verdict.label}
+    first = {name: getattr(verdict, name) for name in ("claim", "paper", "label", "judges", "failure")}
     return first | asdict(verdict) | {"code": code_of(verdict)}
 
 

@@ -14,7 +14,7 @@ from clusterproof.algorithms.discovery import Registry
 from clusterproof.algorithms.notebook import html_table
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.checker.trace_bound import TraceBound
-from clusterproof.theory.checker.verdict import Finding
+from clusterproof.theory.checker.verdict import FAILURES, JUDGES, Finding, source_of
 
 if TYPE_CHECKING:
     from clusterproof.theory.checker.claim_parts import Parts
@@ -68,7 +68,7 @@ class Claim:
     id
         ``paper/name``.
     label
-        The statement's label in the paper, or ``ours``.
+        The statement's place in the paper.
     kind
         As in ``claim``.
     title
@@ -79,6 +79,12 @@ class Claim:
         Decides; must not print or keep state.
     module
         Name of the module that states it.
+    judges
+        ``printed``, what the paper states; ``reading``, a meaning that is given to an ambiguous or informal sentence;
+        or ``ours``, such as a repair, a lemma that supports it or a constant tried where the paper leaves it open.
+    failure
+        What a counterexample shows: a ``false statement``; a ``misprint``, which the context corrects; or ``wording``,
+        a sentence of prose or a rounded number on which nothing depends.
     reexamine
         Evaluates a counterexample again, hypotheses included; refuses what is no instance of the claim. None where the
         check gives none.
@@ -100,6 +106,8 @@ class Claim:
     card: str
     check: Callable[[Context], Finding]
     module: str
+    judges: str = "printed"
+    failure: str = "false statement"
     reexamine: Callable[[dict[str, Any]], Finding] | None = None
     bound_trace: TraceBounder | None = None
     repaired_by: tuple[str, ...] = ()
@@ -111,13 +119,18 @@ class Claim:
         """Name of the paper, the part of the id before the slash."""
         return self.id.partition("/")[0]
 
+    @property
+    def source(self) -> str:
+        """The label, and whether it is a reading or ours."""
+        return source_of(self.label, self.judges)
+
     def __repr__(self) -> str:
-        return f"<Claim {self.id} ({self.label}, {self.kind}): {self.title}>"
+        return f"<Claim {self.id} ({self.source}, {self.kind}): {self.title}>"
 
     def _repr_html_(self) -> str:
         facts = {
             "title": self.title,
-            "source": self.label,
+            "source": self.source,
             "kind": self.kind,
             "repaired by": ", ".join(self.repaired_by) or None,
         }
@@ -128,6 +141,23 @@ REGISTRY: dict[str, Claim] = Registry("All claims by id, in the order in which t
 """All claims in the order in which the papers state them."""
 
 
+def check_words(kind: str, judges: str, failure: str) -> None:
+    """Refuse a word that says nothing of a claim.
+
+    Raises
+    ------
+    InvalidArgument
+        If one of them is not in its list.
+    """
+    for argument, word, words in (
+        ("kind", kind, KINDS),
+        ("judges", judges, JUDGES),
+        ("failure", failure, FAILURES),
+    ):
+        if word not in words:
+            raise InvalidArgument(argument, word, f"must be one of {', '.join(words)}", "choose the nearest")
+
+
 def register(
     claim_id: str,
     check: Callable[[Context], Finding],
@@ -135,6 +165,8 @@ def register(
     *,
     label: str,
     kind: str,
+    judges: str = "printed",
+    failure: str = "false statement",
     repaired_by: str | Sequence[str] = (),
     **facts: Any,
 ) -> None:
@@ -142,7 +174,7 @@ def register(
 
     Parameters
     ----------
-    claim_id, check, label, kind, facts
+    claim_id, check, label, kind, judges, failure, facts
         As in ``Claim``.
     card
         Its first line is the title.
@@ -152,10 +184,9 @@ def register(
     Raises
     ------
     InvalidArgument
-        If the id is taken, the kind is unknown, or ``repaired_by`` is neither a text nor a sequence of texts.
+        If the id is taken, a word is unknown, or ``repaired_by`` is neither a text nor a sequence of texts.
     """
-    if kind not in KINDS:
-        raise InvalidArgument("kind", kind, f"must be one of {', '.join(KINDS)}", "choose the nearest")
+    check_words(kind, judges, failure)
     if claim_id in REGISTRY:
         raise InvalidArgument("id", claim_id, "must be new", "rename one of the two claims")
     repairs = (repaired_by,) if isinstance(repaired_by, str) else repaired_by
@@ -163,5 +194,14 @@ def register(
         raise InvalidArgument("repaired_by", repaired_by, "must be an id or a tuple of ids", "leave it out")
     title, _, text = card.partition("\n")
     REGISTRY[claim_id] = Claim(
-        claim_id, label, kind, title.strip(), text.strip(), check, repaired_by=tuple(repairs), **facts
+        claim_id,
+        label,
+        kind,
+        title.strip(),
+        text.strip(),
+        check,
+        judges=judges,
+        failure=failure,
+        repaired_by=tuple(repairs),
+        **facts,
     )

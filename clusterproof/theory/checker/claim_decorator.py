@@ -10,7 +10,7 @@ import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
-from clusterproof.theory.checker.claim import KINDS, REGISTRY, TraceBounder
+from clusterproof.theory.checker.claim import REGISTRY, TraceBounder, check_words
 from clusterproof.theory.checker.expectation import Expectation
 from clusterproof.theory.checker.family import Family
 from clusterproof.theory.checker.sides import Outside
@@ -40,6 +40,8 @@ def claim(
     *,
     label: str | None = None,
     kind: str = "upper",
+    judges: str = "printed",
+    failure: str = "false statement",
     repaired_by: str | Sequence[str] = (),
     quick: bool = True,
     bound: Callable[[Any, Trace], Any] | None = None,
@@ -59,6 +61,11 @@ def claim(
         The statement's label in the paper; the id's last part where None.
     kind
         ``tight``, ``upper``, ``lower``, ``identity``, ``probability``, ``hypothesis`` or ``definition``.
+    judges
+        ``printed``, what the paper states; ``reading``, a meaning that is given to an ambiguous or informal sentence;
+        or ``ours``, a statement of the author of the claim, such as a repair.
+    failure
+        What a counterexample shows: a ``false statement``, a ``misprint`` or ``wording``.
     repaired_by
         Id of the claim that replaces this one, or several ids. Each must be known when the claim is checked.
     quick
@@ -79,8 +86,8 @@ def claim(
     Raises
     ------
     InvalidArgument
-        If the id is not of this form or belongs to another function, an option is unknown, ``repaired_by`` is no id,
-        or a parameter of the function has no range. Stating the same function again, as a notebook does,
+        If the id is not of this form or belongs to another function, an option or a word is unknown, ``repaired_by`` is
+        no id, or a parameter of the function has no range. Stating the same function again, as a notebook does,
         replaces the claim.
 
     Examples
@@ -98,8 +105,7 @@ def claim(
         raise InvalidArgument(
             "id", id, "must be paper/name in lower case", "write it such as my-paper/lemma-1"
         )
-    if kind not in KINDS:
-        raise InvalidArgument("kind", kind, f"must be one of {', '.join(KINDS)}", "choose the nearest")
+    check_words(kind, judges, failure)
     for option in how:
         if option not in OPTIONS:
             raise InvalidArgument(
@@ -115,6 +121,8 @@ def claim(
             name,
             label=label or name,
             kind=kind,
+            judges=judges,
+            failure=failure,
             repaired_by=repaired_by,
             quick=quick,
             bound_trace=None if bound is None else _on_runs(bound),

@@ -43,6 +43,8 @@ class Family:
         *,
         label: str,
         kind: str,
+        judges: str = "printed",
+        failure: str = "false statement",
         part: str = "",
         repaired_by: str | Sequence[str] = (),
         bound_trace: TraceBounder | None = None,
@@ -56,7 +58,7 @@ class Family:
         ----------
         name
             Of the claim: the id is ``paper/name``.
-        label, kind, repaired_by, bound_trace, quick
+        label, kind, judges, failure, repaired_by, bound_trace, quick
             As in ``Claim``.
         part
             Name of this statement where the claim has several.
@@ -69,7 +71,7 @@ class Family:
         Raises
         ------
         InvalidArgument
-            If the id is taken, the kind unknown or a parameter has no range.
+            If the id is taken, a word unknown or a parameter has no range.
         """
 
         def decorate(function: Callable[P, R]) -> Theorem[P, R]:
@@ -87,6 +89,8 @@ class Family:
                 module=function.__module__,
                 label=label,
                 kind=kind,
+                judges=judges,
+                failure=failure,
                 reexamine=partial(replay, theorem),
                 repaired_by=repaired_by,
                 bound_trace=bound_trace,
@@ -104,6 +108,8 @@ class Family:
         label: str,
         kind: str,
         no_sharpness: str,
+        judges: str = "printed",
+        failure: str = "false statement",
         repaired_by: str | Sequence[str] = (),
         quick: bool = True,
     ) -> Callable[[Callable[[Context], Finding]], Callable[[Context], Finding]]:
@@ -114,7 +120,7 @@ class Family:
 
         Parameters
         ----------
-        name, label, kind, repaired_by, quick
+        name, label, kind, judges, failure, repaired_by, quick
             As for ``claim``.
         no_sharpness
             Why the verdict has no sharpness, such as "one number of a table"; becomes a part of its reason.
@@ -133,6 +139,8 @@ class Family:
                 module=decide.__module__,
                 label=label,
                 kind=kind,
+                judges=judges,
+                failure=failure,
                 repaired_by=repaired_by,
                 quick=quick,
             )

@@ -18,7 +18,7 @@ from clusterproof.theory.checker.catalogue import as_json, find_claim
 from clusterproof.theory.checker.claim import Claim
 from clusterproof.theory.checker.counterexample_code import builtin, code_of
 from clusterproof.theory.checker.sentences import digits_apart
-from clusterproof.theory.checker.verdict import NEEDED, Finding, Kind, Verdict, idle_parts
+from clusterproof.theory.checker.verdict import FAILURES, JUDGES, NEEDED, Finding, Kind, Verdict, idle_parts
 
 STYLES = {
     Kind.CERTIFIED: "bold green",
@@ -69,7 +69,7 @@ def to_markdown(verdicts: Sequence[Verdict]) -> str:
     rows = [
         (
             f"`{verdict.claim}`",
-            verdict.label,
+            verdict.source,
             f"**{verdict.verdict}**",
             *two_sides(verdict),
             evidence(verdict),
@@ -231,7 +231,7 @@ def verdict_table(verdicts: Sequence[Verdict], width: int | None) -> Text:
     lines = [Text(_join(("claim", "verdict", "measured", "bound"), widths), style="bold")]
     for verdict in verdicts:
         cells = (verdict.claim, verdict.verdict, *two_sides(verdict))
-        line, below = _join(cells, widths), f"{verdict.label}: {evidence(verdict)}"
+        line, below = _join(cells, widths), f"{verdict.source}: {evidence(verdict)}"
         if width is None:
             lines.append(Text(f"{line}  {below}"))
         else:
@@ -242,7 +242,7 @@ def verdict_table(verdicts: Sequence[Verdict], width: int | None) -> Text:
 
 
 def page(verdicts: Sequence[Verdict], listed: Sequence[Verdict], width: int | None) -> Text:
-    """List some verdicts in a sentence each, and count those of each paper.
+    """List some verdicts in a sentence each, what is printed first, and count those of each paper.
 
     Parameters
     ----------
@@ -254,12 +254,12 @@ def page(verdicts: Sequence[Verdict], listed: Sequence[Verdict], width: int | No
         Columns of a terminal. None: plain lines without padding.
     """
     lines = []
-    for verdict in listed:
+    for verdict in sorted(listed, key=lambda one: JUDGES.index(one.judges)):
         repair = f"; repaired by {', '.join(verdict.repaired_by)}" if verdict.repaired_by else ""
         words = "".join(f"; {each}" for each in _survey_words(verdict))
         sentence = evidence(verdict) if verdict.verdict in HOLDS else f"{verdict.reason}{words}{repair}"
         start = f"{verdict.claim}  {verdict.verdict}"
-        line = Text(_wrap(f"{start}  {verdict.label}: {' '.join(sentence.split())}", width, "  "))
+        line = Text(_wrap(f"{start}  {verdict.source}: {' '.join(sentence.split())}", width, "  "))
         line.stylize(STYLES[verdict.verdict], len(verdict.claim) + 2, len(start))
         lines.append(line)
     papers = sorted({verdict.paper for verdict in verdicts})
@@ -269,9 +269,34 @@ def page(verdicts: Sequence[Verdict], listed: Sequence[Verdict], width: int | No
     lines += [Text("")] if listed else []
     lines.append(Text(_join(header, widths), style="bold"))
     for paper in papers:
-        counts = Counter(verdict.verdict for verdict in verdicts if verdict.paper == paper)
+        own = [verdict for verdict in verdicts if verdict.paper == paper]
+        counts = Counter(verdict.verdict for verdict in own)
         lines.append(Text(_join((paper, counts.total(), *(counts[kind] for kind in Kind)), widths)))
+        if len(papers) > 1 and (refuted := refuted_words(own)):
+            lines.append(Text(_wrap(f"  {refuted}", width, "  ")))
     return Text("\n").join(lines)
+
+
+def refuted_words(verdicts: Sequence[Verdict]) -> str:
+    """Count apart what the violated claims are; empty where none is."""
+    violated = [verdict for verdict in verdicts if verdict.verdict is Kind.VIOLATED]
+    judged = Counter(verdict.judges for verdict in violated)
+    failures = Counter(verdict.failure for verdict in violated if verdict.judges == "printed")
+    said = [
+        f"{failures[name]} {one if failures[name] == 1 else many}"
+        for name, one, many in zip(
+            FAILURES,
+            ("false statement", "misprint", "of wording"),
+            ("false statements", "misprints", "of wording"),
+            strict=True,
+        )
+        if failures[name]
+    ]
+    parts = [f"{judged['printed']} printed ({', '.join(said)})"] if said else []
+    if judged["reading"]:
+        parts.append(f"{judged['reading']} {'reading' if judged['reading'] == 1 else 'readings'}")
+    parts += [f"{judged['ours']} ours"] if judged["ours"] else []
+    return f"{len(violated)} violated: {', '.join(parts)}" if violated else ""
 
 
 def summary(
@@ -297,12 +322,12 @@ def summary(
         )
     idle = sum(bool(idle_parts(verdict)) for verdict in verdicts)
     line += f"; terms not exercised in {idle}" if idle else ""
-    return _wrap(line, width)
+    return "\n".join(_wrap(each, width) for each in (line, refuted_words(verdicts)) if each)
 
 
 def claim_record(claim: Claim) -> dict[str, Any]:
     """Describe a claim in plain JSON values."""
-    names = ("id", "paper", "label", "kind", "title", "card", "repaired_by", "quick")
+    names = ("id", "paper", "label", "judges", "failure", "kind", "title", "card", "repaired_by", "quick")
     return {name: getattr(claim, name) for name in names}
 
 

@@ -30,6 +30,19 @@ class Kind(StrEnum):
     """The statement as printed has no single meaning."""
 
 
+JUDGES = ("printed", "reading", "ours")
+"""What a claim may judge: what its paper states, a meaning given to an ambiguous or informal sentence, or ours."""
+
+FAILURES = ("false statement", "misprint", "wording")
+"""What a counterexample to a claim may show."""
+
+
+def source_of(label: str, judges: str, failure: str = "false statement") -> str:
+    """Give a statement's place in the paper, whether it is a reading or ours, and what failed if no statement did."""
+    word = {"printed": "", "reading": ", reading", "ours": " (ours)"}[judges]
+    return f"{label}{word}" + ("" if failure == "false statement" else f" ({failure})")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Confidence:
     """Interval for a failure probability (Clopper and Pearson's), or for an expectation.
@@ -123,6 +136,8 @@ class Verdict(Finding, Drawable):
     ----------
     claim, paper, label
         The claim's id, its paper, and the statement's label there.
+    judges, failure
+        Whether the claim is what the paper states, a reading or ours, and what a counterexample shows: as in ``Claim``.
     seed
         The check's random numbers are those of this seed and the claim's id.
     repaired_by
@@ -140,11 +155,19 @@ class Verdict(Finding, Drawable):
     claim: str
     paper: str
     label: str
+    judges: str = "printed"
+    failure: str = "false statement"
     seed: int
     repaired_by: tuple[str, ...]
     seconds: float
     requested_trials: int | None = None
     version: str = ""
+
+    @property
+    def source(self) -> str:
+        """The label, whether it is a reading or ours, and what was refuted if no statement was."""
+        failed = (self.failure,) if self.verdict is Kind.VIOLATED else ()
+        return source_of(self.label, self.judges, *failed)
 
     def __repr__(self) -> str:
         return f"<Verdict on {self.claim}: {self.verdict}; {self.reason}>"
@@ -154,7 +177,7 @@ class Verdict(Finding, Drawable):
         return html_table(
             f"{self.claim}: {self.verdict}",
             {
-                "source": self.label or None,
+                "source": self.source or None,
                 "reason": self.reason,
                 "measured": self.measured,
                 "bound": self.bound,

@@ -20,7 +20,8 @@ from clusterproof.theory import REGISTRY, Kind
 from clusterproof.theory.checker import report
 from clusterproof.theory.stored_verdicts import STORED_VERDICTS, read_verdicts
 
-FIELDS = """claim paper label verdict reason measured bound slack sharpness tightness proof steps instances exhausted
+FIELDS = """claim paper label judges failure
+    verdict reason measured bound slack sharpness tightness proof steps instances exhausted
     rejected needed trials failures confidence seed
     counterexample code repaired_by seconds requested_trials version"""
 
@@ -57,10 +58,34 @@ def test_the_page_lists_what_fails_and_counts_each_paper(registry: dict[str, Any
     ]
     listed = [f"{name}  {kind}  Lemma 7: of {name} " for name, kind in made.items() if name in "p/b p/c q/d"]
     assert [line[: len(start)] for line, start in zip(plain.splitlines(), listed, strict=False)] == listed
-    assert [line.replace("  ", " ") for line in plain.splitlines()[-2:]] == counts
+    rows = [line for line in plain.splitlines()[-3:] if not line.startswith(" ")]
+    assert [line.replace("  ", " ") for line in rows] == counts
     assert not re.search(r"   | $", plain, flags=re.MULTILINE)
     assert max(map(len, narrow.splitlines())) <= 80
     assert narrow.split() == plain.split()
+
+
+def test_violated_claims_are_counted_by_what_they_judge_and_printed_ones_come_first(
+    registry: dict[str, Any],
+) -> None:
+    made = [("ours", "false statement"), ("reading", "wording"), *[("printed", "misprint")] * 2]
+    made += [("printed", "wording"), ("printed", "false statement"), ("reading", "false statement")]
+    for number, (judges, failure) in enumerate(made):
+        make_claim(f"p/{number}", Kind.VIOLATED, judges=judges, failure=failure)
+    make_claim("p/holds", failure="misprint")
+    make_claim("q/ours", Kind.VIOLATED, judges="ours")
+    make_claim("r/vague", Kind.ILL_POSED)
+    verdicts = [theory.check(name) for name in registry]
+    lines = report.page(
+        verdicts, [one for one in verdicts if one.verdict == "violated"], None
+    ).plain.splitlines()
+    order = [2, 3, 4, 5, 1, 6, 0, "ours"]
+    assert [line.split()[0].partition("/")[2] for line in lines[: len(order)]] == list(map(str, order))
+    assert lines[0].startswith("p/2  violated  Lemma 7 (misprint): ")
+    p = "4 printed (1 false statement, 2 misprints, 1 of wording), 2 readings, 1 ours"
+    assert [line for line in lines if line.startswith("  ")] == [f"  7 violated: {p}", "  1 violated: 1 ours"]
+    whole = p.replace("1 ours", "2 ours")
+    assert report.summary(verdicts, 0, 0, 1.0).splitlines()[1:] == [f"8 violated: {whole}"]
 
 
 def test_any_verdict_is_a_success(registry: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,11 +114,13 @@ def test_json_has_the_fields_of_the_contract_and_no_infinities(
 ) -> None:
     numbers = {"bound": np.inf, "slack": np.float64("nan"), "measured": np.float64(0.25)}
     example = {"x": np.array([1, 2]), "y": (np.int64(3), np.bool_(True))}
-    make_claim("p/one", Kind.VIOLATED, finding={**numbers, "counterexample": example})
+    made = {"judges": "reading", "failure": "wording"}
+    make_claim("p/one", Kind.VIOLATED, finding={**numbers, "counterexample": example}, **made)
     assert main(["check", "--json", str(tmp_path / "r"), "--seed", "5", "--trials", "9"]) == 0
     (record,) = json.loads((tmp_path / "r").read_text(), parse_constant=pytest.fail)
     assert record.keys() == set(FIELDS.split())
     assert list(record)[:3] == ["claim", "paper", "label"]
+    assert record.items() >= made.items()
     assert (record["measured"], record["bound"], record["slack"], record["seed"]) == (0.25, None, None, 5)
     assert record["counterexample"] == {"x": [1, 2], "y": [3, True]}
     assert record["reason"] == f"x is {theory.Context(5, 9, 0.1, 'p/one').generator().random()}"

@@ -26,6 +26,7 @@ from clusterproof import (
     suppose,
 )
 from clusterproof.theory import REGISTRY, find_claim
+from clusterproof.theory.checker.family import Family
 
 Step = Annotated[Fraction, rationals(0, 2, 8)]
 
@@ -50,6 +51,7 @@ def test_a_function_becomes_a_claim_and_stays_a_function(registry: dict[str, Any
     # 1 - eta / 2 < eta - 1 beyond 4/3, and 3/2 is the simplest such number but 2
     verdict = check("my-paper/lemma-1")
     assert (verdict.verdict, verdict.label) == ("violated", "Lemma 1")
+    assert (verdict.judges, verdict.failure) == ("printed", "false statement")
     assert verdict.counterexample is not None
     assert Fraction(verdict.counterexample["step"]) > Fraction(4, 3)
     assert replay("my-paper/lemma-1", verdict.counterexample).verdict == "violated"
@@ -67,6 +69,35 @@ def test_stating_it_again_replaces_it_and_another_function_may_not(registry: dic
         claim("my-paper/lemma-1")(true_contraction)
 
 
+@pytest.mark.parametrize(
+    ("judges", "failure", "claimed", "found"),
+    [
+        ("printed", "false statement", "(7)", "(7)"),
+        ("printed", "misprint", "(7)", "(7) (misprint)"),
+        ("reading", "wording", "(7), reading", "(7), reading (wording)"),
+        ("ours", "false statement", "(7) (ours)", "(7) (ours)"),
+    ],
+)
+def test_what_is_judged_is_said_with_the_label(
+    registry: dict[str, Any], judges: str, failure: str, claimed: str, found: str
+) -> None:
+    claim("my-paper/lemma-1", label="(7)", judges=judges, failure=failure)(contraction)
+    claim("my-paper/lemma-2", label="(7)", judges=judges, failure=failure)(true_contraction)
+    assert find_claim("my-paper/lemma-1").source == claimed
+    assert check("my-paper/lemma-1").source == found
+    assert check("my-paper/lemma-2").source == claimed  # nothing failed
+    assert f"({claimed}, upper)" in repr(find_claim("my-paper/lemma-1"))
+
+
+def test_a_wrong_word_is_refused_by_a_family_and_takes_no_claim_away(registry: dict[str, Any]) -> None:
+    claim("my-paper/lemma-1")(contraction)
+    with pytest.raises(InvalidArgument, match="must be one of printed"):
+        claim("my-paper/lemma-1", judges="theirs")(contraction)
+    with pytest.raises(InvalidArgument, match="must be one of false statement"):
+        Family("my-paper").claim("lemma-2", label="(2)", kind="upper", failure="typo")(contraction)
+    assert list(registry) == ["my-paper/lemma-1"]
+
+
 def test_nobody_takes_the_place_of_a_claim_of_ours() -> None:
     ours = REGISTRY["cfl-mgd/lemma-2"]
     with pytest.raises(InvalidArgument, match="must be new"):
@@ -81,6 +112,8 @@ def test_nobody_takes_the_place_of_a_claim_of_ours() -> None:
         ("My Paper/lemma", {}, "must be paper/name"),
         ("my-paper/a/b", {}, "must be paper/name"),
         ("my-paper/lemma-1", {"kind": "theorem"}, "must be one of tight, upper"),
+        ("my-paper/lemma-1", {"judges": "theirs"}, "must be one of printed, reading, ours"),
+        ("my-paper/lemma-1", {"failure": "typo"}, "must be one of false statement, misprint, wording"),
         ("my-paper/lemma-1", {"bugdet": 3}, "is no option of a claim; they are .*budget"),
     ],
 )

@@ -23,7 +23,7 @@ from clusterproof.theory.papers.baselines.resting import (
 )
 
 
-@PAPER.claim("fedavg", label="FedAvg (ours)", kind="identity", budget=INSTANCES)
+@PAPER.claim("fedavg", label="FedAvg", judges="ours", kind="identity", budget=INSTANCES)
 def fedavg(task: Task, local_steps: LocalSteps) -> Sides:
     """FedAvg with H local steps rests at (sum Q_i)^-1 sum Q_i b_i with Q_i = I - (I - eta A_i)^H.
 
@@ -49,7 +49,7 @@ def fedavg(task: Task, local_steps: LocalSteps) -> Sides:
     return rests_at(FedAvg(step_size=step, local_steps=local_steps), task, form)
 
 
-@PAPER.claim("fedprox", label="FedProx, H steps (ours)", kind="identity", budget=INSTANCES)
+@PAPER.claim("fedprox", label="FedProx, H steps", judges="ours", kind="identity", budget=INSTANCES)
 def fedprox(task: Task, proximal: Strength, local_steps: LocalSteps) -> Sides:
     """FedProx with H steps rests at the weights (I - (I - eta (A_i + mu I))^H) (A_i + mu I)^-1 A_i.
 
@@ -74,7 +74,7 @@ def fedprox(task: Task, proximal: Strength, local_steps: LocalSteps) -> Sides:
     return rests_at(FedProx(step_size=step, proximal=strength, local_steps=local_steps), task, form)
 
 
-@PAPER.claim("fedprox-exact", label="FedProx, exact (ours)", kind="identity", budget=INSTANCES)
+@PAPER.claim("fedprox-exact", label="FedProx, exact", judges="ours", kind="identity", budget=INSTANCES)
 def fedprox_exact(task: Task, proximal: Strength) -> Sides:
     """FedProx with local problems solved exactly rests at the weights (A_i + mu I)^-1 A_i.
 
@@ -132,7 +132,8 @@ def run_to_rest(curvature: Curvature, step: Step, local_steps: Steps) -> float:
 
 @PAPER.claim(
     "fedavg-optimum",
-    label="FedAvg, optimum, reading",
+    label="FedAvg, optimum",
+    judges="reading",
     kind="identity",
     confirm=run_to_rest,
     repaired_by="baselines/fedavg",

@@ -50,7 +50,9 @@ def read_updates(written: list[list[float]]) -> np.ndarray:
     return updates
 
 
-@PAPER.claim("single-linkage", label="bipartition, single linkage", kind="identity", budget=150)
+@PAPER.claim(
+    "single-linkage", label="bipartition, single linkage", judges="ours", kind="identity", budget=150
+)
 def single_linkage(
     updates: Annotated[np.ndarray, drawn(draw_updates, write=np.ndarray.tolist, read=read_updates)],
 ) -> Sides:
@@ -93,6 +95,7 @@ FOUR_UPDATES = np.array([[0.0, 1.0], [0.0, -1.0], [1.0, -1.0], [3.0, 1.0]])
 @PAPER.claim(
     "complete-linkage",
     label="bipartition of the public code",
+    judges="reading",
     kind="identity",
     extremes=({"updates": FOUR_UPDATES},),
     repaired_by="cfl/single-linkage",
@@ -114,7 +117,8 @@ def complete_linkage(
     Source
         Public code of CFL, github.com/felisat/clustered-federated-learning, commit 23a1c38, fl_devices.py:
         ``AgglomerativeClustering(affinity="precomputed", linkage="complete").fit(-S)``. The paper of Sattler et al.
-        (2020), which was not read, is restated in ``cfl/single-linkage``; this is about the code.
+        (2020), which was not read, is restated in ``cfl/single-linkage``; that the code's cut is to be that one is the
+        reading's.
 
     Checked
         Updates in the plane against all cuts, four of them first: with three clients both linkages merge the
@@ -147,6 +151,7 @@ def cut_twice(sides: str, cut: int) -> tuple[list[list[int]], list[list[int]]]:
 @PAPER.claim(
     "notebook-index",
     label="client indices of the public code",
+    failure="misprint",
     kind="identity",
     repaired_by="cfl/client-ids",
 )
@@ -204,7 +209,7 @@ def read_labels(written: list[int]) -> np.ndarray:
     return labels
 
 
-@PAPER.claim("client-ids", label="client ids (ours)", kind="identity", budget=20)
+@PAPER.claim("client-ids", label="client ids", judges="ours", kind="identity", budget=20)
 def client_ids(
     labels: Annotated[np.ndarray, drawn(draw_labels, write=np.ndarray.tolist, read=read_labels)],
 ) -> dict[str, Sides]:

@@ -37,7 +37,9 @@ def simplex(clusters: int) -> np.ndarray:
     return np.asarray(np.eye(clusters) - 1 / clusters)
 
 
-@PAPER.claim("stationary-cosine", label="stationary point, simplex (ours)", kind="identity", budget=50)
+@PAPER.claim(
+    "stationary-cosine", label="stationary point, simplex", judges="ours", kind="identity", budget=50
+)
 def stationary_cosine(
     clusters: Annotated[int, integers(2, 6)],
     members: Annotated[int, integers(1, 3)],
@@ -80,7 +82,7 @@ def stationary_cosine(
     return equal((stationary_cosines(task, step_size, local_steps), expected), rounding=1e-10)
 
 
-@PAPER.claim("two-clusters", label="stationary point, K = 2 (ours)", kind="identity", budget=50)
+@PAPER.claim("two-clusters", label="stationary point, K = 2", judges="ours", kind="identity", budget=50)
 def two_clusters(
     first: Annotated[int, integers(1, 4)],
     second: Annotated[int, integers(1, 4)],
@@ -135,7 +137,8 @@ def run_to_rest(minimiser_0: Minimiser, minimiser_1: Minimiser, minimiser_2: Min
 
 @PAPER.claim(
     "stationary-cosine-anywhere",
-    label="stationary point, any minimisers (ours)",
+    label="stationary point, any minimisers",
+    judges="ours",
     kind="identity",
     confirm=run_to_rest,
     repaired_by="cfl/stationary-cosine",

@@ -46,7 +46,7 @@ def rest_of_right_clusters(algorithm: Any, task: QuadraticMixture) -> list[np.nd
     return kept(state)
 
 
-@PAPER.claim("cfl-mgd-gradient", label="CFL-MGD, option I (ours)", kind="identity", budget=INSTANCES)
+@PAPER.claim("cfl-mgd-gradient", label="CFL-MGD, option I", judges="ours", kind="identity", budget=INSTANCES)
 def cfl_mgd_gradient(task: Task, momentum: Momentum) -> Sides:
     """Option I of CFL-MGD rests at the exact optimum of each cluster, without momentum left.
 
@@ -72,7 +72,7 @@ def cfl_mgd_gradient(task: Task, momentum: Momentum) -> Sides:
     return equal((models, optima), (buffers, 0 * optima), rounding=TOLERANCE)
 
 
-@PAPER.claim("cfl-mgd-model", label="CFL-MGD, option II (ours)", kind="identity", budget=INSTANCES)
+@PAPER.claim("cfl-mgd-model", label="CFL-MGD, option II", judges="ours", kind="identity", budget=INSTANCES)
 def cfl_mgd_model(task: Task, momentum: Momentum, local_steps: FewSteps) -> Sides:
     """Option II of CFL-MGD rests where sum (I - M_i^H) (z - (b_i, 0)) = 0, with some momentum left.
 
@@ -119,7 +119,7 @@ def algorithms_within(step: float, steps: int) -> list[Any]:
     return [*algorithms, GradientLoss(step_size=step)] if steps == 1 else algorithms
 
 
-@PAPER.claim("clustered", label="IFCA, GL-CFL, CFL (ours)", kind="identity", budget=INSTANCES)
+@PAPER.claim("clustered", label="IFCA, GL-CFL, CFL", judges="ours", kind="identity", budget=INSTANCES)
 def clustered_rest(
     task: Annotated[QuadraticMixture, drawn(partial(draw_task, clusters=2, fewest=2))],
     local_steps: Annotated[int, integers(1, 3)],

@@ -69,7 +69,7 @@ class Run:
         }
 
 
-@PAPER.claim("drift", label="Drift bound (ours)", kind="upper", budget=30)
+@PAPER.claim("drift", label="Drift bound", judges="ours", kind="upper", budget=30)
 def drift(
     clients: PlanarClients,
     x: Coordinate,

@@ -182,7 +182,7 @@ def theorem_4(local_steps: LocalSteps, pace: Pace) -> Sides:
     return at_least(abs(fixed_point(PRINTED, step, local_steps) - Q(1, 3)), bias=(local_steps - 1) * step / 9)
 
 
-@PAPER.claim("exact-bias", label="exact bias (ours)", kind="identity", exhaustible=1, budget=200)
+@PAPER.claim("exact-bias", label="exact bias", judges="ours", kind="identity", exhaustible=1, budget=200)
 def exact_bias(
     local_steps: LocalSteps, step: Pace, center: Annotated[Fraction, rationals(-2, 2, 1)]
 ) -> Sides:
@@ -206,7 +206,14 @@ def exact_bias(
     return equal((sum(ends) / 3, rest))
 
 
-@PAPER.claim("fixed-steps-fail", label="after Theorem 4, reading", kind="definition", ill_posed=False)
+@PAPER.claim(
+    "fixed-steps-fail",
+    label="after Theorem 4",
+    judges="reading",
+    failure="wording",
+    kind="definition",
+    ill_posed=False,
+)
 def fixed_steps_fail(
     first: Annotated[int, integers(-8, 8, upwards=True, downwards=True)],
     second: Annotated[int, integers(-8, 8, upwards=True, downwards=True)],

@@ -34,7 +34,7 @@ def fedlin_round(
     return Round(clients, start, fedlin=True, convex=convex)
 
 
-@PAPER.claim("sharp", label="FedLin, one round (ours)", kind="tight", budget=60)
+@PAPER.claim("sharp", label="FedLin, one round", judges="ours", kind="tight", budget=60)
 def sharp(clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, local_steps: LocalSteps) -> Sides:
     """A round of FedLin contracts by (1 - eta mu)^(2K), and has a multiple of the gradients' disagreement to spare.
 
@@ -79,7 +79,7 @@ def whole_round(
 sharp.parts += [part for part in sharp_option_1.parts if not part.same]
 
 
-@PAPER.claim("convex", label="FedLin, convex clients (ours)", kind="upper", budget=60)
+@PAPER.claim("convex", label="FedLin, convex clients", judges="ours", kind="upper", budget=60)
 def convex(
     clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, local_steps: LocalSteps
 ) -> Sides:

@@ -39,7 +39,9 @@ def least_cross_similarity(similarities: np.ndarray) -> float:
     return min(cross_similarity(similarities, side) for side in cuts if side.any())
 
 
-@PAPER.claim("bipartition", label="Introduction, the optimal bipartition (ours)", kind="identity", budget=30)
+@PAPER.claim(
+    "bipartition", label="Introduction, the optimal bipartition", judges="ours", kind="identity", budget=30
+)
 def bipartition(clients: Annotated[int, integers(2, 9)], stream: Stream) -> Sides:
     """The best of all 2^(m - 1) - 1 bipartitions is found by (m - 1) (m - 2) comparisons of m (m - 1) / 2 cosines.
 

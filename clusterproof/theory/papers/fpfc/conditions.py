@@ -21,7 +21,8 @@ def contraction(condition: Fraction, step: Fraction) -> Fraction:
 
 @PAPER.claim(
     "conditions",
-    label="Theorem 1, conditions, reading",
+    label="Theorem 1, conditions",
+    judges="reading",
     kind="hypothesis",
     repaired_by="fpfc/repaired-models",
 )

@@ -58,7 +58,9 @@ def run_the_algorithm(spread: Spread, strength: Strength) -> None:
 
 @PAPER.claim(
     "convex",
-    label="Approach, on convex penalties, reading",
+    label="Approach, on convex penalties",
+    judges="reading",
+    failure="wording",
     kind="upper",
     confirm=run_the_algorithm,
     extremes=({"spread": Fraction(1, 10), "strength": Fraction(1, 4)},),

@@ -16,7 +16,9 @@ from clusterproof.theory.papers.fpfc.runs import bound_descent
 ROUNDS = 60
 
 
-@PAPER.claim("descent", label="proof of Theorem 1 (ours)", kind="upper", budget=30, bound_trace=bound_descent)
+@PAPER.claim(
+    "descent", label="proof of Theorem 1", judges="ours", kind="upper", budget=30, bound_trace=bound_descent
+)
 def descent(case: Random, pair_rule: Annotated[str, choice("either", "all")], stream: Stream) -> Sides:
     """The augmented Lagrangian never rises, for any participants.
 

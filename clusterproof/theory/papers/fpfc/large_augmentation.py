@@ -75,7 +75,8 @@ def suppose_large_augmentation(setting: Constants) -> None:
 
 @PAPER.claim(
     "one-term-large-augmentation",
-    label="Theorem 1, first inequality, rho >= 8 L_g (ours)",
+    label="Theorem 1, first inequality, rho >= 8 L_g",
+    judges="ours",
     kind="upper",
     budget=8,
     part="random settings",

@@ -13,7 +13,12 @@ ROUNDS = 30
 
 
 @PAPER.claim(
-    "local-steps", label="proof of Theorem 1 (ours)", kind="upper", budget=8, bound_trace=bound_local_steps
+    "local-steps",
+    label="proof of Theorem 1",
+    judges="ours",
+    kind="upper",
+    budget=8,
+    bound_trace=bound_local_steps,
 )
 def local_steps(case: Random, stream: Stream) -> Sides:
     """T local steps bring a participant (1 - alpha rho)^T times nearer to the minimiser of h_i.

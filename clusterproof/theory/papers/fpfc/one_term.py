@@ -66,7 +66,8 @@ def suppose_every_pair(setting: Constants) -> None:
 
 @PAPER.claim(
     "one-term",
-    label="Theorem 1, first inequality, convex losses (ours)",
+    label="Theorem 1, first inequality, convex losses",
+    judges="ours",
     kind="upper",
     budget=8,
     part="random settings",

@@ -133,7 +133,8 @@ def run_the_algorithm(clients: Clients, rounds: Rounds) -> None:
 
 @PAPER.claim(
     "theorem-1-participation",
-    label="Theorem 1, third inequality, all pairs with a participant, reading",
+    label="Theorem 1, third inequality, all pairs with a participant",
+    judges="reading",
     kind="upper",
     confirm=run_the_algorithm,
     repaired_by="fpfc/repaired-duals",

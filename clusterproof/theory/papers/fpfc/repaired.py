@@ -119,7 +119,8 @@ def expected(setting: Constants, means: np.ndarray, **terms: Any) -> Sides | Exp
 
 @PAPER.claim(
     "repaired-models",
-    label="Theorem 1, first inequality (ours)",
+    label="Theorem 1, first inequality",
+    judges="ours",
     kind="upper",
     budget=8,
     part="random settings",
@@ -207,7 +208,8 @@ def models_of_opposed_clients(strain: Strain, rounds: Annotated[int, integers(1,
 
 @PAPER.claim(
     "repaired-mapping",
-    label="Theorem 1, second inequality (ours)",
+    label="Theorem 1, second inequality",
+    judges="ours",
     kind="upper",
     part="any differences",
     budget=500,
@@ -254,7 +256,8 @@ def mapping_of_runs(case: Random, stream: Stream) -> Sides:
 
 @PAPER.claim(
     "repaired-duals",
-    label="Theorem 1, third inequality (ours)",
+    label="Theorem 1, third inequality",
+    judges="ours",
     kind="upper",
     part="alike clients",
     bound_trace=bound_duals,

@@ -123,7 +123,8 @@ def follow(case: Random, stream: np.random.Generator) -> Followed:
 
 @PAPER.claim(
     "repaired-proof",
-    label="proof of Theorem 1 (ours), line by line",
+    label="proof of Theorem 1, line by line",
+    judges="ours",
     kind="upper",
     part="1: local steps",
     budget=12,

@@ -32,7 +32,8 @@ def setting_of(clients: int) -> Constants:
 
 @PAPER.claim(
     "theorem-1-duals",
-    label="Theorem 1, third inequality, only pairs of two participants, reading",
+    label="Theorem 1, third inequality, only pairs of two participants",
+    judges="reading",
     kind="upper",
     repaired_by="fpfc/repaired-duals",
 )

@@ -50,7 +50,8 @@ def two_sides(clients: int) -> QuadraticMixture:
 
 @PAPER.claim(
     "theorem-1-models",
-    label="Theorem 1, first inequality, reading",
+    label="Theorem 1, first inequality",
+    judges="reading",
     kind="upper",
     extremes=(BOTH_NEGATIVE,),
     repaired_by="fpfc/repaired-models",

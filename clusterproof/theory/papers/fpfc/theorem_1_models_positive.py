@@ -71,6 +71,7 @@ def suppose_positive(setting: Constants) -> None:
 @PAPER.claim(
     "theorem-1-models-positive",
     label="Theorem 1, first inequality, C_1's denominators positive",
+    judges="ours",
     kind="upper",
     budget=8,
     part="random settings",

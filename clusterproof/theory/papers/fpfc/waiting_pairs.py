@@ -37,7 +37,8 @@ def stay_on_the_parabola(clients: int, ratio: float, share: float) -> None:
 
 @PAPER.claim(
     "one-term-waiting",
-    label="Theorem 1, first inequality, pairs that wait (ours)",
+    label="Theorem 1, first inequality, pairs that wait",
+    judges="ours",
     kind="upper",
     confirm=stay_on_the_parabola,
     repaired_by="fpfc/one-term-large-augmentation",

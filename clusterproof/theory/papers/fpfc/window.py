@@ -45,7 +45,7 @@ def draw_task(stream: np.random.Generator) -> QuadraticMixture:
     )
 
 
-@PAPER.claim("window", label="fusion window (ours)", kind="upper", budget=200)
+@PAPER.claim("window", label="fusion window", judges="ours", kind="upper", budget=200)
 def fusion_window(
     task: Annotated[QuadraticMixture, drawn(draw_task)],
     concavity: Annotated[float, reals(2.1, 5)],

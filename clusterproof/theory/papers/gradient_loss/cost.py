@@ -62,7 +62,9 @@ def cost_of_an_iteration(clusters: Annotated[int, integers(1, 8, upwards=True)])
 
 @PAPER.claim(
     "fewer-passes",
-    label="Section III-B, in passes, reading",
+    label="Section III-B, in passes",
+    judges="reading",
+    failure="wording",
     kind="probability",
     replicates=300,
     quick=False,
@@ -97,7 +99,8 @@ def fewer_passes(stream: Stream, replicates: Replicates) -> Frequency:
 
 @PAPER.claim(
     "sooner-by",
-    label="Section III-B, how much sooner (ours)",
+    label="Section III-B, how much sooner",
+    judges="ours",
     kind="probability",
     replicates=60,
     quick=False,
@@ -157,7 +160,8 @@ def gains(stream: np.random.Generator, replicates: int) -> np.ndarray:
 
 @PAPER.claim(
     "weight-at-start-by",
-    label="Section III-B, lambda, how much (ours)",
+    label="Section III-B, lambda, how much",
+    judges="ours",
     kind="probability",
     replicates=160,
     part="at least",

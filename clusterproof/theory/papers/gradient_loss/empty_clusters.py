@@ -168,7 +168,9 @@ def devices_that_return(groups: TwoGroups, *, printed: bool, undefined: int) -> 
 
 @PAPER.claim(
     "empty-for-good",
-    label="Section II-C, for good, reading",
+    label="Section II-C, for good",
+    judges="reading",
+    failure="wording",
     kind="upper",
     confirm=run_the_algorithm,
     repaired_by="gradient-loss/pinning",
@@ -219,7 +221,7 @@ def distant_mixture(stream: np.random.Generator) -> QuadraticMixture:
     )
 
 
-@PAPER.claim("pinning", label="Section II-C (ours)", kind="identity", budget=40)
+@PAPER.claim("pinning", label="Section II-C", judges="ours", kind="identity", budget=40)
 def pinning(
     task: Annotated[QuadraticMixture, drawn(distant_mixture)],
     step_size: Annotated[float, reals(Fraction(1, 10), Fraction(9, 10))],

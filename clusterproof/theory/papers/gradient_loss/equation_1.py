@@ -57,7 +57,8 @@ def ask_the_algorithm(one: TwoModels, rows: int) -> None:
 
 @PAPER.claim(
     "equation-1",
-    label="(1) and (4), reading",
+    label="(1) and (4)",
+    judges="reading",
     kind="identity",
     confirm=ask_the_algorithm,
     repaired_by="gradient-loss/equation-1-mean",
@@ -133,7 +134,7 @@ def random_state(models: int, dimension: int, stream: np.random.Generator) -> Mo
     return MovingState(points, np.arange(1), np.zeros(1, dtype=int), moves, np.asarray(1))
 
 
-@PAPER.claim("equation-1-mean", label="(1) with the mean (ours)", kind="identity", budget=100)
+@PAPER.claim("equation-1-mean", label="(1) with the mean", judges="ours", kind="identity", budget=100)
 def equation_1_mean(
     models: Models,
     dimension: Dimension,

@@ -36,6 +36,7 @@ def move_and_gradient(
 @PAPER.claim(
     "equation-2",
     label="(2)",
+    failure="misprint",
     kind="identity",
     confirm=run_a_round,
     repaired_by="gradient-loss/equation-2-descent",
@@ -90,7 +91,7 @@ ROUNDING = 1e-10
 """Of a run's models, relative to the largest of them."""
 
 
-@PAPER.claim("equation-2-descent", label="(2) with its sign (ours)", kind="identity", budget=50)
+@PAPER.claim("equation-2-descent", label="(2) with its sign", judges="ours", kind="identity", budget=50)
 def equation_2_descent(task: Mixture, step_size: Rate, weight: Share, stream: Stream) -> Sides:
     """The last move of a cluster's model is minus the learning rate times the average gradient.
 

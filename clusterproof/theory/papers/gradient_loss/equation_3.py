@@ -85,7 +85,9 @@ def ask_the_algorithm(one: TwoDevices) -> float:
 
 @PAPER.claim(
     "equation-3",
-    label="(3) and (4), reading",
+    label="(3) and (4)",
+    judges="reading",
+    failure="misprint",
     kind="lower",
     confirm=ask_the_algorithm,
     repaired_by="gradient-loss/equation-3-descent",
@@ -170,7 +172,7 @@ def second_round(
 ROUND = "the Hessian is a I"
 
 
-@PAPER.claim("equation-3-worst", label="(3) as printed (ours)", kind="identity", budget=100)
+@PAPER.claim("equation-3-worst", label="(3) as printed", judges="ours", kind="identity", budget=100)
 def equation_3_worst(
     task: Annotated[QuadraticMixture, drawn(round_mixture)], step_size: Rate, stream: Stream
 ) -> Sides:
@@ -235,7 +237,7 @@ def kantorovich(smallest: float, largest: float) -> float:
     return 2 * math.sqrt(smallest * largest) / (smallest + largest)
 
 
-@PAPER.claim("equation-3-descent", label="(3) with its sign (ours)", kind="lower", budget=100)
+@PAPER.claim("equation-3-descent", label="(3) with its sign", judges="ours", kind="lower", budget=100)
 def equation_3_descent(
     task: Annotated[QuadraticMixture, drawn(noiseless_mixture)], step_size: Rate, stream: Stream
 ) -> Sides:

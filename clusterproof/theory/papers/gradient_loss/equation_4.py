@@ -77,7 +77,7 @@ def batches(stream: np.random.Generator) -> RegressionMixture:
     )
 
 
-@PAPER.claim("loss-margin", label="(4), margin (ours)", kind="upper", budget=100)
+@PAPER.claim("loss-margin", label="(4), margin", judges="ours", kind="upper", budget=100)
 def loss_margin(
     task: Annotated[RegressionMixture, drawn(batches)],
     weight: Annotated[float, reals(Fraction(1, 20), Fraction(9, 10))],

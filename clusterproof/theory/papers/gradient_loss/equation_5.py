@@ -36,7 +36,7 @@ def mean_step(step: Fraction, rows: int) -> float:
     return float(trace.models[1, 0, 0])
 
 
-@PAPER.claim("equation-5-batch", label="(1) and (5), batch size (ours)", kind="identity", budget=100)
+@PAPER.claim("equation-5-batch", label="(1) and (5), batch size", judges="ours", kind="identity", budget=100)
 def equation_5_batch(step: Rate, rows: Rows) -> dict[str, Sides]:
     """A step of (5) on the summed loss of (1) is one on the mean loss with the rate alpha |Z|.
 
@@ -84,6 +84,7 @@ def by_line_12(center: Fraction, start: Fraction, step: Fraction, rounds: int) -
 @PAPER.claim(
     "algorithm-line-12",
     label="Algorithm 1, line 12",
+    failure="misprint",
     kind="definition",
     ill_posed=False,
     confirm=run_the_rounds,

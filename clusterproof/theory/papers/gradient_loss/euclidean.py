@@ -58,7 +58,8 @@ def preference_for_the_other(clusters: TwoClusters) -> float:
 
 @PAPER.claim(
     "equation-3-euclidean",
-    label="after (3), reading",
+    label="after (3)",
+    judges="reading",
     kind="lower",
     confirm=preference_for_the_other,
     repaired_by="gradient-loss/equation-3-euclidean-descent",
@@ -102,7 +103,9 @@ def equation_3_euclidean(clusters: TwoClusters) -> Sides:
     )
 
 
-@PAPER.claim("equation-3-euclidean-descent", label="after (3), repaired (ours)", kind="identity", budget=200)
+@PAPER.claim(
+    "equation-3-euclidean-descent", label="after (3), repaired", judges="ours", kind="identity", budget=200
+)
 def equation_3_euclidean_descent(
     models: Annotated[int, integers(2, 4)],
     dimension: Annotated[int, integers(1, 5)],

@@ -65,7 +65,8 @@ def saves_more(setting: Setting, stream: np.random.Generator, replicates: int) -
 
 @PAPER.claim(
     "same-start",
-    label="Section III-B, one start (ours)",
+    label="Section III-B, one start",
+    judges="ours",
     kind="probability",
     replicates=40,
 )
@@ -94,7 +95,8 @@ def same_start(stream: Stream, replicates: Replicates) -> Frequency:
 
 @PAPER.claim(
     "reduction-curve",
-    label="Section III-B, curves (ours)",
+    label="Section III-B, curves",
+    judges="ours",
     kind="probability",
     quick=False,
     replicates=60,

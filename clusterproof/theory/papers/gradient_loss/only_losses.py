@@ -38,6 +38,7 @@ def clusters_of(task: QuadraticMixture) -> np.ndarray:
 @PAPER.claim(
     "only-losses",
     label="Section I, only local loss values",
+    failure="wording",
     kind="identity",
     repaired_by="gradient-loss/what-clusters",
 )
@@ -92,7 +93,9 @@ def choices_of(task: QuadraticMixture) -> np.ndarray:
     return np.asarray(state.assignments, dtype=object)
 
 
-@PAPER.claim("what-clusters", label="Section I, of [4] and [5] (ours)", kind="identity", part="[5] by losses")
+@PAPER.claim(
+    "what-clusters", label="Section I, of [4] and [5]", judges="ours", kind="identity", part="[5] by losses"
+)
 def ifca_by_losses(half: Half, pull: Pull) -> Sides:
     """Of the methods before, IFCA clusters devices by their loss values alone, and CFL by their updates alone.
 

@@ -15,7 +15,7 @@ PAPER = Family("gradient-loss")
 AtLeastTwo = Annotated[int, integers(2, 60, upwards=True)]
 
 
-@PAPER.claim("reduction-ceiling", label="Section III-B, ceiling (ours)", kind="upper", replicates=7)
+@PAPER.claim("reduction-ceiling", label="Section III-B, ceiling", judges="ours", kind="upper", replicates=7)
 def reduction_ceiling(
     distance: Annotated[float, choice(APART, 0.3, ONE_POINT)],
     step_size: Annotated[float, choice(0.1, 0.3)],

@@ -72,7 +72,9 @@ Clusters = Annotated[
 
 @PAPER.claim(
     "purity",
-    label="Section III-A3, purity, one to one, reading",
+    label="Section III-A3, purity, one to one",
+    judges="reading",
+    failure="wording",
     kind="identity",
     repaired_by="gradient-loss/purity-bound",
 )
@@ -134,7 +136,7 @@ MOST = 6
 Partitions = Annotated[np.ndarray, drawn(draw_partitions, write=np.ndarray.tolist, read=read_partitions)]
 
 
-@PAPER.claim("purity-bound", label="Section III-A3, purity (ours)", kind="lower", budget=200)
+@PAPER.claim("purity-bound", label="Section III-A3, purity", judges="ours", kind="lower", budget=200)
 def purity_bound(partitions: Partitions) -> dict[str, Sides]:
     """Purity is at least the share of correct devices, and never falls when clusters are split.
 

@@ -78,7 +78,9 @@ def training_loss(stream: Stream, replicates: Replicates) -> Frequency:
 
 @PAPER.claim(
     "training-loss-in-passes",
-    label="Figure 4, training losses in passes, reading",
+    label="Figure 4, training losses in passes",
+    judges="reading",
+    failure="wording",
     kind="probability",
     replicates=60,
     repaired_by="gradient-loss/training-loss",

@@ -83,6 +83,7 @@ ROUND = {
 @PAPER.claim(
     "basin",
     label="Initialisation condition, exact losses",
+    judges="ours",
     kind="tight",
     part="runs",
     budget=25,

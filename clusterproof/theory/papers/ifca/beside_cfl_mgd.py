@@ -24,6 +24,7 @@ PAPER = Family("ifca")
 @PAPER.claim(
     "cfl-mgd-in-basin",
     label="Assumption 4 for CFL-MGD",
+    judges="reading",
     kind="probability",
     part="well separated",
     replicates=200,
@@ -72,6 +73,7 @@ def cfl_mgd_though_near(
 @PAPER.claim(
     "cfl-mgd-same-basin",
     label="CFL-MGD compared with IFCA",
+    judges="ours",
     kind="probability",
     replicates=800,
     repaired_by="ifca/cfl-mgd-in-basin",

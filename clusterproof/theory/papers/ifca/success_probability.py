@@ -42,6 +42,7 @@ Clusters = Annotated[int, choice(2, 4)]
 @PAPER.claim(
     "certain-in-basin",
     label="Initialisation condition",
+    judges="reading",
     kind="probability",
     part="well separated",
     replicates=500,
@@ -101,6 +102,7 @@ def never_falls(cells: Sequence[Cell], replicates: int, stream: np.random.Genera
 @PAPER.claim(
     "monotone-in-basin",
     label="Initialisation condition, separation and noise",
+    judges="ours",
     kind="probability",
     part="separation",
     replicates=150,
@@ -137,6 +139,7 @@ def monotone_in_noise(stream: Stream, replicates: Replicates) -> Sides:
 @PAPER.claim(
     "monotone-from-anywhere",
     label="Separation, any start",
+    judges="ours",
     kind="probability",
     replicates=1000,
     repaired_by="ifca/monotone-in-basin",

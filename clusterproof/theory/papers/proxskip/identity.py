@@ -9,7 +9,7 @@ from clusterproof.theory.exact.planar_clients import PlanarClients, squares
 from clusterproof.theory.papers.proxskip.setting import PAPER, Start, Step, one_step
 
 
-@PAPER.claim("identity", label="(P) (ours)", kind="identity", budget=40)
+@PAPER.claim("identity", label="(P)", judges="ours", kind="identity", budget=40)
 def identity(clients: PlanarClients, start: Start) -> Sides:
     """An iteration changes E Psi exactly as independent gradient steps and 1 - p^2 do.
 

@@ -20,7 +20,7 @@ def sharp_rate(clients: PlanarClients, start: Start) -> tuple[Fraction, str]:
     return largest(models=max(flat**2, (1 - start.step_length) ** 2), controls=1 - start.probability**2)
 
 
-@PAPER.claim("sharp", label="One-step rate (ours)", kind="tight", budget=60)
+@PAPER.claim("sharp", label="One-step rate", judges="ours", kind="tight", budget=60)
 def sharp(clients: PlanarClients, start: Start) -> dict[str, Sides]:
     """One iteration contracts by max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2}, and by no less.
 
@@ -58,7 +58,7 @@ def printed_rate(clients: PlanarClients, start: Start) -> tuple[Fraction, str]:
     return largest(models=models, controls=1 - start.probability**2)
 
 
-@PAPER.claim("theorem-6", label="Theorem 6, as transcribed", kind="upper", budget=50)
+@PAPER.claim("theorem-6", label="Theorem 6, as transcribed", judges="reading", kind="upper", budget=50)
 def theorem_6(clients: PlanarClients, start: Start, iterations: Iterations) -> dict[str, Sides]:
     """ProxSkip converges linearly, at max{1 - gamma mu, 1 - p^2}.
 

@@ -181,7 +181,9 @@ def stationary_law(
     )
 
 
-@PAPER.claim("bias-ratio", label="Bias over FedAvg's (ours)", kind="identity", exhaustible=200, budget=60)
+@PAPER.claim(
+    "bias-ratio", label="Bias over FedAvg's", judges="ours", kind="identity", exhaustible=200, budget=60
+)
 def bias_ratio(local_steps: LocalSteps, fresh: Fresh) -> Sides:
     """For many clients and small steps SCAFFOLD's bias is (5H - 1) / 3H times FedAvg's under II, more under I.
 
@@ -230,7 +232,9 @@ def at_positive_steps(length: Length, local_steps: Annotated[int, integers(2, 8)
     return at_most(ratio, limit=Fraction(5 * local_steps - 1, 3 * local_steps))
 
 
-@PAPER.claim("bias-larger", label="Bias above FedAvg's (ours)", kind="lower", exhaustible=200, budget=60)
+@PAPER.claim(
+    "bias-larger", label="Bias above FedAvg's", judges="ours", kind="lower", exhaustible=200, budget=60
+)
 def bias_larger(
     curvature: Curvature,
     length: Annotated[Fraction, rationals(0, 1, 10)],

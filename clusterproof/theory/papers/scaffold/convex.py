@@ -23,7 +23,7 @@ UpToQuarter = Annotated[Any, rationals(0, QUARTER, 8)]
 UpToHalf = Annotated[Any, rationals(0, Fraction(1, 2), 8)]
 
 
-@PAPER.claim("convex", label="SCAFFOLD, convex clients (ours)", kind="upper", budget=60)
+@PAPER.claim("convex", label="SCAFFOLD, convex clients", judges="ours", kind="upper", budget=60)
 def convex(clients: PlanarClients, start: Start) -> dict[str, Sides]:
     """On convex clients a round of SCAFFOLD gains the gap at its start (I), or those along the clients' paths (II).
 

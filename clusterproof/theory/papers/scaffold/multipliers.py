@@ -40,7 +40,8 @@ def closed_form(local_steps: int, pace: Fraction, condition: Fraction, option: s
 
 @PAPER.decided(
     "multipliers",
-    label="Certificates of one round (ours)",
+    label="Certificates of one round",
+    judges="ours",
     kind="tight",
     no_sharpness="the rates are attained, and the certificates have no slack",
     quick=False,

@@ -41,7 +41,8 @@ def confirm_growth(flat: Flat, pace: Pace, local_steps: LocalSteps) -> None:
 
 @PAPER.claim(
     "option-1-diverges",
-    label="SCAFFOLD I, any steps (ours)",
+    label="SCAFFOLD I, any steps",
+    judges="ours",
     kind="upper",
     confirm=confirm_growth,
     exhaustible=1,

@@ -11,7 +11,7 @@ from clusterproof.theory.exact.planar_clients import PlanarClients, mean, square
 from clusterproof.theory.papers.scaffold.rounds import PAPER, Round, Start, inner
 
 
-@PAPER.claim("sharp", label="SCAFFOLD II, one round (ours)", kind="tight", budget=60)
+@PAPER.claim("sharp", label="SCAFFOLD II, one round", judges="ours", kind="tight", budget=60)
 def sharp(clients: PlanarClients, start: Start) -> Sides:
     """A round of SCAFFOLD II contracts by (1 - eta mu)^(2K), as K steps of gradient descent on one client do.
 

@@ -18,7 +18,7 @@ ZeroOrOne = Annotated[int, choice(0, 1)]
 UpToThird = Annotated[Any, rationals(0, THIRD, 9)]
 
 
-@PAPER.claim("sharp-option-1", label="SCAFFOLD I, one round (ours)", kind="tight", budget=60)
+@PAPER.claim("sharp-option-1", label="SCAFFOLD I, one round", judges="ours", kind="tight", budget=60)
 def sharp_option_1(clients: PlanarClients, start: Start) -> Sides:
     """A round of SCAFFOLD I contracts by (1 - eta mu)^(2K), too, with a third of the controls' weight.
 

@@ -74,7 +74,13 @@ def read_members(written: list[int]) -> np.ndarray:
     return members
 
 
-@PAPER.claim("aggregation-in-cluster", label="Algorithm 1, line 30, as meant", kind="identity", budget=100)
+@PAPER.claim(
+    "aggregation-in-cluster",
+    label="Algorithm 1, line 30, as meant",
+    judges="reading",
+    kind="identity",
+    budget=100,
+)
 def aggregation_in_cluster(
     members: Annotated[np.ndarray, drawn(draw_members, write=np.ndarray.tolist, read=read_members)],
     dimension: Annotated[int, integers(1, 3)],

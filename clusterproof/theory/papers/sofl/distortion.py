@@ -60,7 +60,8 @@ def run_the_map(length: Length) -> None:
 
 @PAPER.claim(
     "mean-square-distortion",
-    label="Section 4.1, mean square distortion, reading",
+    label="Section 4.1, mean square distortion",
+    judges="reading",
     kind="upper",
     confirm=run_the_map,
     repaired_by="sofl/mean-square-distortion-nearest",
@@ -128,7 +129,9 @@ def moved(samples: np.ndarray, neurons: np.ndarray, rate: float) -> np.ndarray:
     return after
 
 
-@PAPER.claim("mean-square-distortion-nearest", label="Section 4.1, nearest winner (ours)", kind="upper")
+@PAPER.claim(
+    "mean-square-distortion-nearest", label="Section 4.1, nearest winner", judges="ours", kind="upper"
+)
 def mean_square_distortion_nearest(
     number: Annotated[int, integers(0, 300)], rate: Annotated[float, choice(1.0, 0.5)]
 ) -> Sides:

@@ -62,7 +62,8 @@ def run_the_map(triple: ThreeWinners) -> None:
 
 @PAPER.claim(
     "elbow-exact-winners",
-    label="Algorithm 1, line 14, elbow by the chord, reading",
+    label="Algorithm 1, line 14, elbow by the chord",
+    judges="reading",
     kind="identity",
     confirm=run_the_map,
     repaired_by="sofl/guarded-count",

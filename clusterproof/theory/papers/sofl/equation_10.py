@@ -119,7 +119,8 @@ def shrinking_neighbourhood(updates: Updates, radius: Radius) -> Sides:
 
 @PAPER.claim(
     "shrinking-neighbourhood-weights",
-    label="Section 3.3, (10)-(13), no unit left out, reading",
+    label="Section 3.3, (10)-(13), no unit left out",
+    judges="reading",
     kind="upper",
     repaired_by="sofl/theorem-1-robbins-monro",
 )

@@ -78,7 +78,7 @@ def pair_sum(points: list[Point], labels: tuple[int, ...], squared: bool) -> Fra
     return total
 
 
-@PAPER.claim("equation-4", label="(4), (5), reading", kind="identity", repaired_by="sofl/equation-6")
+@PAPER.claim("equation-4", label="(4), (5)", judges="reading", kind="identity", repaired_by="sofl/equation-6")
 def equation_4(
     b1: Annotated[int, integers(0, 0, upwards=True)],
     b2: Annotated[int, integers(earlier("b1"), 12, upwards=True)],

@@ -69,7 +69,8 @@ def random_weights(count: int, stream: np.random.Generator) -> list[Fraction]:
 
 @PAPER.claim(
     "label-shift-ceiling",
-    label="Section 5.1.1, label skew (ours)",
+    label="Section 5.1.1, label skew",
+    judges="ours",
     kind="tight",
     part="all functions",
     budget=40,
@@ -118,7 +119,9 @@ def equal_clusters(clusters: Annotated[int, choice(2, 4, 8)]) -> Sides:
 
 @PAPER.claim(
     "table-3-label-skew",
-    label="Table 3, label distribution skew, server's model, reading",
+    label="Table 3, label distribution skew, server's model",
+    judges="reading",
+    failure="wording",
     kind="upper",
     repaired_by="sofl/label-shift-ceiling",
 )

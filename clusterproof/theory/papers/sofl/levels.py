@@ -36,7 +36,9 @@ def gaps() -> dict[tuple[str, str], Fraction]:
 
 @PAPER.claim(
     "figure-9-levels",
-    label="Section 5.2.4, Figure 9, reading",
+    label="Section 5.2.4, Figure 9",
+    judges="reading",
+    failure="wording",
     kind="identity",
     repaired_by="sofl/above-single-models",
 )

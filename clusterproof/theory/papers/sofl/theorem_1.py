@@ -114,7 +114,8 @@ def theorem_1(rate: Rate) -> Sides:
 
 @PAPER.claim(
     "theorem-1-at-the-end",
-    label="Section 4.1, centre of mass at the end, reading",
+    label="Section 4.1, centre of mass at the end",
+    judges="reading",
     kind="identity",
     confirm=compare_with_runs,
     repaired_by="sofl/theorem-1-robbins-monro",
@@ -183,7 +184,7 @@ def read_row(written: dict[str, Any]) -> FrozenRow:
     return row
 
 
-@PAPER.claim("theorem-1-robbins-monro", label="Theorem 1, repaired (ours)", kind="upper", budget=2)
+@PAPER.claim("theorem-1-robbins-monro", label="Theorem 1, repaired", judges="ours", kind="upper", budget=2)
 def theorem_1_robbins_monro(
     row: Annotated[FrozenRow, drawn(clustered_row, write=write_row, read=read_row)],
 ) -> dict[str, Sides]:

@@ -31,7 +31,7 @@ Count = Annotated[int, integers(2, 5)]
 Length = Annotated[int, integers(5, 39)]
 
 
-@PAPER.claim("running-mean", label="Theorem 1 (ours)", kind="identity", budget=30)
+@PAPER.claim("running-mean", label="Theorem 1", judges="ours", kind="identity", budget=30)
 def running_mean(count: Count, length: Length, stream: Stream) -> Sides:
     """A winner that alone moves, by one over its hits, is the mean of all samples that it has won.
 
@@ -120,7 +120,7 @@ def random_law(size: int, stream: np.random.Generator) -> tuple[np.ndarray, np.n
     return values, stream.dirichlet(np.ones(size))
 
 
-@PAPER.claim("frozen-cell-variance", label="Theorem 1 (ours)", kind="identity", budget=12)
+@PAPER.claim("frozen-cell-variance", label="Theorem 1", judges="ours", kind="identity", budget=12)
 def frozen_cell_variance(size: Size, updates: Updates, rate: Rate, stream: Stream) -> Sides:
     """At a constant rate a neuron keeps the share eta / (2 - eta) of its cell's variance for ever.
 
@@ -203,7 +203,7 @@ def pull(points: np.ndarray, radius: float) -> np.ndarray:
 RADII = (0.15, 0.2, 0.3, 0.5, 1.0, 1.5)
 
 
-@PAPER.claim("mean-field-fixed-point", label="Theorem 1 (ours)", kind="upper")
+@PAPER.claim("mean-field-fixed-point", label="Theorem 1", judges="ours", kind="upper")
 def mean_field(neurons: Annotated[int, integers(2, 12, upwards=True)]) -> dict[str, Sides]:
     """As the radius vanishes, the point where the mean update rests goes to the cells' means.
 

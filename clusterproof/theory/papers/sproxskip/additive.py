@@ -12,7 +12,7 @@ from clusterproof.theory.papers.proxskip.setting import SECTIONS, Start, Step, o
 PAPER = Family("sproxskip", SECTIONS)
 
 
-@PAPER.claim("additive", label="Additive noise (ours)", kind="tight", budget=40)
+@PAPER.claim("additive", label="Additive noise", judges="ours", kind="tight", budget=40)
 def additive(
     clients: PlanarClients, start: Start, noise_x: Coordinate, noise_y: Coordinate, iterations: Iterations
 ) -> Sides:

@@ -84,7 +84,7 @@ class Correlated:
 Iterations = Annotated[int, integers(1, 4, upwards=True)]
 
 
-@PAPER.claim("repaired", label="Theorem 8, repaired", kind="upper", budget=400)
+@PAPER.claim("repaired", label="Theorem 8, repaired", judges="ours", kind="upper", budget=400)
 def repaired(client: Correlated, iterations: Iterations) -> dict[str, Sides]:
     """SProxSkip converges linearly to a floor, with the constants 2 A'' and 2 Var.
 

@@ -41,7 +41,7 @@ READINGS = {
 @pytest.mark.parametrize("claim_id", READINGS)
 def test_a_reading_says_so_and_quotes_what_is_printed(claim_id: str) -> None:
     claim = theory.find_claim(claim_id)
-    assert claim.label.endswith(", reading")
+    assert claim.judges == "reading"
     card = " ".join(claim.card.split())
     for words in (", a reading", *READINGS[claim_id]):
         assert words in card

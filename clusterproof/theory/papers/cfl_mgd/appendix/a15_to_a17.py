@@ -188,6 +188,7 @@ def many_false_members(
 @PAPER.claim(
     "a16",
     label="(A16)",
+    failure="misprint",
     kind="probability",
     confirm=lambda law, **_: confirm_choices(law),
     repaired_by="cfl-mgd/a16-meant",
@@ -222,6 +223,7 @@ SPENT = {"law": tightest(), "own": 1, "foreign": 48, "level": Fraction(1, 10)}
 @PAPER.claim(
     "a16-meant",
     label="(A16), meant",
+    judges="ours",
     kind="probability",
     budget=150,
     exhaustible=150,

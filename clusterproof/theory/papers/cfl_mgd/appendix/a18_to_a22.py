@@ -198,7 +198,7 @@ def a21(one: PrescribedRun) -> Sides:
     return equal((one.momentum_of(one.buffers, own=False), one.momentum_of(one.past_gradients, own=False)))
 
 
-@PAPER.claim("a19-sums", label="(A19)-(A21), meant", kind="identity", budget=20)
+@PAPER.claim("a19-sums", label="(A19)-(A21), meant", judges="ours", kind="identity", budget=20)
 def a19_sums(task: QuietTask, momentum: Momentum, stream: Stream) -> dict[str, Sides]:
     """Over a cluster whose members never changed, the buffers sum to the past gradients.
 
@@ -354,6 +354,7 @@ def a22_sums(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
 @PAPER.claim(
     "a22-parentheses",
     label="(A22) in (A23)",
+    failure="misprint",
     kind="identity",
     confirm=confirm_path,
     repaired_by="cfl-mgd/a22",

@@ -185,6 +185,7 @@ def a23_mean(noise_free: NoiseFreeRun) -> Sides:
 @PAPER.claim(
     "a23-meant",
     label="(A23), noise part",
+    judges="ours",
     kind="upper",
     budget=60,
     exhaustible=60,

@@ -126,7 +126,7 @@ def a39_on_symbols(decay: Part, kept: NotNegative, floors: NotNegative, used: Pa
     return at_most((1 - decay) * error + decay * floors, start=(1 - decay) * kept, floors=floors)
 
 
-@RECURSIONS.claim("a40", label="(A40)", kind="identity", repaired_by="cfl-mgd/a40-meant")
+@RECURSIONS.claim("a40", label="(A40)", failure="misprint", kind="identity", repaired_by="cfl-mgd/a40-meant")
 def a40(recursion: Recursion) -> Sides:
     """After T = (8L / l mu) log(l mu Delta / (32 rho_0 L)) rounds, exactly 8 rho_0 sqrt(L / mu) / l is left.
 
@@ -150,7 +150,7 @@ def a40(recursion: Recursion) -> Sides:
     return equal((math.exp(exponent + math.log(recursion.argument)), 1.0), rounding=1e-9)
 
 
-@RECURSIONS.claim("a40-meant", label="(A40), meant", kind="upper", budget=120, exhaustible=120)
+@RECURSIONS.claim("a40-meant", label="(A40), meant", judges="ours", kind="upper", budget=120, exhaustible=120)
 def a40_meant(recursion: Recursion) -> Sides:
     """After T rounds, rounded up, at most 8 rho_0 sqrt(L / mu) / l is left of the start.
 
@@ -219,7 +219,9 @@ def a42(recursion: Recursion) -> Sides:
     return at_most(recursion.after(recursion.rounds), radius=recursion.radius)
 
 
-@RECURSIONS.claim("a42-printed", label="Theorem 1, rho", kind="upper", repaired_by="cfl-mgd/a42")
+@RECURSIONS.claim(
+    "a42-printed", label="Theorem 1, rho", failure="misprint", kind="upper", repaired_by="cfl-mgd/a42"
+)
 def a42_printed(recursion: Recursion, p: Annotated[int, integers(1, 4)]) -> Sides:
     """After T = (8L / l mu) log(Delta / 2 rho) rounds the error is at most rho = (16 L / mu p) rho_0.
 

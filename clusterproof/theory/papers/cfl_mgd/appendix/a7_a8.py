@@ -76,7 +76,7 @@ def a7_step_printed(one: Shares) -> Sides:
     return at_most(Fraction(1, 4), step=one.step, words=words)
 
 
-@PAPER.claim("a7-step", label="before (A7), meant", kind="lower")
+@PAPER.claim("a7-step", label="before (A7), meant", judges="reading", kind="lower")
 def a7_step(one: Shares) -> dict[str, Sides]:
     """Where a quarter of the own clients stay, the effective step is at least l / 4L.
 

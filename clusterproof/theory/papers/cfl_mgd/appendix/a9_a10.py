@@ -161,7 +161,7 @@ def a10_on_symbols(
     return {"smoothness": at_most(reach - saved, reach=reach), "units": at_most(reach, nine=9)}
 
 
-@PAPER.claim("a10-meant", label="(A10), meant", kind="upper", budget=150)
+@PAPER.claim("a10-meant", label="(A10), meant", judges="ours", kind="upper", budget=150)
 def a10_meant(task: AnyTask, stream: Stream) -> dict[str, Sides]:
     """The gradient of another cluster at chi_1 is at most L (D + B).
 

@@ -15,7 +15,7 @@ from clusterproof.theory.exact.random_tasks import random_regression
 PAPER = Family("cfl-mgd")
 
 
-@PAPER.claim("assumption-3-ball", label="Assumption 3 (ours)", kind="upper", budget=100)
+@PAPER.claim("assumption-3-ball", label="Assumption 3", judges="ours", kind="upper", budget=100)
 def assumption_3_ball(
     task: Annotated[RegressionMixture, drawn(random_regression)], stream: Stream
 ) -> dict[str, Sides]:

@@ -110,7 +110,8 @@ def assumption_5(first: Row, second: Row) -> Sides:
 
 @PAPER.claim(
     "assumption-5-same-batch",
-    label="Assumption 5 without resampling (ours)",
+    label="Assumption 5 without resampling",
+    judges="ours",
     kind="hypothesis",
     repaired_by="cfl-mgd/assumption-5-resampled",
 )
@@ -142,7 +143,13 @@ def assumption_5_same_batch(batch: OneBatch) -> Sides:
     return equal((gradient, batch.own))
 
 
-@PAPER.claim("assumption-5-resampled", label="Assumption 5, fresh batch", kind="identity", replicates=100_000)
+@PAPER.claim(
+    "assumption-5-resampled",
+    label="Assumption 5, fresh batch",
+    judges="reading",
+    kind="identity",
+    replicates=100_000,
+)
 def assumption_5_resampled(
     samples: Annotated[int, choice(4, 1)], stream: Stream, replicates: Replicates
 ) -> Expectation:

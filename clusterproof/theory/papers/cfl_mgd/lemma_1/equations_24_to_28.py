@@ -236,7 +236,9 @@ def printed_cost(root_of_kappa: int, distance: Fraction) -> Fraction:
     return Fraction(root_of_kappa**2, 2) * distance
 
 
-@PAPER.claim("equation-27", label="(27)", kind="upper", repaired_by="cfl-mgd/equation-27-squared")
+@PAPER.claim(
+    "equation-27", label="(27)", failure="misprint", kind="upper", repaired_by="cfl-mgd/equation-27-squared"
+)
 def equation_27(
     root_of_kappa: Annotated[int, integers(1, 5, upwards=True)],
     separation: Annotated[Fraction, choice(Fraction(1), Fraction(2), Fraction(1, 2))],
@@ -267,7 +269,9 @@ def equation_27(
     return at_most(printed_cost(root_of_kappa, distance), squared=separation**2 / 32)
 
 
-@PAPER.claim("equation-27-squared", label="(27), as meant", kind="tight", extremes=(ROUND,), budget=60)
+@PAPER.claim(
+    "equation-27-squared", label="(27), as meant", judges="ours", kind="tight", extremes=(ROUND,), budget=60
+)
 def equation_27_squared(task: SomeMixture, stream: Stream) -> dict[str, Sides]:
     """The own model costs cluster 1 at most mu Delta^2 / 32 above its least loss.
 

@@ -17,7 +17,9 @@ def cantelli_bound(pair: Pair) -> float:
     return variance / (variance + gap)
 
 
-@PAPER.claim("lemma-1-cantelli", label="Lemma 1 (ours, Cantelli)", kind="tight", part="Gaussian", budget=350)
+@PAPER.claim(
+    "lemma-1-cantelli", label="Lemma 1, Cantelli", judges="ours", kind="tight", part="Gaussian", budget=350
+)
 def lemma_1_cantelli(pair: Pair) -> Sides:
     """A client prefers a given wrong model with probability at most 64 s^2 / (64 s^2 + n' mu^2 D^4).
 

@@ -38,7 +38,9 @@ def doubtful_regression(stream: np.random.Generator) -> RegressionMixture:
     )
 
 
-@PAPER.claim("lemma-1-exact", label="Lemma 1 (ours, exact)", kind="identity", budget=12, replicates=4000)
+@PAPER.claim(
+    "lemma-1-exact", label="Lemma 1, exact", judges="ours", kind="identity", budget=12, replicates=4000
+)
 def lemma_1_exact(
     task: Annotated[RegressionMixture, drawn(doubtful_regression)], stream: Stream, replicates: Replicates
 ) -> Frequency:
@@ -75,7 +77,7 @@ def lemma_1_exact(
     return probability(losses[:, 0] >= losses[:, 1], equal=exact)
 
 
-@PAPER.claim("lemma-1-worst-case", label="Lemma 1 (ours, worst case)", kind="upper", budget=200)
+@PAPER.claim("lemma-1-worst-case", label="Lemma 1, worst case", judges="ours", kind="upper", budget=200)
 def lemma_1_worst_case(
     task: Annotated[RegressionMixture, drawn(random_regression)],
     share: Annotated[float, reals(Fraction(1, 20), Fraction(99, 100))],

@@ -36,7 +36,8 @@ def rate_of_a_run(momentum: float, rounds: int) -> float:
 
 @PAPER.claim(
     "asymptotic-rate",
-    label="(A39) without its floor, many rounds (ours)",
+    label="(A39) without its floor, many rounds",
+    judges="ours",
     kind="upper",
     repaired_by="cfl-mgd/lemma-h",
 )
@@ -71,7 +72,7 @@ def asymptotic_rate(momentum: Annotated[float, choice(0.9)], rounds: Annotated[i
 MOMENTA = (*(Fraction(k, 20) for k in range(20)), Fraction(99, 100), Fraction(999, 1000))
 
 
-@PAPER.claim("asymptotic-region", label="(A39) without its floor, region (ours)", kind="identity")
+@PAPER.claim("asymptotic-region", label="(A39) without its floor, region", judges="ours", kind="identity")
 def asymptotic_region(
     proportion: Annotated[Fraction, rationals(Fraction(1, 100), Fraction(99, 100), 6)],
     condition_number: Annotated[int, choice(1, 2, 10, 100, 1000)],

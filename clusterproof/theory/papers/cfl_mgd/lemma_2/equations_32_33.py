@@ -122,7 +122,9 @@ def equation_32(switcher: Switcher) -> Sides:
     return equal((printed, server), words=lambda: foreign_momentum(switcher, printed, server))
 
 
-@PAPER.claim("equation-32-fixed-clusters", label="(32), fixed clusters", kind="identity", budget=150)
+@PAPER.claim(
+    "equation-32-fixed-clusters", label="(32), fixed clusters", judges="ours", kind="identity", budget=150
+)
 def equation_32_fixed_clusters(centers: Centers, first: Place, second: Place, momentum: Momentum) -> Sides:
     """While no client changes its cluster, clients' momentum and the server's give the same models.
 

@@ -95,7 +95,8 @@ def extreme_pairs() -> list[dict[str, float]]:
 
 @PAPER.claim(
     "lemma-h",
-    label="Lemma H (ours)",
+    label="Lemma H",
+    judges="ours",
     kind="tight",
     budget=1000,
     bound_trace=bound_trace,

@@ -25,7 +25,8 @@ def run_next(momentum: Fraction, round_: int) -> float:
 
 @PAPER.claim(
     "per-step-contraction",
-    label="(31) without its floor rho_0 (ours)",
+    label="(31) without its floor rho_0",
+    judges="ours",
     kind="upper",
     confirm=run_next,
     repaired_by="cfl-mgd/per-step-region",
@@ -96,7 +97,7 @@ def resonant(proportion: float, momentum: float) -> bool:
 NEARLY_ONE = Fraction(199, 200)
 
 
-@PAPER.claim("per-step-region", label="(31) without its floor, region (ours)", kind="identity")
+@PAPER.claim("per-step-region", label="(31) without its floor, region", judges="ours", kind="identity")
 def per_step_region(
     proportion: Annotated[Fraction, rationals(1 - NEARLY_ONE, NEARLY_ONE, 12)],
     momentum: Annotated[Fraction, rationals(0, NEARLY_ONE, 12)],

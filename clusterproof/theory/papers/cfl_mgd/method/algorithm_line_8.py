@@ -90,7 +90,9 @@ def algorithm_line_8(momentum: Momentum, rounds: Annotated[int, integers(2, 14)]
 
 @PAPER.claim(
     "algorithm-line-8-delayed",
-    label="Algorithm 1, line 2, reading",
+    label="Algorithm 1, line 2",
+    judges="reading",
+    failure="misprint",
     kind="upper",
     confirm=run_delayed,
     repaired_by="cfl-mgd/lemma-h",

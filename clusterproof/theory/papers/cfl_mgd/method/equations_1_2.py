@@ -65,7 +65,7 @@ def scattered_clusters(stream: np.random.Generator) -> QuadraticMixture:
     )
 
 
-@PAPER.claim("equation-1-mean", label="(1), as meant", kind="identity")
+@PAPER.claim("equation-1-mean", label="(1), as meant", judges="reading", kind="identity")
 def equation_1_mean(
     task: Annotated[QuadraticMixture, drawn(scattered_clusters)], stream: Stream
 ) -> dict[str, Sides]:
@@ -152,7 +152,7 @@ def few_rows(stream: np.random.Generator) -> RegressionMixture:
     )
 
 
-@PAPER.claim("equation-2-scalar", label="(2), as meant", kind="identity", budget=30)
+@PAPER.claim("equation-2-scalar", label="(2), as meant", judges="reading", kind="identity", budget=30)
 def equation_2_scalar(task: Annotated[RegressionMixture, drawn(few_rows)], stream: Stream) -> Sides:
     """A client's loss is the mean of the scalar losses of its rows.
 

@@ -195,7 +195,7 @@ def against_loops(task: QuadraticMixture, algorithm: CFLMGD, stream: np.random.G
     return equal((trace.models[1:], np.stack(path)), rounding=share_of_largest(1e-9, trace.models))
 
 
-@PAPER.claim("equation-9-broadcast", label="(9), as meant", kind="identity", budget=60)
+@PAPER.claim("equation-9-broadcast", label="(9), as meant", judges="reading", kind="identity", budget=60)
 def equation_9_broadcast(task: Scattered, step_size: StepSize, momentum: Momentum, stream: Stream) -> Sides:
     """The gradient update of cluster p uses the clients that chose the model that was broadcast.
 
@@ -259,7 +259,7 @@ def equation_10(
     return equal((averaged, zero), rounding=1e-9, words=words)
 
 
-@PAPER.claim("equation-10-line-16", label="(10), as line 16", kind="identity", budget=60)
+@PAPER.claim("equation-10-line-16", label="(10), as line 16", judges="reading", kind="identity", budget=60)
 def equation_10_line_16(
     task: Scattered,
     step_size: StepSize,

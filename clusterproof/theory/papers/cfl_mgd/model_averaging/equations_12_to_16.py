@@ -48,6 +48,7 @@ def run_both_sides(identical: IdenticalClients, round_: int) -> float:
 @PAPER.claim(
     "equation-12",
     label="(12)",
+    failure="misprint",
     kind="identity",
     confirm=run_both_sides,
     repaired_by="cfl-mgd/equation-12-shifted",
@@ -76,7 +77,7 @@ def equation_12(identical: IdenticalClients, round_: Round) -> Sides:
     return equal((abs(identical.error(round_ + 1)), abs(shifted_formula(identical, round_))))
 
 
-@PAPER.claim("equation-12-shifted", label="(12), as meant", kind="identity", budget=60)
+@PAPER.claim("equation-12-shifted", label="(12), as meant", judges="ours", kind="identity", budget=60)
 def equation_12_shifted(
     task: Annotated[QuadraticMixture, drawn(random_cluster)],
     share: Annotated[float, reals(Fraction(1, 10), 1)],
@@ -185,7 +186,9 @@ def scattered_clients(stream: np.random.Generator) -> QuadraticMixture:
     )
 
 
-@PAPER.claim("equation-13-lipschitz", label="(13), as meant", kind="upper", part="clients", budget=20)
+@PAPER.claim(
+    "equation-13-lipschitz", label="(13), as meant", judges="ours", kind="upper", part="clients", budget=20
+)
 def equation_13_lipschitz(
     task: Annotated[QuadraticMixture, drawn(scattered_clients)], stream: Stream
 ) -> Sides:

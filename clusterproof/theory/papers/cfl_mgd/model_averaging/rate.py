@@ -70,7 +70,8 @@ def run_option_2(
 
 @PAPER.claim(
     "model-averaging-rate",
-    label="Section 7, O(1/T), reading",
+    label="Section 7, O(1/T)",
+    judges="reading",
     kind="upper",
     confirm=run_option_2,
     repaired_by="cfl-mgd/model-averaging-recursion",
@@ -124,7 +125,8 @@ AT_REST = {
 
 @PAPER.claim(
     "model-averaging-limit",
-    label="Section 7, limit, reading",
+    label="Section 7, limit",
+    judges="reading",
     kind="upper",
     confirm=run_option_2,
     extremes=(AT_REST,),

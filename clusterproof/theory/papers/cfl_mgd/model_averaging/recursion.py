@@ -86,7 +86,7 @@ class OptionTwo:
         return np.asarray(run(algorithm, self.task, rounds=rounds, initial=start[None]).models[:, 0])
 
 
-@PAPER.claim("model-averaging-recursion", label="Option II (ours)", kind="identity", budget=60)
+@PAPER.claim("model-averaging-recursion", label="Option II", judges="ours", kind="identity", budget=60)
 def model_averaging_recursion(option_two: OptionTwo, stream: Stream) -> dict[str, Sides]:
     """On quadratics, a round of option II is one affine map of (chi, u), with a known fixed point.
 
@@ -134,7 +134,7 @@ def pulls(task: QuadraticMixture, momentum: float, local_steps: int) -> float:
     return scale * float(np.linalg.norm(client_pulls, axis=-1).mean()) + 1e-300
 
 
-@PAPER.claim("model-averaging-drift", label="Option II, drift (ours)", kind="identity", budget=60)
+@PAPER.claim("model-averaging-drift", label="Option II, drift", judges="ours", kind="identity", budget=60)
 def model_averaging_drift(
     task: Annotated[QuadraticMixture, drawn(partial(random_cluster, condition_number=5.0, fewest=2))],
     momentum: Annotated[float, reals(0, Fraction(9, 10))],
@@ -224,7 +224,8 @@ def confirm_growth(two_clients: TwoClients) -> None:
 
 @PAPER.claim(
     "model-averaging-stability",
-    label="Option II, (6), reading",
+    label="Option II, (6)",
+    judges="reading",
     kind="upper",
     confirm=confirm_growth,
     repaired_by="cfl-mgd/model-averaging-reset",
@@ -254,7 +255,7 @@ def model_averaging_stability(two_clients: TwoClients) -> Sides:
     return at_most(two_clients.rate, one=1.0)
 
 
-@PAPER.claim("model-averaging-reset", label="Option II, reset (ours)", kind="upper", budget=80)
+@PAPER.claim("model-averaging-reset", label="Option II, reset", judges="ours", kind="upper", budget=80)
 def model_averaging_reset(
     task: Annotated[QuadraticMixture, drawn(partial(random_cluster, condition_number=100.0))],
     momentum: Annotated[float, reals(0, Fraction(93, 100))],

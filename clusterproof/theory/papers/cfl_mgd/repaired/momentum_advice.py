@@ -34,7 +34,7 @@ OTHERS = np.linspace(0, 0.99, 34)
 """Momenta that are compared with the best one."""
 
 
-@PAPER.claim("momentum-helps", label="Momentum (ours)", kind="identity", budget=400)
+@PAPER.claim("momentum-helps", label="Momentum", judges="ours", kind="identity", budget=400)
 def momentum_helps(
     flattest: Annotated[float, reals(0.002, 0.9)],
     steepest: Annotated[float, reals(earlier("flattest"), 1)],
@@ -114,7 +114,7 @@ def best_momenta() -> tuple[float, ...]:
     )
 
 
-@PAPER.claim("momentum-horizon", label="Momentum and noise (ours)", kind="identity", part="horizons")
+@PAPER.claim("momentum-horizon", label="Momentum and noise", judges="ours", kind="identity", part="horizons")
 def momentum_horizon(rounds: Annotated[int, choice(*HORIZONS[2:])]) -> dict[str, Sides]:
     """Noise returns the best momentum to 0 as the horizon grows, since the floor rises with it.
 

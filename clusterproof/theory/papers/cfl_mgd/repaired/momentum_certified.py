@@ -27,7 +27,8 @@ CASES = (
 
 @PAPER.decided(
     "momentum-certified",
-    label="Momentum on smooth losses (ours)",
+    label="Momentum on smooth losses",
+    judges="ours",
     kind="upper",
     no_sharpness="a certificate proves a rate, and does not say how far the true one is below it",
     quick=False,

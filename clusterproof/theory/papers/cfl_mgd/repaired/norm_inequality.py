@@ -43,7 +43,8 @@ Positive = Annotated[Fraction, rationals(Fraction(1, 4), 3, 4, upwards=True)]
 
 @PAPER.claim(
     "norm-inequality",
-    label="Lemma N (ours)",
+    label="Lemma N",
+    judges="ours",
     kind="probability",
     part="sums of rows",
     budget=36,

@@ -16,7 +16,13 @@ Beyond = Annotated[Fraction, rationals(earlier("a"), 6, 4, upwards=True)]
 
 
 @PAPER.claim(
-    "pairwise-error", label="Lemma P (ours)", kind="tight", part="models in the basin", budget=40, quick=False
+    "pairwise-error",
+    label="Lemma P",
+    judges="ours",
+    kind="tight",
+    part="models in the basin",
+    budget=40,
+    quick=False,
 )
 def pairwise_error(task: SmallTask, share: Share, stream: Stream) -> dict[str, Sides]:
     """In the basin a client prefers a given wrong model with probability at most pi(B), which is attained.

@@ -23,7 +23,7 @@ Positive = Annotated[Fraction, rationals(0, 3, 4, upwards=True)]
 Number = Annotated[Fraction, rationals(-3, 3, 2, upwards=True, downwards=True)]
 
 
-@PAPER.claim("row-lemma", label="Lemma R (ours)", kind="tight", part="Gaussian rows", budget=2000)
+@PAPER.claim("row-lemma", label="Lemma R", judges="ours", kind="tight", part="Gaussian rows", budget=2000)
 def row_lemma(spread: Spread, correlation: Correlation, *, scale: float = 2.0) -> Sides:
     """One Gaussian row's gradient is sub-Gaussian with its own covariance, up to a factor gamma.
 

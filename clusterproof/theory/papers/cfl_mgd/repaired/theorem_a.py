@@ -31,7 +31,8 @@ def experiment_at(place: str) -> Experiment:
 
 @PAPER.claim(
     "theorem-a",
-    label="Theorem A (ours)",
+    label="Theorem A",
+    judges="ours",
     kind="probability",
     part="runs",
     bound_trace=BOUND.bound_trace,

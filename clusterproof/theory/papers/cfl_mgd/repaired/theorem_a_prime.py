@@ -20,7 +20,8 @@ Slope = Annotated[Fraction, rationals(-3, 3, denominator=4)]
 
 @PAPER.claim(
     "theorem-a-prime",
-    label="Theorem A' (ours)",
+    label="Theorem A'",
+    judges="ours",
     kind="probability",
     part="runs",
     bound_trace=theorem_a_prime_on,

@@ -43,7 +43,8 @@ def experiment_at(place: str, tuned_momentum: bool) -> Experiment:
 
 @PAPER.claim(
     "theorem-d",
-    label="Theorem D (ours)",
+    label="Theorem D",
+    judges="ours",
     kind="probability",
     part="runs",
     bound_trace=theorem_d_on,

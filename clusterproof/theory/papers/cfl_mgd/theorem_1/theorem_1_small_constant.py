@@ -45,6 +45,7 @@ def run_the_algorithm(clients: Clients, own: Own, momentum: Momentum) -> None:
 @PAPER.claim(
     "theorem-1-small-constant",
     label="Theorem 1, c_4 < 1/32",
+    judges="ours",
     kind="upper",
     confirm=run_the_algorithm,
     repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"),
@@ -65,10 +66,10 @@ def theorem_1_small_constant(clients: Clients, own: Own, momentum: Momentum) -> 
         As Theorem 1.
 
     Source
-        Zhao et al. (2023), Theorem 1, "constants c_1, ..., c_6 > 0 exist"; (A38) is the appendix's condition, added
-        to the theorem's. Upper bound. That every value below 1/32 fails is evidence from four values, not a proof
-        for all. Only the shares of the clusters matter: the same shares with more clients refute it where the
-        probability is that of all T rounds, 1 - T P lambda_5, too.
+        Ours: four values of a constant that Zhao et al. (2023), Theorem 1, leave open, "constants c_1, ..., c_6 > 0
+        exist"; (A38) is the appendix's condition, added to the theorem's. Upper bound. That every value below 1/32
+        fails is evidence from four values, not a proof for all. Only the shares of the clusters matter: the same
+        shares with more clients refute it where the probability is that of all T rounds, 1 - T P lambda_5, too.
 
     Checked
         On two scalar clusters with v = sigma = 0, where rho = 16 c_4: clients, sizes and a momentum close
