@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -39,7 +39,7 @@ def bound_models(task: Mixture, trace: Trace, failure_probability: float | None 
         If a hypothesis of the repaired theorem fails; the message names it.
     """
     quadratic, setting = _setting(task, trace)
-    residuals = _residuals(setting.algorithm, quadratic, trace, "models")
+    residuals = residual_series(setting.algorithm, quadratic, trace).models[1:]
     factor = setting.local_steps_factor + setting.pairs_factor
     return _mean_bound(setting, quadratic, trace, residuals, factor, MODELS, failure_probability)
 
@@ -82,7 +82,7 @@ def bound_models_as_printed(
             "is not positive",
             "raise it, or local_steps",
         )
-    residuals = _residuals(algorithm, quadratic, trace, "models")
+    residuals = residual_series(algorithm, quadratic, trace).models[1:]
     return _mean_bound(
         setting, quadratic, trace, residuals, setting.first, MODELS, failure_probability, setting.start
     )
@@ -139,7 +139,7 @@ def _one_term(
     factor: float,
     failure_probability: float | None,
 ) -> TraceBound:
-    residuals = _residuals(setting.algorithm, task, trace, "models")
+    residuals = residual_series(setting.algorithm, task, trace).models[1:]
     return _mean_bound(setting, task, trace, residuals, factor, MODELS, failure_probability)
 
 
@@ -152,7 +152,7 @@ def bound_duals(task: Mixture, trace: Trace, failure_probability: float | None =
         As for ``bound_models``.
     """
     quadratic, setting = _setting(task, trace)
-    residuals = _residuals(setting.algorithm, quadratic, trace, "duals")
+    residuals = residual_series(setting.algorithm, quadratic, trace).duals[1:]
     factor = setting.second / setting.pair_participation
     return _mean_bound(
         setting, quadratic, trace, residuals, factor, "mean of ||grad_v L_0||^2", failure_probability
@@ -170,13 +170,11 @@ def bound_mapping(task: Mixture, trace: Trace, failure_probability: float | None
     quadratic, setting = _setting(task, trace)
     if not setting.penalty.concavity > 2:
         raise InvalidArgument("concavity", setting.penalty.concavity, "must be greater than 2", "take 3.7")
-    measured = [
-        squared_mapping(setting.algorithm, state) for state in _states(setting.algorithm, quadratic, trace)
-    ]
+    measured = residual_series(setting.algorithm, quadratic, trace).mapping
     limit = (1 - 1 / setting.clients) * setting.mapping_bound
     return TraceBound(
         np.full((trace.rounds + 1, 1), limit),
-        measured=_column(np.stack([np.zeros_like(measured[0]), *measured[1:]]), trace),
+        measured=_column(measured, trace),
         quantity="||G||^2",
         unit=limit,
     )
@@ -296,14 +294,32 @@ def _states(algorithm: FPFC, task: QuadraticMixture, trace: Trace) -> Iterator[F
         yield state
 
 
-def _residuals(algorithm: FPFC, task: QuadraticMixture, trace: Trace, name: str) -> np.ndarray:
-    """Squared residuals after every round, (rounds, replicates)."""
+@dataclass(frozen=True)
+class ResidualSeries:
+    """Squared residuals of a run before the first round and after every one, each (rounds + 1, replicates).
+
+    Attributes
+    ----------
+    models, duals
+        ||grad_w L_0||^2 and ||grad_v L_0||^2.
+    mapping
+        ||G||^2.
+    """
+
+    models: np.ndarray
+    duals: np.ndarray
+    mapping: np.ndarray
+
+
+def residual_series(algorithm: FPFC, task: QuadraticMixture, trace: Trace) -> ResidualSeries:
+    """Follow the pair variables of a run from a common start once, and measure all residuals."""
     stream = np.random.default_rng(0)  # the gradients of quadratics draw nothing
-    squares = [
-        getattr(algorithm.residuals(state, task, stream), name) ** 2
-        for state in _states(algorithm, task, trace)
-    ]
-    return np.stack(squares)[1:]
+    rows = []
+    for state in _states(algorithm, task, trace):
+        found = algorithm.residuals(state, task, stream)
+        rows.append((found.models**2, found.duals**2, squared_mapping(algorithm, state)))
+    models, duals, mapping = (np.stack(column) for column in zip(*rows, strict=True))
+    return ResidualSeries(models, duals, mapping)
 
 
 def _mean_bound(

@@ -1,0 +1,390 @@
+"""The page of a run of FPFC: its numbers by loops over pairs, and its words where the theorem fails."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from planting import planted
+from scipy.optimize import minimize_scalar
+from tolerance import assert_close
+
+from clusterproof.algorithms import FPFC, IFCA, InvalidArgument, run
+from clusterproof.synthetic import LogisticMixture, QuadraticMixture
+from clusterproof.theory.papers.fpfc.constants import Constants
+from clusterproof.theory.runs.fusion import fusion_page, needs_of
+from clusterproof.theory.runs.page import Page, TheoremOnRun
+
+STRENGTH, SMOOTHING, CONCAVITY, RHO = 1.0, 0.5, 3.7, 10.0
+SMALL = QuadraticMixture.random(
+    clusters=2, clients=5, dimension=2, condition_number=3.0, separation=3.0, spread=0.3, seed=1
+)
+LARGE = QuadraticMixture.random(
+    clusters=4, clients=40, dimension=5, condition_number=4.0, separation=4.0, spread=0.05, seed=0
+)
+
+
+def declared(**options: Any) -> FPFC:
+    given: dict[str, Any] = {
+        "strength": STRENGTH,
+        "smoothing": SMOOTHING,
+        "concavity": CONCAVITY,
+        "augmentation": RHO,
+        "threshold": 0.5,
+    } | options
+    return FPFC(**({"step_size": 1 / (1 + 2 * given["augmentation"])} | given))
+
+
+def page_of(task: Any = LARGE, rounds: int = 300, replicates: int | None = None, **options: Any) -> Page:
+    return fusion_page(task, run(declared(**options), task, rounds=rounds, seed=0, replicates=replicates))
+
+
+def row_of(page: Page, claim: str) -> TheoremOnRun:
+    (row,) = (one for one in page.theorems if one.claim == f"fpfc/{claim}")
+    return row
+
+
+def scad(length: float) -> float:
+    lam, a = STRENGTH, CONCAVITY
+    if length <= lam:
+        return lam * length
+    if length <= a * lam:
+        return (a * lam * length - (length**2 + lam**2) / 2) / (a - 1)
+    return lam**2 * (a + 1) / 2
+
+
+def smoothed(length: float) -> float:
+    short = STRENGTH * (length**2 / SMOOTHING + SMOOTHING) / 2
+    return short if length <= SMOOTHING else scad(length)
+
+
+def proximal_length(penalty: Any, weight: float, length: float) -> float:
+    """Minimise penalty + weight / 2 (t - length)^2 over t >= 0, on a grid and then closely."""
+    grid = np.linspace(0, length + STRENGTH, 401)
+    values = [penalty(t) + weight / 2 * (t - length) ** 2 for t in grid]
+    best = grid[int(np.argmin(values))]
+    found = minimize_scalar(
+        lambda t: penalty(t) + weight / 2 * (t - length) ** 2,
+        bounds=(max(0.0, best - 0.02), best + 0.02),
+        method="bounded",
+        options={"xatol": 1e-12},
+    )
+    return float(found.x)
+
+
+def plain_lagrangian(
+    task: QuadraticMixture, models: np.ndarray, theta: np.ndarray, dual: np.ndarray
+) -> float:
+    total = 0.0
+    for i in range(task.clients):
+        away = models[i] - task.centers[i]
+        total += away @ task.hessians[i] @ away / 2
+        for j in range(task.clients):
+            if i != j:
+                gap = models[i] - models[j] - theta[i, j]
+                total += (smoothed(float(np.linalg.norm(theta[i, j]))) + dual[i, j] @ gap) / (
+                    2 * task.clients
+                )
+    return total
+
+
+def residuals_by_hand(task: QuadraticMixture, path: np.ndarray) -> tuple[float, float, float]:
+    """Means of ||grad_w L_0||^2 and ||grad_v L_0||^2, and the largest ||G||^2, all clients taking part."""
+    count, dimension = task.clients, task.dimension
+    dual = np.zeros((count, count, dimension))
+    models_mean = duals_mean = largest = 0.0
+    for models in path[1:]:
+        theta = np.zeros_like(dual)
+        mapping = 0.0
+        for i in range(count):
+            for j in range(count):
+                if i == j:
+                    continue
+                delta = models[i] - models[j] + dual[i, j] / RHO
+                length = float(np.linalg.norm(delta))
+                theta[i, j] = delta * proximal_length(smoothed, RHO, length) / length
+                dual[i, j] += RHO * (models[i] - models[j] - theta[i, j])
+                duals_mean += np.sum(((models[i] - models[j] - theta[i, j]) / (2 * count)) ** 2) / (
+                    len(path) - 1
+                )
+                target = theta[i, j] + dual[i, j]
+                reached = proximal_length(scad, 1.0, float(np.linalg.norm(target)))
+                mapping += np.sum((theta[i, j] - target * reached / np.linalg.norm(target)) ** 2)
+        largest = max(largest, mapping)
+        # a parabola in every coordinate: the central difference of any step is its derivative
+        for i, k in np.ndindex(count, dimension):
+            step = np.zeros_like(models)
+            step[i, k] = 1.0
+            ahead, behind = (plain_lagrangian(task, models + sign * step, theta, dual) for sign in (1, -1))
+            models_mean += ((ahead - behind) / 2) ** 2 / (len(path) - 1)
+    return models_mean, duals_mean, largest
+
+
+def constants_by_hand(
+    task: QuadraticMixture, local_steps: int, rho: float = RHO
+) -> tuple[float, float, float]:
+    """C_1, C_2 and A_T from the theorem's text, alpha = 1 / (L_f + 2 rho)."""
+    curvature, slope = 1.0, max(STRENGTH / SMOOTHING, 1 / (CONCAVITY - 1))
+    alpha, upper = 1 / (curvature + 2 * rho), curvature + rho
+    c = 1 - 2 * alpha * rho * upper / (upper + rho)
+    r = 1 / (c ** (-local_steps / 2) - 1)
+    den = rho**2 - slope * rho - 2 * slope**2
+    first = 6 * (r**2 * upper**2 + rho**2) / (rho - curvature - 2 * r * upper) + 12 * rho**3 / den
+    factor = 2 * upper / (1 - (1 - alpha * upper) ** (2 * local_steps))
+    return first, slope**2 / (task.clients * rho * den), factor
+
+
+def height_by_hand(task: QuadraticMixture, start: np.ndarray) -> float:
+    aways = start - task.centers
+    return float(sum(away @ hessian @ away / 2 for away, hessian in zip(aways, task.hessians, strict=True)))
+
+
+def test_the_numbers_are_those_of_loops_over_pairs() -> None:
+    trace = run(declared(), SMALL, rounds=12, seed=0)
+    page = fusion_page(SMALL, trace)
+    models, duals, largest = residuals_by_hand(SMALL, trace.models)
+    found = [
+        row_of(page, f"theorem-1-{name}").measured or 0.0 for name in ("models", "participation", "mapping")
+    ]
+    # minimisers that are found from values are good to 1e-8, in lengths of about 1
+    np.testing.assert_allclose(found, [models, duals, largest], rtol=1e-5)
+    first, second, factor = constants_by_hand(SMALL, 10)
+    start = trace.models[0][:1]
+    printed = height_by_hand(SMALL, start) + 5 * SMOOTHING * STRENGTH / 4
+    repaired = height_by_hand(SMALL, start) + 4 * SMOOTHING * STRENGTH / 4
+    assert_close(row_of(page, "theorem-1-models").bound, first * printed / 12)
+    assert_close(row_of(page, "theorem-1-participation").bound, second * printed / 12)
+    assert_close(row_of(page, "theorem-1-mapping").bound, (5 * STRENGTH * SMOOTHING / 1.5) ** 2)
+    assert_close(row_of(page, "one-term").bound, factor * repaired / 12)
+    assert_close(row_of(page, "repaired-duals").bound, second * repaired / 12)
+
+
+def test_the_defaults_hold_and_say_what_the_mean_is_made_of() -> None:
+    trace = run(declared(), LARGE, rounds=300, seed=0)
+    page = fusion_page(LARGE, trace)
+    text = " ".join(str(page).split())
+    assert row_of(page, "theorem-1-models").outcome == row_of(page, "one-term").outcome == "holds"
+    assert row_of(page, "theorem-1-mapping").outcome == "says nothing"
+    assert "Bounds on Models and Duals hold." in text
+    assert "Bound on Mapping says nothing" in text
+    last = row_of(page, "theorem-1-models")
+    assert last.measured is not None
+    # the residual of round 300 from two means, which lose eight of its digits
+    shorter = replace(trace, models=trace.models[:-1], assignments=trace.assignments[:-1])
+    before = row_of(fusion_page(LARGE, shorter), "theorem-1-models")
+    assert before.measured is not None
+    alone = 300 * last.measured - 299 * before.measured
+    shown = float(text.split("Round 300 alone has ")[1].split(":")[0])
+    assert abs(shown / alone - 1) < 0.01
+    # of means over 299 and 300 rounds, so that the slope is that of the line through all to 0.01
+    slope = np.log(last.measured / before.measured) / np.log(300 / 299)
+    assert f"K^{slope:.2f}" in text
+
+
+def test_the_groups_are_those_of_the_last_round_and_since_when_they_are() -> None:
+    trace = run(declared(), LARGE, rounds=40, seed=0)
+    same = [
+        all((one[i] == one[j]) == (LARGE.labels[i] == LARGE.labels[j]) for i in range(40) for j in range(i))
+        for one in trace.assignments
+    ]
+    since = max((number for number, right in enumerate(same, 1) if not right), default=0) + 1
+    means = [trace.models[-1][LARGE.labels == p].mean(axis=0) for p in range(4)]
+    away = max(
+        float(np.linalg.norm(mean - optimum)) for mean, optimum in zip(means, LARGE.optima, strict=True)
+    )
+    text = " ".join(str(fusion_page(LARGE, trace)).split())
+    assert same[-1]
+    assert f"Groups 4, the true ones, from round {since}; means end within {away:.3g} of the optima" in text
+
+
+def test_a_negative_constant_is_called_broken_and_gives_no_bound() -> None:
+    page = page_of(local_steps=3)
+    row, first = row_of(page, "theorem-1-models"), constants_by_hand(LARGE, 3)[0]
+    assert first < 0
+    assert row.outcome == "broken"
+    assert row.bound is None
+    assert f"broken: C_1 = {first:.3g}, bound -" in row.words
+    assert "Read with q for (c^(-T/2) - 1)^-1: C_1 = 745" in row.words
+    assert not any("holds" in one and "Models" in one for one in sentences(page))
+    assert row_of(page, "one-term").outcome == "holds"
+
+
+def sentences(page: Page) -> list[str]:
+    return " ".join(str(page).split("Meaning")[-1].split()).split(". ")
+
+
+@pytest.mark.parametrize(
+    ("options", "needs"),
+    [
+        ({"augmentation": 3.0}, "needs rho > 4, here 3"),
+        ({"local_steps": 1}, "needs q < 1/2, here 0.708"),
+        ({"step_size": 0.2}, "needs alpha < 1/(L_f + rho) = 0.0909, here 0.2"),
+        (
+            {"smoothing": 0.99, "threshold": 0.99, "concavity": 1.05, "augmentation": 30.0},
+            "needs rho > 40, here 30",
+        ),
+    ],
+)
+def test_a_hypothesis_that_fails_is_named_with_both_numbers(options: dict[str, Any], needs: str) -> None:
+    page = page_of(rounds=20, **options)
+    for claim in ("theorem-1-models", "theorem-1-participation", "theorem-1-mapping"):
+        row = row_of(page, claim)
+        assert row.outcome == "does not apply"
+        assert row.bound is None
+        assert needs in row.words
+    assert "not met" in str(page)
+    assert "C_1 =" not in str(page)
+
+
+@pytest.mark.parametrize("smoothness", [1.0, 20.0])
+@pytest.mark.parametrize("rho", [2.0, 4.0, 4.001, 10.0, 30.0])
+@pytest.mark.parametrize("share", [0.5, 1.0, 1.5, 2.2])
+def test_the_needs_are_the_hypotheses_of_the_claims(smoothness: float, rho: float, share: float) -> None:
+    longest = 1 / (smoothness + 2 * rho)
+    least = max(0.0, (1 - 1 / share) / longest)
+    for local_steps in (1, 2, 3, 8):
+        algorithm = declared(augmentation=rho, local_steps=local_steps, step_size=share * longest)
+        setting = Constants(algorithm, 4, smoothness, least)
+        assert all(need.met for need in needs_of(setting)) == setting.admissible
+
+
+def test_a_bound_above_the_start_says_nothing() -> None:
+    page = page_of(rounds=10)
+    row = row_of(page, "theorem-1-models")
+    assert row.outcome == row_of(page, "one-term").outcome == "says nothing"
+    start = LARGE.gradients(
+        run(declared(), LARGE, rounds=0, seed=0).models[0], np.arange(40), np.random.default_rng(0)
+    )
+    assert row.bound is not None
+    assert row.bound >= np.sum(start**2)
+    assert f"round 0 has {np.sum(start**2):.3g}" in row.words
+    for one in sentences(page):
+        assert "holds" not in one or "Duals" in one
+
+
+def test_a_constant_that_is_too_small_is_broken() -> None:
+    true = vars(Constants)["first"].fget
+    with planted(Constants, "first", property(lambda setting: true(setting) / 40)):
+        row = row_of(page_of(), "theorem-1-models")
+    assert row.outcome == "broken"
+    assert row.measured is not None
+    assert row.bound is not None
+    assert f"broken: {row.measured:.3g} > {row.bound:.3g}" in row.words
+
+
+def test_where_chance_decides_the_bounds_are_twenty_times_the_expectations() -> None:
+    one, many = (page_of(rounds=60, participation=0.25, replicates=count) for count in (None, 7))
+    second = constants_by_hand(LARGE, 10)[1]
+    start = run(declared(), LARGE, rounds=0, seed=0).models[0][:1]
+    expected = second * (height_by_hand(LARGE, start) + 5) / 60
+    assert_close(row_of(one, "theorem-1-participation").bound, 20 * expected)
+    absent = math.comb(38, 10) / math.comb(40, 10)
+    repaired = row_of(one, "repaired-duals").bound
+    assert repaired is not None
+    assert_close(repaired, 20 * second * (height_by_hand(LARGE, start) + 39 / 8) / 60 / (1 - absent))
+    # 0.05^6 is above 1e-9, 0.05^7 below
+    assert row_of(one, "theorem-1-participation").outcome == "inconclusive"
+    assert "0 of 1 runs outside; --replicates 7" in row_of(one, "theorem-1-participation").words
+    assert row_of(many, "theorem-1-participation").outcome == "holds"
+    assert row_of(one, "one-term").outcome == "does not apply"
+    assert "20 x those on expectations" in " ".join(str(one).split())
+
+
+def test_replicates_show_the_run_nearest_its_bound() -> None:
+    trace = run(declared(), LARGE, rounds=100, seed=0, replicates=3)
+    first = constants_by_hand(LARGE, 10)[0]
+    rows = []
+    for number in range(3):
+        alone = replace(trace, models=trace.models[:, number], assignments=trace.assignments[:, number])
+        rows.append(row_of(fusion_page(LARGE, alone), "theorem-1-models"))
+    worst = max(rows, key=lambda one: (one.measured or 0) / (one.bound or 1))
+    found = row_of(fusion_page(LARGE, trace), "theorem-1-models")
+    assert_close([found.measured, found.bound], [worst.measured, worst.bound])
+    heights = [height_by_hand(LARGE, trace.models[0][number, :1]) + 5 for number in range(3)]
+    assert any(abs(first * height / 100 / (found.bound or 1) - 1) < 1e-7 for height in heights)
+    assert "worst mean, rounds 1 to 100" in str(fusion_page(LARGE, trace))
+
+
+LOGISTIC = LogisticMixture.random(clusters=2, clients=4, dimension=2, samples=20)
+OUTSIDE: dict[str, tuple[dict[str, Any], str, str]] = {
+    "l1": (
+        {"penalty": "l1", "smoothing": None, "concavity": None},
+        "does not apply",
+        "needs the penalty SCAD",
+    ),
+    "own starts": ({"start": "own"}, "does not apply", "needs one start"),
+    "pairs wait": ({"pair_rule": "both", "participation": 0.5}, "does not apply", "needs every pair"),
+    "no rounds": ({"rounds": 0}, "says nothing", "without rounds"),
+    "not quadratic": ({"task": LOGISTIC}, "inconclusive", "no lower bound of F*"),
+    "one client": (
+        {"task": QuadraticMixture.random(clusters=1, clients=1, dimension=2)},
+        "says nothing",
+        "no pairs",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_runs_that_the_theorem_is_not_about(name: str) -> None:
+    options, outcome, words = OUTSIDE[name]
+    page = page_of(**{"rounds": 5} | options)
+    assert {one.outcome for one in page.theorems} == {outcome}
+    assert words in " ".join(str(page).split())
+    assert "hold" not in str(page)
+    assert_fits(page)
+
+
+def assert_fits(page: Page) -> None:
+    lines = str(page).splitlines()
+    assert len(lines) <= 28
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"local_steps": 3},
+        {"augmentation": 3.0},
+        {"concavity": 1.8},
+        {"step_size": 1 / 15},
+        {"step_size": 1 / 5, "rounds": 40},
+        {"participation": 0.25},
+        {"participation": 0.25, "replicates": 10, "rounds": 100},
+        {"participation": 0.25, "replicates": 8, "rounds": 1500},
+        {"participation": 0.25, "replicates": 8, "local_steps": 3},
+        {"participation": 0.25, "replicates": 4, "local_steps": 3, "pair_rule": "all", "concavity": 1.8},
+        {"replicates": 3},
+        {"rounds": 1},
+        {"participation": 0.25, "replicates": 6, "local_steps": 3, "pair_rule": "all", "step_size": 1 / 20.5},
+    ],
+)
+def test_the_page_fits_the_terminal_and_never_praises_what_says_nothing(options: dict[str, Any]) -> None:
+    page = page_of(**options)
+    assert_fits(page)
+    for row in page.theorems:
+        assert row.outcome == "holds" or "hold" not in row.words
+        assert row.outcome != "holds" or (row.bound or 0) >= (row.measured or 0)
+    if row_of(page, "theorem-1-models").outcome != "holds":
+        assert "Models hold" not in str(page)
+        assert "Models and Duals hold" not in " ".join(str(page).split())
+
+
+def test_the_run_is_followed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace, true, calls = run(declared(), SMALL, rounds=9, seed=0), FPFC.residuals, []
+
+    def counted(self: FPFC, *arguments: Any) -> Any:
+        calls.append(1)
+        return true(self, *arguments)
+
+    monkeypatch.setattr(FPFC, "residuals", counted)
+    fusion_page(SMALL, trace)
+    assert len(calls) == 10
+
+
+def test_other_runs_and_tasks_are_refused() -> None:
+    with pytest.raises(InvalidArgument, match="must have the dynamics of fpfc"):
+        fusion_page(SMALL, run(IFCA(step_size=0.1), SMALL, rounds=1))
+    with pytest.raises(InvalidArgument, match="must be that of the task"):
+        fusion_page(LARGE, run(declared(), SMALL, rounds=1))
