@@ -36,7 +36,7 @@ from .synthetic import NoisyQuadraticMixture as NoisyQuadraticMixture
 from .synthetic import QuadraticMixture as QuadraticMixture
 from .synthetic import RegressionMixture as RegressionMixture
 from .synthetic import TwoPointMixture as TwoPointMixture
-from .theory import BoundComparison as BoundComparison
+from .theory import Page as Page
 from .theory import TraceBound as TraceBound
 from .theory import Undecidable as Undecidable
 from .theory import Verdict as Verdict

@@ -5,14 +5,13 @@ from clusterproof.figures.catalogue import FIGURES
 from clusterproof.figures.client_updates import after_fedavg
 from clusterproof.figures.files import save
 from clusterproof.figures.illustration import Illustration
-from clusterproof.figures.runs import bounds_figure, run_figure
+from clusterproof.figures.runs import run_figure
 from clusterproof.figures.verdicts import verdict_figure
 
 __all__ = [
     "FIGURES",
     "Illustration",
     "after_fedavg",
-    "bounds_figure",
     "dressed",
     "run_figure",
     "save",

@@ -8,10 +8,6 @@ import numpy as np
 
 import clusterproof.figures.style as style
 from clusterproof.algorithms import InvalidArgument, Trace
-from clusterproof.theory.checker.bounds_of_run import BoundComparison
-
-MARKERS = ("x", "+", "1", "2")
-"""Of further bounds, whose lines repeat those of the first ones."""
 
 
 def draw_runs(panel: style.Axes, errors: np.ndarray, names: Sequence[str], every: int) -> None:
@@ -62,41 +58,6 @@ def run_figure(trace: Trace) -> style.Figure:
     style.label_axes(panel, "", "communication round", r"distance to the optimum $\|\chi_p - \chi_p^*\|$")
     if models <= len(style.RUNS):
         panel.legend()
-    return figure
-
-
-@style.styled
-def bounds_figure(comparison: BoundComparison) -> style.Figure:
-    """Draw the errors of a run, and every bound on them: the largest over its models and replicates.
-
-    Parameters
-    ----------
-    comparison
-        Of ``clusterproof.compare``.
-
-    Raises
-    ------
-    InvalidArgument
-        If matplotlib is not installed.
-    """
-    trace = comparison.trace
-    assert trace.errors is not None
-    errors = trace.errors[:, None] if trace.errors.ndim == 2 else trace.errors
-    last, every = comparison.tightest[-1], max(1, len(errors) // 10)
-    figure, (panel,) = style.new_figure(_caption(trace, errors.shape[1]), height=4.6)
-    draw_runs(panel, errors, [f"run, model {model}" for model in range(errors.shape[-1])], every)
-    times = np.arange(len(errors))
-    for number, (name, bound) in enumerate(comparison.bounds.items()):
-        values = np.where(np.isfinite(bound), bound, np.nan).max(axis=1)
-        look = dict(style.BOUNDS[number % len(style.BOUNDS)])
-        if number >= len(style.BOUNDS):  # the same colours and lines again, with markers
-            look |= {"marker": MARKERS[number // len(style.BOUNDS) % len(MARKERS)], "markevery": every}
-        label = f"{name} (tightest)" if name == last else name
-        panel.plot(times, values, **look, label=label, gid=f"bound {name}")
-    panel.set_yscale("log", nonpositive="mask")
-    panel.margins(x=0.02)
-    style.label_axes(panel, "", "communication round", r"distance to the optimum $\|\chi_p - \chi_p^*\|$")
-    style.add_legend([panel], columns=3, fontsize=7.5)
     return figure
 
 

@@ -1,7 +1,6 @@
 """Claims about clustered federated learning, the bounds they rest on, and their verdicts."""
 
 from clusterproof.algorithms.discovery import modules_below
-from clusterproof.theory.checker.bounds_of_run import BoundComparison, compare
 from clusterproof.theory.checker.catalogue import as_json, catalogue, check, find_claim, replay
 from clusterproof.theory.checker.claim import REGISTRY, Claim, Context
 from clusterproof.theory.checker.claim_decorator import claim
@@ -12,6 +11,8 @@ from clusterproof.theory.checker.run_check import Undecidable, assert_holds, bou
 from clusterproof.theory.checker.same_law import assert_same_law
 from clusterproof.theory.checker.trace_bound import TraceBound
 from clusterproof.theory.checker.verdict import Confidence, Finding, Kind, Verdict
+from clusterproof.theory.runs.compare import compare
+from clusterproof.theory.runs.page import Page
 
 modules_below(__name__)  # a module with claims registers them
 
@@ -22,7 +23,7 @@ __all__ = [
     "Context",
     "Finding",
     "Kind",
-    "BoundComparison",
+    "Page",
     "TraceBound",
     "Undecidable",
     "Verdict",

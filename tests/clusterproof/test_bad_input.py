@@ -58,9 +58,9 @@ run cfl-mgd --momentum {{1 -.1 nan inf 2 1.0000001}}     :: --momentum
 run cfl-mgd --rounds {{-1 x nan 1.5 inf}}       :: --rounds
 run ifca --seed {{-1 x 1.5}}                    :: --seed
 run ifca --replicates {{0 -3 x}}                :: --replicates
-run ifca --clusters {{0 -1 41 x nan}}           :: --clusters
-run ifca --models {{0 -1 41 x}}                 :: --models
-run ifca --models 41                 :: --models = 41 | at most the number of clients (40)
+run ifca --clusters {{0 -1 101 x nan}}          :: --clusters
+run ifca --models {{0 -1 101 x}}                :: --models
+run ifca --models 101                :: --models = 101 | at most the number of clients (100)
 run ifca --clients {{0 -1 x}}                   :: --clients
 run ifca --dimension {{0 -1 x 2.5}}             :: --dimension
 run ifca --condition-number {{0.9 nan inf -1}}  :: --condition-number
@@ -72,7 +72,7 @@ run ifca --noise {{-1 nan inf}}                 :: --noise
 run ifca --samples {{0 -1 x}}                   :: --samples
 run ifca --participation {{0 1.1 nan -1}}       :: --participation
 run ifca --averaging model --local-steps {{0 -2 x}} :: --local-steps
-run ifca --proportions {{1 1,2,3 0,1 -1,2 nan,1 a,b 1, ''}} :: --proportions
+run ifca --proportions {{1 1,2 0,1 -1,2 nan,1 a,b 1, ''}} :: --proportions
 run ifca --task quadratic --spread {{-1 nan}}
 run ifca --task logistic --signal {{0 nan}}
 run ifca --task logistic --support {{0 -1}}

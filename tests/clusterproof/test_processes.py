@@ -131,7 +131,9 @@ def test_a_terminal_gets_styles_and_eighty_columns() -> None:
 
 
 def test_progress_is_shown_before_the_first_round_is_done() -> None:
-    shown = read_terminal("run", "ifca", "--replicates", "2000", "--clients", "2000", until=("0/50", "ifca"))
+    shown = read_terminal(
+        "run", "ifca", "--rounds", "50", "--replicates", "2000", "--clients", "2000", until=("0/50", "ifca")
+    )
     assert "1/50" not in shown
 
 

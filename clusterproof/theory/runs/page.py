@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -73,12 +73,15 @@ class Page:
     sections
         Headings, empty for none, with their entries.
     theorems
-        Every theorem about the algorithm; the page shows some of them.
+        Theorems of the page.
+    further
+        Computes theorems that are in the table only: they take longer than the page.
     """
 
     title: str
     sections: tuple[tuple[str, tuple[Entry, ...]], ...]
     theorems: tuple[TheoremOnRun, ...]
+    further: Callable[[], tuple[TheoremOnRun, ...]] = tuple
 
     def __str__(self) -> str:
         blocks = [self.title]
@@ -98,8 +101,17 @@ class Page:
 
         columns = {"claim": polars.String, "outcome": polars.String, "measured": polars.Float64}
         columns |= {"bound": polars.Float64, "words": polars.String}
-        rows = [(one.claim, one.outcome, one.measured, one.bound, one.words) for one in self.theorems]
+        rows = [
+            (one.claim, one.outcome, one.measured, one.bound, one.words)
+            for one in (*self.theorems, *self.further())
+        ]
         return polars.DataFrame(rows, schema=columns, orient="row")
+
+
+def three_digits(number: float) -> str:
+    """Write a bound with its last zeros: 0.00150, 1730."""
+    shown = f"{number:#.3g}"
+    return f"{float(shown):.0f}" if 100 <= abs(number) < 1e6 else shown
 
 
 def entry(label: str, *lines: str) -> Entry:

@@ -1,0 +1,128 @@
+"""The exact law of a run: its covariances, and what differs from it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from clusterproof.algorithms import CFLMGD, IFCA, Algorithm, InvalidArgument, Trace, run
+from clusterproof.synthetic import RegressionMixture
+from clusterproof.theory.exact.exact_moments import error_moments
+from clusterproof.theory.runs.law import compare_law, recursion_of
+
+
+def task_of(noise: float = 0.2, seed: int = 3, data: str = "fresh") -> RegressionMixture:
+    return RegressionMixture.random(
+        clusters=2,
+        clients=30,
+        dimension=10,
+        condition_number=4.0,
+        separation=1.6,
+        noise=noise,
+        samples=2000,
+        proportions=[2, 1],
+        data=data,
+        seed=seed,
+    )
+
+
+def run_of(
+    algorithm: Algorithm, task: RegressionMixture, seed: int, rounds: int = 14, runs: int = 500
+) -> Trace:
+    start = run(algorithm, task, rounds=0, seed=1).models[0]
+    return run(algorithm, task, rounds=rounds, replicates=runs, seed=seed, initial=start)
+
+
+def called(trace: Trace, task: RegressionMixture, **settings: float) -> Trace:
+    """Return the trace as if it were a run on this task, with these settings of the algorithm."""
+    named = {
+        name: {**given, **settings}
+        for name, given in trace.settings.items()
+        if name in ("algorithm", "dynamics")
+    }
+    return replace(trace, settings={**trace.settings, "task": task.settings, **named})
+
+
+@pytest.mark.parametrize("algorithm", [CFLMGD(step_size=1.0, momentum=0.5), IFCA(step_size=0.7)])
+def test_runs_of_the_law_do_not_differ_and_others_do(algorithm: Algorithm) -> None:
+    task = task_of()
+    for seed in range(20):
+        right = compare_law(task, run_of(algorithm, task, seed))
+        assert not right.path_differs
+        assert not right.noise_differs
+        # 10 rounds of 500 x 20 squares
+        assert right.noise == pytest.approx(1, abs=6 / np.sqrt(2 * 500 * 20))
+        slower = replace(algorithm, step_size=0.99 * algorithm.step_size)  # type: ignore[type-var]
+        step = called(run_of(slower, task, seed), task, step_size=algorithm.step_size)  # type: ignore[attr-defined]
+        assert compare_law(task, step).path_differs
+        louder = called(run_of(algorithm, task_of(noise=0.2 * 1.05), seed), task)
+        found = compare_law(task, louder)
+        assert found.noise_differs
+        assert not found.path_differs
+        assert found.noise == pytest.approx(1.05, abs=0.02)
+
+
+def test_the_covariances_have_the_exact_moments() -> None:
+    """Their traces are the sums of ``error_moments``, which follow another recursion; at round 1 by hand."""
+    task = task_of(noise=0.7)
+    algorithm = CFLMGD(step_size=0.8, momentum=0.6)
+    recursion = recursion_of(task, run_of(algorithm, task, 0, rounds=9, runs=2))
+    traces = np.array([np.trace(one, axis1=-2, axis2=-1) for one, _ in recursion.covariances(9)])
+    for cluster, share in enumerate(task.proportions):
+        rows = share * 30 * 2000
+        _, variance = error_moments(
+            recursion.spectra[cluster],
+            recursion.start[cluster],
+            step=0.8 * share,
+            momentum=0.6,
+            noise=0.7,
+            rows=rows,
+            rounds=9,
+        )
+        # the sum subtracts the mean's square from the second moment
+        moment = (recursion.start[cluster] ** 2).sum()
+        np.testing.assert_allclose(traces[:, cluster], variance[1:], rtol=1e-9, atol=1e-14 * moment)
+        sigma, start = np.diag(recursion.spectra[cluster]), recursion.start[cluster]
+        pushed = sigma @ start
+        by_hand = (0.8 * share) ** 2 / rows * (np.outer(pushed, pushed) + (start @ pushed + 0.49) * sigma)
+        np.testing.assert_allclose(next(recursion.covariances(9))[0][cluster], by_hand, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "runs", "data", "words"),
+    [
+        (CFLMGD(step_size=1.0, momentum=0.5, participation=0.5), 5, "fresh", "participation"),
+        (CFLMGD(step_size=1.0, momentum=0.5, averaging="model"), 5, "fresh", "averaging"),
+        (CFLMGD(step_size=1.0, momentum=0.5, update_order="as-printed"), 5, "fresh", "update order"),
+        (CFLMGD(step_size=1.0, momentum=0.5), 1, "fresh", "at least 2 runs"),
+        (CFLMGD(step_size=1.0, momentum=0.5), 5, "population", "new samples"),
+        (CFLMGD(step_size=1.0, momentum=0.5), 5, "fixed", "new samples"),
+    ],
+)
+def test_other_runs_have_no_such_law(algorithm: Algorithm, runs: int, data: str, words: str) -> None:
+    task = task_of(data=data)
+    with pytest.raises(InvalidArgument, match=words):
+        compare_law(task, run_of(algorithm, task, 0, rounds=3, runs=runs))
+
+
+def test_rounds_whose_noise_has_a_random_scale_are_left_out() -> None:
+    """Without noise on the rows the error is a product of random factors: its tails are no Gaussian's in the end."""
+    task = task_of(noise=0.0)
+    algorithm = CFLMGD(step_size=1.0, momentum=0.5)
+    *_, (_, late) = recursion_of(task, run_of(algorithm, task, 0, rounds=1, runs=2)).covariances(400)
+    assert late > 0.3
+    trace = run_of(algorithm, task, 0, rounds=1, runs=400)
+    (_, at_once), (_, randomness) = recursion_of(task, trace).covariances(2)
+    assert at_once == 0
+    lengths = [(away**2 * np.geomspace(0.25, 1, 10)).sum(axis=-1) for away in trace.models[1] - task.optima]
+    spread = np.std(lengths, axis=0) / np.mean(lengths, axis=0)
+    assert randomness == pytest.approx(spread.max(), rel=0.2)
+
+
+def test_a_run_with_a_wrong_choice_is_not_compared() -> None:
+    task = task_of()
+    trace = run_of(CFLMGD(step_size=1.0, momentum=0.5), task, 0, rounds=3, runs=5)
+    wrong = trace.assignments.copy()
+    wrong[1, 2, 3] = 1 - wrong[1, 2, 3]
+    with pytest.raises(InvalidArgument, match="no wrong choice"):
+        compare_law(task, replace(trace, assignments=wrong))
