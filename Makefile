@@ -15,6 +15,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 check: $(VENV)/.check-ready
 	$(BIN)/clusterproof check
+	$(BIN)/clusterproof run cfl-mgd
+	$(BIN)/clusterproof run fpfc
 	$(BIN)/clusterproof figures contraction-map error-per-round tightness --out figures-out
 
 figures: $(VENV)/.check-ready

@@ -6,7 +6,7 @@ import inspect
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,16 +21,11 @@ from clusterproof.commands import terminal
 from clusterproof.commands.run_record import RunRecord, record_of
 from clusterproof.experiments import synthetic_options
 from clusterproof.neural.custom.references import HOW, is_own, load_own, naming_user_code
-from clusterproof.synthetic import TASKS, Mixture
+from clusterproof.synthetic import TASKS, Mixture, QuadraticMixture
 from clusterproof.theory.checker import report
 from clusterproof.theory.runs.compare import compare
 
-PAGE_ROUNDS = {"cfl-mgd": 60, "ifca": 120}
-"""Algorithms whose runs end in a page, and their rounds on regression."""
-
-PAGE_REPLICATES = 500
-
-PAGE_TASK: dict[str, Any] = {
+REGRESSION: dict[str, Any] = {
     "clusters": 3,
     "clients": 100,
     "dimension": 20,
@@ -40,14 +35,48 @@ PAGE_TASK: dict[str, Any] = {
     "samples": 10_000,
     "proportions": ["5,3,2"],
 }
-"""Defaults of their regression: with a separation of 2 the optima would be longer than 1, which Theorem 1 excludes,
-with 100 samples noise would cover the linear phase, and equal shares would hide the smallest one."""
+"""With a separation of 2 the optima would be longer than 1, which Theorem 1 of CFL-MGD excludes, with 100 samples noise
+would cover the linear phase, and equal shares would hide the smallest one."""
+
+QUADRATIC: dict[str, Any] = {
+    "clusters": 4,
+    "clients": 40,
+    "dimension": 5,
+    "condition_number": 4.0,
+    "separation": 4.0,
+    "spread": 0.05,
+    "local_steps": 10,
+    "strength": 1.0,
+    "smoothing": 0.5,
+    "concavity": 3.7,
+    "augmentation": 10.0,
+    "threshold": 0.5,
+}
+"""FPFC's groups are found, and the conditions of its Theorem 1 met; with 3 local steps they are, too, and C_1 < 0."""
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """Defaults of a run that ends in a page: they hold for one task."""
+
+    task: str
+    rounds: int
+    replicates: int | None
+    settings: Mapping[str, Any]
+
+
+PAGES = {
+    "cfl-mgd": Defaults("regression", 60, 500, REGRESSION),
+    "ifca": Defaults("regression", 120, 500, REGRESSION),
+    "fpfc": Defaults("quadratic", 300, None, QUADRATIC),
+}
+"""Algorithms whose runs end in a page."""
 
 
 def run(
     algorithm: str,
     *,
-    task: str = "regression",
+    task: str | None = None,
     rounds: terminal.OptionalInteger = None,
     seed: terminal.Integer = 0,
     replicates: terminal.OptionalInteger = None,
@@ -64,9 +93,10 @@ def run(
     algorithm
         Name of an algorithm, such as cfl-mgd or ifca, or of a class of your own, as FILE.py:NAME or MODULE:NAME.
     task
-        Name of a task, such as regression, quadratic, logistic or log-cosh.
+        Name of a task, such as regression, quadratic, logistic or log-cosh; by default regression, and quadratic for
+        fpfc.
     rounds
-        Number of communication rounds; 50, but on regression 60 for cfl-mgd and 120 for ifca.
+        Number of communication rounds; 50, but with the default task 60 for cfl-mgd, 120 for ifca and 300 for fpfc.
     seed
         Seed of the task and of the run.
     replicates
@@ -82,14 +112,15 @@ def run(
         --out.
     """
     given = {name: value for name, value in options.items() if value is not None}
+    defaults = PAGES.get(algorithm)
+    if task is None:
+        task = "regression" if defaults is None else defaults.task
     synthetic_options.check_options(algorithm, task, given)
-    if algorithm in PAGE_ROUNDS and task == "regression":
-        rounds = PAGE_ROUNDS[algorithm] if rounds is None else rounds
-        replicates = PAGE_REPLICATES if replicates is None else replicates
-        shares = (
-            ["proportions"] if given.get("clusters", PAGE_TASK["clusters"]) != PAGE_TASK["clusters"] else []
-        )
-        given = {name: value for name, value in PAGE_TASK.items() if name not in shares} | given
+    if defaults is not None and task == defaults.task:
+        rounds = defaults.rounds if rounds is None else rounds
+        replicates = defaults.replicates if replicates is None else replicates
+        shares = ["proportions"] if given.get("clusters", 3) != 3 else []
+        given = {name: value for name, value in defaults.settings.items() if name not in shares} | given
     rounds = 50 if rounds is None else rounds
     check_count("rounds", rounds, at_least=0, remedy="give the number of communication rounds")
     check_seed(seed)
@@ -108,11 +139,14 @@ def run(
     with terminal.progress(rounds) as advance, np.errstate(all="ignore"), _naming(own):
         advance(0, f"drawing the {task} task")
         problem = synthetic_options.make_task(task, given, seed)
+        if algorithm == "fpfc" and isinstance(problem, QuadraticMixture) and "augmentation" in given:
+            # the largest step that Theorem 1 allows for convex losses
+            given.setdefault("step_size", 1 / (problem.client_smoothness + 2 * given["augmentation"]))
         method = synthetic_options.make_algorithm(algorithm, given, problem)
         advance(0, algorithm)
         started = time.perf_counter()
         start = None
-        if algorithm in PAGE_ROUNDS:  # one start of all replicates
+        if defaults is not None and algorithm != "fpfc":  # one start of all replicates
             start = algorithms.run(method, problem, rounds=0, seed=seed).models[0]
         trace = algorithms.run(
             method,
@@ -133,7 +167,7 @@ def run(
             summary = record_of(problem, trace, seconds, method.target)
             write_whole("json", json_file, report.to_json(asdict(summary)).encode())
     finally:  # print the result even if the disk is full
-        if algorithm in PAGE_ROUNDS and method.model_count(problem) == problem.clusters:
+        if defaults is not None and (algorithm == "fpfc" or method.model_count(problem) == problem.clusters):
             print(compare(problem, trace))
         else:
             print(describe_run(problem, record_of(problem, trace, seconds, method.target)))
@@ -207,7 +241,8 @@ def _declare_options() -> None:
     for name, known in (("algorithm", ALGORITHMS), ("task", TASKS)):
         more = f", or {HOW}" if name == "algorithm" else ""
         words = Parameter(help=f"One of {', '.join(known)}{more}.")
-        parameters[name] = parameters[name].replace(annotation=Annotated[str, words])
+        kind = str if name == "algorithm" else str | None
+        parameters[name] = parameters[name].replace(annotation=Annotated[kind, words])
     for option in synthetic_options.experiment_options():
         words = Parameter(
             help=f"{option.help} ({', '.join(option.owners)})",

@@ -15,6 +15,7 @@ from clusterproof.theory.checker.same_task import check_same_task
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.bounded import theorem_on_run
 from clusterproof.theory.runs.clustered import clustered_page
+from clusterproof.theory.runs.fusion import fusion_page
 from clusterproof.theory.runs.page import Entry, Page, TheoremOnRun, entry
 
 
@@ -91,5 +92,5 @@ def _clustered(task: Mixture, trace: Trace) -> Page:
     return (clustered_page if several else short_page)(task, trace)
 
 
-PAGES: dict[str, Callable[[Mixture, Trace], Page]] = {"cfl-mgd": _clustered}
+PAGES: dict[str, Callable[[Mixture, Trace], Page]] = {"cfl-mgd": _clustered, "fpfc": fusion_page}
 """By the dynamics of the run."""
