@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Page:
     title: str
     sections: tuple[tuple[str, tuple[Entry, ...]], ...]
     theorems: tuple[TheoremOnRun, ...]
-    further: Callable[[], tuple[TheoremOnRun, ...]] = tuple
+    further: Callable[[], tuple[TheoremOnRun, ...]] = field(default_factory=lambda: tuple)
 
     def __str__(self) -> str:
         blocks = [self.title]
