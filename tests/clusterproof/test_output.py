@@ -15,10 +15,7 @@ from clusterproof.commands import terminal
 from clusterproof.commands.application import app, main
 from clusterproof.figures import FIGURES
 
-EXTRAS = (
-    "torch matplotlib polars cvxpy clarabel flint joblib sklearn filelock safetensors threadpoolctl pooch"
-)
-EXTRAS += " numba marimo sphinx distributed dask_jobqueue"
+EXTRAS = "torch pooch safetensors tomlkit filelock distributed dask_jobqueue marimo sphinx"
 DATA = ("data list", "data fetch", "data verify")
 NAMES = [name for name in app if not name.startswith("-")]
 HELPS = ["--help", *(f"{name} --help" for name in (*NAMES, *DATA))]
@@ -26,13 +23,8 @@ HELPS = ["--help", *(f"{name} --help" for name in (*NAMES, *DATA))]
 WITHOUT = {
     **dict.fromkeys((*HELPS, "claims --paper ifca", "show cfl-mgd/theorem-1 --no-check"), ""),
     **dict.fromkeys(("run ifca --rounds 2", "data list", "table", "check baselines/fedavg", "figures"), ""),
-    "check baselines/fedavg --jobs 2": "sweep",
-    "run ifca --rounds 2 --out r": "store",
-    "run sofl --rounds 2": "cluster",
-    "certify --momentum 0 --condition 4 --proportion 1 --class smooth": "certify",
-    "figures contraction-map --out f": "plot",
-    "data verify digits": "neural",
-    "train --out t": "store",
+    "data fetch mnist": "neural",
+    "train --out t": "neural",
 }
 """Each command line, and the extra that its refusal names without the optional libraries; empty where it works."""
 

@@ -365,12 +365,12 @@ def basin_on_run(task: Mixture, trace: Trace) -> TheoremOnRun:
             return TheoremOnRun(claim, "does not apply", None, None, words)
     contraction = 1 - algorithm.step_size * task.proportions * task.strong_convexity
     allowed = contraction ** np.arange(len(errors))[:, None, None] * errors[0]
-    wrong, room = int((trace.assignments != trace.labels).sum()), ROUNDING * largest_length(trace)
+    wrong, tolerance = int((trace.assignments != trace.labels).sum()), ROUNDING * largest_length(trace)
     limit, size, rounds = float(allowed[-1].max()), float(errors[-1].max()), trace.rounds
-    if wrong or (errors > allowed * (1 + ROUNDING) + room).any():
+    if wrong or (errors > allowed * (1 + ROUNDING) + tolerance).any():
         words = f"broken: {wrong} choices of a cluster wrong, {_largest_excess(errors, allowed)}"
         return TheoremOnRun(claim, "broken", size, limit, words)
-    ratio = f", {limit / size:.2g} x the error" if size > room else ""
+    ratio = f", {limit / size:.2g} x the error" if size > tolerance else ""
     words = (
         f"holds: every start within Delta/(1 + sqrt(L/mu)) = {radius:.3f} finds all clusters; no choice was wrong; "
         f"error <= {three_digits(limit)} after round {rounds}{ratio}"

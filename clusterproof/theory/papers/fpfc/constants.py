@@ -103,8 +103,10 @@ class Constants:
         return self.smoothness * (1 + self.power) / (1 - 3 * self.power) if self.power < 1 / 3 else math.inf
 
     def first_of(self, inexactness: float) -> float:
-        """C_1 with r = ``inexactness``."""
+        """C_1 with r = ``inexactness``; infinite where its first denominator is 0."""
         rho, denominator = self.algorithm.augmentation, self.first_denominator_of(inexactness)
+        if denominator == 0:
+            return math.inf
         inexact = 6 * ((inexactness * self.local_smoothness) ** 2 + rho**2) / denominator
         return (inexact + 12 * rho**3 / self.second_denominator) / self.participation
 
