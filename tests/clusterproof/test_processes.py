@@ -87,7 +87,7 @@ def test_a_full_disk_under_parquet_costs_one_line_and_not_the_report(tmp_path: P
     )
     done = python(code, cwd=tmp_path)
     assert done.returncode == 2
-    assert "purity" in done.stdout
+    assert "Theorem D" in done.stdout
     assert re.fullmatch(
         r"clusterproof: (--)?out = .* must be a folder that can be written.*\n", done.stderr
     ), done.stderr
