@@ -60,6 +60,7 @@ def in_child(argument: str, value: str) -> int | None:
             "report": str(report),
         }
         order |= {"parent": os.getpid(), "out": out.format, "err": err.format}
+        # as multiprocessing does; typeshed does not declare it
         flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
         sys.stdout.flush()
         # -P: what lies in the working folder is imported only where it is in this process
