@@ -139,7 +139,7 @@ def run(
     with terminal.progress(rounds) as advance, np.errstate(all="ignore"), _naming(own):
         advance(0, f"drawing the {task} task")
         problem = synthetic_options.make_task(task, given, seed)
-        if algorithm == "fpfc" and isinstance(problem, QuadraticMixture) and "augmentation" in given:
+        if algorithm == "fpfc" and isinstance(problem, QuadraticMixture) and given.get("augmentation", 0) > 0:
             # the largest step that Theorem 1 allows for convex losses
             given.setdefault("step_size", 1 / (problem.client_smoothness + 2 * given["augmentation"]))
         method = synthetic_options.make_algorithm(algorithm, given, problem)

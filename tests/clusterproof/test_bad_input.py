@@ -84,6 +84,7 @@ run cfl-mgd --update-order none
 run cfl-mgd --local-steps 2
 run ifca --momentum .5               :: --momentum = 0.5 | not an option of ifca | cfl-mgd
 run fedavg --models 2
+run fpfc --augmentation {{-1 -.5 0 nan}}  :: --augmentation
 run ifca --task quadratic --noise 1
 run ifca --task regression --spread 1
 run ifca --step-sizes 1
