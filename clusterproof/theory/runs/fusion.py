@@ -1,9 +1,8 @@
-"""The page of a run of FPFC: its groups, and Theorem 1 as printed and as repaired beside what was measured."""
+"""The page of a run of FPFC: its task, its groups, and Theorem 1."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,29 +10,10 @@ from clusterproof.algorithms import FPFC, InvalidArgument, Trace
 from clusterproof.algorithms.fpfc import group_averages
 from clusterproof.synthetic import Mixture, QuadraticMixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
-from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE
 from clusterproof.theory.checker.same_task import check_same_task
-from clusterproof.theory.checker.sentences import digits_apart
-from clusterproof.theory.checker.statistics import binomial_tail
-from clusterproof.theory.papers.fpfc.constants import Constants
-from clusterproof.theory.papers.fpfc.measured import objective
-from clusterproof.theory.papers.fpfc.runs import residual_series
-from clusterproof.theory.runs.page import LABEL, WIDTH, Entry, Outcome, Page, TheoremOnRun, entry
-
-FAILURE = 0.05
-"""Probability with which a run may exceed what is shown, where a bound is on an expectation."""
-
-SETTLED = 0.1
-"""Largest share of the sum over all rounds in the second half for which the first rounds make the mean."""
-
-MODELS, DUALS = "|grad_w L_0|^2", "|grad_v L_0|^2"
-MOST_STEPS = 1000
-"""Local steps beyond which none are proposed."""
-
-HEADING = "Theorem 1 as printed (Yu et al. 2023), misprinted exponents of c restored"
-PRINTED = ("fpfc/theorem-1-models", "fpfc/theorem-1-participation", "fpfc/theorem-1-mapping")
-Section = tuple[str, tuple[Entry, ...]]
-REPAIRED = ("fpfc/repaired-models", "fpfc/one-term", "fpfc/repaired-duals", "fpfc/repaired-mapping")
+from clusterproof.theory.runs.numbers import many, short
+from clusterproof.theory.runs.page import Entry, Page, entry
+from clusterproof.theory.runs.stationarity import setting_of, theorem_sections
 
 
 def fusion_page(task: Mixture, trace: Trace) -> Page:
@@ -56,7 +36,7 @@ def fusion_page(task: Mixture, trace: Trace) -> Page:
     kind = "quadratics" if isinstance(task, QuadraticMixture) else f"{task.name} losses"
     known = "" if trace.errors is None else " with known optima"
     facts = (_task(task), _run(algorithm, task, trace), *_groups(task, trace))
-    sections, theorems = _theorem(algorithm, task, trace)
+    sections, theorems = theorem_sections(algorithm, task, trace)
     return Page(f"fpfc on {kind}{known}", (("", facts), *sections), theorems)
 
 
@@ -64,39 +44,39 @@ def _task(task: Mixture) -> Entry:
     sizes = np.bincount(task.labels)
     groups = f"{len(sizes)} groups"
     if np.ptp(sizes) == 0:
-        groups = f"{_many(len(sizes), 'group')} of {sizes[0]}"
+        groups = f"{many(len(sizes), 'group')} of {sizes[0]}"
     elif len(sizes) <= 4:
         groups = f"groups of {', '.join(map(str, sizes[:-1]))} and {sizes[-1]}"
     clients = f"m = {task.clients} clients in {groups}, d = {task.dimension}"
-    apart = f"optima: groups >= {_short(task.separation)} apart" if len(sizes) > 1 else "one optimum"
+    apart = f"optima: groups >= {short(task.separation)} apart" if len(sizes) > 1 else "one optimum"
     if not isinstance(task, QuadraticMixture):
-        curvature = f"L = {_short(task.smoothness)}, mu = {_short(task.strong_convexity)}"
+        curvature = f"L = {short(task.smoothness)}, mu = {short(task.strong_convexity)}"
         return entry("Task", f"{clients}, {curvature}", apart)
     least = float(np.linalg.eigvalsh(task.hessians).min())
     away = float(np.linalg.norm(task.centers - task.optima[task.labels], axis=-1).max())
     return entry(
         "Task",
-        f"{clients}, no noise, L_f = {_short(task.client_smoothness)}, mu = {_short(least)}",
-        f"{apart}, clients <= {_short(away)} from their group's",
+        f"{clients}, no noise, L_f = {short(task.client_smoothness)}, mu = {short(least)}",
+        f"{apart}, clients <= {short(away)} from their group's",
     )
 
 
 def _run(algorithm: FPFC, task: Mixture, trace: Trace) -> Entry:
-    parts = [f"lambda {_short(algorithm.strength)}"]
-    setting = _setting(algorithm, task)
+    parts = [f"lambda {short(algorithm.strength)}"]
+    setting = setting_of(algorithm, task)
     if algorithm.penalty == "scad":
         penalty = setting.penalty
-        parts += [f"xi {_short(penalty.smoothing)}", f"a {_short(penalty.concavity)}"]
+        parts += [f"xi {short(penalty.smoothing)}", f"a {short(penalty.concavity)}"]
     who = "all clients"
     if setting.participation < 1:
         who = f"{setting.active} of {task.clients} clients a round"
     longest = 1 / (setting.smoothness + 2 * algorithm.augmentation)
     named = isinstance(task, QuadraticMixture) and math.isclose(algorithm.step_size, longest, rel_tol=1e-9)
-    step = "1/(L_f + 2 rho)" if named else _short(algorithm.step_size)
-    steps = f"{_many(trace.rounds, 'round')} of {_many(algorithm.local_steps, 'local step')} {step}"
-    more = [f"nu {_short(algorithm.threshold)}"]
+    step = "1/(L_f + 2 rho)" if named else short(algorithm.step_size)
+    steps = f"{many(trace.rounds, 'round')} of {many(algorithm.local_steps, 'local step')} {step}"
+    more = [f"nu {short(algorithm.threshold)}"]
     if trace.models.ndim == 4:
-        more.append(_many(trace.models.shape[1], "run"))
+        more.append(many(trace.models.shape[1], "run"))
     if algorithm.start == "own":
         more.append("own starts")
     if algorithm.pair_rule != "either":
@@ -104,7 +84,7 @@ def _run(algorithm: FPFC, task: Mixture, trace: Trace) -> Entry:
     penalised = f"{'SCAD' if algorithm.penalty == 'scad' else algorithm.penalty}: {', '.join(parts)}"
     return entry(
         "Run",
-        f"{penalised}; rho {_short(algorithm.augmentation)}; {who}",
+        f"{penalised}; rho {short(algorithm.augmentation)}; {who}",
         "; ".join([steps, *more]),
     )
 
@@ -125,7 +105,7 @@ def _groups(task: Mixture, trace: Trace) -> tuple[Entry, ...]:
         verdict = "the true ones" if right[0] else f"not the true {task.clusters}"
         found = f"{counts[0]}, {verdict}, from round {since}"
     else:
-        number = _short(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        number = short(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
         found = f"{number}, the true ones in {sum(right)} of {len(ends)} runs, all from round {since}"
     if trace.errors is None:
         return (entry("Groups", found),)
@@ -136,7 +116,7 @@ def _groups(task: Mixture, trace: Trace) -> tuple[Entry, ...]:
     if all(right):
         away = float(distances[:, np.arange(task.clients), task.labels].max())
     plural = "means end" if counts[-1] > 1 else "its mean ends"
-    return (entry("Groups", f"{found}; {plural} within {_short(away)} of {where}"),)
+    return (entry("Groups", f"{found}; {plural} within {short(away)} of {where}"),)
 
 
 def _partition(labels: np.ndarray) -> np.ndarray:
@@ -152,423 +132,3 @@ def _settled(labels: np.ndarray) -> int:
         if not np.array_equal(_partition(labels[number - 1]), last):
             return number + 1
     return 1
-
-
-@dataclass(frozen=True)
-class Need:
-    """A hypothesis with its numbers.
-
-    Attributes
-    ----------
-    words
-        The inequality with both numbers.
-    short
-        What is needed and what the run has.
-    met
-        Whether it holds.
-    """
-
-    words: str
-    short: str
-    met: bool
-
-
-@dataclass(frozen=True)
-class Row:
-    """A measured quantity beside a bound, of the run that is nearest to it.
-
-    Attributes
-    ----------
-    outcome
-        Of all runs.
-    run
-        Which of them is shown.
-    measured, bound
-        Of that run.
-    start
-        The quantity before the first round.
-    outside
-        Number of runs above the bound.
-    """
-
-    outcome: Outcome
-    run: int
-    measured: float
-    bound: float
-    start: float
-    outside: int
-
-
-def _setting(algorithm: FPFC, task: Mixture) -> Constants:
-    """Return the constants with the least L_- that the step size allows: convex losses have any positive one."""
-    smoothness = task.client_smoothness if isinstance(task, QuadraticMixture) else task.smoothness
-    least = max(0.0, smoothness + 2 * algorithm.augmentation - 1 / algorithm.step_size)
-    return Constants(
-        algorithm, task.clients, smoothness, least if least * algorithm.step_size > 1e-12 else 0.0
-    )
-
-
-def needs_of(setting: Constants) -> tuple[Need, ...]:
-    """Return the hypotheses of Theorem 1 on rho, T and alpha, with c^(T/2) for c and log(1/c) for log c."""
-    algorithm, penalty = setting.algorithm, setting.penalty
-    rho, power, convexity = algorithm.augmentation, setting.power, setting.weak_convexity
-    lower = {
-        "2 lambda/xi": 2 * penalty.strength / penalty.smoothing,
-        "2/(a - 1)": 2 / (penalty.concavity - 1),
-    }
-    needs, longest = [], 1 / setting.local_smoothness
-    if convexity > 0:
-        limit, step = _apart(longest, algorithm.step_size)
-        words = f"alpha < 1/(L_f + rho) = {limit}, here {step}"
-        needs.append(Need(words, words, convexity < rho))
-    if convexity < rho:
-        lower["L_-"] = convexity
-        shown = _apart(power, 0.5)[0]
-        needs.append(Need(f"q = c^(T/2) = {shown} < 1/2", f"q < 1/2, here {shown}", power < 0.5))
-    name = max(lower, key=lambda each: lower[each])
-    least, here = _apart(lower[name], rho)
-    words = f"rho = {here} > {name} = {least}"
-    if convexity < rho and power < 0.5:
-        lower["L_f/(1 - 2q)"] = pull = setting.smoothness / (1 - 2 * power)
-        words += f" and > L_f/(1 - 2q) = {_apart(pull, rho)[0]}"
-    least, here = _apart(max(lower.values()), rho)
-    return (Need(words, f"rho > {least}, here {here}", rho > max(lower.values())), *needs)
-
-
-def _excluded(algorithm: FPFC, trace: Trace) -> tuple[Outcome, str, str] | None:
-    """Return why no theorem is about the run, and the option that changes it."""
-    if algorithm.penalty != "scad":
-        words = f"does not apply: needs the penalty SCAD, here {algorithm.penalty}"
-        return "does not apply", words, "--penalty scad"
-    if algorithm.start != "common":
-        return "does not apply", "does not apply: needs one start, here every client's own", "--start common"
-    if algorithm.pair_rule == "both" and algorithm.participation < 1:
-        words = "does not apply: needs every pair with a participant updated, here with two"
-        return "does not apply", words, "--pair-rule either"
-    if trace.rounds == 0:
-        return "says nothing", "says nothing of a run without rounds", "--rounds 300"
-    if len(trace.labels) == 1:
-        return "says nothing", "says nothing of one client, which has no pairs", "--clients 40"
-    return None
-
-
-def _theorem(
-    algorithm: FPFC, task: Mixture, trace: Trace
-) -> tuple[tuple[Section, ...], tuple[TheoremOnRun, ...]]:
-    """Return the sections and rows of the theorems."""
-    excluded = _excluded(algorithm, trace)
-    if excluded is None and isinstance(task, QuadraticMixture):
-        return _Stationarity(_setting(algorithm, task), task, trace).shown()
-    outcome, words, option = excluded or (
-        "inconclusive",
-        f"inconclusive: no lower bound of F* and no exact gradients for {task.name} losses",
-        "--task quadratic",
-    )
-    rows = tuple(TheoremOnRun(claim, outcome, None, None, words) for claim in (*PRINTED, *REPAIRED))
-    shown = (
-        entry("Theorem 1", f"(Yu et al. 2023) {words}"),
-        entry("Next", f"clusterproof run fpfc {option}"),
-    )
-    return (("Theorems", shown),), rows
-
-
-class _Stationarity:
-    """The residuals of a run beside the bounds on their means."""
-
-    def __init__(self, setting: Constants, task: QuadraticMixture, trace: Trace) -> None:
-        self.setting = setting
-        self.rounds = trace.rounds
-        models = trace.models if trace.models.ndim == 4 else trace.models[:, None]
-        self.runs = int(models.shape[1])
-        self.sure = setting.participation == 1
-        start = np.broadcast_to(models[0][:, :1], (self.runs, task.clients, task.dimension))
-        # F* is at least the sum of the clients' minima, 0 for quadratics
-        self.height = objective(setting.algorithm, task, start)
-        self.series = residual_series(setting.algorithm, task, trace)
-        self.needs = needs_of(setting)
-        self.apply = all(need.met for need in self.needs)
-
-    def row(self, values: np.ndarray, factor: float, smoothing: float) -> Row:
-        """Hold the means over rounds of ``values`` (rounds + 1, runs) to factor D_0 / K."""
-        means = values[1:].mean(axis=0)
-        chance = 1.0 if self.sure else FAILURE
-        bounds = factor * (self.height + smoothing) / self.rounds / chance
-        outside = int((~(means <= bounds * (1 + 1e-9))).sum())
-        run = int(np.argmax(means / bounds))
-        one = Row("holds", run, float(means[run]), float(bounds[run]), float(values[0, run]), outside)
-        if self.sure and outside:
-            return replace(one, outcome="broken")
-        if not self.sure and binomial_tail(outside, self.runs, FAILURE) <= CLAIM_SIGNIFICANCE:
-            return replace(one, outcome="broken")
-        if one.start and one.bound >= one.start:
-            return replace(one, outcome="says nothing")
-        # by chance as many runs could be outside, or so few runs could never have shown it
-        if not self.sure and (outside > FAILURE * self.runs or FAILURE**self.runs > CLAIM_SIGNIFICANCE):
-            return replace(one, outcome="inconclusive")
-        return one
-
-    def words(self, name: str, row: Row) -> str:
-        """Return the sentence about a bound."""
-        outside = f"{row.outside} of {self.runs} runs"
-        if row.outcome == "broken":
-            runs = "" if self.sure else f"; {outside} (allowed {self.allowed})"
-            return f"{name} broken: {' > '.join(_apart(row.measured, row.bound))}{runs}."
-        if row.outcome == "says nothing":
-            return f"{name} says nothing: mean <= {_short(row.bound)}, round 0 has {_short(row.start)}."
-        if row.outcome == "inconclusive":
-            least = self.deciding if self.runs < self.deciding else 2 * self.runs
-            return f"{name} inconclusive: {outside} outside; --replicates {least}."
-        runs = "" if self.sure else f"; {outside} outside (allowed {self.allowed})"
-        return f"{name} holds: mean <= {_short(row.bound)}{runs}."
-
-    @property
-    def allowed(self) -> int:
-        """Number of runs that may be above a bound on an expectation."""
-        return math.floor(FAILURE * self.runs)
-
-    @property
-    def deciding(self) -> int:
-        """Least number of runs that could break a bound on an expectation."""
-        return math.ceil(math.log(CLAIM_SIGNIFICANCE) / math.log(FAILURE))
-
-    def shown(self) -> tuple[tuple[Section, ...], tuple[TheoremOnRun, ...]]:
-        """Return the sections and rows."""
-        printed, lines, meaning = self._printed()
-        repaired, line, sentence = self._repaired()
-        if line:
-            lines.insert(1, entry("", line))
-        meaning = [*meaning, sentence, *self._remarks()]
-        means = f"{'worst mean' if self.runs > 1 else 'mean'}, rounds 1 to {self.rounds}"
-        header = f"{means:<31}{'measured':>8}{'bound':>9}{'bound/measured':>16}  falls as"
-        sections = (
-            (HEADING, (self._needs(), self._constants())),
-            (header, (*lines, entry("Meaning", " ".join(meaning)), *self._next())),
-        )
-        return sections, (*printed, *repaired)
-
-    def _needs(self) -> Entry:
-        lines = [f"{need.words}: {'met' if need.met else 'not met'}" for need in self.needs]
-        if len(lines) < 3:
-            lines.append("(the paper's experiments: rho = 1, where this needs 1200)")
-        return entry("Needs", *lines)
-
-    def _constants(self) -> Entry:
-        one = self.setting
-        height = float(self.height.max()) + one.start
-        distance = f"D_0 = F(w^0) - F* + m xi lambda/4 <= {_short(height)}"
-        if not self.apply:
-            return entry("Constants", distance)
-        first = f"C_1 = {_short(one.first)} {'>' if one.first > 0 else '<'} 0, C_2 = {_short(one.second, 2)}"
-        fits = len(f"{first}; {distance}") <= WIDTH - LABEL
-        return entry("Constants", *([f"{first}; {distance}"] if fits else [first, distance]))
-
-    def _printed(self) -> tuple[list[TheoremOnRun], list[Entry], list[str]]:
-        """Return the theorem's three inequalities: rows, lines of the table and sentences."""
-        models, duals, mapping = self._models(), self._duals(), self._mapping()
-        rows = [row for row, _ in (models, duals, mapping)]
-        lines = [
-            entry(label, line)
-            for label, (_, line) in zip(("Models", "Duals", "Mapping"), (models, duals, mapping), strict=True)
-        ]
-        if not self.apply:
-            return rows, lines, [rows[0].words]
-        if self.sure and rows[0].outcome == rows[1].outcome == "holds":
-            return rows, lines, ["Bounds on Models and Duals hold.", rows[2].words]
-        return rows, lines, [row.words for row in rows]
-
-    @property
-    def _not_met(self) -> str:
-        failing = next(need for need in self.needs if not need.met)
-        return f"Theorem 1 does not apply: needs {failing.short}."
-
-    def _models(self) -> tuple[TheoremOnRun, str]:
-        one, values, (claim, _, _) = self.setting, self.series.models, PRINTED
-        if self.apply and one.first > 0:
-            return self._compared(claim, "Models", MODELS, values, one.first)
-        outcome: Outcome = "broken" if self.apply else "does not apply"
-        mean = values[1:].mean(axis=0)
-        run = int(mean.argmax())
-        words = self._not_met if not self.apply else self._negative(float(mean[run]), run)
-        line = _line(MODELS, float(mean[run]), None, _fall(values[1:, run]))
-        return TheoremOnRun(claim, outcome, float(mean[run]), None, words), line
-
-    def _negative(self, mean: float, run: int) -> str:
-        """Return the sentence where C_1 <= 0, which no mean square is below."""
-        one, scale = self.setting, (float(self.height[run]) + self.setting.start) / self.rounds
-        words = (
-            f"Bound on Models broken: C_1 = {_short(one.first)}, bound {_short(one.first * scale)}, mean "
-            f"{_short(mean)}."
-        )
-        other = one.first_of(one.power)
-        if other <= 0:
-            return words
-        bound = other * scale / (1.0 if self.sure else FAILURE)
-        kept = "kept" if mean <= bound else "not kept"
-        return f"{words} Read with q for (c^(-T/2) - 1)^-1: C_1 = {_short(other)}, bound {_short(bound)}, {kept}."
-
-    def _duals(self) -> tuple[TheoremOnRun, str]:
-        values, (_, claim, _) = self.series.duals, PRINTED
-        if self.apply:
-            return self._compared(claim, "Duals", DUALS, values, self.setting.second)
-        mean = values[1:].mean(axis=0)
-        run = int(mean.argmax())
-        line = _line(DUALS, float(mean[run]), None, _fall(values[1:, run]))
-        return TheoremOnRun(claim, "does not apply", float(mean[run]), None, self._not_met), line
-
-    def _compared(
-        self, claim: str, label: str, quantity: str, values: np.ndarray, factor: float
-    ) -> tuple[TheoremOnRun, str]:
-        """Hold a mean to factor D_0 / K as printed."""
-        row = self.row(values, factor, self.setting.start)
-        words = self.words(f"Bound on {label}", row)
-        line = _line(quantity, row.measured, row.bound, _fall(values[1:, row.run]))
-        return TheoremOnRun(claim, row.outcome, row.measured, row.bound, words), line
-
-    def _mapping(self) -> tuple[TheoremOnRun, str]:
-        claim, penalty, limit = PRINTED[2], self.setting.penalty, self.setting.mapping_bound
-        largest = float(self.series.mapping[1:].max())
-        outcome: Outcome = "does not apply"
-        if not self.apply:
-            words = self._not_met
-        elif not penalty.concavity > 2:
-            words = f"Bound on Mapping does not apply: needs a > 2, here {_short(penalty.concavity)}."
-        else:
-            # the pair variables are computed by the printed rule, for which it holds whatever the models are
-            outcome, words = "says nothing", "Bound on Mapping says nothing: met before round 1, never falls."
-        bound = limit if outcome == "says nothing" else None
-        line = _line("|G|^2, largest", largest, bound, "never")
-        return TheoremOnRun(claim, outcome, largest, bound, words), line
-
-    def _repaired(self) -> tuple[list[TheoremOnRun], str, str]:
-        """Return the repaired inequalities: rows, a line of the table, empty for none, and a sentence."""
-        one, series = self.setting, self.series
-        rho, least = one.algorithm.augmentation, 2 * one.penalty.lipschitz
-        step, longest = one.algorithm.step_size, 1 / one.local_smoothness
-        words = ""
-        if not rho > least:
-            limit, here = _apart(least, rho)
-            words = f"Repaired does not apply: needs rho > 2 L_g = {limit}, here {here}."
-        elif step > longest * (1 + 1e-12):
-            limit, here = _apart(longest, step)
-            words = f"Repaired does not apply: needs alpha <= 1/(L_f + rho) = {limit}, here {here}."
-        if words:
-            return [TheoremOnRun(claim, "does not apply", None, None, words) for claim in REPAIRED], "", words
-        models, one_term, duals, mapping = REPAIRED
-        both = one.local_steps_factor + one.pairs_factor
-        factors = {models: both}
-        if one.algorithm.pair_rule == "all" or self.sure:
-            factors[one_term] = one.local_steps_factor
-        found = {
-            claim: self.row(series.models, factor, one.repaired_start) for claim, factor in factors.items()
-        }
-        rows = [
-            TheoremOnRun(claim, row.outcome, row.measured, row.bound, self.words("Repaired", row))
-            for claim, row in found.items()
-        ]
-        if one_term not in found:
-            waiting = "Repaired does not apply: needs every pair updated in every round."
-            rows.append(TheoremOnRun(one_term, "does not apply", None, None, waiting))
-        row = self.row(series.duals, one.second / one.pair_participation, one.repaired_start)
-        rows.append(
-            TheoremOnRun(duals, row.outcome, row.measured, row.bound, self.words("Repaired duals", row))
-        )
-        largest = float(series.mapping[1:].max())
-        if one.penalty.concavity > 2:
-            most = (1 - 1 / one.clients) * one.mapping_bound
-            words = "Repaired mapping says nothing: met before round 1, never falls."
-            rows.append(TheoremOnRun(mapping, "says nothing", largest, most, words))
-        else:
-            words = f"Repaired mapping does not apply: needs a > 2, here {_short(one.penalty.concavity)}."
-            rows.append(TheoremOnRun(mapping, "does not apply", None, None, words))
-        best = min(found, key=lambda claim: found[claim].bound)
-        name = f"Repaired (A_T D_0/K, A_T = {_short(one.local_steps_factor, 2)}, any T)"
-        if best == models:
-            name = (
-                f"Repaired ((A_T + B) D_0/K, A_T = {_short(one.local_steps_factor, 2)}, "
-                f"B = {_short(one.pairs_factor, 2)}, any T)"
-            )
-        shown = found[best]
-        line = _line("repaired bound", None, shown.bound, "", of=shown.measured)
-        return rows, line, self.words(name, shown)
-
-    def _remarks(self) -> list[str]:
-        """Return what bounds are of where chance decides, else the last round where the first ones make the mean."""
-        if not self.sure:
-            return [
-                f"Bounds are {round(1 / FAILURE)} x those on expectations: a run exceeds one with probability <= "
-                f"{FAILURE}."
-            ]
-        values = self.series.models[1:]
-        late = values[len(values) // 2 :].sum(axis=0)
-        if len(values) < 4 or not (late <= SETTLED * values.sum(axis=0)).all() or not values[0].all():
-            return []
-        most = "at most " if self.runs > 1 else ""
-        last = f"Round {self.rounds} alone has {most}{_short(float(values[-1].max()), 2)}"
-        return [f"{last}: 1/K is the mean's rate, not the method's."]
-
-    def _next(self) -> tuple[Entry, ...]:
-        """Return an option with which the theorem says something else, the other parameters being the run's."""
-        one = self.setting
-        steps, rho, least = one.algorithm.local_steps, one.algorithm.augmentation, 2 * one.penalty.lipschitz
-        option, remark = "", "C_1 > 0"
-        if not rho > least:
-            option, remark = f"--augmentation {math.floor(least) + 1}", "above 2 L_g"
-        elif self.apply and one.first > 0:
-            broken = (fewer for fewer in range(steps - 1, 0, -1) if _sign(one, fewer) < 0)
-            option, remark = f"--local-steps {next(broken, 0)}", "C_1 < 0: bound broken"
-            if option.endswith(" 0"):
-                return ()
-        elif one.weak_convexity < rho:
-            positive = (more for more in range(steps + 1, MOST_STEPS) if _sign(one, more) > 0)
-            option = f"--local-steps {next(positive, 0)}"
-            if option.endswith(" 0"):
-                return ()
-        else:
-            longest = 1 / (one.smoothness + 2 * rho)
-            option, remark = f"--step-size {_short(0.9 * longest, 2)}", "below 1/(L_f + 2 rho)"
-        return (entry("Next", f"{f'clusterproof run fpfc {option}':<46}{remark}"),)
-
-
-def _sign(setting: Constants, local_steps: int) -> float:
-    """Return C_1's sign with so many local steps; 0 where the hypotheses fail."""
-    tried = replace(setting, algorithm=replace(setting.algorithm, local_steps=local_steps))
-    return math.copysign(1.0, tried.first) if tried.admissible else 0.0
-
-
-def _line(name: str, measured: float | None, bound: float | None, fall: str, of: float | None = None) -> str:
-    """Return a line of the table; the ratio is of the bound to ``of``, or to what was measured."""
-    value = measured if of is None else of
-    ratio = "" if bound is None or not value else _short(bound / value, 2)
-    shown = ["" if number is None else _short(number) for number in (measured, bound)]
-    if bound is None:
-        shown[1] = "none"
-    return f"{name:<20}{shown[0]:>9}{shown[1]:>9}{ratio:>16}  {fall}".rstrip()
-
-
-def _fall(values: np.ndarray) -> str:
-    """Return the power of K that the running mean of ``values`` (rounds,) follows over the second half of a run."""
-    counts = np.arange(1, len(values) + 1)
-    means = np.cumsum(values) / counts
-    half = slice(len(values) // 2, None)
-    if len(values) < 4 or not ((means[half] > 0) & np.isfinite(means[half])).all():
-        return ""
-    slope = float(np.polyfit(np.log(counts[half]), np.log(means[half]), 1)[0])
-    return f"K^{slope:.2f}" if slope < -0.005 else "never"
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' * (count != 1)}"
-
-
-def _apart(first: float, second: float) -> tuple[str, str]:
-    """Return two numbers with three digits, or as many as tell them apart."""
-    digits = digits_apart(first, second, 3)
-    return _short(first, digits), _short(second, digits)
-
-
-def _short(number: float, digits: int = 3) -> str:
-    """Return a number with so many digits, exponents without zeros."""
-    if 1e-3 <= abs(number) < 1e6:
-        return f"{float(f'{number:.{digits}g}'):.15g}"
-    mantissa, mark, exponent = f"{number:.{digits - 1}e}".partition("e")
-    return f"{float(mantissa):.15g}e{int(exponent)}" if mark and number else f"{number:g}"

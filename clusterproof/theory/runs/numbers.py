@@ -1,0 +1,24 @@
+"""Numbers as the pages write them."""
+
+from __future__ import annotations
+
+from clusterproof.theory.checker.sentences import digits_apart
+
+
+def many(count: int, noun: str) -> str:
+    """Return a count with its noun: 1 round, 3 rounds."""
+    return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def apart(first: float, second: float) -> tuple[str, str]:
+    """Return two numbers with three digits, or as many as tell them apart."""
+    digits = digits_apart(first, second, 3)
+    return short(first, digits), short(second, digits)
+
+
+def short(number: float, digits: int = 3) -> str:
+    """Return a number with so many digits, exponents without zeros."""
+    if 1e-3 <= abs(number) < 1e6:
+        return f"{float(f'{number:.{digits}g}'):.15g}"
+    mantissa, mark, exponent = f"{number:.{digits - 1}e}".partition("e")
+    return f"{float(mantissa):.15g}e{int(exponent)}" if mark and number else f"{number:g}"
