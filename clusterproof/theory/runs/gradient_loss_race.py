@@ -144,7 +144,7 @@ def _needs(algorithm: GradientLoss, task: Mixture, trace: Trace) -> list[Need]:
         (algorithm.empty_cluster == "when-empty", "--empty-cluster when-empty", algorithm.empty_cluster),
         (algorithm.participation == 1, "all clients", f"{100 * algorithm.participation:.3g} %"),
         (trace.models.shape[-2] == 4, "4 models", str(trace.models.shape[-2])),
-        (bool(near), "models that start about Delta from the pooled optimum, far from each other and the optima", shown),
+        (bool(near), "models that start about Delta from the pooled optimum and apart", shown),
         (trace.rounds <= LIMIT, f"at most {LIMIT} rounds", str(trace.rounds)),
     ]  # fmt: skip
 

@@ -14,7 +14,7 @@ from clusterproof.synthetic import QuadraticMixture
 
 CODE = """
 from dataclasses import dataclass
-from clusterproof.algorithms import IFCA, FedAvg, PerFedAvg, State
+from clusterproof.algorithms import FedAvg, GradientLoss, PerFedAvg, State
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +23,7 @@ class Own(FedAvg):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Grouped(IFCA):
+class Grouped(GradientLoss):
     name = "grouped"
 
 
