@@ -1,10 +1,10 @@
-"""The command ``run``: run an algorithm; print its page, or its final errors, clustering and bound."""
+"""The command ``run``: run an algorithm, and print its page."""
 
 from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,10 +18,10 @@ from clusterproof.algorithms import ALGORITHMS, InvalidArgument, storage
 from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.algorithms.validation import check_count, check_seed
 from clusterproof.commands import terminal
-from clusterproof.commands.run_record import RunRecord, record_of
+from clusterproof.commands.run_record import record_of
 from clusterproof.experiments import synthetic_options
 from clusterproof.neural.custom.references import HOW, is_own, load_own, naming_user_code
-from clusterproof.synthetic import TASKS, Mixture, QuadraticMixture
+from clusterproof.synthetic import TASKS, Mixture, QuadraticMixture, RegressionMixture
 from clusterproof.theory.checker import report
 from clusterproof.theory.runs.compare import compare
 
@@ -55,22 +55,91 @@ QUADRATIC: dict[str, Any] = {
 """FPFC's groups are found, and the conditions of its Theorem 1 met; with 3 local steps they are, too, and C_1 < 0."""
 
 
+PERSONAL: dict[str, Any] = {
+    "clusters": 3,
+    "clients": 30,
+    "dimension": 5,
+    "condition_number": 4.0,
+    "separation": 2.0,
+    "spread": 0.3,
+}
+"""Clients' Hessians and minimisers differ, so that each method rests at a point of its own."""
+
+CUT: dict[str, Any] = {
+    "clusters": 3,
+    "clients": 30,
+    "dimension": 5,
+    "separation": 4.0,
+    "step_size": 0.5,
+    "warm_up": 60,
+}
+"""With the Hessian I and equal clients in a cluster the pooled model is at rest before the first cut, as is supposed
+where cosines are stated."""
+
+MAP: dict[str, Any] = {
+    "clusters": 4,
+    "clients": 24,
+    "dimension": 5,
+    "condition_number": 4.0,
+    "separation": 4.0,
+    "spread": 0.2,
+}
+"""Clients of a cluster differ, but less than clusters do, so that the map has something to do and finds them."""
+
+RACE: dict[str, Any] = {
+    "clusters": 4,
+    "clients": 40,
+    "dimension": 20,
+    "separation": 1.0,
+    "noise": 0.5,
+    "samples": 20,
+    "step_size": 0.1,
+    "empty_cluster": "when-empty",
+}
+"""The setting in which GL-CFL was compared with IFCA: the models start far from the optima, about Delta apart."""
+
+Start = Callable[[Any, Mixture, int, int | None], np.ndarray | None]
+"""Starting models, from the algorithm, the task, the seed and the number of replicates; None for the task's own."""
+
+
 @dataclass(frozen=True)
 class Defaults:
-    """Defaults of a run that ends in a page: they hold for one task."""
+    """Defaults of a run: they hold for one task."""
 
     task: str
     rounds: int
     replicates: int | None
     settings: Mapping[str, Any]
+    start: Start | None = None
+
+
+def one_start(method: Any, task: Mixture, seed: int, _: int | None) -> np.ndarray:
+    """Return one start of all replicates, (P, d)."""
+    return np.asarray(algorithms.run(method, task, rounds=0, seed=seed).models[0])
+
+
+def starts_apart(method: Any, task: Mixture, seed: int, replicates: int | None) -> np.ndarray | None:
+    """Draw models about Delta from a regression's pooled optimum and from each other, (replicates, P, d)."""
+    if not isinstance(task, RegressionMixture):
+        return None
+    shape = (*(() if replicates is None else (replicates,)), method.model_count(task), task.dimension)
+    drawn = algorithms.generator(seed, "run", "starts").standard_normal(shape)
+    separation = task.separation if task.clusters > 1 else 1.0
+    return np.asarray(task.pooled_optimum + separation * drawn / np.sqrt(task.dimension))
 
 
 PAGES = {
-    "cfl-mgd": Defaults("regression", 60, 500, REGRESSION),
-    "ifca": Defaults("regression", 120, 500, REGRESSION),
+    "cfl-mgd": Defaults("regression", 60, 500, REGRESSION, one_start),
+    "ifca": Defaults("regression", 120, 500, REGRESSION, one_start),
     "fpfc": Defaults("quadratic", 300, None, QUADRATIC),
+    "per-fedavg": Defaults("quadratic", 100, None, PERSONAL),
+    "fedbcd": Defaults("quadratic", 100, None, PERSONAL),
+    "local": Defaults("quadratic", 100, None, PERSONAL),
+    "gradient-loss": Defaults("regression", 25, 40, RACE, starts_apart),
+    "cfl": Defaults("quadratic", 150, None, CUT),
+    "sofl": Defaults("quadratic", 60, None, MAP),
 }
-"""Algorithms whose runs end in a page."""
+"""Algorithms with a default task of their own."""
 
 
 def run(
@@ -94,13 +163,14 @@ def run(
         Name of an algorithm, such as cfl-mgd or ifca, or of a class of your own, as FILE.py:NAME or MODULE:NAME.
     task
         Name of a task, such as regression, quadratic, logistic or log-cosh; by default regression, and quadratic for
-        fpfc.
+        fpfc, per-fedavg, fedbcd, local, cfl and sofl.
     rounds
-        Number of communication rounds; 50, but with the default task 60 for cfl-mgd, 120 for ifca and 300 for fpfc.
+        Number of communication rounds; 50, but with the default task 60 for cfl-mgd and sofl, 120 for ifca, 300 for
+        fpfc, 100 for per-fedavg, fedbcd and local, 25 for gradient-loss and 150 for cfl.
     seed
         Seed of the task and of the run.
     replicates
-        Independent repetitions; 500 for cfl-mgd and ifca on regression, all from one start.
+        Independent repetitions; on regression 500 for cfl-mgd and ifca, all from one start, and 40 for gradient-loss.
     out
         New folder for the trace and its settings.
     json_file
@@ -145,9 +215,8 @@ def run(
         method = synthetic_options.make_algorithm(algorithm, given, problem)
         advance(0, algorithm)
         started = time.perf_counter()
-        start = None
-        if defaults is not None and algorithm != "fpfc":  # one start of all replicates
-            start = algorithms.run(method, problem, rounds=0, seed=seed).models[0]
+        drawn_by = None if defaults is None else defaults.start
+        start = drawn_by(method, problem, seed, replicates) if drawn_by else None
         trace = algorithms.run(
             method,
             problem,
@@ -167,10 +236,7 @@ def run(
             summary = record_of(problem, trace, seconds, method.target)
             write_whole("json", json_file, report.to_json(asdict(summary)).encode())
     finally:  # print the result even if the disk is full
-        if defaults is not None and (algorithm == "fpfc" or method.model_count(problem) == problem.clusters):
-            print(compare(problem, trace))
-        else:
-            print(describe_run(problem, record_of(problem, trace, seconds, method.target)))
+        print(compare(problem, trace))
     if out is not None:
         print(f"stored in {out}")
     return 0
@@ -187,51 +253,6 @@ def _naming(own: Mapping[str, str]) -> Iterator[None]:
         if section not in own:
             raise
         raise InvalidArgument(section, own[section], error.rule, error.remedy) from error
-
-
-def describe_run(task: Mixture, record: RunRecord) -> str:
-    """Return the report of a run in several lines.
-
-    Errors are medians over replicates; if every client has a separate model, also over the clients of a
-    cluster.
-    """
-    settings = record.settings
-    replicates = settings["replicates"] or 1
-    name = settings["algorithm"]["algorithm"]
-    parameters = ", ".join(
-        f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}"
-        for key, value in settings["algorithm"].items()
-        if key != "algorithm" and value is not None
-    )
-    recovered = (
-        f"recovered in {record.recovered} of {replicates} replicates"
-        if replicates > 1
-        else f"{'' if record.recovered else 'not '}recovered"
-    )
-    lines = [
-        f"{name} on {settings['task']['task']}: {task.clusters} clusters, {task.clients} clients, "
-        f"dimension {task.dimension}, condition number {task.condition_number:.4g}, "
-        f"separation {task.separation:.4g}",
-        parameters,
-        f"{settings['rounds']} round{'s' * (settings['rounds'] != 1)}, {replicates} replicate{'s' * (replicates > 1)}, "
-        f"seed {settings['seed']}, {record.seconds:.2f} s",
-        "",
-    ]
-    if record.first_errors is None or record.last_errors is None:
-        lines.append("the task does not know its optima: no errors")
-    else:
-        bound = "" if record.bound is None else f"  {'bound':>12}"
-        lines.append(f"{record.rows}  {'first error':>12}  {'last error':>12}{bound}")
-        for number, (first, last) in enumerate(zip(record.first_errors, record.last_errors, strict=True)):
-            bound = "" if record.bound is None else f"  {record.bound[number]:>12.6g}"
-            lines.append(f"{number:<{len(record.rows)}}  {first:>12.6g}  {last:>12.6g}{bound}")
-    lines += [
-        "",
-        f"purity {record.purity:.4g}, adjusted Rand index {record.adjusted_rand_index:.4g}, clusters "
-        f"{record.cluster_count:g} of {task.clusters}: the true clusters are {recovered}",
-        record.remark,
-    ]
-    return "\n".join(lines)
 
 
 def _declare_options() -> None:

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import InvalidArgument, Trace
+from clusterproof.algorithms import Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.checker.sharpest_bound import sharpest_bounds
-from clusterproof.theory.checker.trace_bound import TraceBound
 
 
 @dataclass(frozen=True)
@@ -31,8 +30,6 @@ class RunRecord:
     bound
         Bound of ``bound_claim``, the sharpest whose hypotheses hold, on the last errors, one per row, which holds with
         probability 1 - ``failure_probability``; None if no claim applies to the run.
-    remark
-        Description of the bound, or the reason why there is none.
     purity, adjusted_rand_index, cluster_count
         Medians over replicates, for the final assignments.
     recovered
@@ -47,7 +44,6 @@ class RunRecord:
     bound: list[float] | None
     bound_claim: str | None
     failure_probability: float | None
-    remark: str
     purity: float
     adjusted_rand_index: float
     cluster_count: float
@@ -68,7 +64,7 @@ def record_of(task: Mixture, trace: Trace, seconds: float, target: str) -> RunRe
     """
     heading, groups = _rows(task, trace, target)
     first, last = (_medians(trace, groups, step) for step in (0, -1))
-    bound, claim, probability, remark = _bound(task, trace)
+    bound, claim, probability = _bound(task, trace)
     all_assigned = (trace.last_assignments >= 0).all(axis=-1)
     with np.errstate(all="ignore"):
         return RunRecord(
@@ -80,7 +76,6 @@ def record_of(task: Mixture, trace: Trace, seconds: float, target: str) -> RunRe
             bound=None if bound is None else bound.tolist(),
             bound_claim=claim,
             failure_probability=probability,
-            remark=remark,
             purity=float(np.median(trace.purity)),
             adjusted_rand_index=float(np.median(trace.adjusted_rand_index)),
             cluster_count=float(np.median(trace.cluster_count)),
@@ -107,38 +102,14 @@ def _medians(trace: Trace, groups: list[np.ndarray], step: int) -> list[float] |
         return [float(np.median(errors[step][:, group])) for group in groups]
 
 
-def _bound(task: Mixture, trace: Trace) -> tuple[np.ndarray | None, str | None, float | None, str]:
-    """Return the sharpest bound on the last errors, one per model, its claim, failure probability and description.
-
-    Of bounds on other quantities only the description.
-    """
+def _bound(task: Mixture, trace: Trace) -> tuple[np.ndarray | None, str | None, float | None]:
+    """Return the sharpest bound on the last errors, one per model, its claim and failure probability; None without."""
     if trace.errors is None:
-        return None, None, None, "no bound applies to this run"
+        return None, None, None
     try:
-        found = sharpest_bounds(task, trace)
-    except InvalidArgument as error:
-        return None, None, None, f"no bound applies to this run: {' '.join(str(error).split())}"
-    except Exception as error:  # an error in a claim must not discard the run
-        return None, None, None, f"no bound: a claim failed with {type(error).__name__}: {error}"
-    claim, allowed, last = found[0]
+        claim, allowed, last = sharpest_bounds(task, trace)[0]
+    except Exception:  # none applies, or an error in a claim, which must not discard the run
+        return None, None, None
     if allowed.measured is not None:
-        return None, None, None, "\n".join(_compared(name, one, trace) for name, one, _ in found)
-    probability = float(allowed.failure_probability)
-    words = _surety(probability)
-    remark = f"bound: {claim}, the sharpest whose hypotheses hold, {words}"
-    return last.reshape(-1, last.shape[-1]).max(axis=0), claim, probability, remark
-
-
-def _surety(probability: float) -> str:
-    return f"broken with probability at most {probability:.4g}" if probability else "which holds surely"
-
-
-def _compared(claim: str, allowed: TraceBound, trace: Trace) -> str:
-    """Return a line on a quantity that is not an error: its value and its bound after the last round."""
-    (one, *_) = allowed.compared(trace)
-    largest = " (the largest of the replicates)" if one.measured.shape[1] > 1 else ""
-    measured, limit = (float(values[-1].max()) for values in (one.measured, one.allowed))
-    return (
-        f"{claim}: {one.name} after round {trace.rounds}{largest} {measured:.4g}, bound {limit:.4g}, "
-        f"{_surety(float(allowed.failure_probability))}"
-    )
+        return None, None, None
+    return last.reshape(-1, last.shape[-1]).max(axis=0), claim, float(allowed.failure_probability)

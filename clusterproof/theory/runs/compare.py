@@ -16,7 +16,12 @@ from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.bounded import theorem_on_run
 from clusterproof.theory.runs.clustered import clustered_page
 from clusterproof.theory.runs.fusion import fusion_page
+from clusterproof.theory.runs.gradient_loss import gradient_loss_page
+from clusterproof.theory.runs.groups import groups_entry
 from clusterproof.theory.runs.page import Entry, Page, TheoremOnRun, entry
+from clusterproof.theory.runs.personal import personal_page
+from clusterproof.theory.runs.recursive import recursive_page
+from clusterproof.theory.runs.self_organising import self_organising_page
 
 
 def compare(task: Mixture, trace: Trace, claims: Sequence[str] | None = None) -> Page:
@@ -39,10 +44,8 @@ def compare(task: Mixture, trace: Trace, claims: Sequence[str] | None = None) ->
     Raises
     ------
     InvalidArgument
-        If the run is not of the task or has no errors, or ``claims`` names a claim that bounds no runs.
+        If the run is not of the task, or ``claims`` names a claim that bounds no runs.
     """
-    if trace.errors is None:
-        raise InvalidArgument("trace", trace, "must have errors", "run on a task that knows its optima")
     if isinstance(claims, str):
         raise InvalidArgument("claims", claims, "must be a list of ids", f"write [{claims!r}]")
     check_same_task(task, trace)
@@ -51,12 +54,10 @@ def compare(task: Mixture, trace: Trace, claims: Sequence[str] | None = None) ->
             raise InvalidArgument(
                 "claims", name, "must be the id of a claim that bounds runs", "leave it out"
             )
-    try:
-        dynamics = dynamics_of(trace).name
-    except InvalidArgument:
-        dynamics = ""
     with np.errstate(all="ignore"):  # a diverged run overflows
-        page = PAGES.get(dynamics, short_page)(task, trace)
+        page = (PAGES.get(_dynamics(trace), short_page) if hasattr(task, "optima") else short_page)(
+            task, trace
+        )
     if not claims:
         return page
     named = tuple(theorem_on_run(name, task, trace)[0] for name in claims)
@@ -74,11 +75,38 @@ def short_page(task: Mixture, trace: Trace) -> Page:
     ]
     theorems = tuple(one for one in judged if one.outcome != "does not apply")
     run = entry("Run", f"{sections.rounds_words(trace)}, {sections.runs_words(trace)}")
-    head = (sections.task_entry(task), run, sections.error_entry(trace))
-    shown = tuple(_shown(one) for one in theorems)
-    if not shown:
-        shown = (entry("None", "no theorem of this algorithm is compared with this run yet"),)
-    return Page(sections.title(trace), (("", head), ("Theorems", shown)), theorems)
+    head = [sections.task_entry(task), run]
+    if _has_groups(trace):
+        head.append(groups_entry(trace))
+    if trace.errors is not None:
+        head.append(sections.error_entry(trace))
+    shown = tuple(_shown(one) for one in theorems) or (entry("None", _why_none(task, trace)),)
+    return Page(sections.title(trace), (("", tuple(head)), ("Theorems", shown)), theorems)
+
+
+def _has_groups(trace: Trace) -> bool:
+    """Whether clients share models, and not all of them the same one."""
+    known = np.unique(trace.assignments[trace.assignments >= 0])
+    return trace.models.shape[-2] > 1 and 0 < len(known) < len(trace.labels)
+
+
+def _why_none(task: Mixture, trace: Trace) -> str:
+    """Say why no theorem is named."""
+    dynamics, name = _dynamics(trace), str(trace.settings["algorithm"]["algorithm"])
+    if dynamics not in PAGES:
+        return "no theorem of this algorithm"
+    if trace.errors is None:
+        return f"no theorem of {name} applies: they need known optima"
+    here = f"{trace.models.shape[-2]} for {task.clusters}"
+    return f"no theorem of {name} applies: they need a model for each cluster, here {here}"
+
+
+def _dynamics(trace: Trace) -> str:
+    """Return the name of the algorithm whose recursion a run followed, empty where it is not known."""
+    try:
+        return dynamics_of(trace).name
+    except InvalidArgument:
+        return ""
 
 
 def _shown(theorem: TheoremOnRun) -> Entry:
@@ -88,9 +116,18 @@ def _shown(theorem: TheoremOnRun) -> Entry:
 
 def _clustered(task: Mixture, trace: Trace) -> Page:
     """Return the page of CFL-MGD and IFCA, whose theorems are about as many models as clusters."""
-    several = trace.models.shape[-2] == task.clusters
-    return (clustered_page if several else short_page)(task, trace)
+    known = trace.errors is not None and trace.models.shape[-2] == task.clusters
+    return (clustered_page if known else short_page)(task, trace)
 
 
-PAGES: dict[str, Callable[[Mixture, Trace], Page]] = {"cfl-mgd": _clustered, "fpfc": fusion_page}
+PAGES: dict[str, Callable[[Mixture, Trace], Page]] = {
+    "cfl-mgd": _clustered,
+    "fpfc": fusion_page,
+    "per-fedavg": personal_page,
+    "fedbcd": personal_page,
+    "local": personal_page,
+    "gradient-loss": gradient_loss_page,
+    "cfl": recursive_page,
+    "sofl": self_organising_page,
+}
 """By the dynamics of the run."""

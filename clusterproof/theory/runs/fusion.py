@@ -11,6 +11,7 @@ from clusterproof.algorithms.fpfc import group_averages
 from clusterproof.synthetic import Mixture, QuadraticMixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.checker.same_task import check_same_task
+from clusterproof.theory.runs.groups import found_words, is_true
 from clusterproof.theory.runs.numbers import many, short
 from clusterproof.theory.runs.page import Entry, Page, entry
 from clusterproof.theory.runs.stationarity import setting_of, theorem_sections
@@ -96,17 +97,9 @@ def _groups(task: Mixture, trace: Trace) -> tuple[Entry, ...]:
     models, labels = trace.models[-1], trace.assignments
     if trace.models.ndim == 3:
         models, labels = models[None], labels[:, None]
-    true = _partition(task.labels)
-    ends = [_partition(one) for one in labels[-1]]
-    right = [bool((end == true).all()) for end in ends]
-    since = max(_settled(labels[:, run]) for run in range(len(ends)))
-    counts = sorted({len(np.unique(end)) for end in ends})
-    if len(ends) == 1:
-        verdict = "the true ones" if right[0] else f"not the true {task.clusters}"
-        found = f"{counts[0]}, {verdict}, from round {since}"
-    else:
-        number = short(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-        found = f"{number}, the true ones in {sum(right)} of {len(ends)} runs, all from round {since}"
+    right = [is_true(end, task.labels) for end in labels[-1]]
+    counts = {len(np.unique(end)) for end in labels[-1]}
+    found = found_words(labels, task.labels)
     if trace.errors is None:
         return (entry("Groups", found),)
     means = np.stack([group_averages(one, end) for one, end in zip(models, labels[-1], strict=True)])
@@ -115,20 +108,5 @@ def _groups(task: Mixture, trace: Trace) -> tuple[Entry, ...]:
     where = "the optima" if all(right) else "the nearest optimum"
     if all(right):
         away = float(distances[:, np.arange(task.clients), task.labels].max())
-    plural = "means end" if counts[-1] > 1 else "its mean ends"
+    plural = "means end" if max(counts) > 1 else "its mean ends"
     return (entry("Groups", f"{found}; {plural} within {short(away)} of {where}"),)
-
-
-def _partition(labels: np.ndarray) -> np.ndarray:
-    """Return the first client of every client's group, (m,): equal for equal groups, however they are numbered."""
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    return np.asarray(first[inverse])
-
-
-def _settled(labels: np.ndarray) -> int:
-    """Return the first round after which the groups (rounds, m) never change."""
-    last = _partition(labels[-1])
-    for number in range(len(labels) - 1, 0, -1):
-        if not np.array_equal(_partition(labels[number - 1]), last):
-            return number + 1
-    return 1

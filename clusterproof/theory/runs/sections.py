@@ -35,9 +35,14 @@ DATA = {"fresh": "new samples per client and round", "fixed": "fixed samples per
 
 def title(trace: Trace) -> str:
     """Return the title of a page: algorithm and kind of task."""
-    task = str(trace.settings["task"]["task"])
     known = "known" if trace.errors is not None else "unknown"
-    return f"{trace.settings['algorithm']['algorithm']} on {TASKS.get(task, task)} with {known} optima"
+    return f"{trace.settings['algorithm']['algorithm']} on {kind(trace)} with {known} optima"
+
+
+def kind(trace: Trace) -> str:
+    """Return the kind of a run's task."""
+    task = str(trace.settings["task"]["task"])
+    return TASKS.get(task, task)
 
 
 def replicated(values: np.ndarray, trace: Trace) -> np.ndarray:
@@ -46,21 +51,24 @@ def replicated(values: np.ndarray, trace: Trace) -> np.ndarray:
 
 
 def task_entry(task: Mixture) -> Entry:
-    """Return the entry Task: sizes, data, optima, curvatures and variances."""
-    sizes, clusters = np.bincount(task.labels), task.clusters
+    """Return the entry Task: sizes, data, and optima, curvatures and variances where they are known."""
+    sizes, clients = np.bincount(task.labels), len(task.labels)
+    clusters = len(sizes)
     if clusters == 1:
-        lines = [f"1 cluster of m = {task.clients} clients"]
+        lines = [f"1 cluster of m = {clients} clients"]
     else:
         names = [str(size) for size in sizes]
         each = f": {', '.join(names[:-1])} and {names[-1]}" if clusters <= MOST_SIZES else ""
-        share = f"smallest share l = {task.proportions.min():.3g}"
-        lines = [f"{clusters} clusters{each} of m = {task.clients} clients ({share})"]
+        share = f"smallest share l = {sizes.min() / clients:.3g}"
+        lines = [f"{clusters} clusters{each} of m = {clients} clients ({share})"]
     parts = [f"d = {task.dimension}"]
     if isinstance(task, RegressionMixture):
         exact = task.data == "population"
         parts.append("exact losses and gradients" if exact else f"n' = {task.samples} {DATA[task.data]}")
         parts.append(f"noise {float(task.noise):.4g}")
     lines.append(", ".join(parts))
+    if not hasattr(task, "optima"):
+        return entry("Task", *lines)
     norms = f"norms <= {np.linalg.norm(task.optima, axis=-1).max():.3g}"
     apart = f"optima >= Delta = {task.separation:.4g} apart, {norms}" if clusters > 1 else f"optimum: {norms}"
     lines.append(f"{apart}; L = {task.smoothness:.4g}, mu = {task.strong_convexity:.4g}")
@@ -107,6 +115,13 @@ def settings_line(task: Mixture, trace: Trace) -> str:
 def step_words(scaled: float) -> str:
     """Write a step size in units of 1/L."""
     return "step 1/L" if abs(scaled - 1) <= 1e-9 else f"step {scaled:.4g}/L"
+
+
+def descent_words(algorithm: Any, smoothness: float) -> str:
+    """Write the step size, in units of 1/L, and the number of local steps."""
+    step = step_words(algorithm.step_size * smoothness)
+    local_steps = getattr(algorithm, "local_steps", 1)
+    return step if local_steps == 1 else f"{local_steps} local steps {step.removeprefix('step ')}"
 
 
 def rounds_words(trace: Trace) -> str:
@@ -166,8 +181,11 @@ def choices_lines(task: Mixture, trace: Trace) -> list[str]:
     return lines
 
 
-def error_entry(trace: Trace) -> Entry:
-    """Return the entry Error: the largest distance of a model from its optimum, over the replicates."""
+def error_entry(trace: Trace, distance: str = "") -> Entry:
+    """Return the entry Error: the largest distance of a model from its optimum, over the replicates.
+
+    ``distance`` says of what from what, where it is not that.
+    """
     assert trace.errors is not None
     largest = replicated(trace.errors, trace).max(axis=-1)
     with np.errstate(all="ignore"):
@@ -181,7 +199,7 @@ def error_entry(trace: Trace) -> Entry:
     model = "a model from its optimum" if trace.errors.shape[-1] > 1 else "the model from its optimum"
     return entry(
         "Error",
-        f"largest distance of {model}: {first:.3g} at the start,",
+        f"{distance or f'largest distance of {model}'}: {first:.3g} at the start,",
         f"{last:.3g} after round {trace.rounds}{spread}",
     )
 

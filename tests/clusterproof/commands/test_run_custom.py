@@ -14,12 +14,26 @@ from clusterproof.synthetic import QuadraticMixture
 
 CODE = """
 from dataclasses import dataclass
-from clusterproof.algorithms import FedAvg, State
+from clusterproof.algorithms import FedAvg, GradientLoss, PerFedAvg, State
 
 
 @dataclass(frozen=True, kw_only=True)
 class Own(FedAvg):
     name = "own"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grouped(GradientLoss):
+    name = "grouped"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slow(PerFedAvg):
+    name = "slow"
+
+    @property
+    def dynamics(self):
+        return PerFedAvg(step_size=self.step_size)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +68,27 @@ def test_a_users_class_runs_as_the_built_in_one_that_it_repeats(words: list[str]
     record = json.loads(Path("run.json").read_text())
     assert record["rows"] == "pooled model"
     assert record["last_errors"] == pytest.approx(expected.errors[-1])
+
+
+def test_a_users_class_ends_in_a_page(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "own.py:Own", *SMALL]) == 0
+    output = capsys.readouterr().out
+    assert output.startswith(
+        "own on quadratics with known optima\n\nTask      2 clusters: 2 and 2 of m = 4 clients"
+    )
+    assert "Run       3 rounds, 1 run\nError     largest distance of the model from its optimum: " in output
+    assert output.endswith("Theorems\nNone      no theorem of this algorithm\n")
+    assert "Groups" not in output
+    assert main(["run", "own.py:Grouped", *SMALL]) == 0
+    assert "Groups    2, the true ones, from round 1; purity 1\n" in capsys.readouterr().out
+
+
+def test_a_class_with_the_dynamics_of_another_has_its_page(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "own.py:Slow", *SMALL]) == 0
+    assert "FO rest   holds: " in capsys.readouterr().out
+    assert main(["run", "own.py:Slow", *SMALL, "--inner-step-size", "0.3"]) == 0  # not that of its dynamics
+    output = " ".join(capsys.readouterr().out.split())
+    assert "does not apply: needs the rounds of per-fedavg with these options, here round 1 is" in output
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,380 @@
+"""The pages of GL-CFL, CFL and SoFL: cuts, groups and moves by plain loops, and words on wrong runs."""
+
+import re
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clusterproof import theory
+from clusterproof.algorithms import CFL, GradientLoss, SoFL, Trace, run
+from clusterproof.synthetic import QuadraticMixture, RegressionMixture
+from clusterproof.theory.runs.page import Page
+
+PROVED = {
+    "cfl/single-linkage",
+    "cfl/client-ids",
+    "cfl/two-clusters",
+    "cfl/stationary-cosine",
+    "baselines/clustered",
+    "sofl/aggregation-in-cluster",
+    "gradient-loss/equation-2-descent",
+    "gradient-loss/loss-margin",
+    "gradient-loss/purity-bound",
+    "gradient-loss/pinning",
+}
+ON_ROUNDS = {
+    "cfl/single-linkage",
+    "cfl/two-clusters",
+    "cfl/stationary-cosine",
+    "cfl/stationary-cosine-anywhere",
+    "baselines/clustered",
+    "sofl/aggregation-in-cluster",
+    "sofl/algorithm-1-line-30",
+    "gradient-loss/equation-2",
+    "gradient-loss/equation-2-descent",
+}
+
+
+def entries(page: Page) -> dict[str, str]:
+    return {one.label: " ".join(one.lines) for _, shown in page.sections for one in shown}
+
+
+def outcomes(page: Page) -> dict[str, str]:
+    return {one.claim: one.outcome for one in page.theorems}
+
+
+def called(trace: Trace, **settings: Any) -> Trace:
+    """Return the trace as if it were a run with these options."""
+    return replace(
+        trace, settings={**trace.settings, "algorithm": {**trace.settings["algorithm"], **settings}}
+    )
+
+
+def clusters_of(count: int, **options: Any) -> QuadraticMixture:
+    sizes: dict[str, Any] = {"clients": 3 * count, "dimension": 4, "separation": 4.0, "seed": 2}
+    return QuadraticMixture.random(clusters=count, **sizes | options)
+
+
+def plain_update(
+    task: QuadraticMixture, client: int, model: np.ndarray, step: float, steps: int
+) -> np.ndarray:
+    point = model
+    for _ in range(steps):
+        point = point - step * task.hessians[client] @ (point - task.centers[client])
+    return np.array(point - model)
+
+
+def cosine(one: np.ndarray, other: np.ndarray) -> float:
+    return float(one @ other / np.sqrt((one @ one) * (other @ other)))
+
+
+def together(labels: np.ndarray) -> np.ndarray:
+    return np.array([[one == other for other in labels] for one in labels])
+
+
+def test_a_cut_by_all_cuts() -> None:
+    """Largest cosine across, and the least that any cut has, by enumeration; since when the groups do not change."""
+    task = clusters_of(3, spread=0.4, condition_number=3.0)
+    for linkage, steps in product(("single", "complete"), (1, 2)):
+        algorithm = CFL(step_size=0.9, linkage=linkage, warm_up=5, local_steps=steps)
+        trace = run(algorithm, task, rounds=60)
+        page = theory.compare(task, trace)
+        told, groups = entries(page), [np.zeros(9, dtype=int), *trace.assignments]
+        first = next(number for number in range(60) if len(set(groups[number + 1])) > 1)
+        updates = [plain_update(task, i, trace.models[first, i], 0.9, steps) for i in range(9)]
+        cosines = np.array([[cosine(u, v) for v in updates] for u in updates])
+
+        def across(side: np.ndarray, cosines: np.ndarray = cosines) -> float:
+            return max(cosines[i, j] for i in range(9) for j in range(9) if side[i] and not side[j])
+
+        cut = groups[first + 1] == 1
+        sizes = f"{9 - cut.sum()} and {cut.sum()}"
+        assert told["Cuts"].startswith(
+            f"round {first + 1}: 9 clients into {sizes}, largest cosine across {across(cut):.3f}"
+        )
+        least = min(across(np.array(side)) for side in product([False, True], repeat=9) if 0 < sum(side) < 9)
+        best = outcomes(page)[f"cfl/{linkage}-linkage"]
+        if across(cut) > least + 1e-9:
+            assert best == "broken"
+        if linkage == "single":
+            assert best == "holds"
+        unchanged = [
+            number for number in range(1, 61) if (together(groups[number]) == together(groups[-1])).all()
+        ]
+        since = next(n for n in unchanged if set(range(n, 61)) <= set(unchanged))
+        assert f"from round {since}; purity " in told["Groups"]
+        other = {"single": "complete", "complete": "single"}[linkage]
+        assert outcomes(page)[f"cfl/{other}-linkage"] == "does not apply"
+
+
+def test_complete_linkage_is_broken_where_it_misses_the_best_cut() -> None:
+    angles = np.deg2rad([90.0, -90.0, -45.0, 18.4])
+    pulls = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    task = QuadraticMixture(hessians=np.tile(np.eye(2), (4, 1, 1)), centers=pulls, labels=np.arange(4))
+    for linkage, expected in {"single": "holds", "complete": "broken"}.items():
+        algorithm = CFL(step_size=0.5, warm_up=0, linkage=linkage, mean_threshold=0.3, client_threshold=0.4)
+        trace = run(algorithm, task, rounds=1, initial=np.zeros((1, 2)))
+        assert outcomes(theory.compare(task, trace))[f"cfl/{linkage}-linkage"] == expected
+
+
+def test_cosines_before_the_first_cut() -> None:
+    """Two clusters at -1, a regular simplex at -1 / (K - 1), and three clusters anywhere at other values."""
+    algorithm = CFL(step_size=0.5, warm_up=70)
+    two = clusters_of(2, condition_number=1.0, proportions=[2, 1])
+    found = theory.compare(two, run(algorithm, two, rounds=90))
+    assert outcomes(found)["cfl/two-clusters"] == "holds"
+    assert entries(found)["Two"] == "holds: before the first cut every cosine across clusters is -1"
+    assert outcomes(found)["cfl/stationary-cosine"] == "does not apply"  # unequal sizes
+    corners = np.eye(3) * 5.0
+    for shift, simplex, anywhere in ((0.0, "holds", "holds"), (1.0, "does not apply", "broken")):
+        optima = corners + np.array([[0.0, shift, 0.0], [0.0] * 3, [0.0] * 3])
+        labels = np.repeat(np.arange(3), 2)
+        task = QuadraticMixture(
+            hessians=np.tile(0.5 * np.eye(3), (6, 1, 1)), centers=optima[labels], labels=labels
+        )
+        page = theory.compare(task, run(CFL(step_size=1.0, warm_up=70), task, rounds=80))
+        assert outcomes(page)["cfl/stationary-cosine"] == simplex
+        assert outcomes(page)["cfl/stationary-cosine-anywhere"] == anywhere
+        pulls = optima - optima.mean(axis=0)
+        values = [cosine(pulls[i], pulls[j]) for i in range(3) for j in range(i)]
+        if anywhere == "broken":
+            assert (
+                f"cosines are {min(values):.3f} to {max(values):.3f}, not -0.5" in entries(page)["Anywhere"]
+            )
+    early = theory.compare(two, run(CFL(step_size=0.5, warm_up=5), two, rounds=30))
+    assert outcomes(early)["cfl/two-clusters"] == "does not apply"
+    assert "(--warm-up), here 0.0" in entries(early)["Two"]
+    uneven = clusters_of(2, condition_number=3.0)
+    found = theory.compare(uneven, run(algorithm, uneven, rounds=90))
+    assert (
+        entries(found)["Two"]
+        == "does not apply: needs one Hessian for all (--condition-number 1), here several"
+    )
+
+
+def test_joined_clients_break_the_refinement() -> None:
+    task = clusters_of(2)
+    trace = run(CFL(step_size=0.5, warm_up=5), task, rounds=30)
+    groups = trace.assignments.copy()
+    groups[20:] = 0
+    joined = theory.compare(task, replace(trace, assignments=groups))
+    assert outcomes(joined)["cfl/client-ids"] == "broken"
+    assert "clusters 1 and 2 are in one group; --rounds 100" in entries(joined)["Groups"]
+
+
+def test_line_30_of_sofl_and_its_reading() -> None:
+    task = clusters_of(3, spread=0.1)
+    trace = run(SoFL(step_size=0.5, pretraining=4, local_steps=2), task, rounds=12)
+    page = theory.compare(task, trace)
+    assert outcomes(page)["sofl/aggregation-in-cluster"] == "holds"
+    away, share = 0.0, 0.0
+    for number in range(4, 12):
+        groups = trace.assignments[number]
+        for group in set(groups):
+            members = [i for i in range(9) if groups[i] == group]
+            sent = [
+                trace.models[number, i] + plain_update(task, i, trace.models[number, i], 0.5, 2)
+                for i in members
+            ]
+            np.testing.assert_allclose(
+                trace.models[number + 1, members[0]], sum(sent) / len(members), atol=1e-12
+            )
+            gap = np.abs(sum(sent) / 9 - trace.models[number + 1, members[0]]).max()
+            if gap > away:
+                away, share = gap, len(members) / 9
+    assert entries(page)["Line 30"] == (
+        f"broken: its weights sum to {share:.3g}, and its sum is {away:.3g} from the model"
+    )
+    whole = theory.compare(task, run(SoFL(step_size=0.5, pretraining=4, grid=1), task, rounds=12))
+    assert outcomes(whole)["sofl/algorithm-1-line-30"] == "holds"
+    assert (
+        "clusters 1 and 2 are in one group; clusters 1 and 3 are in one group; --pretraining"
+        in (entries(whole)["Groups"])
+    )
+    before = theory.compare(task, run(SoFL(step_size=0.5, pretraining=20), task, rounds=12))
+    assert entries(before)["As meant"] == "does not apply: needs a clustering, here none yet"
+    stationary = SoFL(step_size=0.5, pretraining=0, trigger="stationary")
+    found = theory.compare(task, run(stationary, task, rounds=60))
+    assert outcomes(found)["sofl/clustering-condition"] == "says nothing"
+    robbins = SoFL(step_size=0.5, pretraining=4, schedule="robbins-monro")
+    found = theory.compare(task, run(robbins, task, rounds=12))
+    assert outcomes(found)["sofl/theorem-1-robbins-monro"] == "inconclusive"
+
+
+def test_moves_margins_and_empty_models_of_gl_cfl() -> None:
+    task = clusters_of(3, spread=0.3, condition_number=2.0)
+    start = task.pooled_optimum + np.random.default_rng(0).standard_normal((3, 4))
+    trace = run(GradientLoss(step_size=0.4, weight=0.4), task, rounds=15, initial=start)
+    page = theory.compare(task, trace)
+    gap, largest, excess = 0.0, 0.0, 0.0
+    for number in range(15):
+        losses = np.array(
+            [
+                [(w - c) @ hessian @ (w - c) / 2 for w in trace.models[number]]
+                for hessian, c in zip(task.hessians, task.centers, strict=True)
+            ]
+        )
+        chosen = trace.assignments[number]
+        excess = max(excess, max(losses[i, chosen[i]] - losses[i].min() for i in range(9)))
+        for k in set(chosen):
+            w = trace.models[number, k]
+            members = [i for i in range(9) if chosen[i] == k]
+            mean = sum(task.hessians[i] @ (w - task.centers[i]) for i in members) / len(members)
+            move = trace.models[number + 1, k] - w
+            np.testing.assert_allclose(move, -0.4 * mean, atol=1e-12)
+            gap, largest = max(gap, np.abs(move - mean).max()), max(largest, np.abs(mean).max())
+    told = entries(page)
+    assert told["(2)"] == f"broken (misprint): move - mean gradient {gap:.3g}, gradient {largest:.3g}"
+    assert told["(2) sign"] == "holds: every move is -alpha x the mean gradient"
+    assert (
+        told["Margin"]
+        == f"holds: a choice's loss is <= {2 * 0.4 / 0.6:.3g} above the least, here {excess:.3g}"
+    )
+    far = start.copy()
+    far[2] += 1e3
+    lost = theory.compare(task, run(GradientLoss(step_size=0.4), task, rounds=15, initial=far))
+    assert "model 3 has no clients in the end; --empty-cluster when-empty" in entries(lost)["Groups"]
+    pinned = GradientLoss(step_size=0.4, empty_cluster="when-empty")
+    trace = run(pinned, task, rounds=15, initial=far)
+    assert outcomes(theory.compare(task, trace))["gradient-loss/pinning"] == "holds"
+    still = replace(trace, models=np.concatenate([trace.models[:1], trace.models[:-1]]))
+    assert outcomes(theory.compare(task, still))["gradient-loss/pinning"] == "broken"
+
+
+def test_purity_is_compared_with_one_to_one_naming() -> None:
+    """Two groups of one true cluster: purity counts both, one to one only one."""
+    task = clusters_of(3)
+    trace = run(GradientLoss(step_size=0.4), task, rounds=3)
+    for groups, expected, words in (
+        ([0, 0, 0, 1, 1, 1, 2, 2, 2], "holds", "holds (as read): the share right one to one, 1 at least"),
+        ([0, 1, 1, 2, 2, 2, 2, 2, 2], "broken", "broken (as read): 0.667, but 5 of 9 right one to one"),
+    ):
+        found = theory.compare(task, replace(trace, assignments=np.tile(groups, (3, 1))))
+        assert outcomes(found)["gradient-loss/purity"] == expected
+        assert entries(found)["Purity"] == words
+        assert outcomes(found)["gradient-loss/purity-bound"] == "holds"
+    uneven = clusters_of(3, proportions=[3, 2, 1])
+    told = entries(theory.compare(uneven, run(GradientLoss(step_size=0.4), uneven, rounds=3)))
+    assert told["Purity"].startswith("does not apply: needs true clusters of equal size")
+
+
+def test_the_race_against_ifca() -> None:
+    task = RegressionMixture.random(
+        clusters=4, clients=40, dimension=20, separation=1.0, noise=0.5, samples=20, seed=1
+    )
+    runs, rounds = 20, 14
+    stream = np.random.default_rng(3)
+    start = task.pooled_optimum + stream.standard_normal((runs, 4, 20)) / np.sqrt(20)
+    algorithm = GradientLoss(step_size=0.1, empty_cluster="when-empty")
+    traces = [
+        run(replace(algorithm, weight=weight), task, rounds=rounds, replicates=runs, initial=start)
+        for weight in (0.2, 0.0)
+    ]
+    page = theory.compare(task, traces[0])
+    times = []
+    for trace in traces:
+        times.append([])
+        for one in range(runs):
+            reached = np.inf
+            for number in reversed(range(rounds)):
+                chosen = trace.assignments[number, one]
+                counts = [[np.sum((chosen == k) & (task.labels == j)) for j in range(4)] for k in range(4)]
+                if sum(map(max, counts)) >= 36:
+                    reached = number + 1
+            times[-1].append(reached)
+    t, t_ifca = np.array(times)
+    both = int((np.isinf(t) & np.isinf(t_ifca)).sum())
+    later = int((t > t_ifca).sum())
+    told = entries(page)
+    assert f"T > T_IFCA in {later} of 20 runs (allowed 10)" in told["Sooner"]
+    expected = "holds" if later + both <= 10 else "inconclusive"
+    assert outcomes(page)["gradient-loss/sooner"] == expected
+    assert (f"{both} undecided" in told["Sooner"]) == (both > 0)
+    certain = int((12 * t > 6 * np.where(np.isinf(t_ifca), rounds + 1, t_ifca))[~np.isinf(t_ifca)].sum())
+    assert f"12 T > 6 T_IFCA in {certain} of 20 runs" in told["Passes"]
+    others = {"step_size": 0.2, "weight": 0.3, "empty_cluster": "never", "loss_reduction": "sum"}
+    for name, value in others.items():
+        told = entries(theory.compare(task, called(traces[0], **{name: value})))
+        assert told["Sooner"].startswith("does not apply: needs ")
+        assert "Passes" not in told
+    near = run(algorithm, task, rounds=3, replicates=2)  # from half a basin: in the true clusters at once
+    assert (
+        "needs models that start about Delta from the pooled optimum"
+        in entries(theory.compare(task, near))["Sooner"]
+    )
+
+
+def random_setting(stream: np.random.Generator) -> tuple[QuadraticMixture, Any]:
+    clusters = int(stream.integers(1, 5))
+    task = QuadraticMixture.random(
+        clusters=clusters,
+        clients=clusters * int(stream.integers(2, 5)),
+        dimension=int(stream.integers(2, 6)),
+        condition_number=float(stream.choice([1.0, 1.0, 4.0])),
+        separation=float(10 ** stream.uniform(-2, 2)),
+        spread=float(stream.choice([0.0, 0.1])),
+        seed=int(stream.integers(1000)),
+    )
+    step, steps = float(stream.uniform(0.2, 1.2)), int(stream.integers(1, 4))
+    methods = {"fedavg": 0.0, "fedprox": 0.3, "per-fedavg": 0.0}
+    method = str(stream.choice(list(methods)))
+    made = [
+        CFL(step_size=step, local_steps=steps, warm_up=int(stream.choice([0, 60]))),
+        CFL(step_size=step, local_steps=steps, warm_up=10, linkage="complete"),
+        SoFL(step_size=step, local_steps=steps, pretraining=5, method=method, proximal=methods[method]),
+        GradientLoss(
+            step_size=step,
+            weight=float(stream.uniform(0, 0.9)),
+            sign=str(stream.choice(["descent", "as-printed"])),
+        ),
+        GradientLoss(step_size=step, empty_cluster="when-empty"),
+    ]
+    return task, made[int(stream.integers(len(made)))]
+
+
+def test_theorems_are_never_broken_by_right_runs_nor_hold_of_wrong_ones() -> None:
+    stream, held = np.random.default_rng(1), set()
+    for _ in range(40):
+        task, algorithm = random_setting(stream)
+        runs = int(stream.choice([0, 2])) or None
+        trace = run(algorithm, task, rounds=80, replicates=runs, seed=1)
+        found = outcomes(page := theory.compare(task, trace))
+        assert not {claim for claim in PROVED & set(found) if found[claim] == "broken"}, str(page)
+        held |= {claim for claim, outcome in found.items() if outcome == "holds"}
+        slower = run(
+            replace(algorithm, step_size=0.97 * algorithm.step_size), task, rounds=30, replicates=runs
+        )
+        page = theory.compare(task, called(slower, step_size=algorithm.step_size))
+        found = outcomes(page)
+        assert {found[claim] for claim in ON_ROUNDS & set(found)} <= {"does not apply"}, str(page)
+        if getattr(algorithm, "empty_cluster", "never") == "never":
+            assert re.search(r"round \d+ ends \S+ from where", entries(page)["Rest"])
+    assert held >= PROVED
+
+
+def test_of_no_round_nothing_holds() -> None:
+    task = clusters_of(2)
+    for algorithm in (CFL(step_size=0.5), SoFL(step_size=0.5), GradientLoss(step_size=0.5)):
+        found = outcomes(theory.compare(task, run(algorithm, task, rounds=0)))
+        assert not {"holds", "broken"} & set(found.values())
+
+
+@pytest.mark.parametrize("task", ["quadratic", "regression"])
+def test_partial_participation(task: str) -> None:
+    made = {"quadratic": QuadraticMixture, "regression": RegressionMixture}[task].random(
+        clusters=2, clients=12, dimension=3
+    )
+    for algorithm in (
+        CFL(step_size=0.5, warm_up=3, participation=0.5),
+        SoFL(step_size=0.5, pretraining=3, participation=0.5),
+        GradientLoss(step_size=0.5, participation=0.25),
+    ):
+        page = theory.compare(made, run(algorithm, made, rounds=12, replicates=2))
+        found = outcomes(page)
+        assert {found[claim] for claim in ON_ROUNDS & set(found)} <= {"does not apply"}
+        assert "12 clients" in str(page)
+    one = theory.compare(made, run(GradientLoss(step_size=0.5, participation=0.1), made, rounds=2))
+    assert "never took part" in entries(one)["Groups"]

@@ -1,0 +1,266 @@
+"""The pages of Per-FedAvg, FedBCD and LOCAL: fixed points and rates by plain loops, and words on wrong runs."""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clusterproof import theory
+from clusterproof.algorithms import FedBCD, Local, PerFedAvg, Trace, run
+from clusterproof.synthetic import NoisyQuadraticMixture, QuadraticMixture, RegressionMixture
+from clusterproof.theory.runs.page import Page
+
+TASK = QuadraticMixture.random(
+    clusters=2, clients=6, dimension=3, condition_number=3.0, separation=2.0, spread=0.4, seed=3
+)
+READING = "baselines/per-fedavg-fo-optimum"
+
+
+def entries(page: Page) -> dict[str, str]:
+    return {one.label: " ".join(one.lines) for _, shown in page.sections for one in shown}
+
+
+def outcomes(page: Page) -> dict[str, str]:
+    return {one.claim: one.outcome for one in page.theorems}
+
+
+def called(trace: Trace, **settings: Any) -> Trace:
+    """Return the trace as if it were a run with these options."""
+    return replace(
+        trace, settings={**trace.settings, "algorithm": {**trace.settings["algorithm"], **settings}}
+    )
+
+
+def client_gradient(task: QuadraticMixture, client: int, point: np.ndarray) -> np.ndarray:
+    return np.array(task.hessians[client] @ (point - task.centers[client]))
+
+
+def plain_client(algorithm: Any, task: QuadraticMixture, client: int, own: np.ndarray, z: np.ndarray) -> Any:
+    """One client's round, step by step: from its own model, with the server's."""
+    x = z if isinstance(algorithm, PerFedAvg) else own
+    for _ in range(algorithm.local_steps):
+        if isinstance(algorithm, PerFedAvg):
+            inner = algorithm.inner_step_size or algorithm.step_size / 2
+            gradient = client_gradient(task, client, x - inner * client_gradient(task, client, x))
+            if algorithm.gradient == "second-order":
+                gradient = gradient - inner * task.hessians[client] @ gradient
+        else:
+            gradient = client_gradient(task, client, x)
+            if isinstance(algorithm, FedBCD) and algorithm.variant == "penalised":
+                gradient = gradient + (0.1 if algorithm.proximal is None else algorithm.proximal) * (x - z)
+        x = x - algorithm.step_size * gradient
+    if isinstance(algorithm, FedBCD) and algorithm.variant == "separate":
+        for _ in range(algorithm.local_steps):
+            x = x - (0.2 if algorithm.pull is None else algorithm.pull) * (x - z)
+    return x
+
+
+def plain_round(algorithm: Any, task: QuadraticMixture, state: np.ndarray) -> np.ndarray:
+    """A round of (z, x_1, ..., x_m); LOCAL's z is not used, Per-FedAvg's x_i are what it sends."""
+    z, own = state[0], state[1:]
+    sent = np.array([plain_client(algorithm, task, i, own[i], z) for i in range(task.clients)])
+    server = getattr(algorithm, "server_step_size", 1.0)
+    return np.concatenate([[z - server * (z - sent.mean(axis=0))], sent])
+
+
+def plain_rest(algorithm: Any, task: QuadraticMixture) -> tuple[np.ndarray, float]:
+    """Iterate to the fixed point, and give the spectral radius of a round, column by column."""
+    state = np.zeros((task.clients + 1, task.dimension))
+    for _ in range(20_000):
+        after = plain_round(algorithm, task, state)
+        if np.abs(after - state).max() < 1e-15:
+            break
+        state = after
+    zero = plain_round(algorithm, task, 0 * state).ravel()
+    columns = [
+        plain_round(algorithm, task, unit.reshape(state.shape)).ravel() - zero for unit in np.eye(state.size)
+    ]
+    matrix = np.stack(columns, axis=1)
+    if isinstance(algorithm, Local):  # without the server's model, to which nothing listens
+        matrix = matrix[task.dimension :, task.dimension :]
+    return state, float(np.abs(np.linalg.eigvals(matrix)).max())
+
+
+ALGORITHMS = [
+    PerFedAvg(step_size=1.0),
+    PerFedAvg(step_size=0.9, inner_step_size=0.7, local_steps=3),
+    PerFedAvg(step_size=0.9, gradient="second-order", local_steps=2),
+    FedBCD(step_size=0.8),
+    FedBCD(step_size=0.8, proximal=0.5, local_steps=2, server_step_size=0.5),
+    FedBCD(step_size=0.8, variant="separate", pull=0.3, local_steps=2),
+    Local(step_size=0.7, local_steps=2),
+]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_fixed_point_and_rate_are_those_of_plain_loops(algorithm: Any) -> None:
+    page = theory.compare(TASK, trace := run(algorithm, TASK, rounds=60))
+    told, (state, radius) = entries(page), plain_rest(algorithm, TASK)
+    rest = state[1:] if isinstance(algorithm, Local) else state[:1]
+    distances = np.linalg.norm(trace.models - rest, axis=(-1, -2))
+    pattern = r"(\S+) a round towards the fixed point, rounds (\d+) to (\d+) \(limit, exactly: (\S+)\)"
+    found = re.fullmatch(pattern, told["Factor"])
+    assert found is not None
+    first, last = int(found[2]), int(found[3])
+    assert float(found[1]) == pytest.approx(
+        (distances[last] / distances[first]) ** (1 / (last - first)), abs=6e-5
+    )
+    assert float(found[4]) == pytest.approx(radius, abs=6e-5)
+    if isinstance(algorithm, Local):
+        away = np.linalg.norm(rest - TASK.optima[TASK.labels], axis=-1)
+        assert f"optimum, {away.min():.3g} to {away.max():.3g} from its cluster's" in told["Rest"]
+    else:
+        assert f"{np.linalg.norm(rest[0] - TASK.pooled_optimum):.3g} from the common optimum" in told["Rest"]
+    if isinstance(algorithm, FedBCD) and algorithm.variant == "penalised":
+        away = np.linalg.norm(state[1:] - TASK.centers, axis=-1)
+        assert f"the x_i {away.min():.3g} to {away.max():.3g} from the clients' own" in told["Rest"]
+    end = trace.models[-1]
+    if isinstance(algorithm, PerFedAvg):
+        minimiser = minimiser_of_f(TASK, algorithm.inner_step_size or algorithm.step_size / 2)
+        assert f"{np.linalg.norm(rest[0] - minimiser):.3g} from the minimiser of F(w)" in told["Rest"]
+        away = np.linalg.norm(end - TASK.optima, axis=-1)
+        assert f"{away.min():.3g} to {away.max():.3g} from the clusters' optima" in told["Model"]
+
+
+def minimiser_of_f(task: QuadraticMixture, inner: float) -> np.ndarray:
+    """Minimise mean phi_i(w - alpha grad phi_i(w)) by plain gradient descent with gradients by differences."""
+
+    def loss(w: np.ndarray) -> float:
+        total = 0.0
+        for i in range(task.clients):
+            away = w - inner * client_gradient(task, i, w) - task.centers[i]
+            total += away @ task.hessians[i] @ away / 2
+        return total / task.clients
+
+    units = np.eye(task.dimension)
+    # F is a quadratic, whose differences are exact
+    gradient = np.array([(loss(u) - loss(-u)) / 2 for u in units])
+    hessian = np.array(
+        [[(loss(u + v) - loss(u - v) - loss(v - u) + loss(-u - v)) / 4 for v in units] for u in units]
+    )
+    return np.array(np.linalg.solve(hessian, -gradient))
+
+
+def random_setting(stream: np.random.Generator) -> tuple[QuadraticMixture, Any]:
+    dimension = int(stream.integers(1, 5))
+    clusters = int(stream.integers(1, 4))
+    task = QuadraticMixture.random(
+        clusters=clusters,
+        clients=int(stream.integers(clusters, 9)),
+        dimension=dimension,
+        condition_number=float(stream.uniform(1, 8)) if dimension > 1 else 1.0,
+        separation=float(10 ** stream.uniform(-3, 3)),
+        spread=float(stream.choice([0.0, 0.5])),
+        seed=int(stream.integers(1000)),
+    )
+    step, steps = float(stream.uniform(0.05, 1.85)), int(stream.integers(1, 5))
+    made = [
+        PerFedAvg(step_size=step, inner_step_size=float(stream.uniform(0.05, 0.95)), local_steps=steps),
+        PerFedAvg(
+            step_size=step,
+            inner_step_size=float(stream.uniform(0.05, 0.95)),
+            local_steps=steps,
+            gradient="second-order",
+        ),
+        FedBCD(step_size=step / 2, proximal=float(stream.uniform(0, 1)), local_steps=steps),
+        FedBCD(step_size=step, variant="separate", pull=float(stream.uniform(0.05, 0.9)), local_steps=steps),
+        Local(step_size=step, local_steps=steps),
+    ]
+    return task, made[int(stream.integers(len(made)))]
+
+
+def test_theorems_are_never_broken_by_right_runs_nor_hold_of_wrong_ones() -> None:
+    stream, held, wrong = np.random.default_rng(0), 0, 0
+    for _ in range(40):
+        task, algorithm = random_setting(stream)
+        rounds, runs = int(stream.integers(20, 80)), stream.choice([0, 3])
+        trace = run(algorithm, task, rounds=rounds, replicates=int(runs) or None, seed=1)
+        found = outcomes(theory.compare(task, trace))
+        assert "broken" not in [outcome for claim, outcome in found.items() if claim != READING]
+        held += "holds" in found.values()
+        slower = run(replace(algorithm, step_size=0.97 * algorithm.step_size), task, rounds=rounds, seed=1)
+        page = theory.compare(task, called(slower, step_size=algorithm.step_size))
+        assert "holds" not in outcomes(page).values(), str(page)
+        assert set(outcomes(page).values()) == {"does not apply"}
+        wrong += bool(re.search(r"but round \d+ ends \S+ from where", entries(page)["Rest"]))
+    assert held >= 38
+    assert wrong == 40
+
+
+@pytest.mark.parametrize("inner", [0.3, 0.6])
+def test_the_reading_that_first_order_minimises_f(inner: float) -> None:
+    algorithm = PerFedAvg(step_size=0.9, inner_step_size=inner)
+    different = theory.compare(TASK, run(algorithm, TASK, rounds=80))
+    assert outcomes(different)[READING] == "broken"
+    gap = np.linalg.norm(plain_rest(algorithm, TASK)[0][0] - minimiser_of_f(TASK, inner))
+    assert f"rests {gap:.3g} from the minimiser of F, exactly" in entries(different)["Optimum"]
+    equal = QuadraticMixture(
+        hessians=np.broadcast_to(TASK.hessians[0], TASK.hessians.shape),
+        centers=TASK.centers,
+        labels=TASK.labels,
+    )
+    assert outcomes(theory.compare(equal, run(algorithm, equal, rounds=80)))[READING] == "holds"
+    early = theory.compare(TASK, run(algorithm, TASK, rounds=1, initial=TASK.pooled_optimum[None] + 5))
+    assert outcomes(early)[READING] == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "label", "words"),
+    [
+        (PerFedAvg(step_size=2.2), "FO rest", "does not apply: needs eta < 2/L, here 2.2/L"),
+        (
+            PerFedAvg(step_size=1.0, inner_step_size=1.0),
+            "FO rest",
+            "does not apply: needs alpha < 1/L, here 1/L",
+        ),
+        (
+            PerFedAvg(step_size=1.0, local_steps=2),
+            "Optimum",
+            "does not apply: needs 1 local step, here 2",
+        ),
+        (
+            PerFedAvg(step_size=1.0),
+            "HF rest",
+            "does not apply: needs --gradient second-order, here first-order",
+        ),
+        (FedBCD(step_size=1.0, participation=0.5), "At rest", "does not apply: needs all clients, here 50 %"),
+        (
+            FedBCD(step_size=1.9, proximal=0.1),
+            "At rest",
+            "does not apply: needs eta < 2/(L + mu), here 2.09/(L + mu)",
+        ),
+        (FedBCD(step_size=1.0), "FedBCD-I", "does not apply: needs --variant separate, here penalised"),
+        (Local(step_size=2.5), "At rest", "does not apply: needs eta < 2/L, here 2.5/L"),
+    ],
+)
+def test_options_outside_the_hypotheses(algorithm: Any, label: str, words: str) -> None:
+    assert entries(theory.compare(TASK, run(algorithm, TASK, rounds=5)))[label] == words
+
+
+def test_noise_and_weights_are_outside_the_hypotheses() -> None:
+    noisy = NoisyQuadraticMixture.random(clusters=2, clients=6, dimension=2)
+    regression = RegressionMixture.random(clusters=2, clients=6, dimension=2)
+    for task, kind in ((noisy, "noisy quadratics"), (regression, "linear regression")):
+        told = entries(theory.compare(task, run(Local(step_size=0.5), task, rounds=5, replicates=2)))
+        assert (
+            told["At rest"]
+            == f"does not apply: needs quadratics without noise (--task quadratic), here {kind}"
+        )
+        assert "Rest" not in told
+    exact = RegressionMixture.random(clusters=2, clients=6, dimension=2, data="population")
+    page = theory.compare(exact, run(FedBCD(step_size=0.5), exact, rounds=50))
+    assert outcomes(page)["baselines/fedbcd"] == "holds"
+    weighted = replace(TASK, client_samples=np.arange(1, 7))
+    told = entries(
+        theory.compare(weighted, run(PerFedAvg(step_size=1.0, weighting="samples"), weighted, rounds=5))
+    )
+    assert told["FO rest"] == "does not apply: needs equal weights, here those of samples"
+
+
+def test_of_no_round_nothing_holds() -> None:
+    for algorithm in ALGORITHMS:
+        found = outcomes(theory.compare(TASK, run(algorithm, TASK, rounds=0)))
+        assert "holds" not in found.values()
+        assert "broken" not in found.values()
