@@ -297,6 +297,20 @@ def mine(allowed: float) -> None:
         return at_most(1, one=1)
 
 
+def test_a_run_without_rounds_has_a_page() -> None:
+    task = task_of(clients=10)
+    for algorithm in (
+        CFL_MGD,
+        replace(CFL_MGD, averaging="model"),
+        IFCA(step_size=1.0, participation=0.5),
+        replace(CFL_MGD, participation=0.5),
+    ):
+        for runs in (None, 4):
+            page = theory.compare(task, run_of(algorithm, task, runs=runs, rounds=0))
+            assert outcomes(page)["cfl-mgd/theorem-d"] in ("says nothing", "does not apply")
+            assert "holds" not in str(page)
+
+
 def test_claims_of_your_own_are_added(registry: Any, default: tuple[RegressionMixture, Trace, Page]) -> None:
     task, trace, _ = default
     mine(0.5)
