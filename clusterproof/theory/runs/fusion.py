@@ -11,9 +11,10 @@ from clusterproof.algorithms.fpfc import group_averages
 from clusterproof.synthetic import Mixture, QuadraticMixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.checker.same_task import check_same_task
+from clusterproof.theory.runs.fpfc_conditions import setting_of
 from clusterproof.theory.runs.numbers import many, short
 from clusterproof.theory.runs.page import Entry, Page, entry
-from clusterproof.theory.runs.stationarity import setting_of, theorem_sections
+from clusterproof.theory.runs.stationarity import theorem_sections
 
 
 def fusion_page(task: Mixture, trace: Trace) -> Page:

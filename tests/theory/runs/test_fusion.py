@@ -13,9 +13,9 @@ from tolerance import assert_close
 from clusterproof.algorithms import FPFC, IFCA, InvalidArgument, run
 from clusterproof.synthetic import LogisticMixture, QuadraticMixture
 from clusterproof.theory.papers.fpfc.constants import Constants
+from clusterproof.theory.runs.fpfc_conditions import needs_of
 from clusterproof.theory.runs.fusion import fusion_page
 from clusterproof.theory.runs.page import Page, TheoremOnRun
-from clusterproof.theory.runs.stationarity import needs_of
 
 STRENGTH, SMOOTHING, CONCAVITY, RHO = 1.0, 0.5, 3.7, 10.0
 SMALL = QuadraticMixture.random(
