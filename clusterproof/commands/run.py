@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -84,6 +85,7 @@ def run(
     json_file: Annotated[Path | None, Parameter("--json")] = None,
     record: str = "",
     measure: str | None = None,
+    verbose: Annotated[bool, Parameter(negative=())] = False,
     **options: Any,
 ) -> int:
     """Run an algorithm on a synthetic task whose optima are known.
@@ -110,6 +112,8 @@ def run(
     measure
         A function of (state, task) to evaluate and store after every round, as FILE.py:NAME or MODULE:NAME; needs
         --out.
+    verbose
+        After the page of the run, print all of its theorems, including those that take longer.
     """
     given = {name: value for name, value in options.items() if value is not None}
     defaults = PAGES.get(algorithm)
@@ -168,7 +172,12 @@ def run(
             write_whole("json", json_file, report.to_json(asdict(summary)).encode())
     finally:  # print the result even if the disk is full
         if defaults is not None and (algorithm == "fpfc" or method.model_count(problem) == problem.clusters):
-            print(compare(problem, trace))
+            page = compare(problem, trace)
+            print(page)
+            for theorem in (*page.theorems, *page.further()) if verbose else ():
+                print(
+                    f"\n{theorem.claim}", textwrap.indent(textwrap.fill(theorem.words, 76), "    "), sep="\n"
+                )
         else:
             print(describe_run(problem, record_of(problem, trace, seconds, method.target)))
     if out is not None:

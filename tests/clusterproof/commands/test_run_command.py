@@ -239,3 +239,14 @@ def test_the_defaults_of_a_page(capsys: pytest.CaptureFixture[str]) -> None:
     output = capsys.readouterr().out
     assert "2 clusters: 20 and 20 of m = 40 clients" in output
     assert "50 rounds, 1 run" in output
+
+
+def test_verbose_prints_all_theorems_after_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "cfl-mgd", "--clients", "10", "--rounds", "3", "--replicates", "2"]
+    assert main(words) == 0
+    page = capsys.readouterr().out
+    assert main([*words, "--verbose"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(page)
+    names = re.findall(r"^cfl-mgd/(\S+)$", shown.removeprefix(page), flags=re.MULTILINE)
+    assert names == ["theorem-1", "lemma-2", "remark-1", "theorem-d", "theorem-a", "theorem-a-prime"]
