@@ -15,7 +15,7 @@ from clusterproof.theory.papers.fpfc.constants import Constants
 from clusterproof.theory.papers.fpfc.measured import objective
 from clusterproof.theory.papers.fpfc.runs import residual_series
 from clusterproof.theory.runs.fpfc_conditions import excluded, needs_of, next_option, setting_of
-from clusterproof.theory.runs.numbers import apart, short
+from clusterproof.theory.runs.numbers import apart, many, short
 from clusterproof.theory.runs.page import LABEL, WIDTH, Entry, Outcome, TheoremOnRun, entry
 
 FAILURE = 0.05
@@ -115,7 +115,7 @@ class _Stationarity:
 
     def words(self, name: str, row: Row) -> str:
         """Return the sentence about a bound."""
-        outside = f"{row.outside} of {self.runs} runs"
+        outside = f"{row.outside} of {many(self.runs, 'run')}"
         if row.outcome == "broken":
             runs = "" if self.sure else f"; {outside} (allowed {self.allowed})"
             return f"{name} broken: {' > '.join(apart(row.measured, row.bound))}{runs}."
@@ -160,7 +160,7 @@ class _Stationarity:
 
     def _needs(self) -> Entry:
         lines = [f"{need.words}: {'met' if need.met else 'not met'}" for need in self.needs]
-        if len(lines) < 3:
+        if len(lines) < 3 and self.sure:  # where chance decides, the lines are for that
             lines.append("(the paper's experiments: rho = 1, where this needs 1200)")
         return entry("Needs", *lines)
 
@@ -212,9 +212,9 @@ class _Stationarity:
             f"{short(mean)}."
         )
         other = one.first_of(one.power)
-        if other <= 0:
+        if other <= 0 or not self.sure:
             return words
-        bound = other * scale / (1.0 if self.sure else FAILURE)
+        bound = other * scale
         kept = "kept" if mean <= bound else "not kept"
         return (
             f"{words} Read with q for (c^(-T/2) - 1)^-1: C_1 = {short(other)}, bound {short(bound)}, {kept}."
@@ -308,10 +308,7 @@ class _Stationarity:
     def _remarks(self) -> list[str]:
         """Return what bounds are of where chance decides, else the last round where the first ones make the mean."""
         if not self.sure:
-            return [
-                f"Bounds are {round(1 / FAILURE)} x those on expectations: a run exceeds one with probability <= "
-                f"{FAILURE}."
-            ]
+            return [f"Bounds: {round(1 / FAILURE)} x expectations', exceeded with probability <= {FAILURE}."]
         values = self.series.models[1:]
         late = values[len(values) // 2 :].sum(axis=0)
         if len(values) < 4 or not (late <= SETTLED * values.sum(axis=0)).all() or not values[0].all():

@@ -173,6 +173,18 @@ def test_a_lost_cluster_is_named() -> None:
     assert told["Law"] == "not compared: needs no wrong choice of a cluster"
 
 
+def test_pages_of_lost_clusters_are_no_longer() -> None:
+    """Every theorem has its lines beside the lost cluster: from one row, clients confuse optima in the basin."""
+    task = task_of(clients=30, samples=1, separation=1.3, condition_number=4.37, proportions=[2, 2, 1])
+    for runs in (None, 5):
+        page = theory.compare(task, run_of(replace(CFL_MGD, momentum=0.0), task, runs=runs, rounds=12))
+        told, lines = entries(page), str(page).splitlines()
+        assert " lost" in told["Run"]
+        assert told["Theorem 1"].startswith("says nothing")
+        assert len(lines) <= 28
+        assert max(map(len, lines)) <= 80
+
+
 def test_where_there_is_no_linear_phase() -> None:
     noisy = entries(theory.compare(task_of(samples=20), run_of(CFL_MGD, task_of(samples=20))))
     assert re.fullmatch(r"none: noise from round \d on; more --samples", noisy["Factor"])
