@@ -113,4 +113,5 @@ def test_bounds_on_all_residuals_follow_the_pairs_of_a_run_once(monkeypatch: pyt
     trace.models[1:] += 1.0
     changed = sharpest_bounds(QUADRATIC, trace)
     assert len(followed) == 2
-    assert not np.array_equal(changed[0][1].measured, bounds[0][1].measured)
+    before, after = (np.asarray(found[0][1].measured) for found in (bounds, changed))
+    assert (before[1:] != after[1:]).any()

@@ -175,9 +175,11 @@ def test_a_lost_cluster_is_named() -> None:
 
 def test_pages_of_lost_clusters_are_no_longer() -> None:
     """Every theorem has its lines beside the lost cluster: from one row, clients confuse optima in the basin."""
-    task = task_of(clients=30, samples=1, separation=1.3, condition_number=4.37, proportions=[2, 2, 1])
-    for runs in (None, 5):
-        page = theory.compare(task, run_of(replace(CFL_MGD, momentum=0.0), task, runs=runs, rounds=12))
+    sizes = {"clients": 30, "separation": 1.3, "condition_number": 4.37, "proportions": [2, 2, 1]}
+    for samples, noise, momentum, runs in ((1, 0.2, 0.0, None), (1, 0.2, 0.0, 5), (20, 1.0, 0.8531, 5)):
+        task = task_of(**sizes, samples=samples, noise=noise)
+        algorithm = replace(CFL_MGD, momentum=momentum)
+        page = theory.compare(task, run_of(algorithm, task, runs=runs, rounds=12))
         told, lines = entries(page), str(page).splitlines()
         assert " lost" in told["Run"]
         assert told["Theorem 1"].startswith("says nothing")
