@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -153,6 +154,7 @@ def run(
     json_file: Annotated[Path | None, Parameter("--json")] = None,
     record: str = "",
     measure: str | None = None,
+    verbose: Annotated[bool, Parameter(negative=())] = False,
     **options: Any,
 ) -> int:
     """Run an algorithm on a synthetic task whose optima are known.
@@ -180,6 +182,8 @@ def run(
     measure
         A function of (state, task) to evaluate and store after every round, as FILE.py:NAME or MODULE:NAME; needs
         --out.
+    verbose
+        After the page of the run, print all of its theorems, including those that take longer.
     """
     given = {name: value for name, value in options.items() if value is not None}
     defaults = PAGES.get(algorithm)
@@ -236,7 +240,13 @@ def run(
             summary = record_of(problem, trace, seconds, method.target)
             write_whole("json", json_file, report.to_json(asdict(summary)).encode())
     finally:  # print the result even if the disk is full
-        print(compare(problem, trace))
+        page = compare(problem, trace)
+        print(page)
+        for theorem in (*page.theorems, *page.further()) if verbose else ():
+            words = textwrap.indent(textwrap.fill(theorem.words, 76), "    ")
+            print(f"
+{theorem.claim}", words, sep="
+")
     if out is not None:
         print(f"stored in {out}")
     return 0

@@ -64,10 +64,10 @@ def theorem_d_on(task: Mixture, trace: Trace, failure_probability: float | None 
         return _two_sided(regression, start, response, tube.deviation, tube.last_deviation, sum(failure))
     participates = trace.assignments >= 0
     counts = [(participates & (trace.labels == p)).sum(axis=-1) for p in range(task.clusters)]
-    own_counts = np.stack(counts, axis=-1).reshape(trace.rounds, -1, task.clusters)
+    replicates = trace.models.shape[1] if trace.models.ndim == 4 else 1
+    own_counts = np.stack(counts, axis=-1).reshape(trace.rounds, replicates, task.clusters)
     starts = start.reshape(-1, *start.shape[-2:])
     # replicates with the same start and the same participants have the same bound
-    replicates = own_counts.shape[1]
     given = [own_counts.swapaxes(0, 1).reshape(replicates, -1), starts.reshape(replicates, -1)]
     _, first, which = np.unique(np.concatenate(given, axis=1), axis=0, return_index=True, return_inverse=True)
     own_counts, starts = own_counts[:, first], starts[first]

@@ -164,8 +164,8 @@ def theorem_d_recorded(
     InvalidArgument
         If misassigned clients are to be counted under option II.
     """
-    rounds, runs, _ = own.shape
-    flat = own.reshape(rounds, -1).astype(float)
+    rounds, runs, clusters = own.shape
+    flat = own.reshape(rounds, runs * clusters).astype(float)
     algorithm, spectrum, local = (
         dynamics.algorithm,
         np.tile(dynamics.spectra, (runs, 1)),

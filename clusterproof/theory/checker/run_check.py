@@ -255,11 +255,11 @@ def _slack(compared: list[Compared]) -> float:
 
 
 def _place(compared: list[Compared], trace: Trace) -> str:
-    """Say what is above its bound by most, by how much and where."""
+    """Say what is above its bound by most, by how much and where; clusters are counted from 1."""
     one = max(compared, key=lambda each: float(each.above.max()))
     above, measured, limit = one.above, one.measured, one.allowed
     place = np.unravel_index(int(above.argmax()), above.shape)
-    where = f"round {place[0]}, cluster {place[-1]}" if measured.shape[-1] > 1 else f"round {place[0]}"
+    where = f"round {place[0]}, cluster {place[-1] + 1}" if measured.shape[-1] > 1 else f"round {place[0]}"
     if trace.models.ndim == 4:
         where += f", replicate {place[1]}"
     return (

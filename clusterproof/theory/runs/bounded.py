@@ -89,11 +89,12 @@ def outcome_of(counts: Sequence[tuple[int, float]], runs: int) -> Outcome:
 
 
 def says_nothing(one: Compared) -> bool:
-    """Whether a bound on the error is no better than the start, below which the error fell."""
+    """Whether a bound on the error is no better than the start, below which the error fell, or no round was run."""
     limit, start, end = (
         float(values.max()) for values in (one.allowed[-1], one.measured[0], one.measured[-1])
     )
-    return not np.isfinite(limit) or (one.name == "error" and limit >= start > end)
+    no_news = one.name == "error" and (limit >= start > end or len(one.measured) == 1)
+    return not np.isfinite(limit) or no_news
 
 
 def sentence(outcome: Outcome, one: Compared, law_differs: bool) -> str:

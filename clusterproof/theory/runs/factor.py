@@ -25,7 +25,8 @@ class MeasuredFactor:
     rounds
         tau: rounds 0 to tau count; at least 5, or ``value`` is None.
     value
-        ((M_tau - F^2) / M_0)^(1 / 2 tau), M_t the mean of ||e_t||^2; None without a linear phase.
+        ((M_tau - N^2) / M_0)^(1 / 2 tau), M_t the mean of ||e_t||^2 and N^2 what noise adds to M_tau: F^2, or the
+        variance of e_tau over the runs where that is larger; None without a linear phase.
     interval
         With 95 % coverage; None for one run, or where ``value`` is None.
     floor
@@ -49,15 +50,18 @@ def last_rounds(rounds: int) -> int:
     return max(2, rounds // 8)
 
 
-def measured_factor(errors: np.ndarray) -> MeasuredFactor:
+def measured_factor(errors: np.ndarray, variances: np.ndarray | None = None) -> MeasuredFactor:
     """Measure the factor a round of one cluster.
 
-    The noise adds at most F^2 to M_tau: the interval's low end subtracts it, its high end does not.
+    Constant noise adds at most F^2 to M_tau, noise that grows with the error its variance then: the interval's low end
+    subtracts the larger of both, its high end neither.
 
     Parameters
     ----------
     errors
         ||e_t|| of R runs from one start, (rounds + 1, R).
+    variances
+        Variance of e_t over the runs, summed over coordinates, (rounds + 1,); None where it is at most F^2.
     """
     squares = np.square(errors)
     means, window = squares.mean(axis=1), last_rounds(len(errors) - 1)
@@ -69,13 +73,14 @@ def measured_factor(errors: np.ndarray) -> MeasuredFactor:
     falls = bool(floor_square < means[0])
     value, interval = None, None
     if falls and tau >= FEWEST_ROUNDS:
-        value = float(((means[tau] - floor_square) / means[0]) ** (1 / (2 * tau)))
-        interval = _interval(squares[0] / means[0], squares[tau] / means[tau], means, floor_square, tau)
+        noise = floor_square if variances is None else max(floor_square, float(variances[tau]))
+        value = float((max(means[tau] - noise, 0.0) / means[0]) ** (1 / (2 * tau)))
+        interval = _interval(squares[0] / means[0], squares[tau] / means[tau], means, noise, tau)
     return MeasuredFactor(tau, value, interval, float(np.sqrt(floor_square)), bool(reached), falls)
 
 
 def _interval(
-    start: np.ndarray, end: np.ndarray, means: np.ndarray, floor_square: float, tau: int
+    start: np.ndarray, end: np.ndarray, means: np.ndarray, noise: float, tau: int
 ) -> tuple[float, float] | None:
     from scipy.special import stdtrit
 
@@ -83,6 +88,6 @@ def _interval(
     if runs < 2:
         return None
     half = float(stdtrit(runs - 1, 0.975) * np.std(end - start, ddof=1) / np.sqrt(runs))
-    low = max(means[tau] * np.exp(-half) - floor_square, 0.0) / means[0]
+    low = max(means[tau] * np.exp(-half) - noise, 0.0) / means[0]
     high = means[tau] * np.exp(half) / means[0]
     return float(low ** (1 / (2 * tau))), float(high ** (1 / (2 * tau)))

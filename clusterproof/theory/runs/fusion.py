@@ -11,10 +11,11 @@ from clusterproof.algorithms.fpfc import group_averages
 from clusterproof.synthetic import Mixture, QuadraticMixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.checker.same_task import check_same_task
+from clusterproof.theory.runs.fpfc_conditions import setting_of
 from clusterproof.theory.runs.groups import found_words, is_true
 from clusterproof.theory.runs.numbers import many, short
-from clusterproof.theory.runs.page import Entry, Page, entry
-from clusterproof.theory.runs.stationarity import setting_of, theorem_sections
+from clusterproof.theory.runs.page import LABEL, WIDTH, Entry, Page, entry
+from clusterproof.theory.runs.stationarity import theorem_sections
 
 
 def fusion_page(task: Mixture, trace: Trace) -> Page:
@@ -55,9 +56,11 @@ def _task(task: Mixture) -> Entry:
         return entry("Task", f"{clients}, {curvature}", apart)
     least = float(np.linalg.eigvalsh(task.hessians).min())
     away = float(np.linalg.norm(task.centers - task.optima[task.labels], axis=-1).max())
+    curvatures = f"L_f = {short(task.client_smoothness)}, mu = {short(least)}"
+    first = f"{clients}, no noise, {curvatures}"
     return entry(
         "Task",
-        f"{clients}, no noise, L_f = {short(task.client_smoothness)}, mu = {short(least)}",
+        first if len(first) <= WIDTH - LABEL else f"{clients}, {curvatures}",
         f"{apart}, clients <= {short(away)} from their group's",
     )
 
@@ -83,11 +86,10 @@ def _run(algorithm: FPFC, task: Mixture, trace: Trace) -> Entry:
     if algorithm.pair_rule != "either":
         more.append(f"pairs: {algorithm.pair_rule}")
     penalised = f"{'SCAD' if algorithm.penalty == 'scad' else algorithm.penalty}: {', '.join(parts)}"
-    return entry(
-        "Run",
-        f"{penalised}; rho {short(algorithm.augmentation)}; {who}",
-        "; ".join([steps, *more]),
-    )
+    first = f"{penalised}; rho {short(algorithm.augmentation)}"
+    if len(f"{first}; {who}") <= WIDTH - LABEL:
+        return entry("Run", f"{first}; {who}", "; ".join([steps, *more]))
+    return entry("Run", first, "; ".join([who, steps, *more]))
 
 
 def _groups(task: Mixture, trace: Trace) -> tuple[Entry, ...]:

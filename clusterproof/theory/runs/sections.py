@@ -160,18 +160,17 @@ def choices_lines(task: Mixture, trace: Trace) -> list[str]:
                 f"cluster {cluster + 1} ({chosen.shape[1]} clients) lost{runs_lost}: they chose model "
                 f"{int(np.argmax(counts)) + 1}"
             )
-    lines = [f"{words}{REMEDY}" for words in found.values()]
-    if len(found) > 1:
-        lines = [f"clusters {', '.join(map(str, found))} lost in some of the runs{REMEDY}"]
     total = int(took_part.sum())
-    choices = f"{wrong} of {_large(total)} choices of a cluster wrong"
-    never = not (last >= 0).all()
-    all_found = not (lines or never) and trace.rounds > 0
-    lines.append(
-        f"{FOUND.get(task.clusters, f'all {task.clusters} clusters')} found; {choices}"
-        if all_found
-        else choices
-    )
+    of_all = f"{wrong} of {_large(total)} choices"
+    choices = f"{of_all} of a cluster wrong"
+    if len(found) > 1:
+        lines = [f"clusters {', '.join(map(str, found))} lost in some of the runs{REMEDY}; {of_all} wrong"]
+    elif found:
+        lines = [f"{words}{REMEDY}; {of_all} wrong" for words in found.values()]
+    elif trace.rounds > 0 and (last >= 0).all():
+        lines = [f"{FOUND.get(task.clusters, f'all {task.clusters} clusters')} found; {choices}"]
+    else:
+        lines = [choices]
     if isinstance(task, RegressionMixture) and task.data == "fresh":
         first = trace.models[0].reshape(-1, task.clusters, task.dimension)[0]
         chances = [task.misclassification_probability(first, p).sum() for p in range(task.clusters)]

@@ -53,7 +53,13 @@ def slowest_factor(task: Mixture, trace: Trace) -> SlowestFactor | None:
     if (starts != starts[0]).any():
         return None
     errors = sections.replicated(np.asarray(trace.errors), trace)
-    factors = [measured_factor(errors[:, :, cluster]) for cluster in range(task.clusters)]
+    models = sections.replicated(trace.models, trace)
+    variances = (
+        models.var(axis=1, ddof=1).sum(axis=-1) if models.shape[1] > 1 else np.zeros(models[:, 0].shape[:2])
+    )
+    factors = [
+        measured_factor(errors[:, :, cluster], variances[:, cluster]) for cluster in range(task.clusters)
+    ]
     recursion = _followed(task, trace)
     rests = [False] * task.clusters
     if recursion is not None and isinstance(task, RegressionMixture) and task.data == "fresh":

@@ -14,7 +14,8 @@ from clusterproof.theory.checker.statistics import binomial_tail
 from clusterproof.theory.papers.fpfc.constants import Constants
 from clusterproof.theory.papers.fpfc.measured import objective
 from clusterproof.theory.papers.fpfc.runs import residual_series
-from clusterproof.theory.runs.numbers import apart, short
+from clusterproof.theory.runs.fpfc_conditions import excluded, needs_of, next_option, setting_of
+from clusterproof.theory.runs.numbers import apart, many, short
 from clusterproof.theory.runs.page import LABEL, WIDTH, Entry, Outcome, TheoremOnRun, entry
 
 FAILURE = 0.05
@@ -24,32 +25,11 @@ SETTLED = 0.1
 """Largest share of the sum over all rounds in the second half for which the first rounds make the mean."""
 
 MODELS, DUALS = "|grad_w L_0|^2", "|grad_v L_0|^2"
-MOST_STEPS = 1000
-"""Local steps beyond which none are proposed."""
 
 HEADING = "Theorem 1 as printed (Yu et al. 2023), misprinted exponents of c restored"
 PRINTED = ("fpfc/theorem-1-models", "fpfc/theorem-1-participation", "fpfc/theorem-1-mapping")
 Section = tuple[str, tuple[Entry, ...]]
 REPAIRED = ("fpfc/repaired-models", "fpfc/one-term", "fpfc/repaired-duals", "fpfc/repaired-mapping")
-
-
-@dataclass(frozen=True)
-class Need:
-    """A hypothesis with its numbers.
-
-    Attributes
-    ----------
-    words
-        The inequality with both numbers.
-    short
-        What is needed and what the run has.
-    met
-        Whether it holds.
-    """
-
-    words: str
-    short: str
-    met: bool
 
 
 @dataclass(frozen=True)
@@ -78,67 +58,14 @@ class Row:
     outside: int
 
 
-def setting_of(algorithm: FPFC, task: Mixture) -> Constants:
-    """Return the constants with the least L_- that the step size allows: convex losses have any positive one."""
-    smoothness = task.client_smoothness if isinstance(task, QuadraticMixture) else task.smoothness
-    least = max(0.0, smoothness + 2 * algorithm.augmentation - 1 / algorithm.step_size)
-    return Constants(
-        algorithm, task.clients, smoothness, least if least * algorithm.step_size > 1e-12 else 0.0
-    )
-
-
-def needs_of(setting: Constants) -> tuple[Need, ...]:
-    """Return the hypotheses of Theorem 1 on rho, T and alpha, with c^(T/2) for c and log(1/c) for log c."""
-    algorithm, penalty = setting.algorithm, setting.penalty
-    rho, power, convexity = algorithm.augmentation, setting.power, setting.weak_convexity
-    lower = {
-        "2 lambda/xi": 2 * penalty.strength / penalty.smoothing,
-        "2/(a - 1)": 2 / (penalty.concavity - 1),
-    }
-    needs, longest = [], 1 / setting.local_smoothness
-    if convexity > 0:
-        limit, step = apart(longest, algorithm.step_size)
-        words = f"alpha < 1/(L_f + rho) = {limit}, here {step}"
-        needs.append(Need(words, words, convexity < rho))
-    if convexity < rho:
-        lower["L_-"] = convexity
-        shown = apart(power, 0.5)[0]
-        needs.append(Need(f"q = c^(T/2) = {shown} < 1/2", f"q < 1/2, here {shown}", power < 0.5))
-    name = max(lower, key=lambda each: lower[each])
-    least, here = apart(lower[name], rho)
-    words = f"rho = {here} > {name} = {least}"
-    if convexity < rho and power < 0.5:
-        lower["L_f/(1 - 2q)"] = pull = setting.smoothness / (1 - 2 * power)
-        words += f" and > L_f/(1 - 2q) = {apart(pull, rho)[0]}"
-    least, here = apart(max(lower.values()), rho)
-    return (Need(words, f"rho > {least}, here {here}", rho > max(lower.values())), *needs)
-
-
-def _excluded(algorithm: FPFC, trace: Trace) -> tuple[Outcome, str, str] | None:
-    """Return why no theorem is about the run, and the option that changes it."""
-    if algorithm.penalty != "scad":
-        words = f"does not apply: needs the penalty SCAD, here {algorithm.penalty}"
-        return "does not apply", words, "--penalty scad"
-    if algorithm.start != "common":
-        return "does not apply", "does not apply: needs one start, here every client's own", "--start common"
-    if algorithm.pair_rule == "both" and algorithm.participation < 1:
-        words = "does not apply: needs every pair with a participant updated, here with two"
-        return "does not apply", words, "--pair-rule either"
-    if trace.rounds == 0:
-        return "says nothing", "says nothing of a run without rounds", "--rounds 300"
-    if len(trace.labels) == 1:
-        return "says nothing", "says nothing of one client, which has no pairs", "--clients 40"
-    return None
-
-
 def theorem_sections(
     algorithm: FPFC, task: Mixture, trace: Trace
 ) -> tuple[tuple[Section, ...], tuple[TheoremOnRun, ...]]:
     """Return the sections and rows of the theorems."""
-    excluded = _excluded(algorithm, trace)
-    if excluded is None and isinstance(task, QuadraticMixture):
+    reason = excluded(algorithm, trace)
+    if reason is None and isinstance(task, QuadraticMixture):
         return _Stationarity(setting_of(algorithm, task), task, trace).shown()
-    outcome, words, option = excluded or (
+    outcome, words, option = reason or (
         "inconclusive",
         f"inconclusive: no lower bound of F* and no exact gradients for {task.name} losses",
         "--task quadratic",
@@ -188,7 +115,7 @@ class _Stationarity:
 
     def words(self, name: str, row: Row) -> str:
         """Return the sentence about a bound."""
-        outside = f"{row.outside} of {self.runs} runs"
+        outside = f"{row.outside} of {many(self.runs, 'run')}"
         if row.outcome == "broken":
             runs = "" if self.sure else f"; {outside} (allowed {self.allowed})"
             return f"{name} broken: {' > '.join(apart(row.measured, row.bound))}{runs}."
@@ -219,15 +146,21 @@ class _Stationarity:
         meaning = [*meaning, sentence, *self._remarks()]
         means = f"{'worst mean' if self.runs > 1 else 'mean'}, rounds 1 to {self.rounds}"
         header = f"{means:<31}{'measured':>8}{'bound':>9}{'bound/measured':>16}  falls as"
+        option = next_option(self.setting, self.apply)
+        following = (
+            ()
+            if option is None
+            else (entry("Next", f"{f'clusterproof run fpfc {option[0]}':<46}{option[1]}"),)
+        )
         sections = (
             (HEADING, (self._needs(), self._constants())),
-            (header, (*lines, entry("Meaning", " ".join(meaning)), *self._next())),
+            (header, (*lines, entry("Meaning", " ".join(meaning)), *following)),
         )
         return sections, (*printed, *repaired)
 
     def _needs(self) -> Entry:
         lines = [f"{need.words}: {'met' if need.met else 'not met'}" for need in self.needs]
-        if len(lines) < 3:
+        if len(lines) < 3 and self.sure:  # where chance decides, the lines are for that
             lines.append("(the paper's experiments: rho = 1, where this needs 1200)")
         return entry("Needs", *lines)
 
@@ -279,9 +212,9 @@ class _Stationarity:
             f"{short(mean)}."
         )
         other = one.first_of(one.power)
-        if other <= 0:
+        if other <= 0 or not self.sure:
             return words
-        bound = other * scale / (1.0 if self.sure else FAILURE)
+        bound = other * scale
         kept = "kept" if mean <= bound else "not kept"
         return (
             f"{words} Read with q for (c^(-T/2) - 1)^-1: C_1 = {short(other)}, bound {short(bound)}, {kept}."
@@ -375,10 +308,7 @@ class _Stationarity:
     def _remarks(self) -> list[str]:
         """Return what bounds are of where chance decides, else the last round where the first ones make the mean."""
         if not self.sure:
-            return [
-                f"Bounds are {round(1 / FAILURE)} x those on expectations: a run exceeds one with probability <= "
-                f"{FAILURE}."
-            ]
+            return [f"Bounds: {round(1 / FAILURE)} x expectations', exceeded with probability <= {FAILURE}."]
         values = self.series.models[1:]
         late = values[len(values) // 2 :].sum(axis=0)
         if len(values) < 4 or not (late <= SETTLED * values.sum(axis=0)).all() or not values[0].all():
@@ -386,34 +316,6 @@ class _Stationarity:
         most = "at most " if self.runs > 1 else ""
         last = f"Round {self.rounds} alone has {most}{short(float(values[-1].max()), 2)}"
         return [f"{last}: 1/K is the mean's rate, not the method's."]
-
-    def _next(self) -> tuple[Entry, ...]:
-        """Return an option with which the theorem says something else, the other parameters being the run's."""
-        one = self.setting
-        steps, rho, least = one.algorithm.local_steps, one.algorithm.augmentation, 2 * one.penalty.lipschitz
-        option, remark = "", "C_1 > 0"
-        if not rho > least:
-            option, remark = f"--augmentation {math.floor(least) + 1}", "above 2 L_g"
-        elif self.apply and one.first > 0:
-            broken = (fewer for fewer in range(steps - 1, 0, -1) if _sign(one, fewer) < 0)
-            option, remark = f"--local-steps {next(broken, 0)}", "C_1 < 0: bound broken"
-            if option.endswith(" 0"):
-                return ()
-        elif one.weak_convexity < rho:
-            positive = (more for more in range(steps + 1, MOST_STEPS) if _sign(one, more) > 0)
-            option = f"--local-steps {next(positive, 0)}"
-            if option.endswith(" 0"):
-                return ()
-        else:
-            longest = 1 / (one.smoothness + 2 * rho)
-            option, remark = f"--step-size {short(0.9 * longest, 2)}", "below 1/(L_f + 2 rho)"
-        return (entry("Next", f"{f'clusterproof run fpfc {option}':<46}{remark}"),)
-
-
-def _sign(setting: Constants, local_steps: int) -> float:
-    """Return C_1's sign with so many local steps; 0 where the hypotheses fail."""
-    tried = replace(setting, algorithm=replace(setting.algorithm, local_steps=local_steps))
-    return math.copysign(1.0, tried.first) if tried.admissible else 0.0
 
 
 def _line(name: str, measured: float | None, bound: float | None, fall: str, of: float | None = None) -> str:

@@ -20,7 +20,7 @@ from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.bounded import (
     FEWEST_RUNS,
 )
-from clusterproof.theory.runs.page import Entry, Outcome, TheoremOnRun, entry, three_digits
+from clusterproof.theory.runs.page import LABEL, WIDTH, Entry, Outcome, TheoremOnRun, entry, three_digits
 from clusterproof.theory.runs.slowest_factor import SlowestFactor
 
 LEVEL = 0.01
@@ -86,7 +86,10 @@ def printed_entries(
     rho = printed_conclusion(setting, floor)
     rounds = math.ceil(8 * kappa / share * math.log(task.separation / (2 * rho)))
     allowed = share / 32 * kappa**-1.5 * task.separation
-    words = f"says nothing: error <= rho {equals} {three_digits(rho)} (lambda_i = {LEVEL:g}), the start has {start:.3g}"
+    level = f" (lambda_i = {LEVEL:g})"
+    words = f"says nothing: error <= rho {equals} {three_digits(rho)}{level}, the start has {start:.3g}"
+    if len(words) > WIDTH - LABEL:
+        words = words.replace(level, "")
     rate = 1 - share / (8 * kappa)
     lines = [
         words,

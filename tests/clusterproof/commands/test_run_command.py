@@ -113,7 +113,12 @@ def test_a_stored_run_is_compared_with_a_claim(
     assert "p/rare  undecidable  1 replicates could not break" in capsys.readouterr().out
     assert main(["check", "p/holds", "p/rare", "p/fails", "--trace", folder]) == 1
     last = capsys.readouterr().out.splitlines()[-1]
-    assert re.fullmatch(r"p/fails  broken  error .* at round \d, cluster \d, replicate 0 \(seed 0\).*", last)
+    errors = load_trace(Path(folder)).errors
+    worst, _, cluster = np.unravel_index(int(errors.argmax()), errors.shape)
+    place = (
+        rf"at round {worst}, cluster {cluster + 1}, replicate 0 \(seed 0\)"  # clusters as on the run's page
+    )
+    assert re.fullmatch(rf"p/fails  broken  error .* {place}.*", last)
     make_claim("cfl-mgd/theorem-a", bound_trace=lambda task, trace, failure: TraceBound(np.full((4, 3), 1e3)))
     assert main(["check", "--trace", folder]) == 0
     first, second, *_ = capsys.readouterr().out.splitlines()
@@ -230,3 +235,14 @@ def test_the_defaults_of_a_page(capsys: pytest.CaptureFixture[str]) -> None:
     output = capsys.readouterr().out
     assert "2 clusters: 20 and 20 of m = 40 clients" in output
     assert "50 rounds, 1 run" in output
+
+
+def test_verbose_prints_all_theorems_after_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "cfl-mgd", "--clients", "10", "--rounds", "3", "--replicates", "2"]
+    assert main(words) == 0
+    page = capsys.readouterr().out
+    assert main([*words, "--verbose"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(page)
+    names = re.findall(r"^cfl-mgd/(\S+)$", shown.removeprefix(page), flags=re.MULTILINE)
+    assert names == ["theorem-1", "lemma-2", "remark-1", "theorem-d", "theorem-a", "theorem-a-prime"]

@@ -173,6 +173,20 @@ def test_a_lost_cluster_is_named() -> None:
     assert told["Law"] == "not compared: needs no wrong choice of a cluster"
 
 
+def test_pages_of_lost_clusters_are_no_longer() -> None:
+    """Every theorem has its lines beside the lost cluster: from one row, clients confuse optima in the basin."""
+    sizes = {"clients": 30, "separation": 1.3, "condition_number": 4.37, "proportions": [2, 2, 1]}
+    for samples, noise, momentum, runs in ((1, 0.2, 0.0, None), (1, 0.2, 0.0, 5), (20, 1.0, 0.8531, 5)):
+        task = task_of(**sizes, samples=samples, noise=noise)
+        algorithm = replace(CFL_MGD, momentum=momentum)
+        page = theory.compare(task, run_of(algorithm, task, runs=runs, rounds=12))
+        told, lines = entries(page), str(page).splitlines()
+        assert " lost" in told["Run"]
+        assert told["Theorem 1"].startswith("says nothing")
+        assert len(lines) <= 28
+        assert max(map(len, lines)) <= 80
+
+
 def test_where_there_is_no_linear_phase() -> None:
     noisy = entries(theory.compare(task_of(samples=20), run_of(CFL_MGD, task_of(samples=20))))
     assert re.fullmatch(r"none: noise from round \d on; more --samples", noisy["Factor"])
@@ -295,6 +309,20 @@ def mine(allowed: float) -> None:
         from clusterproof.theorem import at_most
 
         return at_most(1, one=1)
+
+
+def test_a_run_without_rounds_has_a_page() -> None:
+    task = task_of(clients=10)
+    for algorithm in (
+        CFL_MGD,
+        replace(CFL_MGD, averaging="model"),
+        IFCA(step_size=1.0, participation=0.5),
+        replace(CFL_MGD, participation=0.5),
+    ):
+        for runs in (None, 4):
+            page = theory.compare(task, run_of(algorithm, task, runs=runs, rounds=0))
+            assert outcomes(page)["cfl-mgd/theorem-d"] in ("says nothing", "does not apply")
+            assert "holds" not in str(page)
 
 
 def test_claims_of_your_own_are_added(registry: Any, default: tuple[RegressionMixture, Trace, Page]) -> None:

@@ -13,9 +13,9 @@ from tolerance import assert_close
 from clusterproof.algorithms import FPFC, IFCA, InvalidArgument, run
 from clusterproof.synthetic import LogisticMixture, QuadraticMixture
 from clusterproof.theory.papers.fpfc.constants import Constants
+from clusterproof.theory.runs.fpfc_conditions import needs_of
 from clusterproof.theory.runs.fusion import fusion_page
 from clusterproof.theory.runs.page import Page, TheoremOnRun
-from clusterproof.theory.runs.stationarity import needs_of
 
 STRENGTH, SMOOTHING, CONCAVITY, RHO = 1.0, 0.5, 3.7, 10.0
 SMALL = QuadraticMixture.random(
@@ -389,3 +389,32 @@ def test_other_runs_and_tasks_are_refused() -> None:
         fusion_page(SMALL, run(IFCA(step_size=0.1), SMALL, rounds=1))
     with pytest.raises(InvalidArgument, match="must be that of the task"):
         fusion_page(LARGE, run(declared(), SMALL, rounds=1))
+
+
+@pytest.mark.parametrize(
+    ("options", "condition", "replicates"),
+    [
+        ({"strength": 2.5, "smoothing": 1.09, "concavity": 1.4, "augmentation": 33.2}, 37.3, 8),
+        ({"strength": 0.573, "smoothing": 0.211, "concavity": 3.58, "augmentation": 40.8}, 37.3, 2),
+        ({"strength": 0.927, "smoothing": 0.524, "concavity": 2.2, "augmentation": 6.12}, 4.0, None),
+    ],
+)
+def test_pages_of_few_participants_are_no_longer(
+    options: dict[str, float], condition: float, replicates: int | None
+) -> None:
+    """Chance adds a sentence, and numbers of three digits wrap the lines of the task and of the run."""
+    task = QuadraticMixture.random(
+        clusters=4,
+        clients=39,
+        dimension=4,
+        condition_number=condition,
+        separation=2.36,
+        spread=0.7,
+        proportions=[4, 4, 3, 2],
+    )
+    given = {"threshold": max(0.5, options["smoothing"]), "local_steps": 11, "participation": 0.3} | options
+    page = page_of(task, rounds=12, replicates=replicates, **given)
+    lines = str(page).splitlines()
+    assert "expectations'" in str(page)
+    assert len(lines) <= 28
+    assert max(map(len, lines)) <= 80
