@@ -54,6 +54,21 @@ QUADRATIC: dict[str, Any] = {
 }
 """FPFC's groups are found, and the conditions of its Theorem 1 met; with 3 local steps they are, too, and C_1 < 0."""
 
+ONE_MODEL: dict[str, Any] = {
+    "clusters": 3,
+    "clients": 100,
+    "dimension": 20,
+    "condition_number": 4.0,
+    "separation": 1.6,
+    "proportions": ["5,3,2"],
+    "local_steps": 5,
+    "step_size": 0.1,
+}
+"""Hessians that differ, so that clients drift in several local steps; L = 1."""
+
+SKIPPING = ONE_MODEL | {"clients": 20, "dimension": 5, "step_size": 0.5, "probability": 0.5}
+"""Small, as the rates of ProxSkip are about a mean over many runs; its models decide them, not its controls."""
+
 
 @dataclass(frozen=True)
 class Defaults:
@@ -69,6 +84,11 @@ PAGES = {
     "cfl-mgd": Defaults("regression", 60, 500, REGRESSION),
     "ifca": Defaults("regression", 120, 500, REGRESSION),
     "fpfc": Defaults("quadratic", 300, None, QUADRATIC),
+    "fedavg": Defaults("quadratic", 100, None, ONE_MODEL),
+    "fedprox": Defaults("quadratic", 100, None, ONE_MODEL),
+    "scaffold": Defaults("quadratic", 100, None, ONE_MODEL),
+    "fedlin": Defaults("quadratic", 100, None, ONE_MODEL | {"step_size": 1 / 30}),  # 1 / (6 L K), as printed
+    "proxskip": Defaults("quadratic", 60, 500, SKIPPING),
 }
 """Algorithms whose runs end in a page."""
 
@@ -93,14 +113,15 @@ def run(
     algorithm
         Name of an algorithm, such as cfl-mgd or ifca, or of a class of your own, as FILE.py:NAME or MODULE:NAME.
     task
-        Name of a task, such as regression, quadratic, logistic or log-cosh; by default regression, and quadratic for
-        fpfc.
+        Name of a task, such as regression, quadratic, logistic or log-cosh; by default quadratic for fpfc, fedavg,
+        fedprox, scaffold, fedlin and proxskip, and otherwise regression.
     rounds
-        Number of communication rounds; 50, but with the default task 60 for cfl-mgd, 120 for ifca and 300 for fpfc.
+        Number of communication rounds; with the default task 60 for cfl-mgd and proxskip, 120 for ifca, 300 for fpfc,
+        and 100 for fedavg, fedprox, scaffold and fedlin; otherwise 50.
     seed
         Seed of the task and of the run.
     replicates
-        Independent repetitions; 500 for cfl-mgd and ifca on regression, all from one start.
+        Independent repetitions; 500 for cfl-mgd and ifca on regression and proxskip on quadratic, all from one start.
     out
         New folder for the trace and its settings.
     json_file
@@ -167,7 +188,8 @@ def run(
             summary = record_of(problem, trace, seconds, method.target)
             write_whole("json", json_file, report.to_json(asdict(summary)).encode())
     finally:  # print the result even if the disk is full
-        if defaults is not None and (algorithm == "fpfc" or method.model_count(problem) == problem.clusters):
+        clustered = method.target == "clusters"
+        if defaults is not None and not (clustered and method.model_count(problem) != problem.clusters):
             print(compare(problem, trace))
         else:
             print(describe_run(problem, record_of(problem, trace, seconds, method.target)))

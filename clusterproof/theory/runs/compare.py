@@ -13,10 +13,13 @@ from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.checker.claim import REGISTRY
 from clusterproof.theory.checker.same_task import check_same_task
 from clusterproof.theory.runs import sections
+from clusterproof.theory.runs.averaging import averaging_page
 from clusterproof.theory.runs.bounded import theorem_on_run
 from clusterproof.theory.runs.clustered import clustered_page
+from clusterproof.theory.runs.corrected import corrected_page
 from clusterproof.theory.runs.fusion import fusion_page
 from clusterproof.theory.runs.page import Entry, Page, TheoremOnRun, entry
+from clusterproof.theory.runs.skipping import skipping_page
 
 
 def compare(task: Mixture, trace: Trace, claims: Sequence[str] | None = None) -> Page:
@@ -92,5 +95,13 @@ def _clustered(task: Mixture, trace: Trace) -> Page:
     return (clustered_page if several else short_page)(task, trace)
 
 
-PAGES: dict[str, Callable[[Mixture, Trace], Page]] = {"cfl-mgd": _clustered, "fpfc": fusion_page}
+PAGES: dict[str, Callable[[Mixture, Trace], Page]] = {
+    "cfl-mgd": _clustered,
+    "fpfc": fusion_page,
+    "fedavg": averaging_page,
+    "fedprox": averaging_page,
+    "scaffold": corrected_page,
+    "fedlin": corrected_page,
+    "proxskip": skipping_page,
+}
 """By the dynamics of the run."""

@@ -45,16 +45,21 @@ def replicated(values: np.ndarray, trace: Trace) -> np.ndarray:
     return values if trace.models.ndim == 4 else values[:, None]
 
 
-def task_entry(task: Mixture) -> Entry:
-    """Return the entry Task: sizes, data, optima, curvatures and variances."""
+def sizes_words(task: Mixture) -> str:
+    """Return the sizes of the clusters."""
     sizes, clusters = np.bincount(task.labels), task.clusters
     if clusters == 1:
-        lines = [f"1 cluster of m = {task.clients} clients"]
-    else:
-        names = [str(size) for size in sizes]
-        each = f": {', '.join(names[:-1])} and {names[-1]}" if clusters <= MOST_SIZES else ""
-        share = f"smallest share l = {task.proportions.min():.3g}"
-        lines = [f"{clusters} clusters{each} of m = {task.clients} clients ({share})"]
+        return f"1 cluster of m = {task.clients} clients"
+    names = [str(size) for size in sizes]
+    each = f": {', '.join(names[:-1])} and {names[-1]}" if clusters <= MOST_SIZES else ""
+    return f"{clusters} clusters{each} of m = {task.clients} clients"
+
+
+def task_entry(task: Mixture) -> Entry:
+    """Return the entry Task: sizes, data, optima, curvatures and variances."""
+    clusters = task.clusters
+    share = f" (smallest share l = {task.proportions.min():.3g})" if clusters > 1 else ""
+    lines = [f"{sizes_words(task)}{share}"]
     parts = [f"d = {task.dimension}"]
     if isinstance(task, RegressionMixture):
         exact = task.data == "population"
