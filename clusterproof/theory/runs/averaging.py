@@ -128,12 +128,9 @@ def _rest_words(of: OneModelRun, rest: Rest | None) -> list[str]:
 
 def _factor(of: OneModelRun, rest: Rest | None) -> Entry:
     if rest is None:
-        why = (
-            "a step takes one sample"
-            if getattr(of.algorithm, "reshuffle", False)
-            else "known of quadratics only"
-        )
-        return entry("Factor", f"none: the fixed point is {why}" if "known" in why else f"none: {why}")
+        reshuffled = getattr(of.algorithm, "reshuffle", False)
+        why = "a step takes one sample" if reshuffled else "the fixed point is known of quadratics only"
+        return entry("Factor", f"none: {why}")
     distances = np.linalg.norm(of.models - rest.point, axis=-1)
     return factor_entry(of, distances, "towards the fixed point", rest.radius)
 
