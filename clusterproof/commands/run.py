@@ -55,6 +55,21 @@ QUADRATIC: dict[str, Any] = {
 }
 """FPFC's groups are found, and the conditions of its Theorem 1 met; with 3 local steps they are, too, and C_1 < 0."""
 
+ONE_MODEL: dict[str, Any] = {
+    "clusters": 3,
+    "clients": 100,
+    "dimension": 20,
+    "condition_number": 4.0,
+    "separation": 1.6,
+    "proportions": ["5,3,2"],
+    "local_steps": 5,
+    "step_size": 0.1,
+}
+"""Hessians that differ, so that clients drift in several local steps; L = 1."""
+
+SKIPPING = ONE_MODEL | {"clients": 20, "dimension": 5, "step_size": 0.5, "probability": 0.5}
+"""Small, as the rates of ProxSkip are about a mean over many runs; its models decide them, not its controls."""
+
 
 PERSONAL: dict[str, Any] = {
     "clusters": 3,
@@ -139,6 +154,13 @@ PAGES = {
     "gradient-loss": Defaults("regression", 25, 40, RACE, starts_apart),
     "cfl": Defaults("quadratic", 150, None, CUT),
     "sofl": Defaults("quadratic", 60, None, MAP),
+    "fedavg": Defaults("quadratic", 100, None, ONE_MODEL, one_start),
+    "fedprox": Defaults("quadratic", 100, None, ONE_MODEL, one_start),
+    "scaffold": Defaults("quadratic", 100, None, ONE_MODEL, one_start),
+    "fedlin": Defaults(
+        "quadratic", 100, None, ONE_MODEL | {"step_size": 1 / 30}, one_start
+    ),  # 1 / (6 L K), as printed
+    "proxskip": Defaults("quadratic", 60, 500, SKIPPING, one_start),
 }
 """Algorithms with a default task of their own."""
 
@@ -164,15 +186,17 @@ def run(
     algorithm
         Name of an algorithm, such as cfl-mgd or ifca, or of a class of your own, as FILE.py:NAME or MODULE:NAME.
     task
-        Name of a task, such as regression, quadratic, logistic or log-cosh; by default regression, and quadratic for
-        fpfc, per-fedavg, fedbcd, local, cfl and sofl.
+        Name of a task, such as regression, quadratic, logistic or log-cosh; by default quadratic, and regression for
+        cfl-mgd, ifca, gradient-loss and a class of your own.
     rounds
-        Number of communication rounds; 50, but with the default task 60 for cfl-mgd and sofl, 120 for ifca, 300 for
-        fpfc, 100 for per-fedavg, fedbcd and local, 25 for gradient-loss and 150 for cfl.
+        Number of communication rounds; 50, and with the default task 25 for gradient-loss, 60 for cfl-mgd, sofl and
+        proxskip, 100 for fedavg, fedprox, scaffold, fedlin, per-fedavg, fedbcd and local, 120 for ifca, 150 for cfl and
+        300 for fpfc.
     seed
         Seed of the task and of the run.
     replicates
-        Independent repetitions; on regression 500 for cfl-mgd and ifca, all from one start, and 40 for gradient-loss.
+        Independent repetitions; with the default task 500 for cfl-mgd, ifca and proxskip, all from one start, and 40
+        for gradient-loss.
     out
         New folder for the trace and its settings.
     json_file
@@ -244,9 +268,7 @@ def run(
         print(page)
         for theorem in (*page.theorems, *page.further()) if verbose else ():
             words = textwrap.indent(textwrap.fill(theorem.words, 76), "    ")
-            print(f"
-{theorem.claim}", words, sep="
-")
+            print(f"\n{theorem.claim}", words, sep="\n")
     if out is not None:
         print(f"stored in {out}")
     return 0

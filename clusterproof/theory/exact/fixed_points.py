@@ -114,13 +114,18 @@ def fedprox(
     steps cover the fraction I - (I - eta (A + mu I))^H of the way. Without ``local_steps`` the local
     problems are solved exactly: Q_i = (A_i + mu I)^-1 A_i.
     """
-    identity = np.eye(centers.shape[1])
-    curvature = hessians + proximal * identity
+    return weighted_mean(pulled_cover(hessians, proximal, step_size, local_steps), centers, shares)
+
+
+def pulled_cover(
+    hessians: np.ndarray, proximal: float, step_size: float | None, local_steps: int | None
+) -> np.ndarray:
+    """Q_i of ``fedprox``, (m, d, d)."""
+    curvature = hessians + proximal * np.eye(hessians.shape[-1])
     weights = inv(curvature) @ hessians
     if local_steps is not None and step_size is not None:
-        covered = identity - matrix_power(identity - step_size * curvature, local_steps)
-        weights = covered @ weights
-    return weighted_mean(weights, centers, shares)
+        weights = covered(curvature, step_size, local_steps) @ weights
+    return np.asarray(weights)
 
 
 def fedbcd(hessians: np.ndarray, centers: np.ndarray, *, proximal: float) -> tuple[np.ndarray, np.ndarray]:

@@ -11,6 +11,7 @@ from clusterproof.synthetic import Mixture
 from clusterproof.theory.checker import run_check
 from clusterproof.theory.checker.statistics import binomial_tail
 from clusterproof.theory.checker.trace_bound import Compared, TraceBound
+from clusterproof.theory.runs.numbers import short
 from clusterproof.theory.runs.page import Outcome, TheoremOnRun, three_digits
 
 FAILURE = 0.05
@@ -54,8 +55,14 @@ def theorem_on_run(
     except OverflowError:  # a diverged run
         return TheoremOnRun(claim_id, "inconclusive", None, None, "inconclusive: its bound overflows"), None
     compared = allowed.compared(trace)
+    return judged(claim_id, compared, float(allowed.failure_probability), law_differs), allowed
+
+
+def judged(
+    claim_id: str, compared: Sequence[Compared], probability: float, law_differs: bool
+) -> TheoremOnRun:
+    """Judge quantities of a run beside what is allowed, each run with the probability of being outside."""
     above = np.concatenate([each.above for each in compared], axis=-1)
-    probability = float(allowed.failure_probability)
     failures, runs = int((above > 0).any(axis=(0, 2)).sum()), above.shape[1]
     outcome = outcome_of(((failures, probability),), runs)
     one = compared[0]
@@ -68,7 +75,7 @@ def theorem_on_run(
         words = f"inconclusive: {counted(failures, runs, probability)} outside; --replicates {10 * runs}"
     else:
         words = sentence(outcome, one, law_differs)
-    return TheoremOnRun(claim_id, outcome, measured, limit, words), allowed
+    return TheoremOnRun(claim_id, outcome, measured, limit, words)
 
 
 def _bound(claim_id: str, task: Mixture, trace: Trace) -> TraceBound:
@@ -105,13 +112,13 @@ def sentence(outcome: Outcome, one: Compared, law_differs: bool) -> str:
         return f"says nothing: {bound}, the start has {one.measured[0].max():.3g}"
     runs, size = one.measured.shape[1], _end(one)
     of = (
-        "the error"
+        ("the error" if one.name == "error" else "the run's")
         if runs == 1
         else "the runs' 95 % quantile"
         if runs >= FEWEST_RUNS
         else "the runs' largest"
     )
-    ratio = f", {limit / size:.2g} x {of}" if size > 1e-12 * one.unit else ""
+    ratio = f", {short(limit / size, 2)} x {of}" if size > 1e-12 * one.unit else ""
     return f"{'not broken' if law_differs else 'holds'}: {bound}{ratio}"
 
 
@@ -128,9 +135,8 @@ def place(compared: Sequence[Compared]) -> str:
     one, ratio = compared[number], np.nan_to_num(ratios[number], nan=np.inf)
     at = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
     what = "" if one.name == "error" else f"{one.name} "
-    return (
-        f"{what}{one.measured[at]:.3g} > {three_digits(one.allowed[at])}, cluster {at[2] + 1}, round {at[0]}"
-    )
+    cluster = f", cluster {at[2] + 1}" if ratio.shape[2] > 1 else ""
+    return f"{what}{one.measured[at]:.3g} > {three_digits(one.allowed[at])}{cluster}, round {at[0]}"
 
 
 def needs(error: InvalidArgument) -> str:

@@ -13,8 +13,10 @@ from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.checker.claim import REGISTRY
 from clusterproof.theory.checker.same_task import check_same_task
 from clusterproof.theory.runs import sections
+from clusterproof.theory.runs.averaging import averaging_page
 from clusterproof.theory.runs.bounded import theorem_on_run
 from clusterproof.theory.runs.clustered import clustered_page
+from clusterproof.theory.runs.corrected import corrected_page
 from clusterproof.theory.runs.fusion import fusion_page
 from clusterproof.theory.runs.gradient_loss import gradient_loss_page
 from clusterproof.theory.runs.groups import groups_entry
@@ -22,6 +24,7 @@ from clusterproof.theory.runs.page import Entry, Page, TheoremOnRun, entry
 from clusterproof.theory.runs.personal import personal_page
 from clusterproof.theory.runs.recursive import recursive_page
 from clusterproof.theory.runs.self_organising import self_organising_page
+from clusterproof.theory.runs.skipping import skipping_page
 
 
 def compare(task: Mixture, trace: Trace, claims: Sequence[str] | None = None) -> Page:
@@ -129,5 +132,10 @@ PAGES: dict[str, Callable[[Mixture, Trace], Page]] = {
     "gradient-loss": gradient_loss_page,
     "cfl": recursive_page,
     "sofl": self_organising_page,
+    "fedavg": averaging_page,
+    "fedprox": averaging_page,
+    "scaffold": corrected_page,
+    "fedlin": corrected_page,
+    "proxskip": skipping_page,
 }
 """By the dynamics of the run."""

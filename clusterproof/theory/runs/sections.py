@@ -50,17 +50,23 @@ def replicated(values: np.ndarray, trace: Trace) -> np.ndarray:
     return values if trace.models.ndim == 4 else values[:, None]
 
 
+def sizes_words(task: Mixture) -> str:
+    """Return the sizes of the clusters."""
+    sizes = np.bincount(task.labels)
+    clients, clusters = len(task.labels), len(sizes)
+    if clusters == 1:
+        return f"1 cluster of m = {clients} clients"
+    names = [str(size) for size in sizes]
+    each = f": {', '.join(names[:-1])} and {names[-1]}" if clusters <= MOST_SIZES else ""
+    return f"{clusters} clusters{each} of m = {clients} clients"
+
+
 def task_entry(task: Mixture) -> Entry:
     """Return the entry Task: sizes, data, and optima, curvatures and variances where they are known."""
-    sizes, clients = np.bincount(task.labels), len(task.labels)
+    sizes = np.bincount(task.labels)
     clusters = len(sizes)
-    if clusters == 1:
-        lines = [f"1 cluster of m = {clients} clients"]
-    else:
-        names = [str(size) for size in sizes]
-        each = f": {', '.join(names[:-1])} and {names[-1]}" if clusters <= MOST_SIZES else ""
-        share = f"smallest share l = {sizes.min() / clients:.3g}"
-        lines = [f"{clusters} clusters{each} of m = {clients} clients ({share})"]
+    share = f" (smallest share l = {sizes.min() / len(task.labels):.3g})" if clusters > 1 else ""
+    lines = [f"{sizes_words(task)}{share}"]
     parts = [f"d = {task.dimension}"]
     if isinstance(task, RegressionMixture):
         exact = task.data == "population"

@@ -39,6 +39,11 @@ def test_every_algorithm_and_every_task_runs(
         true = sum(same_partition(row, trace.labels) for row in trace.assignments[-1])
         assert f"the true ones in {true} of 3 runs" in output or (true == 3 and "the true ones" in output)
         return
+    if algorithm in ("fedavg", "fedprox", "scaffold", "fedlin", "proxskip"):
+        middle = np.sort(trace.errors[-1, :, 0])[1]
+        shown = re.findall(r"at the start, (\S+) at the +end", " ".join(output.split()))
+        assert float(shown[0]) == pytest.approx(middle, rel=6e-3 if middle >= 1e-3 else 6e-2)
+        return
     words = " ".join(output.split())
     middle = np.sort(trace.errors[-1].max(axis=-1))[1]
     if algorithm == "gradient-loss":  # of the model that a client chose
@@ -246,3 +251,23 @@ def test_verbose_prints_all_theorems_after_the_page(capsys: pytest.CaptureFixtur
     assert shown.startswith(page)
     names = re.findall(r"^cfl-mgd/(\S+)$", shown.removeprefix(page), flags=re.MULTILINE)
     assert names == ["theorem-1", "lemma-2", "remark-1", "theorem-d", "theorem-a", "theorem-a-prime"]
+
+
+@pytest.mark.parametrize("algorithm", ["fedavg", "fedprox", "scaffold", "fedlin", "proxskip"])
+def test_algorithms_with_one_model_print_their_page(
+    algorithm: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And the commands that it proposes are commands."""
+    assert main(["run", algorithm]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"{algorithm} on quadratics with known optima"
+    assert len(lines) <= 28
+    assert max(map(len, lines)) <= 80
+    assert any("holds: " in line for line in lines) == (algorithm != "fedprox")
+    proposed = [re.split(r"  +", line[10:])[0].removeprefix("clusterproof ") for line in lines[-2:]]
+    for command in proposed:
+        name, *options = command.split()[1:]
+        if command.startswith("run"):
+            assert main(["run", name, *options, "--rounds", "1"]) == 0
+        else:
+            assert main(["show", name]) == 0

@@ -1,0 +1,361 @@
+"""The pages of FedAvg and FedProx: numbers by plain loops, words in every situation, and sizes."""
+
+import itertools
+import math
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.plain_rounds import averaging_round, matrix_of
+
+from clusterproof import theory
+from clusterproof.algorithms import (
+    Algorithm,
+    FedAvg,
+    FedLin,
+    FedProx,
+    InvalidArgument,
+    ProxSkip,
+    Scaffold,
+    Trace,
+    run,
+)
+from clusterproof.synthetic import (
+    LogCoshMixture,
+    LogisticMixture,
+    Mixture,
+    NoisyQuadraticMixture,
+    QuadraticMixture,
+    RegressionMixture,
+    TwoPointMixture,
+)
+from clusterproof.theory.papers.fedprox.li_2020 import gain
+from clusterproof.theory.runs.page import Page
+
+SIZES: dict[str, Any] = {"clusters": 3, "clients": 10, "dimension": 4, "proportions": [5, 3, 2]}
+
+
+def task_of(**given: Any) -> QuadraticMixture:
+    return QuadraticMixture.random(
+        **SIZES | {"condition_number": 4.0, "separation": 1.6, "spread": 0.1} | given
+    )
+
+
+def entries(page: Page) -> dict[str, str]:
+    return {one.label: " ".join(one.lines) for _, shown in page.sections for one in shown}
+
+
+def outcomes(page: Page) -> dict[str, str]:
+    return {one.claim: one.outcome for one in page.theorems}
+
+
+def called(trace: Trace, **settings: Any) -> Trace:
+    """Return the trace as if these were the settings of its algorithm."""
+    return replace(
+        trace, settings={**trace.settings, "algorithm": {**trace.settings["algorithm"], **settings}}
+    )
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "rounds"),
+    [
+        (FedAvg(step_size=0.1, local_steps=5), 100),
+        (FedAvg(step_size=0.2, local_steps=3, server_step_size=1.5), 40),
+        (FedProx(step_size=0.15, local_steps=6, proximal=0.4), 60),
+    ],
+)
+def test_where_it_rests_and_how_fast_by_plain_loops(algorithm: Any, rounds: int) -> None:
+    task = task_of()
+    trace = run(algorithm, task, rounds=rounds)
+    told = entries(theory.compare(task, trace))
+    after = averaging_round(
+        task,
+        algorithm.step_size,
+        algorithm.local_steps,
+        getattr(algorithm, "proximal", 0.0),
+        getattr(algorithm, "server_step_size", 1.0),
+    )
+    total = sum(task.hessians)
+    optimum = np.linalg.solve(total, sum(a @ b for a, b in zip(task.hessians, task.centers, strict=True)))
+    rest = optimum
+    for _ in range(2000):
+        rest = after(rest)
+    path = [trace.models[0, 0]]
+    for _ in range(rounds):
+        path.append(after(path[-1]))
+    distance = float(np.linalg.norm(rest - optimum))
+    assert float(re.findall(r"fixed point is (\S+) away, exactly", told["Error"])[0]) == pytest.approx(
+        distance, rel=6e-3
+    )
+    first, last = (float(np.linalg.norm(path[at] - optimum)) for at in (0, -1))
+    shown = [
+        float(number)
+        for number in re.findall(r"optimum: (\S+) at the start, (\S+) at the end", told["Error"])[0]
+    ]
+    assert shown == pytest.approx([first, last], rel=6e-3)
+    assert ("it stays there" in told["Error"]) == (np.linalg.norm(path[-1] - rest) <= 0.01 * distance)
+    half = rounds // 2
+    away = [float(np.linalg.norm(path[at] - rest)) for at in (half, rounds)]
+    factor = (away[1] / away[0]) ** (1 / (rounds - half))
+    radius = np.abs(np.linalg.eigvals(matrix_of(after, task.dimension))).max()
+    found = re.fullmatch(
+        rf"(\S+) a round towards the fixed point, rounds {half} to {rounds} \(limit, exactly: (\S+)\)",
+        told["Factor"],
+    )
+    assert found is not None, told["Factor"]
+    assert [float(number) for number in found.groups()] == pytest.approx([factor, radius], abs=6e-5)
+    zeta = math.sqrt(
+        np.mean([np.sum((a @ (optimum - b)) ** 2) for a, b in zip(task.hessians, task.centers, strict=True)])
+    )
+    assert f"common optimum: {zeta:#.3g} (root" in told["Task"]
+    assert f"{np.linalg.norm(path[-1] - task.optima, axis=1).min():.3g} to " in told["Model"]
+
+
+def test_the_drift_bound_by_its_recursion() -> None:
+    task, step, steps, rounds = task_of(), 0.1, 4, 30
+    trace = run(FedAvg(step_size=step, local_steps=steps), task, rounds=rounds)
+    page = theory.compare(task, trace)
+    spectra = np.linalg.eigvalsh(task.hessians)
+    gradients = [a @ (task.pooled_optimum - b) for a, b in zip(task.hessians, task.centers, strict=True)]
+    zeta = math.sqrt(sum(g @ g for g in gradients) / task.clients)
+    allowed = float(np.linalg.norm(trace.models[0, 0] - task.pooled_optimum))
+    for _ in range(rounds):
+        allowed *= (1 - step * spectra.min()) ** steps
+        allowed += step**2 * spectra.max() * (0 + 1 + 2 + 3) * zeta
+    (row,) = (one for one in page.theorems if one.claim == "fedavg/drift")
+    assert row.bound == pytest.approx(allowed, rel=1e-12)
+    assert row.measured == pytest.approx(float(np.linalg.norm(trace.models[-1, 0] - task.pooled_optimum)))
+    assert entries(page)["Drift"].startswith("holds: error <= ")
+    assert entries(page)["Drift"].endswith("x the error (ours)")
+
+
+def test_where_the_drift_bound_is_no_better_than_the_start() -> None:
+    task = task_of(separation=1.0)
+    trace = run(FedAvg(step_size=0.3, local_steps=8), task, rounds=30)
+    assert entries(theory.compare(task, trace))["Drift"].startswith("says nothing: error <= ")
+
+
+def test_numbers_of_the_printed_theorem_of_fedprox() -> None:
+    task = task_of()
+    algorithm = FedProx(step_size=0.1, local_steps=3, proximal=2.0, participation=0.6)
+    trace = run(algorithm, task, rounds=5)
+    told = entries(theory.compare(task, trace))
+    gradients = np.stack(
+        [a @ (trace.models[0, 0] - b) for a, b in zip(task.hessians, task.centers, strict=True)]
+    )
+    dissimilarity = math.sqrt((gradients**2).sum() / task.clients) / np.linalg.norm(gradients.mean(axis=0))
+    rho = gain(2.0, dissimilarity, 6, float(np.linalg.eigvalsh(task.hessians).max()))
+    assert f"needs exact solves, here 3 steps and rho > 0, here {rho:.3g} at the start" in told["Theorem 4"]
+    assert f"mu = 6 L B^2 = {6 * dissimilarity**2:.3g}, here 2" in told["Corollary"]
+
+
+def test_one_local_step_and_equal_hessians_rest_at_the_optimum() -> None:
+    unequal, equal = task_of(), task_of(condition_number=1.0)
+    for task, steps in ((unequal, 1), (equal, 4)):
+        for algorithm in (
+            FedAvg(step_size=0.3, local_steps=steps),
+            FedProx(step_size=0.3, local_steps=steps, proximal=0.5),
+        ):
+            page = theory.compare(task, run(algorithm, task, rounds=20))
+            assert "'s fixed point is the common optimum" in entries(page)["Error"]
+    told = entries(theory.compare(equal, run(FedAvg(step_size=0.3, local_steps=4), equal, rounds=20)))
+    assert told["Theorem 4"].endswith(
+        "as stated, of one problem; on this one fixed steps rest at the optimum"
+    )
+    told = entries(theory.compare(unequal, run(FedAvg(step_size=0.3), unequal, rounds=20)))
+    assert told["Theorem 4"].endswith("does not apply: needs E > 1 local steps, here 1")
+
+
+LONG = FedAvg(step_size=1.7, local_steps=2)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "claim", "words"),
+    [
+        (LONG, "fedavg/drift", "needs a step <= 2/(L + mu) = 1.6, here 1.7"),
+        (replace(LONG, participation=0.5), "fedavg/drift", "needs all clients in every round, here 5 of 10"),
+        (replace(LONG, participation=0.5), "fedavg/theorem-3", "needs steps that fall like 1/t"),
+        (LONG, "fedavg/theorem-1", "needs steps that fall like 1/t"),
+        (replace(LONG, server_step_size=0.5), "fedavg/drift", "needs server step size 1, here 0.5"),
+        (replace(LONG, weighting="samples"), "fedavg/drift", "needs clients of equal weight, here weights n_i / n"),
+        (FedProx(step_size=0.1, local_steps=2, proximal=0.3), "fedavg/drift",
+         "needs no proximal term (--proximal 0), here 0.3"),
+        (FedLin(step_size=0.6, local_steps=2), "fedlin/sharp", "needs eta L K <= 1, here 1.2"),
+        (FedLin(step_size=0.1, local_steps=2), "fedlin/rate", "needs steps of 1/(6 L K) = 0.0833, here 0.1"),
+        (Scaffold(step_size=0.6, local_steps=2), "scaffold/sharp", "needs eta L K <= 1, here 1.2"),
+        (Scaffold(step_size=0.1, option="I", server_step_size=2.0), "scaffold/sharp-option-1",
+         "needs server step size 1, here 2"),
+        (ProxSkip(step_size=1.5), "proxskip/theorem-6", "needs a step <= 1/L = 1, here 1.5"),
+    ],
+)  # fmt: skip
+def test_hypotheses_that_are_not_met(algorithm: Any, claim: str, words: str) -> None:
+    task = replace(task_of(), client_samples=list(range(1, 11)))
+    page = theory.compare(task, run(algorithm, task, rounds=6))
+    (row,) = (one for one in page.theorems if one.claim == claim)
+    assert (row.outcome, row.words) == ("does not apply", f"does not apply: {words}")
+
+
+ALGORITHMS = [
+    FedAvg(step_size=0.1, local_steps=3),
+    FedProx(step_size=0.1, local_steps=3, proximal=0.0),
+    Scaffold(step_size=0.1, local_steps=3),
+    Scaffold(step_size=0.1, local_steps=3, option="I"),
+    FedLin(step_size=0.1, local_steps=3),
+    FedLin(step_size=1 / 18, local_steps=3),
+    ProxSkip(step_size=0.5, probability=0.4),
+]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_run_of_other_settings_does_not_hold(algorithm: Any) -> None:
+    task = task_of()
+    changes: list[dict[str, Any]] = [{"step_size": algorithm.step_size * 1.03}]
+    changes += [{"step_size": algorithm.step_size * 0.97}]
+    changes += [{"local_steps": 2}, {"local_steps": 4}] if hasattr(algorithm, "local_steps") else []
+    changes += [{"probability": 0.41}] if isinstance(algorithm, ProxSkip) else []
+    for change in changes:
+        trace = run(replace(algorithm, **change), task, rounds=20, replicates=3)
+        original = {name: getattr(algorithm, name) for name in change}
+        page = theory.compare(task, called(trace, **original))
+        told = entries(page)
+        assert re.match(r"differs: \S+ from the path of its settings in round [123]$", told["Law"]), told[
+            "Law"
+        ]
+        assert not {"holds", "broken"} & set(outcomes(page).values())
+        assert "holds:" not in str(page)
+        right = theory.compare(task, trace)
+        assert "exact path" in entries(right)["Law"]
+
+
+def test_a_run_above_a_bound_is_no_proof_against_it_unless_it_is_of_its_settings() -> None:
+    task = task_of()
+    trace = run(FedAvg(step_size=0.1, local_steps=2), task, rounds=20)
+    models = trace.models + np.linspace(0, 5, 21)[:, None, None]
+    moved = replace(trace, models=models, errors=np.linalg.norm(models - task.pooled_optimum, axis=-1))
+    page = theory.compare(task, moved)
+    assert outcomes(page)["fedavg/drift"] == "inconclusive"
+    assert re.match(
+        r"inconclusive: not a run of its settings: \S+ > \S+, round \d+; 1 of 1 run", entries(page)["Drift"]
+    )
+
+
+def test_right_runs_never_break_a_theorem() -> None:
+    """Random settings of every algorithm: whatever applies holds, or says nothing, and the law is that of the run."""
+    stream, seen = np.random.default_rng(7), set()
+    for number in range(40):
+        task = task_of(
+            condition_number=float(stream.choice([1.5, 4, 30])),
+            spread=float(stream.choice([0, 0.3])),
+            separation=float(stream.choice([0.1, 2])),
+            seed=number,
+        )
+        steps = int(stream.integers(1, 5))
+        step = float(stream.choice([1 / (6 * steps), 0.3 / steps, 1 / steps, 1.2]))
+        algorithms: list[Algorithm[Any]] = [
+            FedAvg(step_size=step, local_steps=steps),
+            Scaffold(step_size=step, local_steps=steps, option=str(stream.choice(["I", "II"]))),
+            FedLin(step_size=step, local_steps=steps),
+            ProxSkip(step_size=step, probability=float(stream.choice([0.2, 0.6, 1]))),
+        ]
+        for algorithm in algorithms:
+            rounds, runs = int(stream.choice([1, 7, 40])), [None, 4][number % 2]
+            page = theory.compare(task, run(algorithm, task, rounds=rounds, replicates=runs, seed=number))
+            found = outcomes(page)
+            assert not {"broken", "inconclusive"} & set(found.values()), (algorithm, page)
+            assert "exact path" in entries(page)["Law"]
+            seen |= {(claim, outcome) for claim, outcome in found.items() if outcome == "holds"}
+    claims = ("fedavg/drift", "scaffold/sharp", "scaffold/sharp-option-1", "fedlin/sharp", "fedlin/rate")
+    assert seen == {(claim, "holds") for claim in (*claims, "proxskip/sharp", "proxskip/theorem-6")}
+
+
+def tasks() -> list[Mixture]:
+    noisy = NoisyQuadraticMixture.random(**SIZES, condition_number=4.0)
+    return [
+        task_of(),
+        task_of(clusters=1, proportions=None),
+        task_of(clusters=1, clients=1, proportions=None, dimension=1, condition_number=1.0),
+        task_of(clusters=8, clients=30, proportions=None, separation=1e-3),
+        replace(task_of(), client_samples=list(range(1, 11))),
+        noisy,
+        replace(noisy, covariance=np.zeros((4, 4))),
+        *(
+            RegressionMixture.random(**SIZES, data=data, samples=20)
+            for data in ("fresh", "fixed", "population")
+        ),
+        *(
+            LogisticMixture.random(**SIZES, data=data, samples=20, support=30)
+            for data in ("fresh", "population")
+        ),
+        *(LogCoshMixture.random(**SIZES, noise=noise) for noise in (0.0, 1.0)),
+        *(TwoPointMixture.random(**SIZES, noise=noise, rarity=1e-3) for noise in (0.0, 1.0)),
+    ]
+
+
+EXACT = [True, True, True, True, True, False, True, False, False, True, False, True, True, False, True, False]
+
+
+@pytest.mark.parametrize("number", range(len(EXACT)))
+def test_pages_of_every_task_with_every_option(number: int) -> None:
+    task, checked = tasks()[number], 0
+    choices = itertools.product([0.05, 3.0], [1, 3], [1.0, 0.4], ["clients", "samples"], [1.0, 1.7])
+    algorithms: list[Algorithm[Any]] = []
+    for step, steps, participation, weighting, server in choices:
+        some = {"step_size": step, "local_steps": steps, "participation": participation}
+        weighted = some | {"weighting": weighting}
+        algorithms += [FedAvg(**weighted, server_step_size=server), FedProx(**weighted, proximal=server - 1)]
+        algorithms += [Scaffold(**weighted, server_step_size=server, option="I" if server > 1 else "II")]
+        algorithms += [FedLin(**some), ProxSkip(step_size=step, probability=participation)]
+    if hasattr(task, "reshuffled_training"):
+        algorithms.append(FedAvg(step_size=0.01, local_steps=2, reshuffle=True))
+    for at, algorithm in enumerate(algorithms[number % 5 :: 5]):
+        rounds, runs = [(0, None), (1, 2), (11, None), (11, 3)][at % 4]
+        try:
+            trace = run(algorithm, task, rounds=rounds, replicates=runs)
+        except InvalidArgument:  # it diverges, or the task has no samples
+            continue
+        page = theory.compare(task, trace)
+        lines = str(page).splitlines()
+        assert len(lines) <= 28, str(page)
+        assert max(map(len, lines)) <= 80, str(page)
+        assert "broken" not in outcomes(page).values(), str(page)
+        said = "holds" in outcomes(page).values()
+        assert not said or (EXACT[number] and rounds > 0), str(page)
+        page.frame()
+        checked += 1
+    assert checked > 3
+
+
+def test_a_run_without_rounds_says_nothing() -> None:
+    task = task_of()
+    for algorithm in ALGORITHMS:
+        page = theory.compare(task, run(algorithm, task, rounds=0))
+        assert not {"holds", "broken", "inconclusive"} & set(outcomes(page).values())
+
+
+def test_an_algorithm_of_another_name_is_judged_by_its_dynamics() -> None:
+    class Mine(FedAvg):
+        name = "mine"
+
+        @property
+        def dynamics(self) -> FedAvg:
+            return FedAvg(step_size=self.step_size, local_steps=self.local_steps)
+
+    task = task_of()
+    page = theory.compare(task, run(Mine(step_size=0.1, local_steps=3), task, rounds=10))
+    assert outcomes(page)["fedavg/drift"] == "holds"
+    assert entries(page)["Law"].startswith("the run follows mine's exact path")
+
+
+def test_rounding_after_many_rounds_breaks_nothing() -> None:
+    for task in (task_of(condition_number=1e4, spread=3.0), tasks()[11]):
+        for algorithm in (
+            FedAvg(step_size=1.0),
+            Scaffold(step_size=0.5, local_steps=2),
+            FedLin(step_size=1 / 12, local_steps=2),
+            ProxSkip(step_size=1.0, probability=1.0),
+        ):
+            start = task.pooled_optimum[None] + 1e-9
+            page = theory.compare(task, run(algorithm, task, rounds=150, initial=start))
+            assert "broken" not in outcomes(page).values(), str(page)

@@ -1,0 +1,214 @@
+"""The pages of SCAFFOLD, FedLin and ProxSkip: factors, Lyapunov functions and second moments by plain loops."""
+
+import itertools
+import math
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from helpers.plain_rounds import fedlin_round, matrix_of, proxskip_round, scaffold_round
+
+from clusterproof import theory
+from clusterproof.algorithms import FedLin, ProxSkip, Scaffold, Trace, run
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.runs.common_model import one_model_run
+from clusterproof.theory.runs.page import Page
+from clusterproof.theory.runs.skipping import law_of_coins, second_moments
+
+
+def task_of(**given: Any) -> QuadraticMixture:
+    sizes: dict[str, Any] = {"clusters": 3, "clients": 10, "dimension": 3, "proportions": [5, 3, 2]}
+    sizes |= {"condition_number": 4.0, "separation": 1.6, "spread": 0.2}
+    return QuadraticMixture.random(**sizes | given)
+
+
+def entries(page: Page) -> dict[str, str]:
+    return {one.label: " ".join(one.lines) for _, shown in page.sections for one in shown}
+
+
+def row(page: Page, claim: str) -> Any:
+    (found,) = (one for one in page.theorems if one.claim == claim)
+    return found
+
+
+@pytest.mark.parametrize("option", ["I", "II"])
+def test_scaffold_by_plain_loops(option: str) -> None:
+    task, step, steps, rounds = task_of(), 0.2, 4, 40
+    trace = run(Scaffold(step_size=step, local_steps=steps, option=option), task, rounds=rounds)
+    page = theory.compare(task, trace)
+    told = entries(page)
+    after = scaffold_round(task, step, steps, option)
+    size = (1 + task.clients) * task.dimension
+    radius = np.abs(np.linalg.eigvals(matrix_of(after, size))).max()
+    optimum = task.pooled_optimum
+    gradients = np.stack([a @ (optimum - b) for a, b in zip(task.hessians, task.centers, strict=True)])
+    state = np.concatenate([trace.models[0, 0], np.zeros(task.clients * task.dimension)])
+    weight, roots, errors = (steps * step) ** 2 / (3 if option == "I" else 1), [], []
+    for _ in range(rounds + 1):
+        x, *controls = state.reshape(-1, task.dimension)
+        apart = np.stack(controls) - np.mean(controls, axis=0) - gradients
+        errors.append(float(np.linalg.norm(x - optimum)))
+        roots.append(math.sqrt(errors[-1] ** 2 + weight * float((apart**2).sum()) / task.clients))
+        state = after(state)
+    factor = (errors[40] / errors[20]) ** (1 / 20)
+    found = re.findall(
+        r"(\S+) a round towards the common optimum, rounds 20 to 40 \(limit, exactly: (\S+)\)", told["Factor"]
+    )
+    assert [float(number) for number in found[0]] == pytest.approx([factor, radius], abs=6e-5)
+    claim = "scaffold/sharp-option-1" if option == "I" else "scaffold/sharp"
+    rate = (1 - step * 0.25) ** steps
+    assert row(page, claim).bound == pytest.approx(rate**rounds * roots[0], rel=1e-9)
+    assert row(page, claim).outcome == "holds"
+    largest = max(second / first for first, second in itertools.pairwise(roots))
+    assert (
+        f"sqrt Psi in a round: factor <= (1 - eta mu)^K = {rate:.4f}; here <= {largest:.4f}"
+        in told["One round"]
+    )
+
+
+def test_fedlin_by_plain_loops() -> None:
+    task, steps, rounds = task_of(), 3, 30
+    step = 1 / (6 * steps)
+    trace = run(FedLin(step_size=step, local_steps=steps), task, rounds=rounds)
+    page = theory.compare(task, trace)
+    told = entries(page)
+    after, optimum = fedlin_round(task, step, steps), task.pooled_optimum
+    radius = np.abs(np.linalg.eigvals(matrix_of(after, task.dimension))).max()
+
+    def loss(x: np.ndarray) -> float:
+        return float(
+            np.mean([(x - b) @ a @ (x - b) / 2 for a, b in zip(task.hessians, task.centers, strict=True)])
+        )
+
+    x, errors, gaps = trace.models[0, 0], [], []
+    for _ in range(rounds + 1):
+        errors.append(float(np.linalg.norm(x - optimum)))
+        gaps.append(loss(x) - loss(optimum))
+        x = after(x)
+    assert float(re.findall(r"exactly: (\S+)\)", told["Factor"])[0]) == pytest.approx(radius, abs=6e-5)
+    assert float(told["Factor"].split()[0]) == pytest.approx((errors[30] / errors[15]) ** (1 / 15), abs=6e-5)
+    rate = 1 - 0.25 / 6
+    printed = row(page, "fedlin/rate")
+    assert (printed.outcome, row(page, "fedlin/sharp").outcome) == ("holds", "holds")
+    assert printed.bound == pytest.approx(math.sqrt(rate**rounds * gaps[0]), rel=1e-9)
+    assert printed.measured == pytest.approx(math.sqrt(gaps[-1]), rel=1e-6)
+    largest = max(second / first for first, second in itertools.pairwise(gaps))
+    assert f"factor <= 1 - mu/6L = {rate:.4f}; here <= {largest:.4f}" in told["Rate"]
+    assert row(page, "fedlin/sharp").bound == pytest.approx((1 - step * 0.25) ** (steps * rounds) * errors[0])
+
+
+def test_second_moments_of_proxskip_by_all_coins() -> None:
+    task = task_of(clients=5, clusters=2, proportions=[3, 2], dimension=2)
+    step, p, rounds = 0.8, 0.3, 6
+    algorithm = ProxSkip(step_size=step, probability=p)
+    start = run(algorithm, task, rounds=0).models[0]
+    trace = run(algorithm, task, rounds=rounds, replicates=2, initial=start)
+    size = task.clients * task.dimension
+    maps = [proxskip_round(task, step, p, communicate) for communicate in (False, True)]
+    first = np.concatenate([np.tile(start[0], task.clients), np.zeros(size)])
+    expected = [0.0] * (rounds + 1)
+    for coins in itertools.product([0, 1], repeat=rounds):
+        chance, state = 1.0, first
+        for done in range(rounds + 1):
+            mean = state[:size].reshape(task.clients, -1).mean(axis=0)
+            # every prefix of coins is met once for each of its continuations
+            if not any(coins[done:]):
+                expected[done] += chance * float(np.sum((mean - task.pooled_optimum) ** 2))
+            if done < rounds:
+                chance, state = chance * (p if coins[done] else 1 - p), maps[coins[done]](state)
+    found = second_moments(one_model_run(task, trace))
+    assert found == pytest.approx(expected, rel=1e-9)
+    told = entries(theory.compare(task, trace))
+    bound = max(1 - step * 0.25, 1 - p**2) ** (rounds / 2)
+    gradients = np.stack(
+        [a @ (task.pooled_optimum - b) for a, b in zip(task.hessians, task.centers, strict=True)]
+    )
+    psi = np.sum((start[0] - task.pooled_optimum) ** 2) + (step / p) ** 2 * np.mean(
+        (gradients**2).sum(axis=1)
+    )
+    assert f"= {math.sqrt(expected[-1]):.3g}, exactly; <= {bound * math.sqrt(psi):.3g}" in told["Mean"]
+
+
+def test_bounds_on_runs_of_proxskip_are_twenty_times_those_on_the_expectation() -> None:
+    task = task_of()
+    step, p, rounds = 0.5, 0.5, 50
+    algorithm = ProxSkip(step_size=step, probability=p)
+    start = run(algorithm, task, rounds=0).models[0]
+    trace = run(algorithm, task, rounds=rounds, replicates=30, initial=start)
+    page = theory.compare(task, trace)
+    gradients = np.stack(
+        [a @ (task.pooled_optimum - b) for a, b in zip(task.hessians, task.centers, strict=True)]
+    )
+    psi = np.sum((start[0] - task.pooled_optimum) ** 2) + (step / p) ** 2 * np.mean(
+        (gradients**2).sum(axis=1)
+    )
+    for claim, rate in (("proxskip/theorem-6", 1 - 0.125), ("proxskip/sharp", (1 - 0.125) ** 2)):
+        assert row(page, claim).bound == pytest.approx(math.sqrt(20 * rate**rounds * psi), rel=1e-9)
+        assert row(page, claim).outcome == "holds"
+    middle = np.median((np.asarray(trace.errors)[-1] / np.asarray(trace.errors)[0]) ** (1 / rounds))
+    assert entries(page)["Factor"].startswith(
+        f"{middle:.4f} a round, rounds 0 to {rounds} (median; 95 % of runs "
+    )
+
+
+def test_an_expectation_is_no_bound_on_one_run() -> None:
+    """Of 200 runs some are above the root of the bound on the mean, and fewer than 1 in 20 above 20 times it."""
+    task = task_of(condition_number=1.0, spread=0.0)
+    algorithm = ProxSkip(step_size=1.0, probability=0.5)
+    start = run(algorithm, task, rounds=0).models[0]
+    trace = run(algorithm, task, rounds=3, replicates=200, initial=start)
+    page = theory.compare(task, trace)
+    for claim in ("proxskip/sharp", "proxskip/theorem-6"):
+        assert row(page, claim).outcome in ("holds", "says nothing")
+    few = replace(trace, models=trace.models.copy())
+    few.models[-1, :12] += 1e3
+    errors = np.linalg.norm(few.models - task.pooled_optimum, axis=-1)
+    page = theory.compare(task, replace(few, errors=errors))
+    assert row(page, "proxskip/sharp").outcome == "inconclusive"
+
+
+def proxskip_trace(
+    coin_probability: float, p: float, runs: int = 40, rounds: int = 40
+) -> tuple[QuadraticMixture, Trace]:
+    """Return runs of ProxSkip whose coins communicate with another probability than p of the settings."""
+    task, step = task_of(spread=0.3), 0.4
+    trace = run(ProxSkip(step_size=step, probability=p), task, rounds=rounds, replicates=runs)
+    stream, models = np.random.default_rng(3), []
+    maps = [proxskip_round(task, step, p, communicate) for communicate in (False, True)]
+    size = task.clients * task.dimension
+    for number in range(runs):
+        state = np.concatenate([np.tile(trace.models[0, number, 0], task.clients), np.zeros(size)])
+        path = [state]
+        for _ in range(rounds):
+            path.append(maps[int(stream.random() < coin_probability)](path[-1]))
+        models.append([one[:size].reshape(task.clients, -1).mean(axis=0) for one in path])
+    found = np.asarray(models).transpose(1, 0, 2)[:, :, None]
+    return task, replace(trace, models=found, errors=np.linalg.norm(found - task.pooled_optimum, axis=-1))
+
+
+def test_the_law_of_coins() -> None:
+    """Another implementation with coins of its own follows the law; one with biased coins does not."""
+    law = law_of_coins(one_model_run(*proxskip_trace(0.3, 0.3)))
+    heads, sure = (int(number) for number in re.findall(r"(\d+) of (\d+) communicate", law.words)[0])
+    assert not law.differs
+    assert sure == 40 * 39
+    assert abs(heads - 0.3 * sure) < 5 * math.sqrt(0.21 * sure)
+    law = law_of_coins(one_model_run(*proxskip_trace(0.5, 0.3)))
+    assert law.differs
+    assert re.fullmatch(r"differs: \d+ of 1560 coins communicate, p = 0.3", law.words)
+
+
+def test_scaffold_that_diverges_grows_by_the_radius() -> None:
+    task = QuadraticMixture(
+        hessians=np.array([[[1.0]], [[0.01]]]), centers=np.array([[0.0], [1.0]]), labels=np.zeros(2, int)
+    )
+    trace = run(Scaffold(step_size=1.0, local_steps=12, option="I"), task, rounds=300)
+    told = entries(theory.compare(task, trace))
+    after = scaffold_round(task, 1.0, 12, "I")
+    radius = np.abs(np.linalg.eigvals(matrix_of(after, 3))).max()
+    assert radius > 1
+    assert "it grows" in told["Factor"]
+    assert float(re.findall(r"exactly: (\S+)\)", told["Factor"])[0]) == pytest.approx(radius, abs=6e-5)
+    assert told["One round"] == "does not apply: needs eta L K <= 1, here 12"
