@@ -260,7 +260,7 @@ def test_right_runs_never_break_a_theorem() -> None:
             ProxSkip(step_size=step, probability=float(stream.choice([0.2, 0.6, 1]))),
         ]
         for algorithm in algorithms:
-            rounds, runs = int(stream.choice([1, 7, 40])), [None, 4][number % 2]
+            rounds, runs = int(stream.choice([1, 7, 60])), [None, 4][number % 2]
             page = theory.compare(task, run(algorithm, task, rounds=rounds, replicates=runs, seed=number))
             found = outcomes(page)
             assert not {"broken", "inconclusive"} & set(found.values()), (algorithm, page)
