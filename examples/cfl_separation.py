@@ -1,7 +1,7 @@
 """Clustered federated learning by gradients' angles: the separation theorem of Sattler, Mueller and Samek, k = 2.
 
 Mean estimation (arXiv 1910.01991): a client's empirical gradient g_i lies within asin gamma_i of its cluster's
-true gradient G. Run with: clusterproof check --module examples/cfl_separation.py
+true gradient G. Run with: clusterproof check examples/cfl_separation.py
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Heavy ball: a rate without prefactor that fails, the tuned rate that holds, and Polyak's exact 3-cycle.
 
 Ghadimi, Feyzmahdavian and Johansson (arXiv 1412.7457); Lessard, Recht and Packard (2016).
-Run with: clusterproof check --module examples/heavy_ball.py
+Run with: clusterproof check examples/heavy_ball.py
 """
 
 from __future__ import annotations

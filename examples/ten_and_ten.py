@@ -1,7 +1,7 @@
 """Ten true theorems of the textbook, and ten false ones made from them by one small change each.
 
 ``true/...`` must come out consistent or certified, ``false/...`` violated, whatever the seed.
-Run with: clusterproof check --module examples/ten_and_ten.py
+Run with: clusterproof check examples/ten_and_ten.py
 """
 
 from __future__ import annotations

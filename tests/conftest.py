@@ -38,7 +38,7 @@ def digits_are_read_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def user_files_run_in_this_process() -> Iterator[None]:
-    """Let ``main`` carry out ``check --module`` and ``conform`` without a child, whose imports take a second."""
+    """Let ``main`` carry out ``check FILE.py`` and ``conform`` without a child, whose imports take a second."""
     from clusterproof.commands import child_process
 
     with pytest.MonkeyPatch.context() as patch:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +20,7 @@ from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.algorithms.storage import load_trace
 from clusterproof.algorithms.validation import check_count, check_seed, error_line
 from clusterproof.commands import engine, terminal
+from clusterproof.commands.check_page import page
 from clusterproof.commands.check_unit import evaluate_in_processes
 from clusterproof.commands.child_process import in_child
 from clusterproof.synthetic import from_settings
@@ -28,10 +31,11 @@ from clusterproof.theory.checker import report
 from clusterproof.theory.checker.report_replay import disagreement
 from clusterproof.theory.checker.run_check import compare
 from clusterproof.theory.checker.sharpest_bound import sharpest_bounds
+from clusterproof.theory.headlines import HEADLINES
 
 NEXT = """
 clusterproof show ID          a claim's statement, counterexample and repair
-clusterproof check --verbose  all claims and numbers; --json FILE: the report
+clusterproof check --verbose  the claims' numbers and evidence; --json FILE: the report
 """
 """Commands suggested after a check."""
 
@@ -52,7 +56,6 @@ def check(
     seed: terminal.Integer = 0,
     trials: terminal.OptionalInteger = None,
     paper: str | None = None,
-    module: Annotated[tuple[str, ...], Parameter(negative=(), consume_multiple=False)] = (),
     fail_on: str | None = None,
     against: Path | None = None,
     quiet: Annotated[bool, Parameter(negative=())] = False,
@@ -61,9 +64,10 @@ def check(
     replay: Path | None = None,
     trace: Path | None = None,
 ) -> int:
-    """Evaluate the named claims, or all quick claims.
+    """Evaluate the named claims, or the headlines: theorems, assumptions, steps of algorithms, repairs.
 
-    Prints the claims that fail, the named claims, and counts of verdicts by paper.
+    Without ids, prints a page: counts of verdicts by paper, the findings in a sentence each, and what repairs them.
+    Otherwise prints the claims that fail, the named claims, and the counts.
 
     Exit status: 0 if every claim got a verdict, 1 if a check failed or a condition of --fail-on or --against is
     met, 2 for bad input.
@@ -71,9 +75,11 @@ def check(
     Parameters
     ----------
     ids
-        Claims to evaluate, such as cfl-mgd/lemma-2, or patterns in quotes, such as 'cfl-mgd/lemma-*'.
+        Claims to evaluate, such as cfl-mgd/lemma-2; patterns in quotes, such as 'cfl-mgd/lemma-*'; and Python files
+        that state claims, such as my_paper.py, which are executed. If claims of a file are named too, only those are
+        evaluated of it.
     all_claims
-        Include the claims whose checks take long.
+        Every claim, also lines of proofs; with ids or --paper, also the claims whose checks take long.
     json_file
         Write the verdicts as JSON; - writes them to standard output, and all else to standard error.
     markdown
@@ -84,10 +90,7 @@ def check(
         Replicates of claims that have replicates, random instances of the others; by default, the number that the claim
         states. Fewer replicates decide less.
     paper
-        Only the claims of this paper.
-    module
-        Python file or module that states claims; it is executed. Without ids, its claims are evaluated. May be
-        repeated.
+        The claims of this paper.
     fail_on
         Exit with status 1 if a claim gets one of these verdicts, such as violated,vacuous.
     against
@@ -98,7 +101,8 @@ def check(
     verbose
         Print the whole table of claims, with their numbers and evidence.
     jobs
-        Parallel processes; by default only this one. The verdicts do not depend on the number.
+        Parallel processes; by default all cores for the headlines, and only this process for other claims. The
+        verdicts do not depend on the number.
     replay
         Evaluate a report that --json wrote again, counterexamples on their instances, other claims by a check;
         exit status 1 if a verdict or a number differs.
@@ -116,20 +120,23 @@ def check(
                 raise InvalidArgument(
                     option, str(path), f"cannot be combined with {clash[0]}", "leave one of the two out"
                 )
-    if module and (status := in_child("module", ", ".join(module))) is not None:
+    files = tuple(dict.fromkeys(name for name in ids if name.endswith(".py")))
+    names = [name for name in ids if not name.endswith(".py")]
+    if files and (status := in_child("file", ", ".join(files))) is not None:
         return status
     output = sys.stdout  # which a user's file may replace
-    stated = terminal.load(module)
+    stated = terminal.load(files)
     if replay is not None:
-        return _replay(ids, replay)
+        return _replay(names, replay)
     if trace is not None:
-        return _compare(ids, trace)
+        return _compare(names, trace)
     check_seed(seed)
     if trials is not None:
         check_count("trials", trials, at_least=1, remedy="leave it out for the number that each claim states")
     kinds = frozenset() if fail_on is None else gates.read_kinds(fail_on)
     earlier = None if against is None else report.read_report(against, "against")
-    chosen = _chosen(ids, paper, stated, all_claims)
+    headlines = not (ids or paper or all_claims)
+    chosen = _headlines() if headlines else _chosen(names, paper, stated, all_claims)
     if jobs is not None:
         check_count("jobs", jobs, at_least=1, at_most=engine.MOST, remedy="give a number of processes")
     json_printed = json_file == Path("-")
@@ -137,10 +144,15 @@ def check(
         if path is not None:
             check_writable(option, path)
     started = time.perf_counter()
+    paged = headlines and not verbose
+    # the page has no use for the tightness of refuted statements
+    tightness = not paged or json_file is not None or markdown is not None
+    if headlines and jobs is None:
+        jobs = os.cpu_count()
     if jobs is None:
         evaluated = _one_by_one(chosen, seed, trials)
     else:
-        evaluated = evaluate_in_processes(chosen, module, seed, trials, jobs)
+        evaluated = evaluate_in_processes(chosen, files, seed, trials, jobs, tightness=tightness)
     verdicts, failures = _collect(chosen, evaluated, quiet)
     try:
         if json_printed:
@@ -152,30 +164,47 @@ def check(
     finally:  # print the result even if the disk is full, and the reverse
         faults = gates.unwanted(verdicts, kinds)
         if earlier is not None:
-            faults += gates.changes(verdicts, earlier, bool(ids or module or paper or not all_claims))
+            faults += gates.changes(verdicts, earlier, not all_claims or bool(ids or paper))
         for fault in [*failures, *faults]:
             terminal.complain(fault)
         seconds = time.perf_counter() - started
         counts = report.summary(verdicts, len(failures), seed, seconds, terminal.columns())
         with contextlib.redirect_stdout(sys.stderr if json_printed else output):
-            if not quiet:
-                _print_report(verdicts, None if verbose else {*ids, *stated})
-            print(counts)
-            if not quiet:
+            if paged and not quiet:
+                print(*page(verdicts, terminal.columns()), sep="\n")
+            elif not quiet:
+                _print_report(verdicts, None if verbose else {*names, *itertools.chain(*stated)})
+            if not paged or quiet:
+                print(counts)
+            if not paged and not quiet:
                 print(NEXT, end="")
     if trials is not None and any(": the check failed with MemoryError" in failure for failure in failures):
         raise InvalidArgument("trials", trials, "must fit into memory", "give fewer")
     return 1 if failures or faults else 0
 
 
-def _chosen(ids: Sequence[str], paper: str | None, stated: Sequence[str], all_claims: bool) -> list[Claim]:
-    """Return the requested claims; without --all, long checks only if their full id is given."""
+def _headlines() -> list[Claim]:
+    """Return the claims that a check without arguments evaluates."""
+    return [theory.find_claim(name) for name in HEADLINES]
+
+
+def _chosen(
+    names: Sequence[str], paper: str | None, stated: Sequence[Sequence[str]], all_claims: bool
+) -> list[Claim]:
+    """Return the requested claims; without --all, long checks only if their full id is given.
+
+    Parameters
+    ----------
+    names
+        Ids and patterns.
+    paper, all_claims
+        As for ``check``.
+    stated
+        Ids of the claims of each file; all of them are requested unless ``names`` has some.
+    """
     candidates = theory.catalogue(paper)
-    if not ids:
-        requested = [theory.find_claim(name) for name in stated] if stated else candidates
-        return [claim for claim in requested if claim in candidates and (claim.quick or all_claims)]
     chosen: dict[str, Claim] = {}
-    for name in ids:
+    for name in names:
         matching = [claim for claim in checking.matching(name) if claim in candidates]
         if not matching:
             raise InvalidArgument("id", name, f"must be a claim of {paper}", "leave out --paper")
@@ -183,6 +212,11 @@ def _chosen(ids: Sequence[str], paper: str | None, stated: Sequence[str], all_cl
         if not evaluated:
             raise InvalidArgument("id", name, "matches claims that take long only", "add --all")
         chosen |= {claim.id: claim for claim in evaluated}
+    whole = [own for own in stated if not chosen.keys() & set(own)]
+    requested = [theory.find_claim(name) for own in whole for name in own]
+    if not (names or stated):
+        requested = candidates
+    chosen |= {claim.id: claim for claim in requested if claim in candidates and (claim.quick or all_claims)}
     return list(chosen.values())
 
 

@@ -1,4 +1,4 @@
-"""Evaluation of claims in worker processes, for ``check --jobs``."""
+"""Evaluation of claims in worker processes, for ``check``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from clusterproof.theory import Claim, Verdict
 
 
 def evaluate_in_processes(
-    claims: Sequence[Claim], modules: Sequence[str], seed: int, trials: int | None, jobs: int
+    claims: Sequence[Claim],
+    files: Sequence[str],
+    seed: int,
+    trials: int | None,
+    jobs: int,
+    *,
+    tightness: bool = True,
 ) -> Iterator[tuple[int, Verdict | str]]:
     """Evaluate claims in several processes, slow checks first.
 
@@ -21,9 +27,9 @@ def evaluate_in_processes(
     ----------
     claims
         Claims to evaluate.
-    modules
+    files
         User-supplied files that state claims.
-    seed, trials
+    seed, trials, tightness
         As for ``theory.check``.
     jobs
         Number of processes.
@@ -33,7 +39,7 @@ def evaluate_in_processes(
     tuple
         The index of a claim, and its verdict or an error message.
     """
-    settings = {"trials": trials, "modules": list(modules)}
+    settings = {"trials": trials, "files": list(files), "tightness": tightness}
     units = [Unit(claim.id, seed, settings, cost=1.0 if claim.quick else 10.0) for claim in claims]
     indices = {unit.method: index for index, unit in enumerate(units)}
     for unit, answer in Processes(jobs).compute(evaluate, sorted(units, key=lambda unit: -unit.cost)):
@@ -44,11 +50,14 @@ def evaluate_in_processes(
 
 def evaluate(unit: Unit) -> Verdict:
     """Evaluate the claim of a unit; runs in a worker process."""
-    _load(tuple(unit.settings["modules"]))
-    return theory.check(unit.method, seed=unit.seed, trials=unit.settings["trials"])
+    settings = unit.settings
+    _load(tuple(settings["files"]))
+    return theory.check(
+        unit.method, seed=unit.seed, trials=settings["trials"], tightness=settings["tightness"]
+    )
 
 
 @cache
-def _load(modules: tuple[str, ...]) -> None:
+def _load(files: tuple[str, ...]) -> None:
     """Load user-supplied files once per process."""
-    terminal.load(modules)
+    terminal.load(files)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -19,28 +20,28 @@ from clusterproof.theory.stored_verdicts import read_verdicts
 
 
 def claims(
-    *,
+    *files: str,
     paper: str | None = None,
     verdict: str | None = None,
     json_file: Annotated[Path | None, Parameter("--json")] = None,
-    module: Annotated[tuple[str, ...], Parameter(negative=(), consume_multiple=False)] = (),
 ) -> int:
     """List every claim.
 
     Parameters
     ----------
+    files
+        Python files that state claims; they are executed, and only their claims are listed.
     paper
         Only the claims of this paper.
     verdict
         Only the claims with one of these verdicts, such as violated,vacuous. Verdicts are read from the stored
-        report of this version; claims without a stored verdict, such as a module's, are checked with seed 0.
+        report of this version; claims without a stored verdict, such as those of files, are checked with seed 0.
     json_file
         Write the list as JSON.
-    module
-        Python file or module that states claims; it is executed, and only its claims are listed.
     """
-    stated = terminal.load(module)
-    claims = [claim for claim in theory.catalogue(paper) if not module or claim.id in stated]
+    terminal.require_files(files)
+    stated = set(itertools.chain(*terminal.load(files)))
+    claims = [claim for claim in theory.catalogue(paper) if not files or claim.id in stated]
     if verdict is not None:
         claims = _with_verdict(claims, gates.read_kinds(verdict, "verdict"))
     if json_file is not None:

@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from clusterproof import theory
 from clusterproof.algorithms.validation import check_seed, error_line
@@ -19,10 +16,9 @@ from clusterproof.theory.checker import report
 def show(
     claim_id: str,
     /,
-    *,
+    *files: str,
     seed: terminal.Integer = 0,
     check: bool = True,
-    module: Annotated[tuple[str, ...], Parameter(negative=(), consume_multiple=False)] = (),
 ) -> int:
     """Show a claim's statement, its verdict, its counterexample and the claim that repairs it.
 
@@ -30,15 +26,16 @@ def show(
     ----------
     claim_id
         Id of a claim, such as cfl-mgd/lemma-2.
+    files
+        Python files that state claims; they are executed.
     seed
         Seed of the check.
     check
         Evaluate the claim; --no-check shows the statement only.
-    module
-        Python file or module that states claims; it is executed.
     """
     check_seed(seed)
-    terminal.load(module)
+    terminal.require_files(files)
+    terminal.load(files)
     claim = theory.find_claim(claim_id)
     width = terminal.columns() or 80
     _print_wrapped(f"{claim.id}: {claim.source} ({claim.kind})\n{claim.title}\n\n{claim.card}", width)
@@ -58,7 +55,7 @@ def show(
             "\ncounterexample\n"
             + json.dumps(json.loads(report.to_json([verdict.counterexample]))[0], indent=2)
         )
-        loaded = "".join(f" --module {name}" for name in module)
+        loaded = "".join(f" {name}" for name in files)
         print(
             f"\nto replay it:\n\n"
             f"    clusterproof check {claim_id}{loaded} --seed {seed} --json report.json\n"

@@ -204,11 +204,28 @@ def complain(message: str) -> None:
     print("clusterproof:", " ".join(message.split()), file=sys.stderr)
 
 
-def load(modules: Sequence[str]) -> list[str]:
-    """Load user-supplied files and modules of claims, and return their ids."""
+def load(files: Sequence[str]) -> list[list[str]]:
+    """Execute user-supplied files of claims, and return the ids of each file's claims."""
     from clusterproof.theory import catalogue, load_claims
     from clusterproof.theory.checker.catalogue import check_repairs
 
-    stated = [claim for module in dict.fromkeys(modules) for claim in load_claims(module)]
+    stated = [load_claims(file) for file in dict.fromkeys(files)]
     check_repairs(catalogue())  # a file may name claims of the next one
     return stated
+
+
+def require_files(files: Sequence[str]) -> None:
+    """Refuse arguments that are no Python files by their name.
+
+    Raises
+    ------
+    InvalidArgument
+        If a name does not end in .py.
+    """
+    from clusterproof.algorithms import InvalidArgument
+
+    for name in files:
+        if not name.endswith(".py"):
+            raise InvalidArgument(
+                "file", name, "must be a Python file of claims", "give a name that ends in .py"
+            )

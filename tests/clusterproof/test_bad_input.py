@@ -23,6 +23,8 @@ from clusterproof.synthetic import TASKS
 FILES = {
     "r.json": "[]",
     "broken.py": "import no_such_library\n",
+    "syntax.py": "def (\n",
+    "empty.py": "x = 1\n",
     "run.toml": to_toml(configuration_from(TINY)),
     "bad.toml": '[algorithm]\nname = "x"\n',
     "small.toml": "[partition]\nclusters = 3\n",
@@ -121,8 +123,9 @@ check --replay r.json --all
 check --replay r.json --trace t
 check --replay r.json --quiet        :: cannot be combined with
 check --trace t --json r.json
-{{check claims}} --module {{broken.py missing.py no_such_module .}}               :: --module =
-show cfl-mgd/lemma-2 --module {{broken.py missing.py no_such_module .}}           :: --module =
+{{check claims}} {{broken.py syntax.py missing.py empty.py}} :: file =
+show cfl-mgd/lemma-2 {{broken.py missing.py empty.py}}      :: file =
+claims lacks_ending      :: must be a Python file of claims
 run ifca --json none/r.json          :: must be a file that can be written
 figures --seed -1 --out x
 figures none-such --out figs

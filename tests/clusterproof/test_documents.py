@@ -61,10 +61,10 @@ STATUS = {
 """Exit statuses other than 0, by pattern."""
 
 READ_ONLY = {
-    r"check( --json report\.json| --verbose)?": "every quick claim, minutes: `make check`",
+    r"check( --verbose)?": "every headline, a minute: `make check`",
     r"check --paper cfl-mgd --all": "every claim of a paper, minutes",
     r"data fetch \w+": "wants the network",
-    r"check scaffold/contraction --module scaffold.py": "a test of its own compares what it prints",
+    r"check scaffold/contraction scaffold.py": "a test of its own compares what it prints",
     r"check --all --json .*": "every claim, the long ones too",
     r"figures --theme both --no-caption --out .*": "every figure, minutes",
     r"train": "named, not run: its defaults take a minute",
@@ -181,7 +181,7 @@ def test_the_recipe_of_a_theorem_of_ones_own_prints_what_it_states(
     assert "holds on all 440 instances of the grid and" in output
     assert "from clusterproof import load_claims, replay" in output
     Path("my_paper.py").write_text(file.replace("floor=step / 2)", "floor=step)"), encoding="utf-8")
-    assert main(["check", "--module", "my_paper.py", "--against", "report.json"]) == 1
+    assert main(["check", "my_paper.py", "--against", "report.json"]) == 1
     assert "my-paper/theorem-3: was violated, is consistent" in capsys.readouterr().err
 
 
@@ -242,8 +242,8 @@ def test_the_theorem_in_expectation_gets_its_verdicts_and_its_picture(
     monkeypatch.syspath_prepend(str(tmp_path))
     recipe = (ROOT / "notes/your-own-theorem.md").read_text(encoding="utf-8")
     files = write_files(recipe)
-    assert main(["check", "--module", "local_sgd.py"]) == 0
-    assert main(["check", "--module", "scaffold.py"]) == 0
+    assert main(["check", "local_sgd.py"]) == 0
+    assert main(["check", "scaffold.py"]) == 0
     output = capsys.readouterr().out
     for line in re.findall(r"(?m)^((?:local-sgd|scaffold)\S*/\S+  (?:violated|consistent))$", recipe):
         assert line in output
@@ -254,7 +254,7 @@ def test_the_theorem_in_expectation_gets_its_verdicts_and_its_picture(
     sys.modules.pop("local_sgd")
     faster = files["scaffold.py"].replace("** (2 * local_steps)", "** (2 * local_steps + 1)")
     Path("scaffold.py").write_text(faster, encoding="utf-8")
-    assert main(["check", "--module", "scaffold.py", "--fail-on", "violated"]) == 1
+    assert main(["check", "scaffold.py", "--fail-on", "violated"]) == 1
 
 
 def test_the_first_mistakes_in_an_algorithm_print_what_the_manual_states(

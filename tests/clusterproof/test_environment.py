@@ -152,7 +152,7 @@ def test_the_assertions_and_the_statement_of_a_file_stay_under_optimisation(
 ) -> None:
     (tmp_path / "mine.py").write_text(CLAIM)
     done = subprocess.run(
-        [sys.executable, option, "-m", "clusterproof", "check", "--module", str(tmp_path / "mine.py")],
+        [sys.executable, option, "-m", "clusterproof", "check", str(tmp_path / "mine.py")],
         cwd=ROOT,
         capture_output=True,
         text=True,

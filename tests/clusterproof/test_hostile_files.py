@@ -29,9 +29,9 @@ TRAIN = "train --clusters 2 --clients-per-cluster 2 --images 120 --hidden 4 --th
 FILES = [
     "check --replay FILE.json",
     "check cfl-mgd/lemma-2 --against FILE.json",
-    "check --module FILE.py",
-    "show cfl-mgd/lemma-2 --module FILE.py",
-    "claims --module FILE.py",
+    "check FILE.py",
+    "show cfl-mgd/lemma-2 FILE.py",
+    "claims FILE.py",
     f"leaderboard fedavg {SETTING} --step-size 1/2 --module FILE.py",
     f"leaderboard fedavg {SETTING} --step-size 1/2 --task FILE.py:task",
     "conform FILE.py:Mine --as fedavg",

@@ -30,11 +30,11 @@ WITHOUT = {
 
 PRINTING = (
     "--help",
-    "check --module mine.py",
+    "check mine.py",
     "claims --paper ifca",
-    "show mine/a --module mine.py",
+    "show mine/a mine.py",
 )
-PRINTING += ("check --module mine.py --json /dev/stdout", "run ifca --rounds 2", "data list", "table")
+PRINTING += ("check mine.py --json /dev/stdout", "run ifca --rounds 2", "data list", "table")
 PRINTING += ("claims --json /dev/full", "figures contraction-map --out figures", "verify --help", "figures")
 
 MINE = '''

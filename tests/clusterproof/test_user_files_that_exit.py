@@ -50,11 +50,7 @@ def arguments(folder: Path, command: str, end: str, when: str) -> list[str]:
     body = (CLAIM if command == "check" else IMPLEMENTATION).format(at="end()" if when == "later" else "pass")
     path = folder / "mine.py"
     path.write_text(START.format(end=end) + body + ("end()\n" if when == "import" else ""))
-    return (
-        ["check", "--module", str(path)]
-        if command == "check"
-        else ["conform", f"{path}:Mine", "--as", "scaffold"]
-    )
+    return ["check", str(path)] if command == "check" else ["conform", f"{path}:Mine", "--as", "scaffold"]
 
 
 @pytest.fixture

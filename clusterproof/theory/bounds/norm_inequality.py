@@ -61,6 +61,10 @@ MARGIN = 1 + 1e-7
 SPREADS = np.concatenate([np.arange(1, 100) / 100, [0.993, 0.997, 0.999]])
 SHARES = np.array([0.2, 0.35, 0.5, 0.65, 0.8])
 """For N1: values of Gamma (c + sqrt(q / b)), and the share of c in it."""
+SPREAD_OF_PAIR = np.repeat(SPREADS, len(SHARES))[:, None]
+SHARE_OF_PAIR = np.tile(SHARES, len(SPREADS))[:, None]
+GAMMA_OF_PAIR = gamma(SPREAD_OF_PAIR)
+"""All pairs of them, and gamma of the first."""
 
 
 @dataclass(frozen=True)
@@ -245,19 +249,18 @@ def _first(
         inverses.append(b)
         g = np.minimum(gamma(gam * (c + np.sqrt(quantile / b))), 2 * LARGEST_FACTOR)
     if gam.any():
-        x = np.repeat(SPREADS, len(SHARES))[:, None]
-        share = np.tile(SHARES, len(SPREADS))[:, None]
-        reach = x / np.where(gam > 0, gam, np.nan)
-        c = np.minimum(np.sqrt(2 * raised / (gamma(x) * op)), share * reach)
+        share = SHARE_OF_PAIR
+        reach = SPREAD_OF_PAIR / np.where(gam > 0, gam, np.nan)
+        c = np.minimum(np.sqrt(2 * raised / (GAMMA_OF_PAIR * op)), share * reach)
         b = np.maximum(
-            np.sqrt(gamma(x) * tr) / c, (math.sqrt(quantile) / ((1 - share) * reach)) ** 2 * (1 + 1e-12)
+            np.sqrt(GAMMA_OF_PAIR * tr) / c, (math.sqrt(quantile) / ((1 - share) * reach)) ** 2 * (1 + 1e-12)
         )
         tilts.extend(c)
         inverses.extend(b)
     c, b = np.array(tilts), np.array(inverses)
     with np.errstate(invalid="ignore"):
-        r = first_form(tr, op, gam, level, dimension, b=b, c=c, truncation=truncation)
         g = gamma(gam * (c + np.sqrt(quantile / b)))
+        r = g * (op * c / 2 + tr / (2 * b * c)) + b * c / 2 + raised / c
     r = np.where(np.isnan(r), np.inf, r)
     index = (np.argmin(r, axis=0), np.arange(len(tr)))
     fields = [r[index], np.full_like(tr, 1), b[index], c[index], g[index], np.full_like(tr, truncation)]

@@ -39,12 +39,14 @@ def gamma(argument: Any) -> np.ndarray:
         Infinite for z >= 1 and for NaN.
     """
     z = np.asarray(argument, dtype=float)
-    inside = z < 1
-    safe = np.where(inside & (z >= SERIES_BELOW), z, 0.5)
+    inside, in_series = z < 1, z < SERIES_BELOW
+    safe = np.where(inside & ~in_series, z, 0.5)
     closed = 2 * (-np.log1p(-safe) - safe) / safe**2
-    small = np.where(z < SERIES_BELOW, z, 0.0)
-    series = 1 + small * (2 / 3 + small * (1 / 2 + small * (2 / 5 + small * (1 / 3 + small * (2 / 7)))))
-    return np.where(inside, np.where(z < SERIES_BELOW, series, closed), np.inf)
+    if in_series.any():
+        small = np.where(in_series, z, 0.0)
+        series = 1 + small * (2 / 3 + small * (1 / 2 + small * (2 / 5 + small * (1 / 3 + small * (2 / 7)))))
+        closed = np.where(in_series, series, closed)
+    return np.where(inside, closed, np.inf)
 
 
 def gradient_cumulant(covariance: float, spread: float) -> float:

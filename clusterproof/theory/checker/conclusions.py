@@ -6,15 +6,16 @@ import math
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from clusterproof.theory.checker.comparison import Comparison
+from clusterproof.theory.checker.comparison import Comparison, least_factor
 from clusterproof.theory.checker.expectation import EQUAL, REMEDY, Expectation
 from clusterproof.theory.checker.frequency import Frequency
-from clusterproof.theory.checker.rounding import FLOOR, as_float, as_floats, floats_of, unit_of
+from clusterproof.theory.checker.rounding import FLOOR, as_float, as_floats, floats_of, is_exact, unit_of
 from clusterproof.theory.checker.sides import Sides, with_unit
 from clusterproof.theory.checker.statistics import clopper_pearson
 from clusterproof.theory.checker.verdict import Confidence
@@ -133,7 +134,16 @@ def judge(
     events = {sides.failure for sides in conclusions.values() if isinstance(sides, Sides)} - {None}
     count = len(events) + sum(isinstance(each, Frequency | Expectation) for each in conclusions.values())
     share = significance / max(count, 1)
-    compared = {name: Comparison(each) for name, each in conclusions.items() if isinstance(each, Sides)}
+    numbers = {
+        name: found
+        for name, each in conclusions.items()
+        if isinstance(each, Sides) and (found := _exact_numbers(each)) is not None
+    }
+    compared = {
+        name: Comparison(each)
+        for name, each in conclusions.items()
+        if isinstance(each, Sides) and name not in numbers
+    }
     judged: dict[str, Judgement] = {}
     for name, each in conclusions.items():
         if isinstance(each, Expectation):
@@ -142,6 +152,8 @@ def judge(
             )
         elif isinstance(each, Frequency):
             judged[name] = _frequency(each, share)
+        elif name in numbers:
+            judged[name] = numbers[name]
         elif each.failure is None:
             judged[name] = _sure(each, compared[name])
         else:
@@ -180,6 +192,49 @@ def _at(sides: Sides, comparison: Comparison, place: tuple[int, ...]) -> dict[st
         "parts": {name: as_float(sign * term[place]) + 0.0 for name, term in comparison.terms.items()},
         "place": () if comparison.measured.size == 1 else place,
     }
+
+
+def _exact_numbers(sides: Sides) -> Judgement | None:
+    """Judge sides that are single integers or fractions, as ``_sure`` does, without arrays; None for others.
+
+    Most instances of an exact statement are of this kind, and arrays take five times as long.
+    """
+    measured = sides.measured if sides.identity else [sides.measured]
+    if sides.failure is not None or sides.rounding:
+        return None
+    if not all(type(value) in (int, Fraction) for value in (*measured, *sides.terms.values())):
+        return None
+    if not all(is_exact(value) for value in (*measured, *sides.terms.values())):
+        return None
+    factors: dict[str, Any] = {}
+    place: tuple[int, ...] = ()
+    sign = -1 if sides.lower else 1
+    terms = {name: sign * term for name, term in sides.terms.items()}
+    allowed = sum(terms.values())
+    if sides.identity:
+        gaps = [abs(gap) for gap in measured]
+        excess = [as_float(gap - allowed) if gap > allowed else -math.inf for gap in gaps]
+        worst = excess.index(max(excess))
+        first = gaps[worst]
+        place = () if len(gaps) == 1 else (worst,)
+        broken = any(gap > allowed for gap in gaps)
+    else:
+        first = sign * measured[0]
+        broken = first > allowed
+        most = math.inf if broken else 1
+        for key, term in _keys(sides).items():
+            value = terms[term] if term else allowed
+            factors[key] = min(least_factor(first - (allowed - value), value), most)
+    return Judgement(
+        broken=broken,
+        measured=as_float(sign * first) + 0.0,
+        allowed=as_float(sign * allowed) + 0.0,
+        parts={name: as_float(sign * term) + 0.0 for name, term in terms.items()},
+        place=place,
+        factors=factors,
+        exact=True,
+        typical=as_float(factors[WHOLE]) if factors else None,
+    )
 
 
 def _sure(sides: Sides, comparison: Comparison) -> Judgement:

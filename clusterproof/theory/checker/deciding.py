@@ -213,7 +213,10 @@ def _vacuous(trials: Sequence[Trial], context: Context) -> Finding:
     steps = [trial for trial in trials if not trial.statement.same]
     names = [name for trial in main for name in exclude_each_other(trial, context)]
     proved = all(is_empty(trial.statement.space, trial.statement.conclude) for trial in main)
-    reason = sentences.none_admissible(main, list(dict.fromkeys(names)), proved=proved)
+    step_proved = any(trial.proved for trial in steps)
+    reason = sentences.none_admissible(
+        main, list(dict.fromkeys(names)), proved=proved, step_proved=step_proved
+    )
     return Finding(
         verdict=Kind.VACUOUS,
         reason="; ".join(part for part in (reason, sentences.holds(steps, Certainty(None))) if part),

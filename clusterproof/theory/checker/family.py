@@ -80,7 +80,8 @@ class Family:
             theorem = Theorem(f"{self.paper}/{name}", function, statement, ill_posed=vague)
 
             def check(context: Context) -> Finding:
-                return with_tightness(decide(theorem, context), theorem.parts, context)
+                finding = decide(theorem, context)
+                return with_tightness(finding, theorem.parts, context) if context.tightness else finding
 
             register(
                 theorem.id,

@@ -41,7 +41,7 @@ def load_claims(source: str | Path) -> list[str]:
     """
     text = str(source)
     before = dict(REGISTRY)
-    name = load_module(source)
+    name = load_module(source, "file")
     # in a module, or below it, and not in one that it imports
     own = [claim.id for claim in REGISTRY.values() if f"{claim.module}.".startswith(f"{name}.")]
     if not own:
@@ -49,17 +49,19 @@ def load_claims(source: str | Path) -> list[str]:
         remedy = (
             f"name the file that states {imported[0]}" if imported else "decorate a function with @claim(...)"
         )
-        raise InvalidArgument("module", text, "must state a claim", remedy)
+        raise InvalidArgument("file", text, "must state a claim", remedy)
     return own
 
 
-def load_module(source: str | Path) -> str:
+def load_module(source: str | Path, argument: str = "module") -> str:
     """Import a user's file or module, which is executed, and return the name that it has in ``sys.modules``.
 
     Parameters
     ----------
     source
         Path of a Python file, or dotted name of a module.
+    argument
+        Name of the argument that gave it, for error messages.
 
     Raises
     ------
@@ -79,7 +81,7 @@ def load_module(source: str | Path) -> str:
         line = line_of(error, str(path.resolve())) if is_file else None
         where = "" if line is None else f", line {line}"
         raise InvalidArgument(
-            "module",
+            argument,
             text,
             f"must be a file or module that can be imported ({type(error).__name__}: {error_text(error)}{where})",
             f"`python {text}` shows where"

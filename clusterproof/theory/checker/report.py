@@ -237,7 +237,7 @@ def verdict_table(verdicts: Sequence[Verdict], width: int | None) -> Text:
         else:
             coloured = Text(line)
             coloured.stylize(STYLES[verdict.verdict], longest + 2, longest + 12)
-            lines += [coloured, Text(_wrap("  " + below, width, "  "), style="dim")]
+            lines += [coloured, Text(wrap("  " + below, width, "  "), style="dim")]
     return Text("\n").join(lines)
 
 
@@ -259,22 +259,41 @@ def page(verdicts: Sequence[Verdict], listed: Sequence[Verdict], width: int | No
         words = "".join(f"; {each}" for each in _survey_words(verdict))
         sentence = evidence(verdict) if verdict.verdict in HOLDS else f"{verdict.reason}{words}{repair}"
         start = f"{verdict.claim}  {verdict.verdict}"
-        line = Text(_wrap(f"{start}  {verdict.source}: {' '.join(sentence.split())}", width, "  "))
+        line = Text(wrap(f"{start}  {verdict.source}: {' '.join(sentence.split())}", width, "  "))
         line.stylize(STYLES[verdict.verdict], len(verdict.claim) + 2, len(start))
         lines.append(line)
+    table = count_table(verdicts, width)
+    lines += [Text("")] if listed else []
+    lines.append(Text(table[0], style="bold"))
+    return Text("\n").join([*lines, *map(Text, table[1:])])
+
+
+def count_table(verdicts: Sequence[Verdict], width: int | None) -> list[str]:
+    """Count the verdicts of each paper, a line each, and what the violated ones judge.
+
+    Parameters
+    ----------
+    verdicts
+        At least one.
+    width
+        Columns. None: plain lines without padding.
+    """
     papers = sorted({verdict.paper for verdict in verdicts})
     header = ("paper", "claims", *Kind)
     longest = max(map(len, ("paper", *papers)))
     widths = [0] * len(header) if width is None else [longest, *(-len(name) for name in header[1:])]
-    lines += [Text("")] if listed else []
-    lines.append(Text(_join(header, widths), style="bold"))
+    lines = [_join(header, widths)]
     for paper in papers:
         own = [verdict for verdict in verdicts if verdict.paper == paper]
         counts = Counter(verdict.verdict for verdict in own)
-        lines.append(Text(_join((paper, counts.total(), *(counts[kind] for kind in Kind)), widths)))
-        if len(papers) > 1 and (refuted := refuted_words(own)):
-            lines.append(Text(_wrap(f"  {refuted}", width, "  ")))
-    return Text("\n").join(lines)
+        line = _join((paper, counts.total(), *(counts[kind] for kind in Kind)), widths)
+        refuted = refuted_words(own) if len(papers) > 1 else ""
+        wrapped = f"{line}  {refuted}" if refuted else line
+        if width is not None and len(wrapped) <= width:
+            lines.append(wrapped)
+        else:
+            lines += [line, *([wrap(f"  {refuted}", width, "  ")] if refuted else [])]
+    return [part for line in lines for part in line.splitlines()]
 
 
 def refuted_words(verdicts: Sequence[Verdict]) -> str:
@@ -322,7 +341,7 @@ def summary(
         )
     idle = sum(bool(idle_parts(verdict)) for verdict in verdicts)
     line += f"; terms not exercised in {idle}" if idle else ""
-    return "\n".join(_wrap(each, width) for each in (line, refuted_words(verdicts)) if each)
+    return "\n".join(wrap(each, width) for each in (line, refuted_words(verdicts)) if each)
 
 
 def claim_record(claim: Claim) -> dict[str, Any]:
@@ -340,8 +359,8 @@ def _join(cells: Sequence[Any], widths: Sequence[int]) -> str:
     return "  ".join(padded).rstrip()
 
 
-def _wrap(line: str, width: int | None, indent: str = "") -> str:
-    """Break a line between words; later lines are indented."""
+def wrap(line: str, width: int | None, indent: str = "") -> str:
+    """Break a line between words; later lines are indented. If ``width`` is None, return it unchanged."""
     if width is None:
         return line
     return textwrap.fill(

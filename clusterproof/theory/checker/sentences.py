@@ -190,8 +190,13 @@ def _beyond(reached: Mapping[str, int]) -> str:
     )
 
 
-def none_admissible(trials: Iterable[Trial], names: list[str], *, proved: bool = False) -> str:
-    """Say that no instance meets the hypotheses, which of them exclude each other, and how far this is shown."""
+def none_admissible(
+    trials: Iterable[Trial], names: list[str], *, proved: bool = False, step_proved: bool = False
+) -> str:
+    """Say that no instance meets the hypotheses, which of them exclude each other, and how far this is shown.
+
+    Where a step of the claim is proved that excludes all instances, ``step_proved``, nothing is said of untried ones.
+    """
     total = sum(sum(trial.rejected.values()) for trial in trials)
     listed = all(trial.exhausted and trial.statement.space.complete for trial in trials)
     grid = " of the grid" if all(trial.exhausted for trial in trials) else " that were drawn"
@@ -206,7 +211,7 @@ def none_admissible(trials: Iterable[Trial], names: list[str], *, proved: bool =
         reason += ": " + " and ".join(f'"{name}"' for name in names) + f" {verb}"
     if proved:
         reason += "; proved symbolically that no instance in the ranges does"
-    elif not listed:
+    elif not listed and not step_proved:
         reason += "; not all were tried: if a hypothesis is an equation, define one quantity by the others"
     return reason
 

@@ -62,14 +62,14 @@ def evaluated(output: str) -> set[str]:
 
 
 def test_a_module_is_checked_alone_or_among_ours(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, output, _ = checked(capsys, "--module", "mine.py")
+    status, output, _ = checked(capsys, "mine.py")
     assert status == 0
     assert evaluated(output) == {"mine/true", "mine/false"}
-    _, output, _ = checked(capsys, "ours/*", "mine/t*", "--module", "mine.py")
+    _, output, _ = checked(capsys, "ours/*", "mine/t*", "mine.py")
     assert evaluated(output) == {"ours/lemma-1", "ours/lemma-2", "ours/theorem", "mine/true"}
-    assert main(["show", "mine/true", "--module", "mine.py"]) == 0
+    assert main(["show", "mine/true", "mine.py"]) == 0
     assert "|1 - eta| <= 1" in capsys.readouterr().out
-    assert main(["claims", "--module", "mine.py"]) == 0
+    assert main(["claims", "mine.py"]) == 0
     assert evaluated(capsys.readouterr().out) == {"mine/true", "mine/false"}
 
 
@@ -83,8 +83,8 @@ def test_patterns_leave_out_what_takes_long(mine: Path, capsys: pytest.CaptureFi
 def test_a_recorded_counterexample_of_a_module_is_replayed(
     mine: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert checked(capsys, "--module", "mine.py", "--json", "r.json")[0] == 0
-    status, output, _ = checked(capsys, "--module", "mine.py", "--replay", "r.json")
+    assert checked(capsys, "mine.py", "--json", "r.json")[0] == 0
+    status, output, _ = checked(capsys, "mine.py", "--replay", "r.json")
     assert (status, output.splitlines()[-1]) == (0, "2 of 2 entries confirmed")
     (entry,) = (one for one in json.loads(Path("r.json").read_text()) if one["verdict"] == "violated")
     exec(entry["code"], {})
@@ -99,14 +99,14 @@ def test_named_verdicts_fail_the_build(mine: Path, capsys: pytest.CaptureFixture
 
 
 def test_a_changed_verdict_fails_the_build(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert checked(capsys, "--module", "mine.py", "--json", "r.json")[0] == 0
-    assert checked(capsys, "--module", "mine.py", "--against", "r.json")[0] == 0
+    assert checked(capsys, "mine.py", "--json", "r.json")[0] == 0
+    assert checked(capsys, "mine.py", "--against", "r.json")[0] == 0
     mine.write_text(FILE.format(bound="Fraction(2, 3)"))
-    status, _, errors = checked(capsys, "--module", "mine.py", "--against", "r.json")
+    status, _, errors = checked(capsys, "mine.py", "--against", "r.json")
     assert status == 1
     assert errors == "clusterproof: mine/true: was consistent, is violated\n"
     mine.write_text(FILE.format(bound="2"))
-    status, _, errors = checked(capsys, "--module", "mine.py", "--against", "r.json", "--quiet")
+    status, _, errors = checked(capsys, "mine.py", "--against", "r.json", "--quiet")
     assert (status, errors) == (1, "clusterproof: mine/true: sharpness of all was 1, is 0.5\n")
 
 

@@ -60,5 +60,5 @@ def test_a_claim_without_a_stored_verdict_is_checked(
 ) -> None:
     (tmp_path / "mine.py").write_text(FILE.format(bound=bound))
     for kind in ("consistent", "violated"):
-        assert main(["claims", "--verdict", kind, "--module", str(tmp_path / "mine.py")]) == 0
+        assert main(["claims", "--verdict", kind, str(tmp_path / "mine.py")]) == 0
         assert ("mine/lemma" in capsys.readouterr().out) == (kind == verdict)

@@ -151,10 +151,10 @@ def test_a_file_is_checked_without_what_it_imports(
     assert load_claims("theorem_of_mine.py") == ["mine/two"]
     assert check("lemmas/one").verdict == "certified"  # known all the same
     (tmp_path / "only_imports.py").write_text(mine)
-    assert main(["check", "--module", "lemmas_of_mine.py", "--module", "theorem_of_mine.py"]) == 0
+    assert main(["check", "lemmas_of_mine.py", "theorem_of_mine.py"]) == 0
     assert load_claims("lemmas_of_mine.py") == ["lemmas/one"]
     registry.clear()
-    assert main(["check", "--module", "only_imports.py"]) == 2
+    assert main(["check", "only_imports.py"]) == 2
     assert "must state a claim" in capsys.readouterr().err
 
 
@@ -183,7 +183,7 @@ def test_an_error_names_file_line_and_instance(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "faulty_claims.py").write_text(FAULTY)
-    assert main(["check", "--module", "faulty_claims.py", *jobs]) == 1
+    assert main(["check", "faulty_claims.py", *jobs]) == 1
     (line,) = [line for line in capsys.readouterr().err.splitlines() if "failed" in line]
     assert "ZeroDivisionError" in line
     assert "(faulty_claims.py, line 7, at step = 3/2)" in line

@@ -107,9 +107,9 @@ def test_a_repair_that_nobody_states_is_refused(
     (folder / "first.py").write_text(repaired.format(paper="mine"))
     (folder / "later.py").write_text(FILE.format(paper="later"))
     other = "@claim('mine/other')\ndef other(place: Place) -> Sides:\n    'T'\n    return at_most(0, one=1)\n"
-    for arguments in (["claims"], ["check"], ["check", "mine/lemma"], ["show", "mine/lemma", "--no-check"]):
+    for arguments in (["claims"], ["check"], ["check", "mine/lemma"], ["show", "mine/lemma"]):
         registry.clear()
-        assert main([*arguments, "--module", "later.py", "--module", "first.py"]) == 2
+        assert main([*arguments, "later.py", "first.py"]) == 2
         (line,) = capsys.readouterr().err.splitlines()
         assert "repaired_by = 'mine/other': must be the id of a claim: it is to repair mine/lemma" in line
     registry.clear()
@@ -118,11 +118,11 @@ def test_a_repair_that_nobody_states_is_refused(
         check("mine/lemma")
     registry.clear()
     (folder / "first.py").write_text(repaired.format(paper="mine") + "\n" + other)
-    assert main(["check", "--module", "first.py", "--module", "later.py", "--json", "report.json"]) == 0
+    assert main(["check", "first.py", "later.py", "--json", "report.json"]) == 0
     (found,) = (each for each in json.loads(Path("report.json").read_text()) if each["claim"] == "mine/lemma")
     assert found["repaired_by"] == ["later/lemma", "mine/other"]
     assert "repaired by later/lemma, mine/other" in " ".join(capsys.readouterr().out.split())
-    assert main(["show", "mine/lemma", "--no-check", "--module", "first.py", "--module", "later.py"]) == 0
+    assert main(["show", "mine/lemma", "first.py", "later.py", "--no-check"]) == 0
     output = capsys.readouterr().out
     assert "repaired by later/lemma: A step contracts." in output
     assert "repaired by mine/other: T" in output

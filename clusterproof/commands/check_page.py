@@ -1,0 +1,105 @@
+"""The page of ``clusterproof check``: counts by paper, findings in a sentence each, repairs, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from clusterproof import theory
+from clusterproof.theory import Verdict
+from clusterproof.theory.checker import report
+from clusterproof.theory.headlines import FINDINGS, Finding
+
+LINES, WIDTH = 100, 200
+"""Most lines of the page, and most characters of a line."""
+MOST_FINDINGS = 5
+"""Most findings of a paper."""
+
+WORDS = (
+    "certified: proved for every instance. consistent: no counterexample was found. violated: a counterexample was "
+    "found. vacuous: nothing meets the hypotheses, or the conclusion adds nothing to them. ill-posed: the text has no "
+    "single meaning.",
+    "Violated are statements that a paper prints, by false statement, misprint or mere wording; readings, each one "
+    "meaning of an ambiguous sentence; and ours, such as a constant or a lemma of our own that fails.",
+)
+"""What the columns of the table mean."""
+
+NEXT = (
+    "clusterproof run cfl-mgd      one run, compared with what the theorems claim of it",
+    "clusterproof show ID          a claim's statement, counterexample and repair, such as show cfl-mgd/lemma-2",
+    "clusterproof check --verbose  these claims with all numbers; check --all: every claim, lines of proofs too",
+)
+"""Commands to go on with."""
+
+
+def page(
+    verdicts: Sequence[Verdict], width: int | None, findings: Mapping[str, Finding] = FINDINGS
+) -> list[str]:
+    """Lay out the page of headlines; of each paper as many findings as fit on it.
+
+    Parameters
+    ----------
+    verdicts
+        Of the headlines.
+    width
+        Columns of the terminal. None: a pipe, whose lines have at most ``WIDTH`` characters.
+    findings
+        Sentences by claim.
+    """
+    columns = min(width or WIDTH, WIDTH)
+    for most in range(MOST_FINDINGS, -1, -1):
+        chosen = _chosen(verdicts, findings, most)
+        blocks = [
+            report.count_table(verdicts, columns),
+            _wrapped(WORDS, columns),
+            _wrapped((_sentence(verdict, findings) for verdict in chosen), columns),
+            _repairs(verdicts, chosen, columns),
+            _wrapped(NEXT, columns),
+        ]
+        lines = [line for block in blocks if block for line in (*block, "")][:-1]
+        if len(lines) <= LINES:
+            break
+    return lines
+
+
+def _chosen(verdicts: Sequence[Verdict], findings: Mapping[str, Finding], most: int) -> list[Verdict]:
+    """Return the verdicts on findings, of each paper the first ``most`` in the order of the findings."""
+    known = {verdict.claim: verdict for verdict in verdicts}
+    chosen = [known[name] for name in findings if name in known]
+    papers = dict.fromkeys(verdict.paper for verdict in chosen)
+    return [verdict for paper in papers for verdict in [one for one in chosen if one.paper == paper][:most]]
+
+
+def _sentence(verdict: Verdict, findings: Mapping[str, Finding]) -> str:
+    """Return the sentence of a finding, or the verdict's own reason if the verdict is another one."""
+    stated = findings[verdict.claim]
+    if verdict.verdict == stated.verdict:
+        return f"{verdict.claim}: {stated.sentence}"
+    return f"{verdict.claim}: {verdict.verdict}: {' '.join(verdict.reason.split())}"
+
+
+def _repairs(verdicts: Sequence[Verdict], chosen: Sequence[Verdict], columns: int) -> list[str]:
+    """Name what repairs the findings, if this run has evaluated it, with the tightness that it measured."""
+    known = {verdict.claim: verdict for verdict in verdicts if verdict.verdict in report.HOLDS}
+    failed = [verdict for verdict in chosen if verdict.verdict not in report.HOLDS]
+    names = dict.fromkeys(name for verdict in failed for name in verdict.repaired_by if name in known)
+    if not names:
+        return []
+    words = [_tight(known[name]) for name in names]
+    explained = (
+        "What repairs it, certified or consistent in this run; in parentheses how many times a bound exceeds what was "
+        "measured where it is tightest:"
+    )
+    return _wrapped((explained, "  " + ", ".join(words)), columns)
+
+
+def _tight(verdict: Verdict) -> str:
+    """Return the id, and for a bound, which a probability or an equation is not, its tightness."""
+    claim = theory.find_claim(verdict.claim)
+    if claim.bound_trace is None and claim.kind not in ("tight", "upper", "lower"):
+        return verdict.claim
+    factor = (verdict.sharpness or {}).get("all")
+    return f"{verdict.claim} ({1 / factor:.3g})" if factor else verdict.claim
+
+
+def _wrapped(lines: Iterable[str], columns: int) -> list[str]:
+    return [part for line in lines for part in report.wrap(line, columns, "  ").splitlines()]
