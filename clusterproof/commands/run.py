@@ -6,7 +6,7 @@ import inspect
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,57 +20,11 @@ from clusterproof.algorithms.validation import check_count, check_seed
 from clusterproof.commands import terminal
 from clusterproof.commands.run_record import RunRecord, record_of
 from clusterproof.experiments import synthetic_options
+from clusterproof.experiments.run_defaults import PAGES, common_start, make_algorithm
 from clusterproof.neural.custom.references import HOW, is_own, load_own, naming_user_code
-from clusterproof.synthetic import TASKS, Mixture, QuadraticMixture
+from clusterproof.synthetic import TASKS, Mixture
 from clusterproof.theory.checker import report
 from clusterproof.theory.runs.compare import compare
-
-REGRESSION: dict[str, Any] = {
-    "clusters": 3,
-    "clients": 100,
-    "dimension": 20,
-    "condition_number": 4.0,
-    "separation": 1.6,
-    "noise": 0.2,
-    "samples": 10_000,
-    "proportions": ["5,3,2"],
-}
-"""With a separation of 2 the optima would be longer than 1, which Theorem 1 of CFL-MGD excludes, with 100 samples noise
-would cover the linear phase, and equal shares would hide the smallest one."""
-
-QUADRATIC: dict[str, Any] = {
-    "clusters": 4,
-    "clients": 40,
-    "dimension": 5,
-    "condition_number": 4.0,
-    "separation": 4.0,
-    "spread": 0.05,
-    "local_steps": 10,
-    "strength": 1.0,
-    "smoothing": 0.5,
-    "concavity": 3.7,
-    "augmentation": 10.0,
-    "threshold": 0.5,
-}
-"""FPFC's groups are found, and the conditions of its Theorem 1 met; with 3 local steps they are, too, and C_1 < 0."""
-
-
-@dataclass(frozen=True)
-class Defaults:
-    """Defaults of a run that ends in a page: they hold for one task."""
-
-    task: str
-    rounds: int
-    replicates: int | None
-    settings: Mapping[str, Any]
-
-
-PAGES = {
-    "cfl-mgd": Defaults("regression", 60, 500, REGRESSION),
-    "ifca": Defaults("regression", 120, 500, REGRESSION),
-    "fpfc": Defaults("quadratic", 300, None, QUADRATIC),
-}
-"""Algorithms whose runs end in a page."""
 
 
 def run(
@@ -139,15 +93,10 @@ def run(
     with terminal.progress(rounds) as advance, np.errstate(all="ignore"), _naming(own):
         advance(0, f"drawing the {task} task")
         problem = synthetic_options.make_task(task, given, seed)
-        if algorithm == "fpfc" and isinstance(problem, QuadraticMixture) and given.get("augmentation", 0) > 0:
-            # the largest step that Theorem 1 allows for convex losses
-            given.setdefault("step_size", 1 / (problem.client_smoothness + 2 * given["augmentation"]))
-        method = synthetic_options.make_algorithm(algorithm, given, problem)
+        method = make_algorithm(algorithm, given, problem)
         advance(0, algorithm)
         started = time.perf_counter()
-        start = None
-        if defaults is not None and algorithm != "fpfc":  # one start of all replicates
-            start = algorithms.run(method, problem, rounds=0, seed=seed).models[0]
+        start = common_start(algorithm, method, problem, seed)
         trace = algorithms.run(
             method,
             problem,
