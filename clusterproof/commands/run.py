@@ -14,7 +14,7 @@ import numpy as np
 from cyclopts import Parameter
 
 from clusterproof import algorithms
-from clusterproof.algorithms import ALGORITHMS, InvalidArgument, storage
+from clusterproof.algorithms import ALGORITHMS, InvalidArgument, Trace, storage
 from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.algorithms.validation import check_count, check_seed
 from clusterproof.commands import terminal
@@ -25,6 +25,7 @@ from clusterproof.neural.custom.references import HOW, is_own, load_own, naming_
 from clusterproof.synthetic import TASKS, Mixture
 from clusterproof.theory.checker import report
 from clusterproof.theory.runs.compare import compare
+from clusterproof.theory.runs.page import Page
 
 
 def run(
@@ -38,6 +39,7 @@ def run(
     json_file: Annotated[Path | None, Parameter("--json")] = None,
     record: str = "",
     measure: str | None = None,
+    plot: Path | None = None,
     **options: Any,
 ) -> int:
     """Run an algorithm on a synthetic task whose optima are known.
@@ -64,6 +66,8 @@ def run(
     measure
         A function of (state, task) to evaluate and store after every round, as FILE.py:NAME or MODULE:NAME; needs
         --out.
+    plot
+        Draw the run beside its theorems to this svg, pdf or png.
     """
     given = {name: value for name, value in options.items() if value is not None}
     defaults = PAGES.get(algorithm)
@@ -85,6 +89,11 @@ def run(
         storage.check_destination(out)
     if json_file is not None:
         check_writable("json", json_file)
+    if plot is not None:
+        from clusterproof.figures.sweep_curves import check_plot  # only pictures need matplotlib
+
+        check_plot(plot)
+        check_writable("plot", plot)
     for option, value in (("record", record), ("measure", measure)):
         if value and out is None:
             raise InvalidArgument(option, value, "is stored next to the trace", "add --out FOLDER")
@@ -116,13 +125,26 @@ def run(
             summary = record_of(problem, trace, seconds, method.target)
             write_whole("json", json_file, report.to_json(asdict(summary)).encode())
     finally:  # print the result even if the disk is full
+        page = None
         if defaults is not None and (algorithm == "fpfc" or method.model_count(problem) == problem.clusters):
-            print(compare(problem, trace))
-        else:
-            print(describe_run(problem, record_of(problem, trace, seconds, method.target)))
+            page = compare(problem, trace)
+        print(page or describe_run(problem, record_of(problem, trace, seconds, method.target)))
     if out is not None:
         print(f"stored in {out}")
+    if plot is not None:
+        _draw(page or trace, plot)
     return 0
+
+
+def _draw(result: Page | Trace, path: Path) -> None:
+    """Draw a run; an svg adapts to the viewer's theme."""
+    from clusterproof.figures.files import file_content
+
+    form = path.suffix.removeprefix(".")
+    theme: Any = "both" if form == "svg" else "light"
+    title = result.title if isinstance(result, Page) else ""
+    write_whole("plot", path, file_content(result.plot(), form, title=title, theme=theme))
+    print(f"drawn in {path}")
 
 
 @contextmanager

@@ -57,6 +57,8 @@ def compare(task: Mixture, trace: Trace, claims: Sequence[str] | None = None) ->
         dynamics = ""
     with np.errstate(all="ignore"):  # a diverged run overflows
         page = PAGES.get(dynamics, short_page)(task, trace)
+    if page.picture is None:
+        page = replace(page, picture=sections.error_picture(trace, page))
     if not claims:
         return page
     named = tuple(theorem_on_run(name, task, trace)[0] for name in claims)
