@@ -277,7 +277,7 @@ class _Raster:
     def _counts(self, cells: np.ndarray, size: np.ndarray, margins: Sequence[int]) -> list[np.ndarray]:
         """Return how many marked squares each box covers, with each of the margins around it."""
         most, box = max(margins), np.ceil(size / self.cell).astype(int) + 1
-        sums = np.zeros(np.array(cells.shape) + 1 + 2 * most, dtype=int)
+        sums = np.zeros(np.array(cells.shape) + 1 + 2 * most, dtype=np.int32)
         sums[1:, 1:] = np.pad(cells, most).cumsum(axis=0).cumsum(axis=1)
         across, up = np.maximum(cells.shape - box + 1, 0)
         found = []
