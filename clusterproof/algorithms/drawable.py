@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,7 +26,7 @@ class Drawable:
         theme: Literal["light", "dark"] = "light",
         caption: bool = True,
     ) -> Figure:
-        """Draw a run's errors by round, the figure of a verdict's claim, or the verdict's numbers.
+        """Draw a run beside its theorems, the figure of a verdict's claim, or the verdict's numbers.
 
         Parameters
         ----------
@@ -45,11 +45,15 @@ class Drawable:
         Raises
         ------
         InvalidArgument
-            If there is nothing to draw (a run without errors, a verdict without figure and numbers), matplotlib is
+            If there is nothing to draw (a verdict without figure and numbers), matplotlib is
             not installed, the width or the theme is invalid, or the figure does not fit into the width.
         """
+        return self._drawn(width=width, theme=theme, caption=caption)
+
+    def _drawn(self, *others: Any, **appearance: Any) -> Figure:
+        """Draw this object, with others of its kind where its figure may show several."""
         import clusterproof  # imported here: only drawing needs matplotlib
 
         figures = clusterproof.figures
-        drawn: Figure = getattr(figures, self.drawn_by)(self)
-        return figures.dressed(drawn, width=width, theme=theme, caption=caption)
+        drawn: Figure = getattr(figures, self.drawn_by)(self, *others)
+        return figures.dressed(drawn, **appearance)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from clusterproof.algorithms.notebook import html_table
 
 if TYPE_CHECKING:
     import polars
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, repr=False)
@@ -113,6 +114,40 @@ class Trace(Drawable):
         if names := [*self.recorded, *self.measured]:
             facts["with"] = ", ".join(names)
         return facts
+
+    def plot(
+        self,
+        *others: Trace,
+        width: float | None = None,
+        theme: Literal["light", "dark"] = "light",
+        caption: bool = True,
+    ) -> Figure:
+        """Draw the errors by round, of this run or of several in one figure.
+
+        Parameters
+        ----------
+        others
+            Further runs. Each curve is then the largest error of a run, named by the settings in which the runs
+            differ.
+        width
+            Width in centimetres. If None, the width of a page. The font size does not change.
+        theme
+            Colours for a light or a dark background.
+        caption
+            Whether the caption is drawn.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Displayed by notebooks; ``clusterproof.figures.save`` writes it to a file.
+
+        Raises
+        ------
+        InvalidArgument
+            If a run has no errors, matplotlib is not installed, the width or the theme is invalid, or the figure does
+            not fit into the width.
+        """
+        return self._drawn(*others, width=width, theme=theme, caption=caption)
 
     def frame(self) -> polars.DataFrame:
         """Return the errors as a table with one row per round, replicate and model.

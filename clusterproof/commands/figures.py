@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -12,9 +11,9 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, naming_folder, write_whole
 from clusterproof.algorithms.validation import check_name, check_seed, error_line, require
 from clusterproof.commands import terminal
-from clusterproof.figures import FIGURES, save
+from clusterproof.figures import FIGURES
 from clusterproof.figures.appearance import check_width
-from clusterproof.figures.files import FileTheme
+from clusterproof.figures.files import FileTheme, file_content
 
 
 def draw(
@@ -83,7 +82,4 @@ def draw(
 
 def _render(name: str, seed: int, file_format: str, **appearance: Any) -> bytes:
     """Draw a figure and return the bytes of its file."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"figure.{file_format}"
-        save(FIGURES[name].draw(seed), path, title=FIGURES[name].title, **appearance)
-        return path.read_bytes()
+    return file_content(FIGURES[name].draw(seed), file_format, title=FIGURES[name].title, **appearance)

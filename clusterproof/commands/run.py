@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 import textwrap
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,154 +15,18 @@ import numpy as np
 from cyclopts import Parameter
 
 from clusterproof import algorithms
-from clusterproof.algorithms import ALGORITHMS, InvalidArgument, storage
+from clusterproof.algorithms import ALGORITHMS, InvalidArgument, Trace, storage
 from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.algorithms.validation import check_count, check_seed
 from clusterproof.commands import terminal
 from clusterproof.commands.run_record import record_of
 from clusterproof.experiments import synthetic_options
+from clusterproof.experiments.run_defaults import PAGES, make_algorithm
 from clusterproof.neural.custom.references import HOW, is_own, load_own, naming_user_code
-from clusterproof.synthetic import TASKS, Mixture, QuadraticMixture, RegressionMixture
+from clusterproof.synthetic import TASKS
 from clusterproof.theory.checker import report
 from clusterproof.theory.runs.compare import compare
-
-REGRESSION: dict[str, Any] = {
-    "clusters": 3,
-    "clients": 100,
-    "dimension": 20,
-    "condition_number": 4.0,
-    "separation": 1.6,
-    "noise": 0.2,
-    "samples": 10_000,
-    "proportions": ["5,3,2"],
-}
-"""With a separation of 2 the optima would be longer than 1, which Theorem 1 of CFL-MGD excludes, with 100 samples noise
-would cover the linear phase, and equal shares would hide the smallest one."""
-
-QUADRATIC: dict[str, Any] = {
-    "clusters": 4,
-    "clients": 40,
-    "dimension": 5,
-    "condition_number": 4.0,
-    "separation": 4.0,
-    "spread": 0.05,
-    "local_steps": 10,
-    "strength": 1.0,
-    "smoothing": 0.5,
-    "concavity": 3.7,
-    "augmentation": 10.0,
-    "threshold": 0.5,
-}
-"""FPFC's groups are found, and the conditions of its Theorem 1 met; with 3 local steps they are, too, and C_1 < 0."""
-
-ONE_MODEL: dict[str, Any] = {
-    "clusters": 3,
-    "clients": 100,
-    "dimension": 20,
-    "condition_number": 4.0,
-    "separation": 1.6,
-    "proportions": ["5,3,2"],
-    "local_steps": 5,
-    "step_size": 0.1,
-}
-"""Hessians that differ, so that clients drift in several local steps; L = 1."""
-
-SKIPPING = ONE_MODEL | {"clients": 20, "dimension": 5, "step_size": 0.5, "probability": 0.5}
-"""Small, as the rates of ProxSkip are about a mean over many runs; its models decide them, not its controls."""
-
-
-PERSONAL: dict[str, Any] = {
-    "clusters": 3,
-    "clients": 30,
-    "dimension": 5,
-    "condition_number": 4.0,
-    "separation": 2.0,
-    "spread": 0.3,
-}
-"""Clients' Hessians and minimisers differ, so that each method rests at a point of its own."""
-
-CUT: dict[str, Any] = {
-    "clusters": 3,
-    "clients": 30,
-    "dimension": 5,
-    "separation": 4.0,
-    "step_size": 0.5,
-    "warm_up": 60,
-}
-"""With the Hessian I and equal clients in a cluster the pooled model is at rest before the first cut, as is supposed
-where cosines are stated."""
-
-MAP: dict[str, Any] = {
-    "clusters": 4,
-    "clients": 24,
-    "dimension": 5,
-    "condition_number": 4.0,
-    "separation": 4.0,
-    "spread": 0.2,
-}
-"""Clients of a cluster differ, but less than clusters do, so that the map has something to do and finds them."""
-
-RACE: dict[str, Any] = {
-    "clusters": 4,
-    "clients": 40,
-    "dimension": 20,
-    "separation": 1.0,
-    "noise": 0.5,
-    "samples": 20,
-    "step_size": 0.1,
-    "empty_cluster": "when-empty",
-}
-"""The setting in which GL-CFL was compared with IFCA: the models start far from the optima, about Delta apart."""
-
-Start = Callable[[Any, Mixture, int, int | None], np.ndarray | None]
-"""Starting models, from the algorithm, the task, the seed and the number of replicates; None for the task's own."""
-
-
-@dataclass(frozen=True)
-class Defaults:
-    """Defaults of a run: they hold for one task."""
-
-    task: str
-    rounds: int
-    replicates: int | None
-    settings: Mapping[str, Any]
-    start: Start | None = None
-
-
-def one_start(method: Any, task: Mixture, seed: int, _: int | None) -> np.ndarray:
-    """Return one start of all replicates, (P, d)."""
-    return np.asarray(algorithms.run(method, task, rounds=0, seed=seed).models[0])
-
-
-def starts_apart(method: Any, task: Mixture, seed: int, replicates: int | None) -> np.ndarray | None:
-    """Draw models about Delta from a regression's pooled optimum and from each other, (replicates, P, d)."""
-    if not isinstance(task, RegressionMixture):
-        return None
-    shape = (*(() if replicates is None else (replicates,)), method.model_count(task), task.dimension)
-    drawn = algorithms.generator(seed, "run", "starts").standard_normal(shape)
-    separation = task.separation if task.clusters > 1 else 1.0
-    return np.asarray(task.pooled_optimum + separation * drawn / np.sqrt(task.dimension))
-
-
-PAGES = {
-    "cfl-mgd": Defaults("regression", 60, 500, REGRESSION, one_start),
-    "ifca": Defaults("regression", 120, 500, REGRESSION, one_start),
-    "fpfc": Defaults("quadratic", 300, None, QUADRATIC),
-    "per-fedavg": Defaults("quadratic", 100, None, PERSONAL),
-    "fedbcd": Defaults("quadratic", 100, None, PERSONAL),
-    "local": Defaults("quadratic", 100, None, PERSONAL),
-    "gradient-loss": Defaults("regression", 25, 40, RACE, starts_apart),
-    "cfl": Defaults("quadratic", 150, None, CUT),
-    "sofl": Defaults("quadratic", 60, None, MAP),
-    "fedavg": Defaults("quadratic", 100, None, ONE_MODEL, one_start),
-    "fedprox": Defaults("quadratic", 100, None, ONE_MODEL, one_start),
-    "scaffold": Defaults("quadratic", 100, None, ONE_MODEL, one_start),
-    "fedlin": Defaults(
-        "quadratic", 100, None, ONE_MODEL | {"step_size": 1 / 30}, one_start
-    ),  # 1 / (6 L K), as printed
-    "proxskip": Defaults("quadratic", 60, 500, SKIPPING, one_start),
-}
-"""Algorithms with a default task of their own."""
+from clusterproof.theory.runs.page import Page
 
 
 def run(
@@ -177,6 +41,7 @@ def run(
     record: str = "",
     measure: str | None = None,
     verbose: Annotated[bool, Parameter(negative=())] = False,
+    plot: Path | None = None,
     **options: Any,
 ) -> int:
     """Run an algorithm on a synthetic task whose optima are known.
@@ -208,6 +73,8 @@ def run(
         --out.
     verbose
         After the page of the run, print all of its theorems, including those that take longer.
+    plot
+        Draw the run beside its theorems to this svg, pdf or png.
     """
     given = {name: value for name, value in options.items() if value is not None}
     defaults = PAGES.get(algorithm)
@@ -229,6 +96,11 @@ def run(
         storage.check_destination(out)
     if json_file is not None:
         check_writable("json", json_file)
+    if plot is not None:
+        from clusterproof.figures.sweep_curves import check_plot  # only pictures need matplotlib
+
+        check_plot(plot)
+        check_writable("plot", plot)
     for option, value in (("record", record), ("measure", measure)):
         if value and out is None:
             raise InvalidArgument(option, value, "is stored next to the trace", "add --out FOLDER")
@@ -237,10 +109,7 @@ def run(
     with terminal.progress(rounds) as advance, np.errstate(all="ignore"), _naming(own):
         advance(0, f"drawing the {task} task")
         problem = synthetic_options.make_task(task, given, seed)
-        if algorithm == "fpfc" and isinstance(problem, QuadraticMixture) and given.get("augmentation", 0) > 0:
-            # the largest step that Theorem 1 allows for convex losses
-            given.setdefault("step_size", 1 / (problem.client_smoothness + 2 * given["augmentation"]))
-        method = synthetic_options.make_algorithm(algorithm, given, problem)
+        method = make_algorithm(algorithm, given, problem)
         advance(0, algorithm)
         started = time.perf_counter()
         drawn_by = None if defaults is None else defaults.start
@@ -271,7 +140,20 @@ def run(
             print(f"\n{theorem.claim}", words, sep="\n")
     if out is not None:
         print(f"stored in {out}")
+    if plot is not None:
+        _draw(page, plot)
     return 0
+
+
+def _draw(result: Page | Trace, path: Path) -> None:
+    """Draw a run; an svg adapts to the viewer's theme."""
+    from clusterproof.figures.files import file_content
+
+    form = path.suffix.removeprefix(".")
+    theme: Any = "both" if form == "svg" else "light"
+    title = result.title if isinstance(result, Page) else ""
+    write_whole("plot", path, file_content(result.plot(), form, title=title, theme=theme))
+    print(f"drawn in {path}")
 
 
 @contextmanager

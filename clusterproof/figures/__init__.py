@@ -5,6 +5,7 @@ from clusterproof.figures.catalogue import FIGURES
 from clusterproof.figures.client_updates import after_fedavg
 from clusterproof.figures.files import save
 from clusterproof.figures.illustration import Illustration
+from clusterproof.figures.pages import page_figure
 from clusterproof.figures.runs import run_figure
 from clusterproof.figures.verdicts import verdict_figure
 
@@ -13,6 +14,7 @@ __all__ = [
     "Illustration",
     "after_fedavg",
     "dressed",
+    "page_figure",
     "run_figure",
     "save",
     "verdict_figure",

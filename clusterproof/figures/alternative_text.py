@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from clusterproof.figures.appearance import panels_of
+from clusterproof.figures.line_labels import LABEL
 from clusterproof.figures.style import MINUS, Axes, Figure
 
 NAMES = "alpha beta chi Delta delta eta kappa lambda mu nu rho sigma varphi xi nabla sqrt ell times cdot leq geq pm |"
@@ -33,6 +34,7 @@ def _panel(panel: Axes) -> str:
     over = " over ".join(filter(None, (plain(panel.get_ylabel()), plain(panel.get_xlabel()))))
     legend = panel.get_legend()
     names = [plain(text.get_text()) for text in legend.get_texts()] if legend else []
+    names += [plain(text.get_text()) for text in panel.texts if str(text.get_gid()).startswith(LABEL)]
     curves = f" ({'; '.join(dict.fromkeys(names))})" if names else ""
     return ": ".join(filter(None, (title, over))) + curves
 

@@ -12,6 +12,7 @@ import numpy as np
 import clusterproof.figures.style as style
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import check_name
+from clusterproof.figures.line_labels import place_labels
 from clusterproof.figures.style import Axes, Figure
 from clusterproof.figures.themes import darken
 
@@ -180,7 +181,8 @@ def _fits(figure: Figure) -> bool:
     boxes = [box for part in (*figure.legends, *figure.axes) if (box := part.get_tightbbox())]
     inside = all(whole.containsx(x) and whole.containsy(y) for box in boxes for x, y in box.corners())
     wide = all(panel.get_window_extent().width > figure.dpi for panel in panels_of(figure))
-    return inside and wide and not any(map(_words_overlap, figure.axes))
+    placed = place_labels(figure, style.wrap)
+    return inside and wide and placed and not any(map(_words_overlap, figure.axes))
 
 
 def _words_overlap(panel: Axes) -> bool:

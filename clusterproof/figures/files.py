@@ -54,6 +54,25 @@ def save(
         If the file cannot be written.
     """
     form = Path(path).suffix.lstrip(".")
+    Path(path).write_bytes(file_content(figure, form, title=title, width=width, theme=theme, caption=caption))
+
+
+def file_content(
+    figure: Figure,
+    form: str,
+    *,
+    title: str = "",
+    width: float | None = None,
+    theme: FileTheme = "light",
+    caption: bool = True,
+) -> bytes:
+    """Return what ``save`` writes, as png, svg or pdf; the parameters are those of ``save``.
+
+    Raises
+    ------
+    InvalidArgument
+        As ``save`` does.
+    """
     if theme == "both" and form != "svg":
         raise InvalidArgument("theme", theme, "is for svg files alone", "take --format svg, or one theme")
     words = " ".join(filter(None, (title.rstrip(".") + "." if title else "", words_of(figure))))
@@ -79,9 +98,8 @@ def save(
         return file.getvalue()
 
     if theme != "both":
-        Path(path).write_bytes(draw(theme))
-    else:
-        Path(path).write_text(in_both_themes(draw("light").decode(), draw("dark").decode()), encoding="utf-8")
+        return draw(theme)
+    return in_both_themes(draw("light").decode(), draw("dark").decode()).encode()
 
 
 def description_of(picture: Path) -> str:

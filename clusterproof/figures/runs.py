@@ -1,8 +1,9 @@
-"""Errors of a run, round by round: what a trace draws of itself, and figures of it."""
+"""Errors of runs, round by round: what a trace draws of itself."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,68 +11,103 @@ import clusterproof.figures.style as style
 from clusterproof.algorithms import InvalidArgument, Trace
 
 
-def draw_runs(panel: style.Axes, errors: np.ndarray, names: Sequence[str], every: int) -> None:
-    """Draw the median of each model and its band over the replicates.
-
-    Parameters
-    ----------
-    panel
-        Where to.
-    errors
-        (rounds + 1, replicates, P).
-    names
-        Of the models, for the legend.
-    every
-        Rounds between two markers.
-    """
-    times = np.arange(len(errors))
-    for model, name in enumerate(names):
-        look, start = style.RUNS[model % len(style.RUNS)], model * every // 4
-        gid = f"median {model}"
-        low, middle, high = np.quantile(errors[:, :, model], (style.BAND[0], 0.5, style.BAND[1]), axis=1)
-        panel.fill_between(times, low, high, color=look["color"], alpha=0.2, linewidth=0, gid=f"band {gid}")
-        panel.plot(times, middle, **look, markevery=(start, every), label=name, gid=gid)
-
-
 @style.styled
-def run_figure(trace: Trace) -> style.Figure:
-    """Draw the errors of a run.
+def run_figure(trace: Trace, *others: Trace) -> style.Figure:
+    """Draw the errors of a run, or of several.
 
     Parameters
     ----------
     trace
-        With errors.
+        With errors: of each model, or the largest where there are more than four.
+    others
+        Further runs with errors. With them the largest error of each run is drawn, with a label that says in which
+        settings the runs differ.
 
     Raises
     ------
     InvalidArgument
-        If it has none, or matplotlib is not installed.
+        If one has no errors, or matplotlib is not installed.
     """
-    if trace.errors is None:
-        raise InvalidArgument("trace", trace, "must have errors", "run on a task that knows its optima")
-    errors = trace.errors[:, None] if trace.errors.ndim == 2 else trace.errors
-    figure, (panel,) = style.new_figure(_caption(trace, errors.shape[1]))
-    models = errors.shape[-1]
-    draw_runs(panel, errors, [f"model {model}" for model in range(models)], max(1, len(errors) // 10))
+    traces = (trace, *others)
+    errors = []
+    for one in traces:
+        if one.errors is None:
+            raise InvalidArgument("trace", one, "must have errors", "run on a task that knows its optima")
+        errors.append(one.errors if one.errors.ndim == 3 else one.errors[:, None])
+    runs = [len(values[0]) for values in errors]
+    figure, (panel,) = style.new_figure(_caption(traces, runs))
+    models = errors[0].shape[-1]
+    each = not others and models <= len(style.RUNS)
+    if each:
+        curves = {f"model {model}": errors[0][..., model] for model in range(models)}
+    else:
+        names = differences(traces) if others else ["largest of all models"]
+        curves = {name: values.max(axis=-1) for name, values in zip(names, errors, strict=True)}
+    for number, (name, values) in enumerate(curves.items()):
+        look = style.LOOKS[number % len(style.LOOKS)] if others else style.RUNS[number % len(style.RUNS)]
+        every = max(1, len(values) // 10)
+        gid = f"median {number}"
+        with np.errstate(all="ignore"):  # a diverged run
+            low, middle, high = np.quantile(values, (style.BAND[0], 0.5, style.BAND[1]), axis=1)
+        times = np.arange(len(values))
+        panel.fill_between(times, low, high, color=look["color"], alpha=0.2, linewidth=0, gid=f"band {gid}")
+        panel.plot(times, middle, **look, markevery=(number * every // 4 % every, every), label=name, gid=gid)
     panel.set_yscale("log", nonpositive="mask")
     panel.margins(x=0.02)
-    style.label_axes(panel, "", "communication round", r"distance to the optimum $\|\chi_p - \chi_p^*\|$")
-    if models <= len(style.RUNS):
-        panel.legend()
+    distance = r"distance to the optimum $\|\chi_p - \chi_p^*\|$"
+    largest = r"error $\max_p \|\chi_p - \chi_p^*\|$"
+    style.label_axes(panel, "", "communication round", distance if each else largest)
+    panel.legend()
     return figure
 
 
-def _caption(trace: Trace, replicates: int) -> str:
-    """Write algorithm, task, parameters and seed of a run."""
+def differences(traces: Sequence[Trace]) -> list[str]:
+    """Name each run by the settings in which it differs from the others; equal ones by their number, too.
+
+    Parameters of algorithms are compared among runs of the same algorithm, whose name tells them from others.
+    """
+    kinds = [str(one.settings["algorithm"]["algorithm"]) for one in traces]
+    several = len(set(kinds)) > 1
+    names = []
+    for trace, kind in zip(traces, kinds, strict=True):
+        alike = [other for other, name in zip(traces, kinds, strict=True) if name == kind]
+        parts = _differing(trace.settings["algorithm"], [one.settings["algorithm"] for one in alike])
+        parts += _differing(trace.settings["task"], [one.settings["task"] for one in traces])
+        about = [{name: one.settings[name] for name in ("rounds", "seed", "replicates")} for one in traces]
+        parts += _differing({name: trace.settings[name] for name in about[0]}, about)
+        names.append(", ".join([kind] * several + parts))
+    repeated = {name for name in names if names.count(name) > 1}
+    return [
+        f"{name}, run {number}".removeprefix(", ") if name in repeated else name
+        for number, name in enumerate(names, start=1)
+    ]
+
+
+def _differing(settings: Mapping[str, Any], all_settings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Write the numbers and words of a run's settings that are not the same in all."""
+    written = []
+    for name, value in settings.items():
+        plain = value is None or isinstance(value, str | int | float)
+        if plain and any(other.get(name) != value for other in all_settings):
+            shown = f"{value:.4g}" if isinstance(value, float) else "no" if value is None else f"{value}"
+            written.append(f"{name} {shown}".replace("_", " "))
+    return written
+
+
+def _caption(traces: Sequence[Trace], runs: Sequence[int]) -> str:
+    """Write algorithm, task, parameters and seed of the first run, and how many each curve is of."""
+    trace = traces[0]
     algorithm, task = trace.settings["algorithm"], trace.settings["task"]
     told = ", ".join(
         f"{name} = {value:.6g}" if isinstance(value, float) else f"{name} = {value}"
         for name, value in algorithm.items()
         if name != "algorithm" and value is not None
     )
-    bands = f" Median and {100 * style.BAND[0]:g}-{100 * style.BAND[1]:g} % band of {replicates} runs."
+    number = str(runs[0]) if len(set(runs)) == 1 else f"{min(runs)} to {max(runs)}"
+    bands = f" Median and {100 * style.BAND[0]:g}-{100 * style.BAND[1]:g} % band of {number} runs."
+    first = "First curve: " if len(traces) > 1 else ""
     words = (
-        f"{algorithm['algorithm']} on {task['task']}, {len(trace.labels)} clients ({told})."
-        f"{bands if replicates > 1 else ''} Seed {trace.settings['seed']}."
+        f"{first}{algorithm['algorithm']} on {task['task']}, {len(trace.labels)} clients ({told})."
+        f"{bands if max(runs) > 1 else ''} Seed {trace.settings['seed']}."
     )
     return words.replace("_", " ")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
 import numpy as np
 
 from clusterproof.algorithms.validation import require
+from clusterproof.figures.line_labels import place_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
@@ -222,4 +223,5 @@ def settled(figure: Figure) -> Figure:
     if layout := figure.get_layout_engine():
         layout.execute(figure)
     figure.set_layout_engine("none")
+    place_labels(figure, wrap)
     return figure

@@ -80,6 +80,8 @@ run ifca --task logistic --signal {{0 nan}}
 run ifca --task logistic --support {{0 -1}}
 run ifca --clients 1
 run cfl-mgd --averaging both
+run cfl-mgd --plot run.gif :: --plot = 'run.gif' | must end in one of png, svg, pdf
+run cfl-mgd --plot missing/run.png :: --plot = 'missing/run.png' | must be a file that can be written
 run cfl-mgd --data stale
 run cfl-mgd --sampling odd
 run cfl-mgd --update-order none

@@ -199,3 +199,22 @@ def test_a_diverging_run_prints_no_warning(capsys: pytest.CaptureFixture[str]) -
         "clusterproof: --step-size = 1e+300: led in round 2 to NaN in model 0 of replicate 0; lower it"
     )
     assert errors.count("\n") == 1
+
+
+def test_a_picture_that_cannot_be_written_does_not_lose_the_page(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    small = ["run", "fpfc", "--clients", "8", "--dimension", "2", "--rounds", "3"]
+    path = tmp_path / "run.png"
+    assert main([*small, "--plot", str(path)]) == 0
+    assert path.read_bytes().startswith(b"\x89PNG")
+    page = capsys.readouterr().out.removesuffix(f"drawn in {path}\n")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", full)
+    assert main([*small, "--plot", str(path)]) == 2
+    output, errors = capsys.readouterr()
+    assert output == page
+    assert "No space left on device" in errors

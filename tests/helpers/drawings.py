@@ -12,8 +12,6 @@ SEED = 3
 
 SMALL = {
     "drift": {"STEPS_RUN": (4, 12), "STRENGTHS_RUN": (0.7,), "TIME_CONSTANTS": 14},
-    "error-per-round": {"REPLICATES": 20},
-    "fpfc-residual": {"REPLICATES": 2, "ROUNDS": 40},
     "fusion-strength": {
         "ROUNDS": 100,
         "STRENGTHS": np.concatenate([[0.05, 0.3], np.geomspace(0.6, 5.0, 9), [30.0]]),

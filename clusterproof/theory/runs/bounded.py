@@ -111,15 +111,16 @@ def sentence(outcome: Outcome, one: Compared, law_differs: bool) -> str:
     if outcome == "says nothing":
         return f"says nothing: {bound}, the start has {one.measured[0].max():.3g}"
     runs, size = one.measured.shape[1], _end(one)
-    of = (
-        ("the error" if one.name == "error" else "the run's")
-        if runs == 1
-        else "the runs' 95 % quantile"
-        if runs >= FEWEST_RUNS
-        else "the runs' largest"
-    )
+    of = "the run's" if runs == 1 and one.name != "error" else end_words(runs)
     ratio = f", {short(limit / size, 2)} x {of}" if size > 1e-12 * one.unit else ""
     return f"{'not broken' if law_differs else 'holds'}: {bound}{ratio}"
+
+
+def end_words(runs: int) -> str:
+    """Say which error of so many runs a bound is compared with after the last round."""
+    if runs == 1:
+        return "the error"
+    return "the runs' 95 % quantile" if runs >= FEWEST_RUNS else "the runs' largest"
 
 
 def counted(failures: int, runs: int, probability: float) -> str:

@@ -13,11 +13,12 @@ from clusterproof.theory.bounds.dynamics import cfl_mgd_of
 from clusterproof.theory.bounds.gaussian import SHARES
 from clusterproof.theory.bounds.setting import largest_radius
 from clusterproof.theory.checker.claim import REGISTRY
-from clusterproof.theory.checker.trace_bound import ROUNDING, TraceBound, largest_length
+from clusterproof.theory.checker.trace_bound import ROUNDING, Compared, TraceBound, largest_length
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.bounded import (
     FAILURE,
     counted,
+    end_words,
     needs,
     outcome_of,
     place,
@@ -27,7 +28,8 @@ from clusterproof.theory.runs.bounded import (
 )
 from clusterproof.theory.runs.law import Law, compare_law
 from clusterproof.theory.runs.page import Entry, Page, TheoremOnRun, entry, three_digits
-from clusterproof.theory.runs.slowest_factor import factor_entry, slowest_factor
+from clusterproof.theory.runs.picture import Curve, ErrorPicture, caption_of, error_curve, start_curve
+from clusterproof.theory.runs.slowest_factor import SlowestFactor, factor_entry, slowest_factor
 from clusterproof.theory.runs.zhao_2023 import printed_entries
 
 BESIDE = ("cfl-mgd/theorem-a", "cfl-mgd/theorem-a-prime")
@@ -39,9 +41,10 @@ def clustered_page(task: Mixture, trace: Trace) -> Page:
     law, why = _law(task, trace)
     factor = slowest_factor(task, trace)
     run = entry("Run", sections.settings_line(task, trace), *sections.choices_lines(task, trace))
-    head = (sections.task_entry(task), run, sections.error_entry(trace), factor_entry(trace, factor))
+    about = sections.task_entry(task)
+    head = (about, run, sections.error_entry(trace), factor_entry(trace, factor))
     differs = law is not None and (law.path_differs or law.noise_differs)
-    theorem_d, shown_d = theorem_d_entry(task, trace, differs)
+    theorem_d, shown_d, curve_d = theorem_d_entry(task, trace, differs)
     name = str(trace.settings["algorithm"]["algorithm"])
     end = (law_entry(law, why, name if name == "ifca" else "cfl-mgd"), next_entry(name, task))
 
@@ -51,11 +54,43 @@ def clustered_page(task: Mixture, trace: Trace) -> Page:
 
     if name == "ifca":
         basin = basin_on_run(task, trace)
-        shown = (entry("Basin", basin.words), shown_d, *end)
-        return Page(sections.title(trace), (("", head), ("Theorems", shown)), (basin, theorem_d), beside)
-    printed, entries = printed_entries(task, trace, factor)
-    blocks = (("", head), ("As printed (Zhao et al. 2023)", entries), ("Repaired", (shown_d, *end)))
-    return Page(sections.title(trace), blocks, (*printed, theorem_d), beside)
+        blocks: tuple[tuple[str, tuple[Entry, ...]], ...] = (
+            ("", head),
+            ("Theorems", (entry("Basin", basin.words), shown_d, *end)),
+        )
+        theorems: tuple[TheoremOnRun, ...] = (basin, theorem_d)
+        curves = curve_d
+    else:
+        printed, entries, curves = printed_entries(task, trace, factor)
+        blocks = (("", head), ("As printed (Zhao et al. 2023)", entries), ("Repaired", (shown_d, *end)))
+        theorems, curves = (*printed, theorem_d), (*curve_d, *curves)
+    caption = caption_of(trace, (*about.lines, run.lines[0]))
+    picture = error_picture(task, trace, factor, curves, caption)
+    return Page(sections.title(trace), blocks, theorems, beside, picture)
+
+
+def error_picture(
+    task: Mixture, trace: Trace, factor: SlowestFactor | None, bounds: tuple[Curve, ...], caption: str
+) -> ErrorPicture:
+    """Return the picture of the largest error of a model: the runs, their path without noise, and bounds."""
+    errors = sections.replicated(np.asarray(trace.errors), trace).max(axis=-1)
+    name = str(trace.settings["algorithm"]["algorithm"]).upper()
+    roles = {one.role for one in bounds}
+    parts = [f"{name}: error of the run{'s' * (errors.shape[1] > 1)}"]
+    parts += ["the printed bound"] if "printed" in roles else []
+    parts += ["the repaired one" if "printed" in roles else "Theorem D"] if "repaired" in roles else []
+    title = ", ".join(parts[:-1]) + " and " + parts[-1] if len(parts) > 1 else parts[0]
+    curves = [error_curve(errors)]
+    exact = isinstance(task, RegressionMixture) and task.data == "population"  # the run is this path
+    measured = None
+    if factor is not None:
+        if factor.without_noise is not None and not exact:
+            curves.append(Curve("without noise", "without noise", factor.without_noise.max(axis=-1)))
+        if factor.measured.value is not None:
+            words = f"slowest cluster: {factor.measured.value:.4f} a round"
+            measured = words, factor.measured.rounds
+    quantity = r"error $\max_p \|\chi_p^{(t)} - \chi_p^*\|$"
+    return ErrorPicture(title, quantity, caption, (*curves, *bounds, start_curve(errors)), measured)
 
 
 def basin_on_run(task: Mixture, trace: Trace) -> TheoremOnRun:
@@ -104,11 +139,13 @@ def _largest_excess(errors: np.ndarray, allowed: np.ndarray) -> str:
     return f"error {errors[at]:.3g} where {allowed[at]:.3g} is allowed, cluster {at[2] + 1}, round {at[0]}"
 
 
-def theorem_d_entry(task: Mixture, trace: Trace, law_differs: bool) -> tuple[TheoremOnRun, Entry]:
-    """Return what Theorem D says of the run: both its bound on the error and that on the deviation."""
+def theorem_d_entry(
+    task: Mixture, trace: Trace, law_differs: bool
+) -> tuple[TheoremOnRun, Entry, tuple[Curve, ...]]:
+    """Return what Theorem D says of the run: both its bound on the error and that on the deviation; and its curve."""
     found, allowed = theorem_on_run("cfl-mgd/theorem-d", task, trace, law_differs=law_differs)
     if allowed is None:
-        return found, entry("Theorem D", found.words)
+        return found, entry("Theorem D", found.words), ()
     counts, compared = _counts_outside(trace, allowed)
     (before, early), (end, late) = counts
     runs = compared[0].measured.shape[1]
@@ -132,7 +169,23 @@ def theorem_d_entry(task: Mixture, trace: Trace, law_differs: bool) -> tuple[The
         lines = (words, tally)
     theorem = TheoremOnRun(found.claim, outcome, found.measured, found.bound, words)
     first, *rest = lines
-    return theorem, entry("Theorem D", first, *rest)
+    return theorem, entry("Theorem D", first, *rest), _curve_d(theorem, trace, allowed, compared[0])
+
+
+def _curve_d(
+    theorem: TheoremOnRun, trace: Trace, allowed: TraceBound, compared: Compared
+) -> tuple[Curve, ...]:
+    """Return the bound on the largest error: of all rounds before the last one at once, and that after the last."""
+    bound = np.asarray(allowed.bound, dtype=float)
+    values, last = bound.reshape(len(bound), -1).max(axis=1), float(compared.allowed[-1].max())
+    values[-1] = np.nan
+    name = "Theorem D" if trace.settings["algorithm"]["algorithm"] == "ifca" else "Theorem D (repaired)"
+    label = f"{name}: {theorem.outcome}"
+    size = theorem.measured
+    if theorem.outcome == "holds" and size is not None and size > 1e-12 * compared.unit:
+        of = end_words(compared.measured.shape[1])
+        label = f"{name}: after the last round {last / size:.2g} times {of}"
+    return (Curve("repaired", label, values, last=last),)
 
 
 def _counts_outside(

@@ -61,6 +61,8 @@ def compare(task: Mixture, trace: Trace, claims: Sequence[str] | None = None) ->
         page = (PAGES.get(_dynamics(trace), short_page) if hasattr(task, "optima") else short_page)(
             task, trace
         )
+    if page.picture is None and trace.errors is not None:
+        page = replace(page, picture=sections.error_picture(trace, page))
     if not claims:
         return page
     named = tuple(theorem_on_run(name, task, trace)[0] for name in claims)

@@ -37,9 +37,10 @@ def fusion_page(task: Mixture, trace: Trace) -> Page:
     check_same_task(task, trace)
     kind = "quadratics" if isinstance(task, QuadraticMixture) else f"{task.name} losses"
     known = "" if trace.errors is None else " with known optima"
-    facts = (_task(task), _run(algorithm, task, trace), *_groups(task, trace))
-    sections, theorems = theorem_sections(algorithm, task, trace)
-    return Page(f"fpfc on {kind}{known}", (("", facts), *sections), theorems)
+    about, settings = _task(task), _run(algorithm, task, trace)
+    facts = (about, settings, *_groups(task, trace))
+    sections, theorems, picture = theorem_sections(algorithm, task, trace, (*about.lines, *settings.lines))
+    return Page(f"fpfc on {kind}{known}", (("", facts), *sections), theorems, picture=picture)
 
 
 def _task(task: Mixture) -> Entry:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from clusterproof.algorithms.drawable import Drawable
 
 if TYPE_CHECKING:
     import polars
+
+    from clusterproof.theory.runs.picture import ErrorPicture, ResidualPicture
 
 WIDTH, LABEL = 80, 10
 """Columns of a page, and of the labels at its left."""
@@ -63,7 +67,7 @@ class TheoremOnRun:
 
 
 @dataclass(frozen=True)
-class Page:
+class Page(Drawable):
     """A run beside the theorems about its algorithm.
 
     Attributes
@@ -76,12 +80,17 @@ class Page:
         Theorems of the page.
     further
         Computes theorems that are in the table only: they take longer than the page.
+    picture
+        What ``plot`` draws.
     """
+
+    drawn_by: ClassVar[str] = "page_figure"
 
     title: str
     sections: tuple[tuple[str, tuple[Entry, ...]], ...]
     theorems: tuple[TheoremOnRun, ...]
     further: Callable[[], tuple[TheoremOnRun, ...]] = field(default_factory=lambda: tuple)
+    picture: ErrorPicture | ResidualPicture | None = None
 
     def __str__(self) -> str:
         blocks = [self.title]

@@ -10,7 +10,8 @@ from clusterproof.algorithms import Trace
 from clusterproof.synthetic import Mixture, RegressionMixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.runs.bounded import FEWEST_RUNS
-from clusterproof.theory.runs.page import Entry, entry
+from clusterproof.theory.runs.page import Entry, Page, entry
+from clusterproof.theory.runs.picture import ErrorPicture, caption_of, error_curve, start_curve
 
 TASKS = {
     "regression": "linear regression",
@@ -207,6 +208,16 @@ def error_entry(trace: Trace, distance: str = "") -> Entry:
         f"{distance or f'largest distance of {model}'}: {first:.3g} at the start,",
         f"{last:.3g} after round {trace.rounds}{spread}",
     )
+
+
+def error_picture(trace: Trace, page: Page) -> ErrorPicture:
+    """Return the picture of a page without one of its own: the largest error of a model by round."""
+    errors = replicated(np.asarray(trace.errors), trace)  # (rounds + 1, R, models)
+    lines = [line for one in page.sections[0][1] if one.label in ("Task", "Run") for line in one.lines]
+    model = "a model from its optimum" if errors.shape[-1] > 1 else "the model from its optimum"
+    quantity, largest = f"largest distance of {model}", errors.max(axis=-1)
+    curves = (error_curve(largest), start_curve(largest))
+    return ErrorPicture(page.title, quantity, caption_of(trace, lines), curves)
 
 
 def _large(count: int) -> str:

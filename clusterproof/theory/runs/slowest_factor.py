@@ -35,6 +35,8 @@ class SlowestFactor:
         The noise floor as computed; None where it is not known, or the error is not known to rest there.
     of_all
         Whether every cluster has a factor.
+    without_noise
+        Error of every cluster without noise, (rounds + 1, P); None where it is not known.
     """
 
     cluster: int
@@ -42,6 +44,7 @@ class SlowestFactor:
     exact: float | None
     floor: float | None
     of_all: bool
+    without_noise: np.ndarray | None
 
 
 def slowest_factor(task: Mixture, trace: Trace) -> SlowestFactor | None:
@@ -61,10 +64,10 @@ def slowest_factor(task: Mixture, trace: Trace) -> SlowestFactor | None:
         measured_factor(errors[:, :, cluster], variances[:, cluster]) for cluster in range(task.clusters)
     ]
     recursion = _followed(task, trace)
+    lengths = None if recursion is None else np.linalg.norm(recursion.path(trace.rounds), axis=-1)
     rests = [False] * task.clusters
-    if recursion is not None and isinstance(task, RegressionMixture) and task.data == "fresh":
-        left = np.linalg.norm(recursion.path(trace.rounds)[-1], axis=-1)
-        rests = [bool(part <= one.floor / 2) for part, one in zip(left, factors, strict=True)]
+    if lengths is not None and isinstance(task, RegressionMixture) and task.data == "fresh":
+        rests = [bool(part <= one.floor / 2) for part, one in zip(lengths[-1], factors, strict=True)]
 
     def speed(cluster: int) -> tuple[bool, bool, float]:
         one = factors[cluster]
@@ -73,13 +76,13 @@ def slowest_factor(task: Mixture, trace: Trace) -> SlowestFactor | None:
 
     slowest = max(range(task.clusters), key=speed)
     measured, exact, floor = factors[slowest], None, None
-    if recursion is not None and measured.value is not None:
-        lengths = np.linalg.norm(recursion.path(measured.rounds)[[0, -1], slowest], axis=-1)
-        exact = float((lengths[1] / lengths[0]) ** (1 / measured.rounds))
+    if lengths is not None and measured.value is not None:
+        ratio = lengths[measured.rounds, slowest] / lengths[0, slowest]
+        exact = float(ratio ** (1 / measured.rounds))
     if recursion is not None and rests[slowest] and measured.falls and measured.floor_reached:
         floor = _computed_floor(recursion, slowest, trace.rounds)
     of_all = all(one.value is not None for one in factors)
-    return SlowestFactor(slowest, measured, exact, floor, of_all)
+    return SlowestFactor(slowest, measured, exact, floor, of_all, lengths)
 
 
 def _followed(task: Mixture, trace: Trace) -> Recursion | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from clusterproof.theory.papers.fpfc.runs import residual_series
 from clusterproof.theory.runs.fpfc_conditions import excluded, needs_of, next_option, setting_of
 from clusterproof.theory.runs.numbers import apart, many, short
 from clusterproof.theory.runs.page import LABEL, WIDTH, Entry, Outcome, TheoremOnRun, entry
+from clusterproof.theory.runs.picture import Curve, ResidualPicture, Role, caption_of
 
 FAILURE = 0.05
 """Probability with which a run may exceed what is shown, where a bound is on an expectation."""
@@ -59,12 +61,13 @@ class Row:
 
 
 def theorem_sections(
-    algorithm: FPFC, task: Mixture, trace: Trace
-) -> tuple[tuple[Section, ...], tuple[TheoremOnRun, ...]]:
-    """Return the sections and rows of the theorems."""
+    algorithm: FPFC, task: Mixture, trace: Trace, facts: Sequence[str]
+) -> tuple[tuple[Section, ...], tuple[TheoremOnRun, ...], ResidualPicture | None]:
+    """Return the sections and rows of the theorems, and the picture of the residuals, with ``facts`` as its caption."""
     reason = excluded(algorithm, trace)
     if reason is None and isinstance(task, QuadraticMixture):
-        return _Stationarity(setting_of(algorithm, task), task, trace).shown()
+        found = _Stationarity(setting_of(algorithm, task), task, trace)
+        return *found.shown(), found.picture(trace, facts)
     outcome, words, option = reason or (
         "inconclusive",
         f"inconclusive: no lower bound of F* and no exact gradients for {task.name} losses",
@@ -75,7 +78,7 @@ def theorem_sections(
         entry("Theorem 1", f"(Yu et al. 2023) {words}"),
         entry("Next", f"clusterproof run fpfc {option}"),
     )
-    return (("Theorems", shown),), rows
+    return (("Theorems", shown),), rows, None
 
 
 class _Stationarity:
@@ -96,9 +99,7 @@ class _Stationarity:
 
     def row(self, values: np.ndarray, factor: float, smoothing: float) -> Row:
         """Hold the means over rounds of ``values`` (rounds + 1, runs) to factor D_0 / K."""
-        means = values[1:].mean(axis=0)
-        chance = 1.0 if self.sure else FAILURE
-        bounds = factor * (self.height + smoothing) / self.rounds / chance
+        means, bounds = values[1:].mean(axis=0), self._bounds(factor, smoothing)
         outside = int((~(means <= bounds * (1 + 1e-9))).sum())
         run = int(np.argmax(means / bounds))
         one = Row("holds", run, float(means[run]), float(bounds[run]), float(values[0, run]), outside)
@@ -112,6 +113,11 @@ class _Stationarity:
         if not self.sure and (outside > FAILURE * self.runs or FAILURE**self.runs > CLAIM_SIGNIFICANCE):
             return replace(one, outcome="inconclusive")
         return one
+
+    def _bounds(self, factor: float, smoothing: float) -> np.ndarray:
+        """Return factor D_0 / K after the last round, (runs,), for all but 5 % of the runs where chance decides."""
+        scale = self.rounds * (1.0 if self.sure else FAILURE)
+        return np.asarray(factor * (self.height + smoothing) / scale)
 
     def words(self, name: str, row: Row) -> str:
         """Return the sentence about a bound."""
@@ -253,27 +259,39 @@ class _Stationarity:
         line = _line("|G|^2, largest", largest, bound, "never")
         return TheoremOnRun(claim, outcome, largest, bound, words), line
 
+    @property
+    def _repaired_not_met(self) -> str:
+        """Which hypothesis of the repaired theorem fails; empty if none does."""
+        one = self.setting
+        rho, least = one.algorithm.augmentation, 2 * one.penalty.lipschitz
+        step, longest = one.algorithm.step_size, 1 / one.local_smoothness
+        if not rho > least:
+            limit, here = apart(least, rho)
+            return f"Repaired does not apply: needs rho > 2 L_g = {limit}, here {here}."
+        if step > longest * (1 + 1e-12):
+            limit, here = apart(longest, step)
+            return f"Repaired does not apply: needs alpha <= 1/(L_f + rho) = {limit}, here {here}."
+        return ""
+
+    @property
+    def _repaired_factors(self) -> dict[str, float]:
+        """Factors of D_0/K in the repaired bounds on the models, by claim."""
+        one = self.setting
+        factors = {REPAIRED[0]: one.local_steps_factor + one.pairs_factor}
+        if one.algorithm.pair_rule == "all" or self.sure:
+            factors[REPAIRED[1]] = one.local_steps_factor
+        return factors
+
     def _repaired(self) -> tuple[list[TheoremOnRun], str, str]:
         """Return the repaired inequalities: rows, a line of the table, empty for none, and a sentence."""
         one, series = self.setting, self.series
-        rho, least = one.algorithm.augmentation, 2 * one.penalty.lipschitz
-        step, longest = one.algorithm.step_size, 1 / one.local_smoothness
-        words = ""
-        if not rho > least:
-            limit, here = apart(least, rho)
-            words = f"Repaired does not apply: needs rho > 2 L_g = {limit}, here {here}."
-        elif step > longest * (1 + 1e-12):
-            limit, here = apart(longest, step)
-            words = f"Repaired does not apply: needs alpha <= 1/(L_f + rho) = {limit}, here {here}."
+        words = self._repaired_not_met
         if words:
             return [TheoremOnRun(claim, "does not apply", None, None, words) for claim in REPAIRED], "", words
         models, one_term, duals, mapping = REPAIRED
-        both = one.local_steps_factor + one.pairs_factor
-        factors = {models: both}
-        if one.algorithm.pair_rule == "all" or self.sure:
-            factors[one_term] = one.local_steps_factor
         found = {
-            claim: self.row(series.models, factor, one.repaired_start) for claim, factor in factors.items()
+            claim: self.row(series.models, factor, one.repaired_start)
+            for claim, factor in self._repaired_factors.items()
         }
         rows = [
             TheoremOnRun(claim, row.outcome, row.measured, row.bound, self.words("Repaired", row))
@@ -316,6 +334,38 @@ class _Stationarity:
         most = "at most " if self.runs > 1 else ""
         last = f"Round {self.rounds} alone has {most}{short(float(values[-1].max()), 2)}"
         return [f"{last}: 1/K is the mean's rate, not the method's."]
+
+    def picture(self, trace: Trace, facts: Sequence[str]) -> ResidualPicture:
+        """Return the picture of the run whose mean is nearest to the printed bound."""
+        one, counts = self.setting, np.arange(1, self.rounds + 1)
+        means = self.series.models[1:].mean(axis=0)
+        run = int(np.argmax(means / (self.height + one.start)))
+        alone = self.series.models[1:, run]
+        which = f"worst of {self.runs} runs" if self.runs > 1 else "run"
+        curves = [
+            Curve("run", f"{which}: mean over rounds 1 to $K$", np.cumsum(alone) / counts),
+            Curve("round alone", "round $K$ alone", alone),
+        ]
+        ratios: dict[Role, str] = {}
+        bounds: list[tuple[Role, str, float, float]] = []
+        if self.apply and 0 < one.first < math.inf:
+            bounds.append(("printed", "bound as printed", one.first, one.start))
+        if not self._repaired_not_met:
+            bounds.append(("repaired", "repaired", min(self._repaired_factors.values()), one.repaired_start))
+        for role, name, factor, smoothing in bounds:
+            end = float(self._bounds(factor, smoothing)[run])
+            shown = short(factor / (1.0 if self.sure else FAILURE))
+            curves.append(Curve(role, rf"{name}, ${shown}\,D_0/K$", end * self.rounds / counts))
+            if means[run] > 0:
+                ratios[role] = short(end / float(means[run]), 2)
+        gap = float(self.height.max()) + one.start
+        distance = rf"$D_0 = F(w^0) - F^* + m\xi\lambda/4 \leq {short(gap)}$"
+        told = [*facts, distance, *([] if self.sure else self._remarks())]
+        labels = trace.assignments if trace.models.ndim == 4 else trace.assignments[:, None]
+        groups = 1 + (np.diff(np.sort(labels, axis=-1), axis=-1) != 0).sum(axis=-1)
+        return ResidualPicture(
+            caption_of(trace, told), tuple(curves), ratios, groups, len(np.unique(trace.labels))
+        )
 
 
 def _line(name: str, measured: float | None, bound: float | None, fall: str, of: float | None = None) -> str:

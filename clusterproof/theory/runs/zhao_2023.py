@@ -21,6 +21,7 @@ from clusterproof.theory.runs.bounded import (
     FEWEST_RUNS,
 )
 from clusterproof.theory.runs.page import LABEL, WIDTH, Entry, Outcome, TheoremOnRun, entry, three_digits
+from clusterproof.theory.runs.picture import Curve
 from clusterproof.theory.runs.slowest_factor import SlowestFactor
 
 LEVEL = 0.01
@@ -29,8 +30,8 @@ LEVEL = 0.01
 
 def printed_entries(
     task: Mixture, trace: Trace, factor: SlowestFactor | None
-) -> tuple[tuple[TheoremOnRun, ...], tuple[Entry, ...]]:
-    """Return what Theorem 1, Lemma 2 and Remark 1 of Zhao et al. (2023) say of the run."""
+) -> tuple[tuple[TheoremOnRun, ...], tuple[Entry, ...], tuple[Curve, ...]]:
+    """Return what Theorem 1, Lemma 2 and Remark 1 of Zhao et al. (2023) say of the run, and the curves of Theorem 1."""
     errors = sections.replicated(np.asarray(trace.errors), trace)
     kappa, share, start = task.condition_number, float(task.proportions.min()), float(errors[0].max())
     regression = task if isinstance(task, RegressionMixture) else None
@@ -53,11 +54,12 @@ def printed_entries(
             TheoremOnRun(f"cfl-mgd/{name}", "does not apply", None, None, words)
             for name in ("theorem-1", "lemma-2")
         )
-        return (*theorems, remark), (
+        entries: tuple[Entry, ...] = (
             entry("Theorem 1", words),
             entry("Lemma 2", "does not apply, as Theorem 1; false elsewhere"),
             entry("Remark 1", remark.words),
         )
+        return (*theorems, remark), entries, ()
     loss, gradient = (0.0, 0.0) if exact or regression is None else sections.variances(regression)
     setting = Setting(
         proportions=tuple(task.proportions.tolist()),
@@ -104,7 +106,18 @@ def printed_entries(
         entry("Lemma 2", lemma.words),
         entry("Remark 1", remark.words),
     )
-    return (theorem, lemma, remark), entries
+    level = "" if known else r"$\rho$, at least "
+    curves = (
+        Curve(
+            "printed",
+            rf"Theorem 1 as printed: error $\leq$ {level}{three_digits(rho)}",
+            np.full(len(errors), rho),
+        ),
+        Curve(
+            "printed factor", f"its factor alone, {rate:.4f} a round", start * rate ** np.arange(len(errors))
+        ),
+    )
+    return (theorem, lemma, remark), entries, curves
 
 
 def failing_hypothesis(task: Mixture, trace: Trace, start: float) -> str:

@@ -1,0 +1,183 @@
+"""Defaults of runs that end in a page, for the command ``run`` and for figures of such runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clusterproof import algorithms
+from clusterproof.algorithms import Algorithm, Trace
+from clusterproof.experiments import synthetic_options
+from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
+
+REGRESSION: dict[str, Any] = {
+    "clusters": 3,
+    "clients": 100,
+    "dimension": 20,
+    "condition_number": 4.0,
+    "separation": 1.6,
+    "noise": 0.2,
+    "samples": 10_000,
+    "proportions": ["5,3,2"],
+}
+"""With a separation of 2 the optima would be longer than 1, which Theorem 1 of CFL-MGD excludes, with 100 samples noise
+would cover the linear phase, and equal shares would hide the smallest one."""
+
+QUADRATIC: dict[str, Any] = {
+    "clusters": 4,
+    "clients": 40,
+    "dimension": 5,
+    "condition_number": 4.0,
+    "separation": 4.0,
+    "spread": 0.05,
+    "local_steps": 10,
+    "strength": 1.0,
+    "smoothing": 0.5,
+    "concavity": 3.7,
+    "augmentation": 10.0,
+    "threshold": 0.5,
+}
+"""FPFC's groups are found, and the conditions of its Theorem 1 met; with 3 local steps they are, too, and C_1 < 0."""
+
+ONE_MODEL: dict[str, Any] = {
+    "clusters": 3,
+    "clients": 100,
+    "dimension": 20,
+    "condition_number": 4.0,
+    "separation": 1.6,
+    "proportions": ["5,3,2"],
+    "local_steps": 5,
+    "step_size": 0.1,
+}
+"""Hessians that differ, so that clients drift in several local steps; L = 1."""
+
+SKIPPING = ONE_MODEL | {"clients": 20, "dimension": 5, "step_size": 0.5, "probability": 0.5}
+"""Small, as the rates of ProxSkip are about a mean over many runs; its models decide them, not its controls."""
+
+
+PERSONAL: dict[str, Any] = {
+    "clusters": 3,
+    "clients": 30,
+    "dimension": 5,
+    "condition_number": 4.0,
+    "separation": 2.0,
+    "spread": 0.3,
+}
+"""Clients' Hessians and minimisers differ, so that each method rests at a point of its own."""
+
+CUT: dict[str, Any] = {
+    "clusters": 3,
+    "clients": 30,
+    "dimension": 5,
+    "separation": 4.0,
+    "step_size": 0.5,
+    "warm_up": 60,
+}
+"""With the Hessian I and equal clients in a cluster the pooled model is at rest before the first cut, as is supposed
+where cosines are stated."""
+
+MAP: dict[str, Any] = {
+    "clusters": 4,
+    "clients": 24,
+    "dimension": 5,
+    "condition_number": 4.0,
+    "separation": 4.0,
+    "spread": 0.2,
+}
+"""Clients of a cluster differ, but less than clusters do, so that the map has something to do and finds them."""
+
+RACE: dict[str, Any] = {
+    "clusters": 4,
+    "clients": 40,
+    "dimension": 20,
+    "separation": 1.0,
+    "noise": 0.5,
+    "samples": 20,
+    "step_size": 0.1,
+    "empty_cluster": "when-empty",
+}
+"""The setting in which GL-CFL was compared with IFCA: the models start far from the optima, about Delta apart."""
+
+Start = Callable[[Any, Mixture, int, int | None], np.ndarray | None]
+"""Starting models, from the algorithm, the task, the seed and the number of replicates; None for the task's own."""
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """Defaults of a run: they hold for one task."""
+
+    task: str
+    rounds: int
+    replicates: int | None
+    settings: Mapping[str, Any]
+    start: Start | None = None
+
+
+def one_start(method: Any, task: Mixture, seed: int, _: int | None) -> np.ndarray:
+    """Return one start of all replicates, (P, d)."""
+    return np.asarray(algorithms.run(method, task, rounds=0, seed=seed).models[0])
+
+
+def starts_apart(method: Any, task: Mixture, seed: int, replicates: int | None) -> np.ndarray | None:
+    """Draw models about Delta from a regression's pooled optimum and from each other, (replicates, P, d)."""
+    if not isinstance(task, RegressionMixture):
+        return None
+    shape = (*(() if replicates is None else (replicates,)), method.model_count(task), task.dimension)
+    drawn = algorithms.generator(seed, "run", "starts").standard_normal(shape)
+    separation = task.separation if task.clusters > 1 else 1.0
+    return np.asarray(task.pooled_optimum + separation * drawn / np.sqrt(task.dimension))
+
+
+PAGES = {
+    "cfl-mgd": Defaults("regression", 60, 500, REGRESSION, one_start),
+    "ifca": Defaults("regression", 120, 500, REGRESSION, one_start),
+    "fpfc": Defaults("quadratic", 300, None, QUADRATIC),
+    "per-fedavg": Defaults("quadratic", 100, None, PERSONAL),
+    "fedbcd": Defaults("quadratic", 100, None, PERSONAL),
+    "local": Defaults("quadratic", 100, None, PERSONAL),
+    "gradient-loss": Defaults("regression", 25, 40, RACE, starts_apart),
+    "cfl": Defaults("quadratic", 150, None, CUT),
+    "sofl": Defaults("quadratic", 60, None, MAP),
+    "fedavg": Defaults("quadratic", 100, None, ONE_MODEL, one_start),
+    "fedprox": Defaults("quadratic", 100, None, ONE_MODEL, one_start),
+    "scaffold": Defaults("quadratic", 100, None, ONE_MODEL, one_start),
+    "fedlin": Defaults(
+        "quadratic", 100, None, ONE_MODEL | {"step_size": 1 / 30}, one_start
+    ),  # 1 / (6 L K), as printed
+    "proxskip": Defaults("quadratic", 60, 500, SKIPPING, one_start),
+}
+"""Algorithms with a default task of their own."""
+
+
+def make_algorithm(name: str, options: Mapping[str, Any], task: Mixture) -> Algorithm[Any]:
+    """Make an algorithm as ``synthetic_options.make_algorithm`` does; FPFC on quadratics has another default step size.
+
+    Raises
+    ------
+    InvalidArgument
+        If an option is out of range, or one without a default is missing.
+    """
+    augmentation = options.get("augmentation", 0)
+    if name == "fpfc" and isinstance(task, QuadraticMixture) and augmentation > 0:
+        # the largest step that Theorem 1 allows for convex losses
+        options = {"step_size": 1 / (task.client_smoothness + 2 * augmentation), **options}
+    return synthetic_options.make_algorithm(name, options, task)
+
+
+def default_run(name: str, seed: int) -> tuple[Mixture, Trace]:
+    """Return the task and the run of ``clusterproof run NAME`` without further options."""
+    defaults = PAGES[name]
+    task = synthetic_options.make_task(defaults.task, defaults.settings, seed)
+    algorithm = make_algorithm(name, defaults.settings, task)
+    trace = algorithms.run(
+        algorithm,
+        task,
+        rounds=defaults.rounds,
+        seed=seed,
+        replicates=defaults.replicates,
+        initial=defaults.start(algorithm, task, seed, defaults.replicates) if defaults.start else None,
+    )
+    return task, trace
