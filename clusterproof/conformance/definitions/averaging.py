@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.conformance.definitions.base import FORMS, Definition
+from clusterproof.conformance.definitions.base import FORMS, STEPS, Definition
 
 
 class FedAvg(Definition):
@@ -40,7 +40,7 @@ class FedNova(Definition):
     equation = "d_i = (y_i - x) / K_i; x <- x + gamma tau sum_S p_i d_i, tau = sum_S p_i K_i"
     source = "Wang et al. 2020, with a_i = K_i (plain local gradient steps)"
     # weights by steps would be FedAvg's own correction a second time
-    variants = {**FORMS, "weighting": ("samples", "clients")}
+    variants = {**STEPS, "weighting": ("samples", "clients")}
 
     def change(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
         """Return tau times the weighted mean of the normalised changes."""
@@ -63,12 +63,12 @@ class FedLin(Definition):
     source = "Mitra et al. 2021, where p_i = 1/|S|"
     own_settings = {"weighting": "clients"}
 
-    def round(self, participants: Sequence[int]) -> None:
+    def exchange(self, participants: Sequence[int]) -> None:
         """Carry out one round of two exchanges."""
         self.sent = {i: self.task.gradient(i, self.x) for i in participants}
         weights = self.weights(participants)
         self.mean = sum(p * self.sent[i] for p, i in zip(weights, participants, strict=True))
-        super().round(participants)
+        super().exchange(participants)
 
     def correction(self, client: int, y: np.ndarray, received: np.ndarray) -> Any:
         """Return what takes the client's drift off, g - g_i(x)."""
@@ -105,8 +105,9 @@ class FedAvgM(Definition):
     name = "fedavgm"
     equation = "Delta = x - sum_S p_i y_i; v <- beta v + Delta, v_0 = 0; x <- x - gamma v"
     source = "Hsu et al. 2019"
-    own_settings = {"momentum": 0.6}
+    own_settings = {"momentum": 0.6, "nesterov": False}
     strengths = {"momentum": 0.3}
+    variants = {"nesterov": (False, True), **FORMS}
 
     def prepare(self) -> None:
         """Start the momentum at 0."""
@@ -117,7 +118,8 @@ class FedAvgM(Definition):
         delta = -super().change(participants, local)
         beta = self.line("momentum", self.settings["momentum"])
         self.v = beta * self.line("old v", self.v) + self.line("delta", delta)
-        return -self.line("step", self.v, delta=delta, beta=beta)
+        step = delta + beta * self.v if self.settings["nesterov"] else self.v
+        return -self.line("step", step, delta=delta, beta=beta)
 
 
 class FedAdam(Definition):
@@ -134,6 +136,7 @@ class FedAdam(Definition):
         **{"v_start": "tau-squared", "bias_correction": "none"},
     }
     strengths = {"beta1": 0.5, "tau": 0.2, "beta2": 0.8}
+    lengths = "tau"
     variants = {"v_start": ("tau-squared", "zero"), "bias_correction": ("none", "adam", "step-size"), **FORMS}
     server_step = "eta"
 
@@ -142,7 +145,6 @@ class FedAdam(Definition):
         self.m = np.zeros_like(self.x)
         start = self.settings["tau"] ** 2 if self.settings["v_start"] == "tau-squared" else 0.0
         self.v = np.full_like(self.x, self.line("v start", start))
-        self.rounds = 0
 
     def second_moment(self, delta: np.ndarray, beta2: float) -> np.ndarray:
         """Return the next v."""
@@ -154,10 +156,9 @@ class FedAdam(Definition):
         beta1 = self.line("beta1", self.settings["beta1"])
         self.m = beta1 * self.m + self.line("damping", 1 - beta1) * delta
         self.v = self.second_moment(delta, beta2)
-        self.rounds += 1
         m, v, eta = self.m, self.v, self.line("server step", self.settings["eta"])
         form = self.line("bias correction", self.settings["bias_correction"])
-        t = self.line("t", self.rounds)
+        t = self.line("t", self.finished + 1)
         if form == "adam":
             m, v = m / (1 - beta1**t), v / (1 - beta2**t)
         elif (

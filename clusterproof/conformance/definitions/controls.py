@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.conformance.definitions.base import FORMS, Definition
+from clusterproof.conformance.definitions.base import FORMS, STEPS, Definition
 
 
 class Scaffold(Definition):
@@ -33,7 +33,7 @@ class Scaffold(Definition):
         drift = self.line("server part", self.control) - self.line("client part", self.controls[client])
         return self.line("correction", drift)
 
-    def round(self, participants: Sequence[int]) -> None:
+    def exchange(self, participants: Sequence[int]) -> None:
         """Carry out one round."""
         local, changes, controls = {}, {}, self.controls.copy()
         for i in participants:
@@ -66,10 +66,10 @@ class ProxSkip(Definition):
     paper_was_read = True
     own_settings = {"probability": 0.4, "weighting": "clients"}
     strengths = {"probability": 0.7}
-    variants = {"drop_last": (False, True)}
+    variants = STEPS
     quantities = ("model", "controls")
     server_step = None
-    needs_all_clients = True
+    needs_all_clients = equal_steps = True
 
     def prepare(self) -> None:
         """Start the controls at 0, so that they add up to 0."""
