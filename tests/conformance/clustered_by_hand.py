@@ -19,6 +19,10 @@ class Clients:
         return int(self.settings["local_epochs"] * math.ceil(self.task.samples[i] / size))
 
 
+def sum_of(vectors: Any) -> np.ndarray:
+    return np.sum(list(vectors), axis=0)  # type: ignore[no-any-return]
+
+
 def norm(vector: np.ndarray) -> float:
     return math.sqrt(math.fsum(float(entry) ** 2 for entry in vector))
 
@@ -65,7 +69,7 @@ class FPFC(Clients):
         s, rho, m = self.settings, self.settings["augmentation"], len(self.clients)
         sent = {}
         for i in participants:
-            sent[i] = sum(self.w[j] + self.theta[i, j] - self.v[i, j] / rho for j in self.clients) / m
+            sent[i] = sum_of(self.w[j] + self.theta[i, j] - self.v[i, j] / rho for j in self.clients) / m
         for i in participants:
             for _ in range(self.count(i)):
                 pull = rho * (self.w[i] - sent[i])
@@ -179,12 +183,12 @@ class CFL(Clients):
         self.rounds += 1
 
     def mean(self, part: list[int], moves: list[np.ndarray]) -> float:
-        return norm(sum(moves[i] for i in part) / len(part))
+        return norm(sum_of(moves[i] for i in part) / len(part))
 
     def cut(self, part: list[int], moves: list[np.ndarray]) -> list[list[int]]:
         def across(side: tuple[int, ...]) -> float:
             others = [j for j in part if j not in side]
-            return max(moves[i] @ moves[j] / (norm(moves[i]) * norm(moves[j])) for i in side for j in others)
+            return max(moves[i] @ moves[j] / (norm(moves[i]) * norm(moves[j])) for i in side for j in others)  # type: ignore[no-any-return]
 
         sides = [one for size in range(1, len(part)) for one in itertools.combinations(part, size)]
         side = min(sides, key=across)
@@ -220,7 +224,7 @@ class SoFL(Clients):
             self.groups = self.cluster([sent[i] - self.x[i] for i in self.clients])
         for group in set(self.groups.tolist()):
             inside = [i for i in self.clients if self.groups[i] == group]
-            model = sum(sent[i] for i in inside) / len(inside)
+            model = sum_of(sent[i] for i in inside) / len(inside)
             for i in inside:
                 self.x[i] = model
         self.rounds += 1

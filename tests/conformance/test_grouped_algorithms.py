@@ -92,7 +92,7 @@ def test_no_seed_misses_the_groups_of_the_probe() -> None:
     updates = np.array([run.local_model(i, run.x[i]) - run.x[i] for i in range(probe.task.clients)])
     for seed in range(20):
         found = sofl.cluster(updates, np.random.default_rng(seed))
-        assert len(set(zip(found, probe.task.groups, strict=True))) == len(set(found)) == 3
+        assert len(set(zip(found, np.array(probe.task.groups), strict=True))) == len(set(found)) == 3
 
 
 SAMPLES = {"mean_threshold": 0.22, "client_threshold": 0.28, "weighting": "samples"}
@@ -148,15 +148,19 @@ def test_pairs_of_two_participants_twice_is_a_form_that_is_found_and_can_be_decl
     assert conform(twice, "fpfc", settings={"pair_rule": "either-twice"}).verdict == "conforms"
 
 
-def test_groups_are_compared_up_to_their_numbers_and_need_not_be_floats() -> None:
-    class Renumbered(HAND["cfl"]):  # type: ignore[misc]
-        groups = property(lambda self: 7 - HAND["cfl"].groups.fget(self))  # type: ignore[attr-defined]
+def as_start(cls: Any) -> Any:
+    return cls
 
-    class Wrong(HAND["cfl"]):  # type: ignore[misc]
+
+def test_groups_are_compared_up_to_their_numbers_and_need_not_be_floats() -> None:
+    class Renumbered(clustered_by_hand.CFL):
+        groups = property(lambda self: 7 - clustered_by_hand.CFL.groups.fget(self))  # type: ignore[attr-defined]
+
+    class Wrong(clustered_by_hand.CFL):
         groups = property(lambda self: np.zeros(self.task.clients, dtype=int))
 
-    assert conform(Renumbered, "cfl").verdict == "conforms"
-    report = conform(Wrong, "cfl")
+    assert conform(as_start(Renumbered), "cfl").verdict == "conforms"
+    report = conform(as_start(Wrong), "cfl")
     assert report.verdict == "differs"
     assert report.localised is not None
     assert str(report.localised.difference).startswith("groups after round 2, client 1")
@@ -167,7 +171,7 @@ def test_sofl_is_judged_by_the_groups_that_the_run_reports() -> None:
     assert {conform(start, "sofl").verdict for start in reported} == {"conforms"}
 
     class Silent:
-        def __init__(self, task: Any, settings: dict[str, Any]) -> None:
+        def __init__(self, task: Any, settings: Any) -> None:
             self.run = HAND["sofl"](task, settings)
             self.round = self.run.round
 
@@ -236,7 +240,7 @@ MISTAKES: dict[str, tuple[tuple[str, str], ...]] = {
         ("self.w[chosen] - s", "self.w[chosen] + s"),
     ),
     "cfl": (
-        ("self.mean(part, moves) < s", "norm(sum(moves[i] for i in part)) < s"),
+        ("self.mean(part, moves) < s", "norm(sum_of(moves[i] for i in part)) < s"),
         ("self.mean(part, moves) < s", "np.mean([norm(moves[i]) for i in part]) < s"),
         ("max(norm(moves[i]) for i in part) >", "min(norm(moves[i]) for i in part) >"),
         ("max(norm(moves[i]) for i in part) >", "max(norm(moves[i]) ** 2 for i in part) >"),
@@ -260,11 +264,11 @@ MISTAKES: dict[str, tuple[tuple[str, str], ...]] = {
     "sofl": (
         ('self.rounds == s["pretraining"]', 'self.rounds == s["pretraining"] + 1'),
         ('self.rounds == s["pretraining"]', 'self.rounds == s["pretraining"] - 1'),
-        ("model = sum(sent[i] for i in inside) / len(inside)", "model = sum(sent.values()) / len(sent)"),
-        ("model = sum(sent[i] for i in inside) / len(inside)", "model = sent[inside[0]]"),
+        ("model = sum_of(sent[i] for i in inside) / len(inside)", "model = sum(sent.values()) / len(sent)"),
+        ("model = sum_of(sent[i] for i in inside) / len(inside)", "model = sent[inside[0]]"),
         (
-            "sum(sent[i] for i in inside) / len(inside)",
-            "sum(self.task.samples[i] * sent[i] for i in inside) / sum(self.task.samples[inside])",
+            "sum_of(sent[i] for i in inside) / len(inside)",
+            "sum_of(self.task.samples[i] * sent[i] for i in inside) / sum(self.task.samples[inside])",
         ),
     ),
 }

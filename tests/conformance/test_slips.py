@@ -50,6 +50,7 @@ VARIANTS = {
     "gradient-mean-of-members",
     "divided-by-participants",
     "hessian-missing",
+    "mean-of-participants",
     "momentum-nesterov",
 }
 """Slips that are another admissible form of the algorithm."""
@@ -70,7 +71,8 @@ BANKS = [
 def test_every_slip_is_found_and_no_other_is_named(algorithm: str, dtype: str | None) -> None:
     definition = DEFINITIONS[algorithm]
     probes = check_names(definition)[: -len(CHECKS)]
-    unseen, misnamed = [], []
+    unseen: list[str] = []
+    misnamed: list[Any] = []
     for name, slip in SLIPS[algorithm].items():
         seen = False
         for settings in FORMS.get(algorithm, ({},)):

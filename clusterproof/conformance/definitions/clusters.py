@@ -16,7 +16,10 @@ class IFCA(Definition):
         "j(i) = argmin_j f_i(w_j) at the received models; model averaging: w_j <- sum of its members' p_i y_i; "
         "gradient averaging: w_j <- w_j - (eta/N) sum of its members' g_i(w_j); no member: w_j stays"
     )
-    source = "Ghosh et al. 2020, Algorithm 1, where the p_i of a cluster are equal"
+    source = (
+        "Ghosh et al. 2020, Algorithm 1, where the p_i of a cluster are equal; gradient averaging as in "
+        "jichan3751/ifca at 97db9d1a, synthetic/train_cluster.py (train, gradient_update)"
+    )
     paper_was_read = True
     own_settings = {"averaging": "model", "weighting": "clients"}
     variants = {"averaging": ("model", "gradient"), **MEMBERS}
@@ -89,7 +92,7 @@ class CFLMGD(IFCA):
         "as IFCA; gradient averaging: u_j <- beta u_j + (1/N) sum of its members' g_i(w_j), w_j <- w_j - eta u_j; "
         "model averaging: K_i times u <- beta u + g_i(y), y <- y - eta u, from the cluster's mean momentum"
     )
-    source = "Zhao et al. 2023, Algorithm 1"
+    source = "Zhao et al. 2023, Algorithm 1 and (3)-(10)"
     paper_was_read = True
     own_settings = {
         **{"averaging": "gradient", "momentum": 0.6, "weighting": "clients", "normalisation": "clients"},
@@ -205,7 +208,7 @@ class GradientLoss(Definition):
     @classmethod
     def order_matters(cls, settings: Mapping[str, Any]) -> bool:
         """Return whether the first participants are assigned to clusters."""
-        return settings["empty_cluster"] != "never"
+        return bool(settings["empty_cluster"] != "never")
 
     def prepare(self) -> None:
         """Start the models."""

@@ -105,7 +105,7 @@ class FPFC(Definition):
         middle = self.line("middle branch", middle, safe=safe, ratio=ratio)
         ends = [xi + strength / rho, strength + strength / rho, a * strength]
         inside = [lengths <= end for end in self.line("ends", ends, rho=rho)]
-        return np.select(inside, [np.full_like(lengths, parabola), soft, middle], 1.0)
+        return np.asarray(np.select(inside, [np.full_like(lengths, parabola), soft, middle], 1.0))
 
     @property
     def groups(self) -> np.ndarray:

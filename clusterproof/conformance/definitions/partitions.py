@@ -13,7 +13,7 @@ class Partitioned(Definition):
     """What both share: FedAvg in every group, from a model that all clients start from."""
 
     without = ("server_step_size",)
-    own_settings: Mapping[str, Any] = {"weighting": "clients"}
+    own_settings = {"weighting": "clients"}
     variants = {"weighting": ("samples", "clients"), **STEPS}
     server_step = None
     quantities = ("model", "groups")

@@ -26,8 +26,11 @@ class Ditto(Personal):
         "x as in FedAvg; each i in S takes personal_epochs * batches steps "
         "v_i <- v_i - eta_p (g_i(v_i) + lambda (v_i - x)), where x is the received model"
     )
-    source = "Li et al. 2021, Algorithm 1"
-    own_settings = {"lam": 0.9, "personal_step_size": 0.08, "personal_epochs": 2}
+    source = (
+        "Li et al. 2021, Algorithm 1, restated, where p_i = 1/|S|; as in litian96/ditto at 26d9b29a, "
+        "flearn/trainers_MTL/ditto.py, lines 85-169, and fedbase.py, lines 139-149, with one step size there"
+    )
+    own_settings = {"lam": 0.9, "personal_step_size": 0.08, "personal_epochs": 2, "weighting": "clients"}
     strengths = {"lam": 0.4, "personal_step_size": 0.06}
 
     def server_model(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
@@ -52,7 +55,11 @@ class PFedMe(Personal):
         "w, theta <- x; K_i times: inner_steps times theta <- theta - eta (g_i(theta) + lambda (theta - w)), then "
         "w <- w - eta_o lambda (w - theta); x <- (1 - beta) x + beta sum_S p_i w_i"
     )
-    source = "T. Dinh et al. 2020, Algorithm 1, where p_i = 1/|S|"
+    source = (
+        "T. Dinh et al. 2020, Algorithm 1, restated, where p_i = 1/|S|; as in CharlieDinh/pFedMe at caf24b1f, "
+        "FLAlgorithms/users/userpFedMe.py, lines 39-58, and servers/serverbase.py, lines 107-125, with weights n_i "
+        "and in optimizers/fedoptimizer.py, line 64, weight decay 0.001"
+    )
     own_settings = {
         **{"lam": 0.9, "inner_steps": 4, "outer_step_size": 0.5, "mix": 0.7},
         **{"theta": "continues", "weighting": "clients"},
@@ -91,10 +98,16 @@ class FedBCD(Personal):
         "x_i <- x_i - eta g_i(x_i), then K_i times x_i <- x_i - a (x_i - z); "
         "z <- z - gamma (z - (1/N) sum of all x_i)"
     )
-    source = "Wu et al. 2021, with one server"
-    own_settings = {"variant": "penalised", "proximal": 0.7, "pull": 0.2, "weighting": "clients"}
+    source = (
+        "Wu et al. 2021, restated, with one server; REIYANG/FedBCD at a88f4bc1, experiment II: MNIST-FedBCD-sync.ipynb "
+        "(penalised, mean of all devices) and MNIST-FedBCD-I-sync.ipynb (separate; there mean = participants)"
+    )
+    own_settings = {
+        **{"variant": "penalised", "proximal": 0.7, "pull": 0.2, "mean": "all"},
+        **{"weighting": "clients"},
+    }
     strengths = {"proximal": 0.3, "pull": 0.4}
-    variants = {"variant": ("penalised", "separate"), **STEPS}
+    variants = {"variant": ("penalised", "separate"), "mean": ("all", "participants"), **STEPS}
 
     def correction(self, client: int, y: np.ndarray, received: np.ndarray) -> Any:
         """Return the gradient of mu / 2 ||x_i - z||^2, if the loss is penalised."""
@@ -110,7 +123,8 @@ class FedBCD(Personal):
                 for _ in range(self.line("pulls", self.steps(i))):
                     y = y - self.line("elastic", self.settings["pull"] * (y - self.x))
             self.personal[i] = y
-        mean = self.line("mean of all", self.personal.mean(axis=0), participants=participants)
+        averaged = self.personal if self.settings["mean"] == "all" else self.personal[list(participants)]
+        mean = self.line("mean of all", averaged.mean(axis=0), participants=participants)
         gamma = self.line("server step", self.settings["server_step_size"])
         self.x = self.x - gamma * (self.x - mean)
 
