@@ -146,7 +146,7 @@ class GradientLoss(Clients):
         self.previous = list(self.w)
         for k, models in uploaded.items():
             if models:
-                self.w[k] = sum(models) / len(models)
+                self.w[k] = sum_of(models) / len(models)
 
     model = property(lambda self: np.array(self.w))
     assignments = property(lambda self: np.array(getattr(self, "identity", [-1 for _ in self.clients])))

@@ -235,8 +235,8 @@ MISTAKES: dict[str, tuple[tuple[str, str], ...]] = {
         ("            gradient = self.task.gradient(i, self.w[chosen])\n", ""),
         ("self.task.gradient(i, self.w[chosen])\n", "self.task.gradient(i, self.w[0])\n"),
         ("if score > best", "if score < -best"),
-        ("sum(models) / len(models)", "sum(models) / len(participants)"),
-        ("sum(models) / len(models)", "models[-1]"),
+        ("sum_of(models) / len(models)", "sum_of(models) / len(participants)"),
+        ("sum_of(models) / len(models)", "models[-1]"),
         ("self.w[chosen] - s", "self.w[chosen] + s"),
     ),
     "cfl": (

@@ -97,7 +97,7 @@ class FPFC(Definition):
         safe = np.where(lengths > 0, lengths, 1.0)
         soft = np.maximum(0.0, 1 - strength / (rho * safe))
         if self.settings["penalty"] == "l1":
-            return soft
+            return np.asarray(soft)
         a, xi = self.settings["concavity"], self.line("xi", self.settings["smoothing"])
         parabola = xi * rho / (strength + xi * rho)
         ratio = 1 / ((a - 1) * rho)
