@@ -65,7 +65,7 @@ def conform(
     if list_algorithms:
         for definition in DEFINITIONS.values():
             print(f"{definition.name}: {definition.equation}")
-            print(f"  {definition.source}{'' if definition.paper_was_read else ' (from memory)'}")
+            print(f"  {definition.source}{'' if definition.paper_was_read else ' (paper not read)'}")
             print("  " + ", ".join(f"{name} = {value}" for name, value in definition.defaults().items()))
         return 0
     if json_file is not None:

@@ -53,8 +53,12 @@ def _moved(report: Report, run: Run, shift: float, scale: float) -> Outcome:
     last = report.runs[-1]
     if last.probe.task.features is not None:
         return "skipped", "losses of a two-class task do not move with the model"
-    if scale != 1 and report.algorithm in ("fedadam", "fedyogi"):
-        return "skipped", "tau has the unit of the models"
+    definition = DEFINITIONS[report.algorithm]
+    if scale != 1 and definition.lengths:
+        return "skipped", f"{definition.lengths}: of a unit that does not scale with the task"
+    declared = {**report.settings, **report.changed}
+    if shift and (declared.get("weight_decay") or declared.get("weighting") == "unbiased-models"):
+        return "skipped", "the declared form pulls to 0"
     states = run(replace(last.probe, task=last.probe.task.moved(shift, scale))).states
     moved = f"shifted by {shift:g}" if shift else f"scaled by {scale:g}"
     cause = (
@@ -62,7 +66,8 @@ def _moved(report: Report, run: Run, shift: float, scale: float) -> Outcome:
     )
     what = f"the run on the task {moved} is not the {moved.split()[0]} run (is there {cause}?)"
     # models are points, controls are gradients, assignments stay
-    shifts, scales = {"model": shift, "personal": shift}, {"assignments": 1.0}
+    shifts = dict.fromkeys(("model", "personal", "group_models"), shift)
+    scales = {"assignments": 1.0, "groups": 1.0}
     expected = [
         {name: scales.get(name, scale) * value + shifts.get(name, 0.0) for name, value in state.items()}
         for state in last.states
@@ -73,14 +78,26 @@ def _moved(report: Report, run: Run, shift: float, scale: float) -> Outcome:
 def _order(report: Report, run: Run) -> Outcome:
     """The run with the clients in another order is the run in that order."""
     probe, states = report.runs[-1].probe, report.runs[-1].states
-    schedule = tuple(tuple(sorted(map(ORDER.index, participants))) for participants in probe.schedule)
-    found = run(replace(probe, task=probe.task.permuted(ORDER), schedule=schedule)).states
+    order = [*ORDER, *range(len(ORDER), probe.task.clients)]
+    schedule = tuple(tuple(sorted(map(order.index, participants))) for participants in probe.schedule)
+    definition = DEFINITIONS[report.algorithm]
+    if definition.order_matters(probe.settings):
+        return "skipped", "the order of the clients stands for a random choice"
+    task = probe.task.permuted(order)
+    if task.starts is not None and definition.starts(probe.settings, task.clients) != definition.clusters:
+        task = replace(task, starts=task.starts[order])
+    found = run(replace(probe, task=task, schedule=schedule)).states
     shape = probe.task.optima.shape
-    of_clients = {"assignments"} | {name for name, value in states[0].items() if value.shape == shape}
+    of_clients = {"assignments", "groups"}
+    of_clients |= {name for name, value in states[0].items() if value.shape == shape}
     expected = [
-        {name: value[list(ORDER)] if name in of_clients else value for name, value in state.items()}
+        {name: value[order] if name in of_clients else value for name, value in state.items()}
         for state in states
     ]
+    for state in expected:
+        state.update(
+            {name: state[name][order][:, order] for name in ("differences", "duals") if name in state}
+        )
     what = "the run with the clients in another order is another run"
     return _compared(found, expected, report.dtype, what)
 
@@ -169,15 +186,18 @@ def fixed_point(
     FedProx's mu, else A_i. FedAvg, FedAvgM, FedNova (equal K) and FedProx rest at (sum p_i C_i)^-1 sum p_i C_i b_i,
     FedLin at the optimum with weights p_i, SCAFFOLD, ProxSkip and FedDyn at that of equal weights.
     """
+    if settings.get("weight_decay") or settings.get("schedule", "constant") != "constant":
+        return None
     hessians, identity = task.curvatures, np.eye(task.dimension)
     if algorithm in ("scaffold", "feddyn", "proxskip"):
         return {"model": _rest(hessians, task)}
-    counts = task.samples if settings["weighting"] == "samples" else np.ones(task.clients)
+    if algorithm not in ("fedlin", "fedavg", "fedavgm", "fednova", "fedprox", "ditto"):
+        return None
+    samples = settings["weighting"] in ("samples", "unbiased", "unbiased-models")
+    counts = task.samples if samples else np.ones(task.clients)
     shares = (counts / counts.sum())[:, None, None]
     if algorithm == "fedlin":  # the mean gradient has the weights of the models
         return {"model": _rest(shares * hessians, task)}
-    if algorithm not in ("fedavg", "fedavgm", "fednova", "fedprox", "ditto"):
-        return None
     bent = hessians + settings.get("proximal", 0.0) * identity
     left = np.linalg.matrix_power(identity - settings["step_size"] * bent, settings["local_epochs"])
     model = _rest(shares * (identity - left) @ np.linalg.solve(bent, hessians), task)

@@ -143,7 +143,8 @@ def _require_usable(
             )
     if all(np.array_equal(one.states[0]["model"], state["model"]) for one in runs for state in one.states):
         raise Unusable("the model never moves; does `round` train, and is `model` what it changes?")
-    if "participation" not in blank.supports or definition.needs_all_clients:
+    least = definition.least_participants(runs[0].probe.settings)
+    if "participation" not in blank.supports or definition.needs_all_clients or least > 1:
         return
     alone = [run(replace(runs[0].probe, schedule=((i,),))) for i in (0, 1)]
     (before, first), (_, second) = ([state["model"] for state in one.states] for one in alone)

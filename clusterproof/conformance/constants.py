@@ -32,6 +32,8 @@ class Family:
         The changes of a slip for given constants; None if ``setting`` is given.
     setting
         The setting that has the constant as its value whatever is asked for.
+    beside
+        Names and values of further settings that the deviation has.
     """
 
     name: str
@@ -39,11 +41,12 @@ class Family:
     starts: tuple[tuple[float, ...], ...]
     changes: Callable[..., Mapping[str, Any]] | None = None
     setting: str = ""
+    beside: tuple[tuple[str, Any], ...] = ()
 
     def options(self, constants: Sequence[float], further: Sequence[Slip] = ()) -> dict[str, Any]:
         """Return the keyword arguments with which ``snapshots`` and ``agree`` make the deviation, and further slips."""
         if self.changes is None:
-            return {"changed": {self.setting: constants[0]}, "slips": further}
+            return {"changed": {**dict(self.beside), self.setting: constants[0]}, "slips": further}
         return {"slips": [Slip(self.changes(*constants), self.sentence), *further]}
 
 
@@ -97,7 +100,12 @@ LOCAL: tuple[tuple[str, str, tuple[tuple[float, ...], ...], Callable[..., Any]],
         BETAS,
         partial(_with_momentum, ahead=True),
     ),
-    ("weight-decay", "local steps have weight decay {}", ((1e-3,),), _decayed),
+    (
+        "weight-decay",
+        "local steps have weight decay {0}; if that is meant, declare weight_decay = {0}",
+        ((1e-3,),),
+        _decayed,
+    ),
     (
         "local-momentum-and-weight-decay",
         "local steps have momentum {} and weight decay {}",
@@ -112,6 +120,14 @@ LOCAL: tuple[tuple[str, str, tuple[tuple[float, ...], ...], Callable[..., Any]],
     ),
 )
 """Deviations of a local step: name, sentence, where fits start, and the change of its direction or gradient."""
+
+
+DECLARE_RATE = "; if that is meant, declare schedule = exponential, schedule_rate = {0}"
+SCHEDULED = {
+    "cosine": "the step size of round t = 0, 1, ... is multiplied by (1 + cos(pi t / {0})) / 2",
+    "warm-up": "the step size of round t = 0, 1, ... is multiplied by (t + 1) / {0} as long as that is below 1",
+}
+"""Schedules of the step size over a number of rounds."""
 
 
 def _families(definition: type[Definition]) -> Iterator[Family]:
@@ -133,9 +149,24 @@ def _families(definition: type[Definition]) -> Iterator[Family]:
     for own, whose in ((False, "every round"), (True, "every round in which the client takes part")):
         yield Family(
             "step-decayed",
-            f"the step size is multiplied by {{}} after {whose}",
+            f"the step size is multiplied by {{0}} after {whose}{'' if own else DECLARE_RATE}",
             ((0.9,),),
             lambda factor, own=own: {"start": _step_by_round(factor, own)},
+        )
+    for name, sentence in SCHEDULED.items():
+        beside = (("schedule", name),)
+        sentence = f"{sentence}; if that is meant, declare schedule = {name}, schedule_rounds = {{0}}"
+        yield Family(
+            f"schedule-{name}", sentence, ((3.0,), (10.0,), (50.0,)), setting="schedule_rounds", beside=beside
+        )
+    for rounds in range(2, 6):
+        yield Family(
+            "schedule-step",
+            f"the step size is multiplied by {{0}} after every {rounds} rounds; if that is meant, declare "
+            f"schedule = step, schedule_rounds = {rounds}, schedule_rate = {{0}}",
+            ((0.5,),),
+            setting="schedule_rate",
+            beside=(("schedule", "step"), ("schedule_rounds", rounds)),
         )
     for name, default in definition.defaults().items():
         # a constant server step is a variant

@@ -10,6 +10,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,8 @@ def observe(
     printed = io.StringIO()
     with undisturbed(printed), time_limit(timeout, waiting=True):
         try:
-            run = start(given, Settings(probe.settings))
+            known = {name: value for name, value in probe.settings.items() if name != "reported"}
+            run = start(given, Settings(known))
             single = _offered(run, shapes)["model"].dtype.itemsize == 4
             states: list[Snapshot] = []
             for participants in ((), *probe.schedule):
@@ -101,6 +103,10 @@ def observe(
     for name, array in probe.task.arrays().items():
         if not np.array_equal(getattr(given, name), array):
             raise Unusable(f"the implementation writes to task.{name}; copy the array before changing it")
+    for name in definition.required:
+        if name not in states[0]:
+            raise Unusable(f"{definition.name} is judged by the {name} that a run reports; give `run.{name}`")
+    probe = replace(probe, settings=definition.judged(probe.settings, states))
     return Observed(probe, states, "float32" if single else "float64", time.perf_counter() - begun)
 
 
@@ -113,7 +119,7 @@ def _offered(run: Any, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.nd
         if getattr(run, name, None) is None:
             continue
         value = as_array(getattr(run, name), f"run.{name}")
-        if name != "assignments" and (value.dtype.kind != "f" or value.dtype.itemsize < 4):
+        if name not in ("assignments", "groups") and (value.dtype.kind != "f" or value.dtype.itemsize < 4):
             raise Unusable(f"run.{name} has the type {value.dtype}; compute in float32 or float64")
         if value.shape != shape:
             raise Unusable(

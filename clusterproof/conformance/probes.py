@@ -56,6 +56,7 @@ class Plan:
     samples: tuple[int, ...]
     schedule: tuple[tuple[int, ...], ...]
     settings: Mapping[str, Any]
+    groups: int = 0
 
 
 EQUAL = (2, 2, 2, 2)
@@ -88,7 +89,15 @@ PLANS = {
         "a client that changes its cluster, or a cluster that becomes empty",
         (2, 3, 2, 4),
         ALL * 8 + ((0,), (0, 1, 2, 3)),
-        {**TWO, "step_size": 0.2},
+        {**TWO, "step_size": 0.2, "weight": 0.6},
+    ),
+    "groups": Plan(
+        22,
+        "clients that are grouped, or a group that is split",
+        (2, 3, 2, 4, 3, 2, 4),
+        tuple(tuple(range(7)) for _ in range(9)),
+        {**TWO, "step_size": 0.2, "pretraining": 3, "warm_up": 3},
+        groups=3,
     ),
 }
 
@@ -100,6 +109,7 @@ def probe_names(definition: type[Definition]) -> tuple[str, ...]:
         "participation": not definition.needs_all_clients,
         "strengths": bool(definition.strengths),
         "clusters": bool(definition.clusters),
+        "groups": "groups" in definition.quantities,
     }
     return tuple(name for name in PLANS if needed.get(name, True))
 
@@ -133,7 +143,6 @@ def make_probes(
     tuple
         The probes, and (name, reason) of those that are skipped.
     """
-    make_task = random_task if loss == "quadratic" else two_class
     reasons = {name: f"the implementation does not support {name}" for name in set(SUPPORTS) - set(supports)}
     if loss == "cross-entropy":
         reasons["batches"] = "rows of a two-class task differ, so that minibatches have no exact gradient"
@@ -150,10 +159,17 @@ def make_probes(
         changes = {**plan.settings, **(definition.strengths if name == "strengths" else {})}
         changes = {one: value for one, value in changes.items() if one in defaults and one not in fixed}
         settings = {**defaults, **changes, **chosen}
-        samples = (4, 4, 4, 4) if definition.needs_all_clients and settings["batch_size"] else plan.samples
+        samples = (4, 4, 4, 4) if definition.equal_steps and settings["batch_size"] else plan.samples
         samples = filling_a_batch(samples, settings["batch_size"])
-        task = make_task(plan.seed, samples, clusters=definition.clusters)
-        schedule = ALL * len(plan.schedule) if all_clients else plan.schedule
+        if loss == "cross-entropy":
+            task = two_class(plan.seed, samples, clusters=definition.starts(settings, len(samples)))
+        else:
+            starts = definition.starts(settings, len(samples))
+            task = random_task(plan.seed, samples, clusters=starts, groups=plan.groups)
+        everyone = tuple(range(len(samples)))
+        schedule = (everyone,) * len(plan.schedule) if all_clients else plan.schedule
+        least = definition.least_participants(settings)
+        schedule = tuple(participants for participants in schedule if len(participants) >= least)
         probes.append(Probe(name, plan.meaning, task, settings, schedule))
     return tuple(probes), tuple(skipped)
 

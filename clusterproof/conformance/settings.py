@@ -10,7 +10,8 @@ from clusterproof.algorithms.validation import (
     check_name,
     check_number,
 )
-from clusterproof.conformance.definitions import DEFINITIONS, Definition
+from clusterproof.conformance.definitions import DECLARED, DEFINITIONS, Definition
+from clusterproof.conformance.definitions.base import SCHEDULES
 from clusterproof.conformance.probes import SUPPORTS
 
 LOSSES = ("quadratic", "cross-entropy")
@@ -36,13 +37,14 @@ def check_settings(definition: type[Definition], settings: Mapping[str, Any]) ->
     InvalidArgument
         If the algorithm does not have a setting, or its value is not admissible.
     """
-    defaults = definition.defaults()
+    defaults = {**DECLARED, **definition.defaults()}
+    words = {"schedule": tuple(SCHEDULES), **definition.choices, **definition.variants}
     for name, value in settings.items():
         check_name("settings", name, list(defaults))
         default = defaults[name]
         remedy = f"the default is {default!r}"
         if isinstance(default, (str, bool)):
-            check_choice(name, value, definition.variants.get(name, (default,)), remedy=remedy)
+            check_choice(name, value, words.get(name, (default,)), remedy=remedy)
         elif isinstance(default, float):
             # mistakes of code with smaller steps hide in its rounding
             check_number(name, value, at_least=0.01 if name == "step_size" else 0, remedy=remedy)

@@ -28,6 +28,8 @@ class ConformanceTask:
         The model before the first round, (d,).
     starts
         The models before the first round of an algorithm with P clusters, (P, d); None for other algorithms.
+    groups
+        The group of each client, integers (N,), of a task whose clients are alike in groups; None for other tasks.
     features, labels
         Rows x (N, n, p), of which client i has the first n_i, and their classes, 0 or 1, (N, n). None for quadratic
         losses; with them ``curvatures`` and ``optima`` are zero and mean nothing.
@@ -38,6 +40,7 @@ class ConformanceTask:
     samples: np.ndarray
     start: np.ndarray
     starts: np.ndarray | None = None
+    groups: np.ndarray | None = None
     features: np.ndarray | None = None
     labels: np.ndarray | None = None
 
@@ -136,7 +139,7 @@ class ConformanceTask:
         )
 
 
-def random_task(seed: int, samples: Sequence[int], *, clusters: int = 0) -> ConformanceTask:
+def random_task(seed: int, samples: Sequence[int], *, clusters: int = 0, groups: int = 0) -> ConformanceTask:
     """Draw clients in three dimensions: curvatures do not commute, eigenvalues in [0.4, 2.5], optima about 2 apart.
 
     Parameters
@@ -147,6 +150,9 @@ def random_task(seed: int, samples: Sequence[int], *, clusters: int = 0) -> Conf
         Number of samples of each client.
     clusters
         Number of models that a clustered algorithm starts from; 0 for other algorithms.
+    groups
+        Number of groups with optima in orthogonal directions, whose clients are nearly alike; 0 for clients that
+        differ. At most 3.
     """
     generator = np.random.default_rng([seed, 20_261_122])
     clients, dimension = len(samples), 3
@@ -155,6 +161,11 @@ def random_task(seed: int, samples: Sequence[int], *, clusters: int = 0) -> Conf
     curvatures = (rotations * eigenvalues) @ np.swapaxes(rotations, -1, -2)
     directions = generator.standard_normal((clients, dimension))
     optima = 1.5 * directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    labels = np.arange(clients) % groups if groups else None
+    if labels is not None:
+        centres = np.linalg.qr(generator.standard_normal((dimension, dimension)))[0][labels]
+        optima = 2 * centres + 0.1 * optima
+        curvatures = curvatures[0] + 0.1 * curvatures
     # starts near different optima, so that each is somebody's best model in the first round
     starts = 0.6 * optima[:clusters] + 0.2 * generator.standard_normal((clusters, dimension))
     return ConformanceTask(
@@ -163,6 +174,7 @@ def random_task(seed: int, samples: Sequence[int], *, clusters: int = 0) -> Conf
         samples=np.array(samples),
         start=0.5 * generator.standard_normal(dimension),
         starts=starts if clusters else None,
+        groups=labels,
     )
 
 

@@ -25,6 +25,12 @@ def is_bounded(snapshot: Snapshot) -> bool:
     return all(bool((np.abs(value) <= 1e8).all()) for value in snapshot.values())
 
 
+def by_appearance(groups: np.ndarray) -> np.ndarray:
+    """Return groups (N,) numbered 0, 1, ... in the order of their first clients, as floats."""
+    _, first, inverse = np.unique(groups, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse].astype(float)
+
+
 @dataclass(frozen=True)
 class Difference:
     """The first entry that differs by more than rounding.
@@ -34,7 +40,7 @@ class Difference:
     quantity, round
         Which quantity, after which round (0 is the start).
     index
-        Its place in the array: (coordinate,), or (client or cluster, coordinate).
+        Its place in the array: (coordinate,), (client or cluster, coordinate), or (client, client, coordinate).
     observed, expected
         Both values.
     """
@@ -47,8 +53,10 @@ class Difference:
 
     def __str__(self) -> str:
         """Return quantity, round, place and both values."""
-        owner = "client" if self.quantity in ("controls", "personal") else "model"
-        names = ("client",) if self.quantity == "assignments" else (owner, "coordinate")[-len(self.index) :]
+        of_clients = ("controls", "personal", "group_models", "differences", "duals")
+        owner = "client" if self.quantity in of_clients else "model"
+        names: tuple[str, ...] = (owner, owner, "coordinate")[-len(self.index) :]
+        names = ("client",) if self.quantity in ("assignments", "groups") else names
         place = ", ".join(f"{name} {number}" for name, number in zip(names, self.index, strict=True))
         values = f"observed {self.observed:.6g}, expected {self.expected:.6g}"
         return f"{self.quantity} after round {self.round}, {place}: {values}"
@@ -65,7 +73,7 @@ def first_difference(
     """Return the first difference of two runs by more than the allowed units in a quantity that both have, or None.
 
     A run that stopped early is compared as far as it went. Controls are compared up to one sign for the whole run,
-    because either sign is a convention.
+    because either sign is a convention, and groups up to their numbers.
     """
     signs: dict[str, float] = {}
     for name in {"control", "controls"} & observed[0].keys() & expected[0].keys():
@@ -76,6 +84,8 @@ def first_difference(
     for number, (found, wanted) in enumerate(zip(observed, expected, strict=False)):
         for name in [name for name in wanted if name in found]:
             value, reference = signs.get(name, 1.0) * found[name], wanted[name]
+            if name == "groups":
+                value, reference = by_appearance(value), by_appearance(reference)
             distances = np.abs(value - reference)
             scale = unit(number, reference, dtype)
             # what is not finite is as far away as can be, and equal to what is not finite either

@@ -83,6 +83,7 @@ FIRST = [
     ("fedprox", lambda task, given: DEFINITIONS["fedprox"](task, {**given, "proximal": 0.7}), "strengths"),
     ("fedavg", Combined, "everything"),
     ("ifca", Prunes, "clusters"),
+    ("sofl", with_slip("sofl", "clustered-one-round-late"), "groups"),
 ]
 
 

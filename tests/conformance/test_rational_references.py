@@ -38,6 +38,9 @@ class Rational:
         self.c, self.ci, self.h, self.v = Fraction(0), [Fraction(0)] * len(a), Fraction(0), Fraction(0)
         self.m, self.second, self.personal = Fraction(0), TAU**2, [x] * len(a)
         self.xs, self.us = [x, x + 2], [Fraction(0)] * 2
+        self.theta: dict[Any, Fraction] = {}
+        self.dual: dict[Any, Fraction] = {}
+        self.groups, self.rounds = [list(range(len(a)))], 0
 
     def mean(self, values: dict[int, Fraction]) -> Fraction:
         total = sum(self.n[i] for i in values)
@@ -113,12 +116,13 @@ class Rational:
             ends[i], self.personal[i] = w, point
         self.x = Fraction(3, 10) * self.x + Fraction(7, 10) * self.mean(ends)
 
-    def fedbcd(self, S: list[int]) -> None:
-        z = self.x
+    def fedbcd(self, S: list[int], variant: str) -> None:
+        z, penalised = self.x, variant == "penalised"
         for i in S:
-            self.personal[i] = local(
-                self.a[i], self.b[i], self.personal[i], self.steps[i], lambda y: Fraction(7, 10) * (y - z)
-            )
+            mu = Fraction(7, 10) if penalised else Fraction(0)
+            end = local(self.a[i], self.b[i], self.personal[i], self.steps[i], lambda y, mu=mu: mu * (y - z))
+            # n pulls of 1/5 leave 4/5 of the distance n times
+            self.personal[i] = end if penalised else z + Fraction(4, 5) ** self.steps[i] * (end - z)
         self.x = sum(self.personal, Fraction(0)) / len(self.personal)
 
     def per_fedavg(self, S: list[int], order: str) -> None:
@@ -167,6 +171,91 @@ class Rational:
                 xs[j], us[j] = self.mean(ends), self.mean(speeds) if momentum else Fraction(0)
         self.xs, self.us = xs, us
 
+    def fpfc(self, S: list[int], rule: str) -> None:
+        m, rho, lam, xi, a = len(self.a), Fraction(7, 5), Fraction(1, 4), Fraction(3, 100), Fraction(16, 5)
+        w, pairs = self.personal, [(i, j) for i in range(m) for j in range(i)]
+
+        def signed(values: dict[Any, Fraction], i: int, j: int) -> Fraction:
+            return values.get((i, j), -values.get((j, i), Fraction(0)))
+
+        theta, v, ends = self.theta, self.dual, {}
+        for i in S:
+            zeta = (
+                sum((w[j] + signed(theta, i, j) - signed(v, i, j) / rho for j in range(m)), Fraction(0)) / m
+            )
+            ends[i] = local(self.a[i], self.b[i], w[i], self.steps[i], lambda y, zeta=zeta: rho * (y - zeta))
+        for i, end in ends.items():
+            w[i] = end
+        times = {"both": (0, 0, 1), "either": (0, 1, 1), "all": (1, 1, 1), "either-twice": (0, 1, 2)}[rule]
+        for i, j in pairs:
+            for _ in range(times[(i in S) + (j in S)]):
+                delta = w[i] - w[j] + v.get((i, j), Fraction(0)) / rho
+                length = abs(delta)
+                # rounding decides at the ends of the cases only if they are not continuous, which they are
+                if length <= xi + lam / rho:
+                    shrunk = delta / (1 + lam / (xi * rho))
+                elif length <= lam + lam / rho:
+                    shrunk = delta - lam / rho * delta / length
+                elif length <= a * lam:
+                    shrunk = ((a - 1) * rho * delta - a * lam * delta / length) / ((a - 1) * rho - 1)
+                else:
+                    shrunk = delta
+                theta[i, j], v[i, j] = shrunk, rho * (delta - shrunk)
+
+    def gradient_loss(self, S: list[int]) -> None:
+        weight, eta = Fraction(4, 5), Fraction(1, 5)
+        trained: dict[int, dict[int, Fraction]] = {0: {}, 1: {}}
+        for i in S:
+            scores = []
+            for x, move in zip(self.xs, self.us, strict=True):
+                # on a line the cosine is a sign
+                slope = -self.a[i] * (x - self.b[i]) * move
+                similarity = (slope > 0) - (slope < 0)
+                scores.append(weight * similarity - (1 - weight) * self.a[i] * (x - self.b[i]) ** 2 / 2)
+                assume(slope == 0 or abs(slope) > Fraction(1, 10**6))
+            assume(abs(scores[0] - scores[1]) > Fraction(1, 10**6))
+            k = int(scores[1] > scores[0])
+            trained[k][i] = self.xs[k] - eta * self.a[i] * (self.xs[k] - self.b[i])
+        new = [self.mean(trained[k]) if trained[k] else self.xs[k] for k in (0, 1)]
+        self.us, self.xs = [y - x for x, y in zip(self.xs, new, strict=True)], new
+
+    def cfl(self, S: list[int]) -> None:
+        moves = [local(*case, self.steps[i]) - self.personal[i] for i, case in self.cases()]
+        groups = []
+        for group in self.groups:
+            mean = self.mean({i: moves[i] for i in group})
+            largest = max(abs(moves[i]) for i in group)
+            assume(
+                min(abs(abs(mean) - Fraction(18, 100)), abs(largest - Fraction(3, 10))) > Fraction(1, 10**6)
+            )
+            assume(all(moves[i] == 0 or abs(moves[i]) > Fraction(1, 10**9) for i in group))
+            split = self.rounds >= 1 and len(group) > 2 and abs(mean) < Fraction(18, 100)
+            if split and largest > Fraction(3, 10):
+                # on a line cosines are 1, 0 and -1: the cut is by the sign, and unique if there are two signs
+                sides = [[i for i in group if sign * moves[i] > 0] for sign in (1, -1)]
+                assume(len(sides[0]) + len(sides[1]) == len(group))
+                groups += [side for side in sides if side]
+            else:
+                groups.append(group)
+        self.groups, self.rounds = groups, self.rounds + 1
+        for group in groups:
+            mean = self.mean({i: moves[i] for i in group})
+            for i in group:
+                self.personal[i] += mean
+
+    def sofl(self, S: list[int]) -> None:
+        ends = {i: local(*case, self.steps[i]) for i, case in self.cases()}
+        if self.rounds == 1:
+            self.groups = [[i for i in ends if i % 2 == parity] for parity in (0, 1)]
+        self.rounds += 1
+        for group in self.groups:
+            mean = self.mean({i: ends[i] for i in group})
+            for i in group:
+                self.personal[i] = mean
+
+    def cases(self) -> list[tuple[int, tuple[Fraction, Fraction, Fraction]]]:
+        return [(i, (self.a[i], self.b[i], self.personal[i])) for i in range(len(self.a))]
+
     def cfl_mgd(self, S: list[int], averaging: str) -> None:
         self.ifca(S, averaging, Fraction(6, 10))
 
@@ -192,16 +281,28 @@ OPTIONS = {
     "scaffold": "option",
     "pfedme": "theta",
     "per-fedavg": "gradient",
+    "fedbcd": "variant",
+    "fpfc": "pair_rule",
     "ifca": "averaging",
     "cfl-mgd": "averaging",
 }
+PERSONAL = ("local", "fpfc", "cfl", "sofl")
+"""Definitions whose model has a row for each client."""
 FORMS = [
     *("fedavg", "fedprox", "scaffold I", "scaffold II", "fednova", "feddyn", "fedlin", "proxskip", "ditto"),
     *("pfedme continues", "pfedme restarts", "fedavgm", "fedadam", "fedyogi", "ifca model", "ifca gradient"),
     *(
         "cfl-mgd model",
         "cfl-mgd gradient",
-        "fedbcd",
+        "fedbcd penalised",
+        "fedbcd separate",
+        "fpfc either",
+        "fpfc both",
+        "fpfc all",
+        "fpfc either-twice",
+        "gradient-loss",
+        "cfl",
+        "sofl",
         "per-fedavg second-order",
         "per-fedavg first-order",
         "local",
@@ -234,8 +335,16 @@ def test_every_round_is_the_rational_one(form: str, data: st.DataObject) -> None
         samples=np.array(n),
         start=np.array([float(x)]),
         starts=np.array(exact.xs, float)[:, None] if definition.clusters else None,
+        groups=np.arange(count) % 2 if name == "sofl" else None,
     )
-    settings = {**definition.defaults(), "local_epochs": epochs, "batch_size": size, "weighting": weighting}
+    own = {"pretraining": 1} if name == "sofl" else {}
+    settings = {
+        **definition.defaults(),
+        **own,
+        "local_epochs": epochs,
+        "batch_size": size,
+        "weighting": weighting,
+    }
     run: Any = definition(task, settings | ({OPTIONS[name]: option[0]} if option else {}))
     subsets = st.lists(st.sampled_from(range(count)), min_size=1, unique=True)
     all_clients = st.just(list(range(count)))
@@ -243,11 +352,19 @@ def test_every_round_is_the_rational_one(form: str, data: st.DataObject) -> None
     for participants in data.draw(rounds):
         getattr(exact, name.replace("-", "_"))(participants, *option)
         run.round(participants)
-        models = exact.xs if definition.clusters else exact.personal if name == "local" else [exact.x]
+        models = exact.xs if definition.clusters else exact.personal if name in PERSONAL else [exact.x]
         np.testing.assert_allclose(run.model.ravel(), np.array(models, float), rtol=1e-12, atol=1e-12)
         if name in ("ditto", "pfedme", "fedbcd"):
             np.testing.assert_allclose(
                 run.personal[:, 0], np.array(exact.personal, float), rtol=1e-12, atol=1e-12
             )
+        if name == "fpfc":
+            for table, values in ((run.differences, exact.theta), (run.duals, exact.dual)):
+                for (i, j), value in values.items():
+                    found = [table[i, j, 0], -table[j, i, 0]]
+                    np.testing.assert_allclose(found, float(value), rtol=1e-12, atol=1e-12)
+        if name in ("cfl", "sofl"):
+            together = [{int(k) for k in np.flatnonzero(run.groups == run.groups[i])} for i in range(count)]
+            assert all(together[i] == set(group) for group in exact.groups for i in group)
         if name in ("scaffold", "proxskip"):
             np.testing.assert_allclose(run.controls[:, 0], np.array(exact.ci, float), rtol=1e-12, atol=1e-12)

@@ -13,11 +13,19 @@ from clusterproof.conformance.probes import SUPPORTS, Probe, make_probes, snapsh
 from clusterproof.conformance.slips import SLIPS
 from clusterproof.conformance.tolerance import Snapshot, unit
 
-FORMS: dict[str, tuple[dict[str, str], ...]] = {
+FORMS: dict[str, tuple[dict[str, Any], ...]] = {
     "scaffold": ({"option": "II"}, {"option": "I"}),
     "ifca": ({"averaging": "model"}, {"averaging": "gradient"}),
     "cfl-mgd": ({"averaging": "model"}, {"averaging": "gradient"}),
     "pfedme": ({"theta": "continues"}, {"theta": "restarts"}),
+    "fedbcd": ({"variant": "penalised"}, {"variant": "separate"}),
+    "cfl": ({}, {"noise_ratio": 0.65}),
+    "sofl": (
+        {},
+        {"method": "fedprox", "proximal": 0.5},
+        {"method": "per-fedavg"},
+        {"trigger": "stationary", "pretraining": 1},
+    ),
 }
 """Settings under which slips of an algorithm are tried; one need not show under all of them."""
 
@@ -27,6 +35,8 @@ CLASSES = {
     "feddyn": [{"linear-sign", "state-sign"}],
     "proxskip": [{"shift-sign", "shift-change-sign"}],
     "fedavgm": [{"momentum-damped", "momentum-scales-model-step"}],
+    "gradient-loss": [{"weights-swapped", "similarity-missing"}],
+    "cfl": [{"mean-of-norms", "no-splits"}, {"one-condition-suffices", "only-eps-2"}],
 }
 """Slips of one algorithm that no run can tell apart."""
 
@@ -37,7 +47,11 @@ VARIANTS = {
     "theta-restarts",
     "v-starts-at-zero",
     "bias-corrected",
+    "gradient-mean-of-members",
+    "divided-by-participants",
     "hessian-missing",
+    "mean-of-participants",
+    "momentum-nesterov",
 }
 """Slips that are another admissible form of the algorithm."""
 
@@ -57,7 +71,8 @@ BANKS = [
 def test_every_slip_is_found_and_no_other_is_named(algorithm: str, dtype: str | None) -> None:
     definition = DEFINITIONS[algorithm]
     probes = check_names(definition)[: -len(CHECKS)]
-    unseen, misnamed = [], []
+    unseen: list[str] = []
+    misnamed: list[Any] = []
     for name, slip in SLIPS[algorithm].items():
         seen = False
         for settings in FORMS.get(algorithm, ({},)):

@@ -7,19 +7,40 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms import ALGORITHMS
+from clusterproof.algorithms.fpfc import FusionState, group_averages
 from clusterproof.algorithms.protocol import Algorithm
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.conformance.forms import ScheduledCoin
 from clusterproof.conformance.observation import Start
 from clusterproof.conformance.tasks import ConformanceTask
 
+INAPPLICABLE = {
+    ("averaging", "gradient"): ("local_steps",),
+    ("variant", "penalised"): ("pull",),
+    ("variant", "separate"): ("proximal",),
+    ("penalty", "l1"): ("concavity", "smoothing"),
+    ("thresholds", "relative"): ("mean_threshold", "client_threshold"),
+    ("method", "fedavg"): ("proximal",),
+    ("method", "per-fedavg"): ("proximal",),
+}
+"""Parameters that the library's classes refuse with the value of another."""
+
 
 class _Scheduled:
-    """A task of the library whose participants are those of the schedule."""
+    """A task of the library in which what is random is given: the participants and the order of clients and samples.
 
-    def __init__(self, task: ConformanceTask) -> None:
+    Attributes
+    ----------
+    participants
+        Those of the round.
+    samples
+        Number of samples of a mini-batch; None without batches.
+    """
+
+    def __init__(self, task: ConformanceTask, settings: Mapping[str, Any]) -> None:
         self._task = task.to_quadratic_mixture()
         self.participants: list[int] = []
+        self.samples = settings["batch_size"]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._task, name)
@@ -28,14 +49,31 @@ class _Scheduled:
         """Return the participants of the round instead of a random choice."""
         return np.broadcast_to(np.array(self.participants), (*shape, count))
 
+    def draw_orders(self, shape: tuple[int, ...], generator: Any) -> np.ndarray:
+        """Return the given order of the participants instead of a random one."""
+        return np.broadcast_to(np.arange(shape[-1]), shape)
 
-def from_algorithm(algorithm: str | type[Algorithm[Any]]) -> Start:
+    def reshuffled_training(
+        self, points: np.ndarray, clients: np.ndarray, generator: Any, *, step_size: float, passes: int
+    ) -> np.ndarray:
+        """Return the models after passes over the samples, which are equal, so that their order has no effect."""
+        trained = points.copy()
+        for row, client in enumerate(clients):
+            for _ in range(passes * int(self._task.client_samples[client])):
+                gradient = self._task.gradients(trained[row : row + 1], clients[row : row + 1], generator)
+                trained[row] -= step_size * gradient[0]
+        return trained
+
+
+def from_algorithm(algorithm: str | type[Algorithm[Any]], **parameters: Any) -> Start:
     """Make an implementation of one of the library's algorithms, by its class or its name on the command line.
 
     Parameters
     ----------
     algorithm
         The class; its parameters are set from the settings of the same names.
+    parameters
+        Further parameters, of which there are no settings, such as FPFC's ``reuse_memory``.
     """
     cls = ALGORITHMS[algorithm] if isinstance(algorithm, str) else algorithm
     known = {one.name for one in fields(cls)}
@@ -50,10 +88,12 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]]) -> Start:
             names = {"local_epochs": "local_steps"}
             given = {names.get(name, name): value for name, value in settings.items()}
             chosen = {name: value for name, value in given.items() if name in known}
-            if chosen.get("averaging") == "gradient":
-                chosen.pop("local_steps", None)
-            self._algorithm: Any = cls(**chosen)
-            self._task = _Scheduled(task)
+            for pair, refused in INAPPLICABLE.items():
+                if pair in settings.items():
+                    chosen = {name: value for name, value in chosen.items() if name not in refused}
+            self._algorithm: Any = cls(**chosen, **parameters)
+            self._task = _Scheduled(task, settings)
+            self._samples = task.samples
             count = self._algorithm.model_count(self._task)
             start = np.array([task.start] * count) if task.starts is None else task.starts
             self._state = self._algorithm.initialise(start, self._task)
@@ -78,11 +118,45 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]]) -> Start:
 
         @property
         def assignments(self) -> np.ndarray | None:
-            if len(self._state.models) == 1 or self._state.clients is None:
+            if cls.target == "clients" or len(self._state.models) == 1 or self._state.clients is None:
                 return None
             spread = np.full(self._task.clients, -1)
             spread[self._state.clients] = self._state.assignments
             return spread
+
+        @property
+        def groups(self) -> np.ndarray | None:
+            grouped = cls.target == "clients" and self._state.assignments is not None
+            return np.array(self._state.assignments) if grouped else None
+
+        @property
+        def group_models(self) -> np.ndarray | None:
+            if not isinstance(self._state, FusionState):
+                return None
+            weights = self._samples.astype(float)
+            return np.array(group_averages(self._state.models, self._state.assignments, weights))
+
+        @property
+        def pair_variables(self) -> tuple[np.ndarray, np.ndarray]:
+            """The theta and v of all pairs, both (N, N, d)."""
+            models, pairs = self._state.models, self._state.pairs
+            theta = models[:, None] - models[None]
+            v = np.zeros_like(theta)
+            for page, span in pairs.spans():
+                first, second, factors = pairs.first[span], pairs.second[span], pairs.factors[span][:, None]
+                for table, values in (
+                    (theta, factors * page),
+                    (v, self._algorithm.augmentation * (1 - factors) * page),
+                ):
+                    table[first, second], table[second, first] = values, -values
+            return theta, v
+
+        differences = property(
+            lambda self: self.pair_variables[0] if isinstance(self._state, FusionState) else None
+        )
+        duals = property(
+            lambda self: self.pair_variables[1] if isinstance(self._state, FusionState) else None
+        )
 
         def __getattr__(self, name: str) -> Any:
             if name not in ("control", "controls", "personal"):

@@ -1,6 +1,7 @@
 """What definitions share: settings, a round of local steps and a mean, and lines that a slip can change."""
 
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar, TypeVar
@@ -28,11 +29,37 @@ SHARED = {
     "server_step_size": 1.0,
     "weighting": "samples",
     "drop_last": False,
+    "reshuffle": False,
 }
 """Settings of every algorithm, with their defaults."""
 
-FORMS = {"weighting": ("samples", "clients", "steps"), "drop_last": (False, True)}
-"""Settings of every algorithm with a weighted mean whose every value is an admissible form."""
+STEPS = {"drop_last": (False, True), "reshuffle": (False, True)}
+"""Settings of every algorithm with local steps whose every value is an admissible form.
+
+With ``reshuffle`` a local step has the gradient of one sample, and every pass takes the samples in a new order.
+"""
+
+MEMBERS = {"weighting": ("samples", "clients", "steps"), **STEPS}
+"""... with a weighted mean over some of the clients."""
+
+FORMS = {**MEMBERS, "weighting": (*MEMBERS["weighting"], "unbiased", "unbiased-models")}
+"""... with a weighted mean over the participants.
+
+``"unbiased"`` adds changes with the weights (N / |S|) n_i / n, which add up to 1 in expectation; ``"unbiased-models"``
+adds models with them (Li et al. 2020, On the convergence of FedAvg on non-IID data, scheme II).
+"""
+
+DECLARED = {"weight_decay": 0.0, "schedule": "constant", "schedule_rate": 0.5, "schedule_rounds": 4}
+"""Settings that an implementation is given only if they are declared, with their values otherwise."""
+
+SCHEDULES: dict[str, Callable[[int, float, int], float]] = {
+    "constant": lambda t, rate, rounds: 1.0,
+    "exponential": lambda t, rate, rounds: rate**t,
+    "step": lambda t, rate, rounds: rate ** (t // rounds),
+    "cosine": lambda t, rate, rounds: (1 + math.cos(math.pi * min(t / rounds, 1))) / 2,
+    "warm-up": lambda t, rate, rounds: min(1.0, (t + 1) / rounds),
+}
+"""Factors of the clients' step size in round t = 0, 1, ..., from ``schedule_rate`` and ``schedule_rounds``."""
 
 
 class Definition:
@@ -62,12 +89,22 @@ class Definition:
     strengths: ClassVar[Mapping[str, float]] = {}
     """Other values of the algorithm's strengths, for the probe that changes each of them."""
     variants: ClassVar[Mapping[str, tuple[Any, ...]]] = FORMS
-    """Settings whose every value is an admissible form of the algorithm."""
+    """Settings whose every value is an admissible form of the algorithm; forms that are not declared are looked for."""
+    choices: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
+    """Values of further settings that are words; another than the declared one is not looked for."""
+    without: ClassVar[tuple[str, ...]] = ()
+    """Settings of every other algorithm that this one does not have."""
+    lengths: ClassVar[str] = ""
+    """Strengths that have a unit of the models or of the losses, so that the run does not scale with the task."""
     server_step: ClassVar[str | None] = "server_step_size"
     """The setting that is the step of the server; None where the algorithm has none."""
     quantities: ClassVar[tuple[str, ...]] = ("model",)
+    required: ClassVar[tuple[str, ...]] = ()
+    """Quantities that a run must report, as it is judged by what follows from them."""
     needs_all_clients: ClassVar[bool] = False
     """Whether a round of some of the clients is not defined."""
+    equal_steps: ClassVar[bool] = False
+    """Whether all clients take equally many local steps."""
     clusters: ClassVar[int] = 0
     """Number of models of the probes' starts; 0 for an algorithm with one model."""
 
@@ -81,6 +118,7 @@ class Definition:
         self.memory: dict[Any, Any] = {}
         """What slips remember; a definition does not use it."""
         self.step_size = settings["step_size"]
+        self.finished = 0
         self.x: np.ndarray = np.array(task.start, dtype=float)
         self.prepare()
 
@@ -99,7 +137,32 @@ class Definition:
     @classmethod
     def defaults(cls) -> dict[str, Any]:
         """Return every setting with its default."""
-        return {**SHARED, **cls.own_settings}
+        shared = {name: value for name, value in SHARED.items() if name not in cls.without}
+        return {**shared, **cls.own_settings}
+
+    @classmethod
+    def starts(cls, settings: Mapping[str, Any], clients: int) -> int:
+        """Return the number of models of a probe's starts; 0 for an algorithm that starts from one model."""
+        return cls.clusters
+
+    @classmethod
+    def least_participants(cls, settings: Mapping[str, Any]) -> int:
+        """Return the number of participants below which a round is not defined."""
+        return 1
+
+    @classmethod
+    def order_matters(cls, settings: Mapping[str, Any]) -> bool:
+        """Return whether the order of the clients has an effect, as it stands for a random choice."""
+        return False
+
+    @classmethod
+    def judged(cls, settings: Mapping[str, Any], states: Sequence[Snapshot]) -> Mapping[str, Any]:
+        """Return the settings that a run is compared under, which may contain what was drawn at random in the run."""
+        return settings
+
+    def declared(self, name: str) -> Any:
+        """Return a setting of ``DECLARED``."""
+        return self.settings.get(name, DECLARED[name])
 
     def line(self, name: str, value: T, **quantities: Any) -> T:
         """Return the value of a line of the definition, as the run's slips change it."""
@@ -116,6 +179,8 @@ class Definition:
     def batches(self, client: int) -> int:
         """Return the number of batches of one pass over a client's samples."""
         samples = int(self.task.samples[client])
+        if self.settings["reshuffle"]:
+            return samples
         size = self.settings["batch_size"] or samples
         return int(max(1, samples // size)) if self.settings["drop_last"] else int(-(-samples // size))
 
@@ -128,18 +193,31 @@ class Definition:
         return self.line("gradient", self.task.gradient(client, point), y=point, client=client, step=step)
 
     def weights(self, participants: Sequence[int]) -> np.ndarray:
-        """Return p_i of the participants, which add up to 1."""
+        """Return p_i of the participants, which add up to 1 unless they are unbiased."""
         weighting = self.settings["weighting"]
         if weighting == "samples":
             counts = self.task.samples[list(participants)].astype(float)
         elif weighting == "steps":
             counts = np.array([float(self.steps(i)) for i in participants])
+        elif weighting.startswith("unbiased"):
+            share = self.task.samples[list(participants)] / self.task.samples.sum()
+            return self.line(
+                "weights", share * self.task.clients / len(participants), participants=participants
+            )
         else:
             counts = np.ones(len(participants))
         return self.line("weights", counts / counts.sum(), participants=participants)
 
     def round(self, participants: Sequence[int]) -> None:
-        """Carry out one communication round."""
+        """Carry out one communication round, with the step size that is scheduled for it."""
+        names = ("schedule_rate", "schedule_rounds")
+        factor = SCHEDULES[self.declared("schedule")](self.finished, *map(self.declared, names))
+        self.step_size = self.settings["step_size"] * factor
+        self.exchange(participants)
+        self.finished += 1
+
+    def exchange(self, participants: Sequence[int]) -> None:
+        """Carry out what clients and server do in a round."""
         local = {i: self.local_model(i, self.x) for i in participants}
         self.x = self.server_model(participants, local)
 
@@ -148,8 +226,14 @@ class Definition:
         y = self.line("start", received, client=client)
         for step in range(self.steps(client)):
             direction = self.gradient(client, y, step) + self.correction(client, y, received)
-            y = y - self.step_size * self.line("direction", direction, y=y, client=client, step=step)
+            direction = self.line("direction", direction, y=y, client=client, step=step)
+            y = self.moved(y, direction, self.step_size)
         return self.line("local model", y, client=client)
+
+    def moved(self, y: np.ndarray, direction: np.ndarray, step_size: float) -> np.ndarray:
+        """Return the point that a client's optimiser reaches from y, y - eta (direction + weight_decay y)."""
+        decay = self.declared("weight_decay")
+        return np.asarray(y - step_size * (direction + decay * y if decay else direction))
 
     def correction(self, client: int, y: np.ndarray, received: np.ndarray) -> Any:
         """Return what is added to the gradient, (d,) or 0."""
@@ -159,6 +243,8 @@ class Definition:
         """Return the weighted mean of the changes, sum_S p_i (y_i - x)."""
         weights = self.weights(participants)
         change = np.asarray(sum(p * (local[i] - self.x) for p, i in zip(weights, participants, strict=True)))
+        if self.settings["weighting"] == "unbiased-models":
+            change = change + (weights.sum() - 1) * self.x
         return self.line("change", change, participants=participants, weights=weights, local=local)
 
     def server_model(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.conformance.definitions.base import FORMS, Definition
+from clusterproof.conformance.definitions.base import FORMS, STEPS, Definition
 
 
 class Scaffold(Definition):
@@ -33,7 +33,7 @@ class Scaffold(Definition):
         drift = self.line("server part", self.control) - self.line("client part", self.controls[client])
         return self.line("correction", drift)
 
-    def round(self, participants: Sequence[int]) -> None:
+    def exchange(self, participants: Sequence[int]) -> None:
         """Carry out one round."""
         local, changes, controls = {}, {}, self.controls.copy()
         for i in participants:
@@ -66,10 +66,10 @@ class ProxSkip(Definition):
     paper_was_read = True
     own_settings = {"probability": 0.4, "weighting": "clients"}
     strengths = {"probability": 0.7}
-    variants = {"drop_last": (False, True)}
+    variants = STEPS
     quantities = ("model", "controls")
     server_step = None
-    needs_all_clients = True
+    needs_all_clients = equal_steps = True
 
     def prepare(self) -> None:
         """Start the controls at 0, so that they add up to 0."""
@@ -97,7 +97,11 @@ class FedDyn(Definition):
         "y_i <- x; K_i times y_i <- y_i - eta (g_i(y_i) - L_i + alpha (y_i - x)); L_i <- L_i - alpha (y_i - x);"
         " h <- h - (alpha/N) sum_S (y_i - x); x <- sum_S p_i y_i - h / alpha"
     )
-    source = "Acar et al. 2021, Algorithm 1, where p_i = 1/|S|"
+    source = (
+        "Acar et al. 2021, Algorithm 1, restated, where p_i = 1/|S|; as in alpemreacar/FedDyn at 48a19fac, "
+        "utils_methods.py, lines 385-397, and utils_general.py, lines 190-225, but for alpha (over N n_i / n there) "
+        "and clipped gradients"
+    )
     own_settings = {"alpha": 0.8, "weighting": "clients"}
     strengths = {"alpha": 0.25}
     server_step = None

@@ -1,6 +1,6 @@
 """The bank of slips: for each algorithm, the mistakes that its code is known to be prone to."""
 
-from clusterproof.conformance.slips import averaging, controls, several_models
+from clusterproof.conformance.slips import averaging, clusters, controls, fusion, partitions, several_models
 from clusterproof.conformance.slips.general import LOCAL_STEPS, MEANS, SERVER_MODELS, SERVER_STEPS, STARTS
 
 GENERAL = LOCAL_STEPS | STARTS | MEANS
@@ -25,5 +25,9 @@ SLIPS = {
     "fedbcd": several_models.FEDBCD | averaging.PULLS | LOCAL_STEPS | SERVER_STEPS,
     "per-fedavg": averaging.PER_FEDAVG | GENERAL | SERVER_MODELS,
     "local": LOCAL_STEPS,
+    "fpfc": fusion.FPFC | LOCAL_STEPS,
+    "gradient-loss": clusters.GRADIENT_LOSS,
+    "cfl": partitions.CFL | LOCAL_STEPS,
+    "sofl": partitions.SOFL | LOCAL_STEPS,
 }
 """Slips by the name of the algorithm and their own, those of the algorithm alone first."""

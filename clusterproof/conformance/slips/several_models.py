@@ -46,6 +46,9 @@ FEDBCD = {
         {"mean of all": lambda run, participants: run.personal[participants].mean(axis=0)},
         "z moves to the mean of S",
     ),
+    "pulled-once": Slip({"pulls": lambda: 1}, "x_i is pulled to z once, not K_i times (separate variant)"),
+    "pull-doubled": Slip({"elastic": 2}, "the pull to z is doubled (separate variant)"),
+    "pull-sign": Slip({"elastic": -1}, "x_i is pushed away from z (separate variant)"),
 }
 
 

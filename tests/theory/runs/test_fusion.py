@@ -286,7 +286,7 @@ def test_where_chance_decides_the_bounds_are_twenty_times_the_expectations() -> 
     assert_close(repaired, 20 * second * (height_by_hand(LARGE, start) + 39 / 8) / 60 / (1 - absent))
     # 0.05^6 is above 1e-9, 0.05^7 below
     assert row_of(one, "theorem-1-participation").outcome == "inconclusive"
-    assert "0 of 1 runs outside; --replicates 7" in row_of(one, "theorem-1-participation").words
+    assert "0 of 1 run outside; --replicates 7" in row_of(one, "theorem-1-participation").words
     assert row_of(many, "theorem-1-participation").outcome == "holds"
     assert row_of(one, "one-term").outcome == "does not apply"
     assert "20 x those on expectations" in " ".join(str(one).split())
