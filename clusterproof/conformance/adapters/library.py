@@ -1,5 +1,6 @@
 """The library's own algorithms, run round by round through their public protocol."""
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
@@ -29,16 +30,18 @@ class _Scheduled:
         return np.broadcast_to(np.array(self.participants), (*shape, count))
 
 
-def from_algorithm(algorithm: str | type[Algorithm[Any]]) -> Start:
-    """Make an implementation of one of the library's algorithms, by its class or its name on the command line.
+def from_algorithm(algorithm: str | type[Algorithm[Any]] | Algorithm[Any]) -> Start:
+    """Make an implementation of one of the library's algorithms.
 
     Parameters
     ----------
     algorithm
-        The class; its parameters are set from the settings of the same names.
+        Its class, its name on the command line, or an instance. Parameters are set from the settings of the same
+        names; an instance keeps the others.
     """
-    cls = ALGORITHMS[algorithm] if isinstance(algorithm, str) else algorithm
-    known = {one.name for one in fields(cls)}
+    of_name: Any = ALGORITHMS[algorithm] if isinstance(algorithm, str) else algorithm
+    make = of_name if isinstance(of_name, type) else functools.partial(replace, of_name)
+    known = {one.name for one in fields(of_name)}
     needs = {"server-step": "server_step_size", "participation": "participation"}
     supported = ("strengths", *(support for support, parameter in needs.items() if parameter in known))
 
@@ -52,7 +55,7 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]]) -> Start:
             chosen = {name: value for name, value in given.items() if name in known}
             if chosen.get("averaging") == "gradient":
                 chosen.pop("local_steps", None)
-            self._algorithm: Any = cls(**chosen)
+            self._algorithm: Any = make(**chosen)
             self._task = _Scheduled(task)
             count = self._algorithm.model_count(self._task)
             start = np.array([task.start] * count) if task.starts is None else task.starts

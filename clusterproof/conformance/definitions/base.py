@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -49,7 +49,8 @@ class Definition:
     settings
         Complete settings.
     slips
-        Changes by the name of the line; none for the definition itself.
+        Changes by the name of the line; none for the definition itself. The line ``"round"`` is a whole round,
+        whose change takes the run, the round's own function and the participants.
     """
 
     name: ClassVar[str]
@@ -83,6 +84,8 @@ class Definition:
         self.step_size = settings["step_size"]
         self.x: np.ndarray = np.array(task.start, dtype=float)
         self.prepare()
+        for change in (slip["round"] for slip in slips if "round" in slip):
+            self.round = partial(change, self, self.round)  # type: ignore[operator, method-assign]
 
     def prepare(self) -> None:
         """Set what is carried between rounds to its start."""
