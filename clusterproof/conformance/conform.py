@@ -30,7 +30,6 @@ from clusterproof.conformance.settings import check_declared, check_settings, fi
 from clusterproof.conformance.slips import SLIPS
 from clusterproof.conformance.tolerance import first_difference, unit
 
-
 EARLY = 6
 """The number of rounds of a run within which rounding in single precision shows in double precision."""
 
@@ -210,7 +209,9 @@ def judge(report: Report, explained: bool = True) -> Report:
     if not explained:
         sentence = "no likely cause was looked for"
         return replace(report, verdict="differs", sentence=sentence, localised=localised)
-    rounded = undeclared_double and all(_is_single(state["model"]) for run in runs for state in run.states[1:])
+    rounded = undeclared_double and all(
+        _is_single(state["model"]) for run in runs for state in run.states[1:]
+    )
     likely, sentence = explain(definition, runs, "float32" if rounded else dtype)
     others = [one for one in definition.quantities if one not in ("control", "controls")]
     if not likely and agree(type("Others", (definition,), {"quantities": others}), runs, dtype):

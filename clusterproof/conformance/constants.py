@@ -182,7 +182,7 @@ def _fit(definition: type[Definition], run: Observed, family: Family, start: tup
     except ValueError:  # not finite, or of another shape, where a run ends early
         return None
     sizes = np.abs(found)
-    return found if SMALLEST <= sizes.min() and sizes.max() <= LARGEST else None
+    return found if sizes.min() >= SMALLEST and sizes.max() <= LARGEST else None
 
 
 def explain_by_constants(

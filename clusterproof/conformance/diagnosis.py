@@ -1,6 +1,5 @@
 """Which slip, which variant or which other algorithm explains a run that is not the definition's."""
 
-import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +13,6 @@ from clusterproof.conformance.probes import Observed, agree, snapshots
 from clusterproof.conformance.slips import SLIPS
 from clusterproof.conformance.statements import statements
 from clusterproof.conformance.tolerance import Snapshot, first_difference, unit
-
 
 LONG = 20
 """Runs of more rounds are compared last; of a difference that only they show, single slips alone are tried."""
@@ -104,7 +102,9 @@ class _Search:
 
     def share_a_line(self, some: Iterable[str], others: Iterable[str]) -> bool:
         """Return whether slips change a line that others change, so that their order matters."""
-        lines, other_lines = ({line for one in names for line in self.bank[one].changes} for names in (some, others))
+        lines, other_lines = (
+            {line for one in names for line in self.bank[one].changes} for names in (some, others)
+        )
         return bool(lines & other_lines)
 
     def extended(self, causes: _Causes) -> Iterator[_Causes]:
@@ -183,7 +183,10 @@ class _Search:
             found = []
             for chosen in itertools.combinations(names, size):
                 if agree(
-                    self.definition, self.ordered, self.dtype, changed={name: defaults[name] for name in chosen}
+                    self.definition,
+                    self.ordered,
+                    self.dtype,
+                    changed={name: defaults[name] for name in chosen},
                 ):
                     listed = ", ".join(f"{name} = {defaults[name]}" for name in chosen)
                     other = " (or one batch an epoch is trained)" if "batch_size" in chosen else ""
@@ -245,7 +248,9 @@ def explain(
         found = tuple(find())
         if found:
             listed = "; or ".join(f"{one.sentence} ({_names(one)})" for one in found[:4])
-            several_found = f" one of {len(found)}, which these runs do not tell apart" if len(found) > 1 else ""
+            several_found = (
+                f" one of {len(found)}, which these runs do not tell apart" if len(found) > 1 else ""
+            )
             return found, f"likely{several_found}: {listed}"
     for other in DEFINITIONS.values():
         if other is not definition and follows(other, search.ordered, dtype):
@@ -316,6 +321,7 @@ def _constant_server_step(
         return None
     ratio = float(observed @ change / (change @ change))
     allowed = unit(1, wanted, dtype)
-    if ratio <= 0 or abs(ratio - 1) * np.abs(change).max() <= allowed:
+    # a model that hardly moves says nothing about the step
+    if ratio * np.abs(change).max() <= allowed or abs(ratio - 1) * np.abs(change).max() <= allowed:
         return None
     return ratio if np.abs(observed - ratio * change).max() <= allowed else None

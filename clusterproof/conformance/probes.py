@@ -86,7 +86,7 @@ STEP = {"local_epochs": 2, "step_size": 0.08}
 PLANS = {
     "one-step": Plan(1, "the local step, the start, or the mean", EQUAL, ALL, {}),
     "local-epochs": Plan(2, "what local steps add away from x, or their number", EQUAL, ALL, THREE),
-    "step-size": Plan(10, "the step size: the one that is asked for, or another", EQUAL, ALL * 2, STEP),
+    "step-size": Plan(10, "the step size: the one that is asked for, or another", EQUAL, ALL, STEP),
     "rounds": Plan(3, "what is carried between rounds", EQUAL, ALL * 4, THREE),
     "sizes": Plan(4, "the weights of the clients", (1, 2, 3, 5), ALL * 3, TWO),
     "batches": Plan(

@@ -141,7 +141,10 @@ class Report:
         schedules = [run.probe.schedule for run in self.runs]
         clients = _range([task.clients for task in tasks])
         participants = _range([len(clients) for schedule in schedules for clients in schedule])
-        rounds, samples = _range([*map(len, schedules)]), _range([int(n) for task in tasks for n in task.samples])
+        rounds, samples = (
+            _range([*map(len, schedules)]),
+            _range([int(n) for task in tasks for n in task.samples]),
+        )
         models = [state["model"] for run in self.runs for state in run.states]
         moves = [
             np.abs(after["model"] - before["model"]).max()

@@ -23,7 +23,7 @@ HALF = 2 * float(np.finfo("float16").eps)
 
 
 def statements(definition: type[Definition], runs: Sequence[Observed], dtype: str) -> Iterator[str]:
-    """Yield sentences that are true of all runs: what never moves, what is right, which runs differ, and by how much."""
+    """Yield sentences that are true of all runs: what never moves, what is right, and which runs differ."""
     expected = [snapshots(definition, run.probe) for run in runs]
     names = [name for name in expected[0][0] if name in runs[0].states[0]]
     for name in names:
@@ -40,7 +40,9 @@ def statements(definition: type[Definition], runs: Sequence[Observed], dtype: st
         before = "the first round is" if first == 2 else f"the first {first - 1} rounds are"
         yield f"{before} right in every run; after round {first} `{'`, `'.join(late)}` differs in one or more"
     yield from _coordinates(runs, expected, dtype)
-    differs = [first_difference(run.states, one, dtype) is not None for run, one in zip(runs, expected, strict=True)]
+    differs = [
+        first_difference(run.states, one, dtype) is not None for run, one in zip(runs, expected, strict=True)
+    ]
     for words, holds in _features(runs):
         if [holds(run.probe, runs[0].probe) for run in runs] == differs and not all(differs):
             yield f"the runs that differ are those with {words}"

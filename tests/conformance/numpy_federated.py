@@ -18,7 +18,9 @@ class FedAvg:
         return self.settings["local_epochs"] * -(-self.task.samples[i] // size)
 
     def weights(self, clients):
-        sizes = self.task.samples[clients] if self.settings["weighting"] == "samples" else np.ones(len(clients))
+        sizes = (
+            self.task.samples[clients] if self.settings["weighting"] == "samples" else np.ones(len(clients))
+        )
         return sizes / sizes.sum()
 
     def gradient(self, i, y):
@@ -62,7 +64,7 @@ class Scaffold(FedAvg):
 
     def after_training(self, clients, models):
         total = np.zeros(self.task.dimension)
-        for i, y in zip(clients, models):
+        for i, y in zip(clients, models, strict=False):
             new = self.ci[i] - self.c + (self.model - y) / (self.steps(i) * self.settings["step_size"])
             total += new - self.ci[i]
             self.ci[i] = new
@@ -82,7 +84,7 @@ class FedDyn(FedAvg):
 
     def after_training(self, clients, models):
         alpha = self.settings["alpha"]
-        for i, y in zip(clients, models):
+        for i, y in zip(clients, models, strict=False):
             self.linear[i] = self.linear[i] - alpha * (y - self.model)
         self.h = self.h - alpha / self.task.clients * (models - self.model).sum(axis=0)
 
@@ -173,7 +175,9 @@ class FedNova(FedAvg):
     def round(self, clients):
         s, weights = self.settings, self.weights(clients)
         counts = np.array([self.steps(i) for i in clients])
-        changes = np.array([(self.train(i) - self.model) / count for i, count in zip(clients, counts)])
+        changes = np.array(
+            [(self.train(i) - self.model) / count for i, count in zip(clients, counts, strict=False)]
+        )
         self.model = self.model + s["server_step_size"] * (weights @ counts) * (weights @ changes)
 
 

@@ -217,7 +217,8 @@ MEANS = {
         {"weights": _with_old_total}, "the sum of the weights is not set to 0 between rounds"
     ),
     "step-size-on-change": Slip(
-        {"change": times("step_size")}, "the mean change is multiplied by the step size of the local steps, too"
+        {"change": times("step_size")},
+        "the mean change is multiplied by the step size of the local steps, too",
     ),
     "models-sent-in-half-precision": Slip({"local model": _half}, "local models are rounded to float16"),
 }

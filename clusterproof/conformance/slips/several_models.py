@@ -64,7 +64,7 @@ def _first_choice(run: Any, value: int, client: int) -> int:
     return first
 
 
-def _choice_at_old_models(run: Any, value: int, client: int) -> int:
+def _choice_at_old_models(run: Any, client: int) -> int:
     """Return the choice among the models that the server had a round ago."""
     old, now = run.memory.get("models", (run.x, run.x))
     if now is not run.x:
@@ -83,7 +83,8 @@ IFCA = {
     ),
     "always-cluster-0": Slip({"choice": 0}, "every client chooses the first model"),
     "choice-of-last-round": Slip(
-        {"choice": _last_choice}, "a client uses the choice of its round before: it chooses after it has trained"
+        {"choice": _last_choice},
+        "a client uses the choice of its round before: it chooses after it has trained",
     ),
     "choice-at-old-models": Slip(
         {"choice": _choice_at_old_models}, "clients choose among the models of the round before"
