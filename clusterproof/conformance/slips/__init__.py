@@ -12,7 +12,9 @@ from clusterproof.conformance.slips.general import (
 
 GENERAL = LOCAL_STEPS | STARTS | MEANS
 _NOBODY_ABSENT = {name: slip for name, slip in GENERAL.items() if not name.startswith("absent-counted")}
-_IN_CLUSTERS = LOCAL_STEPS | {name: slip for name, slip in MEANS.items() if "change" not in slip.changes}
+_IN_CLUSTERS = LOCAL_STEPS | {
+    name: slip for name, slip in MEANS.items() if not {"change", "local model"} & slip.changes.keys()
+}
 
 SLIPS = {
     "fedavg": GENERAL | SERVER_MODELS,
