@@ -1,6 +1,5 @@
 """The library's own algorithms, run round by round through their public protocol."""
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
@@ -66,20 +65,18 @@ class _Scheduled:
         return trained
 
 
-def from_algorithm(algorithm: str | type[Algorithm[Any]] | Algorithm[Any], **parameters: Any) -> Start:
-    """Make an implementation of one of the library's algorithms.
+def from_algorithm(algorithm: str | type[Algorithm[Any]], **parameters: Any) -> Start:
+    """Make an implementation of one of the library's algorithms, by its class or its name on the command line.
 
     Parameters
     ----------
     algorithm
-        Its class, its name on the command line, or an instance. Parameters are set from the settings of the same
-        names; an instance keeps the others.
+        The class; its parameters are set from the settings of the same names.
     parameters
         Further parameters, of which there are no settings, such as FPFC's ``reuse_memory``.
     """
-    of_name: Any = ALGORITHMS[algorithm] if isinstance(algorithm, str) else algorithm
-    make = of_name if isinstance(of_name, type) else functools.partial(replace, of_name)
-    known = {one.name for one in fields(of_name)}
+    cls = ALGORITHMS[algorithm] if isinstance(algorithm, str) else algorithm
+    known = {one.name for one in fields(cls)}
     needs = {"server-step": "server_step_size", "participation": "participation"}
     supported = ("strengths", *(support for support, parameter in needs.items() if parameter in known))
 
@@ -94,7 +91,7 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]] | Algorithm[Any], **par
             for pair, refused in INAPPLICABLE.items():
                 if pair in settings.items():
                     chosen = {name: value for name, value in chosen.items() if name not in refused}
-            self._algorithm: Any = make(**chosen, **parameters)
+            self._algorithm: Any = cls(**chosen, **parameters)
             self._task = _Scheduled(task, settings)
             self._samples = task.samples
             count = self._algorithm.model_count(self._task)
@@ -121,7 +118,7 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]] | Algorithm[Any], **par
 
         @property
         def assignments(self) -> np.ndarray | None:
-            if of_name.target == "clients" or len(self._state.models) == 1 or self._state.clients is None:
+            if cls.target == "clients" or len(self._state.models) == 1 or self._state.clients is None:
                 return None
             spread = np.full(self._task.clients, -1)
             spread[self._state.clients] = self._state.assignments
@@ -129,7 +126,7 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]] | Algorithm[Any], **par
 
         @property
         def groups(self) -> np.ndarray | None:
-            grouped = of_name.target == "clients" and self._state.assignments is not None
+            grouped = cls.target == "clients" and self._state.assignments is not None
             return np.array(self._state.assignments) if grouped else None
 
         @property
