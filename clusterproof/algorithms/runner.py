@@ -11,8 +11,8 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from clusterproof.algorithms.arrays import Array, to_numpy
+from clusterproof.algorithms.base import Algorithm, State, Task
 from clusterproof.algorithms.guard import Guard, copy_arrays, is_custom
-from clusterproof.algorithms.protocol import Algorithm, State, Task
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.recording import Measure, Recorder
 from clusterproof.algorithms.trace import Trace, distances

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms import ALGORITHMS
-from clusterproof.algorithms.protocol import Algorithm
+from clusterproof.algorithms.base import Algorithm
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.conformance.forms import ScheduledCoin
 from clusterproof.conformance.observation import Start
@@ -15,18 +15,16 @@ from clusterproof.conformance.tasks import ConformanceTask
 
 
 class _Scheduled:
-    """A task of the library whose participants are those of the schedule."""
+    """Stands in for the stream from which participants are drawn: those of the schedule have the smallest keys."""
 
-    def __init__(self, task: ConformanceTask) -> None:
-        self._task = task.to_quadratic_mixture()
+    def __init__(self) -> None:
         self.participants: list[int] = []
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._task, name)
-
-    def draw_participants(self, count: int, shape: tuple[int, ...], generator: Any) -> np.ndarray:
-        """Return the participants of the round instead of a random choice."""
-        return np.broadcast_to(np.array(self.participants), (*shape, count))
+    def random(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Return keys of all clients."""
+        keys = np.ones(shape)
+        keys[..., self.participants] = 0.0
+        return keys
 
 
 def from_algorithm(algorithm: str | type[Algorithm[Any]]) -> Start:
@@ -53,18 +51,19 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]]) -> Start:
             if chosen.get("averaging") == "gradient":
                 chosen.pop("local_steps", None)
             self._algorithm: Any = cls(**chosen)
-            self._task = _Scheduled(task)
+            self._task = task.to_quadratic_mixture()
             count = self._algorithm.model_count(self._task)
             start = np.array([task.start] * count) if task.starts is None else task.starts
             self._state = self._algorithm.initialise(start, self._task)
-            self._randomness, self._iterations = Randomness.from_seed(0, "conformance"), 1
+            self._stream: Any = _Scheduled()
+            self._iterations = 1
             if "probability" in known:  # of ProxSkip: an iteration is a local step
-                coin: Any = ScheduledCoin(task, settings)
-                self._randomness = replace(self._randomness, participation=coin)
-                self._iterations = coin.local_steps
+                self._stream = ScheduledCoin(task, settings)
+                self._iterations = self._stream.local_steps
+            self._randomness = replace(Randomness.from_seed(0, "conformance"), participation=self._stream)
 
         def round(self, participants: Sequence[int]) -> None:
-            self._task.participants = list(participants)
+            self._stream.participants = list(participants)
             algorithm = self._algorithm
             if "participation" in known:
                 algorithm = replace(algorithm, participation=len(participants) / self._task.clients)
