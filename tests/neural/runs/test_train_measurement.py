@@ -334,7 +334,6 @@ def test_the_task_has_the_settings_of_the_configuration() -> None:
     assembly = assemble(configuration_from(given))
     task = assembly.task
     assert assembly.choices["threads"] == 3
-    sizes = task.client_samples
     assert {name: getattr(task, name) for name in asked} == asked
     assert task.preprocessing.settings == {"flip": True}
     with pytest.raises(InvalidArgument, match="asks for a GPU"):
