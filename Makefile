@@ -11,13 +11,22 @@ TEST_READY := $(if $(wildcard $(BIN)/pytest),$(wildcard $(VENV)/.test-ready),$(V
 # keep bytecode: the tests start many processes, each of which would compile the modules again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: check figures notes test test-all lint types size release clean
+.PHONY: check announce figures notes test test-all lint types size release clean
 
-check: $(VENV)/.check-ready
+check: announce $(VENV)/.check-ready
 	$(BIN)/clusterproof check
-	$(BIN)/clusterproof run cfl-mgd
-	$(BIN)/clusterproof run fpfc
-	$(BIN)/clusterproof figures contraction-map error-per-round tightness --out figures-out
+	mkdir -p figures-out
+	$(BIN)/clusterproof run cfl-mgd --plot figures-out/cfl-mgd.svg
+	$(BIN)/clusterproof run fpfc --plot figures-out/fpfc.svg
+	@echo
+	@echo "figures-out/ has both runs as pictures. Next:"
+	@echo "  . $(BIN)/activate                     then, in this shell,"
+	@echo "  clusterproof show cfl-mgd/lemma-2     a claim, its counterexample and its repair"
+	@echo "  clusterproof run --help               other algorithms, tasks and settings"
+	@echo "  make test                             the fast tests, three minutes"
+
+announce:
+	@echo "Set-up: one to three minutes, once. Claims and two runs: about one minute on two cores."
 
 figures: $(VENV)/.check-ready
 	$(BIN)/clusterproof figures --out figures-out

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from checkout import CLEAN, ROOT
 
-from clusterproof import check
+from clusterproof import FedAvg, QuadraticMixture, run
 from clusterproof.commands.application import app, main
 from clusterproof.conformance import DEFINITIONS
 from clusterproof.figures import FIGURES
@@ -33,6 +33,8 @@ PAGES = [
         "notes/sweeps.md",
         "notes/coming-from.md",
         "notes/teaching.md",
+        "notes/runs.md",
+        "notes/networks.md",
     ),
     *("notes/your-own-theorem.md", "notes/your-own-algorithm.md", "notes/conformance.md", *LESSONS),
     "notes/leaderboard.md",
@@ -46,6 +48,8 @@ LONG = {
         "clusterproof/experiments/tables/results/README.md",
         "notes/your-own.md",
         "notes/your-own-theorem.md",
+        "notes/runs.md",
+        "notes/networks.md",
     ),
     *(f"notes/lessons/lesson_{name}.py" for name in ("1_momentum_and_clusters", "4_false_lemma")),
     "notes/lessons/lesson_9_proof_to_network.py",
@@ -64,6 +68,7 @@ READ_ONLY = {
     r"check( --verbose)?": "every headline, a minute: `make check`",
     r"check --paper cfl-mgd --all": "every claim of a paper, minutes",
     r"data fetch \w+": "wants the network",
+    r"conform my_scaffold.py:Scaffold --as scaffold": "a class of the reader's",
     r"check scaffold/contraction scaffold.py": "a test of its own compares what it prints",
     r"check --all --json .*": "every claim, the long ones too",
     r"figures --theme both --no-caption --out .*": "every figure, minutes",
@@ -122,7 +127,7 @@ def in_little(line: str) -> list[str]:
 
 def write_files(page: str) -> dict[str, str]:
     """Write the files that a page prints into the working folder, and return their contents by name."""
-    files = dict(re.findall(r"(?ms)^(?:New file )?`([^`]+)`:\n\n```(?:python|toml)\n(.*?)^```$", page))
+    files = dict(re.findall(r"(?ms)`([^`\n]+)`:\n\n```(?:python|toml)\n(.*?)^```$", page))
     for name, content in files.items():
         Path(name).write_text(content, encoding="utf-8")
     return files
@@ -157,12 +162,55 @@ def test_commands_run_as_printed(
 
 
 @pytest.mark.slow(reason="compares a run with its law")
-def test_the_python_example_of_the_readme_runs() -> None:
+def test_the_python_example_of_the_page_about_runs_runs() -> None:
+    text = (ROOT / "notes/runs.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(example, "runs.md", "exec"), names)
+    assert names["trace"].errors.shape == (51, 1000, 2)
+
+
+def test_the_readme_fits_two_screens() -> None:
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 120
+    assert max(map(len, lines)) <= 120
+
+
+def test_the_readme_prints_what_its_commands_print(
+    registry: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    example = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)[-1]
+    write_files(text)
+    blocks = re.findall(r"```console\n\$ clusterproof ([^\n\\]*)\n((?!\$).*?)```", text, flags=re.DOTALL)
+    assert len(blocks) == 3
+    for line, quoted in blocks:
+        assert main(shlex.split(line)) == 0
+        printed = " ".join(capsys.readouterr().out.split())
+        for sentence in quoted.splitlines():
+            assert " ".join(sentence.split()) in printed, line
+
+
+@pytest.mark.slow(reason="shrinks a counterexample")
+def test_the_property_in_the_readme_fails_at_the_task_that_it_names() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(from hypothesis.*?)```", text, flags=re.DOTALL)
     names: dict[str, Any] = {}
     exec(compile(example, "README.md", "exec"), names)
-    assert names["trace"].errors.shape == (51, 1000, 2)
+    with pytest.raises(AssertionError) as failure:
+        names["test_it_reaches_the_optimum"]()
+    assert re.search(r"hessians=array\(\[\[\[1\. ?, 0", "".join(failure.value.__notes__))
+    hessians = np.array([np.eye(2), np.diag([0.5, 1.0])])
+    centers = np.array([[-0.5, 0.0], [1.0, 0.0]])  # the gradients at 0 add up to 0
+    task = QuadraticMixture(hessians=hessians, centers=centers, labels=np.zeros(2, int))
+    # two local steps of 1/2 scale the distances from the centres by 1/4 and 9/16
+    fixed = (3 / 4 * centers[0] + 7 / 16 * centers[1]) / (3 / 4 + 7 / 16)
+    assert fixed[0] == pytest.approx(1 / 19)
+    trace = run(FedAvg(step_size=0.5, local_steps=2), task, rounds=60, seed=0)
+    assert trace.models[-1, 0] == pytest.approx(fixed, abs=1e-12)
 
 
 def test_the_recipe_of_a_theorem_of_ones_own_prints_what_it_states(
@@ -218,17 +266,6 @@ def test_the_tests_on_the_page_about_conformance_pass(
         text=True,
     )
     assert done.returncode == 0, done.stdout
-
-
-def test_the_example_of_conformance_in_the_readme_prints_what_it_quotes(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    ((example, quoted),) = re.findall(
-        r"```python\n([^`]*?conform\([^`]*)```\n+```text\n(.*?)```", text, flags=re.DOTALL
-    )
-    exec(compile(example, "README.md", "exec"), {})
-    assert capsys.readouterr().out.startswith(quoted)
 
 
 @pytest.mark.slow(reason="checks two theorems by simulation, and draws")
@@ -289,8 +326,3 @@ def test_runs_of_the_manual_are_compared_with_fedavg(tmp_path: Path, monkeypatch
         exec(last, names)
     said, printed = (re.sub(r"(\.\d{9})\d+", r"\1", text) for text in (str(different.value), manual))
     assert f"AssertionError: {said}\n" in printed
-
-
-def test_the_verdict_that_the_readme_quotes_is_the_one_that_is_found() -> None:
-    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    assert check("cfl-mgd/lemma-2").reason in text

@@ -12,7 +12,8 @@ from clusterproof.theory.stored_verdicts import STORED_VERDICTS
 
 
 @pytest.mark.parametrize(
-    "words", [["ifca", "--replicates", "3"], ["local"], ["fedavg", "--step-size", "1e70"]]
+    "words",
+    [["ifca", "--replicates", "3"], ["local"], ["fedavg", "--step-size", "1e70", "--local-steps", "1"]],
 )
 def test_the_record_of_a_run_is_that_of_its_trace(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: list[str]
