@@ -136,10 +136,10 @@ def test_a_check_without_enough_memory_is_bad_input(
     registry: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     make_claim("p/one", outcome=MemoryError("too large"))
-    assert main(["check", "--trials", "1000000"]) == 2
+    assert main(["check", "p/one", "--trials", "1000000"]) == 2
     errors = capsys.readouterr().err.splitlines()
     assert errors[-1] == "clusterproof: --trials = 1000000: must fit into memory; give fewer"
-    assert main(["check"]) == 1
+    assert main(["check", "p/one"]) == 1
 
 
 def test_warnings_of_torch_do_not_reach_the_user(
@@ -152,7 +152,7 @@ def test_warnings_of_torch_do_not_reach_the_user(
 
     make_claim("p/one")
     plant(report, "page", warn)
-    assert main(["check"]) == 0
+    assert main(["check", "p/one"]) == 0
     assert capsys.readouterr().err == "clusterproof: from torchless_plugin\n"
 
 
@@ -178,7 +178,7 @@ def test_a_full_disk_does_not_cost_the_report(
     make_claim("p/one")
     (tmp_path / "report").write_text("old")
     for arguments in (
-        ["check", "--json", str(tmp_path / "report")],
+        ["check", "p/one", "--json", str(tmp_path / "report")],
         ["run", "ifca", "--out", str(tmp_path / "run")],
     ):
         assert main(arguments) == 2

@@ -177,7 +177,6 @@ def test_the_readme_fits_two_screens() -> None:
 
 
 def test_the_readme_prints_what_its_commands_print(
-    registry: dict[str, Any],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

@@ -275,10 +275,11 @@ def test_the_reader_can_run_what_the_readme_prints() -> None:
     """``make`` installs into an environment that the shell does not know; no index has the package."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     installation = readme.partition("\n## Installation\n")[2].partition("\n## ")[0]
-    with_make, without_make = re.findall(r"```console\n(.*?)```", installation, re.DOTALL)
-    assert ". .venv/bin/activate" in with_make
-    assert ". .venv/bin/activate" in without_make
-    assert readme.index("\n## Installation\n") < readme.index("\n$ clusterproof")
+    (block,) = re.findall(r"```console\n(.*?)```", installation, re.DOTALL)
+    first, *others = block.splitlines()
+    assert first.startswith("make check ")
+    assert "pip install --constraint constraints.txt --editable ." in others[0]
+    assert others[1].startswith(". .venv/bin/activate")
     named = re.compile(r"pip install [^`\n]*\bclusterproof\[")
     for folder, pattern in (("clusterproof", "*.py"), ("notes", "*.md"), (".", "*.md")):
         for path in (ROOT / folder).rglob(pattern) if folder != "." else ROOT.glob(pattern):
