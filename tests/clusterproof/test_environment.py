@@ -250,7 +250,7 @@ def test_an_import_that_fails_deep_inside_is_one_line(
         raise ModuleNotFoundError("No module named 'torch.nn'", name="torch.nn")
 
     monkeypatch.setattr("clusterproof.commands.check._chosen", without)
-    assert "pip install '.[neural]'" in refused(capsys, "check")
+    assert "pip install '.[neural]'" in refused(capsys, "check", "cfl-mgd/lemma-2")
 
 
 @pytest.mark.parametrize("packed", [False, True])
