@@ -18,7 +18,7 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.timing import median_seconds, report_target
-from clusterproof.algorithms import CFLMGD, Randomness, generator, sum_gradients
+from clusterproof.algorithms import CFLMGD, Randomness, Task, generator
 from clusterproof.algorithms.arrays import argmin_smallest_index, rows
 from clusterproof.synthetic import RegressionMixture
 
@@ -80,7 +80,7 @@ def measure_pooled(count: int) -> dict[str, float]:
         {
             "round": lambda: algorithm.step(state, task, randomness),
             "pooled": lambda: task.gradient_sums(*arguments),
-            "added": lambda: sum_gradients(task, *arguments),
+            "added": lambda: Task.gradient_sums(task, *arguments),
         },
         repeats=5,
     )

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from benchmarks.timing import median_seconds, report_target
-from clusterproof.algorithms import IFCA, Randomness
+from clusterproof.algorithms import IFCA, Descent, Randomness
 from clusterproof.neural.networks import CNN, MLP, Network
 from clusterproof.neural.partitions.base import ClientImages, Partition
 from clusterproof.neural.task import ImageTask
@@ -126,17 +126,9 @@ class Loop:
 
 def local_training(task: ImageTask, work: Work, point: Tensor) -> Tensor:
     """Return the trained models (k, d) of all clients, by our engine."""
-    return task.local_training(
-        point.expand(work.clients, -1),
-        None,
-        None,
-        torch.arange(work.clients),
-        np.random.default_rng(0),
-        step_size=STEP_SIZE,
-        momentum=0.0,
-        proximal=0.0,
-        local_steps=work.steps,
-    )[0]
+    points, clients = point.expand(work.clients, -1), torch.arange(work.clients)
+    descent = Descent(STEP_SIZE, work.steps)
+    return torch.as_tensor(task.local_steps(points, clients, np.random.default_rng(0), descent).points)
 
 
 def one_round(task: ImageTask, work: Work, models: Tensor) -> Tensor:

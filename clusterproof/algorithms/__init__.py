@@ -5,7 +5,8 @@ The theory is checked on these classes, which also train networks.
 
 from typing import Any
 
-from clusterproof.algorithms.aggregation import choose_clusters
+from clusterproof.algorithms.averaging import FedAvg, choose_clusters
+from clusterproof.algorithms.base import Algorithm, Descent, State, Task, Trained
 from clusterproof.algorithms.cfl import CFL
 from clusterproof.algorithms.cfl_mgd import CFLMGD
 from clusterproof.algorithms.discovery import Registry, classes_below
@@ -14,7 +15,6 @@ from clusterproof.algorithms.evaluation import (
     client_accuracies,
     received_models,
 )
-from clusterproof.algorithms.fedavg import FedAvg
 from clusterproof.algorithms.fedbcd import FedBCD
 from clusterproof.algorithms.fedlin import FedLin
 from clusterproof.algorithms.fedprox import FedProx
@@ -25,16 +25,6 @@ from clusterproof.algorithms.local import Local
 from clusterproof.algorithms.metrics import adjusted_rand_index, cluster_count, purity
 from clusterproof.algorithms.penalties import SCAD, GroupL1
 from clusterproof.algorithms.per_fedavg import PerFedAvg
-from clusterproof.algorithms.protocol import (
-    Algorithm,
-    ClientSamplingTask,
-    DifferentiatedTask,
-    ScoredTask,
-    State,
-    Task,
-    TrainingTask,
-    sum_gradients,
-)
 from clusterproof.algorithms.proxskip import ProxSkip
 from clusterproof.algorithms.randomness import Randomness, generator
 from clusterproof.algorithms.runner import Diverged, run
@@ -65,9 +55,7 @@ __all__ = [
     "IFCA",
     "Algorithm",
     "ClientAccuracies",
-    "ClientSamplingTask",
-    "TrainingTask",
-    "DifferentiatedTask",
+    "Descent",
     "FedAvg",
     "FedBCD",
     "FedProx",
@@ -78,11 +66,11 @@ __all__ = [
     "PerFedAvg",
     "Randomness",
     "SCAD",
-    "ScoredTask",
     "SoFL",
     "State",
     "Task",
     "Trace",
+    "Trained",
     "adjusted_rand_index",
     "best_matching_units",
     "choose_clusters",
@@ -92,5 +80,4 @@ __all__ = [
     "purity",
     "received_models",
     "run",
-    "sum_gradients",
 ]

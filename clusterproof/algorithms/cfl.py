@@ -8,12 +8,12 @@ from typing import ClassVar, TypeVar
 import numpy as np
 from array_api_compat import array_namespace, device
 
-from clusterproof.algorithms.aggregation import average_by_cluster, local_descent
 from clusterproof.algorithms.arrays import Array, like, replace_rows, rows, to_numpy
+from clusterproof.algorithms.averaging import average_by_cluster
+from clusterproof.algorithms.base import Algorithm, Descent, State, Task
 from clusterproof.algorithms.bipartition import bipartition, cosine_similarities
 from clusterproof.algorithms.finiteness import check_finite
-from clusterproof.algorithms.participation import check_participation, participants_of_round
-from clusterproof.algorithms.protocol import Algorithm, State, Task
+from clusterproof.algorithms.participation import check_participation, draw_participants
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.validation import (
     InvalidArgument,
@@ -163,7 +163,7 @@ class CFL(Algorithm[RecursiveState]):
     def step(self, state: RecursiveState, task: Task, randomness: Randomness) -> RecursiveState:
         """Carry out one round."""
         models = state.models
-        clients = participants_of_round(self.participation, task, models, randomness.participation)
+        clients = draw_participants(self.participation, task.clients, models, randomness.participation)
         updates = self._descend(models, clients, task, randomness)
         sent = to_numpy(updates)
         if int(state.rounds) == 0:
@@ -196,14 +196,8 @@ class CFL(Algorithm[RecursiveState]):
     def _descend(self, models: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
         """Return the updates of clients (..., k) from their clusters' models, (..., k, d)."""
         received = rows(models, clients)
-        points = local_descent(
-            task,
-            received,
-            clients,
-            randomness.gradient,
-            step_size=self.step_size,
-            local_steps=self.local_steps,
-        )
+        descent = Descent(self.step_size, self.local_steps)
+        points, _, _ = task.local_steps(received, clients, randomness.gradient, descent)
         check_finite(points, clients, self.step_size)
         return points - received
 

@@ -7,18 +7,18 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace, device
 
-from clusterproof.algorithms.aggregation import (
+from clusterproof.algorithms.arrays import Array, one_hot, replace_rows, rows, sums_by_cluster
+from clusterproof.algorithms.averaging import (
     average_by_cluster,
-    average_local_training,
     choose_clusters,
     cluster_sizes,
+    train_and_average,
 )
-from clusterproof.algorithms.arrays import Array, one_hot, replace_rows, rows, sums_by_cluster
-from clusterproof.algorithms.bodies.clustered import ClusteredDescent
-from clusterproof.algorithms.participation import participants_of_round
-from clusterproof.algorithms.protocol import State, Task
+from clusterproof.algorithms.base import Algorithm, Descent, State, Task, resolve_clusters
+from clusterproof.algorithms.participation import check_participation, draw_participants
 from clusterproof.algorithms.randomness import Randomness
-from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_number
+from clusterproof.algorithms.starts import Starts, draw_starts
+from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_descent, check_number
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class MomentumState(State):
     ----------
     buffers
         Momentum buffers: one per cluster, (..., P, d), or one per client, (..., m, d), with
-        ``momentum_owner="client"``; None in rounds of IFCA.
+        ``momentum_owner="client"``.
     pending
         Gradients to be applied in the next round with ``update_order="as-printed"``, of the buffers'
         shape; zero before the first round and with the other order.
@@ -40,7 +40,7 @@ class MomentumState(State):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CFLMGD(ClusteredDescent[MomentumState]):
+class CFLMGD(Algorithm[MomentumState]):
     """IFCA with momentum: option I (gradient averaging) and option II (model averaging).
 
     Option I, with G_p the normalised sum of the gradients of cluster p's participants::
@@ -115,7 +115,9 @@ class CFLMGD(ClusteredDescent[MomentumState]):
 
     def __post_init__(self) -> None:
         """Validate the parameters."""
-        super().__post_init__()
+        check_descent(self.step_size, self.clusters, self.averaging, self.local_steps)
+        check_participation(self.participation)
+        self._starts.check()
         check_number(
             "momentum", self.momentum, at_least=0, below=1, remedy="0 is plain descent, 0.9 is common"
         )
@@ -140,10 +142,17 @@ class CFLMGD(ClusteredDescent[MomentumState]):
                     "leave it out or choose the other averaging",
                 )
 
+    def model_count(self, task: Task) -> int:
+        """Return the number of models."""
+        return resolve_clusters(self.clusters, task)
+
+    def draw_models(self, task: Task, shape: tuple[int, ...], randomness: Randomness) -> Array:
+        """Draw starting points (*shape, P, d), see ``least_share`` and ``restarts``."""
+        return draw_starts(self._starts, self, task, shape, randomness)
+
     @property
-    def asks_single_gradients(self) -> bool:
-        """True with gradient averaging and with delayed gradients."""
-        return super().asks_single_gradients or self.update_order == "as-printed"
+    def _starts(self) -> Starts:
+        return Starts(self.least_share, self.restarts, self.trial_rounds)
 
     def initialise(self, models: Array, task: Task) -> MomentumState:
         """Start from the given models (..., P, d) with zero momentum."""
@@ -156,64 +165,62 @@ class CFLMGD(ClusteredDescent[MomentumState]):
     def step(self, state: MomentumState, task: Task, randomness: Randomness) -> MomentumState:
         """Carry out one round."""
         models = state.models
-        clients = participants_of_round(self.participation, task, models, randomness.participation)
-        if self.averaging == "model":
-            return self._average_models(replace(state, clients=clients), task, randomness)
+        clients = draw_participants(self.participation, task.clients, models, randomness.participation)
         assignments = choose_clusters(task, models, clients, randomness.assignment)
         state = replace(state, clients=clients, assignments=assignments)
+        if self.averaging == "model":
+            return self._average_models(state, task, randomness)
         if self.momentum_owner == "client":
             return self._average_client_momentum(state, task, randomness)
         return self._average_gradients(state, task, randomness)
 
     def _average_gradients(self, state: MomentumState, task: Task, randomness: Randomness) -> MomentumState:
-        """Option I with one buffer per cluster: the second line of (32)."""
-        xp = array_namespace(state.models)
-        models, clients, assignments = state.models, state.clients, state.assignments
-        sums = task.gradient_sums(models, clients, assignments, randomness.gradient)
-        new_gradient = sums / self.divisor(models, assignments, task)
-        gradient = new_gradient if self.update_order == "momentum-first" else state.pending
-        buffers = gradient if state.buffers is None else self.momentum * state.buffers + gradient
-        updated = models - self.step_size * buffers
+        """Option I with one buffer per cluster, (5) and the second line of (32)."""
+        xp, chi, late = array_namespace(state.models), state.models, self.update_order == "as-printed"
+        sums = task.gradient_sums(chi, state.clients, state.assignments, randomness.gradient)
+        G = sums / self.divisor(chi, state.assignments, task)
+        w = self.momentum * state.buffers + (state.pending if late else G)
+        updated = chi - self.step_size * w
         if self.empty_cluster == "freeze":
-            sizes = cluster_sizes(assignments, models.shape[-2], dtype=models.dtype)[..., None]
-            updated = xp.where(sizes > 0, updated, models)
-            buffers = xp.where(sizes > 0, buffers, state.buffers)
-        pending = state.pending if self.update_order == "momentum-first" else new_gradient
-        return replace(state, models=updated, buffers=buffers, pending=pending)
+            occupied = cluster_sizes(state.assignments, chi.shape[-2], dtype=chi.dtype)[..., None] > 0
+            updated = xp.where(occupied, updated, chi)
+            w = xp.where(occupied, w, state.buffers)
+        return replace(state, models=updated, buffers=w, pending=G if late else state.pending)
 
     def _average_client_momentum(
         self, state: MomentumState, task: Task, randomness: Randomness
     ) -> MomentumState:
         """Option I as printed, with one buffer per client: lines 7, 8 and 15."""
-        models, clients, assignments = state.models, state.clients, state.assignments
-        new_gradient = task.gradients(rows(models, assignments), clients, randomness.gradient)
-        printed = self.update_order == "as-printed"
-        gradient = rows(state.pending, clients) if printed else new_gradient
-        client_buffers = self.momentum * rows(state.buffers, clients) + gradient
-        membership = one_hot(assignments, models.shape[-2], dtype=models.dtype)
-        updated = models - self.step_size * sums_by_cluster(client_buffers, membership) / self.divisor(
-            models, assignments, task
+        chi, clients, assignments = state.models, state.clients, state.assignments
+        late = self.update_order == "as-printed"
+        g = task.gradients(rows(chi, assignments), clients, randomness.gradient)
+        u = self.momentum * rows(state.buffers, clients) + (rows(state.pending, clients) if late else g)
+        sums = sums_by_cluster(u, one_hot(assignments, chi.shape[-2], dtype=chi.dtype))
+        means = average_by_cluster(u, assignments, fallback=0 * chi)
+        return replace(
+            state,
+            models=chi - self.step_size * sums / self.divisor(chi, assignments, task),
+            buffers=replace_rows(state.buffers, clients, rows(means, assignments)),
+            pending=replace_rows(state.pending, clients, g) if late else state.pending,
         )
-        means = average_by_cluster(client_buffers, assignments, fallback=0 * models)
-        buffers = replace_rows(state.buffers, clients, rows(means, assignments))
-        pending = replace_rows(state.pending, clients, new_gradient) if printed else state.pending
-        return replace(state, models=updated, buffers=buffers, pending=pending)
 
     def _average_models(self, state: MomentumState, task: Task, randomness: Randomness) -> MomentumState:
-        """Option II: local momentum descent, followed by line 16."""
-        models, buffers, assignments = average_local_training(
-            task,
-            state.models,
-            state.clients,
-            randomness,
-            step_size=self.step_size,
-            local_steps=self.local_steps,
-            momentum=self.momentum,
-            update_order=self.update_order,
-            reset_momentum=self.reset_momentum,
-            buffers=state.buffers,
-        )
-        return replace(state, models=models, buffers=buffers, assignments=assignments)
+        """Option II: (4), (6) and line 16; with delayed gradients, the equations of line 20 one after the other."""
+        chi, clients, assignments = state.models, state.clients, state.assignments
+        start = 0 * state.buffers if self.reset_momentum else state.buffers
+        if self.update_order == "momentum-first":
+            descent = Descent(self.step_size, self.local_steps, self.momentum)
+            models, buffers = train_and_average(
+                task, chi, clients, assignments, randomness.gradient, descent, buffers=start
+            )
+        else:
+            points, u = rows(chi, assignments), rows(start, assignments)
+            for _ in range(self.local_steps):
+                g = task.gradients(points, clients, randomness.gradient)
+                points, u = points - self.step_size * u, self.momentum * u + g
+            models = average_by_cluster(points, assignments, fallback=chi)
+            buffers = average_by_cluster(u, assignments, fallback=start)
+        return replace(state, models=models, buffers=buffers)
 
     def divisor(self, models: Array, assignments: Array, task: Task) -> Array | float:
         """Return the divisor in (5) of the sums (..., P, d) of gradients.

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from clusterproof.algorithms.averaging import FedAvg
+from clusterproof.algorithms.base import Algorithm, Task
 from clusterproof.algorithms.cfl import CFL
 from clusterproof.algorithms.cfl_mgd import CFLMGD
-from clusterproof.algorithms.fedavg import FedAvg
 from clusterproof.algorithms.fedbcd import FedBCD
 from clusterproof.algorithms.fedlin import FedLin
 from clusterproof.algorithms.fedprox import FedProx
@@ -16,7 +17,6 @@ from clusterproof.algorithms.gradient_loss import GradientLoss
 from clusterproof.algorithms.ifca import IFCA
 from clusterproof.algorithms.local import Local
 from clusterproof.algorithms.per_fedavg import PerFedAvg
-from clusterproof.algorithms.protocol import Algorithm, Task
 from clusterproof.algorithms.proxskip import ProxSkip
 from clusterproof.algorithms.scaffold import Scaffold
 from clusterproof.algorithms.sofl import SoFL

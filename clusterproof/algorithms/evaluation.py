@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms.aggregation import local_descent
 from clusterproof.algorithms.arrays import Array, like, rows, to_numpy
-from clusterproof.algorithms.protocol import Algorithm, Task
+from clusterproof.algorithms.base import Algorithm, Descent, Task
 from clusterproof.algorithms.validation import InvalidArgument
 
 
@@ -75,12 +74,8 @@ def client_accuracies(
     InvalidArgument
         If the task has no method ``accuracies``.
     """
-    if not hasattr(task, "accuracies"):
-        raise InvalidArgument(
-            "task", type(task).__name__, "must have the method `accuracies`", "use a task of classification"
-        )
     clients = like(np.arange(task.clients), received)
-    trained = local_descent(task, received, clients, generator, step_size=step_size, local_steps=local_steps)
+    trained = task.local_steps(received, clients, generator, Descent(step_size, local_steps)).points
     return ClientAccuracies(
         server_model=to_numpy(task.accuracies(received, clients)),
         after_local_training=to_numpy(task.accuracies(trained, clients)),

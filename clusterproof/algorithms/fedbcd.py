@@ -7,15 +7,13 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace
 
-from clusterproof.algorithms.aggregation import local_descent
 from clusterproof.algorithms.arrays import Array, replace_rows, rows
-from clusterproof.algorithms.bodies.one_model import PooledModel
+from clusterproof.algorithms.base import Algorithm, Descent, State, Task
 from clusterproof.algorithms.client_arrays import copies_for_clients
 from clusterproof.algorithms.fedprox import check_proximal
-from clusterproof.algorithms.finiteness import check_finite
-from clusterproof.algorithms.protocol import State, Task
+from clusterproof.algorithms.participation import check_participation, draw_participants
 from clusterproof.algorithms.randomness import Randomness
-from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_number
+from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_descent, check_number
 
 DEFAULTS = {"penalised": {"proximal": 0.1}, "separate": {"pull": 0.2}}
 """The parameter that only this variant has, with its default."""
@@ -35,7 +33,7 @@ class PersonalState(State):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FedBCD(PooledModel[PersonalState]):
+class FedBCD(Algorithm[PersonalState]):
     """Minimise sum_i phi_i(x_i) + proximal / 2 ||x_i - z||^2 over devices' x_i and the server's z.
 
     A round moves the participants' x_i by a few gradient steps from their last values, then::
@@ -64,8 +62,7 @@ class FedBCD(PooledModel[PersonalState]):
     Raises
     ------
     InvalidArgument
-        If a parameter is outside its range or does not apply to the variant; during a run, if a
-        device's model is not finite.
+        If a parameter is outside its range or does not apply to the variant.
 
     Notes
     -----
@@ -75,6 +72,7 @@ class FedBCD(PooledModel[PersonalState]):
     """
 
     name: ClassVar[str] = "fedbcd"
+    target: ClassVar[str] = "pooled"
 
     step_size: float
     proximal: float | None = None
@@ -86,7 +84,8 @@ class FedBCD(PooledModel[PersonalState]):
 
     def __post_init__(self) -> None:
         """Validate the parameters."""
-        super().__post_init__()
+        check_descent(self.step_size, None, "model", self.local_steps)
+        check_participation(self.participation)
         check_number(
             "server_step_size", self.server_step_size, above=0, at_most=1, remedy="1 takes the devices' mean"
         )
@@ -104,34 +103,30 @@ class FedBCD(PooledModel[PersonalState]):
         if self.pull is not None:
             check_number("pull", self.pull, above=0, below=1, remedy="the published code has 0.2")
 
+    def model_count(self, task: Task) -> int:
+        """Return 1."""
+        return 1
+
     def initialise(self, models: Array, task: Task) -> PersonalState:
         """Start from the given model (..., 1, d), of the server and of all devices."""
         return PersonalState(models, None, None, copies_for_clients(models, task.clients))
 
     def step(self, state: PersonalState, task: Task, randomness: Randomness) -> PersonalState:
         """Carry out one round."""
-        xp = array_namespace(state.models)
-        models = state.models
-        clients, assignments = self._participants(models, task, randomness)
-        common = rows(models, assignments)
-        penalised = self.variant == "penalised"
-        points = local_descent(
-            task,
-            rows(state.personal, clients),
-            clients,
-            randomness.gradient,
-            anchors=common,
-            step_size=self.step_size,
-            proximal=self._strength("proximal") if penalised else 0.0,
-            local_steps=self.local_steps,
-        )
+        xp, z = array_namespace(state.models), state.models
+        clients = draw_participants(self.participation, task.clients, z, randomness.participation)
+        cluster = xp.zeros_like(clients)  # of all devices
+        common, penalised = rows(z, cluster), self.variant == "penalised"
+        proximal = self._strength("proximal") if penalised else 0.0
+        descent = Descent(self.step_size, self.local_steps, proximal=proximal)
+        before = rows(state.personal, clients)
+        points, _, _ = task.local_steps(before, clients, randomness.gradient, descent, anchors=common)
         if not penalised:
             points = common + (1 - self._strength("pull")) ** self.local_steps * (points - common)
-        check_finite(points, clients, self.step_size)
         personal = replace_rows(state.personal, clients, points)
         mean = xp.mean(personal, axis=-2, keepdims=True)
-        updated = models - self.server_step_size * (models - mean)
-        return replace(state, models=updated, clients=clients, assignments=assignments, personal=personal)
+        updated = z - self.server_step_size * (z - mean)
+        return replace(state, models=updated, clients=clients, assignments=cluster, personal=personal)
 
     def _strength(self, argument: str) -> float:
         """Return the variant's parameter, or its default."""

@@ -7,21 +7,21 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace
 
-from clusterproof.algorithms.aggregation import average_by_cluster, local_descent
 from clusterproof.algorithms.arrays import Array, rows
-from clusterproof.algorithms.bodies.one_model import PooledModel
-from clusterproof.algorithms.finiteness import check_finite
-from clusterproof.algorithms.protocol import State, Task
+from clusterproof.algorithms.averaging import average_by_cluster
+from clusterproof.algorithms.base import Algorithm, Descent, State, Task
+from clusterproof.algorithms.participation import check_participation, draw_participants
 from clusterproof.algorithms.randomness import Randomness
+from clusterproof.algorithms.validation import check_descent
 
 
 @dataclass(frozen=True, kw_only=True)
-class FedLin(PooledModel[State]):
+class FedLin(Algorithm[State]):
     """Two exchanges a round: of the gradients at the server's model x, then of the clients' models.
 
-    With g = mean over participants of grad phi_i(x), a participant starts at y = x and takes K steps::
+    With g_i = grad phi_i(x) and g, their mean over the participants, a participant starts at y = x and takes K steps::
 
-        y <- y - step_size * (grad phi_i(y) - grad phi_i(x) + g)
+        y <- y - step_size * (grad phi_i(y) - g_i + g)
 
     and the server takes the mean of their models.
 
@@ -37,7 +37,7 @@ class FedLin(PooledModel[State]):
     Raises
     ------
     InvalidArgument
-        If a parameter is outside its range; during a run, if a client's model is not finite.
+        If a parameter is outside its range.
 
     Notes
     -----
@@ -47,15 +47,20 @@ class FedLin(PooledModel[State]):
     """
 
     name: ClassVar[str] = "fedlin"
+    target: ClassVar[str] = "pooled"
 
     step_size: float
     local_steps: int = 1
     participation: float = 1.0
 
-    @property
-    def asks_single_gradients(self) -> bool:
-        """Always, as every gradient is corrected."""
-        return True
+    def __post_init__(self) -> None:
+        """Validate the parameters."""
+        check_descent(self.step_size, None, "model", self.local_steps)
+        check_participation(self.participation)
+
+    def model_count(self, task: Task) -> int:
+        """Return 1."""
+        return 1
 
     def initialise(self, models: Array, task: Task) -> State:
         """Start from the given model (..., 1, d)."""
@@ -63,19 +68,12 @@ class FedLin(PooledModel[State]):
 
     def step(self, state: State, task: Task, randomness: Randomness) -> State:
         """Carry out one round."""
-        models = state.models
-        clients, assignments = self._participants(models, task, randomness)
-        received = rows(models, assignments)
-        gradients = task.gradients(received, clients, randomness.gradient)
-        mean = array_namespace(models).mean(gradients, axis=-2, keepdims=True)
-        points = local_descent(
-            task,
-            received,
-            clients,
-            randomness.gradient,
-            corrections=mean - gradients,
-            step_size=self.step_size,
-            local_steps=self.local_steps,
-        )
-        check_finite(points, clients, self.step_size)
-        return State(average_by_cluster(points, assignments, fallback=models), clients, assignments)
+        xp, x = array_namespace(state.models), state.models
+        clients = draw_participants(self.participation, task.clients, x, randomness.participation)
+        cluster = xp.zeros_like(clients)  # all clients train model 0
+        received = rows(x, cluster)
+        g_i = task.gradients(received, clients, randomness.gradient)
+        g = xp.mean(g_i, axis=-2, keepdims=True)
+        descent = Descent(self.step_size, self.local_steps)
+        y, _, _ = task.local_steps(received, clients, randomness.gradient, descent, corrections=g - g_i)
+        return State(average_by_cluster(y, cluster, fallback=x), clients, cluster)

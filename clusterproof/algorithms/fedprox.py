@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from clusterproof.algorithms.bodies.one_model import OneModel
+from clusterproof.algorithms.arrays import Array
+from clusterproof.algorithms.averaging import check_averaging, mean_of_round
+from clusterproof.algorithms.base import Algorithm, Descent, State, Task
+from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.validation import check_number
+from clusterproof.algorithms.weighting import require_sizes
 
 
 @dataclass(frozen=True, kw_only=True)
-class FedProx(OneModel):
+class FedProx(Algorithm[State]):
     """FedAvg whose clients minimise phi_i(w) + proximal / 2 ||w - w^t||^2.
 
     Parameters
@@ -29,7 +33,7 @@ class FedProx(OneModel):
     Raises
     ------
     InvalidArgument
-        If a parameter is outside its range; during a run, if a client's model is not finite.
+        If a parameter is outside its range.
 
     Notes
     -----
@@ -38,6 +42,7 @@ class FedProx(OneModel):
     """
 
     name: ClassVar[str] = "fedprox"
+    target: ClassVar[str] = "pooled"
 
     step_size: float
     proximal: float = 0.1
@@ -47,12 +52,22 @@ class FedProx(OneModel):
 
     def __post_init__(self) -> None:
         """Validate the parameters."""
-        super().__post_init__()
+        check_averaging(self)
         check_proximal(self.proximal)
 
-    @property
-    def _proximal(self) -> float:
-        return self.proximal
+    def model_count(self, task: Task) -> int:
+        """Return 1."""
+        require_sizes(self.weighting, task)
+        return 1
+
+    def initialise(self, models: Array, task: Task) -> State:
+        """Start from the given model (..., 1, d)."""
+        return State(models, None, None)
+
+    def step(self, state: State, task: Task, randomness: Randomness) -> State:
+        """Carry out one round."""
+        descent = Descent(self.step_size, self.local_steps, proximal=self.proximal)
+        return mean_of_round(self, state.models, task, randomness, descent)
 
 
 def check_proximal(proximal: float) -> None:

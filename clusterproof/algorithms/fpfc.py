@@ -9,14 +9,14 @@ from typing import ClassVar
 import numpy as np
 from array_api_compat import array_namespace, device
 
-from clusterproof.algorithms.aggregation import average_by_cluster, local_descent
 from clusterproof.algorithms.arrays import Array, like, rows, to_numpy
+from clusterproof.algorithms.averaging import average_by_cluster
+from clusterproof.algorithms.base import Algorithm, Descent, State, Task
 from clusterproof.algorithms.finiteness import check_finite
 from clusterproof.algorithms.pairs.pair_storage import Pairs, gathered, put
 from clusterproof.algorithms.pairs.pair_updates import PAIR_RULES, PairStep
-from clusterproof.algorithms.participation import check_participation, participants_of_round
+from clusterproof.algorithms.participation import check_participation, draw_participants
 from clusterproof.algorithms.penalties import GroupL1, Penalty, SmoothedSCAD
-from clusterproof.algorithms.protocol import Algorithm, State, Task
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_descent, check_number
 
@@ -190,18 +190,11 @@ class FPFC(Algorithm[FusionState]):
     def step(self, state: FusionState, task: Task, randomness: Randomness) -> FusionState:
         """Carry out one round."""
         models = state.models
-        clients = participants_of_round(self.participation, task, models, randomness.participation)
+        clients = draw_participants(self.participation, task.clients, models, randomness.participation)
         known = to_numpy(clients)
-        points = local_descent(
-            task,
-            rows(models, clients),
-            clients,
-            randomness.gradient,
-            anchors=self.anchors(state, known),
-            step_size=self.step_size,
-            proximal=self.augmentation,
-            local_steps=self.local_steps,
-        )
+        descent = Descent(self.step_size, self.local_steps, proximal=self.augmentation)
+        zeta, start = self.anchors(state, known), rows(models, clients)
+        points, _, _ = task.local_steps(start, clients, randomness.gradient, descent, anchors=zeta)
         check_finite(points, clients, self.step_size)
         return self.update(state, known, points)
 

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace, device
 
-from clusterproof.algorithms.aggregation import average_by_cluster, cluster_sizes
 from clusterproof.algorithms.arrays import Array, argmin_smallest_index, like, replace_rows, rows
+from clusterproof.algorithms.averaging import average_by_cluster, cluster_sizes
+from clusterproof.algorithms.base import Algorithm, State, Task, resolve_clusters
 from clusterproof.algorithms.finiteness import check_finite
-from clusterproof.algorithms.participation import check_participation, participants_of_round
-from clusterproof.algorithms.protocol import (
-    Algorithm,
-    ClientSamplingTask,
-    DifferentiatedTask,
-    State,
-    Task,
-    resolve_clusters,
-)
+from clusterproof.algorithms.participation import check_participation, draw_participants
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_descent, check_number
 
@@ -77,9 +70,9 @@ class GradientLoss(Algorithm[MovingState]):
     Raises
     ------
     InvalidArgument
-        If a parameter is outside its range; if the task has no method ``losses_and_gradients``, no number
-        of ``samples`` to sum over, or fewer participants than clusters to be assigned; during a run,
-        if a client's gradient is not finite.
+        If a parameter is outside its range; if the task has no number of ``samples`` to sum over, or fewer
+        participants than clusters to be assigned; during a run, if the task has no ``losses_and_gradients`` or a
+        client's gradient is not finite.
 
     Notes
     -----
@@ -124,13 +117,7 @@ class GradientLoss(Algorithm[MovingState]):
                 "raise participation or use 'never'",
             )
         self._samples(task)
-        _one_batch(task)
         return count
-
-    @property
-    def asks_single_gradients(self) -> bool:
-        """True, as a round needs one gradient of every model."""
-        return True
 
     def initialise(self, models: Array, task: Task) -> MovingState:
         """Start from the given models (..., P, d) with zero last updates."""
@@ -139,12 +126,12 @@ class GradientLoss(Algorithm[MovingState]):
     def step(self, state: MovingState, task: Task, randomness: Randomness) -> MovingState:
         """Carry out one round."""
         models = state.models
-        clients = participants_of_round(self.participation, task, models, randomness.participation)
-        losses, gradients = _one_batch(task).losses_and_gradients(models, clients, randomness.assignment)
+        clients = draw_participants(self.participation, task.clients, models, randomness.participation)
+        losses, gradients = task.losses_and_gradients(models, clients, randomness.assignment)
         for model in range(models.shape[-2]):
             check_finite(gradients[..., model, :], clients, self.step_size)
         choices = argmin_smallest_index(-self.scores(state, losses, gradients, task))
-        trained = self._pin(choices, models, task, randomness)
+        trained = self._pin(choices, models, randomness)
         points = rows(models, trained) - self.step_size * rows_of_matrices(gradients, trained)
         updated = average_by_cluster(points, trained, fallback=models)
         return replace(
@@ -182,17 +169,14 @@ class GradientLoss(Algorithm[MovingState]):
         cosines = xp.where(positive, inner / xp.where(positive, lengths, xp.ones_like(lengths)), 0 * inner)
         return -cosines if self.sign == "descent" else cosines
 
-    def _pin(self, choices: Array, models: Array, task: Task, randomness: Randomness) -> Array:
+    def _pin(self, choices: Array, models: Array, randomness: Randomness) -> Array:
         """Assign K random participants to clusters 1 .. K if ``empty_cluster`` requires it."""
         if self.empty_cluster == "never":
             return choices
         xp = array_namespace(choices)
         count = models.shape[-2]
-        shape = tuple(choices.shape)
-        if hasattr(task, "draw_orders"):
-            orders = cast(ClientSamplingTask, task).draw_orders(shape, randomness.clustering)
-        else:
-            orders = like(np.argsort(randomness.clustering.random(shape), axis=-1), choices)
+        keys = randomness.clustering.random(tuple(choices.shape))
+        orders = like(np.argsort(keys, axis=-1), choices)
         selected = orders[..., :count]
         clusters = xp.broadcast_to(
             xp.arange(count, dtype=choices.dtype, device=device(choices)), selected.shape
@@ -223,15 +207,3 @@ def rows_of_matrices(values: Array, indices: Array) -> Array:
 def _norms(vectors: Array) -> Array:
     xp = array_namespace(vectors)
     return xp.sqrt(xp.sum(vectors * vectors, axis=-1))
-
-
-def _one_batch(task: Task) -> DifferentiatedTask:
-    """Return the task; raise ``InvalidArgument`` if it has no ``losses_and_gradients``."""
-    if not hasattr(task, "losses_and_gradients"):
-        raise InvalidArgument(
-            "task",
-            type(task).__name__,
-            "must have the method `losses_and_gradients` for gradient-loss",
-            "add the method to the task, or use ifca",
-        )
-    return cast(DifferentiatedTask, task)

@@ -10,7 +10,7 @@ import numpy as np
 from array_api_compat import is_array_api_obj
 
 from clusterproof.algorithms.arrays import Array, to_numpy
-from clusterproof.algorithms.protocol import Algorithm, State, Task
+from clusterproof.algorithms.base import Algorithm, State, Task
 from clusterproof.algorithms.validation import InvalidArgument
 
 TARGETS = ("clusters", "pooled", "clients")

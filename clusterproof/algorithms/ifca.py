@@ -6,14 +6,17 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from clusterproof.algorithms.arrays import Array
-from clusterproof.algorithms.bodies.clustered import ClusteredDescent
-from clusterproof.algorithms.cfl_mgd import CFLMGD, MomentumState
-from clusterproof.algorithms.protocol import Algorithm, State, Task
+from clusterproof.algorithms.averaging import choose_clusters, train_and_average
+from clusterproof.algorithms.base import Algorithm, Descent, State, Task, resolve_clusters
+from clusterproof.algorithms.cfl_mgd import CFLMGD
+from clusterproof.algorithms.participation import check_participation, draw_participants
 from clusterproof.algorithms.randomness import Randomness
+from clusterproof.algorithms.starts import Starts, draw_starts
+from clusterproof.algorithms.validation import check_descent
 
 
 @dataclass(frozen=True, kw_only=True)
-class IFCA(ClusteredDescent[State]):
+class IFCA(Algorithm[State]):
     """In each round, clients choose the model of smallest loss, and each model is trained by its clients.
 
     Parameters
@@ -60,14 +63,28 @@ class IFCA(ClusteredDescent[State]):
     restarts: int = 1
     trial_rounds: int = 10
 
+    def __post_init__(self) -> None:
+        """Validate the parameters."""
+        check_descent(self.step_size, self.clusters, self.averaging, self.local_steps)
+        check_participation(self.participation)
+        self._starts.check()
+
     @property
     def dynamics(self) -> Algorithm[Any]:
         """CFL-MGD with momentum 0."""
-        return self._descent
+        return CFLMGD(momentum=0.0, **{field.name: getattr(self, field.name) for field in fields(IFCA)})
+
+    def model_count(self, task: Task) -> int:
+        """Return the number of models."""
+        return resolve_clusters(self.clusters, task)
+
+    def draw_models(self, task: Task, shape: tuple[int, ...], randomness: Randomness) -> Array:
+        """Draw starting points (*shape, P, d), see ``least_share`` and ``restarts``."""
+        return draw_starts(self._starts, self, task, shape, randomness)
 
     @property
-    def _descent(self) -> CFLMGD:
-        return CFLMGD(momentum=0.0, **{field.name: getattr(self, field.name) for field in fields(IFCA)})
+    def _starts(self) -> Starts:
+        return Starts(self.least_share, self.restarts, self.trial_rounds)
 
     def initialise(self, models: Array, task: Task) -> State:
         """Start from the given models (..., P, d)."""
@@ -75,5 +92,13 @@ class IFCA(ClusteredDescent[State]):
 
     def step(self, state: State, task: Task, randomness: Randomness) -> State:
         """Carry out one round."""
-        after = self._descent.step(MomentumState(state.models, None, None, None, None), task, randomness)
-        return State(after.models, after.clients, after.assignments)
+        models, stream = state.models, randomness.gradient
+        clients = draw_participants(self.participation, task.clients, models, randomness.participation)
+        assignments = choose_clusters(task, models, clients, randomness.assignment)
+        if self.averaging == "model":
+            descent = Descent(self.step_size, self.local_steps)
+            updated, _ = train_and_average(task, models, clients, assignments, stream, descent)
+        else:
+            sums = task.gradient_sums(models, clients, assignments, stream)
+            updated = models - self.step_size * (sums / task.clients)
+        return State(updated, clients, assignments)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from clusterproof.algorithms.aggregation import local_descent
 from clusterproof.algorithms.arrays import Array, replace_rows, rows
-from clusterproof.algorithms.participation import check_participation, participants_of_round
-from clusterproof.algorithms.protocol import Algorithm, State, Task
+from clusterproof.algorithms.base import Algorithm, Descent, State, Task
+from clusterproof.algorithms.participation import check_participation, draw_participants
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.validation import check_descent
 
@@ -59,13 +58,7 @@ class Local(Algorithm[State]):
     def step(self, state: State, task: Task, randomness: Randomness) -> State:
         """Carry out one round."""
         models = state.models
-        clients = participants_of_round(self.participation, task, models, randomness.participation)
-        points = local_descent(
-            task,
-            rows(models, clients),
-            clients,
-            randomness.gradient,
-            step_size=self.step_size,
-            local_steps=self.local_steps,
-        )
+        clients = draw_participants(self.participation, task.clients, models, randomness.participation)
+        descent = Descent(self.step_size, self.local_steps)
+        points, _, _ = task.local_steps(rows(models, clients), clients, randomness.gradient, descent)
         return State(replace_rows(models, clients, points), clients, clients)

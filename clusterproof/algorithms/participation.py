@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import numpy as np
 from array_api_compat import array_namespace, device
 
 from clusterproof.algorithms.arrays import Array, like
-from clusterproof.algorithms.protocol import ClientSamplingTask, Task
 from clusterproof.algorithms.validation import check_number
 
 
@@ -22,17 +19,6 @@ def check_participation(participation: float) -> None:
     """
     remedy = "give the fraction of clients that take part in a round, such as 0.1"
     check_number("participation", participation, above=0, at_most=1, remedy=remedy)
-
-
-def participants_of_round(
-    participation: float, task: Task, models: Array, generator: np.random.Generator
-) -> Array:
-    """Draw the participants of a round with ``draw_participants``, or the task's method of that name."""
-    count = participant_count(participation, task.clients)
-    if count < task.clients and hasattr(task, "draw_participants"):
-        sampling = cast(ClientSamplingTask, task)
-        return sampling.draw_participants(count, tuple(models.shape[:-2]), generator)
-    return draw_participants(participation, task.clients, models, generator)
 
 
 def participant_count(participation: float, clients: int) -> int:

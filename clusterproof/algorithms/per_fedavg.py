@@ -3,17 +3,51 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import ClassVar
 
-from clusterproof.algorithms.arrays import Array
-from clusterproof.algorithms.bodies.one_model import OneModelSent
-from clusterproof.algorithms.protocol import DifferentiatedTask, Task, TrainingTask
+import numpy as np
+from array_api_compat import array_namespace
+
+from clusterproof.algorithms.arrays import Array, rows
+from clusterproof.algorithms.averaging import average_by_cluster, check_averaging
+from clusterproof.algorithms.base import Algorithm, State, Task
+from clusterproof.algorithms.participation import draw_participants
 from clusterproof.algorithms.randomness import Randomness
-from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_number
+from clusterproof.algorithms.validation import check_choice, check_number
+from clusterproof.algorithms.weighting import client_weights, require_sizes
+
+
+def personal_step(
+    task: Task, points: Array, clients: Array, generator: np.random.Generator, inner_step_size: float
+) -> Array:
+    """Return v = w - alpha grad phi_i(w) of clients (..., k) at their points w, (..., k, d)."""
+    return points - inner_step_size * task.gradients(points, clients, generator)
+
+
+def meta_descent(
+    task: Task,
+    points: Array,
+    clients: Array,
+    generator: np.random.Generator,
+    *,
+    step_size: float,
+    inner_step_size: float,
+    local_steps: int,
+    second_order: bool = False,
+) -> Array:
+    """Return the points (..., k, d) of clients (..., k) after the local steps that ``PerFedAvg`` states."""
+    for _ in range(local_steps):
+        ahead = personal_step(task, points, clients, generator, inner_step_size)
+        gradient = task.gradients(ahead, clients, generator)
+        if second_order:
+            product = task.hessian_products(points, gradient, clients, generator)
+            gradient = gradient - inner_step_size * product
+        points = points - step_size * gradient
+    return points
 
 
 @dataclass(frozen=True, kw_only=True)
-class PerFedAvg(OneModelSent):
+class PerFedAvg(Algorithm[State]):
     """FedAvg on the losses after one step of descent, phi_i(w - alpha grad phi_i(w)).
 
     A local step draws three independent batches D, D', D''::
@@ -41,8 +75,8 @@ class PerFedAvg(OneModelSent):
     Raises
     ------
     InvalidArgument
-        If a parameter is outside its range, or the task has no ``hessian_products`` for the
-        second-order gradient; during a run, if a client's model is not finite.
+        If a parameter is outside its range; in the first round, if the task has no ``hessian_products`` for the
+        second-order gradient.
 
     Notes
     -----
@@ -51,6 +85,7 @@ class PerFedAvg(OneModelSent):
     """
 
     name: ClassVar[str] = "per-fedavg"
+    target: ClassVar[str] = "pooled"
 
     step_size: float
     inner_step_size: float | None = None
@@ -61,7 +96,7 @@ class PerFedAvg(OneModelSent):
 
     def __post_init__(self) -> None:
         """Validate the parameters."""
-        super().__post_init__()
+        check_averaging(self)
         if self.inner_step_size is not None:
             remedy = "leave it out for half of step_size"
             check_number("inner_step_size", self.inner_step_size, above=0, remedy=remedy)
@@ -70,52 +105,39 @@ class PerFedAvg(OneModelSent):
 
     def model_count(self, task: Task) -> int:
         """Return 1."""
-        if self.gradient == "second-order" and not hasattr(task, "hessian_products"):
-            raise InvalidArgument(
-                "gradient",
-                self.gradient,
-                "needs a task with the method `hessian_products`",
-                "use 'first-order' on this task",
-            )
-        return super().model_count(task)
+        require_sizes(self.weighting, task)
+        return 1
 
-    def descend(self, received: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
-        """Train the participants: map the received models (..., k, d) to the models that they send."""
-        second_order = self.gradient == "second-order"
-        if hasattr(task, "meta_training"):
-            return cast(TrainingTask, task).meta_training(
-                received,
-                clients,
-                randomness.gradient,
-                step_size=self.step_size,
-                inner_step_size=self._inner,
-                local_steps=self.local_steps,
-                second_order=second_order,
-            )
-        points, stream = received, randomness.gradient
-        for _ in range(self.local_steps):
-            ahead = self.personalise(points, clients, task, randomness)
-            gradient = task.gradients(ahead, clients, stream)
-            if second_order:
-                differentiated = cast(DifferentiatedTask, task)
-                product = differentiated.hessian_products(points, gradient, clients, stream)
-                gradient = gradient - self._inner * product
-            points = points - self.step_size * gradient
-        return points
+    def initialise(self, models: Array, task: Task) -> State:
+        """Start from the given model (..., 1, d)."""
+        return State(models, None, None)
+
+    def step(self, state: State, task: Task, randomness: Randomness) -> State:
+        """Carry out one round."""
+        models = state.models
+        clients = draw_participants(self.participation, task.clients, models, randomness.participation)
+        cluster = array_namespace(clients).zeros_like(clients)  # all clients train model 0
+        points = meta_descent(
+            task,
+            rows(models, cluster),
+            clients,
+            randomness.gradient,
+            step_size=self.step_size,
+            inner_step_size=self._inner,
+            local_steps=self.local_steps,
+            second_order=self.gradient == "second-order",
+        )
+        weights = client_weights(self.weighting, task, clients, models)
+        return State(average_by_cluster(points, cluster, models, weights), clients, cluster)
 
     @property
     def has_personal_step(self) -> bool:
         """True."""
         return True
 
-    @property
-    def asks_single_gradients(self) -> bool:
-        """True, as a local step computes two or three gradients."""
-        return True
-
     def personalise(self, points: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
         """Take the personal step from the received models ``points`` (..., k, d)."""
-        return points - self._inner * task.gradients(points, clients, randomness.gradient)
+        return personal_step(task, points, clients, randomness.gradient, self._inner)
 
     @property
     def _inner(self) -> float:

@@ -8,9 +8,8 @@ from typing import ClassVar
 from array_api_compat import array_namespace, device
 
 from clusterproof.algorithms.arrays import Array, like
+from clusterproof.algorithms.base import Algorithm, State, Task
 from clusterproof.algorithms.client_arrays import copies_for_clients, zeros_for_clients
-from clusterproof.algorithms.finiteness import check_finite
-from clusterproof.algorithms.protocol import Algorithm, State, Task
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.validation import check_number
 
@@ -55,7 +54,7 @@ class ProxSkip(Algorithm[SkippingState]):
     Raises
     ------
     InvalidArgument
-        If a parameter is outside its range; during a run, if a client's model is not finite.
+        If a parameter is outside its range.
 
     Notes
     -----
@@ -80,11 +79,6 @@ class ProxSkip(Algorithm[SkippingState]):
         """Return 1."""
         return 1
 
-    @property
-    def asks_single_gradients(self) -> bool:
-        """Always."""
-        return True
-
     def initialise(self, models: Array, task: Task) -> SkippingState:
         """Start all clients from the given model (..., 1, d)."""
         personal = copies_for_clients(models, task.clients)
@@ -96,7 +90,6 @@ class ProxSkip(Algorithm[SkippingState]):
         clients = xp.arange(task.clients, device=device(state.models))
         gradients = task.gradients(state.personal, clients, randomness.gradient)
         points = state.personal - self.step_size * (gradients - state.controls)
-        check_finite(points, clients, self.step_size)
         mean = xp.mean(points, axis=-2, keepdims=True)
         coin = randomness.participation.random((*state.models.shape[:-2], 1, 1)) < self.probability
         communicates = like(coin, state.models)

@@ -13,8 +13,8 @@ import numpy as np
 from array_api_compat import is_array_api_obj
 
 from clusterproof.algorithms.arrays import to_numpy
+from clusterproof.algorithms.base import State, Task
 from clusterproof.algorithms.guard import copy_arrays, written
-from clusterproof.algorithms.protocol import State, Task
 from clusterproof.algorithms.validation import InvalidArgument
 
 Measure: TypeAlias = Callable[[Any, Any], Any]

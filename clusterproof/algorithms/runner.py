@@ -11,8 +11,8 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from clusterproof.algorithms.arrays import Array, to_numpy
+from clusterproof.algorithms.base import Algorithm, State, Task
 from clusterproof.algorithms.guard import Guard, copy_arrays, is_custom
-from clusterproof.algorithms.protocol import Algorithm, State, Task
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.recording import Measure, Recorder
 from clusterproof.algorithms.trace import Trace, distances
@@ -167,9 +167,9 @@ def _broadcast_initial(initial: Array, shape: tuple[int, ...]) -> Array:
 
 def _spread(state: State, shape: tuple[int, ...], clients: int) -> np.ndarray:
     """Return the assignments of all clients, -1 for absent ones."""
-    chosen = to_numpy(state.assignments)
-    chosen = np.broadcast_to(chosen, (*shape, chosen.shape[-1]))
-    participants = to_numpy(state.clients)
+    chosen, participants = to_numpy(state.assignments), to_numpy(state.clients)
+    if len(chosen.shape) == 1 and shape:
+        chosen = np.broadcast_to(chosen, (*shape, chosen.shape[-1]))
     smallest = np.int16 if clients <= np.iinfo(np.int16).max else np.int32
     if participants.shape[-1] == clients and (participants == np.arange(clients)).all():
         return chosen.astype(smallest)

@@ -7,15 +7,14 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace
 
-from clusterproof.algorithms.aggregation import average_by_cluster, local_descent
 from clusterproof.algorithms.arrays import Array, replace_rows, rows
-from clusterproof.algorithms.bodies.one_model import WeightedModel, check_server_step_size
+from clusterproof.algorithms.averaging import average_by_cluster, check_averaging, check_server_step_size
+from clusterproof.algorithms.base import Algorithm, Descent, State, Task
 from clusterproof.algorithms.client_arrays import zeros_for_clients
-from clusterproof.algorithms.finiteness import check_finite
-from clusterproof.algorithms.protocol import State, Task
+from clusterproof.algorithms.participation import draw_participants
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.validation import check_choice
-from clusterproof.algorithms.weighting import client_weights
+from clusterproof.algorithms.weighting import client_weights, require_sizes
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class ControlState(State):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scaffold(WeightedModel[ControlState]):
+class Scaffold(Algorithm[ControlState]):
     """FedAvg whose clients correct their gradients by control variates.
 
     In a round a participant i of the set S starts at y = x and takes K steps
@@ -67,7 +66,7 @@ class Scaffold(WeightedModel[ControlState]):
     Raises
     ------
     InvalidArgument
-        If a parameter is outside its range; during a run, if a client's model is not finite.
+        If a parameter is outside its range.
 
     Notes
     -----
@@ -76,6 +75,7 @@ class Scaffold(WeightedModel[ControlState]):
     """
 
     name: ClassVar[str] = "scaffold"
+    target: ClassVar[str] = "pooled"
 
     step_size: float
     local_steps: int = 1
@@ -86,14 +86,14 @@ class Scaffold(WeightedModel[ControlState]):
 
     def __post_init__(self) -> None:
         """Validate the parameters."""
-        super().__post_init__()
+        check_averaging(self)
         check_choice("option", self.option, ("I", "II"), remedy="'II' needs no further gradient")
         check_server_step_size(self.server_step_size)
 
-    @property
-    def asks_single_gradients(self) -> bool:
-        """Always, as every gradient is corrected."""
-        return True
+    def model_count(self, task: Task) -> int:
+        """Return 1."""
+        require_sizes(self.weighting, task)
+        return 1
 
     def initialise(self, models: Array, task: Task) -> ControlState:
         """Start from the given model (..., 1, d) with control variates of 0."""
@@ -102,31 +102,21 @@ class Scaffold(WeightedModel[ControlState]):
 
     def step(self, state: ControlState, task: Task, randomness: Randomness) -> ControlState:
         """Carry out one round."""
-        xp = array_namespace(state.models)
-        models, control = state.models, state.control
-        clients, assignments = self._participants(models, task, randomness)
-        received = rows(models, assignments)
-        before = rows(state.controls, clients)
-        points = local_descent(
-            task,
-            received,
-            clients,
-            randomness.gradient,
-            corrections=control - before,
-            step_size=self.step_size,
-            local_steps=self.local_steps,
-        )
-        check_finite(points, clients, self.step_size)
+        xp, x, c = array_namespace(state.models), state.models, state.control
+        clients = draw_participants(self.participation, task.clients, x, randomness.participation)
+        cluster = xp.zeros_like(clients)  # all clients train model 0
+        c_i, received = rows(state.controls, clients), rows(x, cluster)
+        descent = Descent(self.step_size, self.local_steps)
+        y, _, steps = task.local_steps(received, clients, randomness.gradient, descent, corrections=c - c_i)
         if self.option == "I":
-            after = task.gradients(received, clients, randomness.gradient)
+            c_new = task.gradients(received, clients, randomness.gradient)
         else:
-            after = before - control + (received - points) / (self.local_steps * self.step_size)
-        weights = client_weights(self.weighting, task, clients, models)
-        mean = average_by_cluster(points, assignments, fallback=models, weights=weights)
+            c_new = c_i - c + (received - y) / (steps * self.step_size)
+        mean = average_by_cluster(y, cluster, x, client_weights(self.weighting, task, clients, x))
         return ControlState(
-            models=models + self.server_step_size * (mean - models),
+            models=x + self.server_step_size * (mean - x),
             clients=clients,
-            assignments=assignments,
-            control=control + xp.sum(after - before, axis=-2, keepdims=True) / task.clients,
-            controls=replace_rows(state.controls, clients, after),
+            assignments=cluster,
+            control=c + xp.sum(c_new - c_i, axis=-2, keepdims=True) / task.clients,
+            controls=replace_rows(state.controls, clients, c_new),
         )

@@ -9,6 +9,7 @@ import numpy as np
 
 from clusterproof.algorithms import self_organising_map as som
 from clusterproof.algorithms.arrays import Array, like, rows, to_numpy
+from clusterproof.algorithms.base import Algorithm, Descent, Task
 from clusterproof.algorithms.cfl import (
     STATIONARY,
     PartitionState,
@@ -16,12 +17,10 @@ from clusterproof.algorithms.cfl import (
     mean_and_largest,
     start_together,
 )
-from clusterproof.algorithms.fedavg import FedAvg
-from clusterproof.algorithms.fedprox import FedProx, check_proximal
+from clusterproof.algorithms.fedprox import check_proximal
 from clusterproof.algorithms.finiteness import check_finite
-from clusterproof.algorithms.participation import check_participation, participants_of_round
-from clusterproof.algorithms.per_fedavg import PerFedAvg
-from clusterproof.algorithms.protocol import Algorithm, Task
+from clusterproof.algorithms.participation import check_participation, draw_participants
+from clusterproof.algorithms.per_fedavg import meta_descent, personal_step
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.second_clustering import cluster_winners
 from clusterproof.algorithms.validation import (
@@ -168,9 +167,9 @@ class SoFL(Algorithm[DoubleState]):
         clustered = to_numpy(state.clustered)
         pending = int(state.rounds) >= self.pretraining and not clustered.all()
         participation = 1.0 if pending else self.participation
-        clients = participants_of_round(participation, task, models, randomness.participation)
+        clients = draw_participants(participation, task.clients, models, randomness.participation)
         received = rows(models, clients)
-        points = self._trainer.descend(received, clients, task, randomness)
+        points = self._train(received, clients, task, randomness)
         check_finite(points, clients, self.step_size)
         sent = points - received
         if pending:
@@ -181,24 +180,28 @@ class SoFL(Algorithm[DoubleState]):
     @property
     def has_personal_step(self) -> bool:
         """Whether the training method has one."""
-        return self._trainer.has_personal_step
+        return self.method == "per-fedavg"
 
     def personalise(self, points: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
         """Take the personal step of the training method."""
-        return self._trainer.personalise(points, clients, task, randomness)
+        if self.method != "per-fedavg":
+            return points
+        return personal_step(task, points, clients, randomness.gradient, self.step_size / 2)
 
-    @property
-    def asks_single_gradients(self) -> bool:
-        """Whether the training method does."""
-        return self._trainer.asks_single_gradients
-
-    @property
-    def _trainer(self) -> FedAvg | FedProx | PerFedAvg:
-        """The algorithm whose local training is used."""
-        if self.method == "fedprox":
-            return FedProx(step_size=self.step_size, local_steps=self.local_steps, proximal=self.proximal)
-        kind = FedAvg if self.method == "fedavg" else PerFedAvg
-        return kind(step_size=self.step_size, local_steps=self.local_steps)
+    def _train(self, points: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
+        """Return the models of participants (..., k) after local training from ``points``, (..., k, d)."""
+        if self.method == "per-fedavg":
+            return meta_descent(
+                task,
+                points,
+                clients,
+                randomness.gradient,
+                step_size=self.step_size,
+                inner_step_size=self.step_size / 2,
+                local_steps=self.local_steps,
+            )
+        descent = Descent(self.step_size, self.local_steps, proximal=self.proximal)
+        return task.local_steps(points, clients, randomness.gradient, descent).points
 
     def _cluster_due_replicates(
         self, state: DoubleState, updates: Array, clustered: np.ndarray, randomness: Randomness

@@ -10,8 +10,8 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from clusterproof.algorithms.arrays import Array, argmin_smallest_index, like, one_hot, to_numpy
-from clusterproof.algorithms.participation import participants_of_round
-from clusterproof.algorithms.protocol import Algorithm, Task
+from clusterproof.algorithms.base import Algorithm, Task
+from clusterproof.algorithms.participation import draw_participants
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.validation import InvalidArgument, check_count, check_number
 
@@ -95,7 +95,7 @@ def _draw(
         return models
     xp = array_namespace(models)
     for _ in range(MOST_DRAWS):
-        clients = participants_of_round(algorithm.participation, task, models, stream)
+        clients = draw_participants(algorithm.participation, task.clients, models, stream)
         assignment = argmin_smallest_index(task.losses(models, clients, stream))
         shares = xp.mean(one_hot(assignment, count, dtype=models.dtype), axis=-2)
         rejected = xp.any(shares < starts.least_share, axis=-1)

@@ -6,8 +6,8 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from clusterproof.algorithms.arrays import Array, like, to_numpy
-from clusterproof.algorithms.protocol import Task
-from clusterproof.algorithms.validation import InvalidArgument, check_choice
+from clusterproof.algorithms.base import Task
+from clusterproof.algorithms.validation import check_choice
 
 WEIGHTINGS = ("clients", "samples")
 
@@ -20,7 +20,7 @@ def check_weighting(weighting: str) -> None:
 def require_sizes(weighting: str, task: Task) -> None:
     """Raise ``InvalidArgument`` if weights by samples are requested and the task has no ``client_samples``."""
     if weighting == "samples":
-        _sizes(task)
+        _ = task.client_samples
 
 
 def client_weights(weighting: str, task: Task, clients: Array, models: Array) -> Array | None:
@@ -30,17 +30,6 @@ def client_weights(weighting: str, task: Task, clients: Array, models: Array) ->
     """
     if weighting == "clients":
         return None
-    sizes = _sizes(task).astype(np.float64)
+    sizes = np.asarray(task.client_samples, dtype=np.float64)
     weights = like((sizes / sizes.max())[to_numpy(clients)], models)
     return array_namespace(models).astype(weights, models.dtype)
-
-
-def _sizes(task: Task) -> np.ndarray:
-    if not hasattr(task, "client_samples"):
-        raise InvalidArgument(
-            "weighting",
-            "samples",
-            "needs a task that states how many samples each client has",
-            "give the task `client_samples`, or use 'clients'",
-        )
-    return np.asarray(task.client_samples)

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import FedAvg, generator, run
-from clusterproof.algorithms.aggregation import local_descent
+from clusterproof.algorithms import Descent, FedAvg, generator, run
 from clusterproof.synthetic import RegressionMixture
 
 STEP_SIZE, LOCAL_STEPS, PRETRAINING = 0.2, 5, 20
@@ -31,5 +30,5 @@ def after_fedavg(
     start = np.asarray(run(algorithm, task, rounds=rounds, seed=seed).models[-1])
     points, clients = np.broadcast_to(start, (task.clients, task.dimension)), np.arange(task.clients)
     source = generator(seed, f"figures/{figure}", "updates")
-    trained = local_descent(task, points, clients, source, step_size=step_size, local_steps=local_steps)
+    trained = task.local_steps(points, clients, source, Descent(step_size, local_steps)).points
     return np.asarray(trained - start)

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from torch import Tensor
 
+from clusterproof.algorithms import Task
 from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_count
 from clusterproof.neural.client_data import ClientData
 from clusterproof.neural.data.preprocessing import Preprocessing
@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ImageClients:
+class ImageClients(Task):
     """Clients whose images are on a device, in chunks; arguments and errors are those of ``ImageTask``."""
 
     partition: Partition
@@ -65,7 +65,7 @@ class ImageClients:
             distorted=self.preprocessing.random,
         )
         object.__setattr__(self, "chosen_engine", engine)
-        _ = self._train, self.client_shares  # now, not in the first round
+        _ = self._train  # now, not in the first round
 
     def _check_images(self) -> None:
         for client_images in (self.partition.train, self.partition.test):
@@ -93,11 +93,6 @@ class ImageClients:
                 f"must tell the partition's {self.partition.classes} classes apart",
                 "make the network for these classes",
             )
-
-    @property
-    def clients(self) -> int:
-        """Number of clients (m)."""
-        return len(self.partition.train.sizes)
 
     @property
     def clusters(self) -> int:
@@ -140,12 +135,6 @@ class ImageClients:
             "precision": self.precision,
             **({} if self.preprocessing.nothing else {"preprocessing": self.preprocessing.settings}),
         }
-
-    @cached_property
-    def client_shares(self) -> Tensor:
-        """Samples of each client over the largest number, on the models' device, see ``SharesTask``; (m,)."""
-        sizes = np.asarray(self.client_samples, dtype=np.float64)
-        return torch.from_numpy(sizes / sizes.max()).to(self._device, self._type)
 
     def _run(
         self,

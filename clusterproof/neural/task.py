@@ -14,7 +14,6 @@ from clusterproof.algorithms.validation import InvalidArgument
 from clusterproof.neural.client_data import Batch, ClientData
 from clusterproof.neural.engines.base import accuracies, cross_entropies
 from clusterproof.neural.engines.chunks import Chunk
-from clusterproof.neural.engines.sampling import draw_key, random_orders, random_subsets
 from clusterproof.neural.local_training import LocalTraining
 
 SUM_ROWS = 4096
@@ -40,7 +39,7 @@ class ImageTask(LocalTraining):
     """Clients that minimise a network's mean cross-entropy on their images.
 
     Models and points are tensors (P, d) and (k, d), clients integer tensors (k,), without replicate axes; else as in
-    ``algorithms.Task``, ``DifferentiatedTask``, ``ScoredTask``, ``TrainingTask`` and ``ClientSamplingTask``.
+    ``algorithms.Task``.
 
     Parameters
     ----------
@@ -77,12 +76,9 @@ class ImageTask(LocalTraining):
     same bits whatever the number of threads is. For another ``chunk``, and on a GPU, the libraries may add in another
     order.
 
-    Mini-batches, participants and distortions come from counters on the host, see ``engines.sampling``: every device
+    Mini-batches and distortions come from counters on the host, see ``engines.sampling``: every device
     has the same.
     """
-
-    def reference_optima(self, target: str) -> None:
-        """Return None: a network's optimum is not known."""
 
     def initial_models(self, count: int, shape: tuple[int, ...], generator: np.random.Generator) -> Tensor:
         """Draw independent starting models by PyTorch's default law, (count, d).
@@ -97,14 +93,6 @@ class ImageTask(LocalTraining):
             raise InvalidArgument("replicates", shape[0], rule, "leave it out, and call once a seed")
         drawn = self.network.initial((count,), generator, np.dtype(self.dtype))
         return torch.from_numpy(drawn).to(self._device)
-
-    def draw_participants(self, count: int, shape: tuple[int, ...], generator: np.random.Generator) -> Tensor:
-        """Draw ``count`` of the clients uniformly without replacement, ascending integers (*shape, count)."""
-        return random_subsets(draw_key(generator), count, (*shape, self.clients)).to(self._device)
-
-    def draw_orders(self, shape: tuple[int, ...], generator: np.random.Generator) -> Tensor:
-        """Draw a uniform permutation of the last axis for every index of the others."""
-        return random_orders(draw_key(generator), shape).to(self._device)
 
     def losses(self, models: Tensor, clients: Tensor, generator: np.random.Generator) -> Tensor:
         """Mean losses of models (P, d) on all of each client's training data: (k, P)."""

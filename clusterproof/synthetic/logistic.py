@@ -19,7 +19,6 @@ from clusterproof.synthetic.mixture import (
     make_labels,
     read_array,
 )
-from clusterproof.synthetic.reshuffling import reshuffled_descent
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -247,16 +246,9 @@ class LogisticMixture(Mixture):
             gradients = np.where(own[..., None], weighted, gradients)
         return losses, gradients
 
-    def reshuffled_training(
-        self,
-        points: np.ndarray,
-        clients: np.ndarray,
-        generator: np.random.Generator,
-        *,
-        step_size: float,
-        passes: int,
-    ) -> np.ndarray:
-        """Passes over the N rows of the laws of clients (..., k) in random order, from points (..., k, d).
+    @property
+    def stored_samples(self) -> int:
+        """Rows of a cluster's law (N), which each of its clients has.
 
         Raises
         ------
@@ -266,17 +258,14 @@ class LogisticMixture(Mixture):
         if self.data != "population":
             rule = "must be 'population' where a client's rows are reshuffled"
             raise InvalidArgument("data", self.data, rule, "give data='population'")
+        return int(self.features.shape[1])
+
+    def sample_gradients(self, points: np.ndarray, clients: np.ndarray, samples: np.ndarray) -> np.ndarray:
+        """Return the gradients of one row of each client, integers (..., k), at its point, (..., k, d)."""
         labels = self.labels[clients]
-
-        def sample_gradients(points: np.ndarray, samples: np.ndarray) -> np.ndarray:
-            row, target = self.features[labels, samples], self.targets[labels, samples]
-            margins = target * (row * points).sum(axis=-1)
-            return np.asarray((-target * _sigmoid(-margins))[..., None] * row + self.ridge * points)
-
-        size = self.features.shape[1]
-        return reshuffled_descent(
-            sample_gradients, points, size, generator, step_size=step_size, passes=passes
-        )
+        row, target = self.features[labels, samples], self.targets[labels, samples]
+        margins = target * (row * points).sum(axis=-1)
+        return np.asarray((-target * _sigmoid(-margins))[..., None] * row + self.ridge * points)
 
     def accuracies(self, points: np.ndarray, clients: np.ndarray) -> np.ndarray:
         """Return the probability that the sign of x . chi is y, at one point per client, (..., k, d): (..., k).

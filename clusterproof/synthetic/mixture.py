@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import pprint
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cached_property
@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from clusterproof.algorithms import InvalidArgument, sum_gradients
+from clusterproof.algorithms import InvalidArgument, Task
 from clusterproof.algorithms.notebook import html_table
 from clusterproof.algorithms.validation import check_count, check_number, check_seed
 
@@ -20,7 +20,7 @@ SPELLED = 24
 """Largest number of parameters for which the repr of a task is its constructor call."""
 
 
-class Mixture(ABC):
+class Mixture(Task):
     """A task whose cluster objectives are smooth and strongly convex with known minimisers."""
 
     name: ClassVar[str]
@@ -54,22 +54,6 @@ class Mixture(ABC):
     @abstractmethod
     def expected_gradient(self, model: np.ndarray, cluster: int) -> np.ndarray:
         """Return the gradient of phi_p at models (..., d), (..., d)."""
-
-    @abstractmethod
-    def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Return the losses of models (..., P, d) on the samples of clients (..., k): (..., k, P)."""
-
-    @abstractmethod
-    def gradients(
-        self, points: np.ndarray, clients: np.ndarray, generator: np.random.Generator
-    ) -> np.ndarray:
-        """Return the gradients at one point per client, (..., k, d): (..., k, d)."""
-
-    def gradient_sums(
-        self, models: np.ndarray, clients: np.ndarray, assignments: np.ndarray, generator: np.random.Generator
-    ) -> np.ndarray:
-        """Return the sum of the gradients of each cluster's participants at its model: (..., P, d)."""
-        return np.asarray(sum_gradients(self, models, clients, assignments, generator))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -132,11 +116,6 @@ class Mixture(ABC):
             if isinstance(value, str) or (np.ndim(value) == 0 and value is not None):
                 facts[field.name] = value if isinstance(value, str) else f"{value:g}"
         return facts
-
-    @property
-    def clients(self) -> int:
-        """Number of clients (m)."""
-        return len(self.labels)
 
     @property
     def client_samples(self) -> np.ndarray:

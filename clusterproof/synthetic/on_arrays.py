@@ -48,9 +48,14 @@ class OnArrays(WrappedTask):
     gradients = _served("gradients")
     gradient_sums = _served("gradient_sums")
     hessian_products = _served("hessian_products")
-    reshuffled_training = _served("reshuffled_training")
+    sample_gradients = _served("sample_gradients")
     losses_and_gradients = _served("losses_and_gradients")
     accuracies = _served("accuracies")
+
+    @property
+    def stored_samples(self) -> int:
+        """Stored samples of every client."""
+        return self.task.stored_samples
 
     @property
     def samples(self) -> int | None:

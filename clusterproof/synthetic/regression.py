@@ -12,7 +12,7 @@ import numpy as np
 
 import clusterproof.synthetic.direct_simulation as direct_simulation
 import clusterproof.synthetic.exact_law as exact_law
-from clusterproof.algorithms import InvalidArgument, generator, sum_gradients
+from clusterproof.algorithms import InvalidArgument, generator
 from clusterproof.algorithms.validation import check_choice, check_number
 from clusterproof.synthetic.covariance import Covariances
 from clusterproof.synthetic.misclassification import pairwise_error
@@ -26,7 +26,6 @@ from clusterproof.synthetic.mixture import (
     place_optima,
     read_array,
 )
-from clusterproof.synthetic.reshuffling import reshuffled_descent
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -264,7 +263,7 @@ class RegressionMixture(Mixture):
         has clients, whatever their number.
         """
         if self.data != "fresh" or self.sampling != "exact":
-            return np.asarray(sum_gradients(self, models, clients, assignments, generator))
+            return np.asarray(super().gradient_sums(models, clients, assignments, generator))
         pairs = _count_pairs(self.labels[clients], assignments, self.clusters, models.shape[-2])
         sums = np.zeros(models.shape)
         for cluster, optimum in enumerate(self.optima):
@@ -304,16 +303,9 @@ class RegressionMixture(Mixture):
         quadratic = (displacements * (curved - 2 * cross[..., None, :])).sum(axis=-1)
         return 0.5 * (quadratic + constant[..., None]), curved - cross[..., None, :]
 
-    def reshuffled_training(
-        self,
-        points: np.ndarray,
-        clients: np.ndarray,
-        generator: np.random.Generator,
-        *,
-        step_size: float,
-        passes: int,
-    ) -> np.ndarray:
-        """Passes over the rows of clients (..., k) in random order, from points (..., k, d).
+    @property
+    def stored_samples(self) -> int:
+        """Rows of every client.
 
         Raises
         ------
@@ -323,17 +315,13 @@ class RegressionMixture(Mixture):
         if self.data != "fixed":
             rule = "must be 'fixed' where a client's rows are reshuffled"
             raise InvalidArgument("data", self.data, rule, "give data='fixed'")
-        features, errors = (rows[clients] for rows in self._fixed_rows)
+        return self.samples
+
+    def sample_gradients(self, points: np.ndarray, clients: np.ndarray, samples: np.ndarray) -> np.ndarray:
+        """Return the gradients of one row of each client, integers (..., k), at its point, (..., k, d)."""
+        features, errors = (rows[clients, samples] for rows in self._fixed_rows)
         optima = self.client_optima[clients]
-
-        def sample_gradients(points: np.ndarray, samples: np.ndarray) -> np.ndarray:
-            row = np.take_along_axis(features, samples[..., None, None], axis=-2)
-            error = np.take_along_axis(errors, samples[..., None], axis=-1)
-            return direct_simulation.gradients(points, optima, row, error)
-
-        return reshuffled_descent(
-            sample_gradients, points, self.samples, generator, step_size=step_size, passes=passes
-        )
+        return direct_simulation.gradients(points, optima, features[..., None, :], errors[..., None])
 
     def _batch_moments(
         self, clients: np.ndarray, generator: np.random.Generator

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import generator, sum_gradients
+from clusterproof.algorithms import Descent, Task, Trained, generator
 from clusterproof.algorithms.validation import check_choice, check_count, check_seed
 from clusterproof.synthetic.mixture import make_labels
 from clusterproof.synthetic.softmax_passes import Rows, descend
@@ -19,7 +19,7 @@ TEST_SHARE = 0.2
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SoftmaxMixture:
+class SoftmaxMixture(Task):
     """Clients with the mean cross-entropy of a linear classifier on a training set of their own.
 
     A model is the matrix (classes, features + 1) of weights and, last, biases, flattened. Clients
@@ -132,9 +132,6 @@ class SoftmaxMixture:
         """0: adding the same to all classes changes nothing."""
         return 0.0
 
-    def reference_optima(self, target: str) -> None:
-        """Return None: minimisers exist for few data, and take minutes."""
-
     def initial_models(
         self, count: int, shape: tuple[int, ...], generator: np.random.Generator
     ) -> np.ndarray:
@@ -159,12 +156,6 @@ class SoftmaxMixture:
         for at, client in _each(clients, points.shape[:-2]):
             result[at] = self._batch(client, generator).gradient(self._matrix(points[at])).ravel()
         return result
-
-    def gradient_sums(
-        self, models: np.ndarray, clients: np.ndarray, assignments: np.ndarray, generator: np.random.Generator
-    ) -> np.ndarray:
-        """Return the sum of the gradients of each cluster's participants at its model: (..., P, d)."""
-        return np.asarray(sum_gradients(self, models, clients, assignments, generator))
 
     def losses_and_gradients(
         self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator
@@ -192,70 +183,58 @@ class SoftmaxMixture:
             result[at] = self._batch(client, generator).hessian_product(matrix, direction).ravel()
         return result
 
-    def local_training(
+    def local_steps(
         self,
         points: np.ndarray,
-        buffers: np.ndarray | None,
-        anchors: np.ndarray | None,
         clients: np.ndarray,
         generator: np.random.Generator,
+        descent: Descent,
         *,
-        step_size: float,
-        momentum: float,
-        proximal: float,
-        local_steps: int,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Repeat u <- momentum u + gradient + proximal (w - anchor), w <- w - step_size u.
-
-        ``points`` w, ``buffers`` u and ``anchors`` are (..., k, d), see ``TrainingTask``; a local step
-        is a ``local_unit``.
-        """
+        buffers: np.ndarray | None = None,
+        anchors: np.ndarray | None = None,
+        corrections: np.ndarray | None = None,
+    ) -> Trained:
+        """Carry out local steps, each of them a ``local_unit``, see ``Task.local_steps``."""
+        if descent.reshuffled or self.batch_size is None:
+            return super().local_steps(
+                points,
+                clients,
+                generator,
+                descent,
+                buffers=buffers,
+                anchors=anchors,
+                corrections=corrections,
+            )
         spread = np.broadcast_to(clients, points.shape[:-1]).reshape(-1)
         shape = (-1, self.classes, self.features + 1)
-        kind = points.dtype if self.batch_size is None else self._type
-        w = points.astype(kind).reshape(shape)
-        u = np.zeros_like(w) if buffers is None else buffers.astype(kind).reshape(shape)
-        pulled = w.copy() if anchors is None else anchors.astype(kind).reshape(shape)
-        if self.batch_size is None:
-            self._descend_whole(spread, w, u, pulled, local_steps, step_size, momentum, proximal)
-        else:
-            a_pass = -(-self.sizes[spread] // self.batch_size)
-            descend(
-                self._rows,
-                spread,
-                w,
-                u,
-                pulled,
-                generator,
-                batch_size=self.batch_size,
-                steps=local_steps * (a_pass if self.local_unit == "epoch" else np.ones_like(a_pass)),
-                step_size=step_size,
-                momentum=momentum,
-                proximal=proximal,
-            )
+        w = points.astype(self._type).reshape(shape)
+        u = np.zeros_like(w) if buffers is None else buffers.astype(self._type).reshape(shape)
+        pulled = w.copy() if anchors is None else anchors.astype(self._type).reshape(shape)
+        corrected = None if corrections is None else corrections.astype(self._type).reshape(shape)
+        a_pass = -(-self.sizes[spread] // self.batch_size)
+        steps = np.broadcast_to(descent.steps, (*points.shape[:-1], 1)).reshape(-1)
+        steps = steps * (a_pass if self.local_unit == "epoch" else 1)
+        descend(
+            self._rows,
+            spread,
+            w,
+            u,
+            pulled,
+            corrected,
+            generator,
+            batch_size=self.batch_size,
+            steps=steps,
+            step_size=descent.step_size,
+            momentum=descent.momentum,
+            proximal=descent.proximal,
+        )
         kept = points.dtype
-        return w.reshape(points.shape).astype(kept), u.reshape(points.shape).astype(kept)
-
-    def _descend_whole(
-        self,
-        clients: np.ndarray,
-        w: np.ndarray,
-        u: np.ndarray,
-        pulled: np.ndarray,
-        steps: int,
-        step_size: float,
-        momentum: float,
-        proximal: float,
-    ) -> None:
-        """Train clients (k,) with all their samples, w and u (k, classes, f + 1) in place."""
-        for position, client in enumerate(clients.tolist()):
-            sample = self._samples[client]
-            for _ in range(steps):
-                gradient = sample.gradient(w[position].astype(self._type, copy=False))
-                if proximal:
-                    gradient = gradient + proximal * (w[position] - pulled[position])
-                u[position] = momentum * u[position] + gradient if momentum else gradient
-                w[position] -= step_size * u[position]
+        with_buffers = buffers is not None or descent.momentum
+        return Trained(
+            w.reshape(points.shape).astype(kept),
+            u.reshape(points.shape).astype(kept) if with_buffers else None,
+            steps.reshape((*points.shape[:-1], 1)),
+        )
 
     @cached_property
     def whole(self) -> SoftmaxMixture:

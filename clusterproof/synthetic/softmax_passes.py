@@ -67,6 +67,7 @@ def descend(
     points: np.ndarray,
     buffers: np.ndarray,
     anchors: np.ndarray,
+    corrections: np.ndarray | None,
     generator: np.random.Generator,
     *,
     batch_size: int,
@@ -75,7 +76,7 @@ def descend(
     momentum: float,
     proximal: float,
 ) -> None:
-    """Carry out u <- momentum u + gradient + proximal (w - anchor), w <- w - step_size u, in place.
+    """Carry out u <- momentum u + gradient + correction + proximal (w - anchor), w <- w - step_size u, in place.
 
     Each client walks through permutations of its samples, a new one a pass, whose last batch may be
     smaller. Permutations are drawn pass by pass, and within a pass in the order of ``clients``.
@@ -84,8 +85,8 @@ def descend(
     ----------
     rows, clients
         All data, and whose data are used, (k,).
-    points, buffers, anchors
-        w, u and what w is pulled to, (k, classes, f + 1).
+    points, buffers, anchors, corrections
+        w, u, what w is pulled to, and what is added to gradients, (k, classes, f + 1).
     batch_size, steps
         Samples of a batch (B), and gradient steps of each client, (k,).
     """
@@ -104,7 +105,8 @@ def descend(
         nothing = len(rows.values) - 1
         plan = _plan([orders[position] for position in rank], now[stack], batch_size, nothing)
         moved, velocity = points[stack], buffers[stack]
-        _run(rows, plan, moved, velocity, anchors[stack], step_size, momentum, proximal)
+        added = None if corrections is None else corrections[stack]
+        _run(rows, plan, moved, velocity, anchors[stack], added, step_size, momentum, proximal)
         points[stack], buffers[stack] = moved, velocity
         left -= now
 
@@ -132,6 +134,7 @@ def _run(
     points: np.ndarray,
     buffers: np.ndarray,
     anchors: np.ndarray,
+    corrections: np.ndarray | None,
     step_size: float,
     momentum: float,
     proximal: float,
@@ -163,6 +166,8 @@ def _run(
             np.subtract(errors, indicator, out=errors)
             np.matmul(errors, x, out=g)
             np.multiply(g, shares[part], out=g)
+            if corrections is not None:
+                g += corrections[:count]
             if proximal:
                 g += proximal * (w - pulled)
             if momentum:

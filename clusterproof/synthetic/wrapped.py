@@ -10,21 +10,15 @@ import numpy as np
 from clusterproof.algorithms import Task
 
 
-class WrappedTask:
+class WrappedTask(Task):
     """Sizes, labels, settings and optima of ``task``; subclasses define losses and gradients."""
 
     task: Task
 
     @property
-    def clients(self) -> int:
-        """Number of clients (m)."""
-        return self.task.clients
-
-    @property
     def client_samples(self) -> np.ndarray:
-        """Samples of each client (n_i), (m,); equal if the task does not define them."""
-        sizes = getattr(self.task, "client_samples", None)
-        return np.ones(self.task.clients, dtype=np.int64) if sizes is None else sizes
+        """Samples of each client (n_i), (m,)."""
+        return self.task.client_samples
 
     @property
     def clusters(self) -> int:

@@ -1,9 +1,9 @@
-"""A client whose model is not finite ends the run with its name, and never reaches other models."""
+"""A model that is not finite ends the run: where clients are compared, before other models are reached."""
 
 import numpy as np
 import pytest
 
-from clusterproof.algorithms import ALGORITHMS, FedLin, InvalidArgument, run
+from clusterproof.algorithms import ALGORITHMS, Diverged, InvalidArgument, run
 from clusterproof.synthetic import QuadraticMixture
 
 TASK = QuadraticMixture.random(clusters=2, clients=6, dimension=2, spread=0.5, seed=1)
@@ -24,25 +24,35 @@ class Broken(QuadraticMixture):
 BROKEN = Broken(hessians=TASK.hessians, centers=TASK.centers, labels=TASK.labels)
 
 
-NAMED = [kind for name, kind in ALGORITHMS.items() if name not in ("cfl-mgd", "fedavg", "ifca", "local")]
-"""Those that look at every client's model before they average."""
+COMPARED = ("cfl", "fpfc", "gradient-loss", "sofl")
+"""Those that compare clients, and look at every client's model before that."""
 
 
 @pytest.mark.parametrize("replicates", [None, 2])
-@pytest.mark.parametrize("kind", NAMED)
-def test_a_client_that_is_not_finite_is_named(kind, replicates):
-    """FedLin sends the mean gradient to all clients, of which it names the first."""
-    client = 0 if kind is FedLin else 4
-    with pytest.raises(
-        InvalidArgument, match=rf"step_size = 0.5: .*that of client {client} is not; lower it"
-    ):
-        run(kind(step_size=0.5), BROKEN, rounds=2, replicates=replicates)
+@pytest.mark.parametrize("name", COMPARED)
+def test_a_client_that_is_not_finite_is_named_before_clients_are_compared(name, replicates):
+    with pytest.raises(InvalidArgument, match=r"step_size = 0.5: .*that of client 4 is not; lower it"):
+        run(ALGORITHMS[name](step_size=0.5), BROKEN, rounds=2, replicates=replicates)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in NAMED if "local_steps" in kind.__dataclass_fields__])
+@pytest.mark.parametrize("replicates", [None, 2])
+@pytest.mark.parametrize("name", [name for name in ALGORITHMS if name not in COMPARED])
+def test_the_round_is_named_in_which_a_model_is_not_a_number(name, replicates):
+    options = {"momentum": 0.5} if name == "cfl-mgd" else {}
+    with pytest.raises(Diverged, match=r"step_size = 0.5: led in round 1 to NaN in model") as ended:
+        run(ALGORITHMS[name](step_size=0.5, **options), BROKEN, rounds=2, replicates=replicates)
+    assert ended.value.rounds == 0
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind in ALGORITHMS.values() if "local_steps" in kind.__dataclass_fields__]
+)
 def test_a_step_that_is_too_large_ends_the_run_when_numbers_overflow(kind):
+    options = {"momentum": 0.5} if kind.name == "cfl-mgd" else {}
+    if kind.name in ("cfl-mgd", "ifca"):
+        options["averaging"] = "model"
     with (
         np.errstate(over="ignore", invalid="ignore"),
-        pytest.raises(InvalidArgument, match=r"step_size = 50.0: must keep every client's model finite"),
+        pytest.raises(InvalidArgument, match=r"step_size = 50.0: (must keep every client|led in round)"),
     ):
-        run(kind(step_size=50.0, local_steps=50), TASK, rounds=20)
+        run(kind(step_size=50.0, local_steps=50, **options), TASK, rounds=20)

@@ -26,7 +26,7 @@ from clusterproof.algorithms import (
     client_arrays,
     run,
 )
-from clusterproof.algorithms.protocol import State
+from clusterproof.algorithms.base import State, Task
 from clusterproof.algorithms.scaffold import ControlState
 from clusterproof.synthetic import LogisticMixture, QuadraticMixture, RegressionMixture
 
@@ -288,7 +288,7 @@ def test_a_reshuffled_pass_over_regression_data_adds_up_to_the_gradient():
 @pytest.mark.parametrize(
     ("task", "argument"),
     [
-        (QUADRATIC, "reshuffle"),
+        (QUADRATIC, "task"),
         (RegressionMixture.random(clusters=1, clients=2, dimension=2), "data"),
         (LogisticMixture.random(clusters=1, clients=2, dimension=2), "data"),
     ],
@@ -304,8 +304,9 @@ def test_reshuffling_needs_samples_that_stay(task, argument):
 
 
 def test_weights_by_samples_need_a_task_that_counts_samples():
-    class Unsized:
-        clients = 3
+    class Unsized(Task):
+        labels, clusters, dimension, settings = np.zeros(3, int), 1, 1, {"task": "unsized"}
+        initial_models = losses = gradients = None
 
     with pytest.raises(InvalidArgument, match="client_samples"):
         Scaffold(step_size=0.1, weighting="samples").model_count(Unsized())

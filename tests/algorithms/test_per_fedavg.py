@@ -5,6 +5,7 @@ import pytest
 
 from clusterproof.algorithms import InvalidArgument, PerFedAvg, Randomness, State, run
 from clusterproof.synthetic import LogisticMixture, RegressionMixture
+from clusterproof.synthetic.wrapped import WrappedTask
 
 NOISY = RegressionMixture.random(clusters=1, clients=1, dimension=2, condition_number=3, noise=0.5, samples=5)
 
@@ -56,20 +57,20 @@ def test_personalising_takes_one_inner_step():
     np.testing.assert_allclose(moved, -0.5 * np.array(gradients), rtol=1e-14)
 
 
-class WithoutCurvature:
+class WithoutCurvature(WrappedTask):
     """A task that answers gradients and nothing of second order."""
 
-    def __init__(self):
-        self.task = NOISY
+    task = NOISY
 
-    def __getattr__(self, name):
-        if name in ("hessian_products", "task"):
-            raise AttributeError(name)
-        return getattr(self.task, name)
+    def losses(self, models, clients, generator):
+        return NOISY.losses(models, clients, generator)
+
+    def gradients(self, points, clients, generator):
+        return NOISY.gradients(points, clients, generator)
 
 
 def test_a_task_without_hessian_products_is_refused_by_the_second_order_gradient_alone():
     task = WithoutCurvature()
-    with pytest.raises(InvalidArgument, match=r"gradient = 'second-order': .*`hessian_products`; use 'first"):
+    with pytest.raises(InvalidArgument, match=r"task = 'WithoutCurvature': .*`hessian_products`; .*'first"):
         run(PerFedAvg(step_size=0.1, gradient="second-order"), task, rounds=1)
     assert run(PerFedAvg(step_size=0.1), task, rounds=1).rounds == 1

@@ -5,7 +5,17 @@ from functools import partial
 import numpy as np
 import pytest
 
-from clusterproof.algorithms import CFL, FedAvg, FedProx, InvalidArgument, PerFedAvg, Randomness, SoFL, run
+from clusterproof.algorithms import (
+    CFL,
+    FedAvg,
+    FedProx,
+    InvalidArgument,
+    PerFedAvg,
+    Randomness,
+    SoFL,
+    Task,
+    run,
+)
 from clusterproof.algorithms.participation import draw_participants
 from clusterproof.synthetic import QuadraticMixture, from_settings
 from clusterproof.theory.exact import fixed_points
@@ -163,8 +173,9 @@ def test_sizes_come_back_from_the_settings_and_bad_ones_are_refused():
         with pytest.raises(InvalidArgument, match="weighting"):
             kind(step_size=0.1, weighting="sizes")
 
-    class Unsized:
-        clients = 3
+    class Unsized(Task):
+        labels, clusters, dimension, settings = np.zeros(3, int), 1, 1, {"task": "unsized"}
+        initial_models = losses = gradients = None
 
     with pytest.raises(InvalidArgument, match="client_samples"):
         FedAvg(step_size=0.1, weighting="samples").model_count(Unsized())

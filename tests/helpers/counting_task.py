@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from clusterproof.algorithms import Task
 from clusterproof.synthetic import QuadraticMixture
 
 
-class Counting:
+class Counting(Task):
     """A quadratic mixture that writes down at which points each client was asked for what.
 
     Parameters
@@ -18,9 +19,15 @@ class Counting:
         self.task = QuadraticMixture.random(
             clusters=clusters, clients=8, dimension=3, condition_number=3, spread=0.2, seed=1
         )
-        self.clients, self.clusters, self.dimension = 8, clusters, 3
-        self.labels, self.settings = self.task.labels, self.task.settings
+        self.clusters, self.dimension, self.labels = clusters, 3, self.task.labels
         self.forward, self.backward, self.bent = set(), set(), []
+
+    @property
+    def settings(self):
+        return self.task.settings
+
+    def initial_models(self, count, shape, generator):
+        return self.task.initial_models(count, shape, generator)
 
     def note(self, kinds, points, clients):
         for client, point in zip(clients, points, strict=True):

@@ -36,6 +36,8 @@ def plain_training(task, points, buffers, anchors, clients, generator, options):
             model.zero_grad()
             torch.nn.functional.cross_entropy(model(images[chosen]), targets[chosen]).backward()
             gradient = torch.cat([p.grad.flatten() for p in model.parameters()])
+            if options.get("corrections") is not None:
+                gradient = gradient + options["corrections"][row]
             if options["proximal"]:
                 gradient = gradient + options["proximal"] * (flat(model) - anchors[row])
             printed = options.get("update_order") == "as-printed"

@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 import torch
+from local_training import local_training
 from small_images import random_partition
 from threadpoolctl import threadpool_info
 
@@ -114,7 +115,8 @@ def test_a_batch_of_everything_is_a_full_batch():
 
 def train(task):
     points = task.initial_models(5, (), np.random.default_rng(0))
-    return task.local_training(
+    return local_training(
+        task,
         points,
         None,
         points,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from clusterproof.algorithms import CFLMGD, run, sum_gradients
+from clusterproof.algorithms import CFLMGD, Task, run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.synthetic.exact_law import draw_triangle, semidefinite_cholesky
 
@@ -176,7 +176,7 @@ def test_pooling_adds_up_separate_draws():
     clients = np.arange(7)
     assignments = np.broadcast_to([0, 0, 0, 1, 1, 0, 1], (20_000, 7))
     pooled = task.gradient_sums(models, clients, assignments, np.random.default_rng(1))
-    separate = sum_gradients(task, models, clients, assignments, np.random.default_rng(2))
+    separate = Task.gradient_sums(task, models, clients, assignments, np.random.default_rng(2))
     tests = [
         *(compare(pooled[:, p, j], separate[:, p, j]) for p in range(2) for j in range(3)),
         *(compare(pooled[:, p].sum(-1) ** 2, separate[:, p].sum(-1) ** 2) for p in range(2)),

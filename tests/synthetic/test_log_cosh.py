@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clusterproof.algorithms import InvalidArgument, sum_gradients
+from clusterproof.algorithms import InvalidArgument, Task
 from clusterproof.synthetic import LogCoshMixture
 
 
@@ -70,7 +70,7 @@ def test_pooled_sums_have_the_law_of_added_gradients() -> None:
     clients = np.arange(6)
     assignments = np.broadcast_to(np.array([0, 0, 1, 1, 1, 0]), (20_000, 6))
     pooled = task.gradient_sums(models, clients, assignments, rng)
-    added = sum_gradients(task, models, clients, assignments, rng)
+    added = Task.gradient_sums(task, models, clients, assignments, rng)
     np.testing.assert_allclose(pooled.mean(axis=0), added.mean(axis=0), atol=0.03)
     np.testing.assert_allclose(pooled.var(axis=0), added.var(axis=0), rtol=0.08)
 

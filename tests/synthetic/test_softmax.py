@@ -6,13 +6,10 @@ import pytest
 from clusterproof.algorithms import (
     FPFC,
     InvalidArgument,
-    ScoredTask,
-    Task,
     client_accuracies,
     run,
 )
 from clusterproof.algorithms.fpfc import group_averages
-from clusterproof.algorithms.protocol import DifferentiatedTask
 from clusterproof.synthetic import softmax_sample
 from clusterproof.synthetic.softmax import SoftmaxMixture
 
@@ -200,8 +197,6 @@ def test_a_task_is_made_again_from_its_settings():
 
 
 def test_it_answers_all_that_algorithms_ask():
-    for protocol in (Task, DifferentiatedTask, ScoredTask):
-        assert isinstance(SMALL, protocol)
     start = SMALL.initial_models(3, (2,), np.random.default_rng(0))
     assert start.shape == (2, 3, 15)
     assert (start == start[:, :1]).all()

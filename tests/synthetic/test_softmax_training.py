@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from local_training import local_training
 
 from clusterproof.algorithms import CFLMGD, FedAvg, Randomness, run
 from clusterproof.synthetic.softmax import SoftmaxMixture
@@ -63,7 +64,7 @@ def test_on_all_samples_it_is_the_loop_of_gradient_steps_bit_by_bit(motion, prec
     task = SoftmaxMixture(**SETTINGS, precision=precision)
     w, u, anchors = start((2, 3)).astype(np.float32 if precision == "single" else float)
     clients = np.array([[4, 0, 2], [1, 4, 5]])
-    found = task.local_training(w, u, anchors, clients, NOTHING, local_steps=4, **motion)
+    found = local_training(task, w, u, anchors, clients, NOTHING, local_steps=4, **motion)
     for _ in range(4):
         gradient = task.gradients(w, clients, NOTHING)
         if motion["proximal"]:
@@ -86,14 +87,14 @@ def test_mini_batches_are_those_of_a_plain_loop(motion, unit, batch_size):
     clients = np.array([3, 0, 6, 1, 2, 5, 4])
     local_steps = 3 if unit == "epoch" else 11
     steps = local_steps * (-(-sizes[clients] // batch_size) if unit == "epoch" else np.ones(7, int))
-    found = task.local_training(
-        w, u, anchors, clients, np.random.default_rng(9), local_steps=local_steps, **motion
+    found = local_training(
+        task, w, u, anchors, clients, np.random.default_rng(9), local_steps=local_steps, **motion
     )
     expected = plain_training(task, w, u, anchors, clients, np.random.default_rng(9), motion, steps)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-13)
-    again = task.local_training(
-        w, u, anchors, clients, np.random.default_rng(9), local_steps=local_steps, **motion
+    again = local_training(
+        task, w, u, anchors, clients, np.random.default_rng(9), local_steps=local_steps, **motion
     )
     np.testing.assert_array_equal(again[0], found[0])
 
@@ -103,12 +104,12 @@ def test_replicates_and_repeated_clients_are_further_lines_of_the_stack():
     w = start((2, 3))[0]
     clients = np.array([[4, 4, 1], [0, 1, 2]])
     motion = {"step_size": 0.2, "momentum": 0.0, "proximal": 0.0, "local_steps": 2}
-    found, _ = task.local_training(w, None, None, clients, np.random.default_rng(1), **motion)
-    flat, _ = task.local_training(
-        w.reshape(6, -1), None, None, clients.ravel(), np.random.default_rng(1), **motion
+    found, _ = local_training(task, w, None, None, clients, np.random.default_rng(1), **motion)
+    flat, _ = local_training(
+        task, w.reshape(6, -1), None, None, clients.ravel(), np.random.default_rng(1), **motion
     )
     np.testing.assert_array_equal(found.reshape(6, -1), flat)
-    shared, _ = task.local_training(w, None, None, clients[0], np.random.default_rng(1), **motion)
+    shared, _ = local_training(task, w, None, None, clients[0], np.random.default_rng(1), **motion)
     np.testing.assert_array_equal(shared[0], found[0])
 
 
@@ -116,11 +117,10 @@ def test_single_precision_is_the_same_training_rounded():
     settings = {**SETTINGS, "batch_size": 60, "local_unit": "epoch"}
     w = start()[0].astype(np.float32)
     motion = {"step_size": 0.2, "momentum": 0.5, "proximal": 0.0, "local_steps": 2}
-    single, _ = SoftmaxMixture(**settings, precision="single").local_training(
-        w, None, None, np.arange(7), np.random.default_rng(1), **motion
-    )
-    double, _ = SoftmaxMixture(**settings).local_training(
-        w.astype(float), None, None, np.arange(7), np.random.default_rng(1), **motion
+    tasks = SoftmaxMixture(**settings, precision="single"), SoftmaxMixture(**settings)
+    single, double = (
+        local_training(task, w.astype(kind), None, None, np.arange(7), np.random.default_rng(1), **motion)[0]
+        for task, kind in zip(tasks, (np.float32, float), strict=True)
     )
     assert single.dtype == np.float32
     np.testing.assert_allclose(single, double, rtol=0, atol=1e-4)
@@ -130,11 +130,11 @@ def test_without_mini_batches_both_units_are_a_step():
     motion = {"step_size": 0.2, "momentum": 0.5, "proximal": 0.0, "local_steps": 3}
     w = start()[0]
     passes = SoftmaxMixture(**SETTINGS, local_unit="epoch")
-    found = passes.local_training(w, None, None, np.arange(7), NOTHING, **motion)
-    expected = WHOLE.local_training(w, None, None, np.arange(7), NOTHING, **motion)
+    found = local_training(passes, w, None, None, np.arange(7), NOTHING, **motion)
+    expected = local_training(WHOLE, w, None, None, np.arange(7), NOTHING, **motion)
     np.testing.assert_array_equal(found[0], expected[0])
     wide = SoftmaxMixture(**SETTINGS, local_unit="epoch", batch_size=10**9)
-    found = wide.local_training(w, None, None, np.arange(7), NOTHING, **motion)
+    found = local_training(wide, w, None, None, np.arange(7), NOTHING, **motion)
     np.testing.assert_allclose(found[0], expected[0], rtol=0, atol=1e-13)
 
 
@@ -186,7 +186,6 @@ def test_losses_and_gradients_are_of_one_batch():
 
 def test_algorithms_train_by_passes():
     task = SoftmaxMixture(**SETTINGS, batch_size=50, local_unit="epoch")
-    assert hasattr(task, "local_training")
     first = np.zeros((1, task.dimension))
     trace = run(FedAvg(step_size=0.2, local_steps=2), task, rounds=1, initial=first, seed=4)
     generator = Randomness.from_seed(4, "softmax", "fedavg").gradient
@@ -198,10 +197,16 @@ def test_algorithms_train_by_passes():
 
 
 class Stepwise(WrappedTask):
-    """Losses and gradients alone: an algorithm takes the local steps itself."""
+    """Losses and gradients alone."""
 
     def __init__(self, task):
-        self.task, self.losses, self.gradients = task, task.losses, task.gradients
+        self.task = task
+
+    def losses(self, *arguments):
+        return self.task.losses(*arguments)
+
+    def gradients(self, *arguments):
+        return self.task.gradients(*arguments)
 
 
 @pytest.mark.parametrize("reset", [False, True])

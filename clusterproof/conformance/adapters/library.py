@@ -1,18 +1,19 @@
 """The library's own algorithms, run round by round through their public protocol."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
 
 import numpy as np
 
-from clusterproof.algorithms import ALGORITHMS
+from clusterproof.algorithms import ALGORITHMS, GradientLoss
+from clusterproof.algorithms.base import Algorithm, Descent, Trained
 from clusterproof.algorithms.fpfc import FusionState, group_averages
-from clusterproof.algorithms.protocol import Algorithm
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.conformance.forms import ScheduledCoin
 from clusterproof.conformance.observation import Start
 from clusterproof.conformance.tasks import ConformanceTask
+from clusterproof.synthetic import QuadraticMixture
 
 INAPPLICABLE = {
     ("averaging", "gradient"): ("local_steps",),
@@ -27,42 +28,53 @@ INAPPLICABLE = {
 
 
 class _Scheduled:
-    """A task of the library in which what is random is given: the participants and the order of clients and samples.
+    """Stands in for the stream from which participants are drawn: those of the schedule have the smallest keys."""
+
+    def __init__(self) -> None:
+        self.participants: list[int] = []
+
+    def random(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Return keys of all clients."""
+        keys = np.ones(shape)
+        keys[..., self.participants] = 0.0
+        return keys
+
+
+class _InOrder:
+    """Stands in for the stream from which an order of the participants is drawn: it leaves them as they are."""
+
+    def random(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Return ascending keys."""
+        return np.broadcast_to(np.arange(float(shape[-1])), shape)
+
+
+@dataclass(frozen=True, eq=False)
+class _Clients(QuadraticMixture):
+    """The clients of a task, whose samples are all equal: their order has no effect.
 
     Attributes
     ----------
-    participants
-        Those of the round.
     samples
         Number of samples of a mini-batch; None without batches.
     """
 
-    def __init__(self, task: ConformanceTask, settings: Mapping[str, Any]) -> None:
-        self._task = task.to_quadratic_mixture()
-        self.participants: list[int] = []
-        self.samples = settings["batch_size"]
+    samples: int | None = None
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._task, name)
+    @classmethod
+    def of(cls, task: ConformanceTask, settings: Mapping[str, Any]) -> Self:
+        """Return the clients of a task."""
+        given = task.to_quadratic_mixture()
+        shown = {name: getattr(given, name) for name in ("hessians", "centers", "labels", "client_samples")}
+        return cls(**shown, samples=settings["batch_size"])
 
-    def draw_participants(self, count: int, shape: tuple[int, ...], generator: Any) -> np.ndarray:
-        """Return the participants of the round instead of a random choice."""
-        return np.broadcast_to(np.array(self.participants), (*shape, count))
-
-    def draw_orders(self, shape: tuple[int, ...], generator: Any) -> np.ndarray:
-        """Return the given order of the participants instead of a random one."""
-        return np.broadcast_to(np.arange(shape[-1]), shape)
-
-    def reshuffled_training(
-        self, points: np.ndarray, clients: np.ndarray, generator: Any, *, step_size: float, passes: int
-    ) -> np.ndarray:
-        """Return the models after passes over the samples, which are equal, so that their order has no effect."""
-        trained = points.copy()
-        for row, client in enumerate(clients):
-            for _ in range(passes * int(self._task.client_samples[client])):
-                gradient = self._task.gradients(trained[row : row + 1], clients[row : row + 1], generator)
-                trained[row] -= step_size * gradient[0]
-        return trained
+    def local_steps(
+        self, points: Any, clients: Any, generator: Any, descent: Descent, **others: Any
+    ) -> Trained:
+        """Carry out local steps; a pass over the samples is a step for each of them."""
+        if descent.reshuffled:
+            passes = descent.steps * np.asarray(self.client_samples)[clients][..., None]
+            descent = replace(descent, reshuffled=False, steps=passes)
+        return super().local_steps(points, clients, generator, descent, **others)
 
 
 def from_algorithm(algorithm: str | type[Algorithm[Any]], **parameters: Any) -> Start:
@@ -92,19 +104,23 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]], **parameters: Any) -> 
                 if pair in settings.items():
                     chosen = {name: value for name, value in chosen.items() if name not in refused}
             self._algorithm: Any = cls(**chosen, **parameters)
-            self._task = _Scheduled(task, settings)
+            self._task = _Clients.of(task, settings)
             self._samples = task.samples
             count = self._algorithm.model_count(self._task)
             start = np.array([task.start] * count) if task.starts is None else task.starts
             self._state = self._algorithm.initialise(start, self._task)
-            self._randomness, self._iterations = Randomness.from_seed(0, "conformance"), 1
+            self._stream: Any = _Scheduled()
+            self._iterations = 1
             if "probability" in known:  # of ProxSkip: an iteration is a local step
-                coin: Any = ScheduledCoin(task, settings)
-                self._randomness = replace(self._randomness, participation=coin)
-                self._iterations = coin.local_steps
+                self._stream = ScheduledCoin(task, settings)
+                self._iterations = self._stream.local_steps
+            self._randomness = replace(Randomness.from_seed(0, "conformance"), participation=self._stream)
+            if isinstance(self._algorithm, GradientLoss):
+                orders: Any = _InOrder()
+                self._randomness = replace(self._randomness, clustering=orders)
 
         def round(self, participants: Sequence[int]) -> None:
-            self._task.participants = list(participants)
+            self._stream.participants = list(participants)
             algorithm = self._algorithm
             if "participation" in known:
                 algorithm = replace(algorithm, participation=len(participants) / self._task.clients)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument, Randomness, State, generator
-from clusterproof.algorithms.aggregation import choose_clusters
 from clusterproof.algorithms.arrays import argmin_smallest_index, like, to_numpy
+from clusterproof.algorithms.averaging import choose_clusters
 from clusterproof.experiments.comparison import Cell, Comparison, Curve
 from clusterproof.experiments.store import Unit
 from clusterproof.neural.data.loading import DATASETS, ENVIRONMENT, ImageSet, data_folder, load

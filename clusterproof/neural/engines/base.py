@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias
 
@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.func import grad, grad_and_value, vmap
 from torch.nn.functional import cross_entropy
 
+from clusterproof.algorithms import Descent
 from clusterproof.neural.client_data import Batch, ClientData
 from clusterproof.neural.engines.distortion import distorted
 from clusterproof.neural.engines.sampling import Schedule
@@ -27,8 +28,8 @@ class LocalWork:
 
     Attributes
     ----------
-    step_size, momentum, proximal
-        Of u <- momentum u + gradient + proximal (w - anchor), w <- w - step_size u.
+    descent
+        The recursion of a step; its number of steps is that of the schedule.
     data, clients
         Whose data, and the clients' indices (k,).
     width
@@ -39,9 +40,7 @@ class LocalWork:
         What distorts the images of each step of all participants, see ``draw_distortions``; None for nothing.
     """
 
-    step_size: float = 0.0
-    momentum: float = 0.0
-    proximal: float = 0.0
+    descent: Descent
     data: ClientData
     clients: np.ndarray
     width: int
@@ -70,9 +69,6 @@ class LocalWork:
                 batch = replace(batch, images=images)
             yield batch
 
-
-Assignments: TypeAlias = Tensor | Callable[[Tensor], Tensor]
-"""Cluster of each participant, (k,), or the rule that computes them from losses (k, P)."""
 
 ClusterSums: TypeAlias = dict[int, tuple[Tensor, Tensor | None]]
 """Weighted sums of a cluster's points and of their momentum buffers, (d,) each, by cluster; None without buffers."""
@@ -142,7 +138,14 @@ class Engine:
         losses: Tensor = cross_entropy(self.network.function(parameters, images), targets, reduction="none")
         return (losses * weights).sum()
 
-    def train(self, points: Tensor, buffers: Tensor | None, anchors: Tensor | None, work: LocalWork) -> None:
+    def train(
+        self,
+        points: Tensor,
+        buffers: Tensor | None,
+        anchors: Tensor | None,
+        corrections: Tensor | None,
+        work: LocalWork,
+    ) -> None:
         """Train locally, in place.
 
         Parameters
@@ -151,48 +154,32 @@ class Engine:
             Where the clients start and then where they end, (k, d); buffers only if there is momentum or they are
             carried from round to round.
         anchors
-            Of the proximal term, (k, d).
+            Of the proximal term, (k, d); None without it.
+        corrections
+            What is added to the gradients, (k, d); nothing if None.
         work
             Steps, step size and so on.
         """
         for batch in work.batches():
             gradients, _ = self.gradients(points, batch)
-            descend(points, buffers, anchors, gradients, work)
-
-    def meta_train(
-        self, points: Tensor, inner_step_size: float, work: LocalWork, *, second_order: bool
-    ) -> Tensor:
-        """Train on the loss after a step of descent, see ``algorithms.TrainingTask``; all (k, d).
-
-        ``work`` has two steps for each local one, the batch of the descent and that of the gradient after it, and
-        with ``second_order`` a third, that of the Hessian. ``points`` are overwritten.
-        """
-        batches = work.batches()
-        for first in batches:
-            gradients, _ = self.gradients(points, first)
-            gradients, _ = self.gradients(points.sub(gradients, alpha=inner_step_size), next(batches))
-            if second_order:
-                products = self.hessian_products(points, gradients, next(batches))
-                gradients.sub_(products, alpha=inner_step_size)
-            points.sub_(gradients, alpha=work.step_size)
-        return points
+            descend(points, buffers, anchors, corrections, gradients, work.descent)
 
     def train_clusters(
         self,
         models: Tensor,
         buffers: Tensor | None,
-        assignments: Assignments,
+        assignments: Tensor,
         weights: Tensor | None,
         work: LocalWork,
-    ) -> tuple[Tensor, ClusterSums]:
-        """Train locally from the clusters' models, after the clients have chosen theirs if they are to.
+    ) -> ClusterSums:
+        """Train locally from the clusters' models.
 
         Parameters
         ----------
         models, buffers
             Of the server, (P, d); participants start without momentum if ``buffers`` is None.
         assignments
-            Of the participants, or how they choose.
+            Of the participants, (k,).
         weights
             Factors of the participants in the sums, (k,); ones if None.
         work
@@ -200,18 +187,14 @@ class Engine:
 
         Returns
         -------
-        tuple
-            Assignments (k,), and the sums of each cluster that has participants.
+        dict
+            The sums of each cluster that has participants.
         """
-        if callable(assignments):
-            whole = work.whole()
-            scores = self.scores_of_models(models, whole.images)
-            assignments = assignments(cross_entropies(scores, whole))
         points = models[assignments]
         momenta = None if buffers is None else buffers[assignments]
-        if momenta is None and work.momentum:
+        if momenta is None and work.descent.momentum:
             momenta = torch.zeros_like(points)
-        self.train(points, momenta, points.clone() if work.proximal else None, work)
+        self.train(points, momenta, points.clone() if work.descent.proximal else None, None, work)
         sums: ClusterSums = {}
         for cluster, members in members_of(assignments).items():
             factors = points.new_ones(len(members)) if weights is None else weights[members]
@@ -219,17 +202,24 @@ class Engine:
                 factors @ points[members],
                 None if momenta is None else factors @ momenta[members],
             )
-        return assignments, sums
+        return sums
 
 
 def descend(
-    points: Tensor, buffers: Tensor | None, anchors: Tensor | None, gradients: Tensor, work: LocalWork
+    points: Tensor,
+    buffers: Tensor | None,
+    anchors: Tensor | None,
+    corrections: Tensor | None,
+    gradients: Tensor,
+    descent: Descent,
 ) -> None:
     """Take a local step in place, from gradients that are overwritten; all (k, d)."""
-    if anchors is not None and work.proximal:
-        gradients.add_(points, alpha=work.proximal).sub_(anchors, alpha=work.proximal)
-    directions = gradients if buffers is None else buffers.mul_(work.momentum).add_(gradients)
-    points.sub_(directions, alpha=work.step_size)
+    if corrections is not None:
+        gradients.add_(corrections)
+    if anchors is not None and descent.proximal:
+        gradients.add_(points, alpha=descent.proximal).sub_(anchors, alpha=descent.proximal)
+    directions = gradients if buffers is None else buffers.mul_(descent.momentum).add_(gradients)
+    points.sub_(directions, alpha=descent.step_size)
 
 
 def members_of(assignments: Tensor) -> dict[int, list[int]]:

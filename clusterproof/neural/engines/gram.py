@@ -18,11 +18,9 @@ from torch import Tensor
 
 from clusterproof.neural.client_data import Batch, mean_weights
 from clusterproof.neural.engines.base import (
-    Assignments,
     ClusterSums,
     Engine,
     LocalWork,
-    cross_entropies,
     descend,
     members_of,
 )
@@ -64,9 +62,22 @@ class GramEngine(Engine):
         """Scores of all models on each client's images, see ``Engine.scores_of_models``."""
         return self._later_scores(models, self._first_values(models, images.flatten(2)))
 
-    def train(self, points: Tensor, buffers: Tensor | None, anchors: Tensor | None, work: LocalWork) -> None:
-        """Train locally, see ``Engine.train``: every client is a cluster of its own."""
-        _, sums = self.train_clusters(points, buffers, torch.arange(len(points)), None, work, anchors)
+    def train(
+        self,
+        points: Tensor,
+        buffers: Tensor | None,
+        anchors: Tensor | None,
+        corrections: Tensor | None,
+        work: LocalWork,
+    ) -> None:
+        """Train locally, see ``Engine.train``: every client is a cluster of its own.
+
+        Corrections are not in the span of the samples; with them every gradient is computed.
+        """
+        if corrections is not None:
+            super().train(points, buffers, anchors, corrections, work)
+            return
+        sums = self.train_clusters(points, buffers, torch.arange(len(points)), None, work, anchors)
         for client, (point, buffer) in sums.items():
             points[client] = point
             if buffers is not None and buffer is not None:
@@ -76,11 +87,11 @@ class GramEngine(Engine):
         self,
         models: Tensor,
         buffers: Tensor | None,
-        assignments: Assignments,
+        assignments: Tensor,
         weights: Tensor | None,
         work: LocalWork,
         anchors: Tensor | None = None,
-    ) -> tuple[Tensor, ClusterSums]:
+    ) -> ClusterSums:
         """Train from the clusters' models, see ``Engine.train_clusters``; no client's first layer is computed.
 
         ``anchors`` (P, d) are those of the proximal term, the models if None.
@@ -89,13 +100,8 @@ class GramEngine(Engine):
         whole = work.whole()
         features = whole.images.flatten(2)
         values: list[Tensor | None] = []
-        if callable(assignments):
-            of_models = self._first_values(models, features)
-            assignments = assignments(cross_entropies(self._later_scores(models, of_models), whole))
-            pairs = zip(of_models, assignments.tolist(), strict=True)
-            values.append(torch.stack([of_client[model] for of_client, model in pairs]))
-        vectors = (models, buffers, anchors if work.proximal else None)
-        for vector in vectors[len(values) :]:
+        vectors = (models, buffers, anchors if work.descent.proximal else None)
+        for vector in vectors:
             if vector is None:
                 values.append(None)
             elif values and vector is models:
@@ -115,7 +121,7 @@ class GramEngine(Engine):
                 _total(points, members, factors, samples, parts),
                 None if momenta is None else _total(momenta, members, factors, samples, parts),
             )
-        return assignments, sums
+        return sums
 
     def _steps(
         self,
@@ -140,7 +146,7 @@ class GramEngine(Engine):
         assert start is not None
         assert tail is not None
         coefficients, rates = torch.zeros_like(start), None
-        if tail_buffer is not None or work.momentum:
+        if tail_buffer is not None or work.descent.momentum:
             rates = torch.zeros_like(start)
             tail_buffer = torch.zeros_like(tail) if tail_buffer is None else tail_buffer
         shares, rate_shares = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
@@ -167,18 +173,18 @@ class GramEngine(Engine):
             for (weight, _), inputs in zip(layers[::-1], activations[::-1], strict=True):
                 gradients[:0] = [multiply(errors.mT, inputs).flatten(1), errors.sum(1)]
                 errors = torch.ops.aten.threshold_backward(multiply(errors, weight), inputs, 0)
-            descend(tail, tail_buffer, tail_anchor, torch.cat(gradients, dim=1), work)
+            descend(tail, tail_buffer, tail_anchor, None, torch.cat(gradients, dim=1), work.descent)
             if rates is None:
-                if work.proximal:
-                    coefficients.mul_(1 - work.step_size * work.proximal)
-                _add(coefficients, errors, index, -work.step_size)
+                if work.descent.proximal:
+                    coefficients.mul_(1 - work.descent.step_size * work.descent.proximal)
+                _add(coefficients, errors, index, -work.descent.step_size)
             else:
-                _add(rates.mul_(work.momentum), errors, index, 1)
-                if work.proximal:
-                    rates.add_(coefficients, alpha=work.proximal)
-                coefficients.sub_(rates, alpha=work.step_size)
-            rate_shares = work.momentum * rate_shares + work.proximal * (shares - [0, 0, 1])
-            shares = shares - work.step_size * rate_shares
+                _add(rates.mul_(work.descent.momentum), errors, index, 1)
+                if work.descent.proximal:
+                    rates.add_(coefficients, alpha=work.descent.proximal)
+                coefficients.sub_(rates, alpha=work.descent.step_size)
+            rate_shares = work.descent.momentum * rate_shares + work.descent.proximal * (shares - [0, 0, 1])
+            shares = shares - work.descent.step_size * rate_shares
         momenta = None if rates is None or tail_buffer is None else (rates, rate_shares, tail_buffer)
         return (coefficients, shares, tail), momenta
 

@@ -57,19 +57,6 @@ def uniform(words: Tensor) -> Tensor:
     return _shift(words, 64 - FRACTION).to(torch.float32).mul_(2.0**-FRACTION)
 
 
-def random_orders(key: int, shape: tuple[int, ...]) -> Tensor:
-    """Give a uniform permutation of the last axis for every index of the others, integers of a shape.
-
-    The numbers are sorted. Two of them are equal with probability 2^-64.
-    """
-    return torch.argsort(numbers(key, shape), dim=-1, stable=True)
-
-
-def random_subsets(key: int, count: int, shape: tuple[int, ...]) -> Tensor:
-    """Give ``count`` of the last axis's indices, uniform without replacement and ascending, (..., count)."""
-    return torch.sort(random_orders(key, shape)[..., :count], dim=-1).values
-
-
 def _mix(state: Tensor) -> Tensor:
     """Figure 14's ``mix64``, in place."""
     for shift, factor in MIXING:
@@ -117,7 +104,7 @@ class Schedule:
         cls,
         sizes: np.ndarray,
         batch_size: int,
-        local_steps: int,
+        local_steps: int | np.ndarray,
         unit: str,
         generator: np.random.Generator,
     ) -> Schedule:
@@ -128,12 +115,13 @@ class Schedule:
         sizes, batch_size
             Samples of each client (k,) and of a batch.
         local_steps, unit
-            How many ``"step"``s, of one batch each, or ``"epoch"``s, of one pass each.
+            How many ``"step"``s, of one batch each, or ``"epoch"``s, of one pass each, of every client or of
+            each, (k,).
         generator
             Source of the orders, of which it gives the key.
         """
         batches = -(-sizes // batch_size)
-        steps = local_steps * batches if unit == "epoch" else np.full(len(sizes), local_steps)
+        steps = local_steps * (batches if unit == "epoch" else np.ones_like(batches))
         passes = int((-(-steps // batches)).max(initial=0))
         return cls(sizes, batch_size, steps, _orders(draw_key(generator), passes, sizes))
 

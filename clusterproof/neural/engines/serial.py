@@ -30,17 +30,24 @@ class SerialEngine(Engine):
         gradients = grad(loss, list(leaves.values()))
         return torch.cat([gradient.flatten() for gradient in gradients])[None], loss.detach()[None]
 
-    def train(self, points: Tensor, buffers: Tensor | None, anchors: Tensor | None, work: LocalWork) -> None:
+    def train(
+        self,
+        points: Tensor,
+        buffers: Tensor | None,
+        anchors: Tensor | None,
+        corrections: Tensor | None,
+        work: LocalWork,
+    ) -> None:
         """Train one client, see ``Engine.train``, tensor by tensor in the memory of its vectors."""
         leaves = self._leaves(points[0])
         tensors = [
             [None] * len(leaves) if vectors is None else list(self.network.views(vectors[0]).values())
-            for vectors in (points, buffers, anchors)
+            for vectors in (points, buffers, anchors, corrections)
         ]
         for batch in work.batches():
             gradients = grad(self._loss(leaves, batch), list(leaves.values()))
-            for point, buffer, anchor, gradient in zip(*tensors, gradients, strict=True):
-                descend(point, buffer, anchor, gradient, work)
+            for point, buffer, anchor, correction, gradient in zip(*tensors, gradients, strict=True):
+                descend(point, buffer, anchor, correction, gradient, work.descent)
 
     def hessian_products(self, points: Tensor, directions: Tensor, batch: Batch) -> Tensor:
         """Products with Hessians, see ``Engine.hessian_products``."""

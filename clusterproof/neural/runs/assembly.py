@@ -106,9 +106,6 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
         guard.check_count(algorithm, task)
     if algorithm.has_personal_step and division.paired:
         made["personal_step"] = True
-    if training.local_unit == "epoch" and training.batch_size is not None and algorithm.asks_single_gradients:
-        rule = f"is a pass over a client's data, and {algorithm.name} with these parameters asks for single gradients"
-        raise InvalidArgument("training.local_unit", training.local_unit, rule, "use 'step'")
     if training.after_local_training and "step_size" not in algorithm.settings:
         rule = f"asks for an algorithm with a step size, which {algorithm.name} has not"
         raise InvalidArgument("training.after_local_training", True, rule, "leave it out")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clusterproof.algorithms import Algorithm, Randomness, State, client_accuracies, generator
-from clusterproof.algorithms.aggregation import average_by_cluster
 from clusterproof.algorithms.arrays import Array, argmin_smallest_index, like, rows, to_numpy
+from clusterproof.algorithms.averaging import average_by_cluster
 from clusterproof.algorithms.guard import Guard
 
 if TYPE_CHECKING:

@@ -47,6 +47,8 @@ def advance(
         outcome = laid_out(guard.name, after)
         finite = all_finite(outcome)
     except InvalidArgument as error:
+        if error.argument == "local_unit":  # the algorithm asks for single gradients
+            raise InvalidArgument("training.local_unit", error.value, error.rule, error.remedy) from error
         if error.argument != "step_size":
             raise
         finite = False  # the algorithm has seen it by itself

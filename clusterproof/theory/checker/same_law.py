@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -218,19 +219,26 @@ def _compare_paths(
 
 
 class _WithParticipants:
-    """A task whose participants are given, (rounds, R, k)."""
+    """An algorithm whose participants are given, (rounds, R, k), by its stream of participation."""
 
-    def __init__(self, task: Mixture, participants: np.ndarray) -> None:
-        self._task, self._participants, self.drawn = task, participants, 0
+    def __init__(self, algorithm: Algorithm[Any], participants: np.ndarray) -> None:
+        self._algorithm, self._participants, self.drawn = algorithm, participants, 0
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._task, name)
+        return getattr(self._algorithm, name)
 
-    def draw_participants(self, count: int, shape: tuple[int, ...], generator: object) -> np.ndarray:
-        """Return the participants of the next round, once more for each further copy of the replicates."""
+    def step(self, state: Any, task: Mixture, randomness: Randomness) -> Any:
+        """Carry out a round with the given participants."""
+        stream: Any = self
+        return self._algorithm.step(state, task, replace(randomness, participation=stream))
+
+    def random(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Return keys of clients, least for the next round's participants, alike for each copy of the replicates."""
         chosen = self._participants[self.drawn % len(self._participants)]
         self.drawn += 1
-        return np.tile(chosen, (shape[0] // len(chosen), 1))
+        keys = np.ones(shape)
+        np.put_along_axis(keys, np.tile(chosen, (shape[0] // len(chosen), 1)), 0.0, axis=-1)
+        return keys
 
 
 def _compare_repeated(
@@ -246,13 +254,13 @@ def _compare_repeated(
     if count == task.clients or not len(known) or present.shape[-1] != task.clients:
         return None
     participants = np.nonzero(present[:, known])[-1].reshape(trace.rounds, len(known), count)
-    given: Any = _WithParticipants(task, participants)
+    given: Any = _WithParticipants(algorithm, participants)
     starts = models[0, known][:, : algorithm.model_count(task)]
-    if _draws_numbers(algorithm, given, starts, trace.rounds) or given.drawn != trace.rounds:
+    if _draws_numbers(given, task, starts, trace.rounds) or given.drawn != trace.rounds:
         return None
-    own = _own_run(algorithm, given, trace, starts, 1)
+    own = _own_run(given, task, trace, starts, 1)
     rounding = 1e-3 * tolerance * unit_of([own.models[:2]])
-    moved = _own_run(algorithm, given, trace, _perturbed(starts, PERTURBATIONS, rounding), 1)
+    moved = _own_run(given, task, trace, _perturbed(starts, PERTURBATIONS, rounding), 1)
     stable = _stable(own, moved, len(known), tolerance)
     reason = "the participants are those of the run, and nothing else is random"
     return _compare_paths(models[:, known], assignments[:, known], own, stable, tolerance, known, reason)

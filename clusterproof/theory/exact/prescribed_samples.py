@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import CFLMGD, sum_gradients
+from clusterproof.algorithms import CFLMGD, Task
 from clusterproof.theory.checker.counterexample import confirm_equal
 from clusterproof.theory.exact.recorded_run import RecordedRun, record
 
@@ -94,7 +94,7 @@ def play(
 
 
 @dataclass(eq=False)
-class PrescribedTask:
+class PrescribedTask(Task):
     """The same samples as a task for the algorithms, one row of the tables a round.
 
     Attributes
@@ -113,11 +113,6 @@ class PrescribedTask:
     drawn: list[np.ndarray] = field(default_factory=list)
 
     @property
-    def clients(self) -> int:
-        """Number of clients (m)."""
-        return int(self.choice.shape[1])
-
-    @property
     def clusters(self) -> int:
         """Number of models (P)."""
         return self.count
@@ -130,7 +125,7 @@ class PrescribedTask:
     @property
     def labels(self) -> np.ndarray:
         """Zeros (m,): only the samples distinguish clients."""
-        return np.zeros(self.clients, dtype=int)
+        return np.zeros(self.choice.shape[1], dtype=int)
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -155,16 +150,6 @@ class PrescribedTask:
         drawn = np.asarray(points - self.gradient[len(self.drawn)][clients][:, None])
         self.drawn.append(drawn)
         return drawn
-
-    def gradient_sums(
-        self, models: np.ndarray, clients: np.ndarray, assignments: np.ndarray, generator: np.random.Generator
-    ) -> np.ndarray:
-        """Sum of the gradients of each cluster's clients, (P, 1)."""
-        return np.asarray(sum_gradients(self, models, clients, assignments, generator))
-
-    def reference_optima(self, target: str) -> np.ndarray | None:
-        """None: the law of the samples belongs to the claim."""
-        return None
 
 
 def run_prescribed(

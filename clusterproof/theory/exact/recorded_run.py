@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import CFLMGD, Task, sum_gradients
+from clusterproof.algorithms import CFLMGD, Task
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.synthetic.wrapped import WrappedTask
 
@@ -38,12 +38,6 @@ class RecordedTask(WrappedTask):
         drawn = np.asarray(self.task.gradients(points, clients, generator))
         self.drawn.append(drawn)
         return drawn
-
-    def gradient_sums(
-        self, models: np.ndarray, clients: np.ndarray, assignments: np.ndarray, generator: np.random.Generator
-    ) -> np.ndarray:
-        """Sum of the recorded gradients of each cluster's participants, (..., P, d)."""
-        return np.asarray(sum_gradients(self, models, clients, assignments, generator))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pytest
 import torch
 from small_training import SMALL, Plant, configure, rounds_kept
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms import InvalidArgument, Task
 from clusterproof.commands.application import main
 from clusterproof.neural.runs.storage.checkpoint import find_checkpoint
 from clusterproof.neural.runs.training import train
@@ -28,15 +28,10 @@ def test_the_round_that_diverges_is_named(tmp_path: Path, plant: Plant, algorith
         sums = gradient_sums(self, *arguments)
         return sums if len(done) <= 3 else sums * torch.nan
 
-    def local_training(
-        self: ImageTask, points: Any, momenta: Any, anchors: Any, clients: Any, generator: Any, **options: Any
-    ) -> tuple[torch.Tensor, None]:
-        return points - options["step_size"] * self.gradients(points, clients, generator), None
-
     for name, method in (
         ("gradients", spoilt),
         ("gradient_sums", spoilt_sums),
-        ("local_training", local_training),
+        ("local_steps", Task.local_steps),
     ):
         plant(ImageTask, name, method)
     with pytest.raises(

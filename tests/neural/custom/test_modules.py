@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from local_training import local_training
 from scipy import stats
 from small_images import client_data, random_partition
 from torch import Tensor, nn
@@ -118,7 +119,7 @@ def test_other_modules_train_as_by_plain_autograd(make: Any, engine: str) -> Non
     task = ImageTask(partition=partition, network=net, engine=engine, dtype="float64")
     points = task.initial_models(3, (), np.random.default_rng(2))
     motion = {"step_size": 0.3, "momentum": 0.5, "proximal": 0.0, "local_steps": 3}
-    ends, _ = task.local_training(points, None, None, torch.arange(3), np.random.default_rng(3), **motion)
+    ends, _ = local_training(task, points, None, None, torch.arange(3), np.random.default_rng(3), **motion)
     for client in range(3):
         module = net.module.double()
         trained = [value for value in module.parameters() if value.requires_grad]

@@ -3,16 +3,12 @@
 import numpy as np
 import pytest
 import torch
+from local_training import local_training
 from small_images import client_data, flat, load, module, plain_gradient, random_partition
 from split_mix import tree_of_numbers
 
 from clusterproof.algorithms import (
-    ClientSamplingTask,
-    DifferentiatedTask,
     InvalidArgument,
-    ScoredTask,
-    Task,
-    TrainingTask,
 )
 from clusterproof.neural.engines.sampling import Schedule
 from clusterproof.neural.networks import CNN, MLP, ResNet20, TutorialCNN
@@ -60,17 +56,8 @@ def drawn_data(task, clients, generator):
     return [(images[order], targets[order]) for (images, targets), order in zip(data, orders, strict=True)]
 
 
-def test_a_task_answers_every_protocol():
+def test_a_task_has_the_sizes_of_its_partition():
     task = make(("cnn", "serial"))
-    for protocol in (
-        Task,
-        DifferentiatedTask,
-        DifferentiatedTask,
-        ScoredTask,
-        TrainingTask,
-        ClientSamplingTask,
-    ):
-        assert isinstance(task, protocol)
     assert (task.clients, task.clusters, task.dimension) == (5, 2, task.network.dimension)
     assert task.reference_optima("clusters") is None
     np.testing.assert_array_equal(task.labels, PARTITION.train.labels)
@@ -183,9 +170,8 @@ def answers(task, points, clients, seed=3):
     models = points[..., :2, :]
     assignments = clients % 2
     ahead = 0 * points + 0.1
-    trained = task.local_training(
-        points, ahead, points, clients, stream(), step_size=0.2, momentum=0.5, proximal=0.1, local_steps=3
-    )
+    motion = {"step_size": 0.2, "momentum": 0.5, "proximal": 0.1, "local_steps": 3}
+    trained = local_training(task, points, ahead, points, clients, stream(), **motion)
     return [
         task.losses(models, clients, stream()),
         task.gradients(points, clients, stream()),

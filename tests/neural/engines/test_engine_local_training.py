@@ -6,9 +6,11 @@ import torch
 from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from local_training import local_training
 from plain_training import plain_training
 from small_images import random_partition
 
+from clusterproof.algorithms import Descent
 from clusterproof.neural.engines import gram
 from clusterproof.neural.networks import CNN, MLP
 from clusterproof.neural.task import ImageTask
@@ -27,6 +29,7 @@ def check(
     local_steps=3,
     clients=(2, 0, 3, 1, 4),
     own_anchor=False,
+    corrected=False,
 ):
     dtype, tolerance = DTYPES[task.dtype]
     stream = np.random.default_rng(1)
@@ -36,8 +39,9 @@ def check(
     anchors = points if own_anchor else points + 0.02 * drawn.flip(0)
     options = {"step_size": 0.3, "momentum": momentum, "proximal": proximal, "local_steps": local_steps}
     before = [None if one is None else one.clone() for one in (points, buffers, anchors)]
-    found, kept = task.local_training(
-        points, buffers, anchors, torch.tensor(clients), np.random.default_rng(5), **options
+    options["corrections"] = 0.1 * drawn.flip(1) if corrected else None
+    found, kept = local_training(
+        task, points, buffers, anchors, torch.tensor(clients), np.random.default_rng(5), **options
     )
     expected, expected_kept = plain_training(
         task, points, buffers, anchors, np.array(clients), np.random.default_rng(5), options
@@ -61,6 +65,7 @@ KINDS = {
     "proximal": {"proximal": 0.4},
     "proximal to the start": {"proximal": 0.4, "own_anchor": True},
     "all": {"momentum": 0.6, "proximal": 0.3, "carried": True, "local_steps": 5},
+    "corrected": {"momentum": 0.6, "proximal": 0.3, "corrected": True},
     "one step": {"momentum": 0.6, "carried": True, "local_steps": 1},
 }
 
@@ -129,8 +134,10 @@ def test_reshuffled_passes_take_every_image_once_a_pass(engine):
     points, clients = task.initial_models(3, (), np.random.default_rng(0)), torch.tensor([2, 0, 4])
 
     def moved(step_size, passes, seed=0):
-        options = {"step_size": step_size, "passes": passes}
-        return task.reshuffled_training(points, clients, np.random.default_rng(seed), **options) - points
+        descent = Descent(step_size, passes, reshuffled=True)
+        trained = task.local_steps(points, clients, np.random.default_rng(seed), descent)
+        assert trained.steps.tolist() == [[passes * count] for count in (12, 7, 1)]
+        return trained.points - points
 
     whole = ImageTask(partition=task.partition, network=task.network, dtype="float64")
     gradients = whole.gradients(points, clients, np.random.default_rng(0))

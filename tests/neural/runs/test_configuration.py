@@ -231,7 +231,6 @@ def test_a_number_is_a_number_however_it_is_written() -> None:
         ("network", {"name": "cnn", "hidden": [4]}, "network.image_shape", "too small"),
         ("algorithm", {"clusters": 9}, "algorithm.clusters", "number of clients"),
         ("training", {"device": "tpu"}, "training.device", "one of"),
-        ("training", {"batch_size": 5, "local_unit": "epoch"}, "training.local_unit", "single gradients"),
     ],
 )
 def test_what_does_not_fit_together_is_named(section: str, options: Any, argument: str, words: str) -> None:

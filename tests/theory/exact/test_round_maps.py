@@ -19,7 +19,7 @@ from clusterproof.algorithms import (
     Randomness,
     Scaffold,
 )
-from clusterproof.algorithms.protocol import State
+from clusterproof.algorithms.base import State
 from clusterproof.algorithms.proxskip import SkippingState
 from clusterproof.algorithms.scaffold import ControlState
 from clusterproof.synthetic import QuadraticMixture

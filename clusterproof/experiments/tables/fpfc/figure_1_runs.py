@@ -201,11 +201,12 @@ def compute(unit: Unit) -> Mapping[str, Any]:
     algorithm = make_algorithm(settings["algorithm"])
     if isinstance(algorithm, PerFedAvg):
         # Per-FedAvg's local steps use a batch, not a pass, and take two gradients each
+        task = replace(task, local_unit="step")
         passes = algorithm.local_steps * task.partition.train.sizes.mean() / settings["task"]["batch_size"]
         algorithm = replace(algorithm, local_steps=max(1, round(passes / 2)))
     if settings["shared_body"]:
         assert isinstance(algorithm, FPFC)
-        algorithm = SharedBodyFPFC.of(algorithm, task)
+        algorithm, task = SharedBodyFPFC.of(algorithm, task), replace(task, local_unit="step")
     rounds, every = settings["rounds"], settings["every"]
     looks = snapshots(algorithm, task, rounds=rounds, seed=unit.seed, every=every, decay=settings["decay"])
     curve = [{"round": look.round, **measure(look, last=look.round == rounds)} for look in looks]

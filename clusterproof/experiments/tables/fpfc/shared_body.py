@@ -11,7 +11,7 @@ from clusterproof.algorithms import FPFC, Randomness, Task
 from clusterproof.algorithms.arrays import Array, replace_rows, rows
 from clusterproof.algorithms.finiteness import check_finite
 from clusterproof.algorithms.fpfc import FusionState
-from clusterproof.algorithms.participation import participants_of_round
+from clusterproof.algorithms.participation import draw_participants
 
 if TYPE_CHECKING:
     from clusterproof.neural.task import ImageTask
@@ -47,7 +47,7 @@ class SharedBodyFPFC(FPFC):
         """Carry out one round."""
         models = state.models
         xp = array_namespace(models)
-        clients = participants_of_round(self.participation, task, models, randomness.participation)
+        clients = draw_participants(self.participation, task.clients, models, randomness.participation)
         heads = replace(state, models=models[..., self.body :])
         anchors = self.anchors(heads, clients)
         points = rows(models, clients)

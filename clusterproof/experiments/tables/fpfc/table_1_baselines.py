@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from clusterproof.algorithms import CFL, IFCA, FedAvg, Randomness
-from clusterproof.algorithms.aggregation import choose_clusters, local_descent
+from clusterproof.algorithms import CFL, IFCA, Descent, FedAvg, Randomness
+from clusterproof.algorithms.averaging import choose_clusters
+from clusterproof.algorithms.base import State, Task
 from clusterproof.algorithms.bipartition import bipartition, cosine_similarities
 from clusterproof.algorithms.cfl import RecursiveState
 from clusterproof.algorithms.participation import draw_participants
-from clusterproof.algorithms.protocol import State, Task
 from clusterproof.synthetic.softmax import SoftmaxMixture
 
 
@@ -24,10 +24,17 @@ class WeightedFedAvg(FedAvg):
         assert isinstance(task, SoftmaxMixture)
         clients = draw_participants(self.participation, task.clients, state.models, randomness.participation)
         received = np.repeat(state.models, len(clients), axis=0)
-        points = self.descend(received, clients, task, randomness)
+        points = self.train(received, clients, task, randomness)
         weights = task.sizes[clients].astype(points.dtype)
         average = (weights @ points / weights.sum())[None]
         return State(average, clients, np.zeros_like(clients))
+
+    def train(
+        self, points: np.ndarray, clients: np.ndarray, task: Task, randomness: Randomness
+    ) -> np.ndarray:
+        """Train the participants: map received models (k, d) to sent models (k, d)."""
+        descent = Descent(self.step_size, self.local_steps)
+        return np.asarray(task.local_steps(points, clients, randomness.gradient, descent).points)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,12 +44,11 @@ class FineTunedFedAvg(WeightedFedAvg):
     A participant continues to train after that step. ``models`` is the server's model.
     """
 
-    def descend(
-        self, received: np.ndarray, clients: np.ndarray, task: Task, randomness: Randomness
+    def train(
+        self, points: np.ndarray, clients: np.ndarray, task: Task, randomness: Randomness
     ) -> np.ndarray:
         """Train the participants: map received models (k, d) to sent models (k, d)."""
-        tuned = self.personalise(received, clients, task, randomness)
-        return np.asarray(super().descend(tuned, clients, task, randomness))
+        return super().train(self.personalise(points, clients, task, randomness), clients, task, randomness)
 
     def personalise(
         self, points: np.ndarray, clients: np.ndarray, task: Task, randomness: Randomness
@@ -67,14 +73,8 @@ class SharedIFCA(IFCA):
         models = state.models
         clients = draw_participants(self.participation, task.clients, models, randomness.participation)
         assignments = choose_clusters(task, models, clients, randomness.assignment)
-        points = local_descent(
-            task,
-            models[assignments],
-            clients,
-            randomness.gradient,
-            step_size=self.step_size,
-            local_steps=self.local_steps,
-        )
+        descent = Descent(self.step_size, self.local_steps)
+        points = task.local_steps(models[assignments], clients, randomness.gradient, descent).points
         sums = np.zeros_like(models)
         np.add.at(sums, assignments, points)
         return State(sums / len(clients), clients, assignments)

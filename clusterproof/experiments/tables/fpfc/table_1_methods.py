@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from clusterproof.algorithms import CFL, FPFC, IFCA, Local, PerFedAvg, Randomness
-from clusterproof.algorithms.aggregation import choose_clusters
+from clusterproof.algorithms.averaging import choose_clusters
+from clusterproof.algorithms.base import Algorithm, State
 from clusterproof.algorithms.fpfc import FusionState, group_averages
 from clusterproof.algorithms.grouping import grouped
 from clusterproof.algorithms.metrics import adjusted_rand_index, cluster_count
-from clusterproof.algorithms.protocol import Algorithm, State
 from clusterproof.experiments.tables.fpfc.table_1_baselines import (
     AbsentAsZeroCFL,
     FineTunedFedAvg,

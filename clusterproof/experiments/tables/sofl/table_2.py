@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms import (
+    Descent,
     InvalidArgument,
     SoFL,
     adjusted_rand_index,
@@ -16,7 +17,6 @@ from clusterproof.algorithms import (
     purity,
 )
 from clusterproof.algorithms import self_organising_map as som
-from clusterproof.algorithms.aggregation import local_descent
 from clusterproof.algorithms.arrays import like, rows, to_numpy
 from clusterproof.algorithms.second_clustering import by_appearance
 from clusterproof.experiments.comparison import Cell, Printed, Row, Table
@@ -102,14 +102,8 @@ def compute(unit: Unit) -> Mapping[str, Any]:
     model = last.state.models
     clients = like(np.arange(task.clients), model)
     received = rows(model, 0 * clients)
-    trained = local_descent(
-        task,
-        received,
-        clients,
-        generator(unit.seed, "table", "updates"),
-        step_size=algorithm.step_size,
-        local_steps=algorithm.local_steps,
-    )
+    descent = Descent(algorithm.step_size, algorithm.local_steps)
+    trained = task.local_steps(received, clients, generator(unit.seed, "table", "updates"), descent).points
     updates = to_numpy(trained - received).astype(np.float64)
     labels = task.labels
     starts = settings["repetitions"], settings["grid"]

@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 
 from clusterproof.algorithms.atomic import naming_folder, write_whole
-from clusterproof.algorithms.protocol import Algorithm, State
+from clusterproof.algorithms.base import Algorithm, State
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.storage import versions
 from clusterproof.algorithms.validation import InvalidArgument

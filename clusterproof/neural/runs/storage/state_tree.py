@@ -13,8 +13,8 @@ import numpy as np
 from array_api_compat import array_namespace, is_array_api_obj, is_torch_array
 
 from clusterproof.algorithms.arrays import Array, on_device, to_numpy
+from clusterproof.algorithms.base import Algorithm, State
 from clusterproof.algorithms.guard import arrays_of
-from clusterproof.algorithms.protocol import Algorithm, State
 
 T = TypeVar("T")
 

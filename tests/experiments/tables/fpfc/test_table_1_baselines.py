@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from local_training import local_training
 from sklearn.cluster import AgglomerativeClustering
 from tolerance import assert_close
 
 from clusterproof.algorithms import Randomness
+from clusterproof.algorithms.base import State
 from clusterproof.algorithms.participation import draw_participants
-from clusterproof.algorithms.protocol import State
 from clusterproof.experiments.tables.fpfc.table_1_baselines import (
     AbsentAsZeroCFL,
     FineTunedFedAvg,
@@ -27,7 +28,8 @@ START = np.random.default_rng(5).standard_normal((1, WHOLE.dimension))
 
 def trained(task, point, client, generator, passes):
     """A client's model after passes in mini-batches, or gradient steps on all of its samples."""
-    points, _ = task.local_training(
+    points, _ = local_training(
+        task,
         point[None],
         None,
         None,
@@ -143,7 +145,8 @@ def test_cfl_takes_absent_clients_for_zero_updates(participation):
         state = algorithm.step(state, task, randomness)
         clients = draw_participants(participation, 12, models, shadow.participation)
         updates = np.zeros_like(models)
-        points, _ = task.local_training(
+        points, _ = local_training(
+            task,
             models[clients],
             None,
             None,

@@ -1,21 +1,15 @@
-"""Orders and participants: of one generator on every device, uniform, and made where they are needed."""
+"""Orders: of one generator on every device, uniform, and made where they are needed."""
 
 import itertools
 
 import numpy as np
-import pytest
 import torch
 from scipy.stats import chisquare
-from small_images import random_partition
 from split_mix import SplitMix64, tree_of_numbers
 
-from clusterproof.algorithms.participation import draw_participants, participants_of_round
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.engines.distortion import draw_distortions
-from clusterproof.neural.engines.sampling import draw_key, numbers, random_orders, random_subsets
-from clusterproof.neural.networks import MLP
-from clusterproof.neural.task import ImageTask
-from clusterproof.synthetic import RegressionMixture
+from clusterproof.neural.engines.sampling import draw_key, numbers
 
 KEYS = (0, 1234567, 2**63, 2**64 - 1)
 
@@ -48,6 +42,11 @@ def test_distortions_are_numbers_of_client_and_replicate():
     np.testing.assert_array_equal(found, (expected >> np.uint64(40)).astype(float) / 2**24)
 
 
+def random_orders(key, shape):
+    """Orders of the numbers along the last axis, as schedules sort them."""
+    return torch.argsort(numbers(key, shape), dim=-1, stable=True)
+
+
 def uniform(outcomes, kinds):
     """Whether counts of so many kinds pass a test whose failure has probability 1e-6."""
     counted = np.bincount(np.asarray(outcomes).ravel(), minlength=kinds)
@@ -73,31 +72,3 @@ def test_orders_are_uniform_permutations():
     assert torch.equal(torch.sort(long).values, torch.arange(50).expand(6_000, -1))
     for place in (0, 24, 49):
         assert uniform(long[:, place], 50)
-
-
-def test_participants_are_uniform_subsets():
-    """All pairs of six clients, as often as each other."""
-    drawn = random_subsets(21, 2, (30_000, 6))
-    assert bool((drawn[:, 0] < drawn[:, 1]).all())
-    pairs = {6 * first + second: at for at, (first, second) in enumerate(itertools.combinations(range(6), 2))}
-    assert uniform([pairs[number] for number in (6 * drawn[:, 0] + drawn[:, 1]).tolist()], 15)
-
-
-@pytest.mark.parametrize("shape", [(), (3,)])
-def test_a_task_of_networks_draws_its_own_participants_and_others_leave_it_to_numpy(shape):
-    task = ImageTask(partition=random_partition((4,) * 9), network=MLP((1, 4, 4), 3, (2,)))
-    models = torch.zeros(*shape, 2, task.dimension)
-    found = participants_of_round(0.4, task, models, np.random.default_rng(4))
-    keys = tree_of_numbers(np.random.default_rng(4).bit_generator.random_raw(), (*shape, 9))
-    np.testing.assert_array_equal(found, np.sort(np.argsort(keys, -1)[..., :4]))
-    orders = task.draw_orders((*shape, 9), np.random.default_rng(4))
-    np.testing.assert_array_equal(orders, np.argsort(keys, -1))
-    optima, labels = [[0.0, 1.0], [1.0, 0.0]], [0, 1] * 4 + [0]
-    convex = RegressionMixture(optima=optima, covariance=[1.0, 1.0], noise=0.5, labels=labels, samples=4)
-    still = participants_of_round(0.4, convex, np.zeros((*shape, 2, 2)), np.random.default_rng(4))
-    np.testing.assert_array_equal(
-        still, draw_participants(0.4, 9, np.zeros((*shape, 2, 2)), np.random.default_rng(4))
-    )
-    unused = np.random.default_rng(4)
-    assert participants_of_round(1.0, task, models, unused).tolist() == list(range(9))
-    assert unused.random() == np.random.default_rng(4).random(), "where all take part nothing is drawn"

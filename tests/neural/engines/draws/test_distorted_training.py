@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from local_training import local_training
 from small_images import flat, load, module, plain_gradient, random_partition
 
-from clusterproof.algorithms import ALGORITHMS, InvalidArgument, Randomness
+from clusterproof.algorithms import ALGORITHMS, Descent, InvalidArgument, Randomness
 from clusterproof.neural.data.preprocessing import Preprocessing, undistorted
 from clusterproof.neural.engines.chunks import torch_threads
 from clusterproof.neural.engines.distortion import distorted, draw_distortions
@@ -41,7 +42,7 @@ def start(task: ImageTask) -> torch.Tensor:
 
 def train(task: ImageTask, seed: int = 0, **given: Any) -> torch.Tensor:
     options = {"step_size": 0.1, "momentum": 0.6, "proximal": 0.0, "local_steps": 3, **given}
-    points, _ = task.local_training(start(task), None, None, CLIENTS, np.random.default_rng(seed), **options)
+    points, _ = local_training(task, start(task), None, None, CLIENTS, np.random.default_rng(seed), **options)
     return points
 
 
@@ -108,25 +109,6 @@ def test_evaluation_sees_the_centre_and_gradients_do_not() -> None:
     torch.testing.assert_close(gradients[0][0], expected, rtol=0, atol=1e-13)
 
 
-def test_meta_training_sees_each_batch_distorted_again() -> None:
-    task = make(PERCEPTRON)
-    how = {"step_size": 0.3, "inner_step_size": 0.2, "local_steps": 2, "second_order": False}
-    found = task.meta_training(start(task), CLIENTS, np.random.default_rng(0), **how)
-    numbers = draw_distortions(SEEN, CLIENTS, 4, 9, np.random.default_rng(0))
-
-    def gradient(point: torch.Tensor, place: int, step: int) -> torch.Tensor:
-        images, targets = stored(int(CLIENTS[place]))
-        seen = distorted(images, SEEN, numbers[place, step, : len(images)])
-        return plain_gradient(PERCEPTRON, point, seen, targets)[1]
-
-    for place in range(3):
-        point = start(task)[place]
-        for step in range(2):
-            ahead = point - 0.2 * gradient(point, place, 2 * step)
-            point = point - 0.3 * gradient(ahead, place, 2 * step + 1)
-        torch.testing.assert_close(found[place], point, rtol=0, atol=1e-12)
-
-
 @pytest.mark.parametrize(
     ("network", "batch_size"), [(PERCEPTRON, 4), (PERCEPTRON, None), (CONVOLUTIONS, 4)], ids=str
 )
@@ -138,47 +120,28 @@ def test_the_same_bits_on_any_number_of_threads_and_clients_at_a_time(
         torch.set_num_threads(threads)
         task = make(network, batch_size=batch_size, dtype="float32", chunk=chunk)
         models, buffers = start(task)[:2], torch.zeros(2, task.dimension)
-        chosen, sums, _ = task.cluster_training(
-            models,
-            buffers,
-            CLIENTS,
-            lambda losses: losses.argmin(-1),
-            np.random.default_rng(1),
-            np.random.default_rng(0),
-            weights=None,
-            step_size=0.1,
-            momentum=0.6,
-            proximal=0.0,
-            local_steps=3,
-        )
-        found.append((train(task), chosen, sums))
+        assignments, descent = torch.tensor([1, 0, 1]), Descent(0.1, 3, momentum=0.6)
+        stream = np.random.default_rng(0)
+        sums, _ = task.local_sums(models, CLIENTS, assignments, stream, descent, buffers=buffers)
+        found.append((train(task), sums))
         with torch_threads(3):
             assert torch.get_num_threads() == 3
         assert torch.get_num_threads() == threads
-    for points, chosen, sums in found[1:]:
+    for points, sums in found[1:]:
         assert torch.equal(points, found[0][0])
-        assert torch.equal(chosen, found[0][1])
         if network is CONVOLUTIONS:
-            assert torch.equal(sums, found[0][2])
-    assert torch.equal(found[0][2], found[1][2])
+            assert torch.equal(sums, found[0][1])
+    assert torch.equal(found[0][1], found[1][1])
 
 
 def test_sums_of_clusters_are_those_of_their_members() -> None:
     task = make(CONVOLUTIONS, batch_size=4)
     models = start(task)[:1]
     given = {"step_size": 0.1, "momentum": 0.6, "proximal": 0.0, "local_steps": 3}
-    _, sums, _ = task.cluster_training(
-        models,
-        None,
-        CLIENTS,
-        torch.zeros(3, dtype=torch.int64),
-        np.random.default_rng(1),
-        np.random.default_rng(0),
-        weights=None,
-        **given,
-    )
-    points, _ = task.local_training(
-        models.expand(3, -1).clone(), None, None, CLIENTS, np.random.default_rng(0), **given
+    assignments, descent = torch.zeros(3, dtype=torch.int64), Descent(0.1, 3, momentum=0.6)
+    sums, _ = task.local_sums(models, CLIENTS, assignments, np.random.default_rng(0), descent)
+    points, _ = local_training(
+        task, models.expand(3, -1).clone(), None, None, CLIENTS, np.random.default_rng(0), **given
     )
     torch.testing.assert_close(sums[0], points.sum(0), rtol=0, atol=1e-12)
 

@@ -10,9 +10,8 @@ import pytest
 from catalogue import decided
 from planting import with_parameters
 
-from clusterproof.algorithms import CFLMGD, aggregation
+from clusterproof.algorithms import CFLMGD, Trained, averaging
 from clusterproof.algorithms import cfl_mgd as algorithm_module
-from clusterproof.algorithms.aggregation import local_momentum_descent
 from clusterproof.synthetic import QuadraticMixture, direct_simulation
 from clusterproof.theory.checker import Sides, at_least
 from clusterproof.theory.checker.verdict import Kind
@@ -76,20 +75,25 @@ def wrong_momenta(true: Callable[..., Rounds]) -> Callable[..., Rounds]:
 printed_order = with_parameters(CFLMGD, update_order="as-printed")
 
 
-def printed_descent(*arguments: Any, **named: Any) -> Any:
-    """Local steps by the buffer of the step before."""
-    return local_momentum_descent(*arguments, **{**named, "update_order": "as-printed"})
+def printed_descent(
+    task: Any, points: Any, clients: Any, generator: Any, descent: Any, *, buffers: Any
+) -> Any:
+    """Take local steps by the buffer of the step before."""
+    for _ in range(descent.steps):
+        gradients = task.gradients(points, clients, generator)
+        points, buffers = points - descent.step_size * buffers, descent.momentum * buffers + gradients
+    return Trained(points, buffers, descent.steps)
 
 
 FAULTS: list[tuple[str, Fault]] = [
     ("equation-1-mean", (QuadraticMixture, "expected_gradient", scaled(1.01))),
     ("equation-2-scalar", (direct_simulation, "losses", scaled(2))),
     ("equation-3", (algorithm_module, "CFLMGD", lambda _: printed_order)),
-    ("equation-4", (aggregation, "local_momentum_descent", lambda _: printed_descent)),
-    ("algorithm-line-20", (aggregation, "local_momentum_descent", lambda _: printed_descent)),
-    ("equation-7", (aggregation, "local_momentum_descent", lambda _: printed_descent)),
-    ("equation-8", (aggregation, "choose_clusters", lambda _: farthest)),
-    ("equation-9-broadcast", (aggregation, "choose_clusters", lambda _: farthest)),
+    ("equation-4", (QuadraticMixture, "local_steps", lambda _: printed_descent)),
+    ("algorithm-line-20", (QuadraticMixture, "local_steps", lambda _: printed_descent)),
+    ("equation-7", (QuadraticMixture, "local_steps", lambda _: printed_descent)),
+    ("equation-8", (averaging, "choose_clusters", lambda _: farthest)),
+    ("equation-9-broadcast", (averaging, "choose_clusters", lambda _: farthest)),
     ("equation-9-broadcast", (algorithm_module, "CFLMGD", lambda _: printed_order)),
     (
         "equation-10-line-16",

@@ -12,7 +12,7 @@ from catalogue import decided
 from planting import with_parameters
 
 from clusterproof import theory
-from clusterproof.algorithms import aggregation, arrays, costs, metrics
+from clusterproof.algorithms import arrays, averaging, costs, metrics
 from clusterproof.algorithms import gradient_loss as algorithm_module
 from clusterproof.theory.checker.verdict import Kind
 from clusterproof.theory.papers.gradient_loss import (
@@ -64,8 +64,8 @@ def fixed_race(baseline: int, proposed: int) -> Callable[[Any], Any]:
 
 FAULTS: list[tuple[str, Any, str, Callable[[Any], Any]]] = [
     ("equation-1-mean", algorithm_module, "GradientLoss", with_options(loss_reduction="sum")),
-    ("equation-2-descent", aggregation, "average_by_cluster", scaled(1.001)),
-    ("equations-4-7", aggregation, "average_by_cluster", scaled(1.001)),
+    ("equation-2-descent", averaging, "average_by_cluster", scaled(1.001)),
+    ("equations-4-7", averaging, "average_by_cluster", scaled(1.001)),
     ("equations-4-7", arrays, "argmin_smallest_index", lambda _: partial(np.argmax, axis=-1)),
     ("equation-3-worst", algorithm_module, "GradientLoss", with_options(sign="descent")),
     ("equation-3-descent", algorithm_module, "GradientLoss", with_options(sign="as-printed")),

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.algorithms import CFLMGD, run
-from clusterproof.algorithms.aggregation import local_momentum_descent
+from clusterproof.algorithms import Descent as Steps
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.checker import Family, Sides, Stream, drawn, equal, reals, suppose
 from clusterproof.theory.exact.rounding import share_of_largest
@@ -82,16 +82,10 @@ def local_step(
     descent: Descent, models: np.ndarray, buffers: np.ndarray, stream: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """Models and buffers (m, d) after one step of the algorithms' own local update."""
-    return local_momentum_descent(
-        descent.task,
-        models,
-        buffers,
-        np.arange(descent.task.clients),
-        stream,
-        step_size=descent.step_size,
-        momentum=descent.momentum,
-        local_steps=1,
-    )
+    step = Steps(descent.step_size, momentum=descent.momentum)
+    clients = np.arange(descent.task.clients)
+    points, moved, _ = descent.task.local_steps(models, clients, stream, step, buffers=buffers)
+    return np.asarray(points), np.asarray(moved)
 
 
 def by_the_algorithms(descent: Descent, start: np.ndarray, stream: np.random.Generator) -> np.ndarray:

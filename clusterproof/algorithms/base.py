@@ -1,0 +1,383 @@
+"""The protocol of tasks and algorithms: what a task computes, and what an algorithm is.
+
+Arrays belong to any array-API library. Models are flattened to vectors: ``(..., P, d)`` for
+the server's and ``(..., k, d)`` for those of the k participating clients, with any number of
+leading replicate axes. ``clients`` is an integer array ``(..., k)`` of participants' indices;
+its leading axes broadcast against the models', so that full participation needs only ``(m,)``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from clusterproof.algorithms.arrays import Array, like, one_hot, rows, sums_by_cluster
+from clusterproof.algorithms.randomness import Randomness
+from clusterproof.algorithms.validation import InvalidArgument
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Local steps: u <- momentum u + grad phi_i(w) + correction + proximal (w - anchor), w <- w - step_size u.
+
+    Attributes
+    ----------
+    step_size, momentum, proximal
+        Coefficients of the recursion.
+    steps
+        Number of steps of every client, or of each, integers (..., k, 1).
+    reshuffled
+        Whether a step is a pass over the client's stored samples in a new uniform order, with one gradient step on
+        each of them.
+    """
+
+    step_size: float
+    steps: int | Array = 1
+    momentum: float = 0.0
+    proximal: float = 0.0
+    reshuffled: bool = False
+
+
+class Trained(NamedTuple):
+    """What participants have after their local steps.
+
+    Attributes
+    ----------
+    points, buffers
+        w and u, (..., k, d); without momentum, buffers are None unless they were given.
+    steps
+        Gradient steps taken by every client, or by each, (..., k, 1).
+    """
+
+    points: Array
+    buffers: Array | None
+    steps: int | Array
+
+
+class Task(ABC):
+    """A federated problem: m clients in P true clusters, models of d parameters.
+
+    A subclass has three attributes, as fields or properties, and the abstract members. All other members have a
+    default: a sum is computed from its summands, local steps are a loop over ``gradients``, and what a task may lack
+    raises ``InvalidArgument``.
+
+    Attributes
+    ----------
+    labels
+        True cluster of each client, integers (m,).
+    clusters
+        Number of true clusters (P).
+    dimension
+        Number of parameters of a model (d).
+    """
+
+    if TYPE_CHECKING:  # at run time a property would be the default of a dataclass's field of that name
+
+        @property
+        def labels(self) -> np.ndarray:
+            """True cluster of each client, integers (m,)."""
+
+        @property
+        def clusters(self) -> int:
+            """Number of true clusters (P)."""
+
+        @property
+        def dimension(self) -> int:
+            """Number of parameters of a model (d)."""
+
+    @property
+    @abstractmethod
+    def settings(self) -> Mapping[str, Any]:
+        """Arguments that recreate the task, as plain JSON values, and its name as ``task``."""
+
+    @abstractmethod
+    def initial_models(self, count: int, shape: tuple[int, ...], generator: np.random.Generator) -> Array:
+        """Draw starting models, (*shape, count, d)."""
+
+    @abstractmethod
+    def losses(self, models: Array, clients: Array, generator: np.random.Generator) -> Array:
+        """Return the losses of all models on each participant's sample.
+
+        ``models`` is (..., P, d) and ``clients`` is (..., k); the result is (..., k, P).
+        """
+
+    @abstractmethod
+    def gradients(self, points: Array, clients: Array, generator: np.random.Generator) -> Array:
+        """Return the gradient of each participant's loss at its own point, on a separate sample.
+
+        ``points`` is (..., k, d) and ``clients`` is (..., k); the result is (..., k, d).
+        """
+
+    def gradient_sums(
+        self, models: Array, clients: Array, assignments: Array, generator: np.random.Generator
+    ) -> Array:
+        """Return the sum over each cluster's participants of their gradients at the cluster's model.
+
+        ``models`` is (..., P, d), ``clients`` and ``assignments`` are (..., k); the result is
+        (..., P, d). With gradient averaging, the server only receives this sum; a task may
+        draw it from its law without drawing the summands.
+        """
+        gradients = self.gradients(rows(models, assignments), clients, generator)
+        return sums_by_cluster(gradients, one_hot(assignments, models.shape[-2], dtype=models.dtype))
+
+    def local_steps(
+        self,
+        points: Array,
+        clients: Array,
+        generator: np.random.Generator,
+        descent: Descent,
+        *,
+        buffers: Array | None = None,
+        anchors: Array | None = None,
+        corrections: Array | None = None,
+    ) -> Trained:
+        """Carry out the local steps that ``descent`` states.
+
+        Parameters
+        ----------
+        points, clients, generator
+            Where participants start (..., k, d), their indices (..., k), and the source of their samples.
+        descent
+            The recursion.
+        buffers
+            Initial u, (..., k, d). If None, zero.
+        anchors
+            Centres of the proximal term, (..., k, d). If None, the starting points.
+        corrections
+            Vectors that are added to all gradients, (..., k, d). If None, zero.
+        """
+        anchors = points if anchors is None else anchors
+        momentum, proximal, steps = descent.momentum, descent.proximal, descent.steps
+        a_pass = self.stored_samples if descent.reshuffled else 1
+        for step, gradients in enumerate(self._gradients_of_steps(points, clients, generator, descent)):
+            direction = gradients(points)
+            if corrections is not None:
+                direction = direction + corrections
+            if proximal:
+                direction = direction + proximal * (points - anchors)
+            if buffers is not None:
+                direction = momentum * buffers + direction
+            active = True if isinstance(steps, int) else step // a_pass < steps
+            if buffers is not None or momentum:
+                buffers = _where(active, direction, 0 * points if buffers is None else buffers)
+            points = _where(active, points - descent.step_size * direction, points)
+        return Trained(points, buffers, steps * a_pass)
+
+    def local_sums(
+        self,
+        models: Array,
+        clients: Array,
+        assignments: Array,
+        generator: np.random.Generator,
+        descent: Descent,
+        *,
+        buffers: Array | None = None,
+        weights: Array | None = None,
+    ) -> tuple[Array, Array | None]:
+        """Return the sums over each cluster's participants of their points and buffers after ``local_steps``.
+
+        Parameters
+        ----------
+        models, buffers
+            Where the participants of each cluster start, (..., P, d); if ``buffers`` is None, with zero.
+        clients, assignments
+            Participants and the cluster of each, integers (..., k).
+        generator, descent
+            As for ``local_steps``.
+        weights
+            Factors of the summands, (..., k). If None, one.
+
+        Returns
+        -------
+        tuple
+            Sums (..., P, d); the second is None where the participants have no buffers.
+        """
+        membership = one_hot(assignments, models.shape[-2], dtype=models.dtype)
+        membership = membership if weights is None else membership * weights[..., None]
+        received = None if buffers is None else rows(buffers, assignments)
+        points, carried, _ = self.local_steps(
+            rows(models, assignments), clients, generator, descent, buffers=received
+        )
+        buffer_sums = None if carried is None else sums_by_cluster(carried, membership)
+        return sums_by_cluster(points, membership), buffer_sums
+
+    @property
+    def clients(self) -> int:
+        """Number of clients (m)."""
+        return len(self.labels)
+
+    def reference_optima(self, target: str) -> np.ndarray | None:
+        """Return the minimisers that an algorithm approximates; None, the default, if they are unknown.
+
+        ``target`` is ``"clusters"`` for (P, d), ``"pooled"`` for (1, d) or ``"clients"`` for
+        (m, d).
+        """
+        return None
+
+    @property
+    def client_samples(self) -> np.ndarray:
+        """Number of samples of each client (n_i), (m,), with which weights by samples are computed."""
+        raise self._lacks("client_samples", "use weighting = 'clients'")
+
+    @property
+    def stored_samples(self) -> int:
+        """Number of stored samples of every client, over which a reshuffled step passes."""
+        raise self._lacks("stored_samples", "leave `reshuffle` out")
+
+    def sample_gradients(self, points: Array, clients: Array, samples: Array) -> Array:
+        """Return the gradients of one stored sample of each participant at its own point.
+
+        ``points`` is (..., k, d), ``clients`` is (..., k), and ``samples`` are integers (..., k) below
+        ``stored_samples``; the result is (..., k, d).
+        """
+        raise self._lacks("sample_gradients", "leave `reshuffle` out")
+
+    def hessian_products(
+        self, points: Array, directions: Array, clients: Array, generator: np.random.Generator
+    ) -> Array:
+        """Return Hessian-vector products of each participant's loss, on a separate sample.
+
+        ``points`` and ``directions`` are (..., k, d), ``clients`` is (..., k); the result is (..., k, d).
+        """
+        raise self._lacks("hessian_products", "use gradient = 'first-order' on this task")
+
+    def losses_and_gradients(
+        self, models: Array, clients: Array, generator: np.random.Generator
+    ) -> tuple[Array, Array]:
+        """Return the losses and gradients of all models on the same sample of each participant.
+
+        ``models`` is (..., P, d) and ``clients`` is (..., k); the results are (..., k, P) and
+        (..., k, P, d).
+        """
+        raise self._lacks("losses_and_gradients", "use ifca")
+
+    def accuracies(self, points: Array, clients: Array) -> Array:
+        """Return the share of each client's test data that its model classifies correctly.
+
+        ``points`` is (..., k, d) and ``clients`` (..., k); the result is (..., k), in [0, 1].
+        """
+        raise self._lacks("accuracies", "use a task of classification")
+
+    def _gradients_of_steps(
+        self, points: Array, clients: Array, generator: np.random.Generator, descent: Descent
+    ) -> Iterator[Callable[[Array], Array]]:
+        """Yield the function of points (..., k, d) that gives the gradients of each local step."""
+        steps = descent.steps
+        for _ in range(steps if isinstance(steps, int) else int(array_namespace(steps).max(steps))):
+            if not descent.reshuffled:
+                yield lambda points: self.gradients(points, clients, generator)
+                continue
+            count = self.stored_samples
+            every = np.broadcast_to(np.arange(count), (*points.shape[:-1], count))
+            orders = like(generator.permuted(every, axis=-1), points)
+            for position in range(count):
+                yield lambda points, samples=orders[..., position]: self.sample_gradients(  # type: ignore[misc]
+                    points, clients, samples
+                )
+
+    def _lacks(self, member: str, remedy: str) -> InvalidArgument:
+        return InvalidArgument(
+            "task", type(self).__name__, f"must have `{member}`", f"add it to the task, or {remedy}"
+        )
+
+
+def _where(active: Array | bool, values: Array, others: Array) -> Array:
+    """Return ``values`` where clients are active, (..., k, 1), or if all are (True); else ``others``."""
+    return values if active is True else array_namespace(values).where(active, values, others)
+
+
+@dataclass(frozen=True)
+class State:
+    """Base class of the algorithms' states.
+
+    Attributes
+    ----------
+    models
+        Server models, (..., P, d).
+    clients
+        Participants of the last round, integers (..., k); None before the first round.
+    assignments
+        Cluster of each participant, integers (..., k); None before the first round.
+    """
+
+    models: Array
+    clients: Array | None
+    assignments: Array | None
+
+
+StateT = TypeVar("StateT", bound=State)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Algorithm(ABC, Generic[StateT]):
+    """Parameters of a federated algorithm, with pure ``initialise`` and ``step``.
+
+    Subclasses are frozen dataclasses whose fields are keyword-only, stored unchanged and
+    validated on construction.
+    """
+
+    name: ClassVar[str]
+    """Name on the command line."""
+
+    target: ClassVar[str] = "clusters"
+    """Whose minimisers the models approximate, those of ``"clusters"``, ``"pooled"`` or ``"clients"``."""
+
+    @abstractmethod
+    def model_count(self, task: Task) -> int:
+        """Return the number of models of the server on this task (P)."""
+
+    def draw_models(self, task: Task, shape: tuple[int, ...], randomness: Randomness) -> Array:
+        """Draw starting points (*shape, P, d); by default with the task's ``initial_models``."""
+        return task.initial_models(self.model_count(task), shape, randomness.initialisation)
+
+    @abstractmethod
+    def initialise(self, models: Array, task: Task) -> StateT:
+        """Return the state before the first round from starting points (..., P, d)."""
+
+    @abstractmethod
+    def step(self, state: StateT, task: Task, randomness: Randomness) -> StateT:
+        """Return the state after one communication round; the given state is unchanged."""
+
+    @property
+    def has_personal_step(self) -> bool:
+        """Whether clients deploy the result of ``personalise`` instead of the received model."""
+        return False
+
+    def personalise(self, points: Array, clients: Array, task: Task, randomness: Randomness) -> Array:
+        """Return the models that clients (..., k) deploy after they received ``points`` (..., k, d)."""
+        return points
+
+    @property
+    def dynamics(self) -> Algorithm[Any]:
+        """The algorithm whose recursion this one follows, to which the bounds apply; by default itself.
+
+        A custom implementation of CFL-MGD, for example, returns ``CFLMGD`` with its parameters and can then be
+        checked against the theorems on it.
+        """
+        return self
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Name and parameters, as plain JSON values."""
+        parameters = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {"algorithm": self.name, **parameters}
+
+
+def resolve_clusters(clusters: int | None, task: Task) -> int:
+    """Return the number of models. If None, the task's number of clusters.
+
+    Raises
+    ------
+    InvalidArgument
+        If there would be more clusters than clients.
+    """
+    count = task.clusters if clusters is None else clusters
+    if count > task.clients:
+        rule = f"must be at most the number of clients ({task.clients})"
+        raise InvalidArgument("clusters", count, rule, "lower the number of clusters or add clients")
+    return count

@@ -1,1 +1,0 @@
-"""Base classes of rounds that several algorithms share."""
