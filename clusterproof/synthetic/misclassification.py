@@ -2,7 +2,7 @@
 
 The residuals of two models on one row are Gaussian with covariance ((a, c), (c, b)); rotating
 them to independence turns the comparison of two mean squares into an F variable with n and n
-degrees of freedom. Audit of CFL-MGD, Lemma 1; checked against simulation in the tests.
+degrees of freedom. Audit of CFL-MGD, Lemma 1; checked by inverting characteristic functions in the tests.
 """
 
 from __future__ import annotations

@@ -132,13 +132,13 @@ def test_logistic_curvatures_lie_between_the_guarantees_and_reach_the_upper_one(
 @given(ANY)
 def test_proportions_and_distances_are_counted(task):
     counts = [task.labels.tolist().count(cluster) for cluster in range(task.clusters)]
-    assert task.proportions == pytest.approx(np.array(counts) / task.clients)
+    assert task.proportions == pytest.approx(np.array(counts) / task.clients, rel=1e-14)
     pairs = itertools.combinations(task.optima, 2)
     gaps = [float(np.sqrt(((one - two) ** 2).sum())) for one, two in pairs]
-    assert task.separation == pytest.approx(min(gaps, default=np.inf))
-    assert task.diameter == pytest.approx(max(gaps, default=0.0))
+    assert task.separation == pytest.approx(min(gaps, default=np.inf), rel=1e-13)
+    assert task.diameter == pytest.approx(max(gaps, default=0.0), rel=1e-13)
     radius = 0.25 * np.sqrt(task.strong_convexity / task.smoothness) * task.separation
-    assert task.basin_radius == pytest.approx(radius)
+    assert task.basin_radius == pytest.approx(radius, rel=1e-13)
     np.testing.assert_array_equal(task.client_optima, [task.optima[label] for label in task.labels])
 
 

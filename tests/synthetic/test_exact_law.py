@@ -11,7 +11,7 @@ from scipy import stats
 
 from clusterproof.algorithms import CFLMGD, Task, run
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.synthetic.exact_law import draw_triangle, semidefinite_cholesky
+from clusterproof.synthetic.exact_law import semidefinite_cholesky
 
 DRAWS = 10_000
 
@@ -222,23 +222,6 @@ def test_a_pivot_at_the_level_of_rounding_is_zero_with_its_column(scale):
 
 def test_the_root_of_zero_is_zero():
     assert (semidefinite_cholesky(np.zeros((2, 3, 3))) == 0).all()
-
-
-@pytest.mark.parametrize(("size", "samples"), [(3, 7), (3, 3), (4, 2), (2, 1)])
-def test_the_wishart_matrix_has_the_moments_of_the_textbook(size, samples):
-    """E W = n I; Var W_ij = n (1 + delta_ij)."""
-    draws = 100_000
-    triangle = np.zeros((draws, size, size))
-    for j, column in enumerate(draw_triangle((draws,), size, samples, np.random.default_rng(size))):
-        for i, entry in enumerate(column, start=j):
-            triangle[:, i, j] = entry
-    wishart = triangle @ np.swapaxes(triangle, -1, -2)
-    expected = samples * np.eye(size)
-    spread = samples * (1 + np.eye(size))
-    assert (np.abs(wishart.mean(axis=0) - expected) < 5 * np.sqrt(spread / draws)).all()
-    fourth = ((wishart - expected) ** 2).std(axis=0) / np.sqrt(draws)
-    assert (np.abs(wishart.var(axis=0) - spread) < 5 * fourth).all()
-    assert np.linalg.matrix_rank(wishart[0]) == min(size, samples)
 
 
 def test_without_noise_the_right_model_has_no_loss_and_no_gradient():
