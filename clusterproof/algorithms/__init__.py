@@ -36,7 +36,10 @@ from clusterproof.algorithms.validation import InvalidArgument
 
 ALGORITHMS: dict[str, type[Algorithm[Any]]] = Registry(
     "The algorithms by name.",
-    {algorithm.name: algorithm for algorithm in classes_below(__name__, Algorithm, direct=True)},
+    {
+        algorithm.name: algorithm
+        for algorithm in sorted(classes_below(__name__, Algorithm, direct=True), key=lambda each: each.name)
+    },
 )
 """The algorithms by name.
 
