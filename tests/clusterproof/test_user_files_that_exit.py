@@ -154,7 +154,7 @@ def test_a_command_that_exits_is_one_line(
 ) -> None:
     """Wherever the exit comes from: of the plugins that a command imports, for example."""
     monkeypatch.setattr(check_command, "_chosen", lambda *_: sys.exit(0))
-    errors = refused(capsys, "check")
+    errors = refused(capsys, "check", "cfl-mgd/lemma-2")
     assert "test_user_files_that_exit.py" in errors
     assert "remove sys.exit" in errors
 
