@@ -289,7 +289,7 @@ def test_where_chance_decides_the_bounds_are_twenty_times_the_expectations() -> 
     assert "0 of 1 run outside; --replicates 7" in row_of(one, "theorem-1-participation").words
     assert row_of(many, "theorem-1-participation").outcome == "holds"
     assert row_of(one, "one-term").outcome == "does not apply"
-    assert "20 x those on expectations" in " ".join(str(one).split())
+    assert "20 x expectations', exceeded with probability <= 0.05" in " ".join(str(one).split())
 
 
 def test_replicates_show_the_run_nearest_its_bound() -> None:
