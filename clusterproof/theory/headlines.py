@@ -1,7 +1,8 @@
 """The headlines: the claims that ``clusterproof check`` evaluates, and one sentence on each finding.
 
 Headlines are theorems, lemmas, corollaries, assumptions, steps of an algorithm of which a reading changes the models,
-promises of an abstract, and repairs. The numbered lines of proofs, and what takes long, are left to ``--all``.
+promises of an abstract, and repairs. The numbered lines of proofs, lemmas of our own
+proofs, and what takes long, are left to ``--all``.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ _NAMES = {
         algorithm-line-20 algorithm-lines-15-16-weights algorithm-rounds-and-samples division-by-clients
         equation-9 equation-9-broadcast equation-32-fixed-clusters
         model-averaging-limit model-averaging-rate model-averaging-stability
-        model-averaging-recursion model-averaging-drift model-averaging-reset
-        theorem-d lemma-h norm-inequality row-lemma per-step-contraction per-step-region asymptotic-rate
-        momentum-helps momentum-horizon""",
+        model-averaging-drift model-averaging-reset
+        theorem-d per-step-contraction per-step-region asymptotic-rate
+        momentum-helps""",
     "fpfc": """
         conditions theorem-1-models theorem-1-models-positive theorem-1-mapping theorem-1-duals
-        theorem-1-participation repaired-models repaired-mapping repaired-duals
-        one-term one-term-waiting one-term-large-augmentation convex window""",
+        theorem-1-participation repaired-models repaired-duals
+        one-term one-term-waiting convex window""",
     "gradient-loss": """
         equation-1 equation-1-mean equation-2 equation-3 equation-3-descent equation-3-first-round equation-7-empty
         equations-4-7 algorithm-line-12 empty-cluster-rule pinning cost-of-an-iteration only-losses
