@@ -113,9 +113,7 @@ def test_a_report_is_written_with_every_number(
     written = tmp_path / "report.json"
     main(["conform", f"{file}:{name}", "--as", algorithm, "--json", str(written)])
     record = json.loads(written.read_text())
-    assert capsys.readouterr().out.startswith(
-        f"{record['verdict']}: {record['algorithm']}\n  {record['sentence']}"
-    )
+    assert capsys.readouterr().out.startswith(f"{record['verdict']}: {record['algorithm']} (definition ")
     start = import_object(f"{file}:{name}")
     for run in record["runs"]:
         probe = run["probe"]
