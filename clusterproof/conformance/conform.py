@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms.protocol import Algorithm
+from clusterproof.algorithms.base import Algorithm
 from clusterproof.algorithms.validation import check_name, check_number
 from clusterproof.conformance.adapters.library import from_algorithm
 from clusterproof.conformance.checks import CHECKS, additional_checks

@@ -137,7 +137,11 @@ PLANS = {
         "clients that are grouped, or a group that is split",
         (2, 3, 2, 4, 3, 2, 4),
         tuple(tuple(range(7)) for _ in range(9)),
-        {**TWO, "step_size": 0.2, "pretraining": 3, "warm_up": 3},
+        {
+            **{**TWO, "step_size": 0.2, "pretraining": 3, "warm_up": 3},
+            # the group of four is split in round 5, that of three in round 7: its cut of round 6 may be noise
+            **{"mean_threshold": 0.3, "client_threshold": 0.12, "noise_ratio": 0.5},
+        },
         groups=3,
     ),
 }
@@ -200,7 +204,10 @@ def make_probes(
     reasons = {name: f"the implementation does not support {name}" for name in set(SUPPORTS) - set(supports)}
     if loss == "cross-entropy":
         reasons["batches"] = "rows of a two-class task differ, so that minibatches have no exact gradient"
-    varied = {"batches": ("batch_size",), "server-step": ("server_step_size", "eta")}
+    varied = {
+        **{"batches": ("batch_size",), "server-step": ("server_step_size", "eta")},
+        "strengths": tuple(strengths(definition)),
+    }
     fixed = {setting for name in reasons for setting in varied.get(name, ())}
     defaults = definition.defaults()
     all_clients = "participation" in reasons or definition.needs_all_clients

@@ -165,9 +165,13 @@ class Report:
         )
 
     def constant(self) -> str:
-        """Return the settings that had one value in all runs: code that ignores them is not seen."""
+        """Return the numbers that had one value in all runs, not forms: code that ignores them is not seen."""
         settings = [run.probe.settings for run in self.runs]
-        names = [name for name in (settings or [{}])[0] if len({repr(one[name]) for one in settings}) == 1]
+        names = [
+            name
+            for name, value in (settings or [{}])[0].items()
+            if not isinstance(value, (str, bool)) and len({repr(one[name]) for one in settings}) == 1
+        ]
         listed = ", ".join(f"{name} = {settings[0][name]}" for name in names)
         return listed and f"one value only, which the code may ignore: {listed}"
 

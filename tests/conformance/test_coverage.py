@@ -9,22 +9,24 @@ import pytest
 from tiers import slow_after
 
 from clusterproof.algorithms import ALGORITHMS
-from clusterproof.conformance import DEFINITIONS, ConformanceTask, check_names, conform
+from clusterproof.conformance import DEFINITIONS, ConformanceTask, Report, check_names, conform
 from clusterproof.conformance.checks import CHECKS
+from clusterproof.conformance.probes import SUPPORTS, make_probes, strengths
 
 SOURCE = Path(__file__).with_name("numpy_federated.py").read_text()
-WITHOUT_EFFECT = {
-    *(("feddyn", "server_step_size"), ("pfedme", "server_step_size"), ("proxskip", "server_step_size")),
-    *(("fedadam", "server_step_size"), ("fedyogi", "server_step_size"), ("ifca", "server_step_size")),
-    *(("cfl-mgd", "server_step_size"), ("local", "server_step_size")),
-    *(("cfl-mgd", "local_epochs"), ("cfl-mgd", "batch_size")),  # of gradient averaging
+OF_ONE_FORM: dict[tuple[str, str], dict[str, Any]] = {
+    ("cfl-mgd", "local_epochs"): {"averaging": "model"},
+    ("cfl-mgd", "batch_size"): {"averaging": "model"},
+    ("fedbcd", "pull"): {"variant": "separate"},
+    ("gradient-loss", "batch_size"): {"loss_reduction": "sum"},
+    ("sofl", "proximal"): {"method": "fedprox"},
 }
-"""Settings of which the algorithm's equation says nothing."""
+"""Numbers that are in the equation of another form than the first, and that form."""
 NUMBERS = [
     (algorithm, name)
     for algorithm, definition in DEFINITIONS.items()
     for name, default in definition.defaults().items()
-    if not isinstance(default, (str, bool)) and (algorithm, name) not in WITHOUT_EFFECT
+    if not isinstance(default, (str, bool))
 ]
 
 
@@ -43,17 +45,29 @@ def algorithm_of(name: str) -> str:
     return {"PerFedAvg": "per-fedavg"}.get(name, name.lower())
 
 
-@pytest.mark.parametrize(("algorithm", "name"), NUMBERS)
-def test_a_setting_that_is_ignored_is_seen(algorithm: str, name: str) -> None:
+def ignoring(algorithm: str, name: str, form: dict[str, Any]) -> Report:
+    """Return the report on code that ignores a setting."""
     definition = DEFINITIONS[algorithm]
-    probes = check_names(definition)[: -len(CHECKS)]
     default = definition.defaults()[name]
-    report = conform(
+    return conform(
         lambda task, given: definition(task, {**given, name: default}),
         algorithm,
-        checks=probes,
+        settings=form,
+        checks=check_names(definition)[: -len(CHECKS)],
         explained=False,
     )
+
+
+@pytest.mark.parametrize(("algorithm", "name"), NUMBERS)
+def test_a_setting_that_is_ignored_is_seen(algorithm: str, name: str) -> None:
+    """... where the equation has it: an algorithm with another step of the server has no ``server_step_size``."""
+    if name == "server_step_size" and DEFINITIONS[algorithm].server_step != name:
+        assert ignoring(algorithm, name, {}).verdict == "conforms"
+        return
+    form = OF_ONE_FORM.get((algorithm, name), {})
+    if form:
+        assert ignoring(algorithm, name, {}).verdict == "conforms"
+    report = ignoring(algorithm, name, form)
     # a server step that is constant, and not 1, is an admissible form
     assert report.verdict == ("variant" if name == "eta" else "differs"), str(report)
     assert f"{name} =" not in report.constant()
@@ -61,9 +75,17 @@ def test_a_setting_that_is_ignored_is_seen(algorithm: str, name: str) -> None:
 
 def test_settings_with_one_value_are_named() -> None:
     report = conform(DEFINITIONS["fedavg"], "fedavg", settings={"step_size": 0.1}, supports=["batches"])
-    assert report.constant().endswith(
-        "step_size = 0.1, server_step_size = 1.0, weighting = samples, drop_last = False"
-    )
+    assert report.constant().endswith(": step_size = 0.1, server_step_size = 1.0")
+
+
+@pytest.mark.parametrize("algorithm", DEFINITIONS)
+def test_code_with_fixed_strengths_is_given_no_others(algorithm: str) -> None:
+    definition = DEFINITIONS[algorithm]
+    varying = [name for name in SUPPORTS if name != "strengths"]
+    for probe in make_probes(definition, {}, varying)[0]:
+        assert {name: probe.settings[name] for name in strengths(definition)} == {
+            name: definition.defaults()[name] for name in strengths(definition)
+        }
 
 
 @pytest.mark.parametrize("name", ["FedAvg", "Scaffold", "FedDyn", "FedYogi", "PFedMe", "IFCA"])
