@@ -123,7 +123,7 @@ PLANS = {
         "a combination of batches, sizes, server step and participation",
         (2, 5, 4, 8),
         ABSENCES,
-        {**TWO, "batch_size": 2, "server_step_size": 0.7},
+        {**TWO, "batch_size": 2, "server_step_size": 0.7, "noise_ratio": 0.72},
     ),
     "clusters": Plan(
         14,
@@ -137,11 +137,7 @@ PLANS = {
         "clients that are grouped, or a group that is split",
         (2, 3, 2, 4, 3, 2, 4),
         tuple(tuple(range(7)) for _ in range(9)),
-        {
-            **{**TWO, "step_size": 0.2, "pretraining": 3, "warm_up": 3},
-            # the group of four is split in round 5, that of three in round 7: its cut of round 6 may be noise
-            **{"mean_threshold": 0.3, "client_threshold": 0.12, "noise_ratio": 0.5},
-        },
+        {**TWO, "step_size": 0.2, "pretraining": 3, "warm_up": 3, "mean_threshold": 0.12},
         groups=3,
     ),
 }

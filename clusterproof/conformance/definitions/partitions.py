@@ -64,6 +64,7 @@ class CFL(Partitioned):
         **{"thresholds": "absolute", "mean_threshold": 0.18, "client_threshold": 0.3, "linkage": "single"},
         **{"warm_up": 1, "noise_ratio": 0.0, "weighting": "clients"},
     }
+    strengths = {"client_threshold": 0.5}
     variants = {"linkage": ("single", "complete"), **Partitioned.variants}
     choices = {"thresholds": ("absolute", "relative")}
     lengths = "eps_1 and eps_2"
