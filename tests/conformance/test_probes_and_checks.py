@@ -62,12 +62,12 @@ def _first_five(value: np.ndarray) -> Any:
 
 
 class Prunes(DEFINITIONS["ifca"]):  # type: ignore[misc]
-    """Sets clusters without members to 0 after six rounds, as code does that prunes after a first phase."""
+    """Sets clusters of four clients without members to 0 after six rounds, as code that prunes after a first phase."""
 
     def round(self, participants: Sequence[int]) -> None:
         super().round(participants)
         self.memory["rounds"] = self.memory.get("rounds", 0) + 1
-        if self.memory["rounds"] > 6:
+        if self.memory["rounds"] > 6 and self.task.clients == 4:
             empty = [j for j in range(len(self.x)) if j not in self.assignments]
             self.x[empty] = 0
 
