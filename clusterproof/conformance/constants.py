@@ -14,8 +14,8 @@ from clusterproof.conformance.slips.general import Slip
 
 EVALUATIONS = 16
 """Runs of the definition in a fit, without those for derivatives."""
-LARGEST = 1e4
-"""A constant beyond this, or not finite, is not tried."""
+SMALLEST, LARGEST = 1e-9, 1e4
+"""A constant beyond these, or not finite, is not tried: one near 0 is a line without effect."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,10 @@ def _clipped(norm: float) -> Any:
     return lambda value: value * min(1.0, norm / max(float(np.linalg.norm(value)), 1e-300))
 
 
+def _decayed_in_round(factor: float) -> Any:
+    return lambda value, step: value * factor**step
+
+
 def _step_by_round(factor: float, own: bool) -> Any:
     """Return the change that multiplies the step size by a factor after every round (of the client, if ``own``)."""
 
@@ -111,6 +115,12 @@ LOCAL: tuple[tuple[str, str, tuple[tuple[float, ...], ...], Callable[..., Any]],
         "local steps have momentum {} and weight decay {}",
         ((0.9, 1e-3), (0.5, 1e-3)),
         _with_momentum,
+    ),
+    (
+        "step-decayed-in-round",
+        "the step size is multiplied by {} after every local step, and starts again in each round",
+        ((0.9,),),
+        _decayed_in_round,
     ),
     (
         "clipped",
@@ -202,7 +212,8 @@ def _fit(definition: type[Definition], run: Observed, family: Family, start: tup
         found = least_squares(residuals, start, method="lm", xtol=1e-10, max_nfev=EVALUATIONS).x
     except ValueError:  # not finite, or of another shape, where a run ends early
         return None
-    return found if np.abs(found).max() <= LARGEST else None
+    sizes = np.abs(found)
+    return found if sizes.min() >= SMALLEST and sizes.max() <= LARGEST else None
 
 
 def explain_by_constants(

@@ -1,9 +1,8 @@
 """Which slip, which variant or which other algorithm explains a run that is not the definition's."""
 
-import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,13 @@ from clusterproof.conformance.constants import explain_by_constants
 from clusterproof.conformance.definitions import DEFINITIONS, Definition
 from clusterproof.conformance.probes import Observed, agree, snapshots
 from clusterproof.conformance.slips import SLIPS
-from clusterproof.conformance.tolerance import unit
+from clusterproof.conformance.statements import statements
+from clusterproof.conformance.tolerance import Snapshot, first_difference, unit
+
+LONG = 20
+"""Runs of more rounds are compared last; of a difference that only they show, single slips alone are tried."""
+STATES = 12
+"""Partial explanations that are carried from run to run."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +30,198 @@ class Hypothesis:
         Names of the slips.
     sentence
         What the code then does.
+    forms
+        Settings of the admissible form that was found together with the slips, where it is not the declared one.
     """
 
     slips: tuple[str, ...]
     sentence: str
+    forms: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Causes:
+    """Slips in the order in which they change a line, under another admissible form."""
+
+    slips: tuple[str, ...] = ()
+    forms: tuple[tuple[str, Any], ...] = ()
+
+
+class _Search:
+    """The runs of one implementation, and which causes explain them."""
+
+    def __init__(self, definition: type[Definition], runs: Sequence[Observed], dtype: str) -> None:
+        self.definition, self.dtype, self.bank = definition, dtype, SLIPS[definition.name]
+        self.runs = sorted(runs, key=lambda run: len(run.probe.schedule) > LONG)
+        heads = [(run, head) for run in self.runs if (head := self.head(run)) is not None]
+        self.heads = [head for _, head in heads]
+        self.late = all(len(run.probe.schedule) > LONG for run, _ in heads)
+        # short runs first: most causes fail there
+        self.ordered = sorted([*self.heads, *self.runs], key=_cost)
+
+    def agree(self, causes: _Causes, runs: Sequence[Observed]) -> bool:
+        """Return whether causes explain runs."""
+        slips = [self.bank[name] for name in causes.slips]
+        return agree(self.definition, runs, self.dtype, slips=slips, changed=dict(causes.forms))
+
+    def states(self, causes: _Causes, run: Observed) -> Sequence[Snapshot]:
+        """Return what the definition with causes does on the probe of a run."""
+        slips = [self.bank[name] for name in causes.slips]
+        return snapshots(self.definition, run.probe, slips=slips, changed=dict(causes.forms))
+
+    def head(self, run: Observed, causes: _Causes = _Causes()) -> Observed | None:
+        """Return a run up to the first round that causes do not explain; None if they explain it."""
+        difference = first_difference(run.states, self.states(causes, run), self.dtype)
+        if difference is None:
+            return None
+        schedule = run.probe.schedule[: max(1, difference.round)]
+        return replace(
+            run, probe=replace(run.probe, schedule=schedule), states=run.states[: len(schedule) + 1]
+        )
+
+    def hypothesis(self, causes: _Causes) -> Hypothesis:
+        """Return causes with their sentence."""
+        sentences = [self.bank[name].sentence for name in causes.slips]
+        sentences += [f"{name} is {value}, a form that can be declared" for name, value in causes.forms]
+        return Hypothesis(causes.slips, ", and ".join(sentences), dict(causes.forms))
+
+    def singles(self) -> Iterator[Hypothesis]:
+        """Yield the slips that explain every run."""
+        for name in self.bank:
+            if self.agree(_Causes((name,)), self.ordered):
+                yield self.hypothesis(_Causes((name,)))
+
+    def singles_in_forms(self) -> Sequence[Hypothesis]:
+        """Return the slips that explain every run under an admissible form, of the forms that change least."""
+        for forms in admissible_forms(self.definition, self.runs[0].probe.settings):
+            changed = tuple(forms.items())
+            found = [one for name in self.bank if self.agree(one := _Causes((name,), changed), self.ordered)]
+            if found:
+                return [self.hypothesis(one) for one in found]
+        return ()
+
+    def share_a_line(self, some: Iterable[str], others: Iterable[str]) -> bool:
+        """Return whether slips change a line that others change, so that their order matters."""
+        lines, other_lines = (
+            {line for one in names for line in self.bank[one].changes} for names in (some, others)
+        )
+        return bool(lines & other_lines)
+
+    def extended(self, causes: _Causes) -> Iterator[_Causes]:
+        """Yield causes with one more: a slip, in each order if it shares a line with another, or a setting's form."""
+        for name in self.bank:
+            if name in causes.slips or len(causes.slips) == 3:
+                continue
+            shared = [
+                place for place, other in enumerate(causes.slips) if self.share_a_line((name,), (other,))
+            ]
+            for place in {len(causes.slips), *shared}:
+                yield _Causes((*causes.slips[:place], name, *causes.slips[place:]), causes.forms)
+        settings, changed = self.runs[0].probe.settings, dict(causes.forms)
+        for name, values in self.definition.variants.items():
+            for value in values:
+                if name not in changed and value != settings[name]:
+                    yield _Causes(causes.slips, (*causes.forms, (name, value)))
+
+    def several(self) -> Iterator[Sequence[Hypothesis]]:
+        """Yield the pairs that explain every run; then at most three slips and forms, one more for each next run."""
+        found, done, pairs = [_Causes()], [], True
+        for run in self.runs:
+            done.append(run)
+            explained = [one for one in found if self.agree(one, [run])]
+            if not explained:
+                explained = [new for one in found for new in self._next(one, run, done)]
+                if pairs:
+                    doubled = list(self._pairs(run, done))
+                    complete = [pair for pair in doubled if self.agree(pair, self.ordered)]
+                    yield [self.hypothesis(one) for one in _unordered(complete)]
+                    # a second cause without effect so far is added by the run that shows it
+                    doubled = [pair for pair in doubled if not any(_contains(pair, one) for one in explained)]
+                    explained, pairs = [*explained, *doubled], False
+            found = _unordered(explained)[:STATES]
+            if not found:
+                return
+        least = min(len(one.slips) + len(one.forms) for one in found)
+        yield [self.hypothesis(one) for one in found if len(one.slips) + len(one.forms) == least]
+
+    def _next(self, causes: _Causes, run: Observed, done: Sequence[Observed]) -> Iterator[_Causes]:
+        """Yield what explains the runs so far with one more cause."""
+        head = self.head(run, causes)
+        runs = sorted([*done, *([] if head is None else [head])], key=_cost)
+        yield from (new for new in self.extended(causes) if self.agree(new, runs))
+
+    def _pairs(self, run: Observed, done: Sequence[Observed]) -> Iterator[_Causes]:
+        """Yield the pairs that explain the first run that differs and those before it."""
+        head = self.head(run)
+        assert head is not None
+        runs = sorted([*done[:-1], head], key=_cost)
+        right = [self.states(_Causes(), run) for run in runs]
+        # what two causes do not change alone, they do not change together: this saves most of the time
+        changes = {
+            one: [
+                first_difference(self.states(one, run), states, self.dtype) is not None
+                for run, states in zip(runs, right, strict=True)
+            ]
+            for one in self.extended(_Causes())
+        }
+        for one, other in itertools.combinations(changes, 2):
+            orders = [_Causes(one.slips + other.slips, one.forms + other.forms)]
+            if self.share_a_line(one.slips, other.slips):
+                orders.append(_Causes(other.slips + one.slips))
+            for pair in orders:
+                if all(
+                    self.agree(pair, [run]) if first or second else run is not head
+                    for run, first, second in zip(runs, changes[one], changes[other], strict=True)
+                ) and self.agree(pair, done[-1:]):
+                    yield pair
+
+    def ignored(self) -> Sequence[Hypothesis]:
+        """Return the fewest settings that are constants in the code where the probes change them."""
+        defaults = self.definition.defaults()
+        names = [name for name in varied(self.runs) if not isinstance(defaults[name], (str, bool))]
+        for size in range(1, 4):
+            found = []
+            for chosen in itertools.combinations(names, size):
+                if agree(
+                    self.definition,
+                    self.ordered,
+                    self.dtype,
+                    changed={name: defaults[name] for name in chosen},
+                ):
+                    listed = ", ".join(f"{name} = {defaults[name]}" for name in chosen)
+                    other = " (or one batch an epoch is trained)" if "batch_size" in chosen else ""
+                    sentence = f"{listed}{other} whatever is asked for: pass the settings on"
+                    found.append(Hypothesis(("settings-ignored",), sentence))
+            if found:
+                return found
+        return ()
+
+    def constants(self, bank: bool) -> Iterator[Hypothesis]:
+        """Yield deviations with constants that are fitted to the first short run that differs."""
+        runs = [min(self.heads, key=_cost), *self.ordered]
+        found = explain_by_constants(self.definition, runs, self.dtype, self.bank if bank else None)
+        return itertools.starmap(Hypothesis, found)
+
+
+def _contains(causes: _Causes, others: _Causes) -> bool:
+    return set(others.slips) <= set(causes.slips) and set(others.forms) <= set(causes.forms)
+
+
+def _cost(run: Observed) -> int:
+    """Return the client rounds of a run."""
+    return sum(map(len, run.probe.schedule))
+
+
+def _unordered(found: Iterable[_Causes]) -> list[_Causes]:
+    """Return causes, of several orders of the same the first."""
+    seen = {(frozenset(one.slips), frozenset(one.forms)): one for one in reversed(list(found))}
+    return list(seen.values())[::-1]
+
+
+def varied(runs: Sequence[Observed]) -> list[str]:
+    """Return the settings that have more than one value in the runs."""
+    settings = [run.probe.settings for run in runs]
+    return [name for name in settings[0] if len({repr(one[name]) for one in settings}) > 1]
 
 
 def explain(
@@ -36,54 +229,39 @@ def explain(
 ) -> tuple[tuple[Hypothesis, ...], str]:
     """Return the hypotheses that agree with all runs in all quantities, and one sentence.
 
-    Single slips go first, then constants that are fitted, then pairs; the sentence names another algorithm if that is
-    the explanation, or says that there is none.
+    Single slips go first, then constants that are fitted, single slips under another admissible form, pairs, three
+    causes, and constants with a slip. The sentence names another algorithm if that is the explanation, or states
+    what is true of every run.
     """
-    # short runs first among those that differ from the definition: most slips fail at the first
-    ordered = sorted(runs, key=lambda run: (agree(definition, [run], dtype), len(run.probe.schedule)))
-    constants = functools.partial(explain_by_constants, definition, ordered, dtype)
+    search = _Search(definition, runs, dtype)
+    several = search.several()
     searches: tuple[Callable[[], Iterable[Hypothesis]], ...] = (
-        lambda: _combined(definition, ordered, dtype, 1),
-        lambda: itertools.starmap(Hypothesis, constants()),
-        lambda: _ignored(definition, ordered, dtype),
-        lambda: _combined(definition, ordered, dtype, 2),
-        lambda: itertools.starmap(Hypothesis, constants(SLIPS[definition.name])),
+        search.singles,
+        lambda: search.constants(bank=False),
+        search.ignored,
+        search.singles_in_forms,
+        lambda: next(several, ()),
+        lambda: search.constants(bank=True),
+        lambda: next(several, ()),
     )
-    for search in searches:
-        found = tuple(search())
+    for find in searches[:1] if search.late else searches:
+        found = tuple(find())
         if found:
-            listed = "; or ".join(f"{one.sentence} ({' with '.join(one.slips)})" for one in found[:4])
-            several = f" one of {len(found)}, which these runs do not tell apart" if len(found) > 1 else ""
-            return found, f"likely{several}: {listed}"
+            listed = "; or ".join(f"{one.sentence} ({_names(one)})" for one in found[:4])
+            several_found = (
+                f" one of {len(found)}, which these runs do not tell apart" if len(found) > 1 else ""
+            )
+            return found, f"likely{several_found}: {listed}"
     for other in DEFINITIONS.values():
-        if other is not definition and follows(other, ordered, dtype):
+        if other is not definition and follows(other, search.ordered, dtype):
             return (), f"every run agrees with another algorithm, {other.name}: {other.equation}"
-    return (), "agrees with no known slip, alone or in pairs"
+    true = "; ".join(statements(definition, runs, dtype))
+    return (), "agrees with no known slip, alone or with others" + (f"; {true}" if true else "")
 
 
-def _combined(
-    definition: type[Definition], runs: Sequence[Observed], dtype: str, size: int
-) -> Iterator[Hypothesis]:
-    """Yield the combinations of so many slips of the bank that explain every run."""
-    bank = SLIPS[definition.name]
-    for names in itertools.combinations(bank, size):
-        if agree(definition, runs, dtype, slips=[bank[name] for name in names]):
-            yield Hypothesis(names, ", and ".join(bank[name].sentence for name in names))
-
-
-def _ignored(definition: type[Definition], runs: Sequence[Observed], dtype: str) -> Iterator[Hypothesis]:
-    """Yield the fewest settings, at least two, that are constants in the code where the probes change them."""
-    defaults = definition.defaults()
-    changing = ("local_epochs", "batch_size", definition.server_step, *definition.strengths)
-    names = [name for name in changing if name is not None and name in defaults]
-    for size in range(2, len(names) + 1):
-        for chosen in itertools.combinations(names, size):
-            if agree(definition, runs, dtype, changed={name: defaults[name] for name in chosen}):
-                listed = ", ".join(f"{name} = {defaults[name]}" for name in chosen)
-                yield Hypothesis(
-                    ("settings-ignored",), f"{listed} whatever is asked for: pass the settings on"
-                )
-                return
+def _names(hypothesis: Hypothesis) -> str:
+    names = [*hypothesis.slips, *(f"{name} = {value}" for name, value in hypothesis.forms.items())]
+    return " with ".join(names)
 
 
 def follows(other: type[Definition], runs: Sequence[Observed], dtype: str) -> bool:
@@ -99,6 +277,14 @@ def follows(other: type[Definition], runs: Sequence[Observed], dtype: str) -> bo
     return True
 
 
+def admissible_forms(definition: type[Definition], settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the settings by which each other admissible form differs from the declared one, the fewest first."""
+    names = definition.variants
+    forms = (zip(names, values, strict=True) for values in itertools.product(*names.values()))
+    changes = ({name: value for name, value in form if settings[name] != value} for form in forms)
+    return sorted((changed for changed in changes if changed), key=len)
+
+
 def admissible_variant(
     definition: type[Definition], runs: Sequence[Observed], dtype: str
 ) -> dict[str, Any] | None:
@@ -107,10 +293,8 @@ def admissible_variant(
     The settings are those whose every value is an admissible form of the algorithm, and a server step that is
     constant whatever was asked for.
     """
-    settings, names = runs[0].probe.settings, definition.variants
-    forms = (zip(names, values, strict=True) for values in itertools.product(*names.values()))
-    changes = ({name: value for name, value in form if settings[name] != value} for form in forms)
-    for changed in sorted(changes, key=len):
+    settings = runs[0].probe.settings
+    for changed in ({}, *admissible_forms(definition, settings)):
         if changed and agree(definition, runs, dtype, changed=changed):
             return changed
         step = _constant_server_step(definition, runs[0], changed, dtype)
@@ -137,6 +321,7 @@ def _constant_server_step(
         return None
     ratio = float(observed @ change / (change @ change))
     allowed = unit(1, wanted, dtype)
-    if ratio <= 0 or abs(ratio - 1) * np.abs(change).max() <= allowed:
+    # a model that hardly moves says nothing about the step
+    if ratio * np.abs(change).max() <= allowed or abs(ratio - 1) * np.abs(change).max() <= allowed:
         return None
     return ratio if np.abs(observed - ratio * change).max() <= allowed else None

@@ -1,7 +1,7 @@
 """Runs that implementation and definition are compared on, from the plainest to all at once; and the definition's."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,9 @@ SUPPORTS = ("batches", "server-step", "participation", "strengths")
 
 ALL = ((0, 1, 2, 3),)
 ABSENCES = ((0, 2, 3), (1, 3), (0, 1), (2,), (0, 1, 2, 3), (1, 2))
+SEVEN = ((0, 1, 2, 3, 4, 5, 6),)
+SOME_OF_SEVEN = (*SEVEN, *((0, 1, 2, 4, 5, 6),) * 4, *SEVEN, (1, 3, 5), *SEVEN * 2)
+TURNS = ((0, 1, 2), (0, 1), (1, 2), (0, 2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +52,21 @@ class Observed:
 
 @dataclass(frozen=True)
 class Plan:
-    """A probe before an algorithm is known: what it changes; it needs the support of its name, if there is one."""
+    """A probe before an algorithm is known: what it changes; it needs the support of its name, if there is one.
+
+    Attributes
+    ----------
+    seed, samples, dimension
+        Of its task.
+    meaning, schedule, settings
+        As those of the probe; settings that an algorithm does not have are left out.
+    scale
+        Factor of all lengths of the task, so that large norms are reached.
+    clusters
+        Number of models that a clustered algorithm starts from; the definition's number if None.
+    undecided
+        The client whose loss at the last start is only just the least, if any.
+    """
 
     seed: int
     meaning: str
@@ -57,14 +74,20 @@ class Plan:
     schedule: tuple[tuple[int, ...], ...]
     settings: Mapping[str, Any]
     groups: int = 0
+    dimension: int = 3
+    scale: float = 1.0
+    clusters: int | None = None
+    undecided: int | None = None
 
 
 EQUAL = (2, 2, 2, 2)
 TWO, THREE = {"local_epochs": 2}, {"local_epochs": 3}
+STEP = {"local_epochs": 2, "step_size": 0.08}
 
 PLANS = {
     "one-step": Plan(1, "the local step, the start, or the mean", EQUAL, ALL, {}),
     "local-epochs": Plan(2, "what local steps add away from x, or their number", EQUAL, ALL, THREE),
+    "step-size": Plan(10, "the step size: the one that is asked for, or another", EQUAL, ALL, STEP),
     "rounds": Plan(3, "what is carried between rounds", EQUAL, ALL * 4, THREE),
     "sizes": Plan(4, "the weights of the clients", (1, 2, 3, 5), ALL * 3, TWO),
     "batches": Plan(
@@ -77,12 +100,30 @@ PLANS = {
     "server-step": Plan(6, "the server's step", EQUAL, ALL * 3, {**TWO, "server_step_size": 0.6, "eta": 0.1}),
     "participation": Plan(7, "absent clients: N or |S|, or stale state", EQUAL, ABSENCES, TWO),
     "strengths": Plan(8, "a strength that is fixed or without effect", EQUAL, ALL * 3, TWO),
+    "seven-clients": Plan(
+        371,  # the undecided client leaves the third cluster, which all that take part then leave empty
+        "more clients, coordinates and clusters, and larger norms",
+        (3, 1, 6, 2, 5, 4, 8),
+        SOME_OF_SEVEN,
+        {**TWO, "step_size": 0.1},
+        dimension=5,
+        scale=10.0,
+        clusters=3,
+        undecided=3,
+    ),
+    "many-rounds": Plan(
+        15,
+        "what happens late: a schedule, a counter, or a state that is reset",
+        (1, 2, 1),
+        TURNS * 30,
+        TWO,
+    ),
     "everything": Plan(
         9,
         "a combination of batches, sizes, server step and participation",
         (2, 5, 4, 8),
         ABSENCES,
-        {**TWO, "batch_size": 2, "server_step_size": 0.7},
+        {**TWO, "batch_size": 2, "server_step_size": 0.7, "noise_ratio": 0.72},
     ),
     "clusters": Plan(
         14,
@@ -96,7 +137,7 @@ PLANS = {
         "clients that are grouped, or a group that is split",
         (2, 3, 2, 4, 3, 2, 4),
         tuple(tuple(range(7)) for _ in range(9)),
-        {**TWO, "step_size": 0.2, "pretraining": 3, "warm_up": 3},
+        {**TWO, "step_size": 0.2, "pretraining": 3, "warm_up": 3, "mean_threshold": 0.12},
         groups=3,
     ),
 }
@@ -107,11 +148,24 @@ def probe_names(definition: type[Definition]) -> tuple[str, ...]:
     needed = {
         "server-step": definition.server_step is not None,
         "participation": not definition.needs_all_clients,
-        "strengths": bool(definition.strengths),
+        "strengths": bool(strengths(definition)),
         "clusters": bool(definition.clusters),
         "groups": "groups" in definition.quantities,
     }
     return tuple(name for name in PLANS if needed.get(name, True))
+
+
+def strengths(definition: type[Definition]) -> dict[str, Any]:
+    """Return other values of the numbers that are an algorithm's own: those of the definition, else 0.6 of the default.
+
+    Counts get one more. The server's step has a probe of its own.
+    """
+    numbers = {
+        name: value + 1 if isinstance(value, int) else 0.6 * value
+        for name, value in definition.own_settings.items()
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and name != definition.server_step
+    }
+    return {**numbers, **definition.strengths}
 
 
 def filling_a_batch(samples: Sequence[int], batch_size: int | None) -> tuple[int, ...]:
@@ -146,7 +200,10 @@ def make_probes(
     reasons = {name: f"the implementation does not support {name}" for name in set(SUPPORTS) - set(supports)}
     if loss == "cross-entropy":
         reasons["batches"] = "rows of a two-class task differ, so that minibatches have no exact gradient"
-    varied = {"batches": ("batch_size",), "server-step": ("server_step_size", "eta")}
+    varied = {
+        **{"batches": ("batch_size",), "server-step": ("server_step_size", "eta")},
+        "strengths": tuple(strengths(definition)),
+    }
     fixed = {setting for name in reasons for setting in varied.get(name, ())}
     defaults = definition.defaults()
     all_clients = "participation" in reasons or definition.needs_all_clients
@@ -156,22 +213,39 @@ def make_probes(
             skipped.append((name, reasons[name]))
             continue
         plan = PLANS[name]
-        changes = {**plan.settings, **(definition.strengths if name == "strengths" else {})}
+        changes = {**plan.settings, **(strengths(definition) if name == "strengths" else {})}
         changes = {one: value for one, value in changes.items() if one in defaults and one not in fixed}
         settings = {**defaults, **changes, **chosen}
-        samples = (4, 4, 4, 4) if definition.equal_steps and settings["batch_size"] else plan.samples
+        equal = definition.equal_steps and settings["batch_size"]
+        samples = (4,) * len(plan.samples) if equal else plan.samples
         samples = filling_a_batch(samples, settings["batch_size"])
+        starts = definition.starts(settings, len(samples))
+        if plan.clusters and starts == definition.clusters:
+            starts = starts and plan.clusters
         if loss == "cross-entropy":
-            task = two_class(plan.seed, samples, clusters=definition.starts(settings, len(samples)))
+            task = two_class(plan.seed, samples, clusters=starts)
         else:
-            starts = definition.starts(settings, len(samples))
-            task = random_task(plan.seed, samples, clusters=starts, groups=plan.groups)
+            task = random_task(
+                plan.seed, samples, clusters=starts, groups=plan.groups, dimension=plan.dimension
+            )
+            task = task if plan.scale == 1 else task.moved(0.0, plan.scale)
+            task = task if plan.undecided is None else _with_undecided(task, plan.undecided)
         everyone = tuple(range(len(samples)))
         schedule = (everyone,) * len(plan.schedule) if all_clients else plan.schedule
         least = definition.least_participants(settings)
         schedule = tuple(participants for participants in schedule if len(participants) >= least)
         probes.append(Probe(name, plan.meaning, task, settings, schedule))
     return tuple(probes), tuple(skipped)
+
+
+def _with_undecided(task: ConformanceTask, client: int) -> ConformanceTask:
+    """Return the task whose last start has a loss 0.01 % below the client's least at the others."""
+    if task.starts is None:
+        return task
+    least = min(task.loss(client, start) for start in task.starts[:-1])
+    offset = task.starts[-1] - task.optima[client]
+    offset *= np.sqrt(0.9999 * least / task.loss(client, task.starts[-1]))
+    return replace(task, starts=np.array([*task.starts[:-1], task.optima[client] + offset]))
 
 
 def snapshots(

@@ -15,6 +15,11 @@ STATUS = {"conforms": 0, "differs": 1, "unusable": 2, "undecided": 3, "variant":
 """Exit status of ``clusterproof conform`` for each verdict; a wrong call is 2, too."""
 
 
+def _range(numbers: Sequence[int]) -> str:
+    least, most = min(numbers), max(numbers)
+    return str(least) if least == most else f"{least} to {most}"
+
+
 @dataclass(frozen=True)
 class Check:
     """One comparison.
@@ -29,12 +34,15 @@ class Check:
         What differs, or why it was skipped.
     seconds
         Time of the implementation's run.
+    since
+        The round of a run after which it differs; 0 if it does not.
     """
 
     name: str
     outcome: str
     sentence: str = ""
     seconds: float = 0.0
+    since: int = 0
 
 
 @dataclass(frozen=True)
@@ -56,7 +64,7 @@ class Report:
 
     Attributes
     ----------
-    algorithm, equation, source
+    algorithm, equation, source, paper_was_read
         The definition, and whether it was compared with the paper's own text.
     verdict
         ``"conforms"``; ``"variant"``: to another admissible form than the declared one; ``"differs"``;
@@ -85,6 +93,7 @@ class Report:
     algorithm: str
     equation: str
     source: str
+    paper_was_read: bool
     settings: Mapping[str, Any]
     supports: tuple[str, ...]
     declared: str | None
@@ -105,7 +114,11 @@ class Report:
 
     def __str__(self) -> str:
         """Return at most 25 lines: verdict, cause, where, and what passed, failed and was skipped."""
-        lines = [f"{self.verdict}: {self.algorithm}", f"  {self.sentence}"]
+        read = "compared" if self.paper_was_read else "from memory, not compared"
+        lines = [
+            f"{self.verdict}: {self.algorithm} (definition {read} with the paper's text)",
+            f"  {self.sentence}",
+        ]
         if self.localised is not None:
             lines.append(f"  {self.localised}")
         failed = "differ from the declared form" if self.verdict == "variant" else "failed"
@@ -115,9 +128,52 @@ class Report:
                 lines.append(f"  {label}: {', '.join(names)}")
         skipped = [check for check in self.checks if check.outcome == "skipped"]
         lines += [f"  skipped {check.name}: {check.sentence}" for check in skipped]
+        lines += [f"  {line}" for line in (self.reached(), self.constant()) if line]
         declared = ", ".join(f"{name} = {value}" for name, value in self.settings.items())
         lines.append(f"  definition ({self.source}): {self.equation}{declared and f', where {declared}'}")
         return "\n".join(lines)
+
+    def reached(self) -> str:
+        """Return the numbers of clients, participants, rounds and samples of the runs, and the largest norms."""
+        if not self.runs:
+            return ""
+        tasks = [run.probe.task for run in self.runs]
+        schedules = [run.probe.schedule for run in self.runs]
+        clients = _range([task.clients for task in tasks])
+        participants = _range([len(clients) for schedule in schedules for clients in schedule])
+        rounds, samples = (
+            _range([*map(len, schedules)]),
+            _range([int(n) for task in tasks for n in task.samples]),
+        )
+        models = [state["model"] for run in self.runs for state in run.states]
+        moves = [
+            np.abs(after["model"] - before["model"]).max()
+            for run in self.runs
+            for before, after in zip(run.states, run.states[1:], strict=False)
+        ]
+        gradients = [
+            np.linalg.norm(task.gradient(i, model))
+            for task, run in zip(tasks, self.runs, strict=True)
+            for model in np.atleast_2d(run.states[0]["model"])
+            for i in range(task.clients)
+        ]
+        norm = max(float(np.linalg.norm(np.atleast_2d(model), axis=1).max()) for model in models)
+        return (
+            f"reached: {clients} clients, {participants} of them in a round, {rounds} rounds, {samples} samples of a "
+            f"client; models to norm {norm:.3g}, entries that move by {max(moves, default=0.0):.3g} in a round, "
+            f"gradients at the start to norm {max(gradients):.3g}"
+        )
+
+    def constant(self) -> str:
+        """Return the numbers that had one value in all runs, not forms: code that ignores them is not seen."""
+        settings = [run.probe.settings for run in self.runs]
+        names = [
+            name
+            for name, value in (settings or [{}])[0].items()
+            if not isinstance(value, (str, bool)) and len({repr(one[name]) for one in settings}) == 1
+        ]
+        listed = ", ".join(f"{name} = {settings[0][name]}" for name in names)
+        return listed and f"one value only, which the code may ignore: {listed}"
 
     def json(self) -> str:
         """Return the report with every number of its runs."""

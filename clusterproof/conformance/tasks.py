@@ -139,8 +139,10 @@ class ConformanceTask:
         )
 
 
-def random_task(seed: int, samples: Sequence[int], *, clusters: int = 0, groups: int = 0) -> ConformanceTask:
-    """Draw clients in three dimensions: curvatures do not commute, eigenvalues in [0.4, 2.5], optima about 2 apart.
+def random_task(
+    seed: int, samples: Sequence[int], *, clusters: int = 0, groups: int = 0, dimension: int = 3
+) -> ConformanceTask:
+    """Draw clients whose curvatures do not commute and have eigenvalues in [0.4, 2.5], with optima about 2 apart.
 
     Parameters
     ----------
@@ -153,9 +155,11 @@ def random_task(seed: int, samples: Sequence[int], *, clusters: int = 0, groups:
     groups
         Number of groups with optima in orthogonal directions, whose clients are nearly alike; 0 for clients that
         differ. At most 3.
+    dimension
+        Number of parameters (d).
     """
     generator = np.random.default_rng([seed, 20_261_122])
-    clients, dimension = len(samples), 3
+    clients = len(samples)
     rotations = np.linalg.qr(generator.standard_normal((clients, dimension, dimension)))[0]
     eigenvalues = generator.uniform(0.4, 2.5, (clients, 1, dimension))
     curvatures = (rotations * eigenvalues) @ np.swapaxes(rotations, -1, -2)

@@ -113,9 +113,7 @@ def test_a_report_is_written_with_every_number(
     written = tmp_path / "report.json"
     main(["conform", f"{file}:{name}", "--as", algorithm, "--json", str(written)])
     record = json.loads(written.read_text())
-    assert capsys.readouterr().out.startswith(
-        f"{record['verdict']}: {record['algorithm']}\n  {record['sentence']}"
-    )
+    assert capsys.readouterr().out.startswith(f"{record['verdict']}: {record['algorithm']} (definition ")
     start = import_object(f"{file}:{name}")
     for run in record["runs"]:
         probe = run["probe"]
@@ -193,7 +191,8 @@ def always_option_1(task, settings):
 def test_right(check):
     check()
 
-failing = "local-epochs rounds sizes batches server-step participation strengths everything fixed-point".split()
+failing = "local-epochs step-size rounds sizes batches server-step participation strengths".split()
+failing += "seven-clients many-rounds everything fixed-point".split()
 @parametrize_with_checks(DEFINITIONS["fedavg"], "fedprox", expected_failures=dict.fromkeys(failing, "no proximal term"))
 def test_wrong(check):
     check()
@@ -221,4 +220,4 @@ def test_pytest_runs_each_check(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout
     assert "test_right[scaffold-participation]" in done.stdout
-    assert "9 xfailed" in done.stdout
+    assert "12 xfailed" in done.stdout

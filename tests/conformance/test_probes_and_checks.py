@@ -47,13 +47,27 @@ class Combined(DEFINITIONS["fedavg"]):  # type: ignore[misc]
             self.x = self.x + 1e-3
 
 
-class Prunes(DEFINITIONS["ifca"]):  # type: ignore[misc]
-    """Sets clusters without members to 0 after six rounds, as code does that prunes after a first phase."""
+class Late(DEFINITIONS["fedavg"]):  # type: ignore[misc]
+    """Moves its model from the hundredth round on."""
 
     def round(self, participants: Sequence[int]) -> None:
         super().round(participants)
         self.memory["rounds"] = self.memory.get("rounds", 0) + 1
-        if self.memory["rounds"] > 6:
+        self.x = self.x + 1e-3 * (self.memory["rounds"] > 100)
+
+
+def _first_five(value: np.ndarray) -> Any:
+    """Return weights that leave out all participants after the fifth."""
+    return np.where(np.arange(len(value)) < 5, value, 0) / value[:5].sum()
+
+
+class Prunes(DEFINITIONS["ifca"]):  # type: ignore[misc]
+    """Sets clusters of four clients without members to 0 after six rounds, as code that prunes after a first phase."""
+
+    def round(self, participants: Sequence[int]) -> None:
+        super().round(participants)
+        self.memory["rounds"] = self.memory.get("rounds", 0) + 1
+        if self.memory["rounds"] > 6 and self.task.clients == 4:
             empty = [j for j in range(len(self.x)) if j not in self.assignments]
             self.x[empty] = 0
 
@@ -75,12 +89,15 @@ class OnlyItsModel:
 FIRST = [
     ("fedavg", with_slip("fedavg", "loss-summed"), "one-step"),
     ("fedprox", with_slip("fedprox", "prox-doubled"), "local-epochs"),
+    ("fedavg", lambda task, given: DEFINITIONS["fedavg"](task, {**given, "step_size": 0.05}), "step-size"),
     ("fedavg", with_slip("fedavg", "own-old-start"), "rounds"),
     ("fedavg", with_line("fedavg", "weights", lambda value: value**2 / (value**2).sum()), "sizes"),
     ("fedavg", with_slip("fedavg", "first-batch-only"), "batches"),
     ("fedavg", with_slip("fedavg", "server-step-twice"), "server-step"),
     ("scaffold", with_slip("scaffold", "controls-averaged-over-participants"), "participation"),
     ("fedprox", lambda task, given: DEFINITIONS["fedprox"](task, {**given, "proximal": 0.7}), "strengths"),
+    ("fedavg", with_line("fedavg", "weights", _first_five), "seven-clients"),
+    ("fedavg", Late, "many-rounds"),
     ("fedavg", Combined, "everything"),
     ("ifca", Prunes, "clusters"),
     ("sofl", with_slip("sofl", "clustered-one-round-late"), "groups"),
@@ -144,13 +161,13 @@ class FedAvg:
 
 class MovesALittle(FedAvg):
     def gradient(self, client: int, y: np.ndarray) -> np.ndarray:
-        return self.task.gradient(client, y) + 1e-8 * (np.abs(y) > 3)
+        return self.task.gradient(client, y) + 1e-8 * (y > 2.2).all()
 
 
 class ClipsGradients(FedAvg):
     def gradient(self, client: int, y: np.ndarray) -> np.ndarray:
         gradient = self.task.gradient(client, y)
-        return gradient * min(1, 8 / np.linalg.norm(gradient))
+        return gradient * min(1, 8 / np.linalg.norm(gradient)) if self.settings["batch_size"] else gradient
 
 
 class CachesData(FedAvg):
@@ -169,12 +186,17 @@ class CachesData(FedAvg):
 
 class DecaysLate(FedAvg):
     def gradient(self, client: int, y: np.ndarray) -> np.ndarray:
-        return self.task.gradient(client, y) + 0.01 * (self.rounds > 50) * y
+        return (
+            self.task.gradient(client, y)
+            + 0.01 * (self.rounds > 50 and self.settings["local_epochs"] > 3) * y
+        )
 
 
 class BreaksLate(FedAvg):
     def gradient(self, client: int, y: np.ndarray) -> np.ndarray:
-        return self.task.gradient(client, y) + (np.nan if self.rounds > 50 else 0)
+        return self.task.gradient(client, y) + (
+            np.nan if self.rounds > 50 and self.settings["local_epochs"] > 3 else 0
+        )
 
 
 MISTAKES = [

@@ -1,5 +1,6 @@
 """The library's own algorithms, run round by round through their public protocol."""
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
@@ -77,18 +78,20 @@ class _Clients(QuadraticMixture):
         return super().local_steps(points, clients, generator, descent, **others)
 
 
-def from_algorithm(algorithm: str | type[Algorithm[Any]], **parameters: Any) -> Start:
-    """Make an implementation of one of the library's algorithms, by its class or its name on the command line.
+def from_algorithm(algorithm: str | type[Algorithm[Any]] | Algorithm[Any], **parameters: Any) -> Start:
+    """Make an implementation of one of the library's algorithms.
 
     Parameters
     ----------
     algorithm
-        The class; its parameters are set from the settings of the same names.
+        Its class, its name on the command line, or an instance. Parameters are set from the settings of the same
+        names; an instance keeps the others.
     parameters
         Further parameters, of which there are no settings, such as FPFC's ``reuse_memory``.
     """
-    cls = ALGORITHMS[algorithm] if isinstance(algorithm, str) else algorithm
-    known = {one.name for one in fields(cls)}
+    of_name: Any = ALGORITHMS[algorithm] if isinstance(algorithm, str) else algorithm
+    make = of_name if isinstance(of_name, type) else functools.partial(replace, of_name)
+    known = {one.name for one in fields(of_name)}
     needs = {"server-step": "server_step_size", "participation": "participation"}
     supported = ("strengths", *(support for support, parameter in needs.items() if parameter in known))
 
@@ -103,7 +106,7 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]], **parameters: Any) -> 
             for pair, refused in INAPPLICABLE.items():
                 if pair in settings.items():
                     chosen = {name: value for name, value in chosen.items() if name not in refused}
-            self._algorithm: Any = cls(**chosen, **parameters)
+            self._algorithm: Any = make(**chosen, **parameters)
             self._task = _Clients.of(task, settings)
             self._samples = task.samples
             count = self._algorithm.model_count(self._task)
@@ -134,7 +137,7 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]], **parameters: Any) -> 
 
         @property
         def assignments(self) -> np.ndarray | None:
-            if cls.target == "clients" or len(self._state.models) == 1 or self._state.clients is None:
+            if of_name.target == "clients" or len(self._state.models) == 1 or self._state.clients is None:
                 return None
             spread = np.full(self._task.clients, -1)
             spread[self._state.clients] = self._state.assignments
@@ -142,7 +145,7 @@ def from_algorithm(algorithm: str | type[Algorithm[Any]], **parameters: Any) -> 
 
         @property
         def groups(self) -> np.ndarray | None:
-            grouped = cls.target == "clients" and self._state.assignments is not None
+            grouped = of_name.target == "clients" and self._state.assignments is not None
             return np.array(self._state.assignments) if grouped else None
 
         @property

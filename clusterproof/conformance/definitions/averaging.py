@@ -170,7 +170,7 @@ class FedAdam(Definition):
         delta, beta2 = self.change(participants, local), self.settings["beta2"]
         beta1 = self.line("beta1", self.settings["beta1"])
         self.m = beta1 * self.m + self.line("damping", 1 - beta1) * delta
-        self.v = self.second_moment(delta, beta2)
+        self.v = self.second_moment(self.line("second moment of", delta, m=self.m), beta2)
         m, v, eta = self.m, self.v, self.line("server step", self.settings["eta"])
         form = self.line("bias correction", self.settings["bias_correction"])
         t = self.line("t", self.finished + 1)

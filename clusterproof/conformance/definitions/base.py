@@ -3,7 +3,7 @@
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -76,7 +76,8 @@ class Definition:
     settings
         Complete settings.
     slips
-        Changes by the name of the line; none for the definition itself.
+        Changes by the name of the line; none for the definition itself. The line ``"round"`` is a whole round,
+        whose change takes the run, the round's own function and the participants.
     """
 
     name: ClassVar[str]
@@ -121,6 +122,9 @@ class Definition:
         self.finished = 0
         self.x: np.ndarray = np.array(task.start, dtype=float)
         self.prepare()
+        changes: list[Any] = [slip["round"] for slip in slips if "round" in slip]
+        for change in changes:
+            self.round = partial(change, self, self.round)  # type: ignore[method-assign]
 
     def prepare(self) -> None:
         """Set what is carried between rounds to its start."""

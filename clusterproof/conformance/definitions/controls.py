@@ -119,8 +119,9 @@ class FedDyn(Definition):
     def server_model(self, participants: Sequence[int], local: Mapping[int, np.ndarray]) -> np.ndarray:
         """Return the mean of the models with the offset by h, and move L_i and h."""
         alpha = self.settings["alpha"]
+        states = self.line("models of states", local, participants=participants)
         for i in participants:
-            change = self.line("state change", -alpha * (local[i] - self.x))
+            change = self.line("state change", -alpha * (states[i] - self.x))
             self.linear[i] = self.line("kept state", self.linear[i]) + change
         moved = -(alpha / self.task.clients) * sum(local[i] - self.x for i in participants)
         before = self.h

@@ -64,7 +64,7 @@ class CFL(Partitioned):
         **{"thresholds": "absolute", "mean_threshold": 0.18, "client_threshold": 0.3, "linkage": "single"},
         **{"warm_up": 1, "noise_ratio": 0.0, "weighting": "clients"},
     }
-    strengths = {"mean_threshold": 0.08, "client_threshold": 0.2, "noise_ratio": 0.3}
+    strengths = {"client_threshold": 0.5}
     variants = {"linkage": ("single", "complete"), **Partitioned.variants}
     choices = {"thresholds": ("absolute", "relative")}
     lengths = "eps_1 and eps_2"
@@ -153,9 +153,10 @@ class SoFL(Partitioned):
     source = "SoFL (Electronics 13, 3682, 2024), Algorithm 1, lines 4-31"
     paper_was_read = True
     own_settings = {
-        **{"pretraining": 20, "trigger": "round", "method": "fedavg", "proximal": 0.0},
+        **{"pretraining": 6, "trigger": "round", "method": "fedavg", "proximal": 0.0},
         **{"weighting": "clients"},
     }
+    strengths = {"proximal": 0.4}
     choices = {"trigger": ("round", "stationary"), "method": ("fedavg", "fedprox", "per-fedavg")}
     required = ("groups",)
 
@@ -199,5 +200,7 @@ class SoFL(Partitioned):
         return super().gradient(client, point, step)
 
     def correction(self, client: int, y: np.ndarray, received: np.ndarray) -> Any:
-        """Return FedProx's mu (y - x), which is 0 for the other methods."""
+        """Return FedProx's mu (y - x)."""
+        if self.settings["method"] != "fedprox":
+            return 0.0
         return self.line("pull", self.settings["proximal"] * (y - received), y=y)

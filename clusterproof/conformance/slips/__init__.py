@@ -1,11 +1,21 @@
 """The bank of slips: for each algorithm, the mistakes that its code is known to be prone to."""
 
 from clusterproof.conformance.slips import averaging, clusters, controls, fusion, partitions, several_models
-from clusterproof.conformance.slips.general import LOCAL_STEPS, MEANS, SERVER_MODELS, SERVER_STEPS, STARTS
+from clusterproof.conformance.slips.general import (
+    LOCAL_STEPS,
+    MEANS,
+    SERVER_MODELS,
+    SERVER_STEPS,
+    STARTS,
+    state_by_position,
+)
 
 GENERAL = LOCAL_STEPS | STARTS | MEANS
-_NOBODY_ABSENT = {name: slip for name, slip in GENERAL.items() if not name.startswith("absent-counted")}
-_IN_CLUSTERS = LOCAL_STEPS | {name: slip for name, slip in MEANS.items() if "change" not in slip.changes}
+_OF_ABSENCES = {"absent-counted", "absent-counted-model", "share-times-sum"}
+_NOBODY_ABSENT = {name: slip for name, slip in GENERAL.items() if name not in _OF_ABSENCES}
+_IN_CLUSTERS = LOCAL_STEPS | {
+    name: slip for name, slip in MEANS.items() if not {"change", "local model"} & slip.changes.keys()
+}
 
 SLIPS = {
     "fedavg": GENERAL | SERVER_MODELS,
@@ -24,7 +34,7 @@ SLIPS = {
     "cfl-mgd": several_models.CFL_MGD | several_models.IFCA | _IN_CLUSTERS,
     "fedbcd": several_models.FEDBCD | averaging.PULLS | LOCAL_STEPS | SERVER_STEPS,
     "per-fedavg": averaging.PER_FEDAVG | GENERAL | SERVER_MODELS,
-    "local": LOCAL_STEPS,
+    "local": LOCAL_STEPS | {"state-by-position": state_by_position("x")},
     "fpfc": fusion.FPFC | LOCAL_STEPS,
     "gradient-loss": clusters.GRADIENT_LOSS,
     "cfl": partitions.CFL | LOCAL_STEPS,

@@ -98,6 +98,7 @@ ADAPTIVE = {
     "tau-inside-root": Slip({"scale": lambda v, tau: np.sqrt(v + tau)}, "tau is under the root"),
     "tau-missing": Slip({"scale": lambda v: np.sqrt(v)}, "tau is missing in the denominator"),
     "delta-not-damped": Slip({"damping": lambda: 1}, "m adds Delta, not (1 - beta1) Delta"),
+    "second-moment-from-m": Slip({"second moment of": "m"}, "v adds the square of m, not of Delta"),
     "beta2-for-beta1": Slip({"beta1": "beta2"}, "beta2 is used for beta1"),
 }
 

@@ -10,6 +10,7 @@ from clusterproof.conformance.slips.general import (
     other_form,
     over,
     passes_over_samples,
+    state_by_position,
     times,
 )
 
@@ -34,6 +35,29 @@ def _move_server_control(run: Any, value: np.ndarray, change: np.ndarray) -> Any
 
 def _store_for_all(run: Any, value: np.ndarray) -> Any:
     run.controls = np.array([value] * run.task.clients)
+    return value
+
+
+def _remember_received(run: Any, value: np.ndarray) -> Any:
+    run.memory["received"] = value
+    return value
+
+
+def _first_from_mean(run: Any, participants: list[int], changes: dict[int, np.ndarray]) -> Any:
+    """Return the step of c if the first participant's control is taken from the mean of the models."""
+    received, first = run.memory["received"], participants[0]
+    if run.settings["option"] == "II":
+        mean = received + (run.x - received) / run.settings["server_step_size"]
+        drift = (received - mean) / (run.steps(first) * run.step_size)
+        changes = {**changes, first: drift - run.control}
+        run.memory["first"] = first, run.controls[first] + changes[first]
+    return sum(changes.values()) / run.task.clients
+
+
+def _stored_with_first(run: Any, value: np.ndarray) -> Any:
+    if "first" in run.memory:
+        client, control = run.memory["first"]
+        value[client] = control
     return value
 
 
@@ -80,6 +104,15 @@ SCAFFOLD = {
         {"stored control": _move_server_control, "control step": 0},
         "c moves inside the loop over clients: a client trains with a c that those before it in the round changed",
     ),
+    "server-control-share-times-sum": Slip(
+        {"control step": lambda value, participants: len(participants) * value},
+        "c moves by (|S|/N) times the sum of the changes, not times their mean",
+    ),
+    "mean-aliased-to-first-model": Slip(
+        {"start": _remember_received, "control step": _first_from_mean, "controls": _stored_with_first},
+        "the mean model is written into the first participant's, from which its control is then taken",
+    ),
+    "state-by-position": state_by_position("controls"),
     "own-control-not-stored": Slip({"controls": lambda run: run.controls}, "new controls are not stored"),
     "controls-shared-by-aliasing": Slip(
         {"stored control": _store_for_all, "controls": lambda run: run.controls},
@@ -99,6 +132,11 @@ PROXSKIP = {
 
 def _one_model_subtracted(run: Any, value: np.ndarray, alpha: float, participants: list[int]) -> Any:
     return value - alpha / run.task.clients * (len(participants) - 1) * run.x
+
+
+def _mean_for_first(run: Any, value: dict[int, np.ndarray], participants: list[int]) -> Any:
+    weights = run.weights(participants)
+    return {**value, participants[0]: sum(p * value[i] for p, i in zip(weights, participants, strict=True))}
 
 
 FEDDYN = {
@@ -128,6 +166,15 @@ FEDDYN = {
         {"h change": _one_model_subtracted},
         "h has sum y_i minus one x, the other reading of the paper's line",
     ),
+    "h-share-times-sum": Slip(
+        {"h change": lambda value, participants: len(participants) * value},
+        "h moves by alpha |S|/N times the sum of the changes, not times their mean",
+    ),
+    "mean-aliased-to-first-model": Slip(
+        {"models of states": _mean_for_first},
+        "the mean model is written into the first participant's, from which its state is then taken",
+    ),
+    "state-by-position": state_by_position("linear"),
     "h-sign": Slip({"h change": -1}, "h moves with the opposite sign"),
     "h-one-round-late": Slip({"offset": lambda alpha, before: -before / alpha}, "x has the last round's h"),
     "h-not-over-alpha": Slip({"offset": times("alpha")}, "h is not divided by alpha"),

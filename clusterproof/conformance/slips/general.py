@@ -60,6 +60,38 @@ def passes_over_samples(run: Definition, client: int, local_epochs: int) -> Any:
     return local_epochs * run.task.samples[client]
 
 
+def state_by_position(*names: str) -> Slip:
+    """Return the slip that gives the k-th participant the k-th state, whichever client it is."""
+
+    def change(run: Definition, value: Any, participants: list[int]) -> None:
+        kept = {name: getattr(run, name).copy() for name in names}
+        places = np.arange(len(participants))
+        for name, states in kept.items():
+            getattr(run, name)[participants] = states[places]
+        value(participants)
+        for name, states in kept.items():
+            states[places] = getattr(run, name)[participants]
+            setattr(run, name, states)
+
+    return Slip({"round": change}, "states belong to places in the list of participants, not to clients")
+
+
+def _half(value: np.ndarray) -> Any:
+    return np.asarray(value, dtype="float16").astype(float)
+
+
+def _added_up(run: Definition, value: np.ndarray) -> Any:
+    run.memory["sum"] = run.memory.get("sum", 0.0) + value
+    return run.memory["sum"]
+
+
+def _with_old_total(run: Definition, value: np.ndarray, participants: list[int]) -> Any:
+    samples = run.task.samples if run.settings["weighting"] == "samples" else np.ones(run.task.clients)
+    total = samples[participants].sum()
+    run.memory["total"] = run.memory.get("total", 0.0) + total
+    return value * total / run.memory["total"]
+
+
 def _summed(run: Definition, value: np.ndarray, client: int, step: int) -> Any:
     """Return the gradient times the number of rows in the batch of a local step."""
     samples, size = int(run.task.samples[client]), run.settings["batch_size"]
@@ -85,7 +117,7 @@ LOCAL_STEPS = {
     "epochs-ignored": Slip({"steps": over("local_epochs")}, "clients make one pass whatever local_epochs is"),
     "first-batch-only": Slip(
         {"steps": lambda run, value, client: value / run.batches(client)},
-        "local_epochs is the number of steps, or each epoch ends after its first batch",
+        "local_epochs is the number of steps: each epoch ends after its first batch, or batch_size has no effect",
     ),
     "one-epoch-more": Slip(
         {"steps": lambda run, value, client: value + run.batches(client)},
@@ -97,6 +129,7 @@ LOCAL_STEPS = {
         "the loss is summed over the rows and outputs of a batch, not averaged",
     ),
     "gradients-not-zeroed": Slip({"gradient": _accumulated}, "gradients add up (no zero_grad)"),
+    "gradients-in-half-precision": Slip({"gradient": _half}, "gradients are rounded to float16"),
 }
 """Mistakes of the local steps."""
 
@@ -175,6 +208,19 @@ MEANS = {
     "last-client-only": Slip(
         {"weights": lambda value: np.eye(len(value))[-1]}, "only the last participant's model is taken"
     ),
+    "share-times-sum": Slip(
+        {"weights": lambda run, value: len(value) / run.task.clients * np.ones(len(value))},
+        "changes are added with the factor |S|/N each",
+    ),
+    "sum-not-reset": Slip({"change": _added_up}, "the sum of the changes is not set to 0 between rounds"),
+    "total-not-reset": Slip(
+        {"weights": _with_old_total}, "the sum of the weights is not set to 0 between rounds"
+    ),
+    "step-size-on-change": Slip(
+        {"change": times("step_size")},
+        "the mean change is multiplied by the step size of the local steps, too",
+    ),
+    "models-sent-in-half-precision": Slip({"local model": _half}, "local models are rounded to float16"),
 }
 """Mistakes of the mean."""
 

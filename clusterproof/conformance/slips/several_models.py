@@ -6,9 +6,10 @@ import numpy as np
 
 from clusterproof.conformance.definitions import Definition
 from clusterproof.conformance.slips.averaging import MOMENTUM, damped
-from clusterproof.conformance.slips.general import Slip, other_form, over
+from clusterproof.conformance.slips.general import Slip, other_form, over, state_by_position
 
 DITTO = {
+    "state-by-position": state_by_position("personal"),
     "prox-to-new-model": Slip({"anchor": "new"}, "v_i is pulled to the new x"),
     "prox-to-local-model": Slip({"anchor": "local"}, "v_i is pulled to y_i"),
     "prox-to-zero": Slip({"anchor": 0}, "v_i is pulled to 0, not to x"),
@@ -26,6 +27,7 @@ DITTO = {
 }
 
 PFEDME = {
+    "state-by-position": state_by_position("personal"),
     "theta-kept": Slip({"theta start": "kept"}, "theta starts from the client's last one, not from x"),
     "theta-restarts": Slip({"theta": lambda: "restarts"}, "theta starts at w before each outer step"),
     "lambda-without-effect": Slip({"inner pull": 0}, "lambda has no effect on the inner steps"),
@@ -41,6 +43,7 @@ PFEDME = {
 }
 
 FEDBCD = {
+    "state-by-position": state_by_position("personal"),
     "personal-restarts": Slip({"own start": "x"}, "x_i starts from z in every round"),
     "mean-of-participants": Slip(
         {"mean of all": lambda run, participants: run.personal[participants].mean(axis=0)},
@@ -59,6 +62,20 @@ def _last_choice(run: Any, value: int, client: int) -> int:
     return last
 
 
+def _first_choice(run: Any, value: int, client: int) -> int:
+    first: int = run.memory.setdefault(("choice", client), value)
+    return first
+
+
+def _choice_at_old_models(run: Any, client: int) -> int:
+    """Return the choice among the models that the server had a round ago."""
+    old, now = run.memory.get("models", (run.x, run.x))
+    if now is not run.x:
+        old, now = now, run.x
+    run.memory["models"] = old, now
+    return int(np.argmin([run.task.loss(client, model) for model in old]))
+
+
 def _weights_of_all(run: Any, members: list[int], participants: list[int]) -> Any:
     return run.weights(participants)[np.isin(participants, members)]
 
@@ -68,7 +85,14 @@ IFCA = {
         {"choice": lambda losses: int(np.argmax(losses))}, "clients choose the model of largest loss"
     ),
     "always-cluster-0": Slip({"choice": 0}, "every client chooses the first model"),
-    "choice-of-last-round": Slip({"choice": _last_choice}, "clients use the choice of the round before"),
+    "choice-of-last-round": Slip(
+        {"choice": _last_choice},
+        "a client uses the choice of its round before: it chooses after it has trained",
+    ),
+    "choice-at-old-models": Slip(
+        {"choice": _choice_at_old_models}, "clients choose among the models of the round before"
+    ),
+    "choice-kept": Slip({"choice": _first_choice}, "clients keep the choice of their first round"),
     "empty-cluster-to-zero": Slip({"empty": 0}, "the model of a cluster without members becomes 0"),
     "empty-cluster-to-nan": Slip(
         {"empty": np.nan}, "the model of a cluster without members becomes NaN: a mean of nothing"

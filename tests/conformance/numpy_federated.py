@@ -1,0 +1,208 @@
+"""Federated algorithms in plain numpy, as people write them. Mutants of this text are found."""
+
+import numpy as np
+
+
+class FedAvg:
+    def __init__(self, task, settings):
+        self.task, self.settings = task, settings
+        self.model = task.start.copy()
+        self.rounds = 0
+        self.prepare()
+
+    def prepare(self):
+        pass
+
+    def steps(self, i):
+        size = self.settings["batch_size"] or self.task.samples[i]
+        return self.settings["local_epochs"] * -(-self.task.samples[i] // size)
+
+    def weights(self, clients):
+        sizes = (
+            self.task.samples[clients] if self.settings["weighting"] == "samples" else np.ones(len(clients))
+        )
+        return sizes / sizes.sum()
+
+    def gradient(self, i, y):
+        return self.task.gradient(i, y)
+
+    def correction(self, i, y):
+        return 0.0
+
+    def train(self, i):
+        y = self.model.copy()
+        for _ in range(self.steps(i)):
+            y = y - self.settings["step_size"] * (self.gradient(i, y) + self.correction(i, y))
+        return y
+
+    def round(self, clients):
+        self.rounds += 1
+        models = np.array([self.train(i) for i in clients])
+        self.after_training(clients, models)
+        mean = self.weights(clients) @ models
+        self.aggregate(clients, mean)
+
+    def after_training(self, clients, models):
+        pass
+
+    def aggregate(self, clients, mean):
+        self.model = self.model + self.settings["server_step_size"] * (mean - self.model)
+
+
+class FedProx(FedAvg):
+    def correction(self, i, y):
+        return self.settings["proximal"] * (y - self.model)
+
+
+class Scaffold(FedAvg):
+    def prepare(self):
+        self.c = np.zeros(self.task.dimension)
+        self.ci = np.zeros((self.task.clients, self.task.dimension))
+
+    def correction(self, i, y):
+        return self.c - self.ci[i]
+
+    def after_training(self, clients, models):
+        total = np.zeros(self.task.dimension)
+        for i, y in zip(clients, models, strict=False):
+            new = self.ci[i] - self.c + (self.model - y) / (self.steps(i) * self.settings["step_size"])
+            total += new - self.ci[i]
+            self.ci[i] = new
+        self.c = self.c + total / self.task.clients
+
+    control = property(lambda self: self.c.copy())
+    controls = property(lambda self: self.ci.copy())
+
+
+class FedDyn(FedAvg):
+    def prepare(self):
+        self.h = np.zeros(self.task.dimension)
+        self.linear = np.zeros((self.task.clients, self.task.dimension))
+
+    def correction(self, i, y):
+        return self.settings["alpha"] * (y - self.model) - self.linear[i]
+
+    def after_training(self, clients, models):
+        alpha = self.settings["alpha"]
+        for i, y in zip(clients, models, strict=False):
+            self.linear[i] = self.linear[i] - alpha * (y - self.model)
+        self.h = self.h - alpha / self.task.clients * (models - self.model).sum(axis=0)
+
+    def aggregate(self, clients, mean):
+        self.model = mean - self.h / self.settings["alpha"]
+
+
+class FedLin(FedAvg):
+    def round(self, clients):
+        self.sent = {i: self.gradient(i, self.model) for i in clients}
+        self.mean = self.weights(clients) @ np.array(list(self.sent.values()))
+        super().round(clients)
+
+    def correction(self, i, y):
+        return self.mean - self.sent[i]
+
+
+class FedAvgM(FedAvg):
+    def prepare(self):
+        self.v = np.zeros(self.task.dimension)
+
+    def aggregate(self, clients, mean):
+        self.v = self.settings["momentum"] * self.v + (self.model - mean)
+        self.model = self.model - self.settings["server_step_size"] * self.v
+
+
+class FedAdam(FedAvg):
+    def prepare(self):
+        self.m = np.zeros(self.task.dimension)
+        self.v = np.full(self.task.dimension, self.settings["tau"] ** 2)
+
+    def second(self, delta):
+        return self.settings["beta2"] * self.v + (1 - self.settings["beta2"]) * delta**2
+
+    def aggregate(self, clients, mean):
+        s, delta = self.settings, mean - self.model
+        self.m = s["beta1"] * self.m + (1 - s["beta1"]) * delta
+        self.v = self.second(delta)
+        self.model = self.model + s["eta"] * self.m / (np.sqrt(self.v) + s["tau"])
+
+
+class FedYogi(FedAdam):
+    def second(self, delta):
+        return self.v - (1 - self.settings["beta2"]) * delta**2 * np.sign(self.v - delta**2)
+
+
+class Ditto(FedAvg):
+    def prepare(self):
+        self.v = np.array([self.model] * self.task.clients)
+
+    def after_training(self, clients, models):
+        s = self.settings
+        for i in clients:
+            for _ in range(s["personal_epochs"] * self.steps(i) // s["local_epochs"]):
+                pull = s["lam"] * (self.v[i] - self.model)
+                self.v[i] = self.v[i] - s["personal_step_size"] * (self.gradient(i, self.v[i]) + pull)
+
+    personal = property(lambda self: self.v.copy())
+
+
+class PFedMe(FedAvg):
+    def prepare(self):
+        self.theta = np.array([self.model] * self.task.clients)
+
+    def train(self, i):
+        s, w, theta = self.settings, self.model, self.model
+        for _ in range(self.steps(i)):
+            for _ in range(s["inner_steps"]):
+                theta = theta - s["step_size"] * (self.gradient(i, theta) + s["lam"] * (theta - w))
+            w = w - s["outer_step_size"] * s["lam"] * (w - theta)
+        self.theta[i] = theta
+        return w
+
+    def aggregate(self, clients, mean):
+        self.model = (1 - self.settings["mix"]) * self.model + self.settings["mix"] * mean
+
+    personal = property(lambda self: self.theta.copy())
+
+
+class PerFedAvg(FedAvg):
+    def gradient(self, i, y):
+        r = self.settings["inner_step_size"]
+        outer = self.task.gradient(i, y - r * self.task.gradient(i, y))
+        return outer - r * self.task.hessian(i, y) @ outer
+
+
+class FedNova(FedAvg):
+    def round(self, clients):
+        s, weights = self.settings, self.weights(clients)
+        counts = np.array([self.steps(i) for i in clients])
+        changes = np.array(
+            [(self.train(i) - self.model) / count for i, count in zip(clients, counts, strict=False)]
+        )
+        self.model = self.model + s["server_step_size"] * (weights @ counts) * (weights @ changes)
+
+
+class IFCA(FedAvg):
+    def prepare(self):
+        self.model = self.task.starts.copy()
+        self.assignments = np.full(self.task.clients, -1)
+
+    def choose(self, i):
+        return int(np.argmin([self.task.loss(i, w) for w in self.model]))
+
+    def train_from(self, i, w):
+        y = w.copy()
+        for _ in range(self.steps(i)):
+            y = y - self.settings["step_size"] * self.gradient(i, y)
+        return y
+
+    def round(self, clients):
+        self.rounds += 1
+        self.assignments = np.full(self.task.clients, -1)
+        for i in clients:
+            self.assignments[i] = self.choose(i)
+        new = self.model.copy()
+        for j in range(len(new)):
+            members = [i for i in clients if self.assignments[i] == j]
+            if members:
+                new[j] = self.weights(members) @ [self.train_from(i, self.model[j]) for i in members]
+        self.model = new

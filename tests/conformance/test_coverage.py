@@ -1,0 +1,232 @@
+"""What a conforming verdict covers: every setting, late rounds, more clients; and causes that are found together."""
+
+import types
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tiers import slow_after
+
+from clusterproof.algorithms import ALGORITHMS
+from clusterproof.conformance import DEFINITIONS, ConformanceTask, Report, check_names, conform
+from clusterproof.conformance.checks import CHECKS
+from clusterproof.conformance.probes import SUPPORTS, make_probes, strengths
+
+SOURCE = Path(__file__).with_name("numpy_federated.py").read_text()
+OF_ONE_FORM: dict[tuple[str, str], dict[str, Any]] = {
+    ("cfl-mgd", "local_epochs"): {"averaging": "model"},
+    ("cfl-mgd", "batch_size"): {"averaging": "model"},
+    ("fedbcd", "pull"): {"variant": "separate"},
+    ("gradient-loss", "batch_size"): {"loss_reduction": "sum"},
+    ("sofl", "proximal"): {"method": "fedprox"},
+}
+"""Numbers that are in the equation of another form than the first, and that form."""
+NUMBERS = [
+    (algorithm, name)
+    for algorithm, definition in DEFINITIONS.items()
+    for name, default in definition.defaults().items()
+    if not isinstance(default, (str, bool))
+]
+
+
+def implementation(name: str, *changes: str) -> type:
+    """Return a class of the text, with each first text replaced by the one after it."""
+    text = SOURCE
+    for old, new in zip(changes[::2], changes[1::2], strict=True):
+        assert old in text, old
+        text = text.replace(old, new)
+    module = types.ModuleType("mutant")
+    exec(compile(text, "mutant.py", "exec"), module.__dict__)
+    return getattr(module, name)
+
+
+def algorithm_of(name: str) -> str:
+    return {"PerFedAvg": "per-fedavg"}.get(name, name.lower())
+
+
+def ignoring(algorithm: str, name: str, form: dict[str, Any]) -> Report:
+    """Return the report on code that ignores a setting."""
+    definition = DEFINITIONS[algorithm]
+    default = definition.defaults()[name]
+    return conform(
+        lambda task, given: definition(task, {**given, name: default}),
+        algorithm,
+        settings=form,
+        checks=check_names(definition)[: -len(CHECKS)],
+        explained=False,
+    )
+
+
+@pytest.mark.parametrize(("algorithm", "name"), NUMBERS)
+def test_a_setting_that_is_ignored_is_seen(algorithm: str, name: str) -> None:
+    """... where the equation has it: an algorithm with another step of the server has no ``server_step_size``."""
+    if name == "server_step_size" and DEFINITIONS[algorithm].server_step != name:
+        assert ignoring(algorithm, name, {}).verdict == "conforms"
+        return
+    form = OF_ONE_FORM.get((algorithm, name), {})
+    if form:
+        assert ignoring(algorithm, name, {}).verdict == "conforms"
+    report = ignoring(algorithm, name, form)
+    # a server step that is constant, and not 1, is an admissible form
+    assert report.verdict == ("variant" if name == "eta" else "differs"), str(report)
+    assert f"{name} =" not in report.constant()
+
+
+def test_settings_with_one_value_are_named() -> None:
+    report = conform(DEFINITIONS["fedavg"], "fedavg", settings={"step_size": 0.1}, supports=["batches"])
+    assert report.constant().endswith(": step_size = 0.1, server_step_size = 1.0")
+
+
+@pytest.mark.parametrize("algorithm", DEFINITIONS)
+def test_code_with_fixed_strengths_is_given_no_others(algorithm: str) -> None:
+    definition = DEFINITIONS[algorithm]
+    varying = [name for name in SUPPORTS if name != "strengths"]
+    for probe in make_probes(definition, {}, varying)[0]:
+        assert {name: probe.settings[name] for name in strengths(definition)} == {
+            name: definition.defaults()[name] for name in strengths(definition)
+        }
+
+
+@pytest.mark.parametrize("name", ["FedAvg", "Scaffold", "FedDyn", "FedYogi", "PFedMe", "IFCA"])
+def test_single_precision_conforms_on_every_run(name: str) -> None:
+    """The implementation computes in float32: rounding stays within the tolerance for 120 rounds and near ties."""
+
+    def start(task: ConformanceTask, settings: Any) -> Any:
+        single = {
+            key: value.astype("float32") if value.dtype == float else value
+            for key, value in task.arrays().items()
+        }
+        return implementation(name)(ConformanceTask(**single), dict(settings))
+
+    report = conform(start, algorithm_of(name), explained=False, dtype="float32")
+    assert report.verdict == "conforms", str(report)
+
+
+STEP = 'self.settings["step_size"] * (self.gradient(i, y) + self.correction(i, y))'
+LATE_OR_LARGE: list[tuple[tuple[str, ...], str]] = [
+    (("FedAvg", STEP, f"(0.5 if self.rounds > 60 else 1) * {STEP}"), "the first 60 rounds are right"),
+    (
+        (
+            "Scaffold",
+            "total / self.task.clients",
+            "total / self.task.clients - self.c * (self.rounds % 10 == 0)",
+        ),
+        "after round 10",
+    ),
+    (
+        (
+            "FedAdam",
+            "self.v = self.second(delta)",
+            "self.v = self.second(delta) if self.rounds < 100 else self.v",
+        ),
+        "99",
+    ),
+    (
+        ("PFedMe", "self.theta[i] = theta\n", "self.theta[i] = theta if self.rounds < 64 else w\n"),
+        "`personal` is not",
+    ),
+    (
+        ("FedAvg", "self.weights(clients) @ models", "self.weights(clients[:5]) @ models[:5]"),
+        "the runs that differ are those with more than 4 clients",
+    ),
+    (("IFCA", "for w in self.model]", "for w in self.model[:2]]"), "more than 4 clients"),
+    (("IFCA", "self.task.loss(i, w) for", "round(self.task.loss(i, w), 1) for"), "more than 4 clients"),
+]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"), slow_after(3, "no cause is found, and all are tried", LATE_OR_LARGE)
+)
+def test_late_and_large_faults_are_seen_and_described(changes: tuple[str, ...], words: str) -> None:
+    report = conform(implementation(*changes), algorithm_of(changes[0]))
+    assert (report.verdict, report.likely) == ("differs", ()), str(report)
+    assert words in report.sentence
+
+
+EQUAL = 'if self.settings["weighting"] == "samples" else np.ones(len(clients))'
+NAMED: list[tuple[tuple[str, ...], tuple[str, ...], dict[str, str]]] = [
+    (("FedAdam", "* delta**2\n\n    def agg", "* self.m**2\n\n    def agg"), ("second-moment-from-m",), {}),
+    (
+        (
+            "FedAvg",
+            "mean = self",
+            "self.total = getattr(self, 'total', 0) + self.weights(clients) @ (models - self.model)\n"
+            "        mean = self.model + self.total if models.any() else self",
+        ),
+        ("sum-not-reset",),
+        {},
+    ),
+    (
+        ("FedAvg", "* (mean - self.model)", '* self.settings["step_size"] * (mean - self.model)'),
+        ("step-size-on-change",),
+        {},
+    ),
+    (
+        (
+            "FedDyn",
+            "alpha / self.task.clients * (models",
+            "alpha * len(clients) / self.task.clients * (models",
+        ),
+        ("h-share-times-sum",),
+        {},
+    ),
+    (
+        ("FedDyn", EQUAL, "", "alpha / self.task.clients", "alpha / len(clients)"),
+        ("h-over-participants",),
+        {"weighting": "samples"},
+    ),
+    (
+        (
+            "Scaffold",
+            EQUAL,
+            "",
+            "self.c - self.ci[i]\n\n",
+            "self.ci[i] - self.c\n\n",
+            "total / self.task.clients",
+            "total / len(clients)",
+        ),
+        ("correction-sign", "controls-averaged-over-participants"),
+        {"weighting": "samples"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "slips", "forms"), NAMED)
+def test_causes_are_named_together_with_the_form(
+    changes: tuple[str, ...], slips: tuple[str, ...], forms: dict[str, str]
+) -> None:
+    report = conform(implementation(*changes), algorithm_of(changes[0]))
+    assert report.verdict == "differs", str(report)
+    assert (slips, forms) in [(one.slips, dict(one.forms)) for one in report.likely], str(report)
+
+
+def test_what_never_moves_is_said() -> None:
+    report = conform(implementation("Ditto", "self.v[i] = self.v[i] - s", "_ = self.v[i] - s"), "ditto")
+    assert report.verdict == "differs"
+    assert "`personal` never moves" in report.sentence
+
+
+def test_hardly_moving_is_not_ignoring_participants() -> None:
+    class Hardly(DEFINITIONS["fedavg"]):  # type: ignore[misc]
+        def round(self, participants: Any) -> None:
+            self.x = np.nextafter(self.x, np.inf)
+
+    report = conform(Hardly, "fedavg", explained=False)
+    assert report.verdict == "differs", str(report)
+
+
+def test_an_algorithm_of_the_library_is_an_implementation() -> None:
+    scaffold: Any = ALGORITHMS["scaffold"]
+    assert conform(scaffold, "scaffold", explained=False).verdict == "conforms"
+    report = conform(scaffold(step_size=0.3, option="I"), "scaffold", explained=False)
+    assert (report.verdict, report.settings["option"]) == ("conforms", "I")
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "words"), [("fedavg", "compared with"), ("fedprox", "from memory, not compared")]
+)
+def test_the_first_line_states_whether_the_paper_was_read(algorithm: str, words: str) -> None:
+    first, *_ = str(conform(DEFINITIONS[algorithm], algorithm, explained=False)).splitlines()
+    assert words in first
+    assert DEFINITIONS[algorithm].paper_was_read == ("not" not in first)
