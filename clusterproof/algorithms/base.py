@@ -48,10 +48,9 @@ class Trained(NamedTuple):
 
     Attributes
     ----------
-    points, buffers
-        w and u, (..., k, d); without momentum, buffers are None unless they were given.
-    steps
-        Gradient steps taken by every client, or by each, (..., k, 1).
+    points, buffers, steps
+        w and u, (..., k, d), and the gradient steps taken by every client, or by each, (..., k, 1). Without momentum,
+        buffers are None unless they were given.
     """
 
     points: Array

@@ -35,7 +35,7 @@ from clusterproof.theory.headlines import HEADLINES
 
 NEXT = """
 clusterproof show ID          a claim's statement, counterexample and repair
-clusterproof check --verbose  the claims' numbers and evidence; --json FILE: the report
+clusterproof check --verbose  the claims' numbers and evidence
 """
 """Commands suggested after a check."""
 
