@@ -17,6 +17,7 @@ from clusterproof import FedAvg, QuadraticMixture, run
 from clusterproof.commands.application import app, main
 from clusterproof.conformance import DEFINITIONS
 from clusterproof.figures import FIGURES
+from clusterproof.theory.checker.claim import REGISTRY
 
 LESSONS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "notes/lessons").glob("lesson_*.py"))
 PAGES = [
@@ -182,6 +183,7 @@ def test_the_readme_prints_what_its_commands_print(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(REGISTRY, "my-paper/lemma-1", raising=False)  # of another test's file
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     write_files(text)
     blocks = re.findall(r"```console\n\$ clusterproof ([^\n\\]*)\n((?!\$).*?)```", text, flags=re.DOTALL)
