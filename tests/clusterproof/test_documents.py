@@ -253,6 +253,17 @@ def test_the_page_about_conformance_prints_what_it_states(
         compile(recipe, "recipe", "exec")  # recipes for packages that are not installed are only parsed
 
 
+def test_the_page_about_conformance_explains_every_setting_and_value() -> None:
+    page = (ROOT / "notes/conformance.md").read_text(encoding="utf-8")
+    section = page.split("## Settings")[1].split("## What agreement means")[0]
+    explained = set(re.findall(r"[`=]([\w-]+)`", section))
+    for definition in DEFINITIONS.values():
+        options = {**definition.variants, **definition.choices}
+        words = [value for values in options.values() for value in values if isinstance(value, str)]
+        for word in (*definition.defaults(), *words):
+            assert word in explained, word
+
+
 @pytest.mark.slow(reason="starts pytest")
 def test_the_tests_on_the_page_about_conformance_pass(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
