@@ -73,7 +73,8 @@ def conform(
         two classes (``two_class``), full batches, and no symmetry or fixed point is checked. The attribute ``loss`` of
         the implementation if None.
     explained
-        Whether to look for the likely cause of a difference, which takes most of the time.
+        Whether to look for the likely cause of a difference, and for known mistakes that runs which agree do not
+        rule out; this takes most of the time.
 
     Returns
     -------
@@ -194,7 +195,8 @@ def judge(report: Report, explained: bool = True) -> Report:
     if localised is None:
         plain = DEFINITIONS["fedavg"]
         if definition is plain or not follows(plain, runs, dtype):
-            return replace(report, verdict="conforms", sentence=sentence + _unseen(report, definition))
+            sentence += _unseen(report, definition) if explained else ""
+            return replace(report, verdict="conforms", sentence=sentence)
         more = [f"offer run.{name}" for name in definition.quantities if name not in runs[0].states[0]]
         more += [f"support {one.name}" for one in report.checks if one.outcome == "skipped"]
         remedy = ", or ".join(more) or "choose larger strengths, or compute in float64"

@@ -6,7 +6,7 @@ from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clusterproof.algorithms import CFLMGD, IFCA, Randomness, run
+from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import QuadraticMixture, strategies
 from clusterproof.theory.exact.heavy_ball import propagators, spectral_rate
 
@@ -48,19 +48,6 @@ def test_option_two_with_equal_clients_is_heavy_ball_of_all_local_steps(task, mo
     response = propagators(eigenvalues / task.smoothness, momentum, 8 * steps)[0]
     factors = response[steps] ** np.arange(9)[:, None, None] if reset else response[::steps]
     np.testing.assert_allclose(found, factors * found[0], rtol=0, atol=1e-12 * max(1.0, np.abs(found).max()))
-
-
-@settings(max_examples=examples(40))
-@given(SEPARATED, st.floats(0.1, 1), st.sampled_from(["gradient", "model"]), st.sampled_from([1.0, 0.5]))
-def test_without_momentum_cfl_mgd_is_ifca(task, step, averaging, participation):
-    kept = {"step_size": step, "averaging": averaging, "participation": participation}
-    start = np.full((task.clusters, task.dimension), 0.25) * np.arange(task.clusters)[:, None]
-    with_momentum = CFLMGD(momentum=0.0, **kept).initialise(start, task)
-    plain = IFCA(**kept).initialise(start, task)
-    for _ in range(5):
-        with_momentum = CFLMGD(momentum=0.0, **kept).step(with_momentum, task, Randomness.from_seed(1))
-        plain = IFCA(**kept).step(plain, task, Randomness.from_seed(1))
-        np.testing.assert_allclose(with_momentum.models, plain.models, rtol=0, atol=1e-13)
 
 
 def one_client(curvature):

@@ -11,12 +11,10 @@ from clusterproof.algorithms import (
     FedProx,
     InvalidArgument,
     PerFedAvg,
-    Randomness,
     SoFL,
     Task,
     run,
 )
-from clusterproof.algorithms.participation import draw_participants
 from clusterproof.synthetic import QuadraticMixture, from_settings
 from clusterproof.theory.exact import fixed_points
 
@@ -113,44 +111,8 @@ def test_clusters_rest_at_their_own_weighted_point(kind):
         np.testing.assert_allclose(trace.models[-1][own], np.tile(expected, (own.sum(), 1)), atol=1e-9)
 
 
-@pytest.mark.parametrize(("kind", "participation"), [("cfl", 1.0), ("sofl", 1.0), ("sofl", 0.5)])
-def test_in_the_round_that_makes_clusters_their_means_are_weighted_too(kind, participation):
-    sizes = np.tile(SIZES, 2)
-    task = mixture(2, sizes, 12)
-    kept = {"step_size": 0.5, "weighting": "samples", "participation": participation}
-    algorithm = (
-        CFL(warm_up=3, **kept)
-        if kind == "cfl"
-        else SoFL(pretraining=3, grid=3, cluster_count="silhouette", **kept)
-    )
-    trace = run(algorithm, task, rounds=40, initial=task.centers.mean(axis=0)[None])
-    counts = [len(np.unique(clusters)) for clusters in trace.assignments]
-    made = next(number for number, count in enumerate(counts) if count > 1)
-    before, after, clusters = trace.models[made], trace.models[made + 1], trace.assignments[made]
-    assert np.ptp(before, axis=0).max() == 0
-    updates = -0.5 * np.einsum("mij,mj->mi", task.hessians, before - task.centers)
-    for cluster in np.unique(clusters):
-        own = clusters == cluster
-        expected = before[0] + sizes[own] @ updates[own] / sizes[own].sum()
-        np.testing.assert_allclose(after[own], np.tile(expected, (own.sum(), 1)), atol=1e-12)
-        assert np.abs(expected - before[0] - updates[own].mean(axis=0)).max() > 1e-2
-
-
 @pytest.mark.parametrize("participation", [1.0, 0.5])
-def test_a_round_is_that_of_a_plain_loop_and_equal_sizes_change_no_bit(participation):
-    task = mixture()
-    algorithm = FedAvg(step_size=0.3, participation=participation, weighting="samples")
-    trace = run(algorithm, task, rounds=5, seed=4)
-    draws = Randomness.from_seed(4, "quadratic", "fedavg").participation
-    model = trace.models[0, 0]
-    for done in range(5):
-        present = draw_participants(participation, 6, model[None], draws)
-        total, weight = np.zeros(2), 0
-        for client in present:
-            gradient = task.hessians[client] @ (model - task.centers[client])
-            total, weight = total + SIZES[client] * (model - 0.3 * gradient), weight + SIZES[client]
-        model = total / weight
-        np.testing.assert_allclose(trace.models[done + 1, 0], model, atol=1e-12)
+def test_equal_sizes_change_no_bit(participation):
     alike = mixture(sizes=np.full(6, 7))
     for weighting in ("clients", "samples"):
         other = FedAvg(step_size=0.3, participation=participation, weighting=weighting)

@@ -11,11 +11,8 @@ import pytest
 from tiers import slow_after
 
 from clusterproof.conformance import DEFINITIONS, Report, check_names, conform
-from clusterproof.conformance.adapters.library import from_algorithm
 from clusterproof.conformance.checks import CHECKS
-from clusterproof.conformance.observation import observe
-from clusterproof.conformance.probes import SUPPORTS, Probe, agree, make_probes, snapshots
-from clusterproof.conformance.tasks import random_task
+from clusterproof.conformance.probes import SUPPORTS, Probe, make_probes, snapshots
 
 OPTIONS: list[tuple[str, dict[str, Any]]] = [
     ("fpfc", {}),
@@ -54,12 +51,6 @@ OPTIONS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("algorithm", "settings"), slow_after(9, "one option after the other", OPTIONS))
-def test_the_librarys_options_conform(algorithm: str, settings: dict[str, Any]) -> None:
-    report = conform(from_algorithm(algorithm), algorithm, settings=settings)
-    assert report.verdict == "conforms", str(report)
-
-
 def test_rules_of_empty_clusters_are_found_alone_and_in_a_pair() -> None:
     definition: Any = DEFINITIONS["cfl-mgd"]
     for forms in ({"empty_cluster": "freeze"}, {"normalisation": "cluster", "empty_cluster": "freeze"}):
@@ -69,27 +60,6 @@ def test_rules_of_empty_clusters_are_found_alone_and_in_a_pair() -> None:
 
         report = conform(start, "cfl-mgd")
         assert (report.verdict, report.changed) == ("variant", forms), str(report)
-
-
-def test_fpfc_that_overwrites_its_pairs_conforms() -> None:
-    probes = check_names(DEFINITIONS["fpfc"])[: -len(CHECKS)]
-    assert conform(from_algorithm("fpfc", reuse_memory=True), "fpfc", checks=probes).verdict == "conforms"
-
-
-@pytest.mark.slow(reason="scikit-learn's k-means")
-@pytest.mark.parametrize(
-    "settings",
-    [
-        *({}, {"method": "fedprox", "proximal": 0.4}, {"method": "per-fedavg"}),
-        *({"weighting": "samples"}, {"trigger": "stationary"}),
-    ],
-)
-def test_the_librarys_sofl_conforms_whatever_groups_it_finds(settings: dict[str, Any]) -> None:
-    for rule in ("silhouette", "elbow"):
-        start = from_algorithm("sofl", cluster_count=rule)
-        report = conform(start, "sofl", settings=settings, checks=("rounds", "groups"))
-        assert report.verdict == "conforms", str(report)
-    assert "are not judged" in str(report)
 
 
 @pytest.mark.slow(reason="scikit-learn's k-means")
@@ -104,29 +74,6 @@ def test_no_seed_misses_the_groups_of_the_probe() -> None:
     for seed in range(20):
         found = sofl.cluster(updates, np.random.default_rng(seed))
         assert len(set(zip(found, np.array(probe.task.groups), strict=True))) == len(set(found)) == 3
-
-
-SAMPLES = {"mean_threshold": 0.22, "client_threshold": 0.28, "weighting": "samples"}
-
-
-def in_rounds_of_some(algorithm: str, settings: dict[str, Any], schedule: Any) -> Probe:
-    definition = DEFINITIONS[algorithm]
-    chosen = {**definition.defaults(), "step_size": 0.1, "local_epochs": 2, **settings}
-    return Probe("absences", "", random_task(31, (2, 3, 1, 4)), chosen, schedule)
-
-
-@pytest.mark.parametrize("settings", [{"warm_up": 2}, SAMPLES])
-def test_the_librarys_cfl_asks_absent_members_before_a_split(settings: dict[str, Any]) -> None:
-    """Absences are no part of the paper and of the probes, but of the library's definition."""
-    schedule = ((0, 1, 2, 3), (0, 1, 2), (1, 2, 3), (0, 2, 3), (0, 1, 3), (2,), (0, 1, 2, 3))
-    probe = in_rounds_of_some("cfl", settings, schedule)
-    definition = DEFINITIONS["cfl"]
-    states = snapshots(definition, probe)
-    splits = [len(np.unique(state["groups"])) for state in states]
-    assert splits[-1] > 1
-    assert len(schedule[splits.index(2) - 1]) < 4  # the first split is in a round with absent clients
-    run = observe(from_algorithm("cfl"), definition, probe)
-    assert agree(definition, [run], "float64")
 
 
 HAND: dict[str, type] = {

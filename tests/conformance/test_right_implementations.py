@@ -7,27 +7,8 @@ import numpy as np
 import pytest
 
 from clusterproof.conformance import DEFINITIONS, conform, from_rules, replayed
-from clusterproof.conformance.adapters.library import from_algorithm
 from clusterproof.conformance.probes import SUPPORTS, make_probes
 from clusterproof.conformance.slips import SLIPS
-
-OWN = [
-    ("fedavg", {}),
-    ("fedavg", {"weighting": "clients"}),
-    ("fedprox", {}),
-    ("ifca", {"averaging": "gradient"}),
-    ("ifca", {"averaging": "model"}),
-    ("cfl-mgd", {"averaging": "gradient"}),
-    ("cfl-mgd", {"averaging": "model"}),
-    ("scaffold", {}),
-    ("scaffold", {"option": "I", "weighting": "samples"}),
-    ("proxskip", {}),
-    ("fedlin", {}),
-    ("fedbcd", {}),
-    ("per-fedavg", {"gradient": "second-order"}),
-    ("per-fedavg", {"gradient": "first-order"}),
-    ("local", {}),
-]
 
 TORCH = [
     ("FedAvg", "fedavg", {}),
@@ -47,12 +28,6 @@ TORCH = [
 ]
 
 PROBES = ("one-step", "local-epochs", "rounds", "sizes", "batches", "participation", "everything")
-
-
-@pytest.mark.parametrize(("algorithm", "settings"), OWN)
-def test_the_librarys_algorithms_conform(algorithm: str, settings: dict[str, str]) -> None:
-    report = conform(from_algorithm(algorithm), algorithm, settings=settings)
-    assert report.verdict == "conforms", str(report)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,6 @@
-"""Every algorithm in every combination of its options, for parametrised and drawn tests."""
+"""Every algorithm in every combination of its options, for parametrised tests."""
 
 import itertools
-
-from hypothesis import strategies as st
 
 from clusterproof.algorithms import (
     ALGORITHMS,
@@ -80,7 +78,7 @@ CORRECTING = [
     (Scaffold, {"option": "I", "local_steps": 2, "server_step_size": 0.5}),
     (FedLin, {"local_steps": 2}),
 ]
-"""Those that correct drift; ``test_field_algorithms`` holds them against plain loops."""
+"""Those that correct drift."""
 
 PARTITIONING = [
     (CFL, {"warm_up": 1}),
@@ -128,48 +126,3 @@ def describe(combination):
     algorithm, options = combination
     words = [str(value) for key, value in options.items() if key != "momentum"]
     return "-".join([algorithm.name, *words])
-
-
-@st.composite
-def drawn_algorithms(draw, clients):
-    """Any algorithm with any parameters, for a task with this many clients."""
-    kind = draw(st.sampled_from([FedAvg, Local, IFCA, CFLMGD, FedProx, FedBCD, PerFedAvg, GradientLoss]))
-    parameters = {
-        "step_size": draw(st.floats(0.01, 1)),
-        "participation": draw(st.sampled_from([1.0, 0.6, 0.3])),
-    }
-    averaging = draw(st.sampled_from(["gradient", "model"])) if kind in (IFCA, CFLMGD) else "model"
-    if averaging == "model":
-        parameters["local_steps"] = draw(st.integers(1, 3))
-    if kind is GradientLoss:
-        del parameters["local_steps"]
-        parameters["weight"] = draw(st.floats(0, 1))
-        parameters["similarity"] = draw(st.sampled_from(["cosine", "euclidean"]))
-        parameters["sign"] = draw(st.sampled_from(["descent", "as-printed"]))
-        parameters["loss_reduction"] = draw(st.sampled_from(["mean", "sum"]))
-    if kind in (IFCA, CFLMGD):
-        parameters["averaging"] = averaging
-    if kind in (IFCA, CFLMGD, GradientLoss):
-        parameters["clusters"] = draw(st.none() | st.integers(1, min(3, clients)))
-    if kind is CFLMGD:
-        parameters["momentum"] = draw(st.floats(0, 0.95))
-        parameters["update_order"] = draw(st.sampled_from(ORDERS))
-        if averaging == "model":
-            parameters["reset_momentum"] = draw(st.booleans())
-        else:
-            parameters["momentum_owner"] = draw(st.sampled_from(["server", "client"]))
-            parameters["normalisation"] = draw(st.sampled_from(["clients", "participants", "cluster"]))
-            parameters["empty_cluster"] = draw(st.sampled_from(["coast", "freeze"]))
-    if kind in (FedAvg, FedProx, PerFedAvg):
-        parameters["weighting"] = draw(st.sampled_from(["clients", "samples"]))
-    if kind is FedProx:
-        parameters["proximal"] = draw(st.floats(0, 1))
-    if kind is FedBCD:
-        parameters["variant"] = draw(st.sampled_from(["penalised", "separate"]))
-        strength = "proximal" if parameters["variant"] == "penalised" else "pull"
-        parameters[strength] = draw(st.none() | st.floats(0.05, 0.95))
-        parameters["server_step_size"] = draw(st.floats(0.1, 1))
-    if kind is PerFedAvg:
-        parameters["gradient"] = draw(st.sampled_from(["first-order", "second-order"]))
-        parameters["inner_step_size"] = draw(st.none() | st.floats(0.01, 1))
-    return kind(**parameters)

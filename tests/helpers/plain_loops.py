@@ -2,7 +2,7 @@
 
 Nothing here is shared with the package: losses, gradients and Hessians are written out for quadratics
 and for the logistic population, or are those of a task's ``derivatives``. Every round is a loop over
-clients, and ``discrepancy`` measures how far a run is from these loops.
+clients.
 """
 
 import numpy as np
@@ -16,8 +16,6 @@ from clusterproof.algorithms import (
     GradientLoss,
     Local,
     PerFedAvg,
-    Randomness,
-    run,
 )
 from clusterproof.synthetic import LogisticMixture
 
@@ -371,25 +369,3 @@ def replay(algorithm, task, initial, recorded, orders):
         history.append(np.array(models))
         chosen.append([choices.get(i, -1) for i in range(task.clients)])
     return np.array(history), np.array(chosen).reshape(len(recorded), task.clients)
-
-
-def discrepancy(algorithm, task, *, rounds, seed=0, replicates=None, initial=None):
-    """Return the largest distance of a run from the loops, in units of the largest model entry.
-
-    Infinite where a client chose another cluster or the wrong number of clients took part.
-    """
-    trace = run(algorithm, task, rounds=rounds, seed=seed, replicates=replicates, initial=initial)
-    models = trace.models if replicates is not None else trace.models[:, None]
-    assignments = trace.assignments if replicates is not None else trace.assignments[:, None]
-    count = max(1, round(algorithm.participation * task.clients))
-    stream = Randomness.from_seed(seed, task.name, algorithm.name).clustering
-    orders = np.argsort(stream.random((rounds, models.shape[1], count)), axis=-1)
-    worst = 0.0
-    for replicate in range(models.shape[1]):
-        recorded = assignments[:, replicate]
-        expected, choices = replay(algorithm, task, models[0, replicate], recorded, orders[:, replicate])
-        if not np.array_equal(choices, recorded) or ((recorded >= 0).sum(axis=1) != count).any():
-            return np.inf
-        deviation = np.abs(models[:, replicate] - expected).max()
-        worst = max(worst, deviation / max(1.0, np.abs(expected).max()))
-    return worst
