@@ -77,7 +77,10 @@ def _moved(report: Report, run: Run, shift: float, scale: float) -> Outcome:
 
 def _order(report: Report, run: Run) -> Outcome:
     """The run with the clients in another order is the run in that order."""
-    probe, states = report.runs[-1].probe, report.runs[-1].states
+    large = [one for one in report.runs if one.probe.task.clients >= len(ORDER)]
+    if not large:
+        return "skipped", f"no run has {len(ORDER)} clients"
+    probe, states = large[-1].probe, large[-1].states
     order = [*ORDER, *range(len(ORDER), probe.task.clients)]
     schedule = tuple(tuple(sorted(map(order.index, participants))) for participants in probe.schedule)
     definition = DEFINITIONS[report.algorithm]

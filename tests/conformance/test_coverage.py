@@ -9,7 +9,14 @@ import pytest
 from tiers import slow_after
 
 from clusterproof.algorithms import ALGORITHMS
-from clusterproof.conformance import DEFINITIONS, ConformanceTask, Report, check_names, conform
+from clusterproof.conformance import (
+    DEFINITIONS,
+    ConformanceTask,
+    Report,
+    check_names,
+    conform,
+    from_algorithm,
+)
 from clusterproof.conformance.checks import CHECKS
 from clusterproof.conformance.probes import SUPPORTS, make_probes, strengths
 
@@ -246,3 +253,8 @@ def test_the_first_line_states_whether_the_paper_was_read(algorithm: str, words:
     first, *_ = str(conform(DEFINITIONS[algorithm], algorithm, explained=False)).splitlines()
     assert words in first
     assert DEFINITIONS[algorithm].paper_was_read == ("not" not in first)
+
+
+def test_the_order_of_clients_is_checked_on_a_run_with_enough_of_them() -> None:
+    for checks in (("many-rounds", "order"), ("everything", "order")):
+        assert conform(from_algorithm("fedavg"), "fedavg", checks=checks).verdict == "conforms"
