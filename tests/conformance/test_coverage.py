@@ -17,6 +17,7 @@ from clusterproof.conformance import (
     conform,
     from_algorithm,
 )
+from clusterproof.conformance.adapters.library import from_algorithm
 from clusterproof.conformance.checks import CHECKS
 from clusterproof.conformance.probes import SUPPORTS, make_probes, strengths
 
