@@ -15,7 +15,6 @@ from clusterproof.conformance import (
     Report,
     check_names,
     conform,
-    from_algorithm,
 )
 from clusterproof.conformance.adapters.library import from_algorithm
 from clusterproof.conformance.checks import CHECKS
