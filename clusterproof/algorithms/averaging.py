@@ -6,9 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from array_api_compat import array_namespace
 
-from clusterproof.algorithms.arrays import Array, argmin_smallest_index, one_hot, sums_by_cluster
+from clusterproof.algorithms.arrays import (
+    Array,
+    argmin_smallest_index,
+    array_namespace,
+    one_hot,
+    sums_by_cluster,
+)
 from clusterproof.algorithms.base import Algorithm, Descent, State, Task
 from clusterproof.algorithms.participation import check_participation, draw_participants
 from clusterproof.algorithms.randomness import Randomness

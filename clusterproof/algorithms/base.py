@@ -14,9 +14,8 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
-from array_api_compat import array_namespace
 
-from clusterproof.algorithms.arrays import Array, like, one_hot, rows, sums_by_cluster
+from clusterproof.algorithms.arrays import Array, array_namespace, like, one_hot, rows, sums_by_cluster
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.validation import InvalidArgument
 

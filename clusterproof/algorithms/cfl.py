@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, TypeVar
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import device
 
-from clusterproof.algorithms.arrays import Array, like, replace_rows, rows, to_numpy
+from clusterproof.algorithms.arrays import Array, array_namespace, like, replace_rows, rows, to_numpy
 from clusterproof.algorithms.averaging import average_by_cluster
 from clusterproof.algorithms.base import Algorithm, Descent, State, Task
 from clusterproof.algorithms.bipartition import bipartition, cosine_similarities

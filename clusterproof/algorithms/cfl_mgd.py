@@ -5,9 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from array_api_compat import array_namespace, device
+from array_api_compat import device
 
-from clusterproof.algorithms.arrays import Array, one_hot, replace_rows, rows, sums_by_cluster
+from clusterproof.algorithms.arrays import (
+    Array,
+    array_namespace,
+    one_hot,
+    replace_rows,
+    rows,
+    sums_by_cluster,
+)
 from clusterproof.algorithms.averaging import (
     average_by_cluster,
     choose_clusters,

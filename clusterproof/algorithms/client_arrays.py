@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from array_api_compat import array_namespace, device, is_torch_array
+from array_api_compat import device, is_torch_array
 
-from clusterproof.algorithms.arrays import Array, on_device
+from clusterproof.algorithms.arrays import Array, array_namespace, on_device
 from clusterproof.algorithms.memory import total_memory
 from clusterproof.algorithms.validation import InvalidArgument
 

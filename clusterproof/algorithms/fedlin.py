@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from array_api_compat import array_namespace
-
-from clusterproof.algorithms.arrays import Array, rows
+from clusterproof.algorithms.arrays import Array, array_namespace, rows
 from clusterproof.algorithms.averaging import average_by_cluster
 from clusterproof.algorithms.base import Algorithm, Descent, State, Task
 from clusterproof.algorithms.participation import check_participation, draw_participants

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from array_api_compat import array_namespace
 
-from clusterproof.algorithms.arrays import Array, to_numpy
+from clusterproof.algorithms.arrays import Array, array_namespace, to_numpy
 from clusterproof.algorithms.validation import InvalidArgument
 
 

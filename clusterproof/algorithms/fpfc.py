@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import device
 
-from clusterproof.algorithms.arrays import Array, like, rows, to_numpy
+from clusterproof.algorithms.arrays import Array, array_namespace, like, rows, to_numpy
 from clusterproof.algorithms.averaging import average_by_cluster
 from clusterproof.algorithms.base import Algorithm, Descent, State, Task
 from clusterproof.algorithms.finiteness import check_finite

@@ -6,9 +6,16 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import device
 
-from clusterproof.algorithms.arrays import Array, argmin_smallest_index, like, replace_rows, rows
+from clusterproof.algorithms.arrays import (
+    Array,
+    argmin_smallest_index,
+    array_namespace,
+    like,
+    replace_rows,
+    rows,
+)
 from clusterproof.algorithms.averaging import average_by_cluster, cluster_sizes
 from clusterproof.algorithms.base import Algorithm, State, Task, resolve_clusters
 from clusterproof.algorithms.finiteness import check_finite

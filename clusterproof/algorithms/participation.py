@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import device
 
-from clusterproof.algorithms.arrays import Array, like
+from clusterproof.algorithms.arrays import Array, array_namespace, like
 from clusterproof.algorithms.validation import check_number
 
 

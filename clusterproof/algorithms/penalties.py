@@ -11,9 +11,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from array_api_compat import array_namespace
 
-from clusterproof.algorithms.arrays import Array
+from clusterproof.algorithms.arrays import Array, array_namespace
 from clusterproof.algorithms.validation import InvalidArgument, check_number
 
 

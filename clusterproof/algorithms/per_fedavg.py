@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from array_api_compat import array_namespace
 
-from clusterproof.algorithms.arrays import Array, rows
+from clusterproof.algorithms.arrays import Array, array_namespace, rows
 from clusterproof.algorithms.averaging import average_by_cluster, check_averaging
 from clusterproof.algorithms.base import Algorithm, State, Task
 from clusterproof.algorithms.participation import draw_participants

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from array_api_compat import array_namespace, device
+from array_api_compat import device
 
-from clusterproof.algorithms.arrays import Array, like
+from clusterproof.algorithms.arrays import Array, array_namespace, like
 from clusterproof.algorithms.base import Algorithm, State, Task
 from clusterproof.algorithms.client_arrays import copies_for_clients, zeros_for_clients
 from clusterproof.algorithms.randomness import Randomness

@@ -8,9 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
 
-from clusterproof.algorithms.arrays import Array, to_numpy
+from clusterproof.algorithms.arrays import Array, array_namespace, to_numpy
 from clusterproof.algorithms.base import Algorithm, State, Task
 from clusterproof.algorithms.guard import Guard, copy_arrays, is_custom
 from clusterproof.algorithms.randomness import Randomness

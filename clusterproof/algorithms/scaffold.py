@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from array_api_compat import array_namespace
-
-from clusterproof.algorithms.arrays import Array, replace_rows, rows
+from clusterproof.algorithms.arrays import Array, array_namespace, replace_rows, rows
 from clusterproof.algorithms.averaging import average_by_cluster, check_averaging, check_server_step_size
 from clusterproof.algorithms.base import Algorithm, Descent, State, Task
 from clusterproof.algorithms.client_arrays import zeros_for_clients

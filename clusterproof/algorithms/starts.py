@@ -7,9 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace
 
-from clusterproof.algorithms.arrays import Array, argmin_smallest_index, like, one_hot, to_numpy
+from clusterproof.algorithms.arrays import (
+    Array,
+    argmin_smallest_index,
+    array_namespace,
+    like,
+    one_hot,
+    to_numpy,
+)
 from clusterproof.algorithms.base import Algorithm, Task
 from clusterproof.algorithms.participation import draw_participants
 from clusterproof.algorithms.randomness import Randomness

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
-from array_api_compat import array_namespace
-
 from clusterproof.algorithms import FPFC, Randomness, Task
-from clusterproof.algorithms.arrays import Array, replace_rows, rows
+from clusterproof.algorithms.arrays import Array, array_namespace, replace_rows, rows
 from clusterproof.algorithms.finiteness import check_finite
 from clusterproof.algorithms.fpfc import FusionState
 from clusterproof.algorithms.participation import draw_participants

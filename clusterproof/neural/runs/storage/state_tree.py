@@ -10,9 +10,9 @@ from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
-from array_api_compat import array_namespace, is_array_api_obj, is_torch_array
+from array_api_compat import is_array_api_obj, is_torch_array
 
-from clusterproof.algorithms.arrays import Array, on_device, to_numpy
+from clusterproof.algorithms.arrays import Array, array_namespace, on_device, to_numpy
 from clusterproof.algorithms.base import Algorithm, State
 from clusterproof.algorithms.guard import arrays_of
 
