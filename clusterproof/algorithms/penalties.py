@@ -8,13 +8,29 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 
 import numpy as np
 from array_api_compat import array_namespace
 
-from clusterproof.algorithms.arrays import Array
+from clusterproof.algorithms.arrays import Array, convert_array
 from clusterproof.algorithms.validation import InvalidArgument, check_number
+
+POINTS = ("must be an array of real numbers (..., d)", "give a vector a row")
+"""Rule and remedy of points and duals."""
+
+
+def _of_floats(method: Callable[..., Array]) -> Callable[..., Array]:
+    """Return a method of lengths that converts them: the formulas would truncate in an array of integers."""
+
+    @wraps(method)
+    def converted(self: Penalty, lengths: Array, *arguments: float) -> Array:
+        rule = "must be an array of real numbers"
+        return method(self, convert_array("lengths", lengths, rule, "give lengths, at least 0"), *arguments)
+
+    return converted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +49,11 @@ class Penalty(ABC):
     """
 
     strength: float
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name in {"value", "derivative", "shrinkage"} & vars(cls).keys():
+            setattr(cls, name, _of_floats(vars(cls)[name]))
 
     def __post_init__(self) -> None:
         """Validate the parameters."""
@@ -92,10 +113,12 @@ class Penalty(ABC):
             If the augmentation, the paper's rho, is too small for the closed form.
         """
         self.check_augmentation(augmentation)
+        points = convert_array("points", points, *POINTS)
         return self.shrinkage(lengths_of(points), augmentation)[..., None] * points
 
     def stationarity_residual(self, points: Array, duals: Array) -> Array:
         """Return the distance of duals v (..., d) from the subdifferential of g(||.||) at points (..., d), (...)."""
+        points, duals = convert_array("points", points, *POINTS), convert_array("duals", duals, *POINTS)
         xp = array_namespace(points)
         lengths = lengths_of(points)
         at_zero = lengths == 0
