@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,8 +12,15 @@ from clusterproof.algorithms.arrays import Array, like, rows, to_numpy
 from clusterproof.algorithms.averaging import average_by_cluster
 from clusterproof.algorithms.base import Algorithm, Descent, State, Task
 from clusterproof.algorithms.finiteness import check_finite
-from clusterproof.algorithms.pairs.pair_storage import Pairs, gathered, put
-from clusterproof.algorithms.pairs.pair_updates import PAIR_RULES, PairStep
+from clusterproof.algorithms.pairs import (
+    PAIR_RULES,
+    Pairs,
+    delta_lengths,
+    signed_sums,
+    squared_gaps,
+    start_pairs,
+    update_pairs,
+)
 from clusterproof.algorithms.participation import check_participation, draw_participants
 from clusterproof.algorithms.penalties import GroupL1, Penalty, SmoothedSCAD
 from clusterproof.algorithms.randomness import Randomness
@@ -31,16 +37,11 @@ class FusionState(State):
 
     Attributes
     ----------
-    variables
-        theta and v of all pairs, see ``pair_storage``.
+    pairs
+        theta and v of all pairs, in host memory.
     """
 
-    variables: Pairs
-
-    @property
-    def pairs(self) -> Pairs:
-        """The pair variables."""
-        return self.variables
+    pairs: Pairs
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class FPFC(Algorithm[FusionState]):
         ``"all"``.
     start
         ``"common"``: all clients start from one model, as the theorem requires. ``"own"``: every client
-        starts from a separate model, such as the result of ``local``; far fewer pairs are then stored.
+        starts from a separate model, such as the result of ``local``.
     reuse_memory
         Overwrite the pair variables of the previous round, which halves the memory; ``step`` cannot be
         called again with the given state.
@@ -112,8 +113,8 @@ class FPFC(Algorithm[FusionState]):
     Raises
     ------
     InvalidArgument
-        If a parameter is outside its range or applies to the other penalty only; during a run, if a
-        client's model is not finite.
+        If a parameter is outside its range or applies to the other penalty only; during a run, if the pair
+        variables do not fit into memory or a client's model is not finite.
 
     Notes
     -----
@@ -160,7 +161,7 @@ class FPFC(Algorithm[FusionState]):
             check_number("threshold", self.threshold, at_least=least, at_most=most, remedy=remedy)
         else:
             check_number("threshold", self.threshold, above=0, remedy="0.1 is common")
-        check_choice("pair_rule", self.pair_rule, PAIR_RULES, remedy="'either' is the public code's")
+        check_choice("pair_rule", self.pair_rule, tuple(PAIR_RULES), remedy="'either' is the public code's")
         check_choice("start", self.start, ("common", "own"), remedy="'common' is the theorem's")
         check_participation(self.participation)
 
@@ -185,7 +186,10 @@ class FPFC(Algorithm[FusionState]):
         # gather instead of broadcasting, whose copy would not be contiguous by client
         indices = np.zeros(task.clients, dtype=np.int64) if models.shape[-2] == 1 else np.arange(task.clients)
         spread = xp.take(models, like(indices, models), axis=-2)
-        return self._state(spread, self._pair_step.start(_flat(spread)))
+        pairs = start_pairs(
+            np.ascontiguousarray(to_numpy(spread)), self.threshold, reuse_memory=self.reuse_memory
+        )
+        return _state(spread, pairs)
 
     def step(self, state: FusionState, task: Task, randomness: Randomness) -> FusionState:
         """Carry out one round."""
@@ -200,65 +204,62 @@ class FPFC(Algorithm[FusionState]):
 
     def anchors(self, state: FusionState, clients: Array) -> Array:
         """Return what the server sends to participants (..., k): zeta_i, (..., k, d)."""
-        models, pairs = _flat(state.models), state.pairs
+        models = state.models
         xp = array_namespace(models)
-        participants = _spread(clients, state.models.shape[:-2])
-        replicate = np.arange(len(participants))[:, None]
-        stored = pairs.stored[replicate, participants]
-        partners = xp.astype(like(stored, models), models.dtype)
-        participants_models = xp.reshape(gathered(models, *_entries(participants)), (*participants.shape, -1))
-        clean = models.shape[-2] - xp.sum(partners, axis=-1, keepdims=True)
-        total = clean * participants_models + xp.matmul(partners, models)
-        total += pairs.partner_sums(models, participants)
-        shape = (*state.models.shape[:-2], *total.shape[-2:])
-        return xp.reshape(total / models.shape[-2], shape)
+        sums = rows(like(state.pairs.sums, models), like(to_numpy(clients), models))
+        return (xp.sum(models, axis=-2, keepdims=True) + sums) / models.shape[-2]
 
     def update(self, state: FusionState, clients: Array, points: Array) -> FusionState:
         """Return the state after the server received the models (..., k, d) of participants (..., k)."""
-        before, pairs = _flat(state.models), state.pairs
-        xp = array_namespace(before)
-        replicate, participants = _entries(_spread(clients, state.models.shape[:-2]))
-        active = np.zeros(before.shape[:2], dtype=bool)
-        active[replicate, participants] = True
-        table = xp.asarray(xp.reshape(before, (-1, before.shape[-1])), copy=True)
-        spread = xp.broadcast_to(points, (*state.models.shape[:-2], *points.shape[-2:]))
-        spread = xp.reshape(spread, (-1, before.shape[-1]))
-        table = put(table, replicate * before.shape[-2] + participants, spread)
-        models = xp.reshape(table, before.shape)
-        updated = self._pair_step.update(pairs, before, models, active)
-        return self._state(xp.reshape(models, state.models.shape), updated)
+        models = np.array(to_numpy(state.models), order="C")
+        moving = np.zeros(models.shape[:-1], dtype=bool)
+        first = np.arange(0, moving.size, models.shape[-2]).reshape(*models.shape[:-2], 1)
+        participants = first + to_numpy(clients)  # rows of all replicates' models together
+        received = np.broadcast_to(to_numpy(points), (*participants.shape, models.shape[-1]))
+        models.reshape(-1, models.shape[-1])[participants] = received
+        moving.reshape(-1)[participants] = True
+        pairs = update_pairs(
+            state.pairs,
+            models,
+            moving,
+            PAIR_RULES[self.pair_rule],
+            self.fusion_penalty.pieces(self.augmentation),
+            self.threshold,
+            reuse_memory=self.reuse_memory,
+        )
+        return _state(like(models, state.models), pairs)
 
     def residuals(self, state: FusionState, task: Task, generator: np.random.Generator) -> Residuals:
         """Return the residuals of a state; ``generator`` draws the samples of the gradients."""
-        models, lead = state.models, state.models.shape[:-2]
-        flat, clients = _flat(models), models.shape[-2]
-        all_clients, pairs = like(np.arange(clients), models), state.pairs
-        forces = pairs.signed_sums(self.augmentation * (1 - pairs.factors), _spread(all_clients, lead), flat)
-        gradients = task.gradients(models, all_clients, generator)
-        lagrangian = to_numpy(_flat(gradients) + forces / clients)
-        penalty, gap = self._pair_step.defects(pairs, flat)
+        models, pairs = state.models, state.pairs
+        clients = models.shape[-2]
+        gradients = to_numpy(task.gradients(models, like(np.arange(clients), models), generator))
+        dual = self.augmentation * (1 - pairs.factor)
+        lagrangian = gradients + signed_sums(pairs, dual) / clients
+        # theta and v are multiples of one vector, so that their lengths stand for them
+        lengths = delta_lengths(pairs)[..., None]
+        stationarity = self.fusion_penalty.stationarity_residual(
+            pairs.factor[..., None] * lengths, dual[..., None] * lengths
+        )
+        gaps = squared_gaps(pairs, to_numpy(models))
         return Residuals(
-            models=np.sqrt((lagrangian**2).sum(axis=(-2, -1))).reshape(lead),
-            differences=np.sqrt(penalty).reshape(lead),
-            duals=(np.sqrt(gap) / (2 * clients)).reshape(lead),
+            models=np.sqrt((lagrangian**2).sum(axis=(-2, -1))),
+            differences=np.sqrt(2 * (stationarity**2).sum(axis=-1)),
+            duals=np.sqrt(2 * gaps.sum(axis=-1)) / (2 * clients),
         )
 
     def difference_lengths(self, state: FusionState) -> np.ndarray:
-        """Return ||theta_ij|| of all pairs, (..., m, m), for grouping with another threshold by ``grouped``."""
-        lengths = self._pair_step.lengths(state.pairs, _flat(state.models))
-        return lengths.reshape(*state.models.shape[:-2], *lengths.shape[1:])
+        """Return ||theta_ij|| of all pairs, (..., m, m), for ``connected_groups`` at another threshold."""
+        result = np.zeros(state.pairs.near.shape)
+        first, second = np.triu_indices(state.models.shape[-2], 1)
+        result[..., first, second] = state.pairs.factor * delta_lengths(state.pairs)
+        return result + np.swapaxes(result, -2, -1)
 
-    @property
-    def _pair_step(self) -> PairStep:
-        return PairStep(
-            self.fusion_penalty, self.augmentation, self.threshold, self.pair_rule, self.reuse_memory
-        )
 
-    def _state(self, models: Array, pairs: Pairs) -> FusionState:
-        xp = array_namespace(models)
-        labels = like(pairs.groups.labels, models)
-        all_clients = xp.arange(models.shape[-2], device=device(models))
-        return FusionState(models, all_clients, xp.reshape(labels, models.shape[:-1]), pairs)
+def _state(models: Array, pairs: Pairs) -> FusionState:
+    xp = array_namespace(models)
+    all_clients = xp.arange(models.shape[-2], device=device(models))
+    return FusionState(models, all_clients, like(pairs.groups, models), pairs)
 
 
 def group_averages(models: Array, assignments: Array, weights: Array | None = None) -> Array:
@@ -274,22 +275,3 @@ def group_averages(models: Array, assignments: Array, weights: Array | None = No
     sums = average_by_cluster(models * scale, assignments, fallback=0 * models)
     sizes = average_by_cluster(xp.broadcast_to(scale, models.shape), assignments, fallback=0 * models + 1)
     return rows(sums / sizes, assignments)
-
-
-def _flat(models: Array) -> Array:
-    """Return models with the replicate axes flattened, (R, m, d)."""
-    shape = (math.prod(models.shape[:-2]), *models.shape[-2:])
-    return array_namespace(models).reshape(models, shape)
-
-
-def _spread(clients: Array, lead: tuple[int, ...]) -> np.ndarray:
-    """Return participants (..., k) of every replicate as (R, k) on the host."""
-    participants = to_numpy(clients)
-    return np.array(np.broadcast_to(participants, (*lead, participants.shape[-1]))).reshape(
-        -1, participants.shape[-1]
-    )
-
-
-def _entries(participants: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return replicate and client index of every participant (R, k), (R k,) each."""
-    return np.repeat(np.arange(len(participants)), participants.shape[-1]), participants.ravel()

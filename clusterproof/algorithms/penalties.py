@@ -78,12 +78,20 @@ class Penalty(ABC):
         """Return the derivative g'(t) at lengths t of any shape; at 0 the limit from the right."""
 
     @abstractmethod
-    def shrinkage(self, lengths: Array, augmentation: float) -> Array:
-        """Return the factor s(t) in [0, 1] by which ``prox`` scales points of lengths t, of any shape."""
-
-    @abstractmethod
     def pieces(self, augmentation: float) -> np.ndarray:
-        """Return ``shrinkage`` piecewise, max(0, p - q / t) up to each end: rows (end, p, q), the last end infinite."""
+        """Return the factor s(t) in [0, 1] by which ``prox`` scales points of length t, piece by piece.
+
+        The factor is max(0, p - q / t) up to each end: rows (end, p, q), the last end infinite.
+        """
+
+    def shrinkage(self, lengths: Array, augmentation: float) -> Array:
+        """Return the factor s(t) of lengths t of any shape, see ``pieces``, for a valid augmentation."""
+        xp = array_namespace(lengths)
+        zero, one = xp.zeros_like(lengths), xp.ones_like(lengths)
+        positive, factor = xp.where(lengths > 0, lengths, one), zero
+        for end, p, q in self.pieces(augmentation)[::-1].tolist():
+            factor = xp.where(lengths <= end, p * one - q / positive, factor)
+        return xp.where(factor > 0, factor, zero)
 
     def check_augmentation(self, augmentation: float) -> None:
         """Require a strongly convex proximal objective.
@@ -145,10 +153,6 @@ class GroupL1(Penalty):
         """Return the derivative at lengths of any shape."""
         return self.strength * array_namespace(lengths).ones_like(lengths)
 
-    def shrinkage(self, lengths: Array, augmentation: float) -> Array:
-        """Return the factor max(0, 1 - strength / (augmentation t))."""
-        return _soft(lengths, self.strength / augmentation)
-
     def pieces(self, augmentation: float) -> np.ndarray:
         """Return rows (end, p, q), see ``Penalty.pieces``."""
         threshold = self.strength / augmentation
@@ -205,15 +209,6 @@ class SCAD(Penalty):
         concave = (self.saturation - lengths) / (self.concavity - 1)
         beyond = xp.where(lengths <= self.saturation, concave, xp.zeros_like(lengths))
         return xp.where(lengths <= self.strength, xp.full_like(lengths, self.strength), beyond)
-
-    def shrinkage(self, lengths: Array, augmentation: float) -> Array:
-        """Return the factor of the proximal point, for a valid augmentation."""
-        xp = array_namespace(lengths)
-        threshold = self.strength / augmentation
-        ratio = 1 / ((self.concavity - 1) * augmentation)
-        concave = _soft(lengths, self.saturation * ratio) / (1 - ratio)
-        beyond = xp.where(lengths <= self.saturation, concave, xp.ones_like(lengths))
-        return xp.where(lengths <= self.strength + threshold, _soft(lengths, threshold), beyond)
 
     def pieces(self, augmentation: float) -> np.ndarray:
         """Return rows (end, p, q), see ``Penalty.pieces``."""
@@ -280,14 +275,6 @@ class SmoothedSCAD(SCAD):
             lengths <= self.smoothing, parabola, super().derivative(lengths)
         )
 
-    def shrinkage(self, lengths: Array, augmentation: float) -> Array:
-        """Return the factor of the proximal point, for a valid augmentation."""
-        xp = array_namespace(lengths)
-        inner = self.smoothing * augmentation / (self.strength + self.smoothing * augmentation)
-        beyond = super().shrinkage(lengths, augmentation)
-        inside = lengths <= self.smoothing + self.strength / augmentation
-        return xp.where(inside, xp.full_like(lengths, inner), beyond)
-
     def pieces(self, augmentation: float) -> np.ndarray:
         """Return rows (end, p, q), see ``Penalty.pieces``."""
         inner = self.smoothing * augmentation / (self.strength + self.smoothing * augmentation)
@@ -299,11 +286,3 @@ def lengths_of(vectors: Array) -> Array:
     """Return the Euclidean norms of vectors (..., d), (...)."""
     xp = array_namespace(vectors)
     return xp.sqrt(xp.vecdot(vectors, vectors))
-
-
-def _soft(lengths: Array, threshold: float) -> Array:
-    """Return the factor max(0, 1 - threshold / t); 0 at t = 0."""
-    xp = array_namespace(lengths)
-    beyond = lengths > threshold
-    safe = xp.where(beyond, lengths, xp.ones_like(lengths))
-    return xp.where(beyond, 1 - threshold / safe, xp.zeros_like(lengths))

@@ -142,10 +142,10 @@ def run(
 
 def _check_numbers(algorithm: Algorithm[Any], models: np.ndarray, done: int) -> None:
     """Raise ``Diverged`` if a model is NaN after a round, which names round, model and replicate."""
-    wrong = np.isnan(models).any(axis=-1)
+    wrong = np.isnan(models)
     if not wrong.any():
         return
-    *replicate, model = (int(index) for index in np.argwhere(wrong)[0])
+    *replicate, model, _ = (int(index) for index in np.argwhere(wrong)[0])
     where = f"model {model}" + (f" of replicate {replicate[0]}" if replicate else "")
     argument, remedy = ("step_size", "lower it, or correct the algorithm")
     if argument not in algorithm.settings:
@@ -176,7 +176,7 @@ def _spread(state: State, shape: tuple[int, ...], clients: int) -> np.ndarray:
     chosen, participants = to_numpy(state.assignments), to_numpy(state.clients)
     if len(chosen.shape) == 1 and shape:
         chosen = np.broadcast_to(chosen, (*shape, chosen.shape[-1]))
-    smallest = np.int16 if clients <= np.iinfo(np.int16).max else np.int32
+    smallest = np.int16 if clients < 2**15 else np.int32
     if participants.shape[-1] == clients and (participants == np.arange(clients)).all():
         return chosen.astype(smallest)
     participants = np.broadcast_to(participants, chosen.shape)

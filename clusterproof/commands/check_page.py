@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from clusterproof import theory
 from clusterproof.theory import Verdict
 from clusterproof.theory.checker import report
+from clusterproof.theory.checker.verdict import Kind
 from clusterproof.theory.headlines import FINDINGS, Finding
 
 LINES, WIDTH = 100, 200
@@ -86,19 +87,20 @@ def _repairs(verdicts: Sequence[Verdict], chosen: Sequence[Verdict], columns: in
         return []
     words = [_tight(known[name]) for name in names]
     explained = (
-        "What repairs it, certified or consistent in this run; in parentheses how many times a bound exceeds what was "
+        "What repairs it: proved, or not refuted in this run; the number says how many times a bound exceeds what was "
         "measured where it is tightest:"
     )
     return _wrapped((explained, "  " + ", ".join(words)), columns)
 
 
 def _tight(verdict: Verdict) -> str:
-    """Return the id, and for a bound, which a probability or an equation is not, its tightness."""
+    """Return the id, whether it is proved, and for a bound, not a probability or an equation, its tightness."""
     claim = theory.find_claim(verdict.claim)
-    if claim.bound_trace is None and claim.kind not in ("tight", "upper", "lower"):
-        return verdict.claim
+    words = ["proved"] if verdict.verdict is Kind.CERTIFIED else []
     factor = (verdict.sharpness or {}).get("all")
-    return f"{verdict.claim} ({1 / factor:.3g})" if factor else verdict.claim
+    if factor and (claim.bound_trace is not None or claim.kind in ("tight", "upper", "lower")):
+        words.append(f"{1 / factor:.3g}")
+    return f"{verdict.claim} ({', '.join(words)})" if words else verdict.claim
 
 
 def _wrapped(lines: Iterable[str], columns: int) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -58,7 +59,7 @@ def conform(
     json_file
         Write the report and all numbers.
     list_algorithms
-        Print algorithms, equations and settings.
+        Print algorithms, equations, settings and the values of options.
     traceback
         Print the traceback of an implementation that raises.
     """
@@ -67,6 +68,8 @@ def conform(
             print(f"{definition.name}: {definition.equation}")
             print(f"  {definition.source}{'' if definition.paper_was_read else ' (paper not read)'}")
             print("  " + ", ".join(f"{name} = {value}" for name, value in definition.defaults().items()))
+            options = {**definition.variants, **definition.choices}
+            print("  " + "; ".join(f"{name}: {_listed(values)}" for name, values in options.items()))
         return 0
     if json_file is not None:
         check_writable("json", json_file)
@@ -112,6 +115,10 @@ def import_object(reference: str, argument: str = "implementation") -> Any:
     except AttributeError as error:
         names = ", ".join(known for known in vars(module) if not known.startswith("_")) or "nothing"
         raise InvalidArgument(argument, reference, f"has no {name}", f"it has {names[:200]}") from error
+
+
+def _listed(values: Sequence[Any]) -> str:
+    return ", ".join(map(str, values))
 
 
 def _read_setting(text: str) -> tuple[str, Any]:

@@ -16,6 +16,8 @@ from clusterproof.conformance.tolerance import Snapshot, first_difference, unit
 
 LONG = 20
 """Runs of more rounds are compared last; of a difference that only they show, single slips alone are tried."""
+MOST_FORMS = 2
+"""Settings of a form that is not declared, where a mistake is looked for under it."""
 STATES = 12
 """Partial explanations that are carried from run to run."""
 
@@ -60,8 +62,12 @@ class _Search:
         self.ordered = sorted([*self.heads, *self.runs], key=_cost)
 
     def agree(self, causes: _Causes, runs: Sequence[Observed]) -> bool:
-        """Return whether causes explain runs."""
+        """Return whether causes explain runs; wrong weights of models are slips of their own, and no form's weights."""
         slips = [self.bank[name] for name in causes.slips]
+        if ("weighting", "unbiased-models") in causes.forms and any(
+            "weights" in one.changes for one in slips
+        ):
+            return False
         return agree(self.definition, runs, self.dtype, slips=slips, changed=dict(causes.forms))
 
     def states(self, causes: _Causes, run: Observed) -> Sequence[Snapshot]:
@@ -94,6 +100,8 @@ class _Search:
     def singles_in_forms(self) -> Sequence[Hypothesis]:
         """Return the slips that explain every run under an admissible form, of the forms that change least."""
         for forms in admissible_forms(self.definition, self.runs[0].probe.settings):
+            if len(forms) > MOST_FORMS:
+                break
             changed = tuple(forms.items())
             found = [one for name in self.bank if self.agree(one := _Causes((name,), changed), self.ordered)]
             if found:

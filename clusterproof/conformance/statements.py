@@ -1,25 +1,45 @@
 """What is true of every run that differs from the definition, where no known mistake explains them."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from clusterproof.conformance.definitions import Definition
-from clusterproof.conformance.probes import Observed, Probe, snapshots
+from clusterproof.conformance.probes import Observed, snapshots
 from clusterproof.conformance.tolerance import Snapshot, first_difference, unit
 
-FEATURES: tuple[tuple[str, Callable[[Probe, Probe], bool]], ...] = (
-    ("several local epochs", lambda probe, _: probe.settings["local_epochs"] > 1),
-    ("minibatches", lambda probe, _: probe.settings["batch_size"] is not None),
-    ("clients of unequal sizes", lambda probe, _: len(set(probe.task.samples)) > 1),
-    ("absent clients", lambda probe, _: any(len(S) < probe.task.clients for S in probe.schedule)),
-    ("more than 4 clients", lambda probe, _: probe.task.clients > 4),
-    ("more than 20 rounds", lambda probe, _: len(probe.schedule) > 20),
-    ("several rounds", lambda probe, _: len(probe.schedule) > 1),
-)
-"""Properties of a run, beside settings that are not those of the first."""
 HALF = 2 * float(np.finfo("float16").eps)
 """What rounding once or a few times in half precision changes in a round, of an entry of size 1."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A run and what the definition does on its probe.
+
+    Attributes
+    ----------
+    run, expected
+        States of the implementation and of the definition.
+    local_steps
+        The largest number of local steps of a client in each round.
+    since
+        The round after which they differ first; None if they agree.
+    """
+
+    run: Observed
+    expected: Sequence[Snapshot]
+    local_steps: Sequence[int]
+    since: int | None
+
+    def differs(self, rounds: int) -> bool:
+        """Return whether the first rounds of the run differ."""
+        return self.since is not None and self.since <= rounds
+
+
+Feature = Callable[[Compared, int], bool]
+"""Whether the first rounds of a run have a property."""
 
 
 def statements(definition: type[Definition], runs: Sequence[Observed], dtype: str) -> Iterator[str]:
@@ -33,21 +53,118 @@ def statements(definition: type[Definition], runs: Sequence[Observed], dtype: st
     wrong = {name: number for name, number in rounds.items() if number is not None}
     right = [name for name in names if name not in wrong]
     if right and wrong:
-        yield f"`{'`, `'.join(right)}` is right in every run, `{'`, `'.join(wrong)}` is not"
+        yield f"{_quantities(right)} right in every run, {_quantities(list(wrong))} not"
     if wrong and min(wrong.values()) > 1:
         first = min(wrong.values())
         late = [name for name, number in wrong.items() if number == first]
         before = "the first round is" if first == 2 else f"the first {first - 1} rounds are"
-        yield f"{before} right in every run; after round {first} `{'`, `'.join(late)}` differs in one or more"
+        verb = "differs" if len(late) == 1 else "differ"
+        yield f"{before} right in every run; after round {first} `{'`, `'.join(late)}` {verb} in one or more"
     yield from _coordinates(runs, expected, dtype)
-    differs = [
-        first_difference(run.states, one, dtype) is not None for run, one in zip(runs, expected, strict=True)
-    ]
-    for words, holds in _features(runs):
-        if [holds(run.probe, runs[0].probe) for run in runs] == differs and not all(differs):
-            yield f"the runs that differ are those with {words}"
-    if all(differs) and all(_within_half(run.states, one) for run, one in zip(runs, expected, strict=True)):
+    compared = [_compared(definition, run, one, dtype) for run, one in zip(runs, expected, strict=True)]
+    words = distinction(compared)
+    if words:
+        yield f"the runs that differ are those with {words}"
+    everywhere = all(one.since is not None for one in compared)
+    if everywhere and all(_within_half(run.states, one) for run, one in zip(runs, expected, strict=True)):
         yield "it agrees to the rounding of float16 only"
+
+
+def _quantities(names: Sequence[str]) -> str:
+    """Return names of quantities, which may be names of probes, too, and the verb."""
+    noun, verb = ("quantity", "is") if len(names) == 1 else ("quantities", "are")
+    return f"the {noun} `{'`, `'.join(names)}` {verb}"
+
+
+def _compared(
+    definition: type[Definition], run: Observed, expected: Sequence[Snapshot], dtype: str
+) -> Compared:
+    probe, steps = run.probe, [1] * len(run.probe.schedule)
+    if "local_epochs" in probe.settings:  # else a client takes one step
+        reference = definition(probe.task, probe.settings)
+        steps = [max(reference.steps(i) for i in participants) for participants in probe.schedule]
+    difference = first_difference(run.states, expected, dtype)
+    return Compared(run, expected, steps, None if difference is None else max(1, difference.round))
+
+
+def distinction(compared: Sequence[Compared]) -> str | None:
+    """Return the property that all runs that differ have and no other run has, if the runs separate it; else None.
+
+    No run differs before it has the property. Where more than one property is such, the first rounds of the runs
+    decide: the one that a run gets in the round after which it differs. The property is then separated if a run that
+    differs and one that agrees are equal in all others, or if there are two runs of each kind.
+    """
+    whole = [len(one.run.states) - 1 for one in compared]
+    if all(one.since is not None for one in compared):
+        return None
+    heads = [
+        (one, rounds) for one, last in zip(compared, whole, strict=True) for rounds in range(1, last + 1)
+    ]
+    ends = [rounds == len(one.run.states) - 1 for one, rounds in heads]
+    differs = np.array([one.differs(rounds) for one, rounds in heads])
+    columns = {
+        words: np.array([holds(one, rounds) for one, rounds in heads]) for words, holds in features(compared)
+    }
+    fitting = {
+        words: column
+        for words, column in columns.items()
+        if (column >= differs).all() and (column == differs)[ends].all()
+    }
+    exact = {words: column for words, column in fitting.items() if (column == differs).all()}
+    if len(exact or fitting) != 1:
+        return None
+    ((words, _),) = (exact or fitting).items()
+    others = np.array([column for name, column in columns.items() if name != words]).T.reshape(len(heads), -1)
+    equal = (others[differs][:, None] == others[~differs][None]).all(axis=-1).any()
+    least = min(int((differs & ends).sum()), int((~differs & ends).sum()))
+    return words if equal or least > 1 else None
+
+
+def features(compared: Sequence[Compared]) -> Iterator[tuple[str, Feature]]:
+    """Yield properties of runs, whose numbers come from these runs, and settings that are not those of the first."""
+    first = min((one.since for one in compared if one.since is not None), default=1)
+    few = max((max(one.local_steps) for one in compared if one.since is None), default=1)
+    yield f"at least {first} rounds", lambda _, rounds: rounds >= first
+    yield (
+        f"a client that takes more than {few} local step{'s' if few > 1 else ''} in a round",
+        lambda one, rounds: max(one.local_steps[:rounds]) > few,
+    )
+    yield "absent clients", lambda one, rounds: any(_absent(one, number) for number in range(rounds))
+    yield "a cluster without members in a round", lambda one, rounds: bool(_empty(one, rounds).any())
+    # of no use where every cluster has members at first
+    if any(_empty(one, 1).any() for one in compared):
+        yield "a cluster that loses all its members", _emptied
+    yield "minibatches", lambda one, _: one.run.probe.settings["batch_size"] is not None
+    yield "clients of unequal sizes", lambda one, _: len(set(one.run.probe.task.samples)) > 1
+    yield "more than 4 clients", lambda one, _: one.run.probe.task.clients > 4
+    yield "more than 3 coordinates", lambda one, _: one.run.probe.task.dimension > 3
+    plain = compared[0].run.probe.settings
+    for name in plain:
+        if name not in ("local_epochs", "batch_size"):
+
+            def changed(one: Compared, _: int, name: str = name, value: Any = plain[name]) -> bool:
+                return bool(one.run.probe.settings[name] != value)
+
+            yield f"another {name} than {plain[name]}", changed
+
+
+def _absent(one: Compared, number: int) -> bool:
+    return len(one.run.probe.schedule[number]) < one.run.probe.task.clients
+
+
+def _empty(one: Compared, rounds: int) -> np.ndarray:
+    """Return which clusters have no member in which of the first rounds, booleans (rounds, P)."""
+    if "assignments" not in one.expected[0]:
+        return np.zeros((rounds, 1), dtype=bool)
+    clusters = np.arange(len(one.expected[0]["model"]))
+    chosen = [state["assignments"] for state in one.expected[1 : rounds + 1]]
+    empty = [~np.isin(clusters, assignments) for assignments in chosen]
+    return np.array(empty, dtype=bool).reshape(-1, len(clusters))
+
+
+def _emptied(one: Compared, rounds: int) -> bool:
+    empty = _empty(one, rounds)
+    return bool((empty & ~np.minimum.accumulate(empty, axis=0)).any())
 
 
 def _never_moves(name: str, runs: Sequence[Sequence[Snapshot]]) -> bool:
@@ -78,18 +195,6 @@ def _coordinates(
     right = set(range(min(run.probe.task.dimension for run in runs))) - wrong
     if wrong and right:
         yield f"coordinate {', '.join(map(str, sorted(right)))} of the model is right in every run, others are not"
-
-
-def _features(runs: Sequence[Observed]) -> Iterator[tuple[str, Callable[[Probe, Probe], bool]]]:
-    yield from FEATURES
-    first = runs[0].probe.settings
-    for name in first:
-        if name not in ("local_epochs", "batch_size"):
-
-            def changed(probe: Probe, plain: Probe, name: str = name) -> bool:
-                return bool(probe.settings[name] != plain.settings[name])
-
-            yield f"another {name} than {first[name]}", changed
 
 
 def _within_half(states: Sequence[Snapshot], expected: Sequence[Snapshot]) -> bool:

@@ -217,7 +217,7 @@ def check_memory(
     if options.get("sampling") == "direct":
         per_round += 8 * runs * clients * sizes["samples"] * dimension
     elif options.get("data") == "fixed":
-        data += clients * dimension**2 + sizes["samples"] * dimension
+        data += clients * min(sizes["samples"], dimension + 1) * dimension + sizes["samples"] * dimension
     needed, present = record + per_round + 8 * data, _memory()
     if needed > present:
         largest = max(

@@ -101,7 +101,8 @@ FINDINGS = {
     ),
     "fpfc/conditions": Finding(
         Kind.VACUOUS,
-        "The conditions of Theorem 1 cannot be met with L_f / (1 - 2c) > 0: every step that it allows has c >= 1/2.",
+        "The condition rho > L_f / (1 - 2c) of Theorem 1 binds nothing, or everything: every step that it allows has "
+        "c >= 1/2. Meant is c^(T/2) in place of c.",
     ),
     "fpfc/convex": Finding(
         Kind.VIOLATED,

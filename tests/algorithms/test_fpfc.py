@@ -12,7 +12,6 @@ from fusion_loops import DenseFPFC, dense_pairs
 from clusterproof.algorithms import FPFC, Randomness, run
 from clusterproof.algorithms.arrays import to_numpy
 from clusterproof.algorithms.fpfc import group_averages
-from clusterproof.algorithms.pairs import pair_storage, pair_updates
 from clusterproof.algorithms.participation import draw_participants
 from clusterproof.synthetic import OnArrays, QuadraticMixture, RegressionMixture
 
@@ -44,26 +43,18 @@ def states(algorithm, task, start, rounds, seed=0):
         yield state, to_numpy(active).tolist()
 
 
-PAGE_ROWS = (1, 3, 1000)
-"""Pages of one row, of a few, and one page for all."""
 PENALTIES = {"scad": SCAD, "l1": L1, "a=2.2": {**SCAD, "concavity": 2.2}}
 PAIRWISE = [
-    (name, (1.0, 0.35, 0.1)[j], ("either", "both", "all")[(i + j) % 3], PAGE_ROWS[(i + 2 * j) % 3])
+    (name, (1.0, 0.35, 0.1)[j], ("either", "both", "all")[(i + j) % 3])
     for i, name in enumerate(PENALTIES)
     for j in range(3)
 ]
 """Every pair of values once."""
 
 
-@pytest.fixture(params=PAGE_ROWS)
-def page_rows(request, plant):
-    plant(pair_storage, "PAGE_ENTRIES", 4 * request.param)
-
-
 @pytest.mark.parametrize("start", ["common", "own"])
-@pytest.mark.parametrize(("name", "participation", "rule", "rows"), PAIRWISE)
-def test_every_round_is_that_of_the_dense_double_loop(name, participation, rule, rows, start, plant):
-    plant(pair_storage, "PAGE_ENTRIES", 4 * rows)
+@pytest.mark.parametrize(("name", "participation", "rule"), PAIRWISE)
+def test_every_round_is_that_of_the_dense_double_loop(name, participation, rule, start):
     task, parameters = mixture(), PENALTIES[name]
     algorithm = FPFC(
         step_size=0.3,
@@ -110,9 +101,7 @@ def test_residuals_of_pairs_that_no_round_has_touched():
         )
 
 
-@pytest.mark.parametrize("compiled", [True, False])
-def test_pairs_are_grouped_at_a_threshold_beyond_where_the_penalty_is_constant(compiled, plant):
-    plant(pair_updates, "LEAST_ENTRIES", 1 if compiled else 10**9)
+def test_pairs_are_grouped_at_a_threshold_beyond_where_the_penalty_is_constant():
     task = mixture()
     algorithm = FPFC(
         step_size=0.01,
@@ -134,41 +123,30 @@ def test_pairs_are_grouped_at_a_threshold_beyond_where_the_penalty_is_constant(c
         lengths = np.linalg.norm(dense.theta, axis=-1)
         beyond += int(((lengths > 0.3) & (lengths <= 0.5)).sum())
         assert state.assignments.tolist() == dense.groups()
-        near = state.pairs.near[0]
-        np.testing.assert_array_equal(near, lengths <= 0.5)
+        np.testing.assert_array_equal(state.pairs.near, np.triu(lengths <= 0.5, 1))
     assert beyond > 10
 
 
 def test_pairs_enter_and_leave_the_saturated_region_exactly():
-    """Far starts, a strong pull: pairs are dropped and taken up again, hundreds of times."""
+    """Far starts, a strong pull: the penalty acts on pairs or not, in turn, hundreds of times."""
     task = mixture(3, clients=14, separation=1.6, spread=0.5, condition=4)
     algorithm = FPFC(step_size=0.35, local_steps=1, participation=0.3, start="own", **SCAD)
     start = 2.5 * np.random.default_rng(1).standard_normal((14, 4))
     dense = DenseFPFC(algorithm, task, start)
-    taken_up = dropped = 0
-    before = np.zeros((14, 14), dtype=bool)
+    entered = left = 0
+    before = np.zeros(91, dtype=bool)
     for state, active in states(algorithm, task, start, 300):
         if active is not None:
             dense.round(active)
-        now = state.pairs.stored[0]
-        taken_up += int((now & ~before).sum()) // 2
-        dropped += int((before & ~now).sum()) // 2
-        before = now
+        acts = state.pairs.factor < 1
+        entered += int((acts & ~before).sum())
+        left += int((before & ~acts).sum())
+        before = acts
         np.testing.assert_allclose(state.models, dense.w, rtol=0, atol=1e-10)
         np.testing.assert_allclose(dense_pairs(algorithm, state)[1], dense.v, rtol=0, atol=1e-10)
     assert dense.regions >= {2, 3, 4}
-    assert taken_up > 60
-    assert dropped > 15
-
-
-def test_a_local_start_stores_the_pairs_within_clusters_alone():
-    task = mixture(clients=30, separation=4, spread=0.1)
-    algorithm = FPFC(step_size=0.4, start="own", participation=0.4, **SCAD)
-    *_, (state, _) = states(algorithm, task, task.centers, 30)
-    inside = task.labels[:, None] == task.labels[None, :]
-    np.fill_diagonal(inside, False)
-    np.testing.assert_array_equal(state.pairs.stored[0], inside)
-    assert sum(page.shape[0] for page in state.pairs.pages) == inside.sum() // 2
+    assert entered > 60
+    assert left > 15
 
 
 @pytest.mark.parametrize("participation", [1.0, 0.4])
@@ -187,41 +165,26 @@ def test_replicates_are_runs_of_their_own(participation):
             assert trace.assignments[done, replicate].tolist() == dense.groups()
 
 
-@pytest.mark.parametrize("reuse_memory", [False, True])
-def test_a_given_state_stays_as_it_was_unless_its_memory_is_reused(reuse_memory):
-    task = mixture()
-    algorithm = FPFC(step_size=0.3, participation=0.4, reuse_memory=reuse_memory, **SCAD)
-    (*_, (state, _)) = states(algorithm, task, np.ones((1, 4)), 5)
-    kept = [np.array(page) for page in state.pairs.pages]
-    others = [np.array(part) for part in (state.pairs.stored, state.pairs.near, state.models)]
-    once = algorithm.step(state, task, Randomness.from_seed(9))
-    for now, then in zip((state.pairs.stored, state.pairs.near, state.models), others, strict=True):
-        np.testing.assert_array_equal(now, then)
-    if reuse_memory:
-        assert state.pairs.pages == []
-        with pytest.raises(RuntimeError, match="reuse_memory"):
-            algorithm.step(state, task, Randomness.from_seed(9))
-        return
-    for now, then in zip(state.pairs.pages, kept, strict=True):
-        np.testing.assert_array_equal(now, then)
-    again = algorithm.step(state, task, Randomness.from_seed(9))
-    np.testing.assert_array_equal(once.models, again.models)
-
-
-@pytest.mark.usefixtures("page_rows")
-def test_memory_that_another_state_has_too_is_not_written_into():
-    """Rounds that keep their states, then rounds that reuse memory: those before stay as they were."""
+def test_rounds_that_reuse_memory_leave_the_states_before_unchanged():
+    """Rounds that keep their states, then rounds that reuse memory."""
     task = mixture()
     keeping = FPFC(step_size=0.3, participation=0.2, **SCAD)
     (*_, (before, _), (state, _)) = states(keeping, task, np.ones((1, 4)), 5)
-    kept = [np.array(page) for page in before.pairs.pages]
-    reusing, expected = dataclasses.replace(keeping, reuse_memory=True), copy.deepcopy(state)
+    copied = before.pairs.delta.copy()
+    reusing, expected, given = dataclasses.replace(keeping, reuse_memory=True), copy.deepcopy(state), state
     for seed in range(6):
         state = reusing.step(state, task, Randomness.from_seed(seed))
         expected = keeping.step(expected, task, Randomness.from_seed(seed))
         np.testing.assert_array_equal(state.models, expected.models)
-    for now, then in zip(before.pairs.pages, kept, strict=True):
-        np.testing.assert_array_equal(now, then)
+    np.testing.assert_array_equal(before.pairs.delta, copied)
+    stream = np.random.default_rng(0)
+    for use in (
+        lambda: keeping.step(given, task, Randomness.from_seed(9)),
+        lambda: keeping.difference_lengths(given),
+        lambda: keeping.residuals(given, task, stream),
+    ):
+        with pytest.raises(RuntimeError, match="reuse_memory"):
+            use()
 
 
 def test_under_the_printed_rule_with_one_participant_no_pair_ever_moves():
@@ -372,13 +335,13 @@ def test_every_library_gives_the_numbers_of_numpy(library, replicates, rule):
 
 
 @LIBRARIES
-def test_pairs_and_residuals_stay_in_the_library(library):
+def test_models_stay_in_the_library_and_residuals_are_those_of_numpy(library):
     task = mixture()
     algorithm = FPFC(step_size=0.3, **SCAD)
     there = OnArrays(task, library)
     *_, (state, _) = states(algorithm, there, library.zeros((1, 4), dtype=library.float64), 4)
     *_, (here, _) = states(algorithm, task, np.zeros((1, 4)), 4)
-    assert {type(page) for page in state.pairs.pages} == {type(state.models)}
+    assert type(state.models) is type(library.zeros(1))
     found = algorithm.residuals(state, there, np.random.default_rng(0))
     expected = algorithm.residuals(here, task, np.random.default_rng(0))
     np.testing.assert_allclose(found.largest, expected.largest, rtol=1e-12)
@@ -395,5 +358,5 @@ def test_single_precision_stays_single():
         points = points - np.float32(0.3) * (points - task.task.centers.astype(np.float32))
         state = algorithm.update(state, clients, points)
     assert state.models.dtype == np.float32
-    assert state.pairs.pages
-    assert {page.dtype for page in state.pairs.pages} == {np.dtype(np.float32)}
+    assert state.pairs.delta.any()
+    assert state.pairs.delta.dtype == np.float32

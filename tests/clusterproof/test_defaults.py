@@ -13,7 +13,6 @@ import clusterproof
 from clusterproof import conformance, neural, theory
 from clusterproof.algorithms import ALGORITHMS, run
 from clusterproof.algorithms.discovery import modules_below
-from clusterproof.algorithms.pairs.pair_storage import PageWriter
 from clusterproof.commands.application import app
 from clusterproof.experiments.tables.registry import TABLES
 from clusterproof.neural.data.preprocessing import Preprocessing
@@ -87,12 +86,12 @@ def test_what_a_table_chooses_is_as_it_was(name: str) -> None:
 
 
 def test_records_are_frozen() -> None:
-    """Two runs may share a task, an algorithm and a state; only the writer of pages collects."""
+    """Two runs may share a task, an algorithm and a state."""
     for package in ("algorithms", "neural", "synthetic"):
         for module in modules_below(f"clusterproof.{package}"):
             for kind in vars(module).values():
                 if isinstance(kind, type) and "__dataclass_params__" in vars(kind):
-                    assert kind.__dataclass_params__.frozen or kind is PageWriter, kind  # type: ignore[attr-defined]
+                    assert kind.__dataclass_params__.frozen, kind  # type: ignore[attr-defined]
     for kind in (*MAKERS.values(), Configuration):
         if isinstance(kind, type) and is_dataclass(kind):
             assert all(field.kw_only for field in fields(kind) if field.init), kind

@@ -17,6 +17,7 @@ from clusterproof import FedAvg, QuadraticMixture, run
 from clusterproof.commands.application import app, main
 from clusterproof.conformance import DEFINITIONS
 from clusterproof.figures import FIGURES
+from clusterproof.theory.checker.claim import REGISTRY
 
 LESSONS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "notes/lessons").glob("lesson_*.py"))
 PAGES = [
@@ -182,6 +183,7 @@ def test_the_readme_prints_what_its_commands_print(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(REGISTRY, "my-paper/lemma-1", raising=False)  # of another test's file
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     write_files(text)
     blocks = re.findall(r"```console\n\$ clusterproof ([^\n\\]*)\n((?!\$).*?)```", text, flags=re.DOTALL)
@@ -249,6 +251,17 @@ def test_the_page_about_conformance_prints_what_it_states(
         assert row in page.replace("\\|", "|")
     for recipe in re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL):
         compile(recipe, "recipe", "exec")  # recipes for packages that are not installed are only parsed
+
+
+def test_the_page_about_conformance_explains_every_setting_and_value() -> None:
+    page = (ROOT / "notes/conformance.md").read_text(encoding="utf-8")
+    section = page.split("## Settings")[1].split("## What agreement means")[0]
+    explained = set(re.findall(r"[`=]([\w-]+)`", section))
+    for definition in DEFINITIONS.values():
+        options = {**definition.variants, **definition.choices}
+        words = [value for values in options.values() for value in values if isinstance(value, str)]
+        for word in (*definition.defaults(), *words):
+            assert word in explained, word
 
 
 @pytest.mark.slow(reason="starts pytest")

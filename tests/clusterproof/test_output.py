@@ -110,7 +110,9 @@ SLOW = pytest.mark.slow(reason="runs every command")
 def test_output_that_cannot_be_written_is_one_line(tmp_path: Path, kind: str, encoding: str) -> None:
     (tmp_path / "mine.py").write_text(MINE, encoding="utf-8")
     found = outcomes(tmp_path, list(PRINTING), kind, encoding)
-    for line, (status, errors) in found.items():
+    for line, (status, printed) in found.items():
+        # a slow machine reports how far a command is
+        errors = re.sub(r"clusterproof: .* done, \d+ s.*\n", "", printed)
         if kind == "pipe" and "/dev/full" not in line:
             assert (status, errors) == (141, ""), line
         elif kind == "full" or "mine" in line or "/dev/full" in line:

@@ -146,6 +146,8 @@ def test_every_algorithm_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     output = capsys.readouterr().out
     for name, definition in DEFINITIONS.items():
         assert f"{name}: {definition.equation}" in output
+    assert "empty_cluster: coast, freeze" in output
+    assert "trigger: round, stationary" in output
 
 
 def test_assert_conforms_raises_with_the_report() -> None:

@@ -60,6 +60,17 @@ def test_the_librarys_options_conform(algorithm: str, settings: dict[str, Any]) 
     assert report.verdict == "conforms", str(report)
 
 
+def test_rules_of_empty_clusters_are_found_alone_and_in_a_pair() -> None:
+    definition: Any = DEFINITIONS["cfl-mgd"]
+    for forms in ({"empty_cluster": "freeze"}, {"normalisation": "cluster", "empty_cluster": "freeze"}):
+
+        def start(task: Any, settings: Any, forms: Any = forms) -> Any:
+            return definition(task, {**settings, **forms})
+
+        report = conform(start, "cfl-mgd")
+        assert (report.verdict, report.changed) == ("variant", forms), str(report)
+
+
 def test_fpfc_that_overwrites_its_pairs_conforms() -> None:
     probes = check_names(DEFINITIONS["fpfc"])[: -len(CHECKS)]
     assert conform(from_algorithm("fpfc", reuse_memory=True), "fpfc", checks=probes).verdict == "conforms"

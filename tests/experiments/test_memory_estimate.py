@@ -20,7 +20,8 @@ SIZES = {"clients": 7, "clusters": 3, "dimension": 5}
         ("fedavg", "quadratic", {}, 1, [(7, 5, 5)]),
         ("cfl", "quadratic", {}, 7, [(7, 5, 5)]),
         ("ifca", "regression", {"sampling": "direct", "samples": 9}, 3, [(2, 7, 9, 5), (3, 5, 5)]),
-        ("ifca", "regression", {"data": "fixed", "samples": 9}, 3, [(3, 5, 5), (7, 5, 5), (9, 5)]),
+        ("ifca", "regression", {"data": "fixed", "samples": 9}, 3, [(3, 5, 5), (7, 6, 5), (9, 5)]),
+        ("ifca", "regression", {"data": "fixed", "samples": 4}, 3, [(3, 5, 5), (7, 4, 5), (4, 5)]),
     ],
 )
 def test_the_limit_is_the_size_of_the_arrays(

@@ -186,17 +186,13 @@ def mean_squares(path):
 
 def dense_pairs(algorithm, state):
     """Theta and v of a state of one run without replicates, (m, m, d) each."""
-    w = np.asarray(state.models)
-    theta = w[:, None, :] - w[None, :, :]
-    v = np.zeros_like(theta)
-    for page, span in state.pairs.spans():
-        for delta, i, j, s in zip(
-            np.asarray(page),
-            state.pairs.first[span],
-            state.pairs.second[span],
-            state.pairs.factors[span],
-            strict=True,
-        ):
+    m, d = state.models.shape
+    theta, v = np.zeros((2, m, m, d))
+    rows = iter(zip(state.pairs.factor, state.pairs.delta, strict=True))
+    for i in range(m):
+        for j in range(i + 1, m):
+            s, delta = next(rows)
             theta[i, j], v[i, j] = s * delta, algorithm.augmentation * (1 - s) * delta
             theta[j, i], v[j, i] = -theta[i, j], -v[i, j]
+    assert next(rows, None) is None
     return theta, v

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clusterproof.algorithms import IFCA, run
-from clusterproof.synthetic import RegressionMixture, direct_simulation, strategies
+from clusterproof.synthetic import RegressionMixture, direct_simulation, regression, strategies
 
 
 def rotated(spectrum, seed):
@@ -37,7 +37,10 @@ def test_variances_at_the_optimum_are_the_audit_s_numbers():
     assert TASK.gradient_variance(TASK.optima[0], 0) == pytest.approx(2.875, rel=1e-12)
 
 
-def test_fixed_data_are_one_explicit_data_set_a_client(plant):
+@pytest.mark.parametrize(("samples", "cached"), [(7, 1), (7, 2**17), (4, 1), (4, 2**17)])
+def test_fixed_data_are_one_explicit_data_set_a_client(plant, samples, cached):
+    """More and fewer samples than parameters; gradients client by client, and of all at once."""
+    plant(regression, "CACHED", cached)
     drawn = []
 
     def recording(labels, *arguments):
@@ -46,7 +49,7 @@ def test_fixed_data_are_one_explicit_data_set_a_client(plant):
 
     true_draw = direct_simulation.draw_data
     plant(direct_simulation, "draw_data", recording)
-    task = replace(TASK, data="fixed", seed=3)
+    task = replace(TASK, data="fixed", seed=3, samples=samples)
     stream = np.random.default_rng(0)
     models = stream.standard_normal((4, 2, 5))
     clients = np.array([[0, 3, 4], [1, 2, 3], [0, 1, 2], [2, 3, 4]])
@@ -55,7 +58,7 @@ def test_fixed_data_are_one_explicit_data_set_a_client(plant):
     gradients = task.gradients(points, clients, stream)
     sums = task.gradient_sums(models, clients, np.broadcast_to([0, 1, 1], (4, 3)), stream)
     assert len(drawn) == task.clients
-    assert {features.shape for features, _ in drawn} == {(7, 5)}
+    assert {features.shape for features, _ in drawn} == {(samples, 5)}
     for replicate, position in np.ndindex(4, 3):
         client = clients[replicate, position]
         features, errors = drawn[client]
@@ -63,10 +66,10 @@ def test_fixed_data_are_one_explicit_data_set_a_client(plant):
         for p in range(2):
             expected = 0.5 * np.mean((targets - features @ models[replicate, p]) ** 2)
             assert losses[replicate, position, p] == pytest.approx(expected, rel=1e-10)
-        expected = features.T @ (features @ points[replicate, position] - targets) / 7
+        expected = features.T @ (features @ points[replicate, position] - targets) / samples
         np.testing.assert_allclose(gradients[replicate, position], expected, rtol=1e-10, atol=1e-12)
         drawn_at = models[replicate, int(position > 0)]
-        sums[replicate, int(position > 0)] -= features.T @ (features @ drawn_at - targets) / 7
+        sums[replicate, int(position > 0)] -= features.T @ (features @ drawn_at - targets) / samples
     np.testing.assert_allclose(sums, 0, atol=1e-11)
 
 

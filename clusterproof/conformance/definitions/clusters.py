@@ -100,12 +100,15 @@ class CFLMGD(IFCA):
         **{"reset_momentum": False, "empty_cluster": "coast"},
     }
     strengths = {"momentum": 0.3}
-    variants = {**IFCA.variants, "normalisation": ("clients", "participants", "cluster")}
+    variants = {
+        **IFCA.variants,
+        "normalisation": ("clients", "participants", "cluster"),
+        "empty_cluster": ("coast", "freeze"),
+    }
     choices = {
         "momentum_owner": ("server", "client"),
         "update_order": ("momentum-first", "as-printed"),
         "reset_momentum": (False, True),
-        "empty_cluster": ("coast", "freeze"),
     }
 
     def prepare(self) -> None:

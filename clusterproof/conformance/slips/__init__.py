@@ -11,7 +11,7 @@ from clusterproof.conformance.slips.general import (
 )
 
 GENERAL = LOCAL_STEPS | STARTS | MEANS
-_OF_ABSENCES = {"absent-counted", "absent-counted-model", "share-times-sum"}
+_OF_ABSENCES = {"absent-counted", "absent-counted-model", "share-times-sum", "share-times-sum-model"}
 _NOBODY_ABSENT = {name: slip for name, slip in GENERAL.items() if name not in _OF_ABSENCES}
 _IN_CLUSTERS = LOCAL_STEPS | {
     name: slip for name, slip in MEANS.items() if not {"change", "local model"} & slip.changes.keys()

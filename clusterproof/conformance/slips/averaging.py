@@ -74,7 +74,7 @@ def damped(value: np.ndarray, momentum: float) -> Any:
 
 MOMENTUM = {
     "momentum-reset": Slip({"old v": 0}, "the momentum starts at 0 in every round"),
-    "momentum-applied-twice": Slip({"momentum": lambda value: value**2}, "beta is applied twice"),
+    "momentum-applied-twice": Slip({"momentum": lambda value: value**2}, "beta is squared, or applied twice"),
     "momentum-sign": Slip({"momentum": -1}, "beta has the opposite sign"),
 }
 

@@ -58,7 +58,7 @@ FPFC = {
     "residual-sign": Slip({"residual": -1}, "v_ij moves by theta_ij - (w_i - w_j), with the opposite sign"),
     "rho-missing-in-v": Slip({"residual": over("augmentation")}, "v_ij moves by the residual without rho"),
     "v-not-kept": Slip({"old v": 0}, "v_ij does not go on from its old value"),
-    "v-never-moves": Slip({"residual": 0}, "v_ij stays at 0"),
+    "v-never-moves": Slip({"residual": 0}, "v_ij stays at 0, or has no effect"),
     "old-models-in-pairs": Slip(
         {"apart": lambda before: before[:, None] - before[None]},
         "pairs are updated with the models before the round",

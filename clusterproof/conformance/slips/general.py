@@ -176,6 +176,19 @@ def _absent_counted_model(run: Definition, value: np.ndarray, participants: list
     return share * value + (share - 1) * run.x
 
 
+def _of_models(run: Definition, value: np.ndarray, weights: np.ndarray) -> Any:
+    """Return the change if models, not changes, are added with the weights, which need not add up to 1."""
+    return value + (weights.sum() - 1) * run.x
+
+
+def _ones(value: np.ndarray) -> Any:
+    return np.ones(len(value))
+
+
+def _share_each(run: Definition, value: np.ndarray) -> Any:
+    return np.full(len(value), len(value) / run.task.clients)
+
+
 MEANS = {
     "other-weights": Slip(
         {"weights": other_weights},
@@ -183,7 +196,7 @@ MEANS = {
     ),
     "absent-counted": Slip(
         {"weights": lambda run, value, participants: _share(run, participants) * value},
-        "changes are divided by all clients' total",
+        "the mean over the participants is divided by all clients' total",
     ),
     "absent-counted-model": Slip(
         {"change": _absent_counted_model},
@@ -191,7 +204,7 @@ MEANS = {
     ),
     "first-counted-twice": Slip(
         {"weights": lambda value: np.array([2 * value[0], *value[1:]])},
-        "the first participant is counted twice",
+        "the first participant has twice its weight, and the weights add up to more than 1",
     ),
     "first-counted-twice-model": Slip(
         {"change": lambda value, participants, weights, local: value + weights[0] * local[participants[0]]},
@@ -201,20 +214,34 @@ MEANS = {
         {"change": lambda value, participants, local: value + local[participants[0]]},
         "the sum of the models starts with the first model instead of 0",
     ),
-    "sum-for-mean": Slip({"weights": lambda value: np.ones(len(value))}, "changes are added, unweighted"),
+    "sum-for-mean": Slip(
+        {"weights": _ones}, "the sum over the participants, unweighted, takes the place of the mean"
+    ),
+    "sum-for-mean-model": Slip(
+        {"weights": _ones, "change": _of_models}, "the participants' models are added, unweighted"
+    ),
     "last-change-only": Slip(
-        {"weights": lambda value: value * np.eye(len(value))[-1]}, "only the last change is taken, weighted"
+        {"weights": lambda value: value * np.eye(len(value))[-1]},
+        "of the mean only the last participant's term is taken, with its weight",
     ),
     "last-client-only": Slip(
         {"weights": lambda value: np.eye(len(value))[-1]}, "only the last participant's model is taken"
     ),
     "share-times-sum": Slip(
-        {"weights": lambda run, value: len(value) / run.task.clients * np.ones(len(value))},
-        "changes are added with the factor |S|/N each",
+        {"weights": _share_each},
+        "each of the k clients of a mean has the weight k/N: weights do not add up to 1",
+    ),
+    "share-times-sum-model": Slip(
+        {"weights": _share_each, "change": _of_models},
+        "the models of the k clients of a mean have the weight k/N: weights do not add up to 1",
     ),
     "sum-not-reset": Slip({"change": _added_up}, "the sum of the changes is not set to 0 between rounds"),
     "total-not-reset": Slip(
         {"weights": _with_old_total}, "the sum of the weights is not set to 0 between rounds"
+    ),
+    "total-not-reset-model": Slip(
+        {"weights": _with_old_total, "change": _of_models},
+        "models are divided by a sum of weights that is not set to 0 between rounds",
     ),
     "step-size-on-change": Slip(
         {"change": times("step_size")},

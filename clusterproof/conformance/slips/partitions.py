@@ -6,6 +6,9 @@ import numpy as np
 
 from clusterproof.conformance.slips.general import Slip
 
+_COUNT = "rounds count from 0, so that warm_up of them end before the first that may split"
+_COUNT_TO_CLUSTERING = "rounds count from 0, so that pretraining of them end before the clustering may come"
+
 GROUPS = {
     "averaged-in-old-groups": Slip(
         {"groups of averages": "before"}, "the round of a split still averages in the groups of before"
@@ -78,8 +81,12 @@ CFL = GROUPS | {
         {"ids": lambda value: np.arange(len(value))},
         "the parts hold positions in the group, not clients: right for the first split only",
     ),
-    "split-one-round-late": Slip({"finished": lambda value: value - 1}, "splits start a round late"),
-    "split-one-round-early": Slip({"finished": lambda value: value + 1}, "splits start a round early"),
+    "split-one-round-late": Slip(
+        {"finished": lambda value: value - 1}, f"splits start a round late: {_COUNT}"
+    ),
+    "split-one-round-early": Slip(
+        {"finished": lambda value: value + 1}, f"splits start a round early: {_COUNT}"
+    ),
     "no-splits": Slip({"ready": lambda: False}, "no group is split: all clients stay in one"),
     "noise-without-root": Slip(
         {"accepted": lambda across, noise_ratio: (1 - across) / 2 > noise_ratio},
@@ -89,10 +96,12 @@ CFL = GROUPS | {
 
 SOFL = {name: slip for name, slip in GROUPS.items() if name != "averaged-over-all"} | {
     "clustered-one-round-late": Slip(
-        {"finished": lambda value: value - 1}, "clients are grouped a round late"
+        {"finished": lambda value: value - 1},
+        f"clients are grouped a round late: {_COUNT_TO_CLUSTERING}",
     ),
     "clustered-one-round-early": Slip(
-        {"finished": lambda value: value + 1}, "clients are grouped a round early"
+        {"finished": lambda value: value + 1},
+        f"clients are grouped a round early: {_COUNT_TO_CLUSTERING}",
     ),
     "groups-without-effect": Slip(
         {"groups of averages": lambda value: 0 * value},

@@ -87,7 +87,7 @@ IFCA = {
     "always-cluster-0": Slip({"choice": 0}, "every client chooses the first model"),
     "choice-of-last-round": Slip(
         {"choice": _last_choice},
-        "a client uses the choice of its round before: it chooses after it has trained",
+        "a client uses the choice that it made in its round before",
     ),
     "choice-at-old-models": Slip(
         {"choice": _choice_at_old_models}, "clients choose among the models of the round before"

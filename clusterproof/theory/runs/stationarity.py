@@ -167,7 +167,7 @@ class _Stationarity:
     def _needs(self) -> Entry:
         lines = [f"{need.words}: {'met' if need.met else 'not met'}" for need in self.needs]
         if len(lines) < 3 and self.sure:  # where chance decides, the lines are for that
-            lines.append("(the paper's experiments: rho = 1, where this needs 1200)")
+            lines.append("(the paper's experiments: rho = 1, where these need rho > 1200)")
         return entry("Needs", *lines)
 
     def _constants(self) -> Entry:

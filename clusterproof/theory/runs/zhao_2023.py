@@ -153,7 +153,7 @@ def _rounds_in_one(factor: SlowestFactor | None, rate: float) -> str:
         return ""
     count = math.log(value) / math.log(rate)
     shown = f"{count:.0f}" if count >= 10 else f"{count:.2g}"
-    return f"; one round of the run does {shown}" if count > 1 else f"; the run's is {value:.4f}"
+    return f"; a round here does {shown} of them" if count > 1 else f"; the run's is {value:.4f}"
 
 
 def lemma_2_on_run(

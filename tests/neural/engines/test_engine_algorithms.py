@@ -50,10 +50,10 @@ def rounds(name, options, task, count=2):
     for _ in range(count):
         state = algorithm.step(state, task, randomness)
     fields = {field.name: getattr(state, field.name) for field in dataclasses.fields(state)}
-    pairs = fields.pop("variables", None)
+    pairs = fields.pop("pairs", None)
     arrays = {key: to_numpy(value) for key, value in fields.items() if value is not None}
     if pairs is not None:
-        arrays["pairs"] = np.stack([to_numpy(page) for page in pairs.pages])
+        arrays["pairs"] = pairs.delta
     return arrays
 
 

@@ -61,7 +61,7 @@ class StaleDuals(Mine):
     name: ClassVar[str] = "stale-duals"
 
     def update(self, state: FusionState, clients: np.ndarray, points: np.ndarray) -> FusionState:
-        return dataclasses.replace(super().update(state, clients, points), variables=state.variables)
+        return dataclasses.replace(super().update(state, clients, points), pairs=state.pairs)
 
 
 def parameters(kind: type[FPFC], **changes: object) -> FPFC:

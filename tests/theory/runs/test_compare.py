@@ -108,7 +108,7 @@ def test_the_numbers_of_a_page_by_another_route(default: tuple[RegressionMixture
     assert f"rho_0 <= {0.2 / 32 / 8 * 1.6:.3g} (A38); here rho_0 = {rho_0:.3f}" in told["Theorem 1"]
     assert f"its T = {math.ceil(160 * math.log(0.8 / rho))} rounds" in told["Theorem 1"]
     share = math.log(value) / math.log(1 - 0.2 / 32)
-    assert f"1 - l mu/8L = {1 - 0.2 / 32:.4f}; one round of the run does {share:.2g}" in told["Theorem 1"]
+    assert f"1 - l mu/8L = {1 - 0.2 / 32:.4f}; a round here does {share:.2g}" in told["Theorem 1"]
     assert f"it allows + {rho_0:.2g} in every round" in told["Lemma 2"]
     # Theorem D: runs outside, by the bound that theory.bound returns
     allowed = theory.bound("cfl-mgd/theorem-d", task, trace, failure_probability=0.05)

@@ -13,8 +13,8 @@ from clusterproof.algorithms import CFL, FPFC, IFCA, Local, PerFedAvg, Randomnes
 from clusterproof.algorithms.averaging import choose_clusters
 from clusterproof.algorithms.base import Algorithm, State
 from clusterproof.algorithms.fpfc import FusionState, group_averages
-from clusterproof.algorithms.grouping import grouped
 from clusterproof.algorithms.metrics import adjusted_rand_index, cluster_count
+from clusterproof.algorithms.pairs import connected_groups
 from clusterproof.experiments.tables.fpfc.table_1_baselines import (
     AbsentAsZeroCFL,
     FineTunedFedAvg,
@@ -218,7 +218,7 @@ def run_fpfc(experiment: Scenario, *, penalty: str, strength: float) -> Result:
     lengths = algorithm.difference_lengths(state)
     found = {}
     for threshold in THRESHOLDS:
-        groups = grouped((lengths <= threshold)[None])[0]
+        groups = connected_groups(lengths <= threshold)
         averaged = group_averages(state.models, groups, task.sizes.astype(state.models.dtype))
         found[f"{threshold:g}"] = {
             "accuracy": _accuracy(task, averaged),

@@ -8,6 +8,7 @@ import numpy as np
 
 from clusterproof.algorithms import FPFC, Randomness
 from clusterproof.algorithms.fpfc import FusionState
+from clusterproof.algorithms.pairs import delta_lengths
 from clusterproof.algorithms.penalties import SCAD, lengths_of
 from clusterproof.synthetic import QuadraticMixture
 
@@ -90,40 +91,24 @@ def unit_prox_lengths(penalty: SCAD, lengths: np.ndarray) -> np.ndarray:
 
 
 def squared_mapping(algorithm: FPFC, state: FusionState) -> np.ndarray:
-    """||G||^2 = sum over ordered pairs of ||theta - prox_1(theta + v)||^2 with the unsmoothed SCAD, (R,).
-
-    The run has a common start: its pairs without a row have theta = 0 or are saturated, and add 0.
-    """
-    pairs, penalty = state.pairs, unsmoothed(algorithm)
-    total = np.zeros(len(pairs.stored))
-    for page, span in pairs.spans():
-        lengths, factors = lengths_of(page), pairs.factors[span]
-        theta, dual = factors * lengths, algorithm.augmentation * (1 - factors) * lengths
-        moves = theta - unit_prox_lengths(penalty, theta + dual)
-        np.add.at(total, pairs.replicate[span], 2 * moves**2)
-    return total
+    """||G||^2 = sum over ordered pairs of ||theta - prox_1(theta + v)||^2 with the unsmoothed SCAD, (...)."""
+    lengths, factor = delta_lengths(state.pairs), state.pairs.factor
+    theta, dual = factor * lengths, algorithm.augmentation * (1 - factor) * lengths
+    moves = theta - unit_prox_lengths(unsmoothed(algorithm), theta + dual)
+    return np.asarray(2 * (moves**2).sum(axis=-1))
 
 
 def augmented_lagrangian(algorithm: FPFC, task: QuadraticMixture, state: FusionState) -> np.ndarray:
-    """Return L_rho of a state of runs from a common start, (...)."""
-    lead = state.models.shape[:-2]
-    models = np.asarray(state.models).reshape(-1, task.clients, task.dimension)
+    """Return L_rho of a state, (...)."""
+    models = np.asarray(state.models)
     away = models - task.centers
-    losses = 0.5 * np.einsum("rmi,mij,rmj->r", away, task.hessians, away)
-    theta = models[:, :, None, :] - models[:, None, :, :]
-    dual, gap = np.zeros_like(theta), np.zeros_like(theta)
-    pairs, rho = state.pairs, algorithm.augmentation
-    for page, span in pairs.spans():
-        index = pairs.replicate[span], pairs.first[span], pairs.second[span]
-        factors = pairs.factors[span][:, None]
-        gap[index] = theta[index] - factors * page
-        theta[index], dual[index] = factors * page, rho * (1 - factors) * page
+    losses = 0.5 * np.einsum("...mi,mij,...mj->...", away, task.hessians, away)
+    delta, factor, rho = state.pairs.delta, state.pairs.factor[..., None], algorithm.augmentation
     first, second = np.triu_indices(task.clients, 1)
-    penalty = algorithm.fusion_penalty.value(lengths_of(theta[:, first, second]))
-    gap, dual = gap[:, first, second], dual[:, first, second]
+    theta, dual = factor * delta, rho * (1 - factor) * delta
+    gap = models[..., first, :] - models[..., second, :] - theta
+    penalty = algorithm.fusion_penalty.value(lengths_of(theta))
     coupling = (dual * gap).sum(axis=-1) + rho / 2 * (gap**2).sum(axis=-1)
     # a client's difference with itself is 0, where the smoothed penalty is xi lambda / 2
     diagonal = task.clients * float(algorithm.fusion_penalty.value(np.zeros(1))[0])
-    return np.asarray(losses + ((penalty + coupling).sum(axis=-1) + diagonal / 2) / task.clients).reshape(
-        lead
-    )
+    return np.asarray(losses + ((penalty + coupling).sum(axis=-1) + diagonal / 2) / task.clients)

@@ -23,16 +23,13 @@ FIVE = ("-1", "-1/2", "0", "1/2", "1")
 
 
 def dense(algorithm: FPFC, state: FusionState) -> tuple[np.ndarray, np.ndarray]:
-    """Return theta and v of one run from a common start, (m, m, d) each."""
-    models, pairs = np.asarray(state.models), state.pairs
-    theta = models[:, None, :] - models[None, :, :]
-    dual = np.zeros_like(theta)
-    for page, span in pairs.spans():
-        i, j, s = pairs.first[span], pairs.second[span], pairs.factors[span][:, None]
-        theta[i, j], theta[j, i] = s * page, -s * page
-        forces = algorithm.augmentation * (1 - s) * page
-        dual[i, j], dual[j, i] = forces, -forces
-    return theta, dual
+    """Return theta and v of one run, (m, m, d) each."""
+    clients, dimension = state.models.shape
+    i, j = np.triu_indices(clients, 1)
+    theta, dual = np.zeros((2, clients, clients, dimension))
+    theta[i, j] = state.pairs.factor[:, None] * state.pairs.delta
+    dual[i, j] = algorithm.augmentation * (state.pairs.delta - theta[i, j])
+    return theta - theta.swapaxes(0, 1), dual - dual.swapaxes(0, 1)
 
 
 def lagrangian(

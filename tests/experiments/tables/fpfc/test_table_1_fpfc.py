@@ -9,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from clusterproof.algorithms import FPFC, Randomness
 from clusterproof.algorithms.fpfc import group_averages
-from clusterproof.algorithms.grouping import grouped
+from clusterproof.algorithms.pairs import connected_groups
 from clusterproof.experiments.reproducible_table import Request
 from clusterproof.experiments.store import Unit
 from clusterproof.experiments.tables.fpfc.table_1 import (
@@ -136,7 +136,7 @@ def test_fpfc_is_grouped_and_averaged_at_every_threshold(strength):
     assert counts == sorted(counts, reverse=True)
     assert counts[0] > counts[-1]
     # a threshold that the class takes itself
-    assert counts[1] == len(set(grouped(state.pairs.near)[0].tolist()))
+    assert counts[1] == len(set(connected_groups(state.pairs.near).tolist()))
     averages = group_averages(state.models, state.assignments, task.sizes.astype(np.float32))
     assert found["thresholds"]["0.1"]["accuracy"] == pytest.approx(
         100 * task.accuracies(averages, clients).mean()

@@ -160,10 +160,9 @@ def test_a_number_that_is_not_finite_is_found_wherever_it_is(value: float) -> No
     state = after_rounds(ALGORITHMS["fpfc"](step_size=0.1, strength=5.0), TASK, 3).state
     assert all_finite(state)
     pairs = state.pairs  # type: ignore[attr-defined]
-    assert pairs.pages, "nothing would be planted"
-    harmed = [page.copy() for page in pairs.pages]
-    harmed[-1][-1, -1] = value
-    assert not all_finite(replace(state, variables=replace(pairs, pages=harmed)))  # type: ignore[call-arg]
+    harmed = pairs.delta.copy()
+    harmed[-1, -1] = value
+    assert not all_finite(replace(state, pairs=replace(pairs, delta=harmed)))  # type: ignore[call-arg]
     models = torch.asarray(state.models.copy())
     models[1, 2] = value
     assert not all_finite(State(models, None, None))

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 from catalogue import decided
 
@@ -72,7 +71,7 @@ FAULTS: list[tuple[str, Any, str, Callable[[Any], Any]]] = [
     ("fpfc/theorem-1-models-positive", Constants, "first", times(1 / 40)),
     ("fpfc/theorem-1-models-positive", Constants, "first", without("participation")),
     ("fpfc/theorem-1-models-positive", Constants, "start", times(0.0)),
-    ("fpfc/descent", SmoothedSCAD, "shrinkage", lambda true: lambda *a: np.sqrt(true(*a))),
+    ("fpfc/descent", SmoothedSCAD, "pieces", lambda true: lambda *a: true(*a) * [1, 1, 1.2]),
     ("fpfc/window", window, "window", lambda true: lambda *a: (0.5 * true(*a)[0], true(*a)[1])),
 ]
 

@@ -1,0 +1,255 @@
+"""FPFC's server: the proximal step of the pairs, the sums that it sends, and the groups of clients.
+
+After a pair's update theta_ij = s delta_ij and v_ij = rho (1 - s) delta_ij for one vector delta_ij and one factor s in
+[0, 1]. Both are stored for i < j; delta_ji = -delta_ij.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from clusterproof.algorithms.memory import total_memory
+from clusterproof.algorithms.validation import InvalidArgument
+
+PAIR_RULES = {"either": 1, "both": 2, "all": 0}
+"""How many of a pair's two clients must participate for the pair to be updated."""
+
+SMALL = 10_000
+"""Most numbers in delta that numpy updates: loading the compiled loop takes a second."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pair variables of m clients, M = m (m - 1) / 2 pairs in the order (0, 1), (0, 2), ..., (m - 2, m - 1).
+
+    Attributes
+    ----------
+    delta
+        Vectors delta_ij, (..., M, d). Read-only once a later state has overwritten them.
+    factor
+        Factors s, (..., M).
+    near
+        Whether ||theta_ij|| is at most the threshold of grouping, booleans (..., m, m), False for i >= j.
+    sums
+        Sums over j of theta_ij - v_ij / rho = (2 s - 1) delta_ij, (..., m, d).
+    groups
+        Connected component of each client in the graph ``near``, numbered by first appearance, (..., m).
+    """
+
+    delta: np.ndarray
+    factor: np.ndarray
+    near: np.ndarray
+    sums: np.ndarray
+    groups: np.ndarray
+
+
+def start_pairs(models: np.ndarray, threshold: float, *, reuse_memory: bool) -> Pairs:
+    """Return pairs with theta_ij = w_i - w_j and v = 0 for models (..., m, d).
+
+    Raises
+    ------
+    InvalidArgument
+        If the vectors do not fit into memory, twice without ``reuse_memory``.
+    """
+    *lead, clients, dimension = models.shape
+    shape = (*lead, clients * (clients - 1) // 2, dimension)
+    size, present = math.prod(shape) * models.itemsize, total_memory() // (1 if reuse_memory else 2)
+    if size > present:
+        rule = (
+            f"have {shape[-2]} pairs, whose vectors of {dimension} numbers take {size / 2**30:.3g} GiB; "
+            f"at most {present / 2**30:.3g} GiB of memory are available for them"
+        )
+        remedy = "use fewer clients, a smaller model or fewer replicates"
+        remedy += "" if reuse_memory else ", or reuse_memory = True, which takes half"
+        raise InvalidArgument("clients", clients, rule, remedy)
+    pairs = Pairs(
+        delta=np.zeros(shape, models.dtype),
+        factor=np.ones(shape[:-1]),
+        near=np.zeros((*lead, clients, clients), dtype=bool),
+        sums=np.zeros_like(models),
+        groups=np.broadcast_to(np.arange(clients), models.shape[:-1]).copy(),
+    )
+    no_penalty = np.array([[np.inf, 1.0, 0.0]])
+    moving = np.ones(models.shape[:-1], dtype=bool)
+    return update_pairs(pairs, models, moving, 0, no_penalty, threshold, reuse_memory=True)
+
+
+def update_pairs(
+    pairs: Pairs,
+    models: np.ndarray,
+    moving: np.ndarray,
+    needed: int,
+    pieces: np.ndarray,
+    threshold: float,
+    *,
+    reuse_memory: bool,
+) -> Pairs:
+    """Carry out the server's update of theta and v.
+
+    Parameters
+    ----------
+    pairs, models
+        Pairs of the previous round, and models after the local steps, (..., m, d).
+    moving, needed
+        Whether a client participates, booleans (..., m), and the number of participants that a pair needs to be
+        updated, see ``PAIR_RULES``.
+    pieces
+        The penalty's proximal factor, see ``Penalty.pieces``.
+    threshold
+        Largest ||theta_ij|| of two clients that are grouped.
+    reuse_memory
+        Overwrite the vectors of ``pairs``.
+
+    Raises
+    ------
+    RuntimeError
+        If the vectors of ``pairs`` have been overwritten before.
+    """
+    require_current(pairs)
+    delta = pairs.delta.view() if reuse_memory else np.empty_like(pairs.delta)
+    factor, near = pairs.factor.copy(), pairs.near.copy()
+    # sums of clients whose pairs are all updated are added up again, so that rounding errors do not accumulate
+    kept = ~moving & (needed > 0) | (needed > 1)
+    sums = np.where(kept[..., None], pairs.sums, 0)
+    runs = math.prod(models.shape[:-2])
+    arrays = (pairs.delta, delta, factor, near, sums, kept, models, moving)
+    flat = [array.reshape(runs, *array.shape[models.ndim - 2 :]) for array in arrays]
+    update: Any = _update_in_numpy if pairs.delta.size <= SMALL else _compiled()
+    update(*flat, needed, pieces, threshold, not reuse_memory)
+    if reuse_memory:
+        pairs.delta.setflags(write=False)
+    unchanged = np.array_equal(near, pairs.near)
+    return Pairs(delta, factor, near, sums, pairs.groups if unchanged else connected_groups(near))
+
+
+def _update(
+    old: Any, delta: Any, factor: Any, near: Any, sums: Any, kept: Any, models: Any, moving: Any, needed: int,
+    pieces: Any, threshold: float, copying: bool,
+) -> None:  # fmt: skip
+    """Update the pairs with at least ``needed`` moving clients; the sums of clients ``kept`` hold their old terms."""
+    number = delta.dtype.type  # scalars of the vectors' precision, so that loops over them are vectorised
+    for run in range(len(models)):
+        pair = 0
+        for i in range(models.shape[1]):
+            for j in range(i + 1, models.shape[1]):
+                vector, sum_i, sum_j = delta[run, pair], sums[run, i], sums[run, j]
+                if copying:
+                    vector[:] = old[run, pair]
+                if moving[run, i] + moving[run, j] >= needed:
+                    model_i, model_j = models[run, i], models[run, j]
+                    share, square = number(1 - factor[run, pair]), number(0)
+                    loss = 2 * factor[run, pair] - 1
+                    loss_i, loss_j = number(loss * kept[run, i]), number(loss * kept[run, j])
+                    for k in range(len(vector)):
+                        updated = share * vector[k] + (model_i[k] - model_j[k])
+                        sum_i[k] -= loss_i * vector[k]
+                        sum_j[k] += loss_j * vector[k]
+                        vector[k] = updated
+                        square += updated * updated
+                    length, piece = np.sqrt(square), 0
+                    while length > pieces[piece, 0]:
+                        piece += 1
+                    _, p, q = pieces[piece]
+                    factor[run, pair] = max(0.0, p - q / length) if q > 0 else p
+                    near[run, i, j] = factor[run, pair] * length <= threshold
+                    gain = number(2 * factor[run, pair] - 1)
+                    for k in range(len(vector)):
+                        sum_i[k] += gain * vector[k]
+                        sum_j[k] -= gain * vector[k]
+                pair += 1
+
+
+@cache
+def _compiled() -> Any:
+    """Compile the loop; sums may be reordered (vectorised), values need not be finite."""
+    import numba
+
+    fastmath = {"reassoc", "contract", "nsz"}
+    return numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=fastmath)(_update)
+
+
+def _update_in_numpy(
+    old: Any, delta: Any, factor: Any, near: Any, sums: Any, kept: Any, models: Any, moving: Any, needed: int,
+    pieces: Any, threshold: float, copying: bool,
+) -> None:  # fmt: skip
+    """Do what ``_update`` does."""
+    clients = np.arange(models.shape[1])[:, None]
+    i, j = np.triu_indices(len(clients), 1)
+    signs = (clients == i).astype(float) - (clients == j)
+    due = moving[:, i].astype(int) + moving[:, j] >= needed
+    if copying:
+        delta[:] = old
+    sums -= kept[..., None] * (signs @ (np.where(due, 2 * factor - 1, 0)[..., None] * delta))
+    delta[due] = ((1 - factor)[..., None] * delta + models[:, i] - models[:, j])[due]
+    length = np.linalg.norm(delta, axis=-1)
+    _, p, q = np.moveaxis(pieces[np.searchsorted(pieces[:-1, 0], length)], -1, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):  # a length of 0 has the factor 0, or p where q is 0
+        factor[due] = np.where(q > 0, np.maximum(0, p - q / length), p)[due]
+    near[:, i, j] = np.where(due, factor * length <= threshold, near[:, i, j])
+    sums += signs @ (np.where(due, 2 * factor - 1, 0)[..., None] * delta)
+
+
+def connected_groups(near: np.ndarray) -> np.ndarray:
+    """Return the connected components of graphs (..., m, m), numbered by first appearance, (..., m).
+
+    Two clients are connected where either of the two entries is True.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    graphs = near.reshape(-1, *near.shape[-2:])
+    labels = [connected_components(csr_array(graph), directed=False)[1] for graph in graphs]
+    return np.array(labels, dtype=np.int64).reshape(near.shape[:-1])
+
+
+def rows_by_client(clients: int) -> Iterator[tuple[int, slice]]:
+    """Yield each client i and the slice of its pairs (i, i + 1), ..., (i, m - 1)."""
+    end = 0
+    for i in range(clients):
+        start, end = end, end + clients - 1 - i
+        yield i, slice(start, end)
+
+
+def signed_sums(pairs: Pairs, weights: np.ndarray) -> np.ndarray:
+    """Return the sums over j of weight_ij delta_ij for weights (..., M), with weight_ji = weight_ij, (..., m, d)."""
+    require_current(pairs)
+    total = np.zeros_like(pairs.sums)
+    for i, own in rows_by_client(total.shape[-2]):
+        vectors = weights[..., own, None] * pairs.delta[..., own, :]
+        total[..., i, :] += vectors.sum(axis=-2)
+        total[..., i + 1 :, :] -= vectors
+    return total
+
+
+def delta_lengths(pairs: Pairs) -> np.ndarray:
+    """Return ||delta_ij||, (..., M)."""
+    require_current(pairs)
+    return np.asarray(np.sqrt(np.einsum("...d,...d->...", pairs.delta, pairs.delta)))
+
+
+def squared_gaps(pairs: Pairs, models: np.ndarray) -> np.ndarray:
+    """Return ||w_i - w_j - theta_ij||^2 for models (..., m, d), (..., M)."""
+    require_current(pairs)
+    result = np.empty(pairs.factor.shape)
+    for i, own in rows_by_client(models.shape[-2]):
+        theta = pairs.factor[..., own, None] * pairs.delta[..., own, :]
+        result[..., own] = ((models[..., i : i + 1, :] - models[..., i + 1 :, :] - theta) ** 2).sum(axis=-1)
+    return result
+
+
+def require_current(pairs: Pairs) -> None:
+    """Require that no later state has overwritten the vectors.
+
+    Raises
+    ------
+    RuntimeError
+        If one has.
+    """
+    if not pairs.delta.flags.writeable:
+        raise RuntimeError("the pairs of this state were overwritten by the next state, see `reuse_memory`")

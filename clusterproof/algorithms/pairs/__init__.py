@@ -1,1 +1,0 @@
-"""FPFC's pairs of clients: storage and updates."""

@@ -1,0 +1,92 @@
+"""Statements about runs that no known mistake explains: true of every algorithm, and no coincidence."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clusterproof.conformance import DEFINITIONS, conform
+from clusterproof.conformance.probes import SUPPORTS, Observed, Probe, make_probes, snapshots
+from clusterproof.conformance.statements import statements
+
+
+def observed(probe: Probe, states: Any) -> Observed:
+    return Observed(probe, states, "float64", 0.0)
+
+
+def differing(algorithm: str, holds: Any) -> str:
+    """Return the statements on runs of a definition that differ from a round on, where ``holds`` returns that round."""
+    definition, runs = DEFINITIONS[algorithm], []
+    for probe in make_probes(definition, {}, SUPPORTS)[0]:
+        first = holds(probe)
+        states = [
+            {**state, "model": state["model"] + (first is not None and number >= first)}
+            for number, state in enumerate(snapshots(definition, probe))
+        ]
+        runs.append(observed(probe, states))
+    return "; ".join(statements(definition, runs, "float64"))
+
+
+@pytest.mark.parametrize("algorithm", DEFINITIONS)
+def test_statements_can_be_made_about_every_algorithm(algorithm: str) -> None:
+    assert "are those with at least 2 rounds" in differing(algorithm, lambda probe: 2)
+
+
+def first_absence(probe: Probe) -> int | None:
+    whole = [len(participants) == probe.task.clients for participants in probe.schedule]
+    return whole.index(False) + 1 if False in whole else None
+
+
+def steps(probe: Probe) -> int:
+    """Return epochs x batches of the client with most samples."""
+    most = int(max(probe.task.samples))
+    return int(probe.settings["local_epochs"] * -(-most // (probe.settings["batch_size"] or most)))
+
+
+PROPERTIES = [
+    ("fedavg", first_absence, "absent clients"),
+    ("fedavg", lambda probe: 5, "at least 5 rounds"),
+    ("fedavg", lambda probe: 1 if steps(probe) > 2 else None, "a client that takes more than 2 local steps"),
+    ("fpfc", lambda probe: 1 if probe.task.clients > 4 else None, "more than 4 clients"),
+    ("fedprox", lambda probe: 1 if probe.settings["proximal"] != 0.7 else None, "another proximal than 0.7"),
+]
+
+
+@pytest.mark.parametrize(("algorithm", "holds", "words"), PROPERTIES)
+def test_the_property_that_matters_is_stated_and_no_other(algorithm: str, holds: Any, words: str) -> None:
+    """All runs with absent clients have 5 rounds or more: the first rounds tell the two apart."""
+    assert f"the runs that differ are those with {words}" in differing(algorithm, holds)
+
+
+def test_a_property_that_is_not_separated_is_not_stated() -> None:
+    """The run of seven clients has more coordinates, too, and is the only one."""
+    for algorithm, first in (("fedavg", 1), ("ifca", 6)):
+        made = differing(algorithm, lambda probe, first=first: first if probe.task.clients > 4 else None)
+        assert "are those" not in made
+
+
+def test_a_cluster_that_loses_its_members_is_stated() -> None:
+    """A momentum that is set to 0 with the last member, which first matters where there were members before."""
+    definition: Any = DEFINITIONS["cfl-mgd"]
+
+    class Forgetting(definition):  # type: ignore[misc]
+        def average_gradients(self, j: int, members: Any, participants: Any) -> Any:
+            self.momenta[j] *= bool(members)
+            return super().average_gradients(j, members, participants)
+
+    report = conform(Forgetting, "cfl-mgd", explained=False)
+    sentences = "; ".join(statements(definition, report.runs, report.dtype))
+    assert "the runs that differ are those with a cluster that loses all its members" in sentences
+
+
+def test_a_quantity_is_not_called_like_a_probe() -> None:
+    definition = DEFINITIONS["fpfc"]
+    runs = [
+        replace(run, states=[{**state, "model": state["model"] + 1e-3} for state in run.states])
+        for probe in make_probes(definition, {}, SUPPORTS)[0]
+        for run in [observed(probe, snapshots(definition, probe))]
+    ]
+    first, *_ = statements(definition, runs, "float64")
+    assert first.startswith("the quantities `groups`, `differences`, ")
+    assert np.all([run.states[0]["model"].shape[0] == run.probe.task.clients for run in runs])
