@@ -34,11 +34,7 @@ def convert_array(argument: str, value: Any, rule: str, remedy: str, *, integers
     """
     try:
         array = unmasked(value)
-    except (
-        TypeError,
-        ValueError,
-        RuntimeError,
-    ) as error:  # lists of unequal lengths, tensors that NumPy lacks
+    except (TypeError, ValueError, RuntimeError) as error:  # such as lists of unequal lengths
         raise InvalidArgument(argument, brief(value), f"{rule} ({error})", remedy) from error
     xp = array_namespace(array)
     kinds = ("bool", "integral") if integers else ("bool", "integral", "real floating")

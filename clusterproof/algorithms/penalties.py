@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
 
 import numpy as np
 from array_api_compat import array_namespace
@@ -20,17 +18,6 @@ from clusterproof.algorithms.validation import InvalidArgument, check_number
 
 POINTS = ("must be an array of real numbers (..., d)", "give a vector a row")
 """Rule and remedy of points and duals."""
-
-
-def _of_floats(method: Callable[..., Array]) -> Callable[..., Array]:
-    """Return a method of lengths that converts them: the formulas would truncate in an array of integers."""
-
-    @wraps(method)
-    def converted(self: Penalty, lengths: Array, *arguments: float) -> Array:
-        rule = "must be an array of real numbers"
-        return method(self, convert_array("lengths", lengths, rule, "give lengths, at least 0"), *arguments)
-
-    return converted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,11 +36,6 @@ class Penalty(ABC):
     """
 
     strength: float
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        for name in {"value", "derivative", "shrinkage"} & vars(cls).keys():
-            setattr(cls, name, _of_floats(vars(cls)[name]))
 
     def __post_init__(self) -> None:
         """Validate the parameters."""
@@ -147,10 +129,12 @@ class GroupL1(Penalty):
 
     def value(self, lengths: Array) -> Array:
         """Return the penalty of lengths of any shape."""
+        lengths = _floats(lengths)
         return self.strength * lengths
 
     def derivative(self, lengths: Array) -> Array:
         """Return the derivative at lengths of any shape."""
+        lengths = _floats(lengths)
         return self.strength * array_namespace(lengths).ones_like(lengths)
 
     def pieces(self, augmentation: float) -> np.ndarray:
@@ -196,6 +180,7 @@ class SCAD(Penalty):
 
     def value(self, lengths: Array) -> Array:
         """Return the penalty of lengths of any shape."""
+        lengths = _floats(lengths)
         xp = array_namespace(lengths)
         strength, concavity = self.strength, self.concavity
         concave = (concavity * strength * lengths - (lengths**2 + strength**2) / 2) / (concavity - 1)
@@ -205,6 +190,7 @@ class SCAD(Penalty):
 
     def derivative(self, lengths: Array) -> Array:
         """Return the derivative at lengths of any shape."""
+        lengths = _floats(lengths)
         xp = array_namespace(lengths)
         concave = (self.saturation - lengths) / (self.concavity - 1)
         beyond = xp.where(lengths <= self.saturation, concave, xp.zeros_like(lengths))
@@ -265,11 +251,13 @@ class SmoothedSCAD(SCAD):
 
     def value(self, lengths: Array) -> Array:
         """Return the penalty of lengths of any shape."""
+        lengths = _floats(lengths)
         parabola = self.strength / (2 * self.smoothing) * lengths**2 + self.smoothing * self.strength / 2
         return array_namespace(lengths).where(lengths <= self.smoothing, parabola, super().value(lengths))
 
     def derivative(self, lengths: Array) -> Array:
         """Return the derivative at lengths of any shape; 0 at 0."""
+        lengths = _floats(lengths)
         parabola = self.strength / self.smoothing * lengths
         return array_namespace(lengths).where(
             lengths <= self.smoothing, parabola, super().derivative(lengths)
@@ -286,3 +274,8 @@ def lengths_of(vectors: Array) -> Array:
     """Return the Euclidean norms of vectors (..., d), (...)."""
     xp = array_namespace(vectors)
     return xp.sqrt(xp.vecdot(vectors, vectors))
+
+
+def _floats(lengths: Array) -> Array:
+    """Return lengths as floating numbers: an array of integers would truncate the values."""
+    return convert_array("lengths", lengths, "must be an array of real numbers", "give lengths, at least 0")

@@ -79,10 +79,9 @@ def run(
     Diverged
         If a model becomes NaN.
     InvalidArgument
-        If algorithm or task is something else; a number is out of range; ``initial`` has the wrong shape or is not
-        finite; the
-        algorithm returns something else than the protocol asks for, or writes into its state; or a field or a
-        function that is to be recorded does not give numbers of one shape.
+        If algorithm or task is something else; a number is out of range; ``initial`` has the wrong shape or
+        is not finite; the algorithm returns something else than the protocol asks for, or writes into its
+        state; or a field or a function that is to be recorded does not give numbers of one shape.
     """
     check_instance("algorithm", algorithm, Algorithm, "write run(algorithm, task, rounds=...)")
     check_instance("task", task, Task, "write run(algorithm, task, rounds=...)")

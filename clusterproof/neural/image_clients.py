@@ -23,7 +23,7 @@ from clusterproof.neural.partitions.base import ClientImages, Partition
 Result = TypeVar("Result")
 
 MOST_CHANNELS = 4
-"""Most channels of common images; a last axis of so few and a longer first one are channels-last (NHWC)."""
+"""Most channels of common images: squares in front of a last axis of so few are channels-last (NHWC)."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -74,7 +74,7 @@ class ImageClients(Task):
         for client_images in (self.partition.train, self.partition.test):
             sizes = client_images.pixels.shape[1:]
             images = self.network.convolutional or self.preprocessing.random
-            if images and len(sizes) == 3 and sizes[2] <= MOST_CHANNELS < sizes[0]:
+            if images and len(sizes) == 3 and sizes[0] == sizes[1] > MOST_CHANNELS >= sizes[2]:
                 rule = f"would be {sizes[0]} channels of {sizes[1]} x {sizes[2]} pixels, not channels, height, width"
                 raise InvalidArgument("data", sizes, rule, "bring the channels to the front: (n, C, H, W)")
             self.preprocessing.check(client_images.pixels)

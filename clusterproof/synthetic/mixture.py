@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import pprint
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from functools import cached_property, wraps
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,11 +17,8 @@ from clusterproof.algorithms.arrays import convert_array, to_numpy
 from clusterproof.algorithms.notebook import html_table
 from clusterproof.algorithms.validation import brief, check_count, check_number, check_seed
 
-SPELLED = 128
-"""Largest number of parameters for which the repr of a task is its constructor call: strategies draw no more.
-
-Only bounds beyond their defaults lead to more.
-"""
+SPELLED = 24
+"""Largest number of parameters for which the repr of a task is its constructor call."""
 
 
 class Mixture(Task):
@@ -33,8 +30,8 @@ class Mixture(Task):
     labels: np.ndarray
     """The true cluster of each client, integers (m,)."""
 
-    _call: ClassVar[str | None] = None
-    """The call of ``random`` that drew the task, its repr."""
+    call: ClassVar[str | None] = None
+    """A call that makes the task, on one line, which strategies note: its repr."""
 
     optima: np.ndarray
     """Minimisers chi*_p of the clusters' expected losses, (P, d)."""
@@ -80,8 +77,6 @@ class Mixture(Task):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         cls.__repr__ = cls.__repr__  # type: ignore[method-assign]  # a dataclass keeps a __repr__ defined by the class itself
-        if "random" in vars(cls):
-            cls.random = classmethod(_noting_call(vars(cls)["random"].__func__))  # type: ignore[assignment]
 
     @property
     def code(self) -> str:
@@ -103,11 +98,11 @@ class Mixture(Task):
         return f"{type(self).__name__}(\n" + "".join(f"    {argument},\n" for argument in arguments) + ")"
 
     def __repr__(self) -> str:
-        if self._call is not None:
-            return self._call
+        if self.call is not None:
+            return self.call
         numbers = sum(np.size(getattr(self, field.name)) for field in _parameters(self))
         if numbers <= SPELLED:
-            return " ".join(self.code.split()).replace("( ", "(").replace(", )", ")")
+            return one_line(self.code)
         facts = ", ".join(f"{name}={fact}" for name, fact in self._facts.items())
         return f"<{type(self).__name__}: {facts}>"
 
@@ -209,17 +204,9 @@ class Mixture(Task):
         return np.asarray(self.pooled_optimum + 0.5 * self.separation * directions)
 
 
-def _noting_call(random: Callable[..., Mixture]) -> Callable[..., Mixture]:
-    """Return the method ``random`` of a class, which notes its call on the task that it draws."""
-
-    @wraps(random)
-    def noting(cls: type[Mixture], **arguments: Any) -> Mixture:
-        task = random(cls, **arguments)
-        words = ", ".join(f"{name}={np.asarray(value).tolist()!r}" for name, value in arguments.items())
-        object.__setattr__(task, "_call", f"{cls.__name__}.random({words})")
-        return task
-
-    return noting
+def one_line(code: str) -> str:
+    """Return the code of a task on one line."""
+    return " ".join(code.split()).replace("( ", "(").replace(", )", ")")
 
 
 def _parameters(task: Any) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from hypothesis import strategies as st
@@ -12,7 +12,9 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.arrays import Array
 from clusterproof.algorithms.validation import check_instance
-from clusterproof.synthetic.mixture import Mixture, read_array
+from clusterproof.synthetic.mixture import Mixture, one_line, read_array
+
+MixtureT = TypeVar("MixtureT", bound=Mixture)
 
 Bounds: TypeAlias = float | tuple[float, float]
 """A fixed number, or the smallest and the largest one."""
@@ -51,6 +53,12 @@ def without_ties(task: Mixture, initial: Array | None = None) -> bool:
     losses = np.sort(task.losses(models, np.arange(task.clients), np.random.default_rng(0)))
     gaps, sizes = np.diff(losses[:, :2]), np.abs(losses).max(axis=-1, keepdims=True)
     return bool((gaps > 1e-9 * sizes).all())  # a right algorithm's rounding is far less
+
+
+def note_call(task: MixtureT, call: str | None = None) -> MixtureT:
+    """Make a call, by default of the constructor, the repr of a task: Hypothesis prints it."""
+    object.__setattr__(task, "call", one_line(task.code) if call is None else call)
+    return task
 
 
 def draw_sizes(

@@ -13,12 +13,12 @@ from clusterproof import synthetic
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.synthetic import QuadraticMixture, strategies
 
-EVERY = pytest.mark.parametrize(
-    "strategy", [getattr(strategies, name) for name in strategies.__all__ if name.endswith("_mixtures")]
-)
+EVERY = [getattr(strategies, name) for name in strategies.__all__ if name.endswith("_mixtures")]
+QUICK = (strategies.logistic_mixtures, strategies.wide_mixtures)  # one of each way to draw the sizes
+SLOW = pytest.mark.slow(reason="shrinks for seconds")
 
 
-@EVERY
+@pytest.mark.parametrize("strategy", EVERY)
 def test_what_is_printed_makes_the_task_again(strategy):
     @settings(max_examples=examples(20), database=None)
     @given(strategy())
@@ -31,7 +31,9 @@ def test_what_is_printed_makes_the_task_again(strategy):
     check()
 
 
-@EVERY
+@pytest.mark.parametrize(
+    "strategy", [each if each in QUICK else pytest.param(each, marks=SLOW) for each in EVERY]
+)
 def test_the_simplest_task_of_many_clients_has_the_fewest_clusters(strategy):
     few = settings(max_examples=30, database=None)
     stream = random.Random(0)

@@ -149,6 +149,4 @@ def test_a_trace_draws_what_the_figures_draw(trace: Trace) -> None:
 def test_other_tasks_are_short_too() -> None:
     for kind in (LogCoshMixture, LogisticMixture):
         task = kind.random(clusters=2, clients=30, dimension=10, seed=0)
-        assert repr(task) == f"{kind.__name__}.random(clusters=2, clients=30, dimension=10, seed=0)"
-        copied = replace(task, samples=7)
-        assert repr(copied).startswith(f"<{kind.__name__}: clusters=2, clients=30, dimension=10")
+        assert repr(task).startswith(f"<{kind.__name__}: clusters=2, clients=30, dimension=10")
