@@ -12,10 +12,9 @@ from hypothesis.vendor.pretty import pretty
 from clusterproof import synthetic
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.synthetic import QuadraticMixture, strategies
+from clusterproof.synthetic.strategies.common import draw_sizes
 
 EVERY = [getattr(strategies, name) for name in strategies.__all__ if name.endswith("_mixtures")]
-QUICK = (strategies.logistic_mixtures, strategies.wide_mixtures)  # one of each way to draw the sizes
-SLOW = pytest.mark.slow(reason="shrinks for seconds")
 
 
 @pytest.mark.parametrize("strategy", EVERY)
@@ -31,9 +30,17 @@ def test_what_is_printed_makes_the_task_again(strategy):
     check()
 
 
-@pytest.mark.parametrize(
-    "strategy", [each if each in QUICK else pytest.param(each, marks=SLOW) for each in EVERY]
-)
+def test_the_simplest_sizes_of_many_clients_are_of_one_cluster():
+    sizes = draw_sizes((1, 3), (1, 8), (1, 3))
+    few = settings(max_examples=200, database=None)
+    count, labels, width = find(
+        sizes, lambda drawn: len(drawn[1]) >= 5, settings=few, random=random.Random(0)
+    )
+    assert (count, labels.tolist(), width) == (1, [0] * 5, 1)
+
+
+@pytest.mark.slow(reason="shrinks for seconds")
+@pytest.mark.parametrize("strategy", EVERY)
 def test_the_simplest_task_of_many_clients_has_the_fewest_clusters(strategy):
     few = settings(max_examples=30, database=None)
     stream = random.Random(0)
