@@ -8,7 +8,9 @@ from typing import Any, TypeAlias
 import array_api_compat
 import array_api_compat.numpy
 import numpy as np
-from array_api_compat import device, is_torch_array
+from array_api_compat import device, is_array_api_obj, is_numpy_array, is_torch_array
+
+from clusterproof.algorithms.validation import InvalidArgument, brief
 
 Array: TypeAlias = Any
 """An array of any library that array-api-compat knows: numpy, torch, array-api-strict, ..."""
@@ -19,6 +21,54 @@ def array_namespace(*arrays: Array) -> Any:
     if all(type(array) is np.ndarray for array in arrays):
         return array_api_compat.numpy
     return array_api_compat.array_namespace(*arrays)
+
+
+def convert_array(argument: str, value: Any, rule: str, remedy: str, *, integers: bool = False) -> Array:
+    """Return what a user passes as an array: floating numbers of single or double precision, or 64-bit integers.
+
+    Parameters
+    ----------
+    argument, rule, remedy
+        For the message of an error.
+    value
+        An array of any library, which keeps its library and device, or what NumPy makes an array of, such as a list.
+        Booleans, integers and floating numbers of another precision become float64.
+    integers
+        Whether only integers and booleans are allowed, which become int64.
+
+    Raises
+    ------
+    InvalidArgument
+        If it is no array, has a mask or holds something else; the message names its type.
+    """
+    try:
+        array = unmasked(value)
+    except (TypeError, ValueError, RuntimeError) as error:  # such as lists of unequal lengths
+        raise InvalidArgument(argument, brief(value), f"{rule} ({error})", remedy) from error
+    xp = array_namespace(array)
+    kinds = ("bool", "integral") if integers else ("bool", "integral", "real floating")
+    if not xp.isdtype(array.dtype, kinds):
+        raise InvalidArgument(argument, brief(value), f"{rule}, not of type {array.dtype}", remedy)
+    if integers:
+        return xp.astype(array, xp.int64, copy=False)
+    return array if array.dtype in (xp.float32, xp.float64) else xp.astype(array, xp.float64)
+
+
+def unmasked(value: Any) -> Array:
+    """Return an array of another library as it is, and anything else as a NumPy array.
+
+    Raises
+    ------
+    TypeError
+        If it is a masked array or has one among its elements: NumPy would use the numbers under the mask.
+    """
+    if _is_masked(value):
+        raise TypeError("a masked array: fill or remove its masked entries")
+    return value if is_array_api_obj(value) and not is_numpy_array(value) else np.asarray(value)
+
+
+def _is_masked(value: Any) -> bool:
+    return np.ma.isMaskedArray(value) or (isinstance(value, list | tuple) and any(map(_is_masked, value)))
 
 
 def like(values: np.ndarray, reference: Array) -> Array:

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+
+from clusterproof.algorithms.arrays import convert_array, to_numpy
+from clusterproof.algorithms.validation import InvalidArgument
 
 
 def contingency(assignments: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Count clients by (assigned cluster, true cluster), of integers (m,); absent clients (-1) are left out."""
+    """Count clients by (assigned cluster, true cluster), of integers (m,); absent clients (-1) are left out.
+
+    Raises
+    ------
+    InvalidArgument
+        If they are not integers, or not as many.
+    """
+    assignments, labels = _clusters("assignments", assignments), _clusters("labels", labels)
+    if assignments.shape != labels.shape:
+        rule = f"must have the shape of the assignments, {assignments.shape}"
+        raise InvalidArgument("labels", labels.shape, rule, "give every client one of each")
     present = assignments >= 0
     assigned, rows = np.unique(assignments[present], return_inverse=True)
     truth, columns = np.unique(labels[present], return_inverse=True)
@@ -21,7 +36,17 @@ def cluster_count(assignments: np.ndarray) -> int:
     Purity never decreases when clusters are split, and is 1 for singletons: report it together with
     this number or the adjusted Rand index.
     """
+    assignments = _clusters("assignments", assignments)
     return len(np.unique(assignments[assignments >= 0]))
+
+
+def _clusters(argument: str, value: Any) -> np.ndarray:
+    """Read the cluster of each client, integers (m,)."""
+    rule, remedy = "must be integers (m,)", "give a cluster a client, and one replicate or round at a time"
+    clusters = to_numpy(convert_array(argument, value, rule, remedy, integers=True))
+    if clusters.ndim != 1:
+        raise InvalidArgument(argument, clusters.shape, rule, remedy)
+    return clusters
 
 
 def purity(assignments: np.ndarray, labels: np.ndarray) -> float:

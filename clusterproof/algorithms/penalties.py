@@ -12,8 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clusterproof.algorithms.arrays import Array, array_namespace
+from clusterproof.algorithms.arrays import Array, array_namespace, convert_array
 from clusterproof.algorithms.validation import InvalidArgument, check_number
+
+POINTS = ("must be an array of real numbers (..., d)", "give a vector a row")
+"""Rule and remedy of points and duals."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,10 +102,12 @@ class Penalty(ABC):
             If the augmentation, the paper's rho, is too small for the closed form.
         """
         self.check_augmentation(augmentation)
+        points = convert_array("points", points, *POINTS)
         return self.shrinkage(lengths_of(points), augmentation)[..., None] * points
 
     def stationarity_residual(self, points: Array, duals: Array) -> Array:
         """Return the distance of duals v (..., d) from the subdifferential of g(||.||) at points (..., d), (...)."""
+        points, duals = convert_array("points", points, *POINTS), convert_array("duals", duals, *POINTS)
         xp = array_namespace(points)
         lengths = lengths_of(points)
         at_zero = lengths == 0
@@ -123,10 +128,12 @@ class GroupL1(Penalty):
 
     def value(self, lengths: Array) -> Array:
         """Return the penalty of lengths of any shape."""
+        lengths = _floats(lengths)
         return self.strength * lengths
 
     def derivative(self, lengths: Array) -> Array:
         """Return the derivative at lengths of any shape."""
+        lengths = _floats(lengths)
         return self.strength * array_namespace(lengths).ones_like(lengths)
 
     def pieces(self, augmentation: float) -> np.ndarray:
@@ -172,6 +179,7 @@ class SCAD(Penalty):
 
     def value(self, lengths: Array) -> Array:
         """Return the penalty of lengths of any shape."""
+        lengths = _floats(lengths)
         xp = array_namespace(lengths)
         strength, concavity = self.strength, self.concavity
         concave = (concavity * strength * lengths - (lengths**2 + strength**2) / 2) / (concavity - 1)
@@ -181,6 +189,7 @@ class SCAD(Penalty):
 
     def derivative(self, lengths: Array) -> Array:
         """Return the derivative at lengths of any shape."""
+        lengths = _floats(lengths)
         xp = array_namespace(lengths)
         concave = (self.saturation - lengths) / (self.concavity - 1)
         beyond = xp.where(lengths <= self.saturation, concave, xp.zeros_like(lengths))
@@ -241,11 +250,13 @@ class SmoothedSCAD(SCAD):
 
     def value(self, lengths: Array) -> Array:
         """Return the penalty of lengths of any shape."""
+        lengths = _floats(lengths)
         parabola = self.strength / (2 * self.smoothing) * lengths**2 + self.smoothing * self.strength / 2
         return array_namespace(lengths).where(lengths <= self.smoothing, parabola, super().value(lengths))
 
     def derivative(self, lengths: Array) -> Array:
         """Return the derivative at lengths of any shape; 0 at 0."""
+        lengths = _floats(lengths)
         parabola = self.strength / self.smoothing * lengths
         return array_namespace(lengths).where(
             lengths <= self.smoothing, parabola, super().derivative(lengths)
@@ -262,3 +273,8 @@ def lengths_of(vectors: Array) -> Array:
     """Return the Euclidean norms of vectors (..., d), (...)."""
     xp = array_namespace(vectors)
     return xp.sqrt(xp.vecdot(vectors, vectors))
+
+
+def _floats(lengths: Array) -> Array:
+    """Return lengths as floating numbers: an array of integers would truncate the values."""
+    return convert_array("lengths", lengths, "must be an array of real numbers", "give lengths, at least 0")

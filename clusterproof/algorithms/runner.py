@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms.arrays import Array, array_namespace, to_numpy
+from clusterproof.algorithms.arrays import Array, array_namespace, convert_array, to_numpy
 from clusterproof.algorithms.base import Algorithm, State, Task
 from clusterproof.algorithms.guard import Guard, copy_arrays, is_custom
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.recording import Measure, Recorder
 from clusterproof.algorithms.trace import Trace, distances
-from clusterproof.algorithms.validation import InvalidArgument, check_count, check_seed
+from clusterproof.algorithms.validation import InvalidArgument, check_count, check_instance, check_seed
 
 
 class Diverged(InvalidArgument):
@@ -59,7 +59,7 @@ def run(
         without that axis.
     initial
         Starting models (P, d), shared by all replicates, or (replicates, P, d). If None,
-        the task draws them, one set per replicate.
+        the task draws them, one set per replicate. Numbers of another type than float32 become float64.
     progress
         Called with the number of finished rounds after each round.
     record
@@ -78,10 +78,12 @@ def run(
     Diverged
         If a model becomes NaN.
     InvalidArgument
-        If a number is out of range; ``initial`` has the wrong shape or is not finite; the
-        algorithm returns something else than the protocol asks for, or writes into its state; or a field or a
-        function that is to be recorded does not give numbers of one shape.
+        If algorithm or task is something else; a number is out of range; ``initial`` has the wrong shape or
+        is not finite; the algorithm returns something else than the protocol asks for, or writes into its
+        state; or a field or a function that is to be recorded does not give numbers of one shape.
     """
+    check_instance("algorithm", algorithm, Algorithm, "write run(algorithm, task, rounds=...)")
+    check_instance("task", task, Task, "write run(algorithm, task, rounds=...)")
     check_count("rounds", rounds, at_least=0, remedy="give the number of communication rounds")
     check_seed(seed)
     if replicates is not None:
@@ -97,6 +99,7 @@ def run(
         models = _broadcast_initial(initial, (*shape, count, task.dimension))
     guard = replace(guard, library=type(models))
     guard.check_models("draw_models", models, (count, task.dimension))
+    models = convert_array("task", models, "must draw starting models of real numbers", "let it draw floats")
     state: State = algorithm.initialise(models, task)
     rows = task.clients if algorithm.target == "clients" else count
     kind = type(state) if isinstance(state, State) else State
@@ -151,12 +154,14 @@ def _check_numbers(algorithm: Algorithm[Any], models: np.ndarray, done: int) -> 
 
 def _broadcast_initial(initial: Array, shape: tuple[int, ...]) -> Array:
     """Return starting models broadcast to ``shape``."""
+    remedy = "give one starting model for each of the algorithm's models"
+    initial = convert_array("initial", initial, "must be an array of real numbers", remedy)
     if tuple(initial.shape) not in (shape, shape[-2:]):
         raise InvalidArgument(
             "initial",
             tuple(initial.shape),
             f"must have the shape {shape[-2:]} or {shape}",
-            "give one starting model for each of the algorithm's models",
+            remedy,
         )
     xp = array_namespace(initial)
     if not bool(xp.all(xp.isfinite(initial))):

@@ -29,7 +29,7 @@ import numpy as np
 
 from clusterproof.algorithms.atomic import naming_folder, require_plain
 from clusterproof.algorithms.trace import Trace
-from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.algorithms.validation import InvalidArgument, check_instance
 from clusterproof.files import ARRAYS, LARGE, check_depth, read_file
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ def save_trace(trace: Trace, folder: str | os.PathLike[str]) -> None:
     InvalidArgument
         If the folder is not empty, cannot be written, or polars is not installed.
     """
+    check_instance("trace", trace, Trace, "write save_trace(trace, folder)")
     check_destination(folder)
     target = Path(os.path.realpath(folder))
     partial = target.with_name(f".clusterproof-{secrets.token_hex(4)}.partial")

@@ -34,6 +34,20 @@ class InvalidArgument(ValueError):
         self.remedy = remedy
 
 
+def brief(value: Any) -> object:
+    """Return a value for a message, or the name of its type if its text is long or has several lines."""
+    text = repr(value)
+    return value if len(text) <= 100 and "\n" not in text else type(value).__name__
+
+
+def check_instance(argument: str, value: Any, kind: type, remedy: str) -> None:
+    """Raise ``InvalidArgument`` unless the value is an instance of a class."""
+    if isinstance(value, type) and issubclass(value, kind):
+        remedy = f"make an instance, {value.__name__}(...)"
+    if not isinstance(value, kind):
+        raise InvalidArgument(argument, brief(value), f"must be an instance of {kind.__name__}", remedy)
+
+
 def check_number(
     argument: str,
     value: Any,

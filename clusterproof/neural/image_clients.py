@@ -22,6 +22,9 @@ from clusterproof.neural.partitions.base import ClientImages, Partition
 
 Result = TypeVar("Result")
 
+MOST_CHANNELS = 4
+"""Most channels of common images: squares in front of a last axis of so few are channels-last (NHWC)."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ImageClients(Task):
@@ -69,6 +72,11 @@ class ImageClients(Task):
 
     def _check_images(self) -> None:
         for client_images in (self.partition.train, self.partition.test):
+            sizes = client_images.pixels.shape[1:]
+            images = self.network.convolutional or self.preprocessing.random
+            if images and len(sizes) == 3 and sizes[0] == sizes[1] > MOST_CHANNELS >= sizes[2]:
+                rule = f"would be {sizes[0]} channels of {sizes[1]} x {sizes[2]} pixels, not channels, height, width"
+                raise InvalidArgument("data", sizes, rule, "bring the channels to the front: (n, C, H, W)")
             self.preprocessing.check(client_images.pixels)
             shape = self.preprocessing.shape(client_images.pixels.shape[1:])
             if shape != tuple(self.network.image_shape):

@@ -23,7 +23,7 @@ class Covariances:
     matrices: np.ndarray
 
     @classmethod
-    def from_argument(cls, covariance: object, clusters: int, dimension: int) -> Covariances:
+    def from_argument(cls, given: np.ndarray, clusters: int, dimension: int) -> Covariances:
         """Read a diagonal (d,), a matrix (d, d) or one matrix per cluster (P, d, d).
 
         Raises
@@ -31,10 +31,6 @@ class Covariances:
         InvalidArgument
             If the shape is another one, or a matrix is not symmetric positive definite.
         """
-        try:
-            given = np.asarray(covariance, dtype=float)
-        except (TypeError, ValueError):
-            given = np.empty(0)
         shapes = {
             (dimension,): lambda: np.broadcast_to(np.diag(given), (clusters, dimension, dimension)),
             (dimension, dimension): lambda: np.broadcast_to(given, (clusters, dimension, dimension)),

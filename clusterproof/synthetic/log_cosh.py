@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from clusterproof.algorithms import InvalidArgument, generator
+from clusterproof.algorithms import generator
 from clusterproof.algorithms.validation import check_choice, check_number
 from clusterproof.synthetic.mixture import (
     Mixture,
@@ -17,6 +17,7 @@ from clusterproof.synthetic.mixture import (
     check_samples,
     make_labels,
     place_optima,
+    read_array,
 )
 
 
@@ -62,11 +63,7 @@ class LogCoshMixture(Mixture):
 
     def __post_init__(self) -> None:
         """Validate and normalise the arguments."""
-        optima = np.asarray(self.optima, dtype=float)
-        if optima.ndim != 2 or not np.isfinite(optima).all():
-            raise InvalidArgument(
-                "optima", optima.shape, "must be a finite array (P, d)", "give one optimum per cluster"
-            )
+        optima = read_array("optima", self.optima, "P, d", "give one optimum per cluster")
         check_number("valley_curvature", self.valley_curvature, above=0, at_most=1, remedy="it is mu, L is 1")
         check_number("width", self.width, above=0, remedy="give the length over which the curvature changes")
         check_number("noise", self.noise, at_least=0, remedy="give the gradient's standard deviation")

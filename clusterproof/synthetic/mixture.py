@@ -13,8 +13,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Task
+from clusterproof.algorithms.arrays import convert_array, to_numpy
 from clusterproof.algorithms.notebook import html_table
-from clusterproof.algorithms.validation import check_count, check_number, check_seed
+from clusterproof.algorithms.validation import brief, check_count, check_number, check_seed
 
 SPELLED = 24
 """Largest number of parameters for which the repr of a task is its constructor call."""
@@ -28,6 +29,9 @@ class Mixture(Task):
 
     labels: np.ndarray
     """The true cluster of each client, integers (m,)."""
+
+    call: ClassVar[str | None] = None
+    """A call that makes the task, on one line, which strategies note: its repr."""
 
     optima: np.ndarray
     """Minimisers chi*_p of the clusters' expected losses, (P, d)."""
@@ -94,11 +98,17 @@ class Mixture(Task):
         return f"{type(self).__name__}(\n" + "".join(f"    {argument},\n" for argument in arguments) + ")"
 
     def __repr__(self) -> str:
+        if self.call is not None:
+            return self.call
         numbers = sum(np.size(getattr(self, field.name)) for field in _parameters(self))
-        if numbers <= SPELLED:  # printed by hypothesis, so that a failing example can be copied
-            return " ".join(self.code.split()).replace("( ", "(").replace(", )", ")")
+        if numbers <= SPELLED:
+            return one_line(self.code)
         facts = ", ".join(f"{name}={fact}" for name, fact in self._facts.items())
         return f"<{type(self).__name__}: {facts}>"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        # without it, Hypothesis prints the fields of a dataclass, which cannot be pasted
+        printer.text(repr(self))
 
     def _repr_html_(self) -> str:
         return html_table(type(self).__name__, self._facts)
@@ -194,6 +204,11 @@ class Mixture(Task):
         return np.asarray(self.pooled_optimum + 0.5 * self.separation * directions)
 
 
+def one_line(code: str) -> str:
+    """Return the code of a task on one line."""
+    return " ".join(code.split()).replace("( ", "(").replace(", )", ")")
+
+
 def _parameters(task: Any) -> list[Any]:
     """Fields of a task that its constructor takes."""
     return [field for field in fields(task) if field.init] if is_dataclass(task) else []
@@ -238,14 +253,16 @@ def read_array(argument: str, value: Any, axes: str, remedy: str) -> np.ndarray:
     InvalidArgument
         If the value is not such an array.
     """
-    try:
-        given = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        given = np.empty(0)
+    rule = f"must be a finite array ({axes})"
+    given = read_doubles(argument, value, rule, remedy)
     if given.ndim != axes.count(",") + 1 or not given.size or not np.isfinite(given).all():
-        shown = given.shape if given.size else value
-        raise InvalidArgument(argument, shown, f"must be a finite array ({axes})", remedy)
+        raise InvalidArgument(argument, given.shape, rule, remedy)
     return given
+
+
+def read_doubles(argument: str, value: Any, rule: str, remedy: str) -> np.ndarray:
+    """Read a NumPy array in double precision; see ``convert_array`` for parameters and errors."""
+    return np.asarray(to_numpy(convert_array(argument, value, rule, remedy)), dtype=float)
 
 
 def check_labels(labels: Any, clusters: int | None = None) -> np.ndarray:
@@ -256,20 +273,13 @@ def check_labels(labels: Any, clusters: int | None = None) -> np.ndarray:
     InvalidArgument
         If they are not such integers.
     """
-    try:
-        given = np.asarray(labels)
-    except ValueError:  # lists of unequal lengths
-        given = np.empty((0, 0))
-    valid = given.ndim == 1 and given.size > 0 and np.issubdtype(given.dtype, np.integer)
-    count = clusters or (int(given.max()) + 1 if valid else 1)
-    if not valid or not np.array_equal(np.unique(given), np.arange(count)):
-        raise InvalidArgument(
-            "labels",
-            given.tolist() if 0 < given.size <= 20 else "...",
-            f"must be integers in which each of 0 .. {count - 1} occurs",
-            "give every client its true cluster, and every cluster a client",
-        )
-    return given.astype(np.int64)
+    rule = f"must be integers in which each of 0 .. {clusters - 1 if clusters else 'P - 1'} occurs"
+    remedy = "give every client its true cluster, and every cluster a client"
+    given = to_numpy(convert_array("labels", labels, rule, remedy, integers=True))
+    present = np.unique(given)
+    if given.ndim != 1 or not given.size or not np.array_equal(present, np.arange(clusters or len(present))):
+        raise InvalidArgument("labels", brief(given.tolist()), rule, remedy)
+    return given
 
 
 def make_labels(clients: int, clusters: int, proportions: Any = None) -> np.ndarray:
@@ -287,14 +297,11 @@ def make_labels(clients: int, clusters: int, proportions: Any = None) -> np.ndar
     if clusters > clients:
         rule = f"must be at most the number of clients ({clients})"
         raise InvalidArgument("clusters", clusters, rule, "lower the number of clusters or add clients")
-    shares = np.ones(clusters) if proportions is None else np.asarray(proportions, dtype=float)
+    rule, remedy = f"must be {clusters} positive finite numbers", "give each cluster's share of the clients"
+    given = np.ones(clusters) if proportions is None else proportions
+    shares = read_doubles("proportions", given, rule, remedy)
     if shares.shape != (clusters,) or not (np.isfinite(shares) & (shares > 0)).all():
-        raise InvalidArgument(
-            "proportions",
-            np.asarray(proportions).tolist(),
-            f"must be {clusters} positive finite numbers",
-            "give each cluster's share of the clients",
-        )
+        raise InvalidArgument("proportions", brief(shares.tolist()), rule, remedy)
     exact = shares / shares.sum() * clients
     sizes = np.maximum(1, np.floor(exact).astype(int))
     while sizes.sum() < clients:

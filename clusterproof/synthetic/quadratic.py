@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, generator
-from clusterproof.algorithms.validation import check_number
+from clusterproof.algorithms.arrays import convert_array, to_numpy
+from clusterproof.algorithms.validation import brief, check_number
 from clusterproof.synthetic.mixture import (
     Mixture,
     check_labels,
@@ -202,10 +203,11 @@ class QuadraticMixture(ExactQuadratics):
         super().__post_init__()
         sizes = np.ones(len(self.labels), dtype=np.int64)
         if self.client_samples is not None:
-            sizes = np.asarray(self.client_samples)
-            if sizes.shape != self.labels.shape or sizes.dtype.kind not in "iu" or sizes.min() < 1:
-                rule = f"must be {len(self.labels)} positive integers"
-                raise InvalidArgument("client_samples", self.client_samples, rule, "give one number a client")
+            rule, remedy = f"must be {len(self.labels)} positive integers", "give one number a client"
+            given = convert_array("client_samples", self.client_samples, rule, remedy, integers=True)
+            sizes = to_numpy(given)
+            if sizes.shape != self.labels.shape or sizes.min() < 1:
+                raise InvalidArgument("client_samples", brief(sizes.tolist()), rule, remedy)
         object.__setattr__(self, "client_samples", sizes)
 
     @classmethod

@@ -25,6 +25,7 @@ from clusterproof.synthetic.mixture import (
     make_labels,
     place_optima,
     read_array,
+    read_doubles,
 )
 
 CACHED = 2**17
@@ -65,7 +66,7 @@ class RegressionMixture(Mixture):
     name: ClassVar[str] = "regression"
 
     optima: np.ndarray
-    covariance: Any
+    covariance: np.ndarray
     noise: float
     labels: np.ndarray
     samples: int
@@ -85,8 +86,10 @@ class RegressionMixture(Mixture):
         check_choice("sampling", self.sampling, ("exact", "direct"), remedy="'exact' is the fast one")
         object.__setattr__(self, "optima", optima)
         object.__setattr__(self, "labels", check_labels(self.labels, len(optima)))
-        covariances = Covariances.from_argument(self.covariance, *optima.shape)
-        object.__setattr__(self, "covariances", covariances)
+        rule, remedy = "must be an array of real numbers", "give the variances, or one matrix or more"
+        covariance = read_doubles("covariance", self.covariance, rule, remedy)
+        object.__setattr__(self, "covariance", covariance)
+        object.__setattr__(self, "covariances", Covariances.from_argument(covariance, *optima.shape))
         if self.clusters > 1 and self.separation == 0:
             raise InvalidArgument(
                 "optima", "...", "must differ from cluster to cluster", "merge the clusters that coincide"

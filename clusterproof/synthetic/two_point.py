@@ -18,6 +18,7 @@ from clusterproof.synthetic.mixture import (
     make_labels,
     place_optima,
     read_array,
+    read_doubles,
 )
 
 
@@ -68,10 +69,11 @@ class TwoPointMixture(Mixture):
         optima = read_array("optima", self.optima, "P, d", "give one optimum per cluster")
         object.__setattr__(self, "optima", optima)
         for name in ("slopes", "centers"):
-            given = np.asarray(getattr(self, name), dtype=float)
+            rule = f"must be finite numbers {optima.shape} or {optima.shape[1:]}"
+            remedy = "give one vector per cluster, or one for all"
+            given = read_doubles(name, getattr(self, name), rule, remedy)
             if given.shape not in (optima.shape, optima.shape[1:]) or not np.isfinite(given).all():
-                rule = f"must be finite numbers {optima.shape} or {optima.shape[1:]}"
-                raise InvalidArgument(name, given.shape, rule, "give one vector per cluster, or one for all")
+                raise InvalidArgument(name, given.shape, rule, remedy)
             object.__setattr__(self, name, np.broadcast_to(given, optima.shape).copy())
         check_number(
             "rarity", self.rarity, above=0, below=1, remedy="it is the probability of the rare value"

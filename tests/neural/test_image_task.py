@@ -59,6 +59,18 @@ def test_a_missing_gpu_is_refused():
         make(device="cuda")
 
 
+def test_channels_come_first():
+    partition = random_partition((3, 3), image_shape=(16, 16, 3))
+    network = CNN((16, 16, 3), 3, (2, 2), (3,), padding=(4, 4))
+    with pytest.raises(InvalidArgument, match=r"^data = .*\(n, C, H, W\)"):
+        ImageTask(partition=partition, network=network)
+    few_pixels = (8, 4, 4)
+    ImageTask(
+        partition=random_partition((3, 3), image_shape=few_pixels),
+        network=CNN(few_pixels, 3, (2, 2), (3,), padding=(2, 2)),
+    )
+
+
 def test_gram_matrices_are_for_perceptrons():
     partition = random_partition((3, 3), image_shape=(1, 16, 16))
     with pytest.raises(InvalidArgument, match="gram"):

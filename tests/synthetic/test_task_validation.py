@@ -92,7 +92,7 @@ CASES = [
                 "(A + A') / 2",
             ),
             ("labels", [0, 1], "must have the shape (3,)", "label every client"),
-            ("labels", [0, 2, 2], "each of 0 .. 2 occurs", "every cluster a client"),
+            ("labels", [0, 2, 2], "each of 0 .. P - 1 occurs", "every cluster a client"),
             ("labels", [0.0, 1.0, 1.0], "occurs", "every client its true cluster"),
         ]
     ),

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterproof.algorithms.arrays import to_numpy, unmasked
 from clusterproof.algorithms.validation import InvalidArgument
 from clusterproof.neural.custom.references import load_own, user_error
 from clusterproof.neural.data.images import Images, ImageSet, Owners
@@ -98,14 +99,16 @@ def _is_divided(half: Any) -> bool:
     """Return whether a half is a list of pairs or data sets, and not a pair of arrays itself."""
     if not isinstance(half, list | tuple) or not half or any(hasattr(part, "shape") for part in half):
         return False
-    first = half[0]
-    if isinstance(first, list | tuple):
-        is_data = len(first) == 2 and all(
-            isinstance(part, list | tuple) or hasattr(part, "shape") for part in first
+    return len(half) != 2 or all(map(_is_data, half))
+
+
+def _is_data(part: Any) -> bool:
+    """Return whether an element of a list is a pair of arrays or lists, or a data set."""
+    if isinstance(part, list | tuple):
+        return len(part) == 2 and all(
+            isinstance(each, list | tuple) or hasattr(each, "shape") for each in part
         )
-    else:
-        is_data = hasattr(first, "__getitem__") and hasattr(first, "__len__")
-    return len(half) != 2 or is_data
+    return hasattr(part, "__getitem__") and hasattr(part, "__len__")
 
 
 def _pair(half: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -113,8 +116,8 @@ def _pair(half: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
     try:
         if not isinstance(data, list | tuple):  # a data set of PyTorch
             items = [data[index] for index in range(len(data))]
-            data = ([np.asarray(item[0]) for item in items], [int(item[1]) for item in items])
-        samples, labels = (np.asarray(part) for part in data)
+            data = ([to_numpy(unmasked(item[0])) for item in items], [int(item[1]) for item in items])
+        samples, labels = (to_numpy(unmasked(part)) for part in data)
     except Exception as error:  # ragged lists, or any error of a user's data set
         rule = f"must have samples of one shape and labels in `{half}` ({type(error).__name__}: {error})"
         raise _Unsuitable(" ".join(rule.split()), "pad or cut the samples") from error
@@ -131,7 +134,8 @@ def _pair(half: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
     if not np.issubdtype(labels.dtype, np.integer) or labels.min() < 0:
         raise _Unsuitable(f"must have whole numbers from 0 on as labels in `{half}`", "number the classes")
     if samples.dtype.kind not in "fiu" or not np.isfinite(samples).all():
-        raise _Unsuitable(f"must have finite real numbers as samples in `{half}`", "convert or remove them")
+        rule = f"must have finite real numbers as samples in `{half}`, here of type {samples.dtype}"
+        raise _Unsuitable(rule, "convert or remove them")
     return samples, labels.astype(np.int64)
 
 
@@ -150,7 +154,7 @@ def _owners(train: Sequence[Any], test: Sequence[Any], clusters: Any) -> Owners:
         raise _Unsuitable(rule, "give test data of every client")
     labels = np.zeros(len(train), dtype=np.int64) if clusters is None else np.asarray(clusters)
     known = labels.shape == (len(train),) and np.issubdtype(labels.dtype, np.integer)
-    if not known or not np.array_equal(np.unique(labels), np.arange(labels.max() + 1)):
+    if not known or not np.array_equal(present := np.unique(labels), np.arange(len(present))):
         rule = f"must have `clusters` of {len(train)} whole numbers, from 0 on without gaps"
         raise _Unsuitable(rule, "number the clusters, or leave them out")
     train_owners, test_owners = (

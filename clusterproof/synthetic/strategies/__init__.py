@@ -15,9 +15,10 @@ Every bound is a number, which fixes the quantity, or a pair (smallest, largest)
 grid, rescaled so that the smallest distance is exactly the separation drawn; matrices have
 exactly the condition number drawn and are diagonal before they are rotated. ``wide_mixtures`` draws from
 larger ranges: up to 10 clusters, 50 dimensions, condition number 10 000, and clusters of 1 : 20.
+``.filter(without_ties)`` leaves out tasks on which right algorithms may choose different clusters.
 """
 
-from clusterproof.synthetic.strategies.common import Bounds
+from clusterproof.synthetic.strategies.common import Bounds, without_ties
 from clusterproof.synthetic.strategies.log_cosh import log_cosh_mixtures
 from clusterproof.synthetic.strategies.logistic import logistic_mixtures
 from clusterproof.synthetic.strategies.noisy_quadratic import noisy_quadratic_mixtures
@@ -35,4 +36,5 @@ __all__ = [
     "regression_mixtures",
     "two_point_mixtures",
     "wide_mixtures",
+    "without_ties",
 ]

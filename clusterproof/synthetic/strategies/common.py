@@ -3,16 +3,62 @@
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.arrays import Array
+from clusterproof.algorithms.validation import check_instance
+from clusterproof.synthetic.mixture import Mixture, one_line, read_array
+
+MixtureT = TypeVar("MixtureT", bound=Mixture)
 
 Bounds: TypeAlias = float | tuple[float, float]
 """A fixed number, or the smallest and the largest one."""
+
+
+def without_ties(task: Mixture, initial: Array | None = None) -> bool:
+    """Return whether no client has two best models of equal loss at the start.
+
+    Where two models tie, right algorithms may choose differently, by rounding or by order, and their runs
+    part. Only the start is looked at.
+
+    Parameters
+    ----------
+    task
+        Task that a strategy draws; of a task with fresh samples, one sample a client is compared.
+    initial
+        Starting models (P, d). If None, the clusters' optima.
+
+    Raises
+    ------
+    InvalidArgument
+        If an argument is something else.
+
+    Examples
+    --------
+    >>> from hypothesis import given
+    >>> from clusterproof.synthetic.strategies import quadratic_mixtures
+    >>> @given(quadratic_mixtures(clusters=2, spread=1).filter(without_ties))
+    ... def test_a_client_has_one_nearest_optimum(task):
+    ...     losses = np.sort(task.losses(task.optima, np.arange(task.clients), None))
+    ...     assert (losses[:, 0] < losses[:, 1]).all()
+    """
+    check_instance("task", task, Mixture, "write without_ties(task, initial)")
+    given = task.optima if initial is None else initial
+    models = read_array("initial", given, "P, d", "give a starting model a row")
+    losses = np.sort(task.losses(models, np.arange(task.clients), np.random.default_rng(0)))
+    gaps, sizes = np.diff(losses[:, :2]), np.abs(losses).max(axis=-1, keepdims=True)
+    return bool((gaps > 1e-9 * sizes).all())  # a right algorithm's rounding is far less
+
+
+def note_call(task: MixtureT, call: str | None = None) -> MixtureT:
+    """Make a call, by default of the constructor, the repr of a task: Hypothesis prints it."""
+    object.__setattr__(task, "call", one_line(task.code) if call is None else call)
+    return task
 
 
 def draw_sizes(
@@ -32,11 +78,11 @@ def draw_sizes(
 
     @st.composite
     def sizes(draw: DrawFn) -> tuple[int, np.ndarray, int]:
-        count = draw(st.integers(int(smallest), int(min(largest, most))))
-        others = st.lists(
-            st.integers(0, count - 1), min_size=max(0, int(fewest) - count), max_size=int(most) - count
-        )
-        return count, np.array([*range(count), *draw(others)]), draw(widths)
+        size = draw(st.integers(int(max(smallest, fewest)), int(most)))
+        count = draw(st.integers(int(smallest), int(min(largest, size))))
+        # for all clients: fewer clusters must not need more draws, or they would not count as simpler
+        labels = draw(st.tuples(*[st.integers(0, count - 1)] * size))
+        return count, np.array([*range(count), *labels[count:]]), draw(widths)
 
     return sizes()
 

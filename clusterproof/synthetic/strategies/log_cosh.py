@@ -14,6 +14,7 @@ from clusterproof.synthetic.strategies.common import (
     draw_optima,
     draw_reals,
     draw_sizes,
+    note_call,
 )
 
 
@@ -78,4 +79,4 @@ def log_cosh_mixtures(
             data=draw(st.sampled_from(list(data))),
         )
 
-    return tasks()
+    return tasks().map(note_call)

@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from clusterproof.synthetic.logistic import LogisticMixture
-from clusterproof.synthetic.strategies.common import Bounds, draw_grid, draw_integers, draw_reals, draw_sizes
+from clusterproof.synthetic.strategies.common import (
+    Bounds,
+    draw_grid,
+    draw_integers,
+    draw_reals,
+    draw_sizes,
+    note_call,
+)
 
 
 def logistic_mixtures(
@@ -71,4 +78,4 @@ def logistic_mixtures(
             data=draw(st.sampled_from(list(data))),
         )
 
-    return tasks()
+    return tasks().map(note_call)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from clusterproof.synthetic.noisy_quadratic import NoisyQuadraticMixture
-from clusterproof.synthetic.strategies.common import Bounds, draw_matrices, draw_reals
+from clusterproof.synthetic.strategies.common import Bounds, draw_matrices, draw_reals, note_call
 from clusterproof.synthetic.strategies.quadratic import quadratic_mixtures
 
 
@@ -71,4 +71,4 @@ def noisy_quadratic_mixtures(
             labels=quadratic.labels,
         )
 
-    return tasks()
+    return tasks().map(note_call)

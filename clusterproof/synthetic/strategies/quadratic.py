@@ -14,6 +14,7 @@ from clusterproof.synthetic.strategies.common import (
     draw_optima,
     draw_reals,
     draw_sizes,
+    note_call,
 )
 
 
@@ -77,4 +78,4 @@ def quadratic_mixtures(
         offsets = np.linalg.solve(hessians, gradients[..., None])[..., 0]
         return QuadraticMixture(hessians=hessians, centers=optima[labels] + offsets, labels=labels)
 
-    return tasks()
+    return tasks().map(note_call)

@@ -17,6 +17,7 @@ from clusterproof.synthetic.strategies.common import (
     draw_reals,
     draw_sizes,
     draw_spectra,
+    note_call,
 )
 
 
@@ -96,4 +97,4 @@ def regression_mixtures(
             sampling=draw(st.sampled_from(list(sampling))),
         )
 
-    return tasks()
+    return tasks().map(note_call)

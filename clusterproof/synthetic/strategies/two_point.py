@@ -12,6 +12,7 @@ from clusterproof.synthetic.strategies.common import (
     draw_optima,
     draw_reals,
     draw_sizes,
+    note_call,
 )
 from clusterproof.synthetic.two_point import TwoPointMixture
 
@@ -65,4 +66,4 @@ def two_point_mixtures(
             samples=draw(rows),
         )
 
-    return tasks()
+    return tasks().map(note_call)

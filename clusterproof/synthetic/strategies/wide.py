@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -11,7 +12,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from clusterproof.algorithms.validation import check_choice
 from clusterproof.synthetic import TASKS, Mixture
-from clusterproof.synthetic.strategies.common import Bounds, draw_integers, read_bounds
+from clusterproof.synthetic.strategies.common import Bounds, draw_integers, note_call, read_bounds
 
 
 def wide_mixtures(
@@ -73,16 +74,18 @@ def wide_mixtures(
         count, width = draw(counts), draw(widths)
         size = draw(st.integers(max(int(fewest), count), max(int(most), count)))
         shares = draw(ratio) ** np.linspace(0, 1, count)
-        return TASKS[kind].random(
-            clusters=count,
-            clients=size,
-            dimension=width,
-            condition_number=draw(kappa) if width > 1 else 1.0,  # type: ignore[call-arg]  # checked above
-            separation=draw(distance),
-            proportions=(shares / shares.sum()).tolist(),
-            seed=draw(st.integers(0, 2**31 - 1)),
+        arguments: dict[str, Any] = {
+            "clusters": count,
+            "clients": size,
+            "dimension": width,
+            "condition_number": draw(kappa) if width > 1 else 1.0,
+            "separation": draw(distance),
+            "proportions": (shares / shares.sum()).tolist(),
+            "seed": draw(st.integers(0, 2**31 - 1)),
             **fixed,
-        )
+        }
+        words = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+        return note_call(TASKS[kind].random(**arguments), f"{TASKS[kind].__name__}.random({words})")
 
     return tasks()
 

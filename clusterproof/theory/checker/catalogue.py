@@ -13,7 +13,7 @@ from importlib import metadata
 from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.validation import check_count, check_seed
+from clusterproof.algorithms.validation import check_count, check_instance, check_seed
 from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, REGISTRY, Claim, Context
 from clusterproof.theory.checker.counterexample import RunDisagrees
 from clusterproof.theory.checker.counterexample_code import code_of
@@ -51,6 +51,7 @@ def find_claim(claim_id: str) -> Claim:
     InvalidArgument
         If there is none; the message names the nearest ids.
     """
+    check_instance("id", claim_id, str, "give the id of a claim first, such as 'cfl-mgd/lemma-2'")
     if claim_id not in REGISTRY:
         nearest = difflib.get_close_matches(claim_id, REGISTRY, cutoff=0.3)
         hint = f"the nearest are {', '.join(nearest)}" if nearest else "see `clusterproof claims`"

@@ -101,9 +101,9 @@ def _bounder(claim_id: str, task: Mixture, trace: Trace, failure_probability: fl
             f"must be at least {LEAST_FAILURE:g} and below 1",
             "leave it out for the claim's own",
         )
+    check_same_task(task, trace)
     if trace.errors is None:
         raise InvalidArgument("trace", "...", "must have errors", "run on a task that knows its optima")
-    check_same_task(task, trace)
     return claim.bound_trace
 
 

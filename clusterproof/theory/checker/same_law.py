@@ -13,6 +13,7 @@ import numpy as np
 from clusterproof.algorithms import Algorithm, InvalidArgument, Trace, run
 from clusterproof.algorithms.participation import participant_count
 from clusterproof.algorithms.randomness import Randomness
+from clusterproof.algorithms.validation import check_instance
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE
@@ -103,6 +104,7 @@ def same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | None = 
     """Return whether the laws differ, and why; parameters and errors are those of ``assert_same_law``."""
     check_same_task(task, trace)
     algorithm = dynamics_of(trace) if algorithm is None else algorithm
+    check_instance("algorithm", algorithm, Algorithm, "leave it out for that of the trace")
     models = trace.models if trace.models.ndim == 4 else trace.models[:, None]
     assignments = trace.assignments.reshape(trace.rounds, models.shape[1], -1)
     tolerance = max(TOLERANCE, 1e3 * float(np.finfo(trace.models.dtype).eps))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Task, Trace
+from clusterproof.algorithms.validation import check_instance
 from clusterproof.theory.checker.instance_words import short
 
 
@@ -14,8 +15,10 @@ def check_same_task(task: Task, trace: Trace) -> None:
     Raises
     ------
     InvalidArgument
-        If one differs; the message names it, with both values.
+        If one differs; the message names it, with both values. Also if they are no task and no trace.
     """
+    check_instance("task", task, Task, "give the task, and then the trace of a run on it")
+    check_instance("trace", trace, Trace, "give the task, and then the trace of a run on it")
     given, ran = dict(task.settings), dict(trace.settings["task"])
     for name in sorted(given.keys() | ran.keys()):
         if name not in given or name not in ran or not np.array_equal(given[name], ran[name]):
