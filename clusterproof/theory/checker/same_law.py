@@ -220,6 +220,7 @@ def _compare_paths(
     return "holds", f"every round agrees to {tolerance:.0e}, relative to the models"
 
 
+@Algorithm.register
 class _WithParticipants:
     """An algorithm whose participants are given, (rounds, R, k), by its stream of participation."""
 
