@@ -43,7 +43,7 @@ def conform(
     Parameters
     ----------
     implementation
-        MODULE:NAME or FILE.py:NAME, a function or class of (task, settings).
+        MODULE:NAME or FILE.py:NAME, a function or class of (task, settings), or an Algorithm.
     algorithm
         Name of the definition, such as scaffold.
     settings

@@ -55,9 +55,7 @@ def proximal_point(delta: np.ndarray, rho: float, lam: float, a: float, xi: floa
 
 
 class FPFC(Clients):
-    """Algorithm 1 of Yu et al., with the loops over pairs of the authors' code."""
-
-    repeated = False
+    """Algorithm 1 of Yu et al., with a loop over pairs."""
 
     def __init__(self, task: Any, settings: dict[str, Any]) -> None:
         super().__init__(task, settings)
@@ -76,7 +74,7 @@ class FPFC(Clients):
                 self.w[i] = self.w[i] - s["step_size"] * (self.task.gradient(i, self.w[i]) + pull)
         for i in participants:
             for j in self.clients:
-                if j != i and (self.repeated or j > i or j not in participants):
+                if j > i or (j < i and j not in participants):
                     self.update(i, j, rho)
 
     def update(self, i: int, j: int, rho: float) -> None:

@@ -22,6 +22,7 @@ from clusterproof.conformance import (
 )
 
 FILE = """
+from clusterproof.algorithms import FedAvg
 from clusterproof.conformance import DEFINITIONS
 class Right(DEFINITIONS["scaffold"]): pass
 class Doubled(DEFINITIONS["fedprox"]):
@@ -30,6 +31,7 @@ class Doubled(DEFINITIONS["fedprox"]):
 class Equal(DEFINITIONS["fedavg"]):
     def __init__(self, task, settings):
         super().__init__(task, {**settings, "weighting": "clients"})
+class Own(FedAvg): pass
 class Raises(Right):
     def round(self, participants): raise RuntimeError("no data")
 """
@@ -48,6 +50,7 @@ def file(tmp_path: Path) -> str:
     ("name", "algorithm", "options", "status", "words"),
     [
         ("Right", "scaffold", (), 0, "conforms: scaffold"),
+        ("Own", "fedavg", (), 0, "conforms: fedavg"),
         ("Right", "scaffold", ("--set", "option=I"), 0, "conforms: scaffold"),
         ("Doubled", "fedprox", (), 1, "prox-doubled"),
         ("Equal", "fedavg", (), 4, "weighting = clients"),

@@ -98,14 +98,6 @@ def test_the_l1_penalty_of_the_listing_conforms() -> None:
     assert (report.verdict, report.changed) == ("variant", {"penalty": "l1"})
 
 
-def test_pairs_of_two_participants_twice_is_a_form_that_is_found_and_can_be_declared() -> None:
-    """As in the authors' loop, which visits (i, j) and later (j, i)."""
-    twice = type("Twice", (HAND["fpfc"],), {"repeated": True})
-    report = conform(twice, "fpfc")
-    assert (report.verdict, report.changed) == ("variant", {"pair_rule": "either-twice"}), str(report)
-    assert conform(twice, "fpfc", settings={"pair_rule": "either-twice"}).verdict == "conforms"
-
-
 def as_start(cls: Any) -> Any:
     return cls
 
