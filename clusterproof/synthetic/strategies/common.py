@@ -78,11 +78,15 @@ def draw_sizes(
 
     @st.composite
     def sizes(draw: DrawFn) -> tuple[int, np.ndarray, int]:
-        size = draw(st.integers(int(max(smallest, fewest)), int(most)))
-        count = draw(st.integers(int(smallest), int(min(largest, size))))
-        # for all clients: fewer clusters must not need more draws, or they would not count as simpler
-        labels = draw(st.tuples(*[st.integers(0, count - 1)] * size))
-        return count, np.array([*range(count), *labels[count:]]), draw(widths)
+        # P is the number of labels that occur, so that it gets smaller with each label
+        first = int(smallest)
+        others = st.lists(
+            st.integers(0, int(min(largest, most)) - 1),
+            min_size=max(0, int(fewest) - first),
+            max_size=int(most) - first,
+        )
+        found, labels = np.unique([*range(first), *draw(others)], return_inverse=True)
+        return len(found), labels, draw(widths)
 
     return sizes()
 
