@@ -9,9 +9,9 @@ from fractions import Fraction
 from typing import Any
 
 from clusterproof.algorithms.randomness import generator
-from clusterproof.theory.checker.corners import evenly
 from clusterproof.theory.checker.instance_words import quantities
 from clusterproof.theory.checker.range_ends import Instance
+from clusterproof.theory.checker.sampler import evenly
 from clusterproof.theory.checker.sides import Outside, Sides
 from clusterproof.theory.checker.space import Space
 from clusterproof.theory.checker.symbols import Symbol

@@ -8,13 +8,35 @@ python-flint, which has such polynomials too, is 27 MB of compiled code that the
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn
 
 Powers = tuple[int, ...]
 Terms = Mapping[Powers, Fraction]
+
+
+_REFUSED: ContextVar[list[str] | None] = ContextVar("what symbols refused", default=None)
+
+
+@contextmanager
+def recording_refusals() -> Iterator[list[str]]:
+    """Collect what symbols refuse to do, whatever the function catches."""
+    found: list[str] = []
+    token = _REFUSED.set(found)
+    try:
+        yield found
+    finally:
+        _REFUSED.reset(token)
+
+
+def _refuse(message: str) -> NoReturn:
+    if (refused := _REFUSED.get()) is not None:
+        refused.append(message)
+    raise TypeError(message)
 
 
 @dataclass(frozen=True)
@@ -79,9 +101,7 @@ class Condition:
     excess: Symbol | None = None
 
     def __bool__(self) -> NoReturn:
-        raise TypeError(
-            "a comparison of symbols is neither true nor false: `min`, `max` and `if` have no formula"
-        )
+        _refuse("a comparison of symbols is neither true nor false: `min`, `max` and `if` have no formula")
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +143,7 @@ class Symbol:
 
     def __pow__(self, power: int) -> Symbol:
         if type(power) is not int:
-            raise TypeError(f"a power in a proof must be a whole number, not {power!r}")
+            _refuse(f"a power in a proof must be a whole number, not {power!r}")
         if power < 0:
             return 1 / self ** (-power)
         if power == 0:
@@ -143,10 +163,10 @@ class Symbol:
     __rmul__ = __mul__
 
     def __bool__(self) -> NoReturn:
-        raise TypeError("a symbol is neither true nor false: `if` has no formula")
+        _refuse("a symbol is neither true nor false: `if` has no formula")
 
     def __str__(self) -> NoReturn:
-        raise TypeError("a symbol is no text")
+        _refuse("a symbol is no text")
 
     def _at_most(self, other: Any) -> Condition:
         return Condition(self - other)
@@ -170,7 +190,7 @@ class Symbol:
 def exactly(number: Any) -> Any:
     """Return an integer or fraction; TypeError for what rounding may have touched."""
     if isinstance(number, bool) or not isinstance(number, int | Fraction):
-        raise TypeError(f"a proof needs exact numbers, not {number!r}")
+        _refuse(f"a proof needs exact numbers, not {number!r}")
     return number
 
 

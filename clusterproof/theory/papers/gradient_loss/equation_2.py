@@ -11,7 +11,7 @@ import numpy as np
 from clusterproof.algorithms import GradientLoss, Randomness, run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.checker import Family, Sides, Stream, choice, drawn, equal, reals, suppose
-from clusterproof.theory.checker.ties import summed
+from clusterproof.theory.checker.sides import summed
 from clusterproof.theory.exact.algebra import Number
 from clusterproof.theory.papers.gradient_loss.scalar import Point, Step, confirm_rounds, exact_rounds
 

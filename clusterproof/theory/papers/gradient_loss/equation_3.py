@@ -25,7 +25,7 @@ from clusterproof.theory.checker import (
     reals,
     suppose,
 )
-from clusterproof.theory.checker.ties import summed
+from clusterproof.theory.checker.sides import summed
 from clusterproof.theory.exact.algebra import NotNegative, Number, Share
 from clusterproof.theory.papers.gradient_loss.scalar import exact_rounds, scalar_task, score, sign
 

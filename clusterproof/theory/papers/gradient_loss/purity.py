@@ -20,7 +20,7 @@ from clusterproof.theory.checker import (
     integers,
     suppose,
 )
-from clusterproof.theory.checker.ties import summed
+from clusterproof.theory.checker.sides import summed
 from clusterproof.theory.exact.algebra import NotNegative, Positive
 
 PAPER = Family("gradient-loss")

@@ -11,7 +11,7 @@ import numpy as np
 
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.checker import Sides, Stream, choice, drawn, equal, integers, rationals, suppose
-from clusterproof.theory.checker.ties import summed
+from clusterproof.theory.checker.sides import summed
 from clusterproof.theory.exact.algebra import Client, Number, Positive, Share
 from clusterproof.theory.exact.prescribed_samples import Rounds, Table, confirm_play, play
 from clusterproof.theory.exact.two_clusters import NoiseFreeRun, carried, confirm_path

@@ -20,7 +20,7 @@ from clusterproof.theory.checker import (
     rationals,
     suppose,
 )
-from clusterproof.theory.checker.ties import summed
+from clusterproof.theory.checker.sides import summed
 from clusterproof.theory.exact.algebra import Client, Number
 from clusterproof.theory.exact.prescribed_samples import Table, confirm_play, play
 from clusterproof.theory.exact.two_clusters import carried, exact_path

@@ -10,7 +10,7 @@ import numpy as np
 
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.checker import Sides, Stream, at_most, earlier, equal, rationals
-from clusterproof.theory.checker.ties import summed
+from clusterproof.theory.checker.sides import summed
 from clusterproof.theory.exact.algebra import AtLeastOne, Client, NotNegative, Number, Share
 from clusterproof.theory.papers.cfl_mgd.appendix.runs import Momentum, momentum_run
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (

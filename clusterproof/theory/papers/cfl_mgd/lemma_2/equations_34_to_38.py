@@ -27,7 +27,7 @@ from clusterproof.theory.checker import (
     suppose,
 )
 from clusterproof.theory.checker.drawn import settings_of, task_from
-from clusterproof.theory.checker.ties import summed
+from clusterproof.theory.checker.sides import summed
 from clusterproof.theory.exact.algebra import Client, OwnTerm
 from clusterproof.theory.exact.algebra import Share as Part
 from clusterproof.theory.exact.scalar_clients import Centers, Momentum, Place, exact_run
