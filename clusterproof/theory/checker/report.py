@@ -26,6 +26,7 @@ STYLES = {
     Kind.VIOLATED: "bold red",
     Kind.VACUOUS: "yellow",
     Kind.ILL_POSED: "magenta",
+    Kind.INCONCLUSIVE: "cyan",
 }
 """Colours of the verdicts."""
 

@@ -153,3 +153,19 @@ def simpler(allowed: Range, one: Instance, name: str) -> list[Any]:
         found += [low + (value - low) // part for part in (16, 8, 4, 2)] + [value - 1]
         found = [each for each in dict.fromkeys(found) if each != value]
     return found
+
+
+def complexity(space: Space, one: Instance) -> float:
+    """Bits, about, that write an instance: what simplifying makes less at each step."""
+    return sum(_bits(allowed, one[name], one) for name, allowed in space.ranges.items())
+
+
+def _bits(allowed: Range, value: Any, one: Instance) -> float:
+    if isinstance(allowed, Choice):
+        return allowed.options.index(value) / len(allowed.options)
+    if isinstance(allowed, Reals):
+        return 3.3 * len(repr(value))
+    if isinstance(allowed, Interval):
+        exact = Fraction(value)
+        return 2 * math.log2(exact.denominator) + math.log2(1 + abs(exact.numerator)) + 0.5 * (exact < 0)
+    return len(str(allowed.encode(value)))

@@ -24,7 +24,16 @@ from clusterproof.theory.checker.proof import Unproved, certify
 from clusterproof.theory.checker.range_ends import Instance
 from clusterproof.theory.checker.ranges import Interval
 from clusterproof.theory.checker.rounding import as_floats
-from clusterproof.theory.checker.sampler import FARTHEST, again, corners, draw, named_in, simpler, times_end
+from clusterproof.theory.checker.sampler import (
+    FARTHEST,
+    again,
+    complexity,
+    corners,
+    draw,
+    named_in,
+    simpler,
+    times_end,
+)
 from clusterproof.theory.checker.search import search
 from clusterproof.theory.checker.sides import Outside, naming_hypotheses, recording_inexact
 from clusterproof.theory.checker.statement import DECIDED, Statement
@@ -255,13 +264,14 @@ class _Search(Evaluator):
         while True:
             found = trial.found
             assert found is not None
-            one = found.instance
+            one, cost = found.instance, complexity(space, found.instance)
             far = space.multiples(one)  # slow ones first
             moves = [
                 dict(one) | {name: value}
                 for name in sorted(space.ranges, key=lambda name: name not in far)
                 for value in simpler(space.ranges[name], one, name)
             ]
+            moves = [move for move in moves if complexity(space, move) < cost]
             if self.any_breaks(move for move in moves if space.holds(move)):
                 continue
             for move in moves:
@@ -270,16 +280,12 @@ class _Search(Evaluator):
                 for _ in range(min(left, REDRAWS) if others else 0):
                     left -= 1
                     drawn = again(space, stream, move, self._some(stream, others), 1)
-                    if drawn is not None and self._size(drawn) < self._size(one) and self.any_breaks([drawn]):
+                    if drawn is not None and complexity(space, drawn) < cost and self.any_breaks([drawn]):
                         break
                 if trial.found is not found:
                     break
             if trial.found is found:
                 return
-
-    def _size(self, one: dict[str, Any]) -> tuple[int, str]:
-        key = self.statement.space.key(one)
-        return len(key), key
 
     def _decide_settings(self) -> None:
         """Look at many settings of random numbers with few repetitions each, and decide the worst with fresh ones."""
