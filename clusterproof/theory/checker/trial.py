@@ -292,7 +292,9 @@ class _Search(Evaluator):
         trial, statement, space = self.trial, self.statement, self.statement.space
         wanted = statement.evaluations
         listed = space.instances(wanted)
-        settings: Iterable[dict[str, Any]] = listed or self._settings(wanted)
+        settings: Iterable[dict[str, Any]] = self._settings(wanted) if listed is None else listed
+        if listed is not None and len(listed) <= DECIDED:
+            trial.settings = len(statement.first) + max(1, len(listed))
         looks: list[tuple[float, int, dict[str, Any]]] = []
         most = self.sizes[-1] or LEAST
         few = max(min(most, LEAST), most // FEW)
@@ -371,7 +373,7 @@ class _Search(Evaluator):
 
     def _compare_ties(self) -> None:
         """Draw further instances until the statement was compared with its proofs at enough."""
-        for number in range(4 * COMPARED):
+        for number in range(0 if self.trial.exhausted and self.statement.space.complete else 4 * COMPARED):
             if (
                 all(tie.refused or tie.compared >= COMPARED for tie in self.ties)
                 or self.trial.found is not None
