@@ -16,6 +16,7 @@ from clusterproof.theory.checker.claim_parts import Parts, factor_names
 from clusterproof.theory.checker.conclusions import WHOLE, critical
 from clusterproof.theory.checker.counterexample import confirm_equal
 from clusterproof.theory.checker.evaluation import Evaluation, Trial
+from clusterproof.theory.checker.expectation import Expectation
 from clusterproof.theory.checker.needed_hypotheses import needed_hypotheses
 from clusterproof.theory.checker.proof import is_empty
 from clusterproof.theory.checker.rounding import as_float
@@ -64,10 +65,12 @@ def inconclusive(trials: Sequence[Trial], context: Context) -> list[str]:
     """Say why evidence that did not refute a statement would not have refuted it; empty where it would have."""
     reasons = []
     same = [trial for trial in trials if trial.statement.same] or list(trials)
-    tried = sum(max(trial.instances, trial.trials) for trial in same)
-    if tried < FEWEST and not all(trial.exhausted or trial.proved for trial in same):
+    tried = sum(max(trial.trials, trial.instances * _replicates(trial)) for trial in same)
+    interrupted = any(trial.rounding is not None for trial in trials)
+    if tried < FEWEST and not interrupted and not all(trial.exhausted or trial.proved for trial in same):
         remedy = "give more evaluations, or ranges that the hypotheses leave more of"
-        reasons.append(f"{tried} instances are too few to refute it: {remedy}")
+        are = "instance is" if tried == 1 else "instances are"
+        reasons.append(f"{tried} {are} too few to refute it: {remedy}")
     for trial in trials:
         if trial.rounding is not None:
             reasons.append(
@@ -79,6 +82,8 @@ def inconclusive(trials: Sequence[Trial], context: Context) -> list[str]:
             )
         if trial.undecided.total() == trial.instances > 0:
             reasons.append("no interval decides anything")
+        if trial.unlikely is not None:
+            reasons.append("all repetitions together speak against it, those of no single instance do")
         level = max(trial.levels, default=0.0)
         if (
             0 < level <= 0.5
@@ -89,6 +94,12 @@ def inconclusive(trials: Sequence[Trial], context: Context) -> list[str]:
                 f"{trial.trials} repetitions would not show twice the probability {level:.3g}: give more replicates"
             )
     return list(dict.fromkeys(reasons))
+
+
+def _replicates(trial: Trial) -> int:
+    """Replicates of an expectation; 1 of another statement."""
+    given = trial.tightest.conclusions.values() if trial.tightest else ()
+    return max((len(each.samples) for each in given if isinstance(each, Expectation)), default=1)
 
 
 FEWEST = 30

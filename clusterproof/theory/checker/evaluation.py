@@ -189,9 +189,12 @@ class Evaluator:
         if statement.space.replicates is not None:
             self.sizes = [*replicates_to_try(context.trials or statement.replicates)]
         self.looks = 2 * len(self.sizes)  # twice, since a second sample may be compared
+        # where a setting is repeated, the number that is given is that of the repetitions
+        given = None if statement.repeated else context.trials
+        self.wanted = given or statement.evaluations
         if statement.random:
-            count = DECIDED + 1 if statement.repeated else statement.evaluations
-            trial.settings = len(statement.first) + count
+            decided = statement.repeated and not statement.space.searched
+            trial.settings = len(statement.first) + (DECIDED + 1 if decided else self.wanted)
 
     def any_breaks(self, instances: Iterable[dict[str, Any]]) -> bool:
         """Whether one of the instances breaks the statement; those after it are not evaluated."""

@@ -91,8 +91,11 @@ def _is_excluded(evaluate: Any, one: Mapping[str, Any], bounds: Sequence[Bounds]
             return True
         except NO_FORMULA:  # a conclusion need be none
             pass
-    excesses = [condition.excess for condition in stated.values() if condition is not None]
-    return any(excess is not None and _has_sign(excess, bounds, is_positive) for excess in excesses)
+    return any(
+        _has_sign(condition.excess, bounds, is_nonnegative if condition.strict else is_positive)
+        for condition in stated.values()
+        if condition is not None and condition.excess is not None
+    )
 
 
 def _cases(space: Space) -> tuple[list[dict[str, Any]], list[Bounds], bool]:

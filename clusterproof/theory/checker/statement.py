@@ -15,6 +15,7 @@ from clusterproof.theory.checker.instance_words import place_of, quantities
 from clusterproof.theory.checker.range_ends import Instance
 from clusterproof.theory.checker.sides import Outside, Sides, recording_failures
 from clusterproof.theory.checker.space import Space
+from clusterproof.theory.checker.symbols import Symbol
 
 Conclusions: TypeAlias = Conclusion | Mapping[str, Conclusion]
 """What a statement's function returns: one comparison, or several of one evaluation by name."""
@@ -162,6 +163,8 @@ class Statement:
         except Outside:
             raise
         except Exception as error:
+            if any(isinstance(value, Symbol) for value in one.values()):
+                raise  # a proof names the reason, and a symbol is no text
             words = [place_of(error, self.function), f"at {quantities(self.space.encode(one))}"]
             note = ", ".join(word for word in words if word)
             if note not in getattr(error, "__notes__", ()):

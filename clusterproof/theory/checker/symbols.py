@@ -96,9 +96,12 @@ class Condition:
     ----------
     excess
         What the condition does not let be positive; None for an equation.
+    strict
+        Whether it does not let it be 0 either.
     """
 
     excess: Symbol | None = None
+    strict: bool = False
 
     def __bool__(self) -> NoReturn:
         _refuse("a comparison of symbols is neither true nor false: `min`, `max` and `if` have no formula")
@@ -168,14 +171,17 @@ class Symbol:
     def __str__(self) -> NoReturn:
         _refuse("a symbol is no text")
 
-    def _at_most(self, other: Any) -> Condition:
+    def __le__(self, other: Any) -> Condition:
         return Condition(self - other)
 
-    def _at_least(self, other: Any) -> Condition:
+    def __ge__(self, other: Any) -> Condition:
         return Condition(other - self)
 
-    __lt__ = __le__ = _at_most
-    __gt__ = __ge__ = _at_least
+    def __lt__(self, other: Any) -> Condition:
+        return Condition(self - other, strict=True)
+
+    def __gt__(self, other: Any) -> Condition:
+        return Condition(other - self, strict=True)
 
     def __eq__(self, other: object) -> Any:
         self._lift(other)

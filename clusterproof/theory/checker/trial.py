@@ -21,9 +21,10 @@ from clusterproof.theory.checker.expectation import Expectation
 from clusterproof.theory.checker.frequency import Frequency
 from clusterproof.theory.checker.more_digits import confirmed
 from clusterproof.theory.checker.proof import Unproved, certify
+from clusterproof.theory.checker.purity import Memory
 from clusterproof.theory.checker.range_ends import Instance
 from clusterproof.theory.checker.ranges import Interval
-from clusterproof.theory.checker.rounding import as_floats
+from clusterproof.theory.checker.rounding import SMALLEST, TOLERANCE, as_floats
 from clusterproof.theory.checker.sampler import (
     FARTHEST,
     again,
@@ -100,9 +101,11 @@ class _Search(Evaluator):
         """Evaluate until something breaks, or all that is to be tried was."""
         trial, statement = self.trial, self.statement
         self.began = time.process_time()
+        self.memory = Memory(statement.function)
+        self.numbers = None if statement.random or statement.space.searched else {}
         if self.any_breaks(statement.first):
-            return
-        if statement.space.searched:
+            pass
+        elif statement.space.searched:
             self._search()
         elif statement.repeated:
             self._decide_settings()
@@ -110,6 +113,8 @@ class _Search(Evaluator):
             self._draw_instances()
         if trial.found is not None and not statement.repeated:
             self._require_more_digits()
+        if trial.found is None and not statement.repeated:
+            trial.unlikely = self._unlikely()
         if trial.found is None:
             self._compare_ties()
 
@@ -129,22 +134,22 @@ class _Search(Evaluator):
 
     def _draw_instances(self) -> None:
         trial, statement, space = self.trial, self.statement, self.statement.space
-        wanted = self.context.trials or statement.evaluations
+        wanted = self.wanted
         listed = space.instances(statement.exhaustible if space.complete and not statement.random else wanted)
         if listed is not None:
             self.distinct = not statement.first
-            self.numbers = {}
             trial.exhausted = not self.any_breaks(listed)
             trial.listed = trial.instances
             self.distinct = False
             if space.complete and trial.found is None:
                 self._require_purity(listed)
                 return
-            self.numbers = None
-            wanted = max(wanted // 4, wanted - len(listed))
+            # with random numbers no more than the error level is divided among
+            wanted = max(0 if statement.random else wanted // 4, wanted - len(listed))
+        self.numbers = None
+        start, number = trial.instances, 0
         if trial.found is None and not space.sampled:
             self.any_breaks(itertools.islice(corners(space), min(CORNERS, wanted)))
-        start, number = trial.instances, 0
         while trial.found is None and trial.instances - start < wanted and len(trial.outside) < MOST * wanted:
             if time.process_time() - self.began > SECONDS:
                 trial.stopped = SECONDS
@@ -166,7 +171,7 @@ class _Search(Evaluator):
         for name, allowed in space.ranges.items():
             if not isinstance(allowed, Interval) or not (allowed.upwards or allowed.downwards):
                 continue
-            for multiple in FAR:
+            for multiple in (each for each in FAR if each <= self.farthest):
                 for sign in [1] * allowed.upwards + [-1] * allowed.downwards:
                     seen = self._evaluate_within_limit(times_end(space, start, name, sign * multiple))
                     if seen is not None and seen[0]:
@@ -194,6 +199,9 @@ class _Search(Evaluator):
     def _require_purity(self, listed: Sequence[dict[str, Any]]) -> None:
         """Evaluate an exhausted space a second time, in reverse order; exact sides must come out again.
 
+        Where the first time left something in a list, a dictionary, a set or a cache, it is forgotten for a third time:
+        an entry under a wrong key is found by whoever comes second.
+
         Raises
         ------
         InvalidArgument
@@ -201,13 +209,19 @@ class _Search(Evaluator):
         """
         if not self.trial.exact or self.statement.random:
             return
+        self._require_same_sides(listed)
+        if self.memory.changed:
+            with self.memory.forgotten():
+                self._require_same_sides(listed)
+
+    def _require_same_sides(self, listed: Sequence[dict[str, Any]]) -> None:
         with recording_inexact() as inexact:
             for one in reversed(listed):
                 try:
                     again = numbers_of(self._sample(one, None))
                 except Outside as outside:
                     again = str(outside)
-                if self.numbers is None or again != self.numbers.get(self.statement.space.key(one)):
+                if again != (self.numbers or {}).get(self.statement.space.key(one)):
                     name = getattr(self.statement.function, "__name__", self.statement.name)
                     rule = "must give the same sides whenever it is called"
                     remedy = "keep nothing from one call to the next"
@@ -220,7 +234,8 @@ class _Search(Evaluator):
         space, trial = self.statement.space, self.trial
         one = None
         if trial.tightest is not None and not self.statement.random and stream.random() < CLIMBING:
-            one = again(space, stream, trial.tightest.instance, self._some(stream, list(space.ranges)))
+            names = self._some(stream, list(space.ranges))
+            one = again(space, stream, trial.tightest.instance, names, self.farthest)
         one = one or draw(space, stream, self.farthest)
         for _ in range(REDRAWS):
             if one is None:
@@ -296,6 +311,7 @@ class _Search(Evaluator):
         if listed is not None and len(listed) <= DECIDED:
             trial.settings = len(statement.first) + max(1, len(listed))
         looks: list[tuple[float, int, dict[str, Any]]] = []
+        looked: set[str] = set()
         most = self.sizes[-1] or LEAST
         few = max(min(most, LEAST), most // FEW)
         for one in settings:
@@ -305,6 +321,9 @@ class _Search(Evaluator):
             if time.process_time() - self.began > SECONDS:
                 trial.stopped = SECONDS
                 break
+            if (key := space.key(one)) in looked:
+                continue
+            looked.add(key)
             try:
                 with naming_hypotheses(trial.stated):
                     conclusions = self._sample(one, few, " first")
@@ -349,10 +368,14 @@ class _Search(Evaluator):
                 )
 
     def _unlikely(self) -> float | None:
-        """Probability of as many failures over all instances, if it is below the error level."""
+        """Probability of as many failures over several instances, if it is below the error level."""
         trial = self.trial
         tightest = trial.tightest.conclusions.values() if trial.tightest else ()
-        if trial.events != 1 or any(isinstance(each, Frequency) and each.exactly for each in tightest):
+        if (
+            trial.events != 1
+            or trial.instances == 1
+            or any(isinstance(each, Frequency) and each.exactly for each in tightest)
+        ):
             return None
         # a setting's interval errs on this side with half of its level, which leaves room for one more
         found = binomial_tail(trial.failures, trial.trials, max(trial.levels))
@@ -361,13 +384,12 @@ class _Search(Evaluator):
     def _search(self, name: str = "") -> None:
         """Search with hypothesis, and simplify what breaks the statement."""
         seed = f"{self.context.seed} {self.context.claim} {self.statement.name}{name}"
-        budget = (
-            self.statement.evaluations
-            if self.statement.random
-            else self.context.trials or self.statement.evaluations
-        )
         found = search(
-            self.statement.space, self.evaluate, seed=seed, budget=budget, climbs=not self.statement.random
+            self.statement.space,
+            self.evaluate,
+            seed=seed,
+            budget=self.wanted,
+            climbs=not self.statement.random,
         )
         self.trial.found = None if found is None else self.conclude(found)
 
@@ -392,7 +414,8 @@ def suspicion(conclusion: Conclusion) -> float:
             mean, spread = conclusion.samples.mean(axis=0), conclusion.samples.std(axis=0)
             excess = {"at_most": 1, "at_least": -1}.get(conclusion.sense, 0) * (mean - conclusion.allowed)
             excess = np.where(conclusion.sense == "equal", np.abs(mean - conclusion.allowed), excess)
-            worst = float(np.max(np.nan_to_num(excess / np.maximum(spread, 1e-300), nan=math.inf)))
+            least = TOLERANCE * np.maximum(np.abs(mean), np.abs(conclusion.allowed)) + SMALLEST
+            worst = float(np.max(np.nan_to_num(excess / np.maximum(spread, least), nan=math.inf)))
         return worst * len(conclusion.samples) ** 0.5
     if isinstance(conclusion, Frequency):
         count, share = conclusion.events.size, float(conclusion.events.mean())

@@ -34,7 +34,6 @@ from clusterproof.theory.checker.conclusions import judge
 from clusterproof.theory.checker.ranges import Range, encode_number
 from clusterproof.theory.checker.run_code import run_code
 from clusterproof.theory.checker.search import without_local_constants
-from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.ties import _equal
 from clusterproof.theory.checker.trace_bound import TraceBound
 

@@ -187,7 +187,10 @@ def test_an_open_end_is_passed_by_the_multiple_that_is_said() -> None:
         return at_most(low, limit=high + closed + small)
 
     space, one = Space.of(both), {"low": 0, "high": 1, "closed": 2, "small": 0.25}
-    moved = {name: times_end(space, one, name, 10 * sign) for name, sign in (("low", -1), ("high", 1), ("small", 1))}
+    moved = {
+        name: times_end(space, one, name, 10 * sign)
+        for name, sign in (("low", -1), ("high", 1), ("small", 1))
+    }
     assert times_end(space, one, "closed", 10) is None
     assert moved == {"low": one | {"low": -30}, "high": one | {"high": 40}, "small": one | {"small": 5.0}}
 

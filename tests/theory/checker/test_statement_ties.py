@@ -248,7 +248,9 @@ def test_of_few_listed_instances_every_one_is_compared_in_each_part() -> None:
         return at_most((n / 9) ** 2, itself=n / 9)
 
     one = claim(tenths)
-    one.proof("algebra", at={"": lambda n: {"x": Fraction(n, 9)}, "halves": lambda n: {"x": Fraction(n, 2)}})(square)
+    one.proof("algebra", at={"": lambda n: {"x": Fraction(n, 9)}, "halves": lambda n: {"x": Fraction(n, 2)}})(
+        square
+    )
 
     @one.also("halves")
     def halves(n: Annotated[int, integers(0, 2)]) -> Sides:
