@@ -21,9 +21,9 @@ from clusterproof.theory.checker.statement import Statement
 DIGITS = 50
 """Digits of the numbers that mpmath computes with."""
 PERTURBATIONS, RELATIVE = 20, 1e-12
-"""Number and relative size of the changes under which a violation must stay one, where a function takes floats only."""
+"""Number and relative size of the changes under which a violation must stay one, if a function takes only floats."""
 SEEN = 1e-7
-"""Excess, of the largest side, from which a violation in floats counts: half of the digits, which a double root costs."""
+"""Excess, of the largest side, from which a violation in floats counts: a double root costs half of the digits."""
 SECONDS = 1.0
 """Processor time for each way."""
 

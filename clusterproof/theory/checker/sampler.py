@@ -108,7 +108,7 @@ def _cast(allowed: Interval, number: Any, *, round_up: bool = False) -> Any:
 
 
 def times_end(space: Space, one: Instance, name: str, multiple: int | Fraction) -> dict[str, Any] | None:
-    """Move a quantity to a multiple of its upper end, or of its lower one if negative; None where that is no instance."""
+    """Move a quantity to a multiple of its upper end, or of its lower one if negative; None if that is no instance."""
     allowed = space.ranges[name]
     assert isinstance(allowed, Interval)
     low, high = ends(allowed, one)
@@ -150,7 +150,9 @@ def simpler(allowed: Range, one: Instance, name: str) -> list[Any]:
     )
     if isinstance(allowed, Integers) and len(found) == SIMPLER:
         low = ends(allowed, one)[0]
-        found += [low + (value - low) // part for part in (16, 8, 4, 2)] + [value - 1]
+        found += [low + (value - low) // part for part in (16, 8, 4, 2)]
+        found += [value - (value - low) // 2**power for power in range(2, 40)]  # halves what is left to go
+        found.append(value - 1)
         found = [each for each in dict.fromkeys(found) if each != value]
     return found
 

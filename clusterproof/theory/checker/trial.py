@@ -163,7 +163,7 @@ class _Search(Evaluator):
             self._go_far()
 
     def _go_far(self) -> None:
-        """Go from the tightest instance to multiples of each open end; see how the ratio grows where that takes too long."""
+        """Go from the tightest instance to multiples of each open end; where that is too slow, see how the ratio grows."""
         trial, space = self.trial, self.statement.space
         if trial.tightest is None:
             return
@@ -273,7 +273,7 @@ class _Search(Evaluator):
         return seen
 
     def _simplify(self) -> None:
-        """Replace quantities of what was found by simpler ones; where one alone breaks nothing, draw the others again."""
+        """Replace quantities of what was found by simpler ones; if one alone breaks nothing, draw the others again."""
         space, trial = self.statement.space, self.trial
         stream, left = self.context.generator(self.statement.name, "simpler"), SIMPLIFYING
         while True:
@@ -408,7 +408,7 @@ class _Search(Evaluator):
 
 
 def suspicion(conclusion: Conclusion) -> float:
-    """How much few repetitions speak against a conclusion: larger is worse, in standard deviations where they decide."""
+    """How much few repetitions speak against a conclusion, in standard deviations where they decide."""
     if isinstance(conclusion, Expectation):
         with np.errstate(all="ignore"):
             mean, spread = conclusion.samples.mean(axis=0), conclusion.samples.std(axis=0)

@@ -1,7 +1,7 @@
 """Attempts to get something certified that is false: none is."""
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -22,11 +22,10 @@ NUMBER = 0
 
 
 @pytest.fixture(autouse=True)
-def fresh(registry: Any) -> Iterator[None]:
+def fresh(registry: Any) -> None:
     global NUMBER
     CALLS["number"], NUMBER = 0, 0
     by_first.cache_clear()
-    yield
 
 
 class First(int):
