@@ -163,7 +163,7 @@ class _Search(Evaluator):
             self._go_far()
 
     def _go_far(self) -> None:
-        """Go from the tightest instance to multiples of each open end; where that is too slow, see how the ratio grows."""
+        """Go from the tightest instance to multiples of each open end; if that is slow, see how the ratio grows."""
         trial, space = self.trial, self.statement.space
         if trial.tightest is None:
             return

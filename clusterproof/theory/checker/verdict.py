@@ -99,8 +99,8 @@ class Finding:
         Of each factor of ``sharpness``: ``"ratio"``, allowed over measured at the worst instance (None where it was not
         exercised), that ``"instance"``, ``"identities"``, the entries (rounds, coordinates) left out because both sides
         are the same number there at every instance, and for everything that is allowed ``"typical"``, the ratio that
-        half of the instances are within, of each the median over its entries; None where it is infinite. None where the verdict rests
-        on an instance.
+        half of the instances are within, of each the median over its entries; None where it is infinite.
+        None where the verdict rests on an instance.
     proof
         How the printed statement was proved for every instance: ``"exhausted"``, ``"symbols"`` (its own function, on
         symbols), ``"separate"`` (another function, which gives the same sides at the instances that were tried); None

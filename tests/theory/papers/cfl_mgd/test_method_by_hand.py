@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from fractions import Fraction
 from fractions import Fraction as F  # noqa: N817 - a table of fractions
 from typing import Any
 
