@@ -136,11 +136,11 @@ def test_the_same_seed_gives_the_same_instances() -> None:
 def product(
     x: Annotated[float, reals(0.0, 10.0)], n: Annotated[int, integers(1, 10**6)], idle: Unit
 ) -> Sides:
-    return at_most(x * n, bound=1000.0)
+    return at_most(x * n, bound=1000)
 
 
 def later(x: Unit, n: Count) -> Sides:
-    return at_most(x * n, bound=20.0)
+    return at_most(x * n, bound=20)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
