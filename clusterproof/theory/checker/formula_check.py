@@ -48,7 +48,7 @@ def differs(
                 found = evaluate(one)
                 left -= 1
                 if found.keys() != conclusions.keys() or not all(
-                    same_sides(found[name], [_at(sides, numbers)]) for name, sides in conclusions.items()
+                    same_sides(found[name], [[_at(sides, numbers)]]) for name, sides in conclusions.items()
                 ):
                     return quantities(space.encode(one))
         if not left:

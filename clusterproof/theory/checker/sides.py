@@ -250,19 +250,6 @@ def equal(
     return Sides(gaps, {"rounding": rounding}, identity=True, words=words, pairs=pairs, unit=unit)
 
 
-def summed(sides: Sides, axis: int) -> Sides:
-    """Add up the entries of sides along an axis: what holds of each holds of the sum."""
-
-    def add(value: Any, like: Any) -> Any:
-        return np.broadcast_to(np.asarray(value), np.shape(like)).sum(axis=axis)
-
-    if sides.identity:
-        pairs = tuple((add(left, left - right), add(right, left - right)) for left, right in sides.pairs)
-        return replace(sides, measured=[left - right for left, right in pairs], pairs=pairs)
-    terms = {name: add(term, sides.measured) for name, term in sides.terms.items()}
-    return replace(sides, measured=np.sum(sides.measured, axis=axis), terms=terms)
-
-
 def _named(terms: dict[str, Value]) -> dict[str, Value]:
     if not terms:
         raise InvalidArgument("terms", terms, "must hold at least one summand", "name what is allowed")

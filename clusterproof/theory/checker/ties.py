@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 COMPARED = 50
 """Instances at which a statement is compared with its proof, at least, unless the space holds fewer."""
 
-Points = Mapping[str, Any] | list[Mapping[str, Any]]
-"""Arguments of the proof's function for one instance of the statement, or one set of them for each coordinate."""
+Points = Mapping[str, Any] | list[Mapping[str, Any] | list[Mapping[str, Any]]]
+"""Arguments of the proof's function for one instance of the statement, or one set of them for each entry of its sides.
+
+A list in place of a set says that the sides of its sets, such as one for each client, add up to the entry.
+"""
 
 
 @dataclass
@@ -80,36 +83,49 @@ class Tie:
         if not callable(at):
             return "nothing says which of its quantities an instance gives"
         given = at(**arguments)
-        found: list[dict[str, Any]] = []
-        for point in [given] if isinstance(given, Mapping) else given:
-            try:
-                found.append(dict(self.proof.conclude(self.proof.space.flatten(point))))
-            except InvalidArgument as error:
-                return f"an instance lies outside of its ranges ({error})"
-            except Outside as outside:
-                return f'an instance does not meet its hypothesis "{outside}"'
-        if not found or found[0].keys() != conclusions.keys():
+        groups = [
+            each if isinstance(each, list) else [each]
+            for each in ([given] if isinstance(given, Mapping) else given)
+        ]
+        try:
+            found = [
+                [dict(self.proof.conclude(self.proof.space.flatten(point))) for point in group]
+                for group in groups
+            ]
+        except InvalidArgument as error:
+            return f"an instance lies outside of its ranges ({error})"
+        except Outside as outside:
+            return f'an instance does not meet its hypothesis "{outside}"'
+        if not all(found) or not found or found[0][0].keys() != conclusions.keys():
             return "it has other conclusions than the statement"
         for name, sides in conclusions.items():
             if not isinstance(sides, Sides) or sides.failure is not None:
                 return "the statement is about a probability"
-            if not same_sides(sides, [each[name] for each in found]):
+            proved: list[list[Any]] = [[each[name] for each in group] for group in found]
+            if not same_sides(sides, proved):
                 return f"it has other sides than the statement at {quantities(arguments)}"
         return ""
 
 
-def same_sides(sides: Sides, proved: list[Sides]) -> bool:
-    """Whether a statement's sides are those of its proof: one after the other for entries, added up for numbers."""
-    first = proved[0]
+def same_sides(sides: Sides, proved: list[list[Sides]]) -> bool:
+    """Whether a statement's sides are those of its proof: added up within each list, and one list for each entry.
+
+    Where the statement's sides are single numbers, all are added up.
+    """
+    first = proved[0][0]
     if (sides.identity, sides.lower, {*sides.terms}) != (first.identity, first.lower, {*first.terms}):
         return False
-    whole, parts = _columns(sides), [_columns(each) for each in proved]
+    whole, parts = _columns(sides), [_added([_columns(each) for each in group]) for group in proved]
     if len(proved) > 1 and all(np.size(side) == 1 for side in whole) and len(whole) == len(parts[0]):
-        parts = [[sum(each[1:], start=each[0]) for each in zip(*parts, strict=True)]]
+        parts = [_added(parts)]
     columns: Any = zip(whole, zip(*parts, strict=True), strict=True)
     if len(whole) != len(parts[0]):  # equations of several coordinates
         columns = [(whole[side::2], [each[side::2] for each in parts]) for side in (0, 1)]
     return all(_equal(_entries(whole), _entries(parts), sides.rounding or 0.0) for whole, parts in columns)
+
+
+def _added(parts: list[list[Any]]) -> list[Any]:
+    return [sum(each[1:], start=each[0]) for each in zip(*parts, strict=True)]
 
 
 def _columns(sides: Sides) -> list[Any]:

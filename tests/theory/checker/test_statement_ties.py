@@ -126,6 +126,22 @@ def test_sides_of_the_coordinates_are_added_for_a_statement_about_their_sum() ->
     assert theory.check("toy/two").verdict is Kind.CONSISTENT
 
 
+def test_a_list_of_sets_is_added_up_to_one_entry() -> None:
+    def sums(x: Number, y: Number) -> Sides:
+        return at_most(
+            np.array([(x / 9) ** 2 + (y / 9) ** 2, (x / 9) ** 2]), itself=np.array([x / 9 + y / 9, x / 9])
+        )
+
+    claim(sums, budget=60).proof("algebra", at=lambda x, y: [[{"x": x / 9}, {"x": y / 9}], {"x": x / 9}])(
+        square
+    )
+    assert theory.check("toy/one").verdict is Kind.CERTIFIED
+    claim(sums, "two", budget=60).proof(
+        "algebra", at=lambda x, y: [[{"x": x / 9}], [{"x": y / 9}, {"x": x / 9}]]
+    )(square)
+    assert theory.check("toy/two").verdict is Kind.CONSISTENT
+
+
 def test_sides_that_the_proof_itself_returns_are_no_comparison() -> None:
     one = claim(lambda_of_the_proof, budget=60)
     one.proof("algebra")(square)
