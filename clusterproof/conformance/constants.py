@@ -17,9 +17,6 @@ EVALUATIONS = 16
 SMALLEST, LARGEST = 1e-9, 1e4
 """A constant beyond these, or not finite, is not tried: one near 0 is a line without effect."""
 
-Forms = tuple[tuple[str, Any], ...]
-"""Names and values of settings in the place of the declared ones."""
-
 
 @dataclass(frozen=True)
 class Family:
@@ -44,15 +41,13 @@ class Family:
     starts: tuple[tuple[float, ...], ...]
     changes: Callable[..., Mapping[str, Any]] | None = None
     setting: str = ""
-    beside: Forms = ()
+    beside: tuple[tuple[str, Any], ...] = ()
 
-    def options(
-        self, constants: Sequence[float], further: Sequence[Slip] = (), forms: Forms = ()
-    ) -> dict[str, Any]:
-        """Return the arguments with which ``snapshots`` and ``agree`` make the deviation, further slips and forms."""
+    def options(self, constants: Sequence[float], further: Sequence[Slip] = ()) -> dict[str, Any]:
+        """Return the keyword arguments with which ``snapshots`` and ``agree`` make the deviation, and further slips."""
         if self.changes is None:
-            return {"changed": dict((*forms, *self.beside, (self.setting, constants[0]))), "slips": further}
-        return {"changed": dict(forms), "slips": [Slip(self.changes(*constants), self.sentence), *further]}
+            return {"changed": {**dict(self.beside), self.setting: constants[0]}, "slips": further}
+        return {"slips": [Slip(self.changes(*constants), self.sentence), *further]}
 
 
 def _decayed(decay: float) -> Any:
@@ -223,15 +218,12 @@ def _fit(definition: type[Definition], run: Observed, family: Family, start: tup
 
 def explain_by_constants(
     definition: type[Definition], runs: Sequence[Observed], dtype: str, bank: Mapping[str, Slip] | None = None
-) -> Iterator[tuple[tuple[str, ...], str, dict[str, Any]]]:
-    """Yield names, sentence and forms of deviations that explain every run; constants are fitted to the first run.
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield names and sentence of each deviation that explains every run; its constants are fitted to the first run.
 
-    With a bank, a deviation explains the first run alone, and every run together with one of the bank's slips, or with
-    a setting of an admissible form that is not the declared one.
+    With a bank, a deviation explains the first run alone, and every run together with one of the bank's slips.
     """
-    settings, found = runs[0].probe.settings, set[str]()
-    forms = [(name, value) for name, values in definition.variants.items() for value in values]
-    forms = [(name, value) for name, value in forms if settings[name] != value]
+    found: set[str] = set()
     with np.errstate(all="ignore"):
         for family, start in _starts(definition):  # type: ignore[arg-type]  # its instances are not hashable, it is
             # one constant is a simpler reason than two
@@ -241,19 +233,15 @@ def explain_by_constants(
             for rounded in () if constants is None else _rounded(constants):
                 sentence = family.sentence.format(*(f"{one:.7g}" for one in rounded))
                 if bank is None:
-                    candidates: list[tuple[tuple[str, ...], Forms]] = [((), ())]
+                    candidates: Mapping[str, tuple[Slip, ...]] = {"": ()}
                 elif agree(definition, runs[:1], dtype, **family.options(rounded)):
-                    candidates = [*(((name,), ()) for name in bank), *(((), (form,)) for form in forms)]
+                    candidates = {name: (slip,) for name, slip in bank.items()}
                 else:
                     continue
-                for names, changed in candidates:
-                    slips = [bank[name] for name in names] if bank else []
-                    if agree(definition, runs, dtype, **family.options(rounded, slips, changed)):
+                for name, slips in candidates.items():
+                    if agree(definition, runs, dtype, **family.options(rounded, slips)):
                         found.add(family.name)
-                        further = [slip.sentence for slip in slips]
-                        further += [
-                            f"{name} is {value}, a form that can be declared" for name, value in changed
-                        ]
-                        yield (family.name, *names), ", and ".join((sentence, *further)), dict(changed)
+                        names = (family.name, name) if name else (family.name,)
+                        yield names, ", and ".join((sentence, *(slip.sentence for slip in slips)))
                 if family.name in found:
                     break

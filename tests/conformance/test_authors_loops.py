@@ -135,13 +135,3 @@ def test_a_form_is_found_and_conforms_once_it_is_declared(
     assert (report.verdict, report.changed) == ("variant" if form else "conforms", form), str(report)
     report = conform(start, algorithm, settings={**declared, **form})
     assert report.verdict == "conforms", str(report)
-
-
-@pytest.mark.slow(reason="pairs of mistakes are tried first")
-def test_a_constant_is_found_together_with_a_form() -> None:
-    start: Any = FPFC
-    report = conform(start, "fpfc", checks=("one-step", "local-epochs", "rounds"))
-    assert report.verdict == "differs"
-    (one,) = report.likely
-    assert (one.slips, one.forms) == (("augmentation-constant",), {"pair_rule": "either-twice"})
-    assert "augmentation is 1 whatever is asked for, and pair_rule is either-twice" in report.sentence
