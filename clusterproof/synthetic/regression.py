@@ -27,9 +27,7 @@ from clusterproof.synthetic.mixture import (
     read_array,
     read_doubles,
 )
-
-CACHED = 2**17
-"""Numbers of stored rows that gradients pass over twice in a block, about those of a core's cache."""
+from clusterproof.synthetic.stored_rows import StoredRows
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -229,10 +227,7 @@ class RegressionMixture(Mixture):
             drawn = direct_simulation.draw_data(labels, self.covariances, self.noise, self.samples, generator)
             return direct_simulation.losses(models, self.optima[labels], *drawn)
         if self.data == "fixed":
-            X, y = self._stored_rows(clients)
-            residuals = _by_client(models[..., None, :, :], clients) @ np.swapaxes(X, -1, -2) - y
-            losses = np.einsum("...r,...r->...", residuals, residuals) / (2 * self.samples)
-            return _by_replicate(losses, clients, models.shape[:-2])
+            return self._stored_rows.losses(models, clients)
         expected = np.stack(
             [self.expected_loss(models, cluster) for cluster in range(self.clusters)], axis=-2
         )
@@ -244,14 +239,7 @@ class RegressionMixture(Mixture):
     ) -> np.ndarray:
         """Return the gradients at one point per client, (..., k, d): (..., k, d)."""
         if self.data == "fixed":
-            X, y = self._stored_rows(clients)
-            chi = _by_client(points[..., None, :], clients)
-            lead = np.broadcast_shapes(chi.shape[:-2], X.shape[:-2])
-            result, size = np.empty((*lead, *chi.shape[-2:])), max(1, CACHED // (X.shape[-2] * X.shape[-1]))
-            for first in range(0, X.shape[-3], size):
-                block = (..., slice(first, first + size), slice(None), slice(None))
-                np.matmul(chi[block] @ np.swapaxes(X[block], -1, -2) - y[block], X[block], out=result[block])
-            return _by_replicate(result / self.samples, clients, points.shape[:-2])[..., 0, :]
+            return self._stored_rows.gradients(points, clients)
         labels = self.labels[clients]
         displacements = points - self.optima[labels]
         if self.data == "fresh" and self.sampling == "exact":
@@ -298,11 +286,7 @@ class RegressionMixture(Mixture):
             drawn = exact_law.draw_gradients(rooted, 0.0, self.samples, 1, generator)
             return self.covariances.root_times_by_label(drawn, labels)
         if self.data == "fixed":
-            X, _ = self._stored_rows(clients)
-            products = (
-                _by_client(directions[..., None, :], clients) @ np.swapaxes(X, -1, -2) @ X / self.samples
-            )
-            return _by_replicate(products, clients, directions.shape[:-2])[..., 0, :]
+            return self._stored_rows.hessian_products(directions, clients)
         lead = np.broadcast_shapes(directions.shape[:-1], labels.shape)
         gram, _, _ = self._batch_moments(np.broadcast_to(clients, lead), generator)
         return np.asarray((gram @ directions[..., None])[..., 0])
@@ -312,10 +296,7 @@ class RegressionMixture(Mixture):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the losses (..., k, P) and gradients (..., k, P, d) of models (..., P, d) on one batch per client."""
         if self.data == "fixed":
-            X, y = self._stored_rows(clients)
-            residuals = _by_client(models[..., None, :, :], clients) @ np.swapaxes(X, -1, -2) - y
-            gradients = _by_replicate(residuals @ X / self.samples, clients, models.shape[:-2])
-            return self.losses(models, clients, generator), gradients
+            return self._stored_rows.losses_and_gradients(models, clients)
         lead = np.broadcast_shapes(models.shape[:-2], clients.shape[:-1])
         gram, cross, constant = self._batch_moments(
             np.broadcast_to(clients, (*lead, clients.shape[-1])), generator
@@ -372,23 +353,11 @@ class RegressionMixture(Mixture):
         )
         return direct_simulation.moments(features, errors)
 
-    def _stored_rows(self, clients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Features (..., k, r, d) and targets (..., k, 1, r) of clients' fixed data, see ``_reduced_rows``."""
-        features, targets = self._reduced_rows
-        first = int(clients.min())
-        consecutive = slice(first, first + clients.shape[-1])
-        chosen = consecutive if np.array_equal(clients, np.arange(self.clients)[consecutive]) else clients
-        return features[chosen], targets[chosen]
-
     @cached_property
-    def _reduced_rows(self) -> tuple[np.ndarray, np.ndarray]:
-        """Features (m, r, d) and targets (m, 1, r) with the sums of squares and products of the n rows, r <= d + 1."""
-        parts = []
-        for label, (features, errors) in zip(self.labels, self._draw_fixed_rows(), strict=True):
-            rows = np.column_stack([features, features @ self.optima[label] + errors])
-            parts.append(np.linalg.qr(rows, mode="r") if self.samples > self.dimension + 1 else rows)
-        both = np.asarray(parts)
-        return np.ascontiguousarray(both[..., :-1]), np.ascontiguousarray(both[..., None, :, -1])
+    def _stored_rows(self) -> StoredRows:
+        """Rows that replace those of every client's fixed data in losses and gradients."""
+        data = zip(self.labels, self._draw_fixed_rows(), strict=True)
+        return StoredRows.of((X, X @ self.optima[label] + errors) for label, (X, errors) in data)
 
     @cached_property
     def _fixed_rows(self) -> tuple[np.ndarray, np.ndarray]:
@@ -412,22 +381,3 @@ def _count_pairs(labels: np.ndarray, assignments: np.ndarray, clusters: int, mod
     keys = (replicate * clusters + labels) * models + assignments
     counts = np.bincount(keys.ravel(), minlength=math.prod(lead) * clusters * models)
     return counts.reshape((*lead, clusters, models))
-
-
-def _by_client(vectors: np.ndarray, clients: np.ndarray) -> np.ndarray:
-    """Gather the vectors of all replicates that one client multiplies: (..., k, P, d) as (k, R P, d).
-
-    The axis k may have length 1. Replicates with clients of their own, (..., k), stay as they are.
-    """
-    if clients.ndim > 1:
-        return vectors
-    *_, k, P, d = vectors.shape
-    return np.moveaxis(vectors.reshape(-1, k, P, d), 0, 1).reshape(k, -1, d)
-
-
-def _by_replicate(values: np.ndarray, clients: np.ndarray, lead: tuple[int, ...]) -> np.ndarray:
-    """Undo ``_by_client``: values (k, R P, ...) as (*lead, k, P, ...)."""
-    if clients.ndim > 1:
-        return values
-    split = values.reshape(len(values), *lead, values.shape[1] // math.prod(lead), *values.shape[2:])
-    return np.moveaxis(split, 0, len(lead))

@@ -91,7 +91,7 @@ def test_records_are_frozen() -> None:
         for module in modules_below(f"clusterproof.{package}"):
             for kind in vars(module).values():
                 if isinstance(kind, type) and "__dataclass_params__" in vars(kind):
-                    assert kind.__dataclass_params__.frozen, kind  # type: ignore[attr-defined]
+                    assert kind.__dataclass_params__.frozen, kind  # type: ignore[attr-defined]  # which dataclasses set
     for kind in (*MAKERS.values(), Configuration):
         if isinstance(kind, type) and is_dataclass(kind):
             assert all(field.kw_only for field in fields(kind) if field.init), kind

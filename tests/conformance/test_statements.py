@@ -70,7 +70,7 @@ def test_a_cluster_that_loses_its_members_is_stated() -> None:
     """A momentum that is set to 0 with the last member, which first matters where there were members before."""
     definition: Any = DEFINITIONS["cfl-mgd"]
 
-    class Forgetting(definition):  # type: ignore[misc]
+    class Forgetting(definition):  # type: ignore[misc]  # a class that is looked up by name
         def average_gradients(self, j: int, members: Any, participants: Any) -> Any:
             self.momenta[j] *= bool(members)
             return super().average_gradients(j, members, participants)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clusterproof.algorithms import IFCA, run
-from clusterproof.synthetic import RegressionMixture, direct_simulation, regression, strategies
+from clusterproof.synthetic import RegressionMixture, direct_simulation, stored_rows, strategies
 
 
 def rotated(spectrum, seed):
@@ -40,7 +40,7 @@ def test_variances_at_the_optimum_are_the_audit_s_numbers():
 @pytest.mark.parametrize(("samples", "cached"), [(7, 1), (7, 2**17), (4, 1), (4, 2**17)])
 def test_fixed_data_are_one_explicit_data_set_a_client(plant, samples, cached):
     """More and fewer samples than parameters; gradients client by client, and of all at once."""
-    plant(regression, "CACHED", cached)
+    plant(stored_rows, "CACHED", cached)
     drawn = []
 
     def recording(labels, *arguments):

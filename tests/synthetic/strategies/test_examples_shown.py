@@ -23,7 +23,7 @@ def test_what_is_printed_makes_the_task_again(strategy):
     @given(strategy())
     def check(task):
         for text in (repr(task), pretty(task)):
-            again = eval(text, vars(synthetic).copy())  # noqa: S307
+            again = eval(text, vars(synthetic).copy())  # noqa: S307  # the text is this program's
             assert type(again) is type(task)
             assert again.settings == task.settings
 

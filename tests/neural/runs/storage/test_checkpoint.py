@@ -162,7 +162,7 @@ def test_a_number_that_is_not_finite_is_found_wherever_it_is(value: float) -> No
     pairs = state.pairs  # type: ignore[attr-defined]
     harmed = pairs.delta.copy()
     harmed[-1, -1] = value
-    assert not all_finite(replace(state, pairs=replace(pairs, delta=harmed)))  # type: ignore[call-arg]
+    assert not all_finite(replace(state, pairs=replace(pairs, delta=harmed)))  # type: ignore[call-arg]  # FPFC's
     models = torch.asarray(state.models.copy())
     models[1, 2] = value
     assert not all_finite(State(models, None, None))
