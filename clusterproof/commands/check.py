@@ -145,14 +145,12 @@ def check(
             check_writable(option, path)
     started = time.perf_counter()
     paged = headlines and not verbose
-    # the page has no use for the tightness of refuted statements
-    tightness = not paged or json_file is not None or markdown is not None
     if headlines and jobs is None:
         jobs = os.cpu_count()
     if jobs is None:
         evaluated = _one_by_one(chosen, seed, trials)
     else:
-        evaluated = evaluate_in_processes(chosen, files, seed, trials, jobs, tightness=tightness)
+        evaluated = evaluate_in_processes(chosen, files, seed, trials, jobs)
     verdicts, failures = _collect(chosen, evaluated, quiet)
     try:
         if json_printed:

@@ -18,8 +18,6 @@ def evaluate_in_processes(
     seed: int,
     trials: int | None,
     jobs: int,
-    *,
-    tightness: bool = True,
 ) -> Iterator[tuple[int, Verdict | str]]:
     """Evaluate claims in several processes, slow checks first.
 
@@ -29,7 +27,7 @@ def evaluate_in_processes(
         Claims to evaluate.
     files
         User-supplied files that state claims.
-    seed, trials, tightness
+    seed, trials
         As for ``theory.check``.
     jobs
         Number of processes.
@@ -39,7 +37,7 @@ def evaluate_in_processes(
     tuple
         The index of a claim, and its verdict or an error message.
     """
-    settings = {"trials": trials, "files": list(files), "tightness": tightness}
+    settings = {"trials": trials, "files": list(files)}
     units = [Unit(claim.id, seed, settings, cost=1.0 if claim.quick else 10.0) for claim in claims]
     indices = {unit.method: index for index, unit in enumerate(units)}
     for unit, answer in Processes(jobs).compute(evaluate, sorted(units, key=lambda unit: -unit.cost)):
@@ -52,9 +50,7 @@ def evaluate(unit: Unit) -> Verdict:
     """Evaluate the claim of a unit; runs in a worker process."""
     settings = unit.settings
     _load(tuple(settings["files"]))
-    return theory.check(
-        unit.method, seed=unit.seed, trials=settings["trials"], tightness=settings["tightness"]
-    )
+    return theory.check(unit.method, seed=unit.seed, trials=settings["trials"])
 
 
 @cache

@@ -44,7 +44,8 @@ MEANINGS = {
     "certified": "proved for every instance of the stated class",
     "consistent": "not falsified by the instances and trials that were made",
     "violated": "an instance meets the hypotheses and breaks the conclusion; the smallest one found is shown",
-    "vacuous": "no instance that was tried meets the hypotheses, or the conclusion says no more than they do",
+    "vacuous": "no instance meets the hypotheses, or the conclusion says no more than they do",
+    "inconclusive": "not refuted, by evidence that would not have refuted it",
     "ill-posed": "as printed it has no unique meaning; the reading that is checked instead is a claim of its own",
 }
 

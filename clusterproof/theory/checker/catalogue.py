@@ -92,7 +92,7 @@ def check_repairs(claims: Iterable[Claim]) -> None:
                 raise InvalidArgument("repaired_by", name, rule, hint)
 
 
-def check(claim_id: str, *, seed: int = 0, trials: int | None = None, tightness: bool = True) -> Verdict:
+def check(claim_id: str, *, seed: int = 0, trials: int | None = None) -> Verdict:
     """Evaluate one claim.
 
     Parameters
@@ -103,8 +103,6 @@ def check(claim_id: str, *, seed: int = 0, trials: int | None = None, tightness:
         The same seed gives the same verdict and numbers.
     trials
         Random instances or repetitions; the check's own number where None.
-    tightness
-        Whether the instances about a counterexample are evaluated, too, for ``Verdict.tightness``.
 
     Raises
     ------
@@ -117,7 +115,7 @@ def check(claim_id: str, *, seed: int = 0, trials: int | None = None, tightness:
     if trials is not None:
         check_count("trials", trials, at_least=1, remedy="leave it out for the check's own number")
     started = time.perf_counter()
-    finding = claim.check(Context(seed, trials, CLAIM_SIGNIFICANCE, claim.id, tightness))
+    finding = claim.check(Context(seed, trials, CLAIM_SIGNIFICANCE, claim.id))
     return make_verdict(claim, finding, seed, time.perf_counter() - started, trials)
 
 

@@ -43,15 +43,12 @@ class Context:
         Error probability that a claim's intervals may have together.
     claim
         Id of the claim under check: an axis of its random numbers.
-    tightness
-        Whether the instances about a counterexample are surveyed for how far the statement is from the truth.
     """
 
     seed: int
     trials: int | None
     significance: float
     claim: str
-    tightness: bool = True
 
     def generator(self, *axes: str | int) -> np.random.Generator:
         """Give the stream for this claim and further named axes."""

@@ -13,10 +13,10 @@ import numpy as np
 from clusterproof.theory.checker import sentences
 from clusterproof.theory.checker.claim import Context
 from clusterproof.theory.checker.claim_parts import Parts, factor_names
-from clusterproof.theory.checker.conclusions import WHOLE
+from clusterproof.theory.checker.conclusions import WHOLE, critical
 from clusterproof.theory.checker.counterexample import confirm_equal
 from clusterproof.theory.checker.evaluation import Evaluation, Trial
-from clusterproof.theory.checker.nearby_values import holds_nearby
+from clusterproof.theory.checker.expectation import Expectation
 from clusterproof.theory.checker.needed_hypotheses import needed_hypotheses
 from clusterproof.theory.checker.proof import is_empty
 from clusterproof.theory.checker.rounding import as_float
@@ -53,7 +53,57 @@ def decide(claim: Parts, context: Context) -> Finding:
     certainty = _certainty(trials, ties)
     reason = sentences.holds(trials, certainty)
     # nor are its quantities' values instances of the statement
-    return _consistent([trial for trial in trials if not trial.statement.whole], reason, certainty, context)
+    tried = [trial for trial in trials if not trial.statement.whole]
+    finding = _consistent(tried, reason, certainty, context)
+    doubts = [] if certainty.proof else inconclusive(tried, context)
+    if not doubts:
+        return finding
+    return dataclasses.replace(finding, verdict=Kind.INCONCLUSIVE, reason="; ".join([*doubts, reason]))
+
+
+def inconclusive(trials: Sequence[Trial], context: Context) -> list[str]:
+    """Say why evidence that did not refute a statement would not have refuted it; empty where it would have."""
+    reasons = []
+    same = [trial for trial in trials if trial.statement.same] or list(trials)
+    tried = sum(max(trial.trials, trial.instances * _replicates(trial)) for trial in same)
+    interrupted = any(trial.rounding is not None for trial in trials)
+    if tried < FEWEST and not interrupted and not all(trial.exhausted or trial.proved for trial in same):
+        remedy = "give more evaluations, or ranges that the hypotheses leave more of"
+        are = "instance is" if tried == 1 else "instances are"
+        reasons.append(f"{tried} {are} too few to refute it: {remedy}")
+    for trial in trials:
+        if trial.rounding is not None:
+            reasons.append(
+                f"rounding: {sentences.broken(trial, trial.rounding)}, which more digits do not confirm"
+            )
+        if trial.grows:
+            reasons.append(
+                f"what it uses of the bound grows with {trial.grows} and would pass 1: state a larger range"
+            )
+        if trial.undecided.total() == trial.instances > 0:
+            reasons.append("no interval decides anything")
+        if trial.unlikely is not None:
+            reasons.append("all repetitions together speak against it, those of no single instance do")
+        level = max(trial.levels, default=0.0)
+        if (
+            0 < level <= 0.5
+            and trial.trials
+            and critical(trial.trials, level, context.significance) > 2 * level * trial.trials
+        ):
+            reasons.append(
+                f"{trial.trials} repetitions would not show twice the probability {level:.3g}: give more replicates"
+            )
+    return list(dict.fromkeys(reasons))
+
+
+def _replicates(trial: Trial) -> int:
+    """Replicates of an expectation; 1 of another statement."""
+    given = trial.tightest.conclusions.values() if trial.tightest else ()
+    return max((len(each.samples) for each in given if isinstance(each, Expectation)), default=1)
+
+
+FEWEST = 30
+"""Instances, or repetitions, below which a statement that was not refuted is inconclusive."""
 
 
 def says_nothing(name: str, true_of_all: Statement, context: Context) -> Finding:
@@ -217,8 +267,9 @@ def _vacuous(trials: Sequence[Trial], context: Context) -> Finding:
     reason = sentences.none_admissible(
         main, list(dict.fromkeys(names)), proved=proved, step_proved=step_proved
     )
+    shown = proved or step_proved or all(trial.exhausted and trial.statement.space.complete for trial in main)
     return Finding(
-        verdict=Kind.VACUOUS,
+        verdict=Kind.VACUOUS if shown else Kind.INCONCLUSIVE,
         reason="; ".join(part for part in (reason, sentences.holds(steps, Certainty(None))) if part),
         **_counts(trials),
     )
@@ -234,10 +285,6 @@ def _refuted(
     tied = (tie.proof for tie in ties if tie.compared and not tie.refused)
     if trial.proved or any(attempt(proof, context).proved for proof in tied):
         reason += "; proof and instance disagree: the symbolic proof is wrong"
-    if (nearby := holds_nearby(part, context, found)) is not None:
-        name, value = nearby
-        remedy = f"give rounding=, or state {name} as rationals"
-        reason += f"; it holds at {name} = {value!r}: rounding ({remedy}), or a jump"
     return Finding(
         verdict=Kind.ILL_POSED if claim.ill_posed else Kind.VIOLATED,
         reason=reason,

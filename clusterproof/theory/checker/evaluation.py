@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -16,15 +16,12 @@ from clusterproof.theory.checker.claim import Context
 from clusterproof.theory.checker.conclusions import WHOLE, Conclusion, Entries, Judgement, judge
 from clusterproof.theory.checker.expectation import Expectation, replicates_to_try
 from clusterproof.theory.checker.frequency import Frequency
-from clusterproof.theory.checker.ranges import Interval
-from clusterproof.theory.checker.rounding import as_float
+from clusterproof.theory.checker.rounding import as_float, as_floats
 from clusterproof.theory.checker.sides import Outside, Sides, naming_hypotheses
-from clusterproof.theory.checker.statement import DRAWN, Statement
+from clusterproof.theory.checker.statement import DECIDED, Statement
 from clusterproof.theory.checker.symbols import Condition
-from clusterproof.theory.checker.ties import Tie, recording_calls
+from clusterproof.theory.checker.ties import Tie
 
-DRAWN_CORNERS = 8
-"""Corners that are tried with objects that are drawn."""
 EXACT_SECONDS = 0.2
 """Seconds of processor time in which an instance that breaks a statement in floats is evaluated in fractions."""
 
@@ -108,6 +105,16 @@ class Trial:
         Instances that would break it if less than 1e-14 of their floats were not rounding.
     settings
         Number of random settings, among which the error level is divided.
+    looked_at
+        Settings that were compared with few repetitions, to choose those that are decided.
+    stopped
+        Seconds after which the search was stopped; None where it ended.
+    rounding
+        The evaluation that breaks the statement by no more than rounding may explain.
+    grows
+        Quantity with which the tightest ratio grows without slowing down, if it would pass 1.
+    magnitude
+        Largest magnitude of a side that is a float.
     """
 
     statement: Statement
@@ -134,6 +141,11 @@ class Trial:
     undecided: Counter[str] = field(default_factory=Counter)
     excused: int = 0
     settings: int = 1
+    looked_at: int = 0
+    stopped: float | None = None
+    rounding: Evaluation | None = None
+    grows: str = ""
+    magnitude: float = 0.0
 
     def identities(self, conclusion: str) -> tuple[list[int], float] | None:
         """Entries of a conclusion whose sides are the same number at every instance, and the largest factor elsewhere.
@@ -154,20 +166,6 @@ class Trial:
         return self.unproved == ""
 
 
-def planned(statement: Statement) -> int:
-    """Number of settings of a random statement: known beforehand, whatever they give."""
-    budget = DRAWN if statement.budget is None else statement.budget
-    listed = statement.space.instances(budget)
-    further = drawn_corners(statement, budget) if listed is None and statement.space.replicates else 0
-    return max(1, len(statement.first) + further + (budget if listed is None else len(listed)))
-
-
-def drawn_corners(statement: Statement, budget: int) -> int:
-    """Number of corners that are tried with drawn objects, or with replicates: none of them is chosen."""
-    ranges = statement.space.ranges.values()
-    return min(DRAWN_CORNERS, budget) if any(isinstance(each, Interval) for each in ranges) else 0
-
-
 class Evaluator:
     """Evaluates instances once each and keeps the running maxima.
 
@@ -186,12 +184,17 @@ class Evaluator:
         self.statement, self.context, self.trial, self.ties = statement, context, trial, ties
         self.seen: dict[str, tuple[bool, float] | None] = {}
         self.distinct = False
+        self.numbers: dict[str, str] | None = None
         self.sizes: list[int | None] = [None]
         if statement.space.replicates is not None:
             self.sizes = [*replicates_to_try(context.trials or statement.replicates)]
         self.looks = 2 * len(self.sizes)  # twice, since a second sample may be compared
+        # where a setting is repeated, the number that is given is that of the repetitions
+        given = None if statement.repeated else context.trials
+        self.wanted = given or statement.evaluations
         if statement.random:
-            trial.settings = planned(statement)
+            decided = statement.repeated and not statement.space.searched
+            trial.settings = len(statement.first) + (DECIDED + 1 if decided else self.wanted)
 
     def any_breaks(self, instances: Iterable[dict[str, Any]]) -> bool:
         """Whether one of the instances breaks the statement; those after it are not evaluated."""
@@ -213,7 +216,11 @@ class Evaluator:
         except Outside as outside:
             trial.rejected[str(outside)] += 1
             trial.outside.append((str(outside), one))
+            if self.numbers is not None:
+                self.numbers[self.statement.space.key(one)] = str(outside)
             return None
+        if self.numbers is not None:
+            self.numbers[self.statement.space.key(one)] = numbers_of(evaluation.conclusions)
         trial.instances += 1
         trial.exact &= all(one.exact for one in evaluation.judged.values())
         # the conclusions of one evaluation speak of the same repetitions
@@ -227,6 +234,8 @@ class Evaluator:
         if why := next((one.undecided for one in evaluation.judged.values() if one.undecided), ""):
             trial.undecided[why] += 1
         trial.excused += any(one.excused for one in evaluation.judged.values())
+        if not trial.exact:
+            trial.magnitude = max(trial.magnitude, largest_side(evaluation.conclusions))
         self.keep(evaluation)
         if evaluation.broken is not None:
             trial.found = evaluation
@@ -235,7 +244,7 @@ class Evaluator:
     def conclude(self, one: dict[str, Any]) -> Evaluation:
         """Evaluate an instance; of expectations with doubled replicates until their intervals decide."""
         for replicates in self.sizes:
-            with recording_calls() as calls, naming_hypotheses(self.trial.stated):
+            with naming_hypotheses(self.trial.stated):
                 conclusions = self._sample(one, replicates)
             with self.statement.naming_errors(one):
                 judged = self._judge(conclusions, one, replicates)
@@ -244,7 +253,7 @@ class Evaluator:
             ):
                 break
         for tie in self.ties:
-            tie.compare(self.statement.name, self.statement.space.arguments(one), conclusions, calls)
+            tie.compare(self.statement.name, self.statement.space.arguments(one), conclusions)
         if not self.statement.random and any(each.broken for each in judged.values()):
             conclusions, judged = self._exactly(one) or (conclusions, judged)
         return Evaluation(one, conclusions, judged, replicates)
@@ -313,3 +322,21 @@ def evaluate(statement: Statement, context: Context, one: dict[str, Any]) -> Eva
     evaluator = Evaluator(Trial(statement), context)
     evaluator.sizes = evaluator.sizes[-1:]
     return evaluator.conclude(one)
+
+
+def numbers_of(conclusions: Mapping[str, Conclusion]) -> str:
+    """Write all numbers of sure conclusions, to compare two evaluations."""
+    sides = {name: each for name, each in conclusions.items() if isinstance(each, Sides)}
+    return repr([(name, each.pairs or each.measured, {**each.terms}) for name, each in sorted(sides.items())])
+
+
+def largest_side(conclusions: Mapping[str, Any]) -> float:
+    """Largest finite magnitude of a side that is a float."""
+    largest = 0.0
+    for sides in conclusions.values():
+        if isinstance(sides, Sides):
+            pairs = sides.pairs if sides.identity else ((sides.measured, sides.allowed),)
+            for value in (side for pair in pairs for side in pair):
+                array = np.abs(as_floats(value))
+                largest = max(largest, float(np.max(array, initial=0.0, where=np.isfinite(array))))
+    return largest

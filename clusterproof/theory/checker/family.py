@@ -13,7 +13,6 @@ from clusterproof.theory.checker.deciding import decide
 from clusterproof.theory.checker.docstring_sections import card_of
 from clusterproof.theory.checker.replay import replay
 from clusterproof.theory.checker.statement import Conclusions, Statement
-from clusterproof.theory.checker.survey import with_tightness
 from clusterproof.theory.checker.theorem import Theorem
 from clusterproof.theory.checker.verdict import Finding
 
@@ -80,8 +79,7 @@ class Family:
             theorem = Theorem(f"{self.paper}/{name}", function, statement, ill_posed=vague)
 
             def check(context: Context) -> Finding:
-                finding = decide(theorem, context)
-                return with_tightness(finding, theorem.parts, context) if context.tightness else finding
+                return decide(theorem, context)
 
             register(
                 theorem.id,

@@ -9,9 +9,9 @@ from fractions import Fraction
 from typing import Any
 
 from clusterproof.algorithms.randomness import generator
-from clusterproof.theory.checker.corners import evenly
 from clusterproof.theory.checker.instance_words import quantities
 from clusterproof.theory.checker.range_ends import Instance
+from clusterproof.theory.checker.sampler import evenly
 from clusterproof.theory.checker.sides import Outside, Sides
 from clusterproof.theory.checker.space import Space
 from clusterproof.theory.checker.symbols import Symbol
@@ -48,7 +48,7 @@ def differs(
                 found = evaluate(one)
                 left -= 1
                 if found.keys() != conclusions.keys() or not all(
-                    same_sides(found[name], [_at(sides, numbers)]) for name, sides in conclusions.items()
+                    same_sides(found[name], [[_at(sides, numbers)]]) for name, sides in conclusions.items()
                 ):
                     return quantities(space.encode(one))
         if not left:

@@ -10,7 +10,7 @@ from clusterproof.theory.checker.formula_check import differs
 from clusterproof.theory.checker.polynomial_signs import Bounds, is_nonnegative, is_positive
 from clusterproof.theory.checker.sides import Outside, Sides, naming_hypotheses
 from clusterproof.theory.checker.space import Space
-from clusterproof.theory.checker.symbols import Symbol, exactly, symbols
+from clusterproof.theory.checker.symbols import Symbol, exactly, recording_refusals, symbols
 
 CASES = 1000
 """Most combinations of listed values, each of which gets a proof of its own."""
@@ -50,8 +50,10 @@ def certify(space: Space, evaluate: Any) -> bool:
     formulas: list[tuple[Mapping[str, Any], Mapping[str, Sides]]] = []
     for one in cases:
         try:
-            with naming_hypotheses({}) as stated:
+            with naming_hypotheses({}) as stated, recording_refusals() as refused:
                 conclusions: Mapping[str, Sides] = evaluate(one)
+            if refused:
+                raise Unproved(f"the function catches what symbols raise: {refused[0]}")
             assumed = any(condition is not None for condition in stated.values())
             decided = [_holds(sides, bounds, assumed) for sides in conclusions.values()]
         except Outside:  # a choice that the hypotheses exclude
@@ -89,8 +91,11 @@ def _is_excluded(evaluate: Any, one: Mapping[str, Any], bounds: Sequence[Bounds]
             return True
         except NO_FORMULA:  # a conclusion need be none
             pass
-    excesses = [condition.excess for condition in stated.values() if condition is not None]
-    return any(excess is not None and _has_sign(excess, bounds, is_positive) for excess in excesses)
+    return any(
+        _has_sign(condition.excess, bounds, is_nonnegative if condition.strict else is_positive)
+        for condition in stated.values()
+        if condition is not None and condition.excess is not None
+    )
 
 
 def _cases(space: Space) -> tuple[list[dict[str, Any]], list[Bounds], bool]:

@@ -26,6 +26,7 @@ STYLES = {
     Kind.VIOLATED: "bold red",
     Kind.VACUOUS: "yellow",
     Kind.ILL_POSED: "magenta",
+    Kind.INCONCLUSIVE: "cyan",
 }
 """Colours of the verdicts."""
 
@@ -135,7 +136,6 @@ def evidence(verdict: Finding) -> str:
         )
     elif tried is not None and verdict.instances is None:
         parts.append(f"{verdict.failures or 0} of {tried} trials failed")
-    parts.extend(_survey_words(verdict))
     if verdict.sharpness:
         words = sharpness_words(verdict.sharpness, verdict.tightness)
         best = verdict.sharpness.get("all")
@@ -154,22 +154,6 @@ def evidence(verdict: Finding) -> str:
     if isinstance(verdict, Verdict) and verdict.repaired_by:
         parts.append(f"repaired by {', '.join(verdict.repaired_by)}")
     return "; ".join(parts)
-
-
-def _survey_words(verdict: Finding) -> list[str]:
-    """Give allowed over measured of a refuted statement, at the worst instance found and in the median."""
-    words = []
-    for name, each in (verdict.tightness or {}).items() if verdict.counterexample is not None else ():
-        if "broken" not in each:
-            continue
-        what = "" if name == "all" else f"{name.removesuffix(': all')} "
-        median = "infinite" if each["typical"] is None else number(each["typical"])
-        count = each["instances"]
-        words.append(
-            f"{what}{each['broken']} of {count} {'instance breaks' if count == 1 else 'instances break'} it, allowed "
-            f"over measured {number(each['ratio'])} at worst, {median} in the median"
-        )
-    return words
 
 
 def _hypothesis_words(verdict: Finding) -> list[str]:
@@ -256,8 +240,7 @@ def page(verdicts: Sequence[Verdict], listed: Sequence[Verdict], width: int | No
     lines = []
     for verdict in sorted(listed, key=lambda one: JUDGES.index(one.judges)):
         repair = f"; repaired by {', '.join(verdict.repaired_by)}" if verdict.repaired_by else ""
-        words = "".join(f"; {each}" for each in _survey_words(verdict))
-        sentence = evidence(verdict) if verdict.verdict in HOLDS else f"{verdict.reason}{words}{repair}"
+        sentence = evidence(verdict) if verdict.verdict in HOLDS else f"{verdict.reason}{repair}"
         start = f"{verdict.claim}  {verdict.verdict}"
         line = Text(wrap(f"{start}  {verdict.source}: {' '.join(sentence.split())}", width, "  "))
         line.stylize(STYLES[verdict.verdict], len(verdict.claim) + 2, len(start))

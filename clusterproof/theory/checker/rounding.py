@@ -22,16 +22,16 @@ SMALLEST = float(np.finfo(float).tiny)
 def is_exact(value: Any) -> bool:
     """Whether a number, or every entry of a list or array, is one of Python's integers or fractions, or a boolean.
 
-    NumPy's integers have 64 bits: a sum, product or power that does not fit is another number, without a word.
+    NumPy's integers have 64 bits: a sum, product or power that does not fit is another number, without a word; and a
+    sum of its booleans is a boolean. A subclass may compute as it likes.
     """
     if isinstance(value, np.ndarray):
-        exact_entries = value.dtype == object and all(is_exact(entry) for entry in value.flat)
-        return exact_entries or value.dtype == bool
+        return value.dtype == object and all(is_exact(entry) for entry in value.flat)
     if isinstance(value, list | tuple):
         return all(is_exact(entry) for entry in value)
-    if isinstance(value, Fraction):  # of NumPy's integers it keeps them
+    if type(value) is Fraction:  # of NumPy's integers it keeps them
         return type(value.numerator) is type(value.denominator) is int
-    return isinstance(value, int | np.bool_)
+    return type(value) in (int, bool)
 
 
 def as_float(number: Any) -> float:

@@ -199,8 +199,7 @@ def none_admissible(
     """
     total = sum(sum(trial.rejected.values()) for trial in trials)
     listed = all(trial.exhausted and trial.statement.space.complete for trial in trials)
-    grid = " of the grid" if all(trial.exhausted for trial in trials) else " that were drawn"
-    tried = f"of the {total} instances" if listed else f"of {total} instances{grid}"
+    tried = f"of the {total} instances" if listed else f"of {total} instances that were tried"
     reason = f"none {tried} meets the hypotheses"
     if names:
         verb = (

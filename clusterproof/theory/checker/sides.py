@@ -22,8 +22,17 @@ _LEFT_OUT: ContextVar[frozenset[str]] = ContextVar("left_out", default=frozenset
 _STATED: ContextVar[dict[str, Condition | None] | None] = ContextVar("stated hypotheses", default=None)
 
 
+_FAILED: ContextVar[list[str] | None] = ContextVar("hypotheses that failed", default=None)
+_INEXACT: ContextVar[list[str] | None] = ContextVar("hypotheses that floats decided", default=None)
+
+
 class Outside(Exception):
     """The instance does not meet the hypothesis that the message names."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        if (failed := _FAILED.get()) is not None:
+            failed.append(name)
 
 
 def suppose(name: str, holds: Any) -> None:
@@ -42,7 +51,7 @@ def suppose(name: str, holds: Any) -> None:
     Outside
         If the instance does not meet the hypothesis.
     InvalidArgument
-        If the name is no text, or ``holds`` is one, which always holds.
+        If the name is no text, or ``holds`` is neither a truth value nor an array of them.
     """
     if not isinstance(name, str):
         raise InvalidArgument(
@@ -53,6 +62,12 @@ def suppose(name: str, holds: Any) -> None:
             "holds", holds, "must be true or false, not a text", 'write suppose("x > 0", x > 0)'
         )
     condition = holds if isinstance(holds, Condition) else None
+    if condition is None and not isinstance(holds, bool):
+        array = np.asarray(holds)
+        if array.dtype.kind not in "bO" or any(each != each for each in array.flat):
+            raise InvalidArgument("holds", holds, "must be true or false", 'write suppose("x > 0", x > 0)')
+        if (inexact := _INEXACT.get()) is not None:
+            inexact.append(name)
     if (stated := _STATED.get()) is not None:
         stated[name] = condition
     if not (condition is not None or name in _LEFT_OUT.get() or np.all(holds)):
@@ -67,6 +82,16 @@ def with_value(variable: ContextVar[Any], value: Value) -> Iterator[Value]:
         yield value
     finally:
         variable.reset(token)
+
+
+def recording_failures() -> AbstractContextManager[list[str]]:
+    """Collect the hypotheses that fail, whatever the function catches."""
+    return with_value(_FAILED, [])
+
+
+def recording_inexact() -> AbstractContextManager[list[str]]:
+    """Collect the hypotheses whose truth is no Python ``bool``, which arrays or floats decided."""
+    return with_value(_INEXACT, [])
 
 
 def naming_hypotheses(

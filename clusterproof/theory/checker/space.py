@@ -15,8 +15,8 @@ import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.checker.drawn import Searched, Written
-from clusterproof.theory.checker.range_ends import Instance
-from clusterproof.theory.checker.ranges import Range
+from clusterproof.theory.checker.range_ends import Instance, value_of
+from clusterproof.theory.checker.ranges import Interval, Range
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -146,6 +146,22 @@ class Space:
     def holds(self, one: Instance) -> bool:
         """Whether every quantity is one that the statement speaks of."""
         return all(allowed.holds(one[name], one) for name, allowed in self.ranges.items())
+
+    def multiples(self, one: Instance) -> dict[str, int]:
+        """How many times the end of its range the quantities beyond an open end are, at least, rounded down."""
+        found: dict[str, int] = {}
+        for name, allowed in self.ranges.items():
+            if isinstance(allowed, Interval) and (allowed.upwards or allowed.downwards):
+                low, high = value_of(allowed.low, one), value_of(allowed.high, one)
+                if one[name] > high:
+                    found[name] = int(one[name] / max(abs(high), 1))
+                elif one[name] < low:
+                    found[name] = int(-one[name] / max(abs(low), 1))
+        return found
+
+    def beyond(self, one: Instance) -> int:
+        """Return the largest of these multiples, at least 2; 1 where no quantity is beyond its range."""
+        return max((max(multiple, 2) for multiple in self.multiples(one).values()), default=1)
 
     def instances(self, limit: int) -> list[dict[str, Any]] | None:
         """All instances that are tried, simple ones first; None where they are more than ``limit``."""

@@ -13,16 +13,19 @@ from clusterproof.theory.checker.expectation import Expectation
 from clusterproof.theory.checker.frequency import Frequency
 from clusterproof.theory.checker.instance_words import place_of, quantities
 from clusterproof.theory.checker.range_ends import Instance
-from clusterproof.theory.checker.sides import Outside, Sides
+from clusterproof.theory.checker.sides import Outside, Sides, recording_failures
 from clusterproof.theory.checker.space import Space
+from clusterproof.theory.checker.symbols import Symbol
 
 Conclusions: TypeAlias = Conclusion | Mapping[str, Conclusion]
 """What a statement's function returns: one comparison, or several of one evaluation by name."""
 
 EXHAUSTIBLE = 40_000
 """Spaces up to this size are enumerated."""
-SEARCHED, DRAWN = 1000, 100
-"""Instances that a search tries, and that are drawn where there is nothing to search, by default."""
+EVALUATIONS, DRAWN = 2000, 100
+"""Instances that are tried by default, and those where objects or random numbers are drawn."""
+DECIDED = 5
+"""Settings of a statement with repetitions that are decided, of those that were looked at."""
 REPLICATES_EACH = 400
 """Repetitions of each random setting by default."""
 
@@ -91,6 +94,18 @@ class Statement:
         object.__setattr__(self, "first", [self.space.flatten(arguments) for arguments in self.extremes])
 
     @property
+    def evaluations(self) -> int:
+        """Instances that are tried where there are more."""
+        if self.budget is not None:
+            return self.budget
+        return DRAWN if self.random or self.space.sampled else EVALUATIONS
+
+    @property
+    def repeated(self) -> bool:
+        """Whether a setting is repeated, so that few repetitions choose the settings that many decide."""
+        return self.space.replicates is not None
+
+    @property
     def random(self) -> bool:
         """Whether its value depends on random numbers."""
         return self.space.stream is not None
@@ -126,8 +141,11 @@ class Statement:
             filled[self.space.stream] = generator(seed, claim, self.name, self.space.key(one))
         if self.space.replicates is not None:
             filled[self.space.replicates] = replicates or self.replicates
-        with self.naming_errors(one):
+        with self.naming_errors(one), recording_failures() as failed:
             value = self.function(**self.space.arguments(one), **filled)
+            if failed:
+                rule = f'must not catch what is raised where a hypothesis fails: "{failed[0]}"'
+                raise InvalidArgument(self.function.__name__, "a result", rule, "let it pass")
         if not isinstance(value, Sides | Frequency | Expectation) and not (
             isinstance(value, Mapping) and value
         ):
@@ -145,6 +163,8 @@ class Statement:
         except Outside:
             raise
         except Exception as error:
+            if any(isinstance(value, Symbol) for value in one.values()):
+                raise  # a proof names the reason, and a symbol is no text
             words = [place_of(error, self.function), f"at {quantities(self.space.encode(one))}"]
             note = ", ".join(word for word in words if word)
             if note not in getattr(error, "__notes__", ()):

@@ -8,13 +8,35 @@ python-flint, which has such polynomials too, is 27 MB of compiled code that the
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn
 
 Powers = tuple[int, ...]
 Terms = Mapping[Powers, Fraction]
+
+
+_REFUSED: ContextVar[list[str] | None] = ContextVar("what symbols refused", default=None)
+
+
+@contextmanager
+def recording_refusals() -> Iterator[list[str]]:
+    """Collect what symbols refuse to do, whatever the function catches."""
+    found: list[str] = []
+    token = _REFUSED.set(found)
+    try:
+        yield found
+    finally:
+        _REFUSED.reset(token)
+
+
+def _refuse(message: str) -> NoReturn:
+    if (refused := _REFUSED.get()) is not None:
+        refused.append(message)
+    raise TypeError(message)
 
 
 @dataclass(frozen=True)
@@ -74,14 +96,15 @@ class Condition:
     ----------
     excess
         What the condition does not let be positive; None for an equation.
+    strict
+        Whether it does not let it be 0 either.
     """
 
     excess: Symbol | None = None
+    strict: bool = False
 
     def __bool__(self) -> NoReturn:
-        raise TypeError(
-            "a comparison of symbols is neither true nor false: `min`, `max` and `if` have no formula"
-        )
+        _refuse("a comparison of symbols is neither true nor false: `min`, `max` and `if` have no formula")
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +146,7 @@ class Symbol:
 
     def __pow__(self, power: int) -> Symbol:
         if type(power) is not int:
-            raise TypeError(f"a power in a proof must be a whole number, not {power!r}")
+            _refuse(f"a power in a proof must be a whole number, not {power!r}")
         if power < 0:
             return 1 / self ** (-power)
         if power == 0:
@@ -143,19 +166,22 @@ class Symbol:
     __rmul__ = __mul__
 
     def __bool__(self) -> NoReturn:
-        raise TypeError("a symbol is neither true nor false: `if` has no formula")
+        _refuse("a symbol is neither true nor false: `if` has no formula")
 
     def __str__(self) -> NoReturn:
-        raise TypeError("a symbol is no text")
+        _refuse("a symbol is no text")
 
-    def _at_most(self, other: Any) -> Condition:
+    def __le__(self, other: Any) -> Condition:
         return Condition(self - other)
 
-    def _at_least(self, other: Any) -> Condition:
+    def __ge__(self, other: Any) -> Condition:
         return Condition(other - self)
 
-    __lt__ = __le__ = _at_most
-    __gt__ = __ge__ = _at_least
+    def __lt__(self, other: Any) -> Condition:
+        return Condition(self - other, strict=True)
+
+    def __gt__(self, other: Any) -> Condition:
+        return Condition(other - self, strict=True)
 
     def __eq__(self, other: object) -> Any:
         self._lift(other)
@@ -170,7 +196,7 @@ class Symbol:
 def exactly(number: Any) -> Any:
     """Return an integer or fraction; TypeError for what rounding may have touched."""
     if isinstance(number, bool) or not isinstance(number, int | Fraction):
-        raise TypeError(f"a proof needs exact numbers, not {number!r}")
+        _refuse(f"a proof needs exact numbers, not {number!r}")
     return number
 
 

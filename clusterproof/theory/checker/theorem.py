@@ -8,7 +8,6 @@ from typing import Any, Generic, ParamSpec, TypeVar
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.checker.claim_parts import Parts
 from clusterproof.theory.checker.statement import Conclusions, Statement
-from clusterproof.theory.checker.ties import recorded
 
 P = ParamSpec("P")
 R = TypeVar("R", bound=Conclusions, covariant=True)
@@ -61,11 +60,10 @@ class Theorem(Parts, Generic[P, R]):
     def proof(self, name: str, **how: Any) -> Callable[[Callable[Q, S]], Callable[Q, S]]:
         """Add a proof of the whole claim by a separate function, the statement reduced to numbers.
 
-        The claim is certified where the proof goes through, no instance breaks a part, and the proof is tied to the
-        statement: either the statement returns the very sides that the decorated function returns, or sums of their
-        entries (``ties.summed``); or ``at`` takes the arguments of the statement to those of the proof, and both give
-        the same sides at every instance that is tried. Without a tie it is a proved step. A step that asks for a proof
-        and gets none leaves the claim uncertified.
+        The claim is certified where the proof goes through, no instance breaks a part, and ``at`` takes the arguments
+        of the statement, which computes its sides by itself, to those of the proof, and both give the same sides at
+        every instance that is tried, at least 50. Without ``at`` it is a proved step. A step that asks for a proof and
+        gets none leaves the claim uncertified.
 
         Parameters are those of ``also``, and ``at`` as in ``Statement``.
         """
@@ -79,6 +77,6 @@ class Theorem(Parts, Generic[P, R]):
         def add(function: Callable[Q, S]) -> Callable[Q, S]:
             statement = Statement(name, function, **how)
             self.parts.append(statement)
-            return recorded(statement) if statement.whole else function
+            return function
 
         return add

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
-from contextvars import ContextVar
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,10 +12,8 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.checker.expectation import Expectation
 from clusterproof.theory.checker.frequency import Frequency
 from clusterproof.theory.checker.instance_words import quantities
-from clusterproof.theory.checker.ranges import Interval
 from clusterproof.theory.checker.rounding import TOLERANCE, is_exact
-from clusterproof.theory.checker.sides import Outside, Sides, with_value
-from clusterproof.theory.checker.symbols import Symbol
+from clusterproof.theory.checker.sides import Outside, Sides
 
 if TYPE_CHECKING:
     from clusterproof.theory.checker.statement import Statement
@@ -27,13 +21,11 @@ if TYPE_CHECKING:
 COMPARED = 50
 """Instances at which a statement is compared with its proof, at least, unless the space holds fewer."""
 
-Points = Mapping[str, Any] | list[Mapping[str, Any]]
-"""Arguments of the proof's function for one instance of the statement, or one set of them for each coordinate."""
+Points = Mapping[str, Any] | list[Mapping[str, Any] | list[Mapping[str, Any]]]
+"""Arguments of the proof's function for one instance of the statement, or one set of them for each entry of its sides.
 
-Calls = list[tuple["Statement", Sides, str]]
-"""Calls of proved functions: the proof, the returned sides, why they do not count."""
-
-_CALLS: ContextVar[Calls | None] = ContextVar("calls of proved functions", default=None)
+A list in place of a set says that the sides of its sets, such as one for each client, add up to the entry.
+"""
 
 
 @dataclass
@@ -59,7 +51,6 @@ class Tie:
         part: str,
         arguments: Mapping[str, Any],
         conclusions: Mapping[str, Sides | Frequency | Expectation],
-        calls: Calls,
     ) -> None:
         """Compare the sides of one instance with those that the proof gives for it.
 
@@ -71,20 +62,11 @@ class Tie:
             Of the statement's function.
         conclusions
             What it returned.
-        calls
-            Calls of proved functions that it made.
         """
         if self.refused:
             return
-        own = [(sides, wrong) for proof, sides, wrong in calls if proof is self.proof]
-        wrong = next((wrong for _, wrong in own if wrong), "")
-        if wrong:
-            self.refused = wrong
-        elif own and all(any(each is sides for sides, _ in own) for each in conclusions.values()):
-            self.compared += 1
-        else:
-            self.refused = self._difference(part, arguments, conclusions)
-            self.compared += not self.refused
+        self.refused = self._difference(part, arguments, conclusions)
+        self.compared += not self.refused
 
     def _difference(
         self,
@@ -101,101 +83,49 @@ class Tie:
         if not callable(at):
             return "nothing says which of its quantities an instance gives"
         given = at(**arguments)
-        found: list[dict[str, Any]] = []
-        for point in [given] if isinstance(given, Mapping) else given:
-            try:
-                found.append(dict(self.proof.conclude(self.proof.space.flatten(point))))
-            except InvalidArgument as error:
-                return f"an instance lies outside of its ranges ({error})"
-            except Outside as outside:
-                return f'an instance does not meet its hypothesis "{outside}"'
-        if not found or found[0].keys() != conclusions.keys():
+        groups = [
+            each if isinstance(each, list) else [each]
+            for each in ([given] if isinstance(given, Mapping) else given)
+        ]
+        try:
+            found = [
+                [dict(self.proof.conclude(self.proof.space.flatten(point))) for point in group]
+                for group in groups
+            ]
+        except InvalidArgument as error:
+            return f"an instance lies outside of its ranges ({error})"
+        except Outside as outside:
+            return f'an instance does not meet its hypothesis "{outside}"'
+        if not all(found) or not found or found[0][0].keys() != conclusions.keys():
             return "it has other conclusions than the statement"
         for name, sides in conclusions.items():
             if not isinstance(sides, Sides) or sides.failure is not None:
                 return "the statement is about a probability"
-            if not same_sides(sides, [each[name] for each in found]):
+            proved: list[list[Any]] = [[each[name] for each in group] for group in found]
+            if not same_sides(sides, proved):
                 return f"it has other sides than the statement at {quantities(arguments)}"
         return ""
 
 
-def recording_calls() -> AbstractContextManager[Calls]:
-    """Collect the calls of proved functions that a statement makes while it is evaluated."""
-    return with_value(_CALLS, [])
+def same_sides(sides: Sides, proved: list[list[Sides]]) -> bool:
+    """Whether a statement's sides are those of its proof: added up within each list, and one list for each entry.
 
-
-def summed(sides: Sides, axis: int) -> Sides:
-    """Add up the entries of sides along an axis: what holds of each holds of the sum, and a tie to a proof stays."""
-
-    def add(value: Any, like: Any) -> Any:
-        return np.broadcast_to(np.asarray(value), np.shape(like)).sum(axis=axis)
-
-    if sides.identity:
-        pairs = tuple((add(left, left - right), add(right, left - right)) for left, right in sides.pairs)
-        added = replace(sides, measured=[left - right for left, right in pairs], pairs=pairs)
-    else:
-        terms = {name: add(term, sides.measured) for name, term in sides.terms.items()}
-        added = replace(sides, measured=np.sum(sides.measured, axis=axis), terms=terms)
-    calls = _CALLS.get() or []
-    calls += [(proof, added, wrong) for proof, each, wrong in calls if each is sides]
-    return added
-
-
-def recorded(statement: Statement) -> Callable[..., Any]:
-    """Wrap a proved function: a statement that returns the sides that it returns is tied to the proof."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        sides = statement.function(*args, **kwargs)
-        calls = _CALLS.get()
-        if calls is not None:
-            wrong = _outside(statement, args, kwargs)
-            each = sides.values() if isinstance(sides, Mapping) else [sides]
-            calls.extend((statement, one, wrong) for one in each if isinstance(one, Sides))
-        return sides
-
-    call.__doc__, call.__module__ = statement.function.__doc__, statement.function.__module__
-    call.__name__ = call.__qualname__ = getattr(statement.function, "__name__", statement.name)
-    return call
-
-
-def _outside(statement: Statement, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
-    """Return which quantity of a call lies outside of the proof's ranges; empty if none does."""
-    given = dict(zip(inspect.signature(statement.function).parameters, args, strict=False)) | dict(kwargs)
-    values = statement.space.quantities(given)
-    for name, allowed in statement.space.ranges.items():
-        value = values.get(name)
-        if isinstance(value, Symbol):
-            return ""  # within another proof
-        if isinstance(value, int | Fraction):
-            inside = (
-                allowed.within(value, values)
-                if isinstance(allowed, Interval)
-                else allowed.holds(value, values)
-            )
-        elif isinstance(allowed, Interval):
-            low, high = allowed.bounds(values)
-            numbers = np.asarray(value, dtype=float)
-            tolerance = TOLERANCE * max(1.0, float(np.max(np.abs(numbers), initial=0.0)))
-            inside = (low is None or bool(np.all(numbers >= np.asarray(low, dtype=float) - tolerance))) and (
-                high is None or bool(np.all(numbers <= np.asarray(high, dtype=float) + tolerance))
-            )
-        else:
-            inside = allowed.holds(value, values)
-        if not inside:
-            return f"an instance lies outside of its ranges ({name} must be {allowed.describe()})"
-    return ""
-
-
-def same_sides(sides: Sides, proved: list[Sides]) -> bool:
-    """Whether the entries of a statement's sides are those that its proof gives, one after the other."""
-    first = proved[0]
+    Where the statement's sides are single numbers, all are added up.
+    """
+    first = proved[0][0]
     if (sides.identity, sides.lower, {*sides.terms}) != (first.identity, first.lower, {*first.terms}):
         return False
-    whole, parts = _columns(sides), [_columns(each) for each in proved]
+    whole, parts = _columns(sides), [_added([_columns(each) for each in group]) for group in proved]
+    if len(proved) > 1 and all(np.size(side) == 1 for side in whole) and len(whole) == len(parts[0]):
+        parts = [_added(parts)]
     columns: Any = zip(whole, zip(*parts, strict=True), strict=True)
     if len(whole) != len(parts[0]):  # equations of several coordinates
         columns = [(whole[side::2], [each[side::2] for each in parts]) for side in (0, 1)]
     return all(_equal(_entries(whole), _entries(parts), sides.rounding or 0.0) for whole, parts in columns)
+
+
+def _added(parts: list[list[Any]]) -> list[Any]:
+    return [sum(each[1:], start=each[0]) for each in zip(*parts, strict=True)]
 
 
 def _columns(sides: Sides) -> list[Any]:

@@ -1,4 +1,4 @@
-"""What a check says: five verdicts, with the evidence for each."""
+"""What a check says: six verdicts, with the evidence for each."""
 
 from __future__ import annotations
 
@@ -18,16 +18,19 @@ class Kind(StrEnum):
     exact arithmetic or by an identity that was checked symbolically."""
 
     CONSISTENT = "consistent"
-    """Not falsified by the trials that were made."""
+    """Not refuted, by evidence that would have refuted it."""
 
     VIOLATED = "violated"
     """A concrete admissible instance meets the hypotheses and breaks the conclusion."""
 
     VACUOUS = "vacuous"
-    """No instance that was tried meets the hypotheses, or the conclusion says less than they do."""
+    """No instance meets the hypotheses, or the conclusion says less than they do."""
 
     ILL_POSED = "ill-posed"
     """The statement as printed has no single meaning."""
+
+    INCONCLUSIVE = "inconclusive"
+    """Not refuted, by evidence that would not have refuted it."""
 
 
 JUDGES = ("printed", "reading", "ours")
@@ -67,7 +70,7 @@ class Finding:
     Attributes
     ----------
     verdict
-        One of the five.
+        One of the six.
     reason
         One sentence: what the numbers mean, and the inequality or instance that decides.
     measured, bound, slack
@@ -96,11 +99,8 @@ class Finding:
         Of each factor of ``sharpness``: ``"ratio"``, allowed over measured at the worst instance (None where it was not
         exercised), that ``"instance"``, ``"identities"``, the entries (rounds, coordinates) left out because both sides
         are the same number there at every instance, and for everything that is allowed ``"typical"``, the ratio that
-        half of the instances are within, of each the median over its entries; None where it is infinite. Where the
-        verdict rests on an instance, the same over the ``"instances"`` of a survey, ``"broken"`` of which break the
-        statement: at most 1 at the worst of them, negative where the sides have two signs; of a term where the
-        statement holds. Of equations it is 1 less the relative difference, and ``"typical"`` the right side over the
-        left one.
+        half of the instances are within, of each the median over its entries; None where it is infinite.
+        None where the verdict rests on an instance.
     proof
         How the printed statement was proved for every instance: ``"exhausted"``, ``"symbols"`` (its own function, on
         symbols), ``"separate"`` (another function, which gives the same sides at the instances that were tried); None

@@ -16,12 +16,22 @@ from clusterproof.synthetic import Mixture
 from clusterproof.theory.checker import Sides, equal, rationals
 
 Number = Annotated[Any, rationals(-2, 2, 2, upwards=True, downwards=True)]
-"""Any number; as the others an array of them where a statement calls its proof, a symbol where that is proved."""
+"""Any number; a symbol where a statement about it is proved."""
 NotNegative = Annotated[Any, rationals(0, 2, 2, upwards=True)]
 Positive = Annotated[Any, rationals(Fraction(1, 2), 2, 2, upwards=True)]
 """Stands for any positive number where nothing divides by it, or where the unit is free."""
 Share = Annotated[Any, rationals(0, 1, 4)]
 AtLeastOne = Annotated[Any, rationals(1, 3, 2, upwards=True)]
+
+
+def fraction(value: Any, low: Any = None, high: Any = None) -> Fraction:
+    """Give the exact value of a number; what lies beyond an end, where only rounding leads, is moved to it.
+
+    What is moved further makes other sides than the statement has.
+    """
+    exact = Fraction(value.item() if isinstance(value, np.generic) else value)
+    exact = exact if low is None else max(exact, Fraction(low))
+    return exact if high is None else min(exact, Fraction(high))
 
 
 @dataclass(frozen=True)
@@ -34,12 +44,21 @@ class OwnTerm:
     weight: Number
     count: Positive
 
-    def split(self, rounding: float = 0.0) -> Sides:
+    @classmethod
+    def each(
+        cls, errors: np.ndarray, slopes: np.ndarray, totals: np.ndarray, weight: float, counts: np.ndarray
+    ) -> list[dict[str, Any]]:
+        """Give the arguments of a proof for each coordinate of vectors (..., d), with counts (..., 1)."""
+        columns = np.broadcast_arrays(errors, slopes, totals, weight, counts)
+        rows = zip(*(column.ravel() for column in columns), strict=True)
+        return [{"one": cls(*map(fraction, row))} for row in rows]
+
+    def split(self) -> Sides:
         """Conclude that the step is one of exact descent plus averaged noise, h = weight times count."""
         step = self.weight * self.count
         exact = self.error - step * self.slope
         noise = step * (self.slope - self.total / self.count)
-        return equal((self.error - self.weight * self.total, exact + noise), rounding=rounding)
+        return equal((self.error - self.weight * self.total, exact + noise))
 
 
 @dataclass(frozen=True)
@@ -58,21 +77,43 @@ class Client:
     member: Share
 
     @classmethod
-    def of(cls, numbers: np.ndarray, members: np.ndarray) -> Client:
-        """Give all clients, for numbers (..., m, d) and members (..., m)."""
-        return cls(numbers, np.multiply(members, 1)[..., None])
+    def each(
+        cls, numbers: np.ndarray, members: np.ndarray, **others: np.ndarray
+    ) -> list[list[dict[str, Any]]]:
+        """Give the arguments of a proof for each coordinate: those of the clients that are summed over.
 
-    def of_parts(self, is_own: Any, rounding: float = 0.0) -> Sides:
+        Parameters
+        ----------
+        numbers
+            (..., m, d).
+        members
+            (..., m).
+        others
+            Further quantities, broadcast to ``numbers``.
+        """
+        spread = {name: np.broadcast_to(other, numbers.shape) for name, other in others.items()}
+        found = []
+        for *place, coordinate in np.ndindex(*numbers.shape[:-2], numbers.shape[-1]):
+            # nobody adds what a client who is not summed over does
+            chosen = np.flatnonzero(members[*place])
+            found.append(
+                [
+                    {"one": cls(fraction(numbers[*place, i, coordinate]), Fraction(chosen.size > 0))}
+                    | {name: fraction(other[*place, i, coordinate]) for name, other in spread.items()}
+                    for i in (chosen if chosen.size else [0])
+                ]
+            )
+        return found
+
+    def of_parts(self, is_own: Any) -> Sides:
         """Conclude that a term is that of an own client plus that of a false member."""
         own, foreign = self.member * is_own, self.member * (1 - is_own)
-        return equal(
-            (self.member * self.number, own * self.number + foreign * self.number), rounding=rounding
-        )
+        return equal((self.member * self.number, own * self.number + foreign * self.number))
 
-    def of_deviations(self, mean: Any, rounding: float = 0.0) -> Sides:
+    def of_deviations(self, mean: Any) -> Sides:
         """Conclude that a term is its distance from a number, plus the number times one, or none."""
         apart = self.member * (self.number - mean)
-        return equal((self.member * self.number, apart + self.member * mean), rounding=rounding)
+        return equal((self.member * self.number, apart + self.member * mean))
 
 
 @dataclass(frozen=True)
@@ -95,13 +136,15 @@ class DescentStep:
     slack: NotNegative
 
     @classmethod
-    def of(cls, task: Mixture, offsets: np.ndarray, gradients: np.ndarray) -> DescentStep:
+    def each(cls, task: Mixture, offsets: np.ndarray, gradients: np.ndarray) -> list[DescentStep]:
         """Give those of gradients at offsets from their optima, both (..., d)."""
         mu, kappa = task.strong_convexity, task.condition_number
         length = (offsets**2).sum(axis=-1)
         square = (gradients**2).sum(axis=-1) / (mu**2 * length)
         inner = (offsets * gradients).sum(axis=-1) / (mu * length)
-        return cls(kappa, excess=square - 1, slack=inner - (kappa + square) / (1 + kappa))
+        slack = inner - (kappa + square) / (1 + kappa)
+        rows = zip(square.ravel() - 1, slack.ravel(), strict=True)
+        return [cls(fraction(kappa, 1), fraction(above, 0), fraction(more, 0)) for above, more in rows]
 
     def squared_distance(self, step: Any) -> Any:
         """||chi - chi* - h g||^2."""

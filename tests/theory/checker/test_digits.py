@@ -1,17 +1,14 @@
 """Digits of the two sides in what verdicts say: as many as tell them apart."""
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any
 
 import numpy as np
 import pytest
 
-from clusterproof.theory.checker import Sides, at_most, choice, reals, sentences
+from clusterproof.theory.checker import Sides, at_most, choice, sentences
 from clusterproof.theory.checker.claim import Context
-from clusterproof.theory.checker.evaluation import evaluate
-from clusterproof.theory.checker.nearby_values import holds_nearby
 from clusterproof.theory.checker.rounding import as_float
 from clusterproof.theory.checker.statement import Statement
 from clusterproof.theory.checker.trial import attempt
@@ -46,27 +43,6 @@ def test_two_numbers_get_the_fewest_digits_that_tell_them_apart(first: float, se
     digits = sentences.digits_apart(first, second)
     assert f"{first:.{digits}g}" != f"{second:.{digits}g}"
     assert digits == 5 or f"{first:.{digits - 1}g}" == f"{second:.{digits - 1}g}"
-
-
-@pytest.mark.parametrize(
-    ("wrong", "where", "found"),
-    [
-        (lambda x: x == 0.5, 0.5, ("x", 0.5 - 2**-54)),  # the float below keeps to it
-        (lambda x: x == 0.0, 0.0, ("x", 2**-1074)),  # and the one above
-        (lambda x: 0.5 - x <= 2**-30, 0.5, ("x", 0.5 - 2**-29 - 2**-54)),  # and one in 2^-28 of it
-        (lambda x: x >= 0.25, 0.5, None),  # those below break it, and those above are no instances
-    ],
-)
-def test_an_instance_that_a_float_beside_it_keeps_to_depends_on_its_last_digits(
-    wrong: Callable[[float], bool], where: float, found: tuple[str, float] | None
-) -> None:
-    def stated(x: Annotated[float, reals(0.0, 0.5)]) -> Sides:
-        return at_most(wrong(x) and x <= 0.5, half=Fraction(1, 2))
-
-    part, context = Statement("", stated), Context(0, None, 1e-9, "toy/one")
-    broken = evaluate(part, context, {"x": where})
-    assert broken.broken == ""
-    assert holds_nearby(part, context, broken) == found
 
 
 def test_an_exact_number_beyond_all_floats_becomes_infinite_with_its_sign() -> None:

@@ -11,7 +11,7 @@ import pytest
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory.checker import Sides, at_most, choice, drawn, earlier, integers, rationals, reals
-from clusterproof.theory.checker.corners import beyond, open_ends
+from clusterproof.theory.checker.sampler import times_end
 from clusterproof.theory.checker.space import Space
 
 Share = Annotated[Fraction, rationals(0, 1, 3)]
@@ -187,8 +187,12 @@ def test_an_open_end_is_passed_by_the_multiple_that_is_said() -> None:
         return at_most(low, limit=high + closed + small)
 
     space, one = Space.of(both), {"low": 0, "high": 1, "closed": 2, "small": 0.25}
-    moved = {name: beyond(space, one, name, sign, 10) for name, sign in open_ends(space)}
-    assert moved == {"low": one | {"low": -30}, "high": one | {"high": 40}, "small": one | {"small": 10.0}}
+    moved = {
+        name: times_end(space, one, name, 10 * sign)
+        for name, sign in (("low", -1), ("high", 1), ("small", 1))
+    }
+    assert times_end(space, one, "closed", 10) is None
+    assert moved == {"low": one | {"low": -30}, "high": one | {"high": 40}, "small": one | {"small": 5.0}}
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ def test_a_large_space_without_an_admissible_instance_is_vacuous() -> None:
 
 
 def test_an_open_end_whose_evaluation_does_not_end_is_given_up(plant: Callable[..., Any]) -> None:
-    plant(trial, "LONGEST_STEP", 0.2)
+    plant(trial, "LONGEST", 0.1)
     evaluated: set[int] = set()
 
     def endless(count: Annotated[int, integers(1, 9, upwards=True)]) -> Sides:
@@ -119,7 +119,8 @@ def test_an_open_end_whose_evaluation_does_not_end_is_given_up(plant: Callable[.
 
     claim(endless)
     assert theory.check("toy/one").verdict is Kind.CONSISTENT
-    assert max(evaluated) == 900
+    assert any(count >= 900 for count in evaluated)
+    assert len([count for count in evaluated if count >= 900]) < 8  # each makes the distance less than half
 
 
 @pytest.mark.parametrize(
@@ -266,19 +267,20 @@ def test_a_probability_is_judged_setting_by_setting() -> None:
 def test_few_repetitions_refute_nothing_and_have_no_sharpness() -> None:
     claim(noisy(0.4))
     verdict = theory.check("toy/one", trials=3)
-    assert verdict.verdict is Kind.CONSISTENT
+    assert verdict.verdict is Kind.INCONCLUSIVE
+    assert verdict.reason.startswith("6 repetitions would not show twice the probability 0.1")
     assert verdict.sharpness == {"all": None, "shift": None, "quantile": None}
 
 
 def test_a_factor_of_a_probability_is_where_the_interval_passes() -> None:
-    claim(noisy(1.0, shifts=(0.0,)))
+    claim(noisy(1.0, shifts=(0.0,)), replicates=1000)
     factor = (theory.check("toy/one").sharpness or {})["quantile"]
     assert factor is not None
     theory.REGISTRY.clear()  # the stream of another claim would be another one
-    claim(noisy(factor * (1 - 1e-4), shifts=(0.0,)))
+    claim(noisy(factor * (1 - 1e-4), shifts=(0.0,)), replicates=1000)
     assert theory.check("toy/one").verdict is Kind.VIOLATED
     theory.REGISTRY.clear()
-    claim(noisy(factor * (1 + 1e-6), shifts=(0.0,)))
+    claim(noisy(factor * (1 + 1e-6), shifts=(0.0,)), replicates=1000)
     assert theory.check("toy/one").verdict is Kind.CONSISTENT
 
 

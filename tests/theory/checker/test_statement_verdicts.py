@@ -179,14 +179,11 @@ def test_an_instance_that_breaks_in_fractions_too_is_violated(plant: Callable[..
 
 
 @pytest.mark.parametrize(("stated", "doubtful"), [(cosine, True), (root, False)])
-def test_a_counterexample_by_cancellation_is_said_to_be_one(stated: Any, doubtful: bool) -> None:
+def test_a_counterexample_by_cancellation_is_none(stated: Any, doubtful: bool) -> None:
     claim(stated)
     found = theory.check("toy/one")
-    assert found.verdict is Kind.VIOLATED
-    assert found.counterexample is not None
-    sides = stated(**found.counterexample)
-    assert (sides.measured < 1.1 * sides.allowed + 1e-15) == doubtful
-    assert bool(re.search(r"holds at x = \S+: rounding \(give rounding=", found.reason)) == doubtful
+    assert found.verdict is (Kind.INCONCLUSIVE if doubtful else Kind.VIOLATED)
+    assert found.reason.startswith("rounding: at x = ") == doubtful
 
 
 @pytest.mark.parametrize(("name", "holds"), [("x <= 1", "x <= 1"), (True, "x <= 1"), (True, True)])

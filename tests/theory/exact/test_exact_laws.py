@@ -296,13 +296,13 @@ def test_a_gradient_step_in_units_of_the_strong_convexity() -> None:
     )
     offsets = np.array([[0.3, 0.0, -0.5], [0.4, 1.1, 0.2]])
     gradients = offsets * curvatures
-    one, step = DescentStep.of(task, offsets, gradients), 0.17
+    each, step = DescentStep.each(task, offsets, gradients), 0.17
     lengths = (offsets**2).sum(axis=1)
-    np.testing.assert_allclose(one.excess, (gradients**2).sum(axis=1) / lengths / 4 - 1)
-    assert one.slack[0] == pytest.approx(0, abs=1e-12)
-    assert one.slack[1] > 0.1
+    assert [one.excess for one in each] == pytest.approx((gradients**2).sum(axis=1) / lengths / 4 - 1)
+    assert each[0].slack == pytest.approx(0, abs=1e-12)
+    assert each[1].slack > 0.1
     left = ((offsets - step * gradients) ** 2).sum(axis=1) / lengths
-    np.testing.assert_allclose(one.squared_distance(2 * step), left)
+    assert [one.squared_distance(2 * step) for one in each] == pytest.approx(left)
 
 
 def test_nodes_integrate_the_moments_of_a_normal_number() -> None:

@@ -209,7 +209,7 @@ def read_labels(written: list[int]) -> np.ndarray:
     return labels
 
 
-@PAPER.claim("client-ids", label="client ids", judges="ours", kind="identity", budget=20)
+@PAPER.claim("client-ids", label="client ids", judges="ours", kind="identity", budget=30)
 def client_ids(
     labels: Annotated[np.ndarray, drawn(draw_labels, write=np.ndarray.tolist, read=read_labels)],
 ) -> dict[str, Sides]:

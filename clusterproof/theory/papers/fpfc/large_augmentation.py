@@ -78,7 +78,7 @@ def suppose_large_augmentation(setting: Constants) -> None:
     label="Theorem 1, first inequality, rho >= 8 L_g",
     judges="ours",
     kind="upper",
-    budget=8,
+    budget=15,
     part="random settings",
     bound_trace=bound_models_at_large_augmentation,
 )

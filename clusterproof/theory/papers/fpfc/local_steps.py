@@ -17,7 +17,7 @@ ROUNDS = 30
     label="proof of Theorem 1",
     judges="ours",
     kind="upper",
-    budget=8,
+    budget=30,
     bound_trace=bound_local_steps,
 )
 def local_steps(case: Random, stream: Stream) -> Sides:

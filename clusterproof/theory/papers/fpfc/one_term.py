@@ -69,7 +69,7 @@ def suppose_every_pair(setting: Constants) -> None:
     label="Theorem 1, first inequality, convex losses",
     judges="ours",
     kind="upper",
-    budget=8,
+    budget=20,
     part="random settings",
     bound_trace=bound_models_by_one_term,
 )

@@ -73,7 +73,7 @@ def suppose_positive(setting: Constants) -> None:
     label="Theorem 1, first inequality, C_1's denominators positive",
     judges="ours",
     kind="upper",
-    budget=8,
+    budget=30,
     part="random settings",
     bound_trace=bound_models_as_printed,
 )

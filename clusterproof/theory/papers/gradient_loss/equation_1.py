@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
 from clusterproof.algorithms import GradientLoss
 from clusterproof.algorithms.gradient_loss import MovingState
-from clusterproof.theory.checker import Family, Sides, Stream, choice, equal, integers, reals, suppose
+from clusterproof.theory.checker import Family, Sides, choice, drawn, equal, integers, reals, suppose
 from clusterproof.theory.checker.counterexample import confirm_equal
-from clusterproof.theory.exact.algebra import Number, Positive, Share
+from clusterproof.theory.exact.algebra import Number, Positive, Share, fraction
 from clusterproof.theory.papers.gradient_loss.scalar import (
     Point,
     Weight,
@@ -98,9 +98,6 @@ def equation_1(one: TwoModels, rows: Annotated[int, integers(1, 10, upwards=True
     )
 
 
-Models = Annotated[int, integers(2, 4)]
-Dimension = Annotated[int, integers(1, 5)]
-Rows = Annotated[int, integers(1, 7)]
 Copies = Annotated[int, integers(2, 50)]
 Similarity = Annotated[str, choice("cosine", "euclidean")]
 Sign = Annotated[str, choice("descent", "as-printed")]
@@ -113,11 +110,6 @@ class Batch:
     features: np.ndarray
     targets: np.ndarray
 
-    @classmethod
-    def draw(cls, rows: int, dimension: int, stream: np.random.Generator) -> Batch:
-        """Draw a mini-batch."""
-        return cls(stream.standard_normal((rows, dimension)), stream.standard_normal(rows))
-
     def repeated(self, copies: int) -> Batch:
         """Write the batch down several times."""
         return Batch(np.tile(self.features, (copies, 1)), np.tile(self.targets, copies))
@@ -128,23 +120,65 @@ class Batch:
         return (residuals**2).sum(axis=1) / 2, residuals @ self.features
 
 
-def random_state(models: int, dimension: int, stream: np.random.Generator) -> MovingState:
-    """Draw models and their last moves."""
-    points, moves = stream.standard_normal((2, models, dimension))
-    return MovingState(points, np.arange(1), np.zeros(1, dtype=int), moves, np.asarray(1))
+@dataclass(frozen=True)
+class MovedModels:
+    """A mini-batch, and models and their last moves, (k, d) each."""
+
+    batch: Batch
+    models: np.ndarray
+    moves: np.ndarray
+
+    @property
+    def state(self) -> MovingState:
+        """The algorithm's, of one device."""
+        return MovingState(self.models, np.arange(1), np.zeros(1, dtype=int), self.moves, np.asarray(1))
+
+    def columns(self, batch: Batch, algorithm: GradientLoss) -> list[np.ndarray]:
+        """Mean loss on a batch, its gradient, and the algorithm's score, (k, d) each."""
+        losses, gradients = (each / len(batch.targets) for each in batch.sums(self.models))
+        task = rows_task(len(batch.targets))
+        scores = np.asarray(algorithm.scores(self.state, losses[None], gradients[None], task))[0]
+        return list(np.broadcast_arrays(losses[:, None], gradients, scores[:, None]))
+
+
+def draw_models(stream: np.random.Generator) -> MovedModels:
+    """Draw one to seven rows of dimension up to five, and two to four models."""
+    rows, dimension = int(stream.integers(1, 8)), int(stream.integers(1, 6))
+    batch = Batch(stream.standard_normal((rows, dimension)), stream.standard_normal(rows))
+    return MovedModels(batch, *stream.standard_normal((2, int(stream.integers(2, 5)), dimension)))
+
+
+def write_models(one: MovedModels) -> dict[str, Any]:
+    """Write all arrays as lists."""
+    arrays = {"features": one.batch.features, "targets": one.batch.targets}
+    arrays |= {"models": one.models, "moves": one.moves}
+    return {name: array.tolist() for name, array in arrays.items()}
+
+
+def read_models(code: Any) -> MovedModels:
+    """Read what ``write_models`` wrote."""
+    features, targets, models, moves = (
+        np.array(code[name], dtype=float) for name in ("features", "targets", "models", "moves")
+    )
+    if (
+        features.shape != (*targets.shape, models.shape[-1])
+        or models.ndim != 2
+        or models.shape != moves.shape
+    ):
+        raise ValueError("rows, targets, models and moves must fit")
+    return MovedModels(Batch(features, targets), models, moves)
+
+
+Moved = Annotated[MovedModels, drawn(draw_models, write=write_models, read=read_models)]
 
 
 @PAPER.claim("equation-1-mean", label="(1) with the mean", judges="ours", kind="identity", budget=100)
 def equation_1_mean(
-    models: Models,
-    dimension: Dimension,
-    rows: Rows,
+    one: Moved,
     copies: Copies,
-    step_size: Annotated[float, reals(Fraction(1, 10), 1)],
     weight: Annotated[float, reals(0, 1)],
     similarity: Similarity,
     sign: Sign,
-    stream: Stream,
 ) -> Sides:
     """With the mean loss, a mini-batch and several copies of it give the same scores.
 
@@ -162,26 +196,37 @@ def equation_1_mean(
         Ours; replaces the sum in (1). Identity.
 
     Checked
-        Proved symbolically, for the sums over random regression batches. Scores of the algorithm on such batches,
-        both similarities and both signs, and on two to fifty copies of them, to 1e-10.
+        Proved symbolically, for the sums over a batch. Losses and gradients on random regression batches, and the
+        algorithm's scores, both similarities and both signs, and on two to fifty copies of them, to 1e-10.
     """
-    algorithm = GradientLoss(
-        step_size=step_size, clusters=models, weight=weight, similarity=similarity, sign=sign
-    )
-    batch, state = Batch.draw(rows, dimension, stream), random_state(models, dimension, stream)
-    losses, gradients = batch.sums(state.models)
-    return equation_1_mean_on_symbols(
-        loss=losses,
-        slope=gradients,
-        rows=rows,
-        copies=copies,
-        weight=weight,
-        similarity=algorithm.similarities(state, gradients[None] / rows)[0],
-        rounding=1e-10,
+    algorithm = algorithm_of(one, weight, similarity, sign)
+    several, single = (one.columns(each, algorithm) for each in (one.batch.repeated(copies), one.batch))
+    return equal(*zip(several, single, strict=True), rounding=1e-10)
+
+
+def algorithm_of(one: MovedModels, weight: float, similarity: str, sign: str) -> GradientLoss:
+    """Return the algorithm for so many models."""
+    return GradientLoss(
+        step_size=0.5, clusters=len(one.models), weight=weight, similarity=similarity, sign=sign
     )
 
 
-@equation_1_mean.proof("algebra")
+def sums_of(
+    one: MovedModels, copies: int, weight: float, similarity: str, sign: str
+) -> list[dict[str, Fraction]]:
+    """Return the numbers of each model and coordinate."""
+    (losses, gradients), rows = one.batch.sums(one.models), len(one.batch.targets)
+    algorithm = algorithm_of(one, weight, similarity, sign)
+    alike = np.asarray(algorithm.similarities(one.state, gradients[None] / rows))[0]
+    names = ("loss", "slope", "rows", "copies", "weight", "similarity")
+    return [
+        dict(zip(names, map(fraction, (losses[k], slope, rows, copies, weight, alike[k])), strict=True))
+        for k, row in enumerate(gradients)
+        for slope in row
+    ]
+
+
+@equation_1_mean.proof("algebra", at=sums_of)
 def equation_1_mean_on_symbols(
     loss: Number,
     slope: Number,
@@ -189,8 +234,6 @@ def equation_1_mean_on_symbols(
     copies: Positive,
     weight: Share,
     similarity: Number,
-    *,
-    rounding: float = 0.0,
 ) -> Sides:
     """Sums that grow with the copies, over a count that does: the loss, each coordinate of the gradient, the score.
 
@@ -201,27 +244,4 @@ def equation_1_mean_on_symbols(
         (several, single),
         ((copies * slope) / (copies * rows), slope / rows),
         (weight * similarity - (1 - weight) * several, weight * similarity - (1 - weight) * single),
-        rounding=rounding,
     )
-
-
-@equation_1_mean.step("scores", budget=100)
-def equation_1_mean_scores(
-    models: Models,
-    dimension: Dimension,
-    rows: Rows,
-    copies: Copies,
-    weight: Annotated[float, reals(0, 1)],
-    similarity: Similarity,
-    sign: Sign,
-    stream: Stream,
-) -> Sides:
-    """The algorithm's own scores, of the batch and of its copies, row by row."""
-    algorithm = GradientLoss(step_size=0.5, clusters=models, weight=weight, similarity=similarity, sign=sign)
-    batch, state = Batch.draw(rows, dimension, stream), random_state(models, dimension, stream)
-
-    def scores(copied: Batch) -> np.ndarray:
-        losses, gradients = (each[None] / len(copied.targets) for each in copied.sums(state.models))
-        return np.asarray(algorithm.scores(state, losses, gradients, rows_task(len(copied.targets))))
-
-    return equal((scores(batch), scores(batch.repeated(copies))), rounding=1e-10)

@@ -11,8 +11,8 @@ import numpy as np
 from clusterproof.algorithms import GradientLoss, Randomness, run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.checker import Family, Sides, Stream, choice, drawn, equal, reals, suppose
-from clusterproof.theory.checker.ties import summed
-from clusterproof.theory.exact.algebra import Number
+from clusterproof.theory.exact.algebra import Number, fraction
+from clusterproof.theory.exact.placed import Placed, placed
 from clusterproof.theory.papers.gradient_loss.scalar import Point, Step, confirm_rounds, exact_rounds
 
 PAPER = Family("gradient-loss")
@@ -85,6 +85,12 @@ def small_mixture(stream: np.random.Generator) -> QuadraticMixture:
 
 
 Mixture = Annotated[QuadraticMixture, drawn(small_mixture)]
+Start = Annotated[
+    Placed[QuadraticMixture],
+    placed(
+        QuadraticMixture, small_mixture, lambda task, stream: task.initial_models(task.clusters, (), stream)
+    ),
+]
 Rate = Annotated[float, reals(Fraction(1, 20), 1)]
 Share = Annotated[float, reals(0, 1)]
 ROUNDING = 1e-10
@@ -92,7 +98,7 @@ ROUNDING = 1e-10
 
 
 @PAPER.claim("equation-2-descent", label="(2) with its sign", judges="ours", kind="identity", budget=50)
-def equation_2_descent(task: Mixture, step_size: Rate, weight: Share, stream: Stream) -> Sides:
+def equation_2_descent(start: Start, step_size: Rate, weight: Share) -> Sides:
     """The last move of a cluster's model is minus the learning rate times the average gradient.
 
     Hypotheses
@@ -108,20 +114,17 @@ def equation_2_descent(task: Mixture, step_size: Rate, weight: Share, stream: St
         Ours; (5) inserted into (7). Identity.
 
     Checked
-        Proved symbolically, device by device and coordinate by coordinate, for the gradients in every round of runs
-        on random quadratics. There the moves that the algorithm keeps against plain loops over its members,
-        to 1e-10; those of empty clusters, too.
+        Proved symbolically, device by device and coordinate by coordinate. In every round of runs on random
+        quadratics the moves that the algorithm keeps against its members' mean gradients, to 1e-10; those of empty
+        clusters, too.
     """
-    moves = [one for one in recorded_moves(task, step_size, weight, stream) if one.members.any()]
-    gradients = np.stack([one.gradients for one in moves])
-    each = equation_2_descent_on_symbols(
-        model=np.stack([one.model for one in moves])[:, None],
-        step=step_size,
-        gradient=gradients,
-        share=np.stack([one.members / one.members.sum() for one in moves])[..., None],
-        rounding=ROUNDING * (1 + float(np.abs(gradients).max())),
-    )
-    return summed(each, axis=-2)
+    moves = recorded_moves(start, step_size, weight)
+    right = [
+        -step_size * one.gradients[one.members].mean(axis=0) if one.members.any() else 0 * one.model
+        for one in moves
+    ]
+    rounding = ROUNDING * (1 + float(np.abs(right).max()))
+    return equal((np.stack([one.move for one in moves]), np.stack(right)), rounding=rounding)
 
 
 @dataclass(frozen=True)
@@ -134,13 +137,12 @@ class Move:
     move: np.ndarray
 
 
-def recorded_moves(
-    task: QuadraticMixture, step_size: float, weight: float, stream: np.random.Generator
-) -> list[Move]:
+def recorded_moves(start: Placed[QuadraticMixture], step_size: float, weight: float) -> list[Move]:
     """Run five rounds, and give what each cluster did in each of them."""
+    task = start.task
     suppose("alpha <= 1 / L", step_size * task.client_smoothness <= 1 + 1e-12)
     algorithm = GradientLoss(step_size=step_size, weight=weight)
-    state = algorithm.initialise(task.initial_models(task.clusters, (), stream), task)
+    state = algorithm.initialise(start.points, task)
     randomness, found = Randomness.from_seed(0), []
     for _ in range(5):
         before = np.array(state.models)
@@ -151,29 +153,24 @@ def recorded_moves(
     return found
 
 
-@equation_2_descent.proof("algebra")
-def equation_2_descent_on_symbols(
-    model: Number,
-    step: Number,
-    gradient: Number,
-    share: Number,
-    *,
-    rounding: float = 0.0,
-) -> Sides:
+def each_device(
+    start: Placed[QuadraticMixture], step_size: float, weight: float
+) -> list[list[dict[str, Fraction]]]:
+    """Return the numbers of each member, for each move and coordinate; those of a device that adds nothing if empty."""
+    found = []
+    for one in recorded_moves(start, step_size, weight):
+        members = np.flatnonzero(one.members).tolist()
+        share = Fraction(1, len(members)) if members else Fraction(0)
+        for j, model in enumerate(one.model):
+            numbers = {"model": fraction(model), "step": fraction(step_size), "share": share}
+            found.append([numbers | {"gradient": fraction(one.gradients[i, j])} for i in members or [0]])
+    return found
+
+
+@equation_2_descent.proof("algebra", at=each_device)
+def equation_2_descent_on_symbols(model: Number, step: Number, gradient: Number, share: Number) -> Sides:
     """The term of each device, in each coordinate: its step, less the model; its share is 1 / |M_k|, or 0."""
-    return equal((share * ((model - step * gradient) - model), -step * (share * gradient)), rounding=rounding)
-
-
-@equation_2_descent.step("recorded moves", budget=50)
-def equation_2_descent_recorded(task: Mixture, step_size: Rate, weight: Share, stream: Stream) -> Sides:
-    """The moves that the algorithm keeps; 0 of an empty cluster."""
-    moves = recorded_moves(task, step_size, weight, stream)
-    right = [
-        -step_size * one.gradients[one.members].mean(axis=0) if one.members.any() else 0 * one.model
-        for one in moves
-    ]
-    rounding = ROUNDING * (1 + float(np.abs(right).max()))
-    return equal((np.stack([one.move for one in moves]), np.stack(right)), rounding=rounding)
+    return equal((share * ((model - step * gradient) - model), -step * (share * gradient)))
 
 
 def plain_rounds(

@@ -25,8 +25,8 @@ from clusterproof.theory.checker import (
     reals,
     suppose,
 )
-from clusterproof.theory.checker.ties import summed
-from clusterproof.theory.exact.algebra import NotNegative, Number, Share
+from clusterproof.theory.exact.algebra import NotNegative, Number, Share, fraction
+from clusterproof.theory.exact.placed import Placed, placed
 from clusterproof.theory.papers.gradient_loss.scalar import exact_rounds, scalar_task, score, sign
 
 PAPER = Family("gradient-loss")
@@ -156,26 +156,29 @@ Rate = Annotated[float, reals(Fraction(1, 20), Fraction(19, 20))]
 
 
 def second_round(
-    task: QuadraticMixture, algorithm: GradientLoss, stream: np.random.Generator
+    task: QuadraticMixture, algorithm: GradientLoss, start: np.ndarray
 ) -> tuple[np.ndarray, MovingState]:
     """S_(i, true) of every device in the second round of a run from the clusters' basins, (m,), and the state there."""
     first = [int(np.flatnonzero(task.labels == label)[0]) for label in task.labels]
     alike = (task.centers == task.centers[first]).all() and (task.hessians == task.hessians[first]).all()
     suppose("the devices of a cluster have one minimiser and one Hessian", alike)
     suppose("alpha L < 1", algorithm.step_size * task.client_smoothness < 1)
-    found, state = similarities_after_a_round(algorithm, task, task.initial_models(task.clusters, (), stream))
+    found, state = similarities_after_a_round(algorithm, task, start)
     suppose("all devices chose rightly", np.array_equal(np.asarray(state.assignments), task.labels))
     suppose("no model was at rest", (np.abs(state.moves).max(axis=-1) > 0).all())
     return np.asarray(found[np.arange(task.clients), task.labels]), state
 
 
-ROUND = "the Hessian is a I"
+RoundStart = Annotated[
+    Placed[QuadraticMixture],
+    placed(
+        QuadraticMixture, round_mixture, lambda task, stream: task.initial_models(task.clusters, (), stream)
+    ),
+]
 
 
 @PAPER.claim("equation-3-worst", label="(3) as printed", judges="ours", kind="identity", budget=100)
-def equation_3_worst(
-    task: Annotated[QuadraticMixture, drawn(round_mixture)], step_size: Rate, stream: Stream
-) -> Sides:
+def equation_3_worst(start: RoundStart, step_size: Rate) -> Sides:
     """Without noise the printed similarity of a device with its own cluster is -1, the least there is.
 
     Hypotheses
@@ -196,40 +199,45 @@ def equation_3_worst(
         after one round of the algorithm on random noiseless mixtures of 2 to 4 clusters in up to 6 dimensions,
         to 1e-12.
     """
-    suppose(ROUND, task.condition_number <= 1 + 1e-12)
-    _, state = second_round(task, GradientLoss(step_size=step_size, sign="as-printed"), stream)
-    before = (np.asarray(state.models) - np.asarray(state.moves))[task.labels]
-    offsets = before - task.optima[task.labels]
-    each = equation_3_worst_on_symbols(
-        coordinate=offsets,
-        curvature=task.smoothness,
-        step=step_size * task.smoothness,
-        rounding=1e-12 * float((offsets**2).max()),
-    )
-    return summed(each, axis=-1)
+    _, state = printed_round(start, step_size)
+    task, clients = start.task, np.arange(start.task.clients)
+    _, every = task.losses_and_gradients(np.array(state.models), clients, np.random.default_rng(0))
+    gradients, moves = np.asarray(every)[clients, task.labels], np.asarray(state.moves)[task.labels]
+    lengths = np.linalg.norm(gradients, axis=-1) * np.linalg.norm(moves, axis=-1)
+    return equal(((gradients * moves).sum(axis=-1), -lengths))
 
 
-@equation_3_worst.proof("algebra")
-def equation_3_worst_on_symbols(
-    coordinate: Number, curvature: NotNegative, step: Share, *, rounding: float = 0.0
-) -> Sides:
+def printed_round(start: Placed[QuadraticMixture], step_size: float) -> tuple[np.ndarray, MovingState]:
+    """Printed similarities of the second round where the Hessian is a I, and the state."""
+    suppose("the Hessian is a I", start.task.condition_number <= 1 + 1e-12)
+    algorithm = GradientLoss(step_size=step_size, sign="as-printed")
+    return second_round(start.task, algorithm, start.points)
+
+
+def each_coordinate(start: Placed[QuadraticMixture], step_size: float) -> list[list[dict[str, Fraction]]]:
+    """Return the numbers of each device's coordinates."""
+    task = start.task
+    curvature = fraction(task.smoothness)
+    numbers = {"curvature": curvature, "step": fraction(step_size) * curvature}
+    offsets = start.points[task.labels] - task.optima[task.labels]
+    return [[numbers | {"coordinate": fraction(each)} for each in offset] for offset in offsets]
+
+
+@equation_3_worst.proof("algebra", at=each_coordinate)
+def equation_3_worst_on_symbols(coordinate: Number, curvature: NotNegative, step: Share) -> Sides:
     """The term of each coordinate of w - b in G . Delta w and in |G| |Delta w|; ``step`` is alpha a, at most 1.
 
     Delta w is -step (w - b), and G is a (w - b) after it: both norms are multiples of |w - b|.
     """
     move, gradient = -step * coordinate, curvature * (coordinate - step * coordinate)
     lengths = step * (curvature * (1 - step))
-    return equal((gradient * move, -lengths * coordinate**2), rounding=rounding)
+    return equal((gradient * move, -lengths * coordinate**2))
 
 
 @equation_3_worst.step("similarity", budget=100)
-def equation_3_worst_similarity(
-    task: Annotated[QuadraticMixture, drawn(round_mixture)], step_size: Rate, stream: Stream
-) -> Sides:
+def equation_3_worst_similarity(start: RoundStart, step_size: Rate) -> Sides:
     """The algorithm's own similarities."""
-    suppose(ROUND, task.condition_number <= 1 + 1e-12)
-    found, _ = second_round(task, GradientLoss(step_size=step_size, sign="as-printed"), stream)
-    return equal((found, -1.0), rounding=1e-12)
+    return equal((printed_round(start, step_size)[0], -1.0), rounding=1e-12)
 
 
 def kantorovich(smallest: float, largest: float) -> float:
@@ -262,6 +270,7 @@ def equation_3_descent(
         S_(i, true) of every device after one round of the algorithm on random noiseless mixtures, equal
         curvatures in every second.
     """
-    own, _ = second_round(task, GradientLoss(step_size=step_size), stream)
+    start = task.initial_models(task.clusters, (), stream)
+    own, _ = second_round(task, GradientLoss(step_size=step_size), start)
     least = kantorovich(1 - step_size * task.smoothness, 1 - step_size * task.strong_convexity)
     return at_least(own, kantorovich=least)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import permutations, product
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -20,8 +20,7 @@ from clusterproof.theory.checker import (
     integers,
     suppose,
 )
-from clusterproof.theory.checker.ties import summed
-from clusterproof.theory.exact.algebra import NotNegative, Positive
+from clusterproof.theory.exact.algebra import NotNegative, Positive, fraction
 
 PAPER = Family("gradient-loss")
 
@@ -154,31 +153,38 @@ def purity_bound(partitions: Partitions) -> dict[str, Sides]:
         Ours.
 
     Checked
-        Proved symbolically, cluster by cluster, in numbers of devices. Random partitions of up to 14 devices into
-        up to 4 clusters, all namings, random splits; there also the library's purity.
+        Proved symbolically. Random partitions of up to 14 devices into up to 4 clusters, all namings, random splits,
+        with the library's purity.
     """
     truth, found, halves = partitions
-    table, split = (
-        contingency(found, truth).astype(object),
-        [contingency_of(found, truth, halves == half).astype(object) for half in (0, 1)],
-    )
-    rows, majority = np.arange(len(table)), table.argmax(axis=1)
-    named = np.array(best_naming(table), dtype=object)
-    largest, parts = table[rows, majority], [each[rows, majority] for each in split]
-    more = [each.max(axis=1) - part for each, part in zip(split, parts, strict=True)]
-    each = purity_bound_on_symbols(
-        named=named,
-        named_more=largest - named,
-        first=parts[0],
-        second=parts[1],
-        more=more[0],
-        still_more=more[1],
-        devices=len(truth),
-    )
-    return each | {name: summed(each[name], axis=0) for name in ("correct", "refinement")}
+    value, devices = purity(found, truth), len(truth)
+    return {
+        "correct": at_least(value, share=correct_devices(found, truth) / devices),
+        "refinement": at_least(purity(2 * found + halves, truth), whole=value),
+        "singletons": equal((purity(np.arange(devices), truth), 1.0), rounding=ROUNDING),
+    }
 
 
-@purity_bound.proof("algebra")
+def shares_of(partitions: np.ndarray) -> dict[str, Any]:
+    """Return numbers of devices, added up over the clusters."""
+    truth, found, halves = partitions
+    table = contingency(found, truth)
+    split = [contingency_of(found, truth, halves == half) for half in (0, 1)]
+    rows, majority, named = np.arange(len(table)), table.argmax(axis=1), best_naming(table)
+    first, second = (each[rows, majority] for each in split)
+    counts = {
+        "named": sum(named),
+        "named_more": (table.max(axis=1) - named).sum(),
+        "first": first.sum(),
+        "second": second.sum(),
+        "more": (split[0].max(axis=1) - first).sum(),
+        "still_more": (split[1].max(axis=1) - second).sum(),
+        "devices": len(truth),
+    }
+    return {name: fraction(count) for name, count in counts.items()}
+
+
+@purity_bound.proof("algebra", at=shares_of)
 def purity_bound_on_symbols(
     named: NotNegative,
     named_more: NotNegative,
@@ -188,33 +194,22 @@ def purity_bound_on_symbols(
     still_more: NotNegative,
     devices: Positive,
 ) -> dict[str, Sides]:
-    """In each cluster: the largest count is at least the one that a naming chooses, and splits have their own.
+    """The largest counts add up to what a naming chooses at least, and splits have their own.
 
-    ``named`` of a cluster's devices have the true cluster that the naming gives it, and its largest count is
-    ``named_more`` above that. The largest count before a split is first + second, by halves; each half's own
-    largest count is that much, or more. Each of ``devices`` singletons adds 1 / devices.
+    ``named`` devices have the true cluster that the naming gives theirs, and the largest counts are ``named_more``
+    above that. The largest counts before a split are first + second, by halves; each half's own are that much, or
+    more. Each of ``devices`` singletons adds 1 / devices.
     """
     return {
-        "correct": at_least(named + named_more, share=named),
-        "refinement": at_least((first + more) + (second + still_more), whole=first + second),
-        "singletons": equal((devices * (1 / devices), 1), rounding=ROUNDING),
+        "correct": at_least((named + named_more) / devices, share=named / devices),
+        "refinement": at_least(
+            ((first + more) + (second + still_more)) / devices, whole=(first + second) / devices
+        ),
+        "singletons": equal((devices * (1 / devices), 1)),
     }
 
 
 ROUNDING = 1e-12
-
-
-@purity_bound.step("purity", budget=200)
-def purity_bound_of_the_library(partitions: Partitions) -> dict[str, Sides]:
-    """The same of the purity that the library computes."""
-    truth, found, halves = partitions
-    value, devices = purity(found, truth), len(truth)
-    return {
-        "correct": at_least(value, share=correct_devices(found, truth) / devices),
-        "refinement": at_least(purity(2 * found + halves, truth), whole=value),
-        "singletons": equal((purity(np.arange(devices), truth), 1.0), rounding=ROUNDING),
-    }
-
 
 MERGED = "CIJKLMOPSUVWXYZ"
 """Letters of EMNIST whose small and capital forms are one class."""

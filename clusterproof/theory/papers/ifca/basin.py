@@ -86,7 +86,7 @@ ROUND = {
     judges="ours",
     kind="tight",
     part="runs",
-    budget=25,
+    budget=30,
     extremes=(ROUND,),
 )
 def basin(

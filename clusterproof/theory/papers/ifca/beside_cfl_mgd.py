@@ -27,7 +27,7 @@ PAPER = Family("ifca")
     judges="reading",
     kind="probability",
     part="well separated",
-    replicates=200,
+    replicates=300,
 )
 def cfl_mgd_in_basin(
     momentum: Annotated[Fraction, choice(Fraction(1, 2), Fraction(9, 10))],

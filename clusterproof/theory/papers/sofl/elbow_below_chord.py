@@ -58,7 +58,7 @@ def read_points(written: list[list[int]]) -> list[Point]:
 Points = Annotated[list[Point], drawn(random_points, write=write_points, read=read_points)]
 
 
-@PAPER.claim("elbow-below-chord", label="Algorithm 1, line 14", judges="ours", kind="tight", budget=25)
+@PAPER.claim("elbow-below-chord", label="Algorithm 1, line 14", judges="ours", kind="tight", budget=30)
 def elbow_below_chord(points: Points) -> dict[str, Sides]:
     """The curve of within-cluster sums lies below its chord, and on it only for a regular simplex.
 

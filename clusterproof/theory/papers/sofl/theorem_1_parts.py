@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import math
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
 from clusterproof.algorithms import self_organising_map as som
-from clusterproof.theory.checker import Family, Sides, Stream, at_most, choice, equal, integers, rationals
+from clusterproof.theory.checker import Family, Sides, at_most, choice, drawn, equal, integers, rationals
 from clusterproof.theory.exact.algebra import NotNegative, Number, Share
 from clusterproof.theory.papers.sofl.uniform_cells import cell_bounds, cell_error, mean_field_fixed_point
 
@@ -27,12 +29,26 @@ def nearest(neurons: list[Fraction], sample: Fraction) -> int:
     return distances.index(min(distances))
 
 
-Count = Annotated[int, integers(2, 5)]
-Length = Annotated[int, integers(5, 39)]
+def draw_samples(stream: np.random.Generator) -> tuple[list[float], list[float]]:
+    """Draw two to five neurons, and 5 to 39 samples."""
+    neurons = stream.standard_normal(int(stream.integers(2, 6))).tolist()
+    return neurons, stream.standard_normal(int(stream.integers(5, 40))).tolist()
 
 
-@PAPER.claim("running-mean", label="Theorem 1", judges="ours", kind="identity", budget=30)
-def running_mean(count: Count, length: Length, stream: Stream) -> Sides:
+def read_samples(code: Any) -> tuple[list[float], list[float]]:
+    """Read neurons and samples."""
+    neurons, samples = ([float(Fraction(each)) for each in values] for values in code)
+    if not (neurons and samples):
+        raise ValueError("at least one neuron and one sample are needed")
+    return neurons, samples
+
+
+Samples = Annotated[tuple[list[float], list[float]], drawn(draw_samples, write=list, read=read_samples)]
+"""Neurons in a row before the first sample, and the samples in their order."""
+
+
+@PAPER.claim("running-mean", label="Theorem 1", judges="ours", kind="identity", budget=50)
+def running_mean(samples: Samples) -> Sides:
     """A winner that alone moves, by one over its hits, is the mean of all samples that it has won.
 
     Hypotheses
@@ -56,38 +72,50 @@ def running_mean(count: Count, length: Length, stream: Stream) -> Sides:
         arithmetic, each winner from the mean of what it has won before, and next to it our map, one
         update at a time with radius 0: equal to 1e-9.
     """
-    neurons = [Fraction(float(value)) for value in stream.standard_normal(count)]
-    hits, rows = [0] * count, []
-    for value in stream.standard_normal(length):
-        sample = Fraction(float(value))
+    return equal(*((neuron, sum(won) / len(won)) for _, neuron, won in wins(samples)))
+
+
+def wins(samples: tuple[list[float], list[float]]) -> Iterator[tuple[Fraction, Fraction, list[Fraction]]]:
+    """Yield the winner of each sample before and after it, and what the winner has won, in rational arithmetic."""
+    neurons = [Fraction(value) for value in samples[0]]
+    won: list[list[Fraction]] = [[] for _ in neurons]
+    for sample in map(Fraction, samples[1]):
         winner = nearest(neurons, sample)
-        rows.append((neurons[winner], sample, Fraction(hits[winner])))
-        hits[winner] += 1
-        neurons[winner] += hit_rate(hits[winner]) * (sample - neurons[winner])
-    return running_mean_on_symbols(*np.array(rows, dtype=object).T)
+        won[winner].append(sample)
+        before = neurons[winner]
+        neurons[winner] += hit_rate(len(won[winner])) * (sample - before)
+        yield before, neurons[winner], won[winner]
 
 
-@running_mean.proof("algebra")
+def each_win(samples: tuple[list[float], list[float]]) -> list[dict[str, Fraction]]:
+    """Return the winner's mean before each sample, the sample and the number of those before it."""
+    return [
+        {
+            "mean": sum(won[:-1], Fraction(0)) / (len(won) - 1) if won[1:] else before,
+            "sample": won[-1],
+            "before": Fraction(len(won) - 1),
+        }
+        for before, _, won in wins(samples)
+    ]
+
+
+@running_mean.proof("algebra", at=each_win)
 def running_mean_on_symbols(mean: Number, sample: Number, before: NotNegative) -> Sides:
     """From ``before`` samples with this mean to the next: moved by 1 / n, the neuron is the mean of all n."""
     n = before + 1
     return equal((mean + (sample - mean) / n, (before * mean + sample) / n))
 
 
-@running_mean.step("map", budget=30)
-def running_mean_of_the_map(count: Count, length: Length, stream: Stream) -> dict[str, Sides]:
-    """The map's neurons, and those in rational arithmetic, are the sums of what they have won over its number."""
-    samples = stream.standard_normal(length)
-    exact = [Fraction(float(value)) for value in stream.standard_normal(count)]
-    neurons = np.array([[float(value)] for value in exact])[None]
-    won: list[list[Fraction]] = [[] for _ in range(count)]
-    means = []
-    for value in samples:
-        sample = Fraction(float(value))
-        winner = nearest(exact, sample)
-        won[winner].append(sample)
-        rate = hit_rate(len(won[winner]))
-        exact[winner] += rate * (sample - exact[winner])
+@running_mean.step("map", budget=50)
+def running_mean_of_the_map(samples: Samples) -> Sides:
+    """The map's neurons are those in rational arithmetic."""
+    exact, hits = [Fraction(value) for value in samples[0]], [0] * len(samples[0])
+    neurons = np.array(samples[0])[None, :, None]
+    for value in samples[1]:
+        winner = nearest(exact, Fraction(value))
+        hits[winner] += 1
+        rate = hit_rate(hits[winner])
+        exact[winner] += rate * (Fraction(value) - exact[winner])
         neurons = som.train(
             neurons,
             np.array([[value]]),
@@ -96,11 +124,7 @@ def running_mean_of_the_map(count: Count, length: Length, stream: Stream) -> dic
             radius=0.0,
             distance="euclidean",
         )
-        means.append((exact[winner], sum(won[winner], Fraction(0)) / len(won[winner])))
-    return {
-        "mean": equal(*means),
-        "map": equal((neurons.ravel(), np.array([float(each) for each in exact])), rounding=1e-9),
-    }
+    return equal((neurons.ravel(), np.array([float(each) for each in exact])), rounding=1e-9)
 
 
 def kept_variance(rate: Fraction, updates: int | None) -> Fraction:
@@ -109,19 +133,42 @@ def kept_variance(rate: Fraction, updates: int | None) -> Fraction:
     return limit if updates is None else limit * (1 - (1 - rate) ** (2 * updates))
 
 
-Size = Annotated[int, integers(2, 3)]
 Updates = Annotated[int, integers(1, 5)]
 Rate = Annotated[Fraction, rationals(Fraction(1, 10), 1, 10)]
+Probabilities = dict[int, Fraction]
 
 
-def random_law(size: int, stream: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draw integers and their probabilities."""
-    values = stream.choice(np.arange(-9, 10), size, replace=False).astype(float)
-    return values, stream.dirichlet(np.ones(size))
+def draw_law(stream: np.random.Generator) -> Probabilities:
+    """Draw two or three integers and their probabilities."""
+    values = stream.choice(np.arange(-9, 10), int(stream.integers(2, 4)), replace=False).tolist()
+    weights = stream.integers(1, 100, len(values)).tolist()
+    return {value: Fraction(weight, sum(weights)) for value, weight in zip(values, weights, strict=True)}
 
 
-@PAPER.claim("frozen-cell-variance", label="Theorem 1", judges="ours", kind="identity", budget=12)
-def frozen_cell_variance(size: Size, updates: Updates, rate: Rate, stream: Stream) -> Sides:
+def write_law(law: Probabilities) -> list[list[Any]]:
+    """Write values and probabilities."""
+    return [[value, str(chance)] for value, chance in law.items()]
+
+
+def read_law(code: Any) -> Probabilities:
+    """Read what ``write_law`` wrote."""
+    law = {int(value): Fraction(chance) for value, chance in code}
+    if sum(law.values()) != 1 or min(law.values()) < 0:
+        raise ValueError("probabilities are needed")
+    return law
+
+
+Law = Annotated[Probabilities, drawn(draw_law, write=write_law, read=read_law)]
+
+
+def variance_of(law: Probabilities) -> Fraction:
+    """Return the variance of a sample."""
+    mean = sum(chance * value for value, chance in law.items())
+    return sum((chance * (value - mean) ** 2 for value, chance in law.items()), Fraction(0))
+
+
+@PAPER.claim("frozen-cell-variance", label="Theorem 1", judges="ours", kind="identity", budget=50)
+def frozen_cell_variance(law: Law, updates: Updates, rate: Rate) -> Sides:
     """At a constant rate a neuron keeps the share eta / (2 - eta) of its cell's variance for ever.
 
     Hypotheses
@@ -141,26 +188,41 @@ def frozen_cell_variance(size: Size, updates: Updates, rate: Rate, stream: Strea
         w(n) is a weighted sum of independent samples with weights eta (1 - eta)^k: add their squares.
 
     Checked
-        Proved symbolically for up to five updates, and evaluated for random laws on two or three integers. The map
-        of ours on every sequence of n samples from such a law: the variance over the sequences, weighted by their
-        probabilities, against the formula.
+        Proved symbolically for up to five updates. The map of ours on every sequence of n samples from random laws on
+        two or three integers: the variance over the sequences, weighted by their probabilities, against the formula.
     """
-    values, law = random_law(size, stream)
-    mean, square = law @ values, law @ values**2
-    return frozen_cell_variance_on_symbols(
-        updates, float(rate), start=values[0], mean=mean, variance=square - mean**2, rounding=1e-9
-    )
+    values, mean, square = list(law), 0.0, 0.0
+    for sequence in itertools.product(range(len(values)), repeat=updates):
+        neuron = np.array([[[float(values[0])]]])
+        for sample in sequence:
+            neuron = som.train(
+                neuron,
+                np.array(values, dtype=float)[:, None],
+                np.array([sample]),
+                learning_rate=float(rate),
+                radius=0.0,
+            )
+        chance = math.prod(float(law[values[sample]]) for sample in sequence)
+        mean += chance * float(neuron[0, 0, 0])
+        square += chance * float(neuron[0, 0, 0]) ** 2
+    formula = float(kept_variance(rate, updates) * variance_of(law))
+    return equal((square - mean**2, formula), rounding=1e-9)
 
 
-@frozen_cell_variance.proof("algebra")
+def moments(law: Probabilities, updates: int, rate: Fraction) -> dict[str, Any]:
+    """Return the neuron's start, and mean and variance of a sample."""
+    start, mean = Fraction(next(iter(law))), sum((p * x for x, p in law.items()), Fraction(0))
+    square = sum((p * x**2 for x, p in law.items()), Fraction(0))
+    return {"updates": updates, "rate": rate, "start": start, "mean": mean, "variance": square - mean**2}
+
+
+@frozen_cell_variance.proof("algebra", at=moments)
 def frozen_cell_variance_on_symbols(
     updates: Annotated[int, choice(1, 2, 3, 4, 5)],
     rate: Share,
     start: Number,
     mean: Number,
     variance: NotNegative,
-    *,
-    rounding: float = 0.0,
 ) -> Sides:
     """The first two moments of w' = (1 - eta) w + eta x, where x is independent of w, update by update."""
     kept, first, second = 1 - rate, start, start**2
@@ -168,25 +230,7 @@ def frozen_cell_variance_on_symbols(
         second = kept**2 * second + 2 * kept * rate * first * mean + rate**2 * (mean**2 + variance)
         first = kept * first + rate * mean
     formula = rate / (2 - rate) * (1 - kept ** (2 * updates)) * variance
-    return equal((second - first**2, formula), rounding=rounding)
-
-
-@frozen_cell_variance.step("map", budget=12)
-def frozen_cell_variance_of_the_map(size: Size, updates: Updates, rate: Rate, stream: Stream) -> Sides:
-    """The map's own variance, over all sequences of samples."""
-    values, law = random_law(size, stream)
-    mean = square = 0.0
-    for sequence in itertools.product(range(size), repeat=updates):
-        neuron = np.array([[[values[0]]]])
-        for sample in sequence:
-            neuron = som.train(
-                neuron, values[:, None], np.array([sample]), learning_rate=float(rate), radius=0.0
-            )
-        chance = float(np.prod(law[list(sequence)]))
-        mean += chance * float(neuron[0, 0, 0])
-        square += chance * float(neuron[0, 0, 0]) ** 2
-    variance = float(law @ values**2 - (law @ values) ** 2)
-    return equal(((square - mean**2) / variance, float(kept_variance(rate, updates))), rounding=1e-9)
+    return equal((second - first**2, formula))
 
 
 def pull(points: np.ndarray, radius: float) -> np.ndarray:

@@ -139,7 +139,7 @@ def test_equations_32_and_37_as_long_as_nobody_changes() -> None:
     for u, each in zip(sent, chosen, strict=True):
         terms.append(beta / 5 * sum(v for v, p in zip(u, each, strict=True) if p == 0))
     found = sides_with("equation-37", tuple(PLACES), 0b01101, *starts, beta)
-    assert_pairs(found, np.array(terms, float)[:, None])
+    assert_pairs(found, np.array(terms, float))
     moved = [beta * (models[t][0] - models[t + 1][0]) for t in range(4)]
     found = sides_with("equation-37", tuple(PLACES), *starts, beta, part="move")
     assert_pairs(found, np.array(moved, float))

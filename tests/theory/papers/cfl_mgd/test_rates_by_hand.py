@@ -9,6 +9,7 @@ from sides_by_hand import assert_pairs, assert_sides, heavy_ball, sides_at, side
 
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.exact.placed import Placed
 
 HESSIANS = np.array([[[0.9, 0.2], [0.2, 0.5]], [[0.4, -0.1], [-0.1, 0.8]], [[0.7, 0.3], [0.3, 0.6]]])
 
@@ -177,16 +178,13 @@ def test_equations_26_to_28_on_a_regression() -> None:
         own[:, k], other[:, k] = ((x**2) @ spectra[p] / 2 / unit for x in (d, f))
         own_cost[:, k] = 1.3 / 2 * (d**2).sum(axis=-1) / unit
         other_cost[:, k] = 0.4 / 2 * (f**2).sum(axis=-1) / unit
-    at = {
-        n: sides_with("equation-26", task, np.random.default_rng(8), name=n)
-        for n in ("convexity", "distance")
-    }
+    placed = Placed(task, models)
+    at = {n: sides_with("equation-26", placed, name=n) for n in ("convexity", "distance")}
     assert_sides(at["convexity"], other, distance=other_cost)
     assert_sides(at["distance"], other_cost, separation=9 / 32)
-    at = {
-        n: sides_with("equation-27-squared", task, np.random.default_rng(8), name=n)
-        for n in ("smoothness", "distance")
-    }
+    at = {n: sides_with("equation-27-squared", placed, name=n) for n in ("smoothness", "distance")}
     assert_sides(at["smoothness"], own, distance=own_cost)
     assert_sides(at["distance"], own_cost, separation=1 / 32)
-    assert_sides(sides_with("equation-28", task, np.random.default_rng(8)), other - own, separation=1 / 4)
+    assert_sides(sides_with("equation-28", placed), other - own, separation=1 / 4)
+    with pytest.raises(Outside, match="in the basin"):
+        sides_with("equation-28", Placed(task, optima + 1.001 * offsets))

@@ -15,6 +15,7 @@ from sides_by_hand import assert_sides
 from clusterproof.algorithms import IFCA, GradientLoss, run
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.exact.placed import Placed
 from clusterproof.theory.papers.gradient_loss import (
     equation_1,
     equation_2,
@@ -154,19 +155,14 @@ def test_the_mean_loss_and_scores_of_a_batch(kind: str, sign: str) -> None:
     gaps = [[float(x @ w - y) for x, y in zip(features, targets, strict=True)] for w in models]
     losses = [sum(gap**2 for gap in row) / 2 / 5 for row in gaps]
     gradients = [sum(gap * x for gap, x in zip(row, features, strict=True)) / 5 for row in gaps]
-    given: dict[str, Any] = {"models": 4, "dimension": 3, "rows": 5, "copies": 7, "weight": 0.7}
-    given |= {"similarity": kind, "sign": sign}
-    found = {
-        0.3: equation_1.equation_1_mean(**given, step_size=0.3, stream=stream()),
-        0.5: equation_1.equation_1_mean_scores(**given, stream=stream()),
-    }
-    for step, sides in found.items():
-        alike = [similarity(g, d, kind, sign, step) for g, d in zip(gradients, moves, strict=True)]
-        scores = [0.7 * s - 0.3 * loss for s, loss in zip(alike, losses, strict=True)]
-        expected: list[Any] = [losses, gradients, scores] if step == 0.3 else [[scores]]
-        for pair, right in zip(sides.pairs, expected, strict=True):
-            for side in pair:
-                np.testing.assert_allclose(side, right, rtol=1e-9)
+    one = equation_1.MovedModels(equation_1.Batch(features, targets), models, moves)
+    alike = [similarity(g, d, kind, sign, 0.5) for g, d in zip(gradients, moves, strict=True)]
+    scores = [0.7 * s - 0.3 * loss for s, loss in zip(alike, losses, strict=True)]
+    expected: list[Any] = [np.array([losses] * 3).T, gradients, np.array([scores] * 3).T]
+    sides = equation_1.equation_1_mean(one, 7, 0.7, kind, sign)
+    for pair, right in zip(sides.pairs, expected, strict=True):
+        for side in pair:
+            np.testing.assert_allclose(side, right, rtol=1e-9)
 
 
 def test_equation_2_and_its_moves() -> None:
@@ -180,21 +176,19 @@ def test_equation_2_and_its_moves() -> None:
     trace = run(algorithm, task, rounds=5, initial=start)
     history, choices = replay(algorithm, task, start, np.asarray(trace.assignments), [None] * 5)
     np.testing.assert_array_equal(choices, trace.assignments)
-    moves: dict[bool, list[Any]] = {True: [], False: []}
+    moves, empty = [], 0
     for before, chosen in zip(history, choices, strict=False):
         for k, w in enumerate(before):
             own = [h @ (w - c) for h, c, p in zip(task.hessians, task.centers, chosen, strict=True) if p == k]
-            moves[bool(own)].append(-0.6 * sum(own) / len(own) if own else 0 * w)
-    assert moves[False]
-    patched: Any = Started(task, start)
-    each = equation_2.equation_2_descent(patched, 0.6, 0.4, stream()).pairs
-    np.testing.assert_allclose(each[0], [moves[True]] * 2, rtol=1e-9, atol=1e-12)
-    ((found, right),) = equation_2.equation_2_descent_recorded(patched, 0.6, 0.4, stream()).pairs
+            moves.append(-0.6 * sum(own) / len(own) if own else 0 * w)
+            empty += not own
+    assert empty
+    ((found, right),) = equation_2.equation_2_descent(Placed(task, start), 0.6, 0.4).pairs
     np.testing.assert_allclose(found, right, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(right, moves, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found, np.diff(history, axis=0).reshape(-1, 2), rtol=1e-9, atol=1e-12)
-    for claim in (equation_2.equation_2_descent, equation_2.equation_2_descent_recorded):
-        with pytest.raises(Outside, match="alpha <= 1 / L"):
-            claim(task, 1.251, 0.4, stream())
+    with pytest.raises(Outside, match="alpha <= 1 / L"):
+        equation_2.equation_2_descent(Placed(task, start), 1.251, 0.4)
 
 
 @pytest.mark.parametrize("sign", ["descent", "as-printed"])
@@ -235,10 +229,11 @@ def test_equation_3_in_the_second_round() -> None:
     a, alpha = ROUND.smoothness, 0.37
     offsets = ROUND.initial_models(3, (), stream())[ROUND.labels] - ROUND.centers
     inner = [-alpha * a * a * (1 - alpha * a) * float(e @ e) for e in offsets]
-    assert_sides(equation_3.equation_3_worst(ROUND, alpha, stream()), [(inner, inner)])
+    start = Placed(ROUND, ROUND.initial_models(3, (), stream()))
+    assert_sides(equation_3.equation_3_worst(start, alpha), [(inner, inner)])
     worst = second_similarities(ROUND, alpha, "as-printed")
     assert worst == pytest.approx([-1] * 9)
-    ((found, least),) = equation_3.equation_3_worst_similarity(ROUND, alpha, stream()).pairs
+    ((found, least),) = equation_3.equation_3_worst_similarity(start, alpha).pairs
     np.testing.assert_allclose(found, worst, rtol=1e-9)
     assert least == -1
     own, eigenvalues = second_similarities(ALIKE, alpha, "descent"), np.linalg.eigvalsh(ALIKE.hessians)
@@ -258,7 +253,7 @@ def test_equation_3_in_the_second_round() -> None:
             equation_3.equation_3_descent(task, step, stream())
     for claim in (equation_3.equation_3_worst, equation_3.equation_3_worst_similarity):
         with pytest.raises(Outside, match="Hessian is a I"):
-            claim(ALIKE, alpha, stream())
+            claim(Placed(ALIKE, ALIKE.initial_models(3, (), stream())), alpha)
 
 
 def test_equation_3_as_printed_on_two_devices() -> None:

@@ -33,14 +33,10 @@ def means_won(neurons: Any, samples: Any) -> tuple[list[Fraction], list[Fraction
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_running_mean_is_that_of_the_samples_won(seed: int) -> None:
     stream = np.random.default_rng(seed)
-    won, _ = means_won(stream.standard_normal(3), stream.standard_normal(30))
-    assert_sides(theorem_1_parts.running_mean(3, 30, np.random.default_rng(seed)), [(won, won)])
-    stream = np.random.default_rng(seed)
-    samples, neurons = stream.standard_normal(30), stream.standard_normal(3)
-    won, ends = means_won(neurons, samples)
-    found = theorem_1_parts.running_mean_of_the_map(3, 30, np.random.default_rng(seed))
-    assert_sides(found["mean"], list(zip(won, won, strict=True)))
-    assert_sides(found["map"], [(ends, ends)])
+    samples = (stream.standard_normal(3).tolist(), stream.standard_normal(30).tolist())
+    won, ends = means_won(*samples)
+    assert_sides(theorem_1_parts.running_mean(samples), list(zip(won, won, strict=True)))
+    assert_sides(theorem_1_parts.running_mean_of_the_map(samples), [(ends, ends)])
     one = sides_at("sofl/running-mean", {"mean": "7/3", "sample": "-5", "before": "4"}, "algebra")
     assert_sides(one, [(Fraction(13, 15),) * 2])
 
@@ -64,17 +60,14 @@ def test_the_variance_that_a_constant_rate_keeps() -> None:
     for seed in (1, 2):
         stream = np.random.default_rng(seed)
         values = stream.choice(np.arange(-9, 10), 3, replace=False).tolist()
-        law = stream.dirichlet(np.ones(3)).tolist()
+        weights = stream.integers(1, 9, 3).tolist()
+        law = [weight / sum(weights) for weight in weights]
         left = variance_kept(values, law, values[0], 0.3, 4)
         whole = variance_kept(values, law, 0.0, 1.0, 1)
         formula = 0.3 / 1.7 * (1 - 0.7**8)
         assert left == pytest.approx(formula * whole)
-        found = theorem_1_parts.frozen_cell_variance(3, 4, Fraction(3, 10), np.random.default_rng(seed))
-        assert_sides(found, [(left, left)])
-        found = theorem_1_parts.frozen_cell_variance_of_the_map(
-            3, 4, Fraction(3, 10), np.random.default_rng(seed)
-        )
-        assert_sides(found, [(formula, formula)])
+        chances = {x: Fraction(weight, sum(weights)) for x, weight in zip(values, weights, strict=True)}
+        assert_sides(theorem_1_parts.frozen_cell_variance(chances, 4, Fraction(3, 10)), [(left, left)])
 
 
 def test_the_mean_field_of_four_neurons_at_every_radius() -> None:

@@ -5,18 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.checker import Sides, Stream, choice, drawn, equal, integers, rationals, suppose
-from clusterproof.theory.checker.ties import summed
-from clusterproof.theory.exact.algebra import Client, Number, Positive, Share
+from clusterproof.theory.checker import Sides, choice, equal, integers, rationals, suppose
+from clusterproof.theory.exact.algebra import Client, Number, Positive, Share, fraction
+from clusterproof.theory.exact.placed import Draws, placed
 from clusterproof.theory.exact.prescribed_samples import Rounds, Table, confirm_play, play
 from clusterproof.theory.exact.two_clusters import NoiseFreeRun, carried, confirm_path
-from clusterproof.theory.papers.cfl_mgd.appendix.runs import Momentum, MomentumRun, momentum_run
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import PAPER, NoisyTask, noisy_regression, with_samples
+from clusterproof.theory.papers.cfl_mgd.appendix.runs import (
+    Momentum,
+    MomentumRun,
+    NoisyStart,
+    Start,
+    momentum_run,
+)
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
+    PAPER,
+    basin_models,
+    noisy_regression,
+    with_samples,
+)
 
 LABELS = (0, 0, 1, 1)
 """True clusters of the four clients of the prescribed runs."""
@@ -27,11 +38,11 @@ def quiet_regression(stream: np.random.Generator) -> RegressionMixture:
     return with_samples(noisy_regression(stream), 400)
 
 
-QuietTask = Annotated[RegressionMixture, drawn(quiet_regression)]
+QuietStart = Annotated[Start, placed(RegressionMixture, quiet_regression, basin_models)]
 
 
-@PAPER.claim("a18", label="(A18)", kind="definition", budget=20, ill_posed=False)
-def a18(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
+@PAPER.claim("a18", label="(A18)", kind="definition", budget=50, ill_posed=False)
+def a18(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
     """The momentum of a round is that of the own clients plus that of the false members.
 
     Hypotheses
@@ -51,22 +62,30 @@ def a18(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
         Proved symbolically, client by client and coordinate by coordinate, for the algorithm's own buffers in
         recorded runs with clients that change cluster; there also T_31 + T_32 against the next model.
     """
-    one = momentum_run(task, momentum, stream)
-    terms = Client.of(momentum * one.weight * one.buffers, one.seen.assignments == 0)
-    is_own = np.multiply(task.labels == 0, 1)[:, None]
-    return summed(a18_on_symbols(terms, is_own, rounding=1e-10), axis=-2)
+    one = momentum_run(start, momentum, draws)
+    share = momentum * one.weight
+    own, foreign = (share * one.sum_over(one.buffers, own=own) for own in (True, False))
+    members = (one.seen.assignments == 0)[..., None]
+    return equal((share * (one.buffers * members).sum(axis=-2), own + foreign), rounding=1e-10)
 
 
-@a18.proof("algebra")
-def a18_on_symbols(one: Client, is_own: Share, *, rounding: float = 0.0) -> Sides:
+def buffers_of_members(start: Start, momentum: float, draws: int) -> list[list[dict[str, Any]]]:
+    """Return the numbers of each client in C_1."""
+    one = momentum_run(start, momentum, draws)
+    is_own = np.multiply(start.task.labels == 0, 1)[:, None]
+    return Client.each(momentum * one.weight * one.buffers, one.seen.assignments == 0, is_own=is_own)
+
+
+@a18.proof("algebra", at=buffers_of_members)
+def a18_on_symbols(one: Client, is_own: Share) -> Sides:
     """The term of each client, in each coordinate."""
-    return one.of_parts(is_own, rounding)
+    return one.of_parts(is_own)
 
 
-@a18.step("next model", budget=20)
-def a18_next_model(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
+@a18.step("next model", budget=50)
+def a18_next_model(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
     """The algorithm's next model is the present one less its gradients' and the momentum's terms."""
-    one = momentum_run(task, momentum, stream)
+    one = momentum_run(start, momentum, draws)
     gradients = one.sum_over(one.gradients, own=True) + one.sum_over(one.gradients, own=False)
     own = momentum * one.weight * one.sum_over(one.buffers, own=True)
     foreign = momentum * one.weight * one.sum_over(one.buffers, own=False)
@@ -198,8 +217,8 @@ def a21(one: PrescribedRun) -> Sides:
     return equal((one.momentum_of(one.buffers, own=False), one.momentum_of(one.past_gradients, own=False)))
 
 
-@PAPER.claim("a19-sums", label="(A19)-(A21), meant", judges="ours", kind="identity", budget=20)
-def a19_sums(task: QuietTask, momentum: Momentum, stream: Stream) -> dict[str, Sides]:
+@PAPER.claim("a19-sums", label="(A19)-(A21), meant", judges="ours", kind="identity", budget=50)
+def a19_sums(start: QuietStart, momentum: Momentum, draws: Draws) -> Sides:
     """Over a cluster whose members never changed, the buffers sum to the past gradients.
 
     Hypotheses
@@ -217,29 +236,16 @@ def a19_sums(task: QuietTask, momentum: Momentum, stream: Stream) -> dict[str, S
 
     Checked
         Proved symbolically, up to round 4. On recorded runs of random regressions with 400 rows, in the rounds up
-        to which cluster 1 kept its members: the buffers' sums by line 15, and the algorithm's own; single buffers
+        to which cluster 1 kept its members: the sums of the algorithm's own buffers; single buffers
         do differ from (A19) there.
     """
-    one = momentum_run(task, momentum, stream)
+    one = momentum_run(start, momentum, draws)
     members, kept = unchanged_members(one)
-    gradients = (one.gradients * members[..., None]).sum(axis=1)
-    return {
-        f"round {t}": a19_sums_on_symbols(
-            FewRounds(
-                round=int(t),
-                momentum=momentum,
-                weight=one.weight,
-                count=members[0].sum(),
-                model=one.models[t - 1],
-                first=gradients[0],
-                second=gradients[1],
-                third=gradients[2],
-                fourth=gradients[3],
-            ),
-            rounding=1e-10,
-        )
-        for t in np.flatnonzero(kept)
-    }
+    share = momentum * one.weight
+    carried = share * (one.buffers * members[..., None]).sum(axis=1)
+    past = share * (one.past_gradients * members[..., None]).sum(axis=1)
+    displaced = momentum * -np.diff(one.seen.models[:, 0], axis=0, prepend=0)[:-1]
+    return equal((carried[kept], past[kept]), (carried[kept], displaced[kept]), rounding=1e-10)
 
 
 def unchanged_members(one: MomentumRun) -> tuple[np.ndarray, np.ndarray]:
@@ -278,8 +284,21 @@ class FewRounds:
     fourth: Number
 
 
-@a19_sums.proof("algebra")
-def a19_sums_on_symbols(one: FewRounds, *, rounding: float = 0.0) -> Sides:
+def few_rounds(start: Start, momentum: float, draws: int) -> list[dict[str, Any]]:
+    """Return the numbers of each coordinate, up to each round."""
+    one = momentum_run(start, momentum, draws)
+    members, kept = unchanged_members(one)
+    gradients = (one.gradients * members[..., None]).sum(axis=1)
+    numbers = momentum, one.weight, members[0].sum()
+    return [
+        {"one": FewRounds(t, *map(fraction, (*numbers, one.models[t - 1, j], *gradients[:4, j])))}
+        for t in np.flatnonzero(kept).tolist()
+        for j in range(start.task.dimension)
+    ]
+
+
+@a19_sums.proof("algebra", at=few_rounds)
+def a19_sums_on_symbols(one: FewRounds) -> Sides:
     """Line 15 gives every member the mean of beta u_i + g_i over the members, which moves the model, up to t = 4."""
     gradients = (one.first, one.second, one.third, one.fourth)[: one.round]
     buffers = 0 * one.model
@@ -292,22 +311,11 @@ def a19_sums_on_symbols(one: FewRounds, *, rounding: float = 0.0) -> Sides:
     following = one.model - one.weight * buffers
     share = one.momentum * one.weight
     moved = one.momentum * (one.model - following)
-    return equal((share * buffers, share * past), (share * buffers, moved), rounding=rounding)
+    return equal((share * buffers, share * past), (share * buffers, moved))
 
 
-@a19_sums.step("recorded buffers", budget=20)
-def a19_sums_recorded(task: QuietTask, momentum: Momentum, stream: Stream) -> Sides:
-    """The algorithm's own buffers sum to the past gradients and to the model's displacement."""
-    one = momentum_run(task, momentum, stream)
-    members, kept = unchanged_members(one)
-    carried = momentum * one.weight * (one.buffers * members[..., None]).sum(axis=1)
-    past = momentum * one.weight * (one.past_gradients * members[..., None]).sum(axis=1)
-    displaced = momentum * -np.diff(one.seen.models[:, 0], axis=0, prepend=0)[:-1]
-    return equal((carried[kept], past[kept]), (carried[kept], displaced[kept]), rounding=1e-10)
-
-
-@PAPER.claim("a22", label="(A22)", kind="identity", budget=20)
-def a22(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
+@PAPER.claim("a22", label="(A22)", kind="identity", budget=50)
+def a22(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
     """The weighted sum of past gradients is its distance from the present gradient, plus that gradient.
 
     Hypotheses
@@ -328,27 +336,25 @@ def a22(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
         Proved symbolically, client by client and coordinate by coordinate, for the past gradients of recorded
         runs of random regressions with false members, whose sums are compared, too.
     """
-    one = momentum_run(task, momentum, stream)
-    weight, gradient = momentum * one.weight, task.expected_gradient(one.models, 0)
-    terms = Client.of(weight * one.past_gradients, one.shared(0))
-    return summed(a22_on_symbols(terms, weight * gradient[:, None], rounding=1e-10), axis=-2)
-
-
-@a22.proof("algebra")
-def a22_on_symbols(one: Client, mean: Number, *, rounding: float = 0.0) -> Sides:
-    """The term of each client, in each coordinate."""
-    return one.of_deviations(mean, rounding)
-
-
-@a22.step("sums", budget=20)
-def a22_sums(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
-    """The same over all clients at once."""
-    one = momentum_run(task, momentum, stream)
-    weight, gradient = momentum * one.weight, task.expected_gradient(one.models, 0)
+    one = momentum_run(start, momentum, draws)
+    weight, gradient = momentum * one.weight, start.task.expected_gradient(one.models, 0)
     left = weight * one.sum_over(one.past_gradients, own=True)
     apart = one.sum_over(one.past_gradients - gradient[:, None], own=True)
     count = one.shared(0).sum(axis=-1)[:, None]
     return equal((left, weight * apart + weight * count * gradient), rounding=1e-10)
+
+
+def past_of_own_clients(start: Start, momentum: float, draws: int) -> list[list[dict[str, Any]]]:
+    """Return the numbers of each own client in C_1."""
+    one = momentum_run(start, momentum, draws)
+    weight, gradient = momentum * one.weight, start.task.expected_gradient(one.models, 0)
+    return Client.each(weight * one.past_gradients, one.shared(0), mean=weight * gradient[:, None])
+
+
+@a22.proof("algebra", at=past_of_own_clients)
+def a22_on_symbols(one: Client, mean: Number) -> Sides:
+    """The term of each client, in each coordinate."""
+    return one.of_deviations(mean)
 
 
 @PAPER.claim(

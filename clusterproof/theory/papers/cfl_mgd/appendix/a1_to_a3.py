@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Annotated, Any
 
 import numpy as np
 
 from clusterproof.synthetic import Mixture, QuadraticMixture
 from clusterproof.theory.checker import Replicates, Sides, Stream, at_most, equal, suppose
 from clusterproof.theory.exact.algebra import DescentStep, OwnTerm, Share
+from clusterproof.theory.exact.placed import Draws, Placed, placed
+from clusterproof.theory.exact.random_tasks import random_mixture
 from clusterproof.theory.papers.cfl_mgd.appendix.rounds import Level, simulate_round
-from clusterproof.theory.papers.cfl_mgd.appendix.runs import Momentum, momentum_run
+from clusterproof.theory.papers.cfl_mgd.appendix.runs import Momentum, NoisyStart, Start, momentum_run
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
     PAPER,
-    AnyTask,
     ExtremeTask,
-    NoisyTask,
     Place,
     two_values,
 )
@@ -23,8 +24,8 @@ from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
 STAYING = "|C_1 n C*_1| >= 1"
 
 
-@PAPER.claim("a1", label="(A1)", kind="identity", budget=20)
-def a1(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
+@PAPER.claim("a1", label="(A1)", kind="identity", budget=50)
+def a1(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
     """The own clients' part of a round is one gradient step plus averaged noise.
 
     Hypotheses
@@ -45,59 +46,78 @@ def a1(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
         that choose wrong clusters; there also T_1 built from (A1), less the false members' gradients and the
         momentum, against the next model.
     """
-    one = momentum_run(task, momentum, stream)
+    one = momentum_run(start, momentum, draws)
     own = one.shared(0).sum(axis=-1)[:, None]
     suppose(STAYING, own.all())
-    return a1_on_symbols(
-        OwnTerm(
-            error=one.models - task.optima[0],
-            slope=task.expected_gradient(one.models, 0),
-            total=one.sum_over(one.gradients, own=True),
-            weight=one.weight,
-            count=own,
-        ),
-        rounding=1e-10,
-    )
+    gradient, total = start.task.expected_gradient(one.models, 0), one.sum_over(one.gradients, own=True)
+    error, step = one.models - start.task.optima[0], one.weight * own
+    descent = error - step * gradient
+    return equal((error - one.weight * total, descent + step * (gradient - total / own)), rounding=1e-10)
 
 
-@a1.proof("algebra")
-def a1_on_symbols(one: OwnTerm, *, rounding: float = 0.0) -> Sides:
+def own_terms(start: Start, momentum: float, draws: int) -> list[dict[str, Any]]:
+    """Return the numbers of each round and coordinate."""
+    one = momentum_run(start, momentum, draws)
+    slopes, errors = start.task.expected_gradient(one.models, 0), one.models - start.task.optima[0]
+    totals = one.sum_over(one.gradients, own=True)
+    return OwnTerm.each(errors, slopes, totals, one.weight, one.shared(0).sum(axis=-1)[:, None])
+
+
+@a1.proof("algebra", at=own_terms)
+def a1_on_symbols(one: OwnTerm) -> Sides:
     """The identity in each coordinate, the own clients' gradients summed."""
-    return one.split(rounding)
+    return one.split()
 
 
-@a1.step("next model", budget=20)
-def a1_next_model(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
+@a1.step("next model", budget=50)
+def a1_next_model(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
     """The algorithm's next model is that of (A1) less the false members' gradients and the momentum."""
-    one = momentum_run(task, momentum, stream)
+    one = momentum_run(start, momentum, draws)
     own = one.shared(0).sum(axis=-1)[:, None]
     suppose(STAYING, own.all())
-    gradient = task.expected_gradient(one.models, 0)
+    gradient = start.task.expected_gradient(one.models, 0)
     step = one.weight * own
-    descent = one.models - task.optima[0] - step * gradient
+    descent = one.models - start.task.optima[0] - step * gradient
     noise = gradient - one.sum_over(one.gradients, own=True) / own
     false_members = one.weight * one.sum_over(one.gradients, own=False)
     buffers = one.sum_over(one.buffers, own=True) + one.sum_over(one.buffers, own=False)
     carried = one.weight * momentum * buffers
     after = descent + step * noise - false_members - carried
-    return equal((after, one.following - task.optima[0]), rounding=1e-10)
+    return equal((after, one.following - start.task.optima[0]), rounding=1e-10)
 
 
-def gradient_steps(task: Mixture, stream: np.random.Generator) -> tuple[DescentStep, np.ndarray]:
-    """Gradients at 30 points for each cluster, and step sizes in units of 1 / L, (P, 30) each."""
-    clusters, dimension = task.optima.shape
-    offsets = stream.standard_normal((clusters, 30, dimension))
+def around_optima(task: Mixture, stream: np.random.Generator) -> np.ndarray:
+    """Draw 10 models about each optimum, (10, P, d), the first two on quadratics in the flattest direction."""
+    offsets = stream.standard_normal((10, *task.optima.shape))
     if isinstance(task, QuadraticMixture):
-        flattest = np.linalg.eigh(task.cluster_hessians)[1][:, :, 0]
-        offsets[:, :5] = flattest[:, None]
-    offsets *= 10.0 ** stream.uniform(-2, 1, (clusters, 30, 1))
-    share = stream.choice([1.0, 0.5, stream.uniform()], (clusters, 30))
-    gradients = [task.expected_gradient(task.optima[p] + offsets[p], p) for p in range(clusters)]
-    return DescentStep.of(task, offsets, np.stack(gradients)), share
+        offsets[:2] = np.linalg.eigh(task.cluster_hessians)[1][:, :, 0]
+    return np.asarray(task.optima + offsets * 10.0 ** stream.uniform(-2, 1, (10, task.clusters, 1)))
+
+
+AroundOptima = Annotated[Placed[Mixture], placed(Mixture, random_mixture, around_optima)]
+
+
+def gradients_at(one: Placed[Any]) -> np.ndarray:
+    """Expected gradients of each cluster at its points, (..., P, d)."""
+    clusters = range(one.task.clusters)
+    return np.stack([one.task.expected_gradient(one.points[..., p, :], p) for p in clusters], axis=-2)
+
+
+def squared_ratio(models: Placed[Any], step: Any) -> Any:
+    """||chi - chi* - h grad phi(chi)||^2 / ||chi - chi*||^2 for each model, (n, P), and steps that broadcast to it."""
+    before = models.points - models.task.optima
+    after = before - np.asarray(step)[..., None] * gradients_at(models)
+    return (after**2).sum(axis=-1) / (before**2).sum(axis=-1)
+
+
+def descent_steps(models: Placed[Any], share: Fraction) -> list[dict[str, Any]]:
+    """Return the numbers of each model's step."""
+    steps = DescentStep.each(models.task, models.points - models.task.optima, gradients_at(models))
+    return [{"one": one, "share": share} for one in steps]
 
 
 @PAPER.claim("a2", label="(A2)", kind="upper", budget=150)
-def a2(task: AnyTask, stream: Stream) -> Sides:
+def a2(models: AroundOptima, share: Share) -> Sides:
     """One gradient step with h <= 1/L contracts by 1 - h mu L / (mu + L).
 
     Hypotheses
@@ -107,7 +127,7 @@ def a2(task: AnyTask, stream: Stream) -> Sides:
         ||chi_1 - chi*_1 - h grad phi^1(chi_1)|| <= (1 - h mu L / (mu + L)) ||chi_1 - chi*_1||.
 
     Symbols
-        h the paper's eta-hat, mu ``strong_convexity``, L ``smoothness``.
+        h = ``share`` / L the paper's eta-hat, mu ``strong_convexity``, L ``smoothness``.
 
     Source
         Zhao et al. (2023), (A2). Upper bound. No factor below 1 on the right side would keep it true, since both
@@ -120,10 +140,13 @@ def a2(task: AnyTask, stream: Stream) -> Sides:
         distances 0.01 to 10 and steps up to 1/L, the flattest direction included; both sides squared, over
         ||chi_1 - chi*_1||^2.
     """
-    return a2_on_symbols(*gradient_steps(task, stream))
+    suppose("h > 0", share > 0)
+    mu, smooth = models.task.strong_convexity, models.task.smoothness
+    step = share / smooth
+    return at_most(squared_ratio(models, step), squared=(1 - step * mu * smooth / (mu + smooth)) ** 2)
 
 
-@a2.proof("co-coercivity")
+@a2.proof("co-coercivity", at=descent_steps)
 def a2_on_symbols(one: DescentStep, share: Share) -> Sides:
     """The square of the distance from the least inner product, h = share / L."""
     step = share / one.kappa
@@ -131,7 +154,7 @@ def a2_on_symbols(one: DescentStep, share: Share) -> Sides:
 
 
 @PAPER.claim("a2-sharp", label="(A2), sharper", judges="ours", kind="tight", budget=150)
-def a2_sharp(task: AnyTask, stream: Stream) -> Sides:
+def a2_sharp(models: AroundOptima, share: Share) -> Sides:
     """One gradient step with h <= 1/L contracts by 1 - h mu.
 
     Hypotheses
@@ -151,14 +174,16 @@ def a2_sharp(task: AnyTask, stream: Stream) -> Sides:
     Checked
         As (A2).
     """
-    return a2_sharp_on_symbols(*gradient_steps(task, stream))
+    suppose("h > 0", share > 0)
+    step = share / models.task.smoothness
+    return at_most(squared_ratio(models, step), squared=(1 - step * models.task.strong_convexity) ** 2)
 
 
 # one own client, whose noise has the norm v always: Markov's inequality on the norm is an equality
 ALWAYS = {"task": two_values(1, 1, 0.1), "level": Fraction(9, 10), "place": "optima"}
 
 
-@a2_sharp.proof("co-coercivity")
+@a2_sharp.proof("co-coercivity", at=descent_steps)
 def a2_sharp_on_symbols(one: DescentStep, share: Share) -> Sides:
     """The same with 1 - h mu."""
     step = share / one.kappa

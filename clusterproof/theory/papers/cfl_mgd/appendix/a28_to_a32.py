@@ -8,31 +8,30 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import Annotated
+from typing import Annotated, Any
 
 from clusterproof.theory.checker import (
     Family,
     Sides,
-    Stream,
     at_most,
     choice,
     integers,
     rationals,
     suppose,
 )
-from clusterproof.theory.checker.ties import summed
 from clusterproof.theory.exact.algebra import Client, Number
+from clusterproof.theory.exact.placed import Draws
 from clusterproof.theory.exact.prescribed_samples import Table, confirm_play, play
 from clusterproof.theory.exact.two_clusters import carried, exact_path
 from clusterproof.theory.papers.cfl_mgd.appendix.a18_to_a22 import PrescribedRun, a21, confirm_samples
-from clusterproof.theory.papers.cfl_mgd.appendix.runs import Momentum, momentum_run
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import PAPER, NoisyTask
+from clusterproof.theory.papers.cfl_mgd.appendix.runs import Momentum, NoisyStart, Start, momentum_run
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import PAPER
 
 FALSE_MEMBERS = Family("cfl-mgd", {"Symbols": "As (A29)."})
 
 
-@PAPER.claim("a28", label="(A28)", kind="identity", budget=20)
-def a28(task: NoisyTask, momentum: Momentum, stream: Stream) -> dict[str, Sides]:
+@PAPER.claim("a28", label="(A28)", kind="identity", budget=50)
+def a28(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
     """The false members' past gradients are their distance from the present gradient, plus that gradient.
 
     Hypotheses
@@ -52,24 +51,20 @@ def a28(task: NoisyTask, momentum: Momentum, stream: Stream) -> dict[str, Sides]
         Proved symbolically, client by client and coordinate by coordinate, for the past gradients of recorded
         runs of random regressions with false members.
     """
-    one = momentum_run(task, momentum, stream)
-    return {
-        f"cluster {p + 1}": summed(
-            a28_on_symbols(
-                Client.of(one.past_gradients, one.shared(p)),
-                task.expected_gradient(one.models, p)[:, None],
-                rounding=1e-10,
-            ),
-            axis=-2,
-        )
-        for p in range(1, task.clusters)
-    }
+    one = momentum_run(start, momentum, draws)
+    return one.deviations(one.past_gradients)
 
 
-@a28.proof("algebra")
-def a28_on_symbols(one: Client, mean: Number, *, rounding: float = 0.0) -> Sides:
+def past_of_false_members(start: Start, momentum: float, draws: int) -> list[list[dict[str, Any]]]:
+    """Return the numbers of each false member."""
+    one = momentum_run(start, momentum, draws)
+    return one.each_deviation(one.past_gradients)
+
+
+@a28.proof("algebra", at=past_of_false_members)
+def a28_on_symbols(one: Client, mean: Number) -> Sides:
     """The term of each client, in each coordinate."""
-    return one.of_deviations(mean, rounding)
+    return one.of_deviations(mean)
 
 
 @PAPER.claim(

@@ -19,12 +19,13 @@ from clusterproof.theory.checker import (
     rationals,
     suppose,
 )
+from clusterproof.theory.exact.placed import Placed
 from clusterproof.theory.exact.two_clusters import LargeRun, carried, confirm_path, exact_path
 from clusterproof.theory.exact.two_point_law import TwoPointLaw, binomial_upper_tail
 from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import CONSTANT
 from clusterproof.theory.papers.cfl_mgd.appendix.a24_to_a27 import BY_HAND, a27
 from clusterproof.theory.papers.cfl_mgd.appendix.runs import Momentum, momentum_run
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import PAPER, NoisyTask, suppose_units
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import PAPER, NoisyTask, basin_models, suppose_units
 
 LEVEL = 0.1
 """lambda_2 = lambda_4 on random runs."""
@@ -119,7 +120,8 @@ def a33_of_regressions(
 ) -> Sides:
     """The last round of random runs, where the models are in the basin."""
     suppose_units(task)
-    recorded, t = momentum_run(task, momentum, stream, rounds=round_ + 1, replicates=replicates), round_
+    start, seed, t = Placed(task, basin_models(task, stream)), int(stream.integers(2**31)), round_
+    recorded = momentum_run(start, momentum, seed, rounds=t + 1, replicates=replicates)
     models = recorded.seen.models[t]
     inside = np.linalg.norm(models - task.optima, axis=-1).max(axis=-1) <= task.basin_radius
     others = range(1, task.clusters)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from clusterproof.synthetic import Mixture
 from clusterproof.theory.checker import (
     Replicates,
     Sides,
@@ -20,9 +21,11 @@ from clusterproof.theory.checker import (
     rationals,
     suppose,
 )
-from clusterproof.theory.exact.algebra import DescentStep
+from clusterproof.theory.exact.algebra import DescentStep, Share
+from clusterproof.theory.exact.placed import Placed
+from clusterproof.theory.papers.cfl_mgd.appendix.a1_to_a3 import AroundOptima, descent_steps, squared_ratio
 from clusterproof.theory.papers.cfl_mgd.appendix.rounds import Level, simulate_round
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import PAPER, AnyTask, ExtremeTask, Place, two_values
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import PAPER, ExtremeTask, Place, two_values
 
 
 @dataclass(frozen=True)
@@ -96,10 +99,19 @@ def a7_step(one: Shares) -> dict[str, Sides]:
         Proved symbolically; and all numbers of up to 40 clients, in rational arithmetic.
     """
     suppose("|C_1 n C*_1| >= l_1 m / 4", 4 * one.shared >= one.own)
-    return a7_step_on_symbols(one.clients, one.own, Fraction(one.shared), one.smallest * one.clients)
+    return {
+        "at least": at_least(one.step, quarter=one.smallest / 4),
+        "at most": at_most(one.step, one=1),
+    }
 
 
-@a7_step.proof("algebra")
+def counts_of(one: Shares) -> dict[str, Any]:
+    """Return the numbers of clients."""
+    smallest = Fraction(min(one.own, one.clients - one.own))
+    return {"clients": one.clients, "own": one.own, "shared": Fraction(one.shared), "smallest": smallest}
+
+
+@a7_step.proof("algebra", at=counts_of)
 def a7_step_on_symbols(
     clients: Annotated[int, integers(2, 40, upwards=True)],
     own: Annotated[int, integers(1, earlier("clients"))],
@@ -115,7 +127,7 @@ def a7_step_on_symbols(
 
 
 @PAPER.claim("a7", label="(A7)", kind="upper", budget=100)
-def a7(task: AnyTask, stream: Stream) -> Sides:
+def a7(models: AroundOptima, share: Share) -> Sides:
     """Where a quarter of the own clients stay, the descent contracts by 1 - l mu / 8L.
 
     Hypotheses
@@ -125,7 +137,7 @@ def a7(task: AnyTask, stream: Stream) -> Sides:
         ||T_11|| <= (1 - l mu / 8L) ||chi_1 - chi*_1||.
 
     Symbols
-        l = min l_p ``proportions``.
+        l = min l_p ``proportions``. A quarter of the own clients stays for ``share`` 0, and all do for 1.
 
     Source
         Zhao et al. (2023), (A7), from (A2) with h >= l / 4L and L / (mu + L) >= 1/2. Upper bound; with
@@ -136,20 +148,33 @@ def a7(task: AnyTask, stream: Stream) -> Sides:
         logistic losses, for every number of own clients from a quarter to all of them, at distances 0.01
         to 10; both sides squared, over ||chi_1 - chi*_1||^2.
     """
-    offsets, gradients, staying = [], [], []
-    for cluster in range(task.clusters):
-        own = round(float(task.proportions[cluster]) * task.clients)
-        shared = stream.integers(math.ceil(own / 4), own + 1, (30, 1))
-        shared[0] = math.ceil(own / 4)
-        offset = stream.standard_normal((30, task.dimension)) * 10.0 ** stream.uniform(-2, 1, (30, 1))
-        gradients.append(task.expected_gradient(task.optima[cluster] + offset, cluster))
-        offsets.append(offset)
-        staying.append(shared[:, 0] / task.clients)
-    one = DescentStep.of(task, np.array(offsets), np.array(gradients))
-    return a7_on_symbols(one, float(task.proportions.min()), np.array(staying))
+    task = models.task
+    rate = 1 - task.proportions.min() * task.strong_convexity / (8 * task.smoothness)
+    step = np.array([float(each) for each in staying(task, share)]) / task.smoothness
+    return at_most(squared_ratio(models, step), squared=rate**2)
 
 
-@a7.proof("co-coercivity")
+def staying(task: Mixture, share: Fraction) -> list[Fraction]:
+    """Own clients that stay, over all clients, for each cluster: all for a share of 1, a quarter for 0."""
+    counts = np.bincount(task.labels).tolist()
+    least = [math.ceil(Fraction(own, 4)) for own in counts]
+    return [
+        Fraction(few + math.floor(share * (own - few)), task.clients)
+        for own, few in zip(counts, least, strict=True)
+    ]
+
+
+def staying_steps(models: Placed[Any], share: Fraction) -> list[dict[str, Any]]:
+    """Return the numbers of each model's step."""
+    task = models.task
+    smallest, kept = Fraction(min(np.bincount(task.labels).tolist()), task.clients), staying(task, share)
+    return [
+        {"one": each["one"], "smallest": smallest, "staying": kept[i % task.clusters]}
+        for i, each in enumerate(descent_steps(models, share))
+    ]
+
+
+@a7.proof("co-coercivity", at=staying_steps)
 def a7_on_symbols(
     one: DescentStep,
     smallest: Annotated[Any, rationals(0, 1, 4)],

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, Any
 
 import numpy as np
 
 from clusterproof.synthetic import Mixture
-from clusterproof.theory.checker import Sides, Stream, at_most, earlier, equal, rationals
-from clusterproof.theory.checker.ties import summed
-from clusterproof.theory.exact.algebra import AtLeastOne, Client, NotNegative, Number, Share
-from clusterproof.theory.papers.cfl_mgd.appendix.runs import Momentum, momentum_run
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
-    PAPER,
-    AnyTask,
-    NoisyTask,
-    basin_models,
-    suppose_units,
-)
+from clusterproof.theory.checker import Sides, at_most, earlier, equal, rationals, suppose
+from clusterproof.theory.exact.algebra import AtLeastOne, Client, NotNegative, Number, Share, fraction
+from clusterproof.theory.exact.placed import Draws, Placed, placed
+from clusterproof.theory.exact.random_tasks import random_mixture
+from clusterproof.theory.papers.cfl_mgd.appendix.runs import Momentum, NoisyStart, Start, momentum_run
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import PAPER, suppose_units
 
 
-@PAPER.claim("a9", label="(A9)", kind="identity", budget=20)
-def a9(task: NoisyTask, momentum: Momentum, stream: Stream) -> dict[str, Sides]:
+@PAPER.claim("a9", label="(A9)", kind="identity", budget=50)
+def a9(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
     """The gradients of cluster p's clients in C_1 are their mean plus noise.
 
     Hypotheses
@@ -44,30 +40,26 @@ def a9(task: NoisyTask, momentum: Momentum, stream: Stream) -> dict[str, Sides]:
         option I as printed; there also the step of model 1, rebuilt with the right side of (A9), against the
         next model.
     """
-    one = momentum_run(task, momentum, stream)
-    return {
-        f"cluster {p + 1}": summed(
-            a9_on_symbols(
-                Client.of(one.gradients, one.shared(p)),
-                task.expected_gradient(one.models, p)[:, None],
-                rounding=1e-10,
-            ),
-            axis=-2,
-        )
-        for p in range(1, task.clusters)
-    }
+    one = momentum_run(start, momentum, draws)
+    return one.deviations(one.gradients)
 
 
-@a9.proof("algebra")
-def a9_on_symbols(one: Client, mean: Number, *, rounding: float = 0.0) -> Sides:
+def false_gradients(start: Start, momentum: float, draws: int) -> list[list[dict[str, Any]]]:
+    """Return the numbers of each false member."""
+    one = momentum_run(start, momentum, draws)
+    return one.each_deviation(one.gradients)
+
+
+@a9.proof("algebra", at=false_gradients)
+def a9_on_symbols(one: Client, mean: Number) -> Sides:
     """The term of each client, in each coordinate."""
-    return one.of_deviations(mean, rounding)
+    return one.of_deviations(mean)
 
 
-@a9.step("next model", budget=20)
-def a9_next_model(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
+@a9.step("next model", budget=50)
+def a9_next_model(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
     """The algorithm's next model is that with the right side of (A9)."""
-    one = momentum_run(task, momentum, stream)
+    one, task = momentum_run(start, momentum, draws), start.task
     false_members = np.zeros_like(one.models)
     for cluster in range(1, task.clusters):
         chosen = one.shared(cluster)[..., None]
@@ -80,7 +72,7 @@ def a9_next_model(task: NoisyTask, momentum: Momentum, stream: Stream) -> Sides:
 
 
 @PAPER.claim("a10", label="(A10)", kind="upper", budget=200)
-def a10(task: NoisyTask, stream: Stream) -> dict[str, Sides]:
+def a10(start: NoisyStart) -> dict[str, Sides]:
     """The gradient of another cluster at chi_1 is at most 3 L.
 
     Hypotheses
@@ -101,52 +93,56 @@ def a10(task: NoisyTask, stream: Stream) -> dict[str, Sides]:
         Proved symbolically. On random regressions with max ||chi*|| <= 1 and models on the rim of the basin; all
         sides squared, in units of L.
     """
-    suppose_units(task)
-    model = basin_models(task, stream)[:1]
-    triangle = triangles(task, model)
-    root = math.sqrt(task.condition_number)
-    return a10_on_symbols(
-        root=root,
-        apart=triangle.apart,
-        separation=task.separation,
-        share=4 * root * triangle.off / task.separation,
-        cosine=triangle.cosine,
-        saved=triangle.saved,
-    )
+    suppose_units(start.task)
+    gradients, reach = of_other_clusters(start.task, start.points[:1])
+    return {"smoothness": at_most(gradients, reach=reach), "units": at_most(reach, nine=9)}
 
 
-@dataclass(frozen=True)
-class Triangle:
-    """Model, own optimum and another one: ||chi*_1 - chi*_p||, ||chi_1 - chi*_1||, and the cosine between.
+def of_other_clusters(task: Mixture, models: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """||grad phi_p(chi_1)||^2 / L^2 and ||chi_1 - chi*_p||^2 for p >= 2 and models (n, d) in the basin, (P - 1, n)."""
+    off = np.linalg.norm(models - task.optima[0], axis=-1)
+    suppose("||chi_1 - chi*_1|| <= B", off <= task.basin_radius * (1 + 1e-12))
+    gradients = np.stack([task.expected_gradient(models, p) for p in range(1, task.clusters)])
+    reach = ((models - task.optima[1:, None]) ** 2).sum(axis=-1)
+    return (gradients**2).sum(axis=-1) / task.smoothness**2, reach
 
-    Beside them ||chi_1 - chi*_p||^2 - ||grad phi_p(chi_1)||^2 / L^2, nonnegative by Assumption 1.
+
+def triangles(task: Mixture, models: np.ndarray) -> list[dict[str, Fraction]]:
+    """Return for each cluster p >= 2 and model (n, d) the triangle of chi_1, chi*_1 and chi*_p.
+
+    ``apart`` and ``off`` are ||chi*_1 - chi*_p|| and ||chi_1 - chi*_1||, ``cosine`` is the one between, and ``saved``
+    what (A10) leaves, ||chi_1 - chi*_p||^2 - ||grad phi_p(chi_1)||^2 / L^2, nonnegative by Assumption 1.
     """
+    found = []
+    for p, model in itertools.product(range(1, task.clusters), models):
+        between, offset = task.optima[0] - task.optima[p], model - task.optima[0]
+        apart, off = np.linalg.norm(between), np.linalg.norm(offset)
+        used = np.linalg.norm(task.expected_gradient(model, p)) / task.smoothness
+        found.append(
+            {
+                "apart": fraction(apart),
+                "off": fraction(off, 0, task.basin_radius),
+                "cosine": fraction(between @ offset / (apart * off), -1, 1),
+                "saved": fraction(np.linalg.norm(model - task.optima[p]) ** 2 - used**2, 0),
+            }
+        )
+    return found
 
-    apart: np.ndarray
-    off: np.ndarray
-    cosine: np.ndarray
-    saved: np.ndarray
 
-
-def triangles(task: Mixture, models: np.ndarray) -> Triangle:
-    """Give those of models (n, d) of cluster 1 and every other cluster, (P - 1, n)."""
-    others = range(1, task.clusters)
-    between, offsets = task.optima[0] - task.optima[1:, None], models - task.optima[0]
-    apart, off = np.linalg.norm(between, axis=-1), np.linalg.norm(offsets, axis=-1)
-    reach = np.linalg.norm(models - task.optima[1:, None], axis=-1)
-    gradient_norms = [np.linalg.norm(task.expected_gradient(models, p), axis=-1) for p in others]
-    return Triangle(
-        apart,
-        off,
-        cosine=(between * offsets).sum(axis=-1) / (apart * off),
-        saved=reach**2 - (np.stack(gradient_norms) / task.smoothness) ** 2,
-    )
+def triangles_in_units(start: Start) -> list[dict[str, Fraction]]:
+    """Return the triangles, with Delta, sqrt(kappa) and the share of the basin's radius."""
+    root, found = fraction(math.sqrt(start.task.condition_number), 1), []
+    for each in triangles(start.task, start.points[:1]):
+        separation = fraction(start.task.separation, 0, apart := min(each["apart"], Fraction(2)))
+        share = fraction(4 * root * each.pop("off") / separation, 0, 1)
+        found.append(each | {"apart": apart, "separation": separation, "root": root, "share": share})
+    return found
 
 
 Cosine = Annotated[Any, rationals(-1, 1, 4)]
 
 
-@a10.proof("algebra")
+@a10.proof("algebra", at=triangles_in_units)
 def a10_on_symbols(
     root: AtLeastOne,
     apart: Annotated[Any, rationals(0, 2, 4)],
@@ -155,14 +151,25 @@ def a10_on_symbols(
     cosine: Cosine,
     saved: NotNegative,
 ) -> dict[str, Sides]:
-    """From Delta <= ||chi*_1 - chi*_p|| <= 2, the basin and the law of cosines; for ``saved`` see ``Triangle``."""
+    """From Delta <= ||chi*_1 - chi*_p|| <= 2, the basin and the law of cosines; for ``saved`` see ``triangles``."""
     radius = share * separation / (4 * root)
     reach = apart**2 + 2 * cosine * apart * radius + radius**2
     return {"smoothness": at_most(reach - saved, reach=reach), "units": at_most(reach, nine=9)}
 
 
+def on_the_rim(task: Mixture, stream: np.random.Generator) -> np.ndarray:
+    """Draw 20 models of each cluster on the rim of the basin, (20, P, d)."""
+    offsets = stream.standard_normal((20, *task.optima.shape))
+    return np.asarray(
+        task.optima + task.basin_radius * offsets / np.linalg.norm(offsets, axis=-1, keepdims=True)
+    )
+
+
+OnTheRim = Annotated[Placed[Mixture], placed(Mixture, random_mixture, on_the_rim)]
+
+
 @PAPER.claim("a10-meant", label="(A10), meant", judges="ours", kind="upper", budget=150)
-def a10_meant(task: AnyTask, stream: Stream) -> dict[str, Sides]:
+def a10_meant(models: OnTheRim) -> dict[str, Sides]:
     """The gradient of another cluster at chi_1 is at most L (D + B).
 
     Hypotheses
@@ -182,23 +189,22 @@ def a10_meant(task: AnyTask, stream: Stream) -> dict[str, Sides]:
         Proved symbolically. On random regressions, quadratics and ridge-logistic losses, models on the rim of
         the basin; all sides squared, in units of L.
     """
-    offsets = stream.standard_normal((20, task.dimension))
-    offsets *= task.basin_radius / np.linalg.norm(offsets, axis=-1, keepdims=True)
-    models = task.optima[0] + offsets
-    triangle = triangles(task, models)
-    return a10_meant_on_symbols(
-        diameter=task.diameter,
-        apart=triangle.apart,
-        radius=task.basin_radius,
-        off=triangle.off,
-        cosine=triangle.cosine,
-        saved=triangle.saved,
-    )
+    task = models.task
+    gradients, reach = of_other_clusters(task, models.points[:, 0])
+    square = (task.diameter + task.basin_radius) ** 2
+    return {"smoothness": at_most(gradients, reach=reach), "geometry": at_most(reach, square=square)}
 
 
-@a10_meant.proof(
-    "algebra",
-)
+def triangles_with_diameter(models: Placed[Any]) -> list[dict[str, Fraction]]:
+    """Return the triangles, with D and B."""
+    diameter, radius = Fraction(models.task.diameter), Fraction(models.task.basin_radius)
+    return [
+        each | {"apart": min(each["apart"], diameter), "diameter": diameter, "radius": radius}
+        for each in triangles(models.task, models.points[:, 0])
+    ]
+
+
+@a10_meant.proof("algebra", at=triangles_with_diameter)
 def a10_meant_on_symbols(
     diameter: NotNegative,
     apart: Annotated[Any, rationals(0, earlier("diameter"), 4)],
@@ -207,7 +213,7 @@ def a10_meant_on_symbols(
     cosine: Cosine,
     saved: NotNegative,
 ) -> dict[str, Sides]:
-    """From distances of at most D and B and the law of cosines; for ``saved`` see ``Triangle``."""
+    """From distances of at most D and B and the law of cosines; for ``saved`` see ``triangles``."""
     reach = apart**2 + 2 * cosine * apart * off + off**2
     return {
         "smoothness": at_most(reach - saved, reach=reach),

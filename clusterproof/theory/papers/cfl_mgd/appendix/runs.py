@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
 from clusterproof.algorithms import CFLMGD
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.checker import reals
+from clusterproof.theory.checker import Sides, equal, reals
+from clusterproof.theory.exact.algebra import Client
+from clusterproof.theory.exact.placed import Placed, placed
 from clusterproof.theory.exact.recorded_run import RecordedRun, record
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import basin_models
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import basin_models, noisy_regression
 
 Momentum = Annotated[float, reals(Fraction(1, 20), Fraction(19, 20))]
 """Range of the momentum beta."""
+Start = Placed[RegressionMixture]
+NoisyStart = Annotated[Start, placed(RegressionMixture, noisy_regression, basin_models)]
+"""A regression on which clients do choose wrong clusters, and models in the basin."""
 
 
 @dataclass(frozen=True)
@@ -78,18 +83,30 @@ class MomentumRun:
         chosen = (self.seen.assignments == 0) & ((self.task.labels == 0) == own)
         return np.asarray((values * chosen[..., None]).sum(axis=-2))
 
+    def deviations(self, values: np.ndarray) -> Sides:
+        """Conclude for p >= 2 that the sum of values (rounds, m, d) over C_1 n C*_p is that of distances plus means."""
+        left, right = [], []
+        for cluster in range(1, self.task.clusters):
+            chosen = self.shared(cluster)[..., None]
+            mean = self.task.expected_gradient(self.models, cluster)
+            left.append((values * chosen).sum(axis=-2))
+            right.append(((values - mean[:, None]) * chosen).sum(axis=-2) + chosen.sum(axis=-2) * mean)
+        return equal((np.stack(left), np.stack(right)), rounding=1e-10)
+
+    def each_deviation(self, values: np.ndarray) -> list[list[dict[str, Any]]]:
+        """Give what ``Client.of_deviations`` needs for each p >= 2, round and coordinate."""
+        clusters = range(1, self.task.clusters)
+        means = np.stack([self.task.expected_gradient(self.models, p)[:, None] for p in clusters])
+        return Client.each(
+            np.stack([values] * len(clusters)), np.stack([self.shared(p) for p in clusters]), mean=means
+        )
+
 
 def momentum_run(
-    task: RegressionMixture,
-    momentum: float,
-    stream: np.random.Generator,
-    *,
-    rounds: int = 5,
-    replicates: int | None = None,
+    start: Start, momentum: float, seed: int, *, rounds: int = 5, replicates: int | None = None
 ) -> MomentumRun:
-    """Run from random models in the basin; all replicates start from the same models."""
+    """Run from models (P, d); all replicates start from the same models."""
+    task, models = start.task, start.points
     algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=momentum, momentum_owner="client")
-    models = basin_models(task, stream)
     initial = models if replicates is None else np.broadcast_to(models, (replicates, *models.shape))
-    seen = record(task, algorithm, rounds=rounds, initial=initial, seed=int(stream.integers(2**31)))
-    return MomentumRun(task, momentum, seen)
+    return MomentumRun(task, momentum, record(task, algorithm, rounds=rounds, initial=initial, seed=seed))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Annotated
 
 import numpy as np
 
 from clusterproof.synthetic import RegressionMixture, direct_simulation
-from clusterproof.theory.checker import Family, Sides, Stream, at_least, at_most, drawn, reals, suppose
+from clusterproof.theory.checker import Family, Sides, Stream, at_least, at_most, drawn, rationals, suppose
 from clusterproof.theory.exact.random_tasks import random_regression
 
 PAPER = Family("cfl-mgd")
 SomeRegression = Annotated[RegressionMixture, drawn(random_regression)]
+Positive = Annotated[Fraction, rationals(Fraction(1, 10), 10, 10, upwards=True)]
 
 
 def far_model(task: RegressionMixture, distance: float, stream: np.random.Generator) -> np.ndarray:
@@ -27,9 +29,9 @@ def least_growth(task: RegressionMixture) -> float:
 
 
 @PAPER.claim(
-    "assumption-3", label="Assumption 3", kind="hypothesis", budget=4, repaired_by="cfl-mgd/assumption-3-ball"
+    "assumption-3", label="Assumption 3", kind="hypothesis", repaired_by="cfl-mgd/assumption-3-ball"
 )
-def assumption_3(task: SomeRegression, deviation: Annotated[float, reals(0, 100)], stream: Stream) -> Sides:
+def assumption_3(deviation: Positive, curvature: Positive, noise: Positive) -> Sides:
     """The variances of loss and gradient are bounded over all models.
 
     Hypotheses
@@ -45,18 +47,18 @@ def assumption_3(task: SomeRegression, deviation: Annotated[float, reals(0, 100)
         coefficient Var(b_y' chi), so b_y is constant, and v = 0.
 
     Symbols
-        sigma^2 ``loss_variance``, v^2 ``gradient_variance``.
+        sigma^2 ``loss_variance``, v^2 ``gradient_variance``; v ``deviation``, Sigma ``curvature`` of one coordinate.
 
     Source
         Zhao et al. (2023), Assumption 3. Read on a ball: ``cfl-mgd/assumption-3-ball``.
 
     Checked
-        On random regressions and for any v, at a distance at which the variance exceeds v^2; and along
-        a ray: v^2 >= mu tr(Sigma) ||chi - chi*||^2 by the closed form,
-        which is compared with the variance of drawn gradients.
+        For a regression with one coordinate and Gaussian rows, on symbols: for any v, the variance 2 Sigma^2 t^2 +
+        Sigma noise^2 at the distance t = (v + 1) / Sigma exceeds v^2. And along a ray of random regressions:
+        v^2 >= mu tr(Sigma) ||chi - chi*||^2 by the closed form, which is compared with the variance of drawn gradients.
     """
-    distance = (deviation + 1) / np.sqrt(least_growth(task))
-    variance = float(task.gradient_variance(far_model(task, distance, stream), 0))
+    distance = (deviation + 1) / curvature
+    variance = 2 * curvature**2 * distance**2 + curvature * noise**2
     suppose("v^2 bounds the variance of the gradient at every chi", variance <= deviation**2)
     return at_most(variance, square=deviation**2)
 

@@ -9,22 +9,22 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from clusterproof.algorithms import generator
 from clusterproof.synthetic import Mixture, QuadraticMixture
 from clusterproof.theory.checker import (
     Family,
     Sides,
-    Stream,
     at_least,
     at_most,
     choice,
-    drawn,
     equal,
     integers,
     rationals,
     suppose,
 )
-from clusterproof.theory.exact.algebra import AtLeastOne, NotNegative, Share
+from clusterproof.theory.exact.algebra import AtLeastOne, NotNegative, Share, fraction
 from clusterproof.theory.exact.basin_pairs import Pair
+from clusterproof.theory.exact.placed import Placed, placed
 from clusterproof.theory.exact.random_tasks import random_mixture
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses
 
@@ -159,47 +159,94 @@ def equation_25(own: Loss, other: Loss, mean_own: Loss, mean_other: Loss) -> Sid
 
 
 def basin_models(task: Mixture, stream: np.random.Generator) -> np.ndarray:
-    """Models (60, P, d) in and on the paper's basins; the first ones on the lines between the optima."""
-    offsets = stream.standard_normal((60, *task.optima.shape))
+    """Models (20, P, d) in and on the paper's basins; the first ones on the lines between the optima."""
+    offsets = stream.standard_normal((20, *task.optima.shape))
     distances = np.linalg.norm(task.optima[:, None] - task.optima, axis=-1) + np.diag(
         [np.inf] * task.clusters
     )
     nearest = task.optima[distances.argmin(axis=-1)]
     offsets[:5] = nearest - task.optima
     offsets /= np.linalg.norm(offsets, axis=-1, keepdims=True)
-    lengths = stream.choice([1.0, 0.5, 0.1], (60, task.clusters, 1))
+    lengths = stream.choice([1.0, 0.5, 0.1], (20, task.clusters, 1))
     lengths[:5] = 1.0
     return np.asarray(task.optima + task.basin_radius * lengths * offsets)
 
 
-def basin_pairs(task: Mixture, stream: np.random.Generator) -> tuple[BasinPair, float]:
-    """Evaluate models in and on the paper's basin: pairs (60, pairs of clusters), and rounding of their losses."""
-    suppose("two clusters or more", task.clusters > 1)
-    models = basin_models(task, stream)
-    own, other = np.nonzero(~np.eye(task.clusters, dtype=bool))
-    least = [float(task.expected_loss(optimum, p)) for p, optimum in enumerate(task.optima)]
-    gaps = np.stack([task.expected_loss(models, p) - least[p] for p in range(task.clusters)])
-    distances = np.linalg.norm(models[:, None] - task.optima[:, None], axis=-1)
-    gap, unit = task.separation, task.strong_convexity * task.separation**2
-    off, across, root = distances[:, own, own], distances[:, own, other], math.sqrt(task.condition_number)
-    pair = BasinPair(
-        root=root,
-        own=4 * root * off / gap,
-        other=4 * root * distances[:, other, other] / gap,
-        beyond=(across + distances[:, other, other]) / gap - 1,
-        below=(task.smoothness * off**2 / 2 - gaps[own, :, own].T) / unit,
-        above=(gaps[own, :, other].T - task.strong_convexity * across**2 / 2) / unit,
-    )
-    return pair, 1e-13 * (1 + max(least)) / unit
+@dataclass(frozen=True)
+class Costs:
+    """What a client's own and another cluster's model cost, each (n, pairs of clusters).
+
+    Attributes
+    ----------
+    off, other_off, across
+        ||chi_1 - chi*_1||, ||chi_p - chi*_p|| and ||chi_p - chi*_1||.
+    own, other
+        phi^1(chi_1) - phi^1(chi*_1) and phi^1(chi_p) - phi^1(chi*_1).
+    rounding
+        Of the losses, in units of mu Delta^2.
+    """
+
+    off: np.ndarray
+    other_off: np.ndarray
+    across: np.ndarray
+    own: np.ndarray
+    other: np.ndarray
+    rounding: float
+
+    @classmethod
+    def of(cls, models: Placed[Any]) -> Costs:
+        """Evaluate models (n, P, d) in the basin."""
+        task, points = models.task, models.points
+        suppose("two clusters or more", task.clusters > 1)
+        distances = np.linalg.norm(points[:, None] - task.optima[:, None], axis=-1)
+        first, second = np.nonzero(~np.eye(task.clusters, dtype=bool))
+        off, other_off = distances[:, first, first], distances[:, second, second]
+        suppose("the models are in the basin", off <= task.basin_radius * (1 + 1e-12))
+        least = [float(task.expected_loss(optimum, p)) for p, optimum in enumerate(task.optima)]
+        gaps = np.stack([task.expected_loss(points, p) - least[p] for p in range(task.clusters)])
+        unit = task.strong_convexity * task.separation**2
+        return cls(
+            off,
+            other_off,
+            across=distances[:, first, second],
+            own=gaps[first, :, first].T,
+            other=gaps[first, :, second].T,
+            rounding=1e-13 * (1 + max(least)) / unit,
+        )
 
 
-SomeMixture = Annotated[Mixture, drawn(random_mixture)]
-ROUND = {"task": QuadraticMixture.random(clusters=2, clients=4, dimension=2)}
+def basin_pairs(models: Placed[Any]) -> list[dict[str, BasinPair]]:
+    """Return each pair of models as numbers, in units of mu and Delta."""
+    one, task = Costs.of(models), models.task
+    root, gap = fraction(math.sqrt(task.condition_number), 1), Fraction(task.separation)
+    unit = task.strong_convexity * task.separation**2
+    below = (task.smoothness * one.off**2 / 2 - one.own) / unit
+    above = (one.other - task.strong_convexity * one.across**2 / 2) / unit
+    columns = (one.off, one.other_off, one.across, below, above)
+    return [
+        {
+            "pair": BasinPair(
+                root,
+                own=fraction(4 * root * off / gap, 0, 1),
+                other=fraction(4 * root * other / gap, 0, 1),
+                beyond=fraction((across + other) / gap - 1, 0),
+                below=fraction(less, 0),
+                above=fraction(more, 0),
+            )
+        }
+        for row in zip(*(column.ravel() for column in columns), strict=True)
+        for off, other, across, less, more in [map(fraction, row)]
+    ]
+
+
+SomeModels = Annotated[Placed[Mixture], placed(Mixture, random_mixture, basin_models)]
+ROUND_TASK = QuadraticMixture.random(clusters=2, clients=4, dimension=2)
+ROUND = {"models": Placed(ROUND_TASK, basin_models(ROUND_TASK, generator(0, "kappa = 1")))}
 """kappa = 1, where models between the optima attain the bounds."""
 
 
 @PAPER.claim("equation-26", label="(26)", kind="tight", extremes=(ROUND,), budget=60)
-def equation_26(task: SomeMixture, stream: Stream) -> dict[str, Sides]:
+def equation_26(models: SomeModels) -> dict[str, Sides]:
     """Another cluster's model costs cluster 1 at least 9 mu Delta^2 / 32 above its least loss.
 
     Hypotheses
@@ -218,15 +265,20 @@ def equation_26(task: SomeMixture, stream: Stream) -> dict[str, Sides]:
         Proved symbolically, the first step from Assumption 2 at the optimum. Both steps on random tasks at models
         in and on the basin, some on the lines between optima, in units of mu Delta^2.
     """
-    pair, rounding = basin_pairs(task, stream)
-    return equation_26_on_symbols(pair, rounding=rounding)
+    one, mu = Costs.of(models), models.task.strong_convexity
+    unit = mu * models.task.separation**2
+    distance = mu / 2 * one.across**2 / unit
+    return {
+        "convexity": at_least(one.other / unit, distance=distance, rounding=one.rounding),
+        "distance": at_least(distance, separation=9 / 32),
+    }
 
 
-@equation_26.proof("algebra")
-def equation_26_on_symbols(pair: BasinPair, *, rounding: float = 0.0) -> dict[str, Sides]:
+@equation_26.proof("algebra", at=basin_pairs)
+def equation_26_on_symbols(pair: BasinPair) -> dict[str, Sides]:
     """The triangle inequality, squared; the first step is Assumption 2 at the optimum."""
     return {
-        "convexity": at_least(pair.other_loss, distance=pair.other_cost, rounding=rounding),
+        "convexity": at_least(pair.other_loss, distance=pair.other_cost),
         "distance": at_least(pair.other_cost, separation=Fraction(9, 32)),
     }
 
@@ -272,7 +324,7 @@ def equation_27(
 @PAPER.claim(
     "equation-27-squared", label="(27), as meant", judges="ours", kind="tight", extremes=(ROUND,), budget=60
 )
-def equation_27_squared(task: SomeMixture, stream: Stream) -> dict[str, Sides]:
+def equation_27_squared(models: SomeModels) -> dict[str, Sides]:
     """The own model costs cluster 1 at most mu Delta^2 / 32 above its least loss.
 
     Hypotheses
@@ -291,21 +343,26 @@ def equation_27_squared(task: SomeMixture, stream: Stream) -> dict[str, Sides]:
         Proved symbolically, the first step from Assumption 1 at the optimum. Both steps on random tasks at models
         in and on the basin, in units of mu Delta^2.
     """
-    pair, rounding = basin_pairs(task, stream)
-    return equation_27_squared_on_symbols(pair, rounding=rounding)
+    one, task = Costs.of(models), models.task
+    unit = task.strong_convexity * task.separation**2
+    distance = task.smoothness / 2 * one.off**2 / unit
+    return {
+        "smoothness": at_most(one.own / unit, distance=distance, rounding=one.rounding),
+        "distance": at_most(distance, separation=1 / 32),
+    }
 
 
-@equation_27_squared.proof("algebra")
-def equation_27_squared_on_symbols(pair: BasinPair, *, rounding: float = 0.0) -> dict[str, Sides]:
+@equation_27_squared.proof("algebra", at=basin_pairs)
+def equation_27_squared_on_symbols(pair: BasinPair) -> dict[str, Sides]:
     """The basin's radius, squared; the first step is Assumption 1 at the optimum."""
     return {
-        "smoothness": at_most(pair.own_loss, distance=pair.own_cost, rounding=rounding),
+        "smoothness": at_most(pair.own_loss, distance=pair.own_cost),
         "distance": at_most(pair.own_cost, separation=Fraction(1, 32)),
     }
 
 
 @PAPER.claim("equation-28", label="(28)", kind="tight", extremes=(ROUND,), budget=60)
-def equation_28(task: SomeMixture, stream: Stream) -> Sides:
+def equation_28(models: SomeModels) -> Sides:
     """Another cluster's model costs cluster 1 at least mu Delta^2 / 4 more than its own.
 
     Hypotheses
@@ -324,11 +381,11 @@ def equation_28(task: SomeMixture, stream: Stream) -> Sides:
         Proved symbolically from (26) and (27). Random tasks at models in and on the basin, some on the lines
         between optima, in units of mu Delta^2.
     """
-    pair, rounding = basin_pairs(task, stream)
-    return equation_28_on_symbols(pair, rounding=rounding)
+    one, unit = Costs.of(models), models.task.strong_convexity * models.task.separation**2
+    return at_least((one.other - one.own) / unit, separation=1 / 4, rounding=one.rounding)
 
 
-@equation_28.proof("algebra")
-def equation_28_on_symbols(pair: BasinPair, *, rounding: float = 0.0) -> Sides:
+@equation_28.proof("algebra", at=basin_pairs)
+def equation_28_on_symbols(pair: BasinPair) -> Sides:
     """The difference of what the two models cost."""
-    return at_least(pair.other_loss - pair.own_loss, separation=Fraction(1, 4), rounding=rounding)
+    return at_least(pair.other_loss - pair.own_loss, separation=Fraction(1, 4))

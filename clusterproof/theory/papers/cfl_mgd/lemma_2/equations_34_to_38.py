@@ -27,9 +27,9 @@ from clusterproof.theory.checker import (
     suppose,
 )
 from clusterproof.theory.checker.drawn import settings_of, task_from
-from clusterproof.theory.checker.ties import summed
 from clusterproof.theory.exact.algebra import Client, OwnTerm
 from clusterproof.theory.exact.algebra import Share as Part
+from clusterproof.theory.exact.placed import Draws
 from clusterproof.theory.exact.scalar_clients import Centers, Momentum, Place, exact_run
 from clusterproof.theory.exact.two_clusters import exact_path, has_positive_probability, run_two_clusters
 from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import (
@@ -160,8 +160,8 @@ BASIN = "the models are in the paper's basin"
 Level = Annotated[float, choice(0.5)]
 
 
-@PAPER.claim("equation-34", label="(34)", kind="identity", budget=40)
-def equation_34(round_: SmallBatches, stream: Stream) -> Sides:
+@PAPER.claim("equation-34", label="(34)", kind="identity", budget=50)
+def equation_34(round_: SmallBatches, draws: Draws) -> Sides:
     """The own clients' term is a step of exact descent plus the noise of their mean gradient.
 
     Hypotheses
@@ -180,25 +180,32 @@ def equation_34(round_: SmallBatches, stream: Stream) -> Sides:
     Checked
         Proved symbolically, coordinate by coordinate; and drawn rounds of random regressions.
     """
-    one, task = round_, round_.task
-    own = one.members(1, stream) & (task.labels == 0)
-    suppose("C_1 n C*_1 is not empty", own.any())
-    return equation_34_on_symbols(
-        OwnTerm(
-            error=one.error,
-            slope=task.expected_gradient(one.models[0], 0),
-            total=one.gradient_sum(own, stream)[0],
-            weight=1 / (task.clients * task.smoothness),
-            count=own.sum(),
-        ),
-        rounding=1e-12,
-    )
+    task, count, total = round_.task, *own_gradients(round_, draws)
+    suppose("C_1 n C*_1 is not empty", count > 0)
+    step, slope = 1 / task.smoothness * count / task.clients, task.expected_gradient(round_.models[0], 0)
+    descent, noise = round_.error - step * slope, step * (slope - total / count)
+    left = round_.error - total / (task.clients * task.smoothness)
+    return equal((left, descent + noise), rounding=1e-12)
 
 
-@equation_34.proof("algebra")
-def equation_34_on_symbols(one: OwnTerm, *, rounding: float = 0.0) -> Sides:
+def own_gradients(round_: Round, draws: int) -> tuple[int, np.ndarray]:
+    """|C_1 n C*_1| and the sum of its clients' gradients, (d,)."""
+    stream = np.random.default_rng(draws)
+    own = round_.members(1, stream) & (round_.task.labels == 0)
+    return int(own.sum()), round_.gradient_sum(own, stream)[0]
+
+
+def own_term(round_: Round, draws: int) -> list[dict[str, Any]]:
+    """Return the numbers of each coordinate."""
+    task, count, total = round_.task, *own_gradients(round_, draws)
+    slope, weight = task.expected_gradient(round_.models[0], 0), 1 / (task.clients * task.smoothness)
+    return OwnTerm.each(round_.error, slope, total, weight, np.array([count]))
+
+
+@equation_34.proof("algebra", at=own_term)
+def equation_34_on_symbols(one: OwnTerm) -> Sides:
     """The identity in each coordinate, the own clients' gradients summed."""
-    return one.split(rounding)
+    return one.split()
 
 
 @PAPER.claim("equation-35", label="(35)", kind="probability", budget=12, replicates=200)
@@ -334,13 +341,30 @@ def equation_37(
         the move of the model in the same round.
     """
     path = exact_run(centers, [first, second], momentum=momentum, rounds=4, reading="line 15")
-    # the bits of ``own`` say which clients are in C*_1
+    share, sides = momentum / len(centers), []
+    for chosen, momenta in zip(path.assignments, path.momenta, strict=True):
+        members = [i for i, cluster in enumerate(chosen) if cluster == 0]
+        parts = [
+            sum((momenta[i] for i in members if own >> i & 1 == is_own), Fraction(0)) for is_own in (1, 0)
+        ]
+        sides.append(
+            (share * sum((momenta[i] for i in members), Fraction(0)), share * parts[0] + share * parts[1])
+        )
+    left, right = np.array(sides, dtype=object).T
+    return equal((left, right))
+
+
+def momenta_of_members(
+    centers: tuple[Fraction, ...], own: int, first: Fraction, second: Fraction, momentum: Fraction
+) -> list[list[dict[str, Any]]]:
+    """Return the numbers of each client in C_1; the bits of ``own`` say which clients are in C*_1."""
+    path = exact_run(centers, [first, second], momentum=momentum, rounds=4, reading="line 15")
     is_own = np.array([own >> i & 1 for i in range(len(centers))])[:, None]
     terms = np.array(path.momenta, dtype=object)[..., None] * momentum / len(centers)
-    return summed(equation_37_on_symbols(Client.of(terms, np.array(path.assignments) == 0), is_own), axis=-2)
+    return Client.each(terms, np.array(path.assignments) == 0, is_own=is_own)
 
 
-@equation_37.proof("algebra")
+@equation_37.proof("algebra", at=momenta_of_members)
 def equation_37_on_symbols(one: Client, is_own: Part) -> Sides:
     """The term of each client."""
     return one.of_parts(is_own)

@@ -26,7 +26,7 @@ Slope = Annotated[Fraction, rationals(-3, 3, denominator=4)]
     part="runs",
     bound_trace=theorem_a_prime_on,
     budget=3,
-    replicates=200,
+    replicates=500,
     quick=False,
 )
 def theorem_a_prime(momentum: Momentum, replicates: Replicates, stream: Stream) -> dict[str, Sides]:

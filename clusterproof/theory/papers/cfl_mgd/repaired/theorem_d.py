@@ -49,7 +49,7 @@ def experiment_at(place: str, tuned_momentum: bool) -> Experiment:
     part="runs",
     bound_trace=theorem_d_on,
     budget=8,
-    replicates=200,
+    replicates=300,
     quick=False,
 )
 def theorem_d(

@@ -42,7 +42,7 @@ Positive = Annotated[Fraction, rationals(Fraction(1, 2), 5, 2, upwards=True)]
 Number = Annotated[Fraction, rationals(0, 5, 2, upwards=True)]
 
 
-@theorem_d.step("partial participation", budget=5, replicates=100)
+@theorem_d.step("partial participation", budget=5, replicates=300)
 def partial_participation(kind: Kind, replicates: Replicates, stream: Stream) -> dict[str, Sides]:
     """Runs with half or a quarter of the clients: the deviation on the record, and the error before the run."""
     setting = participation_experiment(kind)

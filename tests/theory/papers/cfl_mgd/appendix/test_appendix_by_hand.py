@@ -12,6 +12,7 @@ from clusterproof import theory
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.checker.sides import Outside
 from clusterproof.theory.checker.verdict import Kind
+from clusterproof.theory.exact.placed import Placed
 from clusterproof.theory.papers.cfl_mgd.appendix.a4_to_a6 import (
     a4_of_regressions,
     exponential_bounds,
@@ -24,7 +25,12 @@ from clusterproof.theory.papers.cfl_mgd.appendix.a33_a34 import ErringRun
 from clusterproof.theory.papers.cfl_mgd.appendix.a35_to_a38 import a38, allowed_floor
 from clusterproof.theory.papers.cfl_mgd.appendix.rounds import Round
 from clusterproof.theory.papers.cfl_mgd.appendix.runs import momentum_run
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import noisy_regression, two_values, with_samples
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
+    basin_models,
+    noisy_regression,
+    two_values,
+    with_samples,
+)
 
 
 def as_float(value: object) -> float:
@@ -116,7 +122,7 @@ def test_single_buffers_differ_where_their_sums_do_not() -> None:
     """What a19-sums repairs: line 15 gives every client the mean, whatever its own gradients were."""
     stream = np.random.default_rng(0)
     task = with_samples(noisy_regression(stream), 400)
-    one = momentum_run(task, 0.5, stream)
+    one = momentum_run(Placed(task, basin_models(task, stream)), 0.5, int(stream.integers(2**31)))
     assert (one.seen.assignments == one.seen.assignments[0]).all()
     gap = (one.buffers - one.past_gradients)[:, task.labels == 0]
     assert np.abs(gap).max() > 0.01

@@ -10,6 +10,7 @@ from sides_by_hand import assert_pairs, assert_sides, sides_with
 
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.exact.placed import Placed
 from clusterproof.theory.papers.cfl_mgd.appendix.a1_to_a3 import a3
 from clusterproof.theory.papers.cfl_mgd.appendix.a7_a8 import a8
 from clusterproof.theory.papers.cfl_mgd.appendix.a11_to_a14 import a12, a13, a14
@@ -17,7 +18,7 @@ from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import a17
 from clusterproof.theory.papers.cfl_mgd.appendix.a33_a34 import a33_of_regressions
 from clusterproof.theory.papers.cfl_mgd.appendix.rounds import simulate_round
 from clusterproof.theory.papers.cfl_mgd.appendix.runs import momentum_run
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import with_samples
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import basin_models, with_samples
 from clusterproof.theory.papers.cfl_mgd.lemma_1.lemma_1 import crowd
 from clusterproof.theory.papers.cfl_mgd.lemma_2.equations_34_to_38 import Round, equation_35, equation_36
 
@@ -96,7 +97,8 @@ def test_a8_and_what_false_members_add_in_a14_a17_and_36() -> None:
 
 def test_a33_on_runs_of_which_some_leave_the_basin() -> None:
     beta, t, sides = 0.7, 2, []
-    run = momentum_run(TASK, beta, np.random.default_rng(4), rounds=t + 1, replicates=5).seen
+    start, draws = start_of(TASK, 4)
+    run = momentum_run(start, beta, draws, rounds=t + 1, replicates=5).seen
     for models, chosen, buffers in zip(run.models[t], run.assignments[t], run.buffers[t], strict=True):
         inside = np.linalg.norm(models - OPTIMA, axis=-1).max() <= math.sqrt(MU / SMOOTH) * GAP / 4
         carried = np.linalg.norm(buffers[(chosen == 0) & (LABELS != 0)].sum(axis=0)) / (CLIENTS * SMOOTH)
@@ -109,9 +111,15 @@ def test_a33_on_runs_of_which_some_leave_the_basin() -> None:
     assert_sides(found, measured, count=counts, cross=crosses)
 
 
+def start_of(task: RegressionMixture, seed: int) -> tuple[Placed[RegressionMixture], int]:
+    """Random models in the basin, and the seed of a run."""
+    stream = np.random.default_rng(seed)
+    return Placed(task, basin_models(task, stream)), int(stream.integers(2**31))
+
+
 def plain_sums(seed: int, beta: float, task: RegressionMixture) -> dict[str, np.ndarray]:
     """Round by round what the clients in C_1 hold: gradients, past gradients and buffers, own ones and others'."""
-    seen = momentum_run(task, beta, np.random.default_rng(seed)).seen
+    seen = momentum_run(start_of(task, seed)[0], beta, start_of(task, seed)[1]).seen
     sums: dict[str, list[np.ndarray]] = {
         name: [] for name in ("g", "S", "u", "g0", "g1", "g2", "S0", "S1", "S2")
     }
@@ -139,31 +147,27 @@ def test_the_identities_of_a_run_with_false_members(beta: float) -> None:
     expected = {("a1", ""): chi - OPTIMA[0] - weight * sums["g0"], ("a18", ""): beta * weight * sums["u"]}
     expected |= {(claim, "next model"): following for claim in ("a9", "a18")}
     expected |= {("a1", "next model"): following - OPTIMA[0]}
-    expected |= {("a22", part): beta * weight * sums["S0"] for part in ("", "sums")}
+    expected |= {("a22", ""): beta * weight * sums["S0"]}
+    start, draws = start_of(TASK, 5)
     for (claim, part), value in expected.items():
-        assert_pairs(sides_with(claim, TASK, beta, np.random.default_rng(5), part=part), value)
+        assert_pairs(sides_with(claim, start, beta, draws, part=part), value)
     np.testing.assert_allclose(chi - weight * (sums["g"] + beta * sums["u"]), following, atol=1e-12)
     for claim, name in (("a9", "g"), ("a28", "S")):
-        for p in (1, 2):
-            found = sides_with(claim, TASK, beta, np.random.default_rng(5), name=f"cluster {p + 1}")
-            assert_pairs(found, sums[f"{name}{p}"])
+        assert_pairs(sides_with(claim, start, beta, draws), np.stack([sums[f"{name}{p}"] for p in (1, 2)]))
 
 
 def test_buffers_of_members_that_stay() -> None:
     """beta times the last move of the model, up to the round in which a member changes."""
     quiet = with_samples(TASK, 20)
-    seen = momentum_run(quiet, 0.8, np.random.default_rng(1)).seen
+    start, draws = start_of(quiet, 1)
+    seen = momentum_run(start, 0.8, draws).seen
     members = seen.assignments == 0
     kept = [t for t in range(1, 5) if all((members[k] == members[0]).all() for k in range(t + 1))]
     assert 0 < len(kept) < 4
     sums, weight = plain_sums(1, 0.8, quiet), 1 / (CLIENTS * SMOOTH)
     moved = np.array([0.8 * (sums["chi"][t - 1] - sums["chi"][t]) for t in kept])
     np.testing.assert_allclose(0.8 * weight * sums["u"][kept], moved, atol=1e-12)
-    found = sides_with("a19-sums", quiet, 0.8, np.random.default_rng(1), part="recorded buffers")
-    assert_pairs(found, moved, moved)
-    for t, value in zip(kept, moved, strict=True):
-        found = sides_with("a19-sums", quiet, 0.8, np.random.default_rng(1), name=f"round {t}")
-        assert_pairs(found, value, value)
+    assert_pairs(sides_with("a19-sums", start, 0.8, draws), moved, moved)
 
 
 def test_34_and_35_from_the_draws_of_a_round() -> None:
@@ -192,27 +196,26 @@ def test_34_and_35_from_the_draws_of_a_round() -> None:
     chosen = TASK.losses(models[None], every[:1], stream).argmin(axis=-1)[0] == 0
     drawn = TASK.gradients(np.tile(models[0], (1, CLIENTS, 1)), every[:1], stream)[0]
     left = e - drawn[chosen & (LABELS == 0)].sum(axis=0) / (CLIENTS * SMOOTH)
-    assert_pairs(sides_with("equation-34", Round(TASK, models), np.random.default_rng(3)), left)
+    assert_pairs(sides_with("equation-34", Round(TASK, models), 3), left)
 
 
 def test_a2_and_a7_from_the_offsets() -> None:
     """|d - h Sigma d|^2 / |d|^2 for h up to 1 / L, and 1 - h mu L / (mu + L), 1 - h mu and 1 - l mu / 8L squared."""
     stream = np.random.default_rng(3)
-    d = stream.standard_normal((3, 30, 2)) * 10.0 ** stream.uniform(-2, 1, (3, 30, 1))
-    h = stream.choice([1.0, 0.5, stream.uniform()], (3, 30)) / SMOOTH
-    spectra = np.array([np.diag(each) for each in SPREAD])
-    left = ((d - h[..., None] * spectra[:, None] * d) ** 2).sum(axis=-1) / (d**2).sum(axis=-1)
-    for claim, rate in (("a2", h * MU * SMOOTH / (MU + SMOOTH)), ("a2-sharp", h * MU)):
-        assert_sides(sides_with(claim, TASK, np.random.default_rng(3)), left, squared=(1 - rate) ** 2)
-    stream, left = np.random.default_rng(3), np.zeros((3, 30))
-    for p, own in enumerate((9, 14, 7)):
-        shared = stream.integers(math.ceil(own / 4), own + 1, (30, 1))
-        shared[0] = math.ceil(own / 4)
-        d = stream.standard_normal((30, 2)) * 10.0 ** stream.uniform(-2, 1, (30, 1))
-        after = d - shared / (CLIENTS * SMOOTH) * spectra[p] * d
-        left[p] = (after**2).sum(axis=-1) / (d**2).sum(axis=-1)
+    d = stream.standard_normal((30, 3, 2)) * 10.0 ** stream.uniform(-2, 1, (30, 3, 1))
+    models, spectra = Placed(TASK, OPTIMA + d), np.array([np.diag(each) for each in SPREAD])
+    for share in (Fraction(1), Fraction(3, 7)):
+        h = float(share) / SMOOTH
+        left = ((d - h * spectra * d) ** 2).sum(axis=-1) / (d**2).sum(axis=-1)
+        for claim, rate in (("a2", h * MU * SMOOTH / (MU + SMOOTH)), ("a2-sharp", h * MU)):
+            assert_sides(sides_with(claim, models, share), left, squared=(1 - rate) ** 2)
+    with pytest.raises(Outside, match="h > 0"):
+        sides_with("a2", models, Fraction(0))
     squared = (1 - 7 / 30 * MU / (8 * SMOOTH)) ** 2
-    assert_sides(sides_with("a7", TASK, np.random.default_rng(3)), left, squared=squared)
+    for share, staying in ((0, (3, 4, 2)), (Fraction(1, 2), (6, 9, 4)), (1, (9, 14, 7))):
+        after = d - np.array(staying)[:, None] / (CLIENTS * SMOOTH) * spectra * d
+        left = (after**2).sum(axis=-1) / (d**2).sum(axis=-1)
+        assert_sides(sides_with("a7", models, Fraction(share)), left, squared=squared)
 
 
 def test_gradients_of_other_clusters_within_the_basin() -> None:
@@ -221,28 +224,33 @@ def test_gradients_of_other_clusters_within_the_basin() -> None:
         math.sqrt(MU / SMOOTH) * GAP / 4,
         max(float(np.linalg.norm(a - b)) for a in OPTIMA for b in OPTIMA),
     )
-    offsets = np.random.default_rng(3).standard_normal((20, 2))
-    chi = OPTIMA[0] + basin * offsets / np.linalg.norm(offsets, axis=-1, keepdims=True)
-    drawn = simulate_round(TASK, "random", 1, np.random.default_rng(3)).models[:1]
-    for claim, models, name, term, bound in (
-        ("a10-meant", chi, "geometry", "square", (diameter + basin) ** 2),
-        ("a10", drawn, "units", "nine", 9),
+    offsets = np.random.default_rng(3).standard_normal((20, 3, 2))
+    chi = OPTIMA + basin * offsets / np.linalg.norm(offsets, axis=-1, keepdims=True)
+    start = start_of(TASK, 3)[0]
+    drawn = start.points[:1]
+    for claim, placed, models, name, term, bound in (
+        ("a10-meant", Placed(TASK, chi), chi[:, 0], "geometry", "square", (diameter + basin) ** 2),
+        ("a10", start, drawn, "units", "nine", 9),
     ):
         reach = np.array([((models - OPTIMA[p]) ** 2).sum(axis=-1) for p in (1, 2)])
         squares = np.array(
             [((((models - OPTIMA[p]) @ SPREAD[p]) / SMOOTH) ** 2).sum(axis=-1) for p in (1, 2)]
         )
-        found = sides_with(claim, TASK, np.random.default_rng(3), name="smoothness")
-        assert_sides(found, squares, reach=reach)
-        assert_sides(sides_with(claim, TASK, np.random.default_rng(3), name=name), reach, **{term: bound})
+        assert_sides(sides_with(claim, placed, name="smoothness"), squares, reach=reach)
+        assert_sides(sides_with(claim, placed, name=name), reach, **{term: bound})
+        far = Placed(
+            TASK, OPTIMA + 1.001 * (placed.points - OPTIMA) * (basin / np.linalg.norm(models[0] - OPTIMA[0]))
+        )
+        with pytest.raises(Outside, match="<= B"):
+            sides_with(claim, far)
     away = SMOOTH * float(np.linalg.norm(drawn[0] - OPTIMA[0]))
     gradient = np.linalg.norm(SPREAD[0] @ (drawn[0] - OPTIMA[0]))
     assert_sides(sides_with("a26", TASK, np.random.default_rng(3), name="smoothness"), gradient, reach=away)
     assert_sides(sides_with("a26", TASK, np.random.default_rng(3), name="units"), away, one=SMOOTH)
     wide = RegressionMixture(optima=OPTIMA * 1.2, covariance=SPREAD, noise=1.2, labels=LABELS, samples=ROWS)
-    for claim in ("a10", "a26"):
-        with pytest.raises(Outside, match="chi"):
-            sides_with(claim, wide, np.random.default_rng(3))
+    for claim, given in (("a10", (Placed(wide, wide.optima),)), ("a26", (wide, np.random.default_rng(3)))):
+        with pytest.raises(Outside, match="max"):
+            sides_with(claim, *given)
 
 
 def prefers(own: np.ndarray, other: np.ndarray, p: int, rows: int = ROWS) -> float:
