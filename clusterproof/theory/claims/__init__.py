@@ -1,0 +1,39 @@
+"""Claims: typed functions that state theorems, and what decides them.
+
+A claim's way leads through six files: ``claim`` (the decorator), ``space`` (its instances), ``sides`` (hypotheses and
+comparisons), ``judge`` (one instance), ``verdict`` (all instances that are tried) and ``report`` (tables and JSON).
+"""
+
+from clusterproof.theory.claims.claim import Claim, claim
+from clusterproof.theory.claims.confirm import RunDisagrees, confirm_equal
+from clusterproof.theory.claims.expectation import Expectation, expectation
+from clusterproof.theory.claims.frequency import Frequency, probability
+from clusterproof.theory.claims.ranges import choice, drawn, integers, rationals, reals
+from clusterproof.theory.claims.sides import Excluded, Outside, Sides, at_least, at_most, equal, given, suppose
+from clusterproof.theory.claims.space import Replicates, Stream
+
+__all__ = [
+    "Claim",
+    "Excluded",
+    "Expectation",
+    "Frequency",
+    "Outside",
+    "Replicates",
+    "RunDisagrees",
+    "Sides",
+    "Stream",
+    "at_least",
+    "at_most",
+    "choice",
+    "claim",
+    "confirm_equal",
+    "drawn",
+    "equal",
+    "expectation",
+    "given",
+    "integers",
+    "probability",
+    "rationals",
+    "reals",
+    "suppose",
+]

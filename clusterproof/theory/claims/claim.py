@@ -1,0 +1,545 @@
+"""A claim: a typed function that states a theorem, and the registry of all claims."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import inspect
+import re
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar, get_type_hints
+
+from clusterproof.algorithms import InvalidArgument, generator
+from clusterproof.algorithms.discovery import Registry
+from clusterproof.algorithms.validation import check_instance
+from clusterproof.theory.claims.expectation import Expectation
+from clusterproof.theory.claims.frequency import Frequency
+from clusterproof.theory.claims.judge import Conclusion
+from clusterproof.theory.claims.ranges import Instance
+from clusterproof.theory.claims.sides import Excluded, Outside, Sides, recording_failures
+from clusterproof.theory.claims.space import Space
+from clusterproof.theory.claims.symbols import Symbol
+
+Lines: TypeAlias = Conclusion | Mapping[str, Conclusion]
+"""What a claim's function returns: one comparison, or the lines of a chain by name."""
+P = ParamSpec("P")
+R = TypeVar("R", covariant=True)
+F = TypeVar("F", bound=Callable[..., Any])
+
+JUDGES = ("printed", "reading", "ours")
+"""What a claim may judge: what its paper states, a meaning given to an ambiguous or informal sentence, or ours."""
+FAILURES = ("false statement", "misprint", "wording")
+"""What a counterexample to a claim may show."""
+EVALUATIONS, DRAWN = 2000, 100
+"""Instances that are tried by default; of random statements, and of objects that a function draws."""
+REPLICATES = 400
+"""Repetitions of each random instance by default."""
+ID = re.compile(r"[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*")
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """A function of quantities of its own that is proved on symbols, and compared with a statement at every instance.
+
+    Attributes
+    ----------
+    name
+        Of the line that it proves; of the step, if the claim has no such line.
+    function, space
+        Its signature is the space, its value the sides.
+    at
+        Takes the statement's arguments to those of the proof, or to a list of them: one for each entry of the sides,
+        each of which may be a list of summands. None for a step, which is compared with nothing.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    space: Space
+    at: Callable[..., Any] | None
+
+    def lines(self, instance: Instance) -> dict[str, Conclusion]:
+        """Evaluate it on numbers or symbols."""
+        value = self.function(**self.space.arguments(instance))
+        return dict(value) if isinstance(value, Mapping) else {"": value}
+
+
+@dataclass(frozen=True, eq=False)
+class Statement:
+    """A function from a space to lines, and how it is tried.
+
+    Attributes
+    ----------
+    name
+        Of a further line with a space of its own; empty for the claim's function.
+    function
+        Its signature is the space, its value the lines.
+    evaluations
+        Instances that are tried, if they are more. None for 2 000, or 100 of random statements and drawn objects.
+    replicates
+        Repetitions of each instance, for a function that asks for ``Replicates``.
+    confirm
+        Runs the algorithm on a counterexample: takes the same arguments and returns what was measured, which must agree
+        to 1e-9; or compares by itself and returns None.
+    example
+        Instances that are tried first, each as arguments by name.
+    step
+        Whether it is a part of the argument alone: the claim is certified without it.
+    proofs
+        Functions that prove its lines.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    evaluations: int | None = None
+    replicates: int = REPLICATES
+    confirm: Callable[..., float | None] | None = None
+    example: Sequence[Mapping[str, Any]] = ()
+    step: bool = False
+    proofs: list[Proof] = field(default_factory=list)
+    space: Space = field(init=False, repr=False)
+    first: list[dict[str, Any]] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        # a statement that cannot be tried is refused where it is written
+        object.__setattr__(self, "space", Space.of(self.function))
+        object.__setattr__(self, "first", [self.space.flatten(arguments) for arguments in self.example])
+
+    @property
+    def random(self) -> bool:
+        """Whether its value depends on random numbers."""
+        return self.space.stream is not None
+
+    @property
+    def repeated(self) -> bool:
+        """Whether each instance is repeated, so that few repetitions choose the instances that many decide."""
+        return self.space.replicates is not None
+
+    @property
+    def wanted(self) -> int:
+        """Instances that are tried if there are more."""
+        default = DRAWN if self.random or self.space.drawn else EVALUATIONS
+        return default if self.evaluations is None else self.evaluations
+
+    def lines(
+        self, instance: Instance, *, seed: int = 0, claim: str = "", replicates: int | None = None
+    ) -> dict[str, Conclusion]:
+        """Evaluate an instance: a pure function of what is passed.
+
+        Parameters
+        ----------
+        instance
+            The quantities.
+        seed, claim
+            Axes of the random numbers, with the line's name and the instance.
+        replicates
+            In place of the statement's own number.
+
+        Raises
+        ------
+        Outside
+            If the instance breaks a hypothesis; the message is its name.
+        Exception
+            Whatever the function raises; a note names file, line and instance.
+        """
+        passed: dict[str, Any] = {}
+        if self.space.stream is not None:
+            passed[self.space.stream] = generator(seed, claim, self.name, self.space.key(instance))
+        if self.space.replicates is not None:
+            passed[self.space.replicates] = replicates or self.replicates
+        with self.naming_errors(instance), recording_failures() as failed:
+            value = self.function(**self.space.arguments(instance), **passed)
+            if failed:
+                rule = f'must not catch what is raised if a hypothesis fails: "{failed[0]}"'
+                raise InvalidArgument(name_of(self.function), "a result", rule, "let it pass")
+            lines = dict(value) if isinstance(value, Mapping) else {"": value}
+            kinds = (Sides, Frequency, Expectation, Excluded)
+            if not lines or not all(isinstance(each, kinds) for each in lines.values()):
+                remedy = "end the function with `return at_most(...)` or its like"
+                raise InvalidArgument(name_of(self.function), value, "must be two sides", remedy)
+        return lines
+
+    @contextmanager
+    def naming_errors(self, instance: Instance) -> Iterator[None]:
+        """Add file, line and instance to an error in the evaluation of an instance."""
+        try:
+            yield
+        except Outside:
+            raise
+        except Exception as error:
+            if not any(isinstance(value, Symbol) for value in instance.values()):
+                place = _place_of(error, self.function)
+                note = ", ".join(filter(None, (place, f"at {quantities(self.space.encode(instance))}")))
+                if note not in getattr(error, "__notes__", ()):
+                    error.add_note(note)
+            raise
+
+
+class Claim(Generic[P, R]):
+    """A theorem in code. Calling it evaluates its function, so that a repair reuses the sides.
+
+    Attributes
+    ----------
+    id
+        ``paper/name``.
+    label
+        The statement's place in the paper.
+    judges
+        ``printed``, what the paper states; ``reading``, a meaning given to an ambiguous sentence; or ``ours``.
+    failure
+        What a counterexample shows: a ``false statement``, a ``misprint``, or ``wording``.
+    title, text
+        First line of the docstring, and the rest.
+    statements
+        The claim's function, and further ones with spaces of their own.
+    repaired_by
+        Ids of the claims that replace this one.
+    bound
+        Bounds the errors of a run on a task; None for claims that are not about runs.
+    tight, ill_posed, says_nothing, quick
+        As for ``claim``.
+    """
+
+    def __init__(self, id: str, function: Callable[P, R], first: Statement, **facts: Any) -> None:  # noqa: A002
+        self.id, self.function, self.statements = id, function, [first]
+        self.label: str = facts.pop("label")
+        self.judges: str = facts.pop("judges")
+        self.failure: str = facts.pop("failure")
+        self.repaired_by: tuple[str, ...] = facts.pop("repaired_by")
+        self.bound: Callable[..., Any] | None = facts.pop("bound")
+        self.tight: bool = facts.pop("tight")
+        self.ill_posed: bool = facts.pop("ill_posed")
+        self.says_nothing: str = facts.pop("says_nothing")
+        self.quick: bool = facts.pop("quick")
+        self.module = function.__module__
+        self.__doc__ = function.__doc__
+        title, _, text = inspect.cleandoc(function.__doc__ or "").partition("\n")
+        self.title, self.text = title.strip(), text.strip()
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Evaluate the claim's function."""
+        return self.function(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<Claim {self.id} ({self.source}): {self.title}>"
+
+    @property
+    def paper(self) -> str:
+        """Name of the paper, the part of the id before the slash."""
+        return self.id.partition("/")[0]
+
+    @property
+    def source(self) -> str:
+        """The label, and whether it is a reading or ours."""
+        return source_of(self.label, self.judges)
+
+    def line(self, name: str, **how: Any) -> Callable[[F], F]:
+        """Add a line with a space of its own.
+
+        Parameters
+        ----------
+        name
+            Of the line.
+        how
+            ``evaluations``, ``replicates``, ``confirm``, ``example``, ``step`` as in ``Statement``.
+        """
+        if not name or any(each.name == name for each in self.statements):
+            raise InvalidArgument("name", name, f"must be new among the lines of {self.id}", "name the line")
+
+        def add(function: F) -> F:
+            self.statements.append(_statement(name, function, **how))
+            return function
+
+        return add
+
+    def proof(self, name: str = "", *, at: Any = None) -> Callable[[F], F]:
+        """Add a proof by a function of other quantities, which is proved on symbols.
+
+        A line is certified by it if the statement, which computes its sides by itself, has the sides that the proved
+        function gives for ``at`` of its arguments, at every instance that is tried, 50 at least.
+
+        Parameters
+        ----------
+        name
+            The line that it proves; it may be left out if the claim has one line, or the function returns all lines.
+            Without ``at``, the name of a proved step.
+        at
+            Takes the arguments of the claim's function to those of the proof, or to a list of them, one for each
+            entry of the sides; for claims with lines on other spaces, a mapping from those lines' names to such
+            functions.
+        """
+
+        def add(function: F) -> F:
+            space = Space.of(function)
+            for name_of_line, where in (at if isinstance(at, Mapping) else {"": at}).items():
+                (statement,) = (each for each in self.statements if each.name == name_of_line)
+                statement.proofs.append(Proof(name, function, space, where))
+            return function
+
+        return add
+
+
+REGISTRY: dict[str, Claim[..., Any]] = Registry("All claims by id, in the order in which the papers state them.")
+"""All claims by id, in the order in which the papers state them."""
+
+
+def claim(
+    id: str,  # noqa: A002 - the interface's name for it
+    *,
+    label: str | None = None,
+    judges: str = "printed",
+    failure: str = "false statement",
+    repaired_by: str | Sequence[str] = (),
+    bound: Callable[..., Any] | None = None,
+    tight: bool = False,
+    ill_posed: bool = False,
+    says_nothing: str = "",
+    quick: bool = True,
+    **how: Any,
+) -> Callable[[Callable[P, R]], Claim[P, R]]:
+    """Make a typed function a claim that ``check``, ``show``, ``replay`` and the command line know.
+
+    Its signature is the space of instances, ``suppose`` in its body states a hypothesis, and its value is the two
+    sides: ``at_most``, ``at_least``, ``equal``, ``probability`` or ``expectation``; or a dictionary of them, the lines
+    of a chain. Keyword-only parameters keep their defaults. The docstring is the statement in words. The decorated
+    function is called as before, and returns the sides.
+
+    Parameters
+    ----------
+    id
+        ``paper/name``, in lower case.
+    label
+        The statement's label in the paper; the id's last part if None.
+    judges
+        ``printed``, what the paper states; ``reading``, a meaning that is given to an ambiguous or informal sentence;
+        or ``ours``, a statement of the author of the claim, such as a repair.
+    failure
+        What a counterexample shows: a ``false statement``, a ``misprint`` or ``wording``.
+    repaired_by
+        Id of the claim that replaces this one, or several ids. Each must be known when the claim is checked.
+    bound
+        What the claim allows on a run, for ``assert_holds``, ``theory.bound`` and ``check --trace``: takes the task,
+        the trace and a failure probability or None, and returns the allowed errors, broadcastable to
+        ``trace.errors``; ``expectation(samples, ...)`` with the replicates of the run as first axis; or a
+        ``TraceBound``. ``suppose`` in it states a hypothesis on the run.
+    tight
+        Whether the claim says that its bound is attained.
+    ill_posed
+        Whether an instance that breaks it shows that it has no single meaning.
+    says_nothing
+        Why the claim is vacuous, if its function is certified: it then states that the bound holds of everything,
+        whatever the algorithm does.
+    quick
+        Whether `check --paper` includes it without ``--all``.
+    how
+        ``evaluations``: instances to try, 2 000 by default, 100 of random statements and drawn objects. ``example``: an
+        instance that is tried first, as a mapping, or several. ``replicates``: repetitions of each random instance,
+        400 by default; for an expectation the most, to which 10 000 are doubled while its interval contains what is
+        allowed. ``confirm``: function of the same arguments that runs the algorithm on a counterexample, and returns
+        what is measured.
+
+    Raises
+    ------
+    InvalidArgument
+        If the id is not of this form or belongs to another function, an option or a word is unknown, ``repaired_by`` is
+        no id, or a parameter of the function has no range. Stating the same function again, as a notebook does,
+        replaces the claim.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from typing import Annotated
+    >>> from clusterproof import check, claim
+    >>> from clusterproof.theorem import at_most, rationals
+    >>> @claim("my-paper/lemma-1")
+    ... def lemma_1(step: Annotated[Fraction, rationals(0, 2, 8)]):
+    ...     return at_most(abs(1 - step), contraction=1 - step / 2)
+    >>> print(check("my-paper/lemma-1").reason)
+    at step = 2: 1 > 0
+    """
+    if not isinstance(id, str) or not ID.fullmatch(id):
+        raise InvalidArgument("id", id, "must be paper/name in lower case", "write it such as my-paper/lemma-1")
+    for argument, word, words in (("judges", judges, JUDGES), ("failure", failure, FAILURES)):
+        if word not in words:
+            raise InvalidArgument(argument, word, f"must be one of {', '.join(words)}", "choose the nearest")
+    repairs = (repaired_by,) if isinstance(repaired_by, str) else repaired_by
+    if not isinstance(repairs, tuple | list) or not all(isinstance(each, str) for each in repairs):
+        raise InvalidArgument("repaired_by", repaired_by, "must be an id or a tuple of ids", "leave it out")
+
+    def decorate(function: Callable[P, R]) -> Claim[P, R]:
+        _check_function(id, function)
+        if id in REGISTRY and not _is_same(function, REGISTRY[id].function):
+            raise InvalidArgument("id", id, "must be new", "rename one of the two claims")
+        first = _statement("", function, **how)
+        REGISTRY[id] = Claim(
+            id,
+            function,
+            first,
+            label=label or id.partition("/")[2],
+            judges=judges,
+            failure=failure,
+            repaired_by=tuple(repairs),
+            bound=bound,
+            tight=tight,
+            ill_posed=ill_posed,
+            says_nothing=says_nothing,
+            quick=quick,
+        )
+        return REGISTRY[id]
+
+    return decorate
+
+
+def _statement(name: str, function: Callable[..., Any], **how: Any) -> Statement:
+    """Make a statement of a decorator's options."""
+    known = ("evaluations", "replicates", "confirm", "example", "step")
+    for option, value in how.items():
+        if option not in known:
+            rule = f"is no option of a claim; they are {', '.join(known)}"
+            raise InvalidArgument(option, value, rule, "leave it out")
+    if isinstance(how.get("example"), Mapping):
+        how["example"] = (how["example"],)
+    return Statement(name, function, **how)
+
+
+def _check_function(claim_id: str, function: Callable[..., Any]) -> None:
+    """Refuse what is no function, and annotations that name what only a function's body knows."""
+    if not callable(function) or isinstance(function, type):
+        raise InvalidArgument(claim_id, function, "must decorate a function", "put @claim(...) above a def")
+    try:
+        get_type_hints(function, include_extras=True)
+    except NameError as error:
+        rule = f"has an annotation that cannot be read ({error})"
+        remedy = "define the range at the top of the file, or leave out `from __future__ import annotations`"
+        raise InvalidArgument(claim_id, name_of(function), rule, remedy) from error
+
+
+def _is_same(function: Any, known: Any) -> bool:
+    """Return whether a function is stated again; a file may be two modules, loaded and imported."""
+    if getattr(function, "__qualname__", "") != getattr(known, "__qualname__", None):
+        return False
+    file, other = (getattr(getattr(each, "__code__", None), "co_filename", "") for each in (function, known))
+    return function.__module__ == known.__module__ or file == other != ""
+
+
+def source_of(label: str, judges: str, failure: str = "false statement") -> str:
+    """Return a statement's place in the paper, whether it is a reading or ours, and what failed if no statement did."""
+    word = {"printed": "", "reading": ", reading", "ours": " (ours)"}[judges]
+    return f"{label}{word}" + ("" if failure == "false statement" else f" ({failure})")
+
+
+# ---- the catalogue
+
+
+def catalogue(paper: str | None = None) -> list[Claim[..., Any]]:
+    """List every claim, or those of one paper, sorted by id, numbers as numbers.
+
+    Raises
+    ------
+    InvalidArgument
+        If no claim belongs to the paper.
+    """
+    papers = sorted({each.paper for each in REGISTRY.values()})
+    if paper is not None and paper not in papers:
+        raise InvalidArgument("paper", paper, f"must be one of {', '.join(papers)}", "see `clusterproof claims`")
+    chosen = [each for each in REGISTRY.values() if paper in (None, each.paper)]
+    return sorted(chosen, key=lambda each: _natural(each.id))
+
+
+def _natural(text: str) -> list[tuple[bool, int, str]]:
+    """Sort key by which equation-2 comes before equation-10."""
+    parts = re.findall(r"\d+|\D+", text)
+    return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
+
+
+def find_claim(claim_id: str) -> Claim[..., Any]:
+    """Look a claim up by its id, or by that of one of its lines, ``paper/name#line``.
+
+    Raises
+    ------
+    InvalidArgument
+        If there is none; the message names the nearest ids.
+    """
+    check_instance("id", claim_id, str, "give the id of a claim first, such as 'cfl-mgd/lemma-2'")
+    name = claim_id.partition("#")[0]
+    if name not in REGISTRY:
+        nearest = difflib.get_close_matches(name, REGISTRY, cutoff=0.3)
+        hint = f"the nearest are {', '.join(nearest)}" if nearest else "see `clusterproof claims`"
+        raise InvalidArgument("id", claim_id, "must be the id of a claim", hint)
+    return REGISTRY[name]
+
+
+def matching(pattern: str) -> list[Claim[..., Any]]:
+    """Look up the claims whose ids match a pattern such as ``cfl-mgd/lemma-*``, or the one with that id.
+
+    Raises
+    ------
+    InvalidArgument
+        If there is none; the message names the nearest ids.
+    """
+    if not set(pattern) & set("*?["):
+        return [find_claim(pattern)]
+    found = [each for each in catalogue() if fnmatch.fnmatchcase(each.id, pattern)]
+    if not found:
+        raise InvalidArgument("id", pattern, "must match the id of a claim", "see `clusterproof claims`")
+    return found
+
+
+def check_repairs(claims: Iterable[Claim[..., Any]]) -> None:
+    """Refuse claims that are repaired by a claim that nobody has stated.
+
+    Raises
+    ------
+    InvalidArgument
+        If an id in ``repaired_by`` is unknown; the message names the nearest ids.
+    """
+    for each in claims:
+        for name in each.repaired_by:
+            if name not in REGISTRY:
+                nearest = difflib.get_close_matches(name, REGISTRY, cutoff=0.3)
+                hint = f"the nearest are {', '.join(nearest)}" if nearest else "state that claim, too"
+                rule = f"must be the id of a claim: it is to repair {each.id}"
+                raise InvalidArgument("repaired_by", name, rule, hint)
+
+
+# ---- words for instances and places
+
+LONG = 40
+"""Longest text of a quantity that is spelled out."""
+
+
+def quantities(numbers: Mapping[str, Any]) -> str:
+    """Write the quantities of an encoded instance, such as ``step = 1/2, rounds = 3``."""
+    return ", ".join(f"{name} = {_short(value)}" for name, value in numbers.items())
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    if len(text) <= LONG:
+        return text
+    if isinstance(value, dict) and "task" in value:
+        return f"a {value['task']} task"
+    return text[: LONG - 3] + "..."
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """Return a function's name."""
+    return getattr(function, "__name__", "the function")
+
+
+def _place_of(error: BaseException, function: Callable[..., Any]) -> str:
+    """Return the file of a function and the line in it at which an error arose, or its first; empty without a file."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return ""
+    line = line_of(error, code.co_filename) or code.co_firstlineno
+    return f"{Path(code.co_filename).name}, line {line}"
+
+
+def line_of(error: BaseException, file: str) -> int | None:
+    """Return the last line of a file that an error passed; None if there is none."""
+    lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == file]
+    return lines[-1] if lines else None

@@ -1,0 +1,142 @@
+"""Whether what breaks a statement in floats breaks it with more digits, too."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from clusterproof.algorithms.randomness import generator
+from clusterproof.algorithms.time_limit import TimeLimitExceeded, time_limit
+from clusterproof.theory.claims.claim import Statement
+from clusterproof.theory.claims.judge import Conclusion, judge
+from clusterproof.theory.claims.rounding import as_floats
+from clusterproof.theory.claims.sides import Sides
+
+DIGITS = 50
+"""Digits of the numbers that mpmath computes with."""
+PERTURBATIONS, RELATIVE = 20, 1e-12
+"""Number and relative size of the changes under which a violation must stay one, if a function takes only floats."""
+SEEN = 1e-7
+"""Excess, of the largest side, from which a violation in floats counts: a double root costs half of the digits."""
+SECONDS = 1.0
+"""Processor time for each way."""
+
+
+def confirmed(
+    statement: Statement, evaluation: Any, name: str, magnitude: float, seed: int, claim: str
+) -> bool:
+    """Return whether an instance breaks a line whatever rounding adds.
+
+    Floats are tried as fractions, then with 50 digits. If the function takes neither, the excess must be seen beside
+    the largest side of the claim's instances, and the sign must not depend on changes of 1e-12.
+
+    Parameters
+    ----------
+    statement, evaluation, name
+        The statement, the instance with its lines, and the line that it breaks.
+    magnitude
+        Largest magnitude of a side over the instances of the claim.
+    seed, claim
+        Axes of its random numbers.
+    """
+    sides, instance = evaluation.lines[name], evaluation.instance
+    if not isinstance(sides, Sides) or sides.failure is not None or evaluation.judged[name].exact:
+        return True
+    if sides.rounding is not None and not sides.identity:
+        return True  # whoever stated it says what rounding is
+    evaluate = partial(statement.lines, seed=seed, claim=claim)
+    floats = [key for key, value in instance.items() if _is_float(value)]
+    if floats and all(isinstance(instance[key], float) for key in floats):
+        for convert in (Fraction, _digits):
+            exact = {**instance, **{key: convert(instance[key]) for key in floats}}
+            broken = _breaks(evaluate, exact, name)
+            if broken is not None:
+                return broken
+    excess = _excess(sides)
+    if not excess > SEEN * magnitude:
+        return False
+    try:
+        with time_limit(SECONDS):
+            changed = _perturbed(instance, floats)
+            return all(_still_broken(evaluate, each, name) for each in changed if statement.space.holds(each))
+    except TimeLimitExceeded:
+        return True
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f")
+
+
+def _digits(value: float) -> Any:
+    import mpmath
+
+    return mpmath.mpf(value)
+
+
+Evaluate = Callable[[dict[str, Any]], Mapping[str, Conclusion]]
+
+
+def _breaks(evaluate: Evaluate, instance: dict[str, Any], name: str) -> bool | None:
+    """Compare the sides of an instance of fractions or long numbers; None where the function does not take them."""
+    import mpmath
+
+    try:
+        with time_limit(SECONDS), mpmath.workdps(DIGITS):
+            sides = evaluate(instance)[name]
+            if not isinstance(sides, Sides):
+                return None
+            long = (int, Fraction, mpmath.mpf)
+            pairs = sides.pairs if sides.identity else ((sides.measured, sides.allowed),)
+            excesses = []
+            for left, right in pairs:
+                for a, b in zip(
+                    *(np.ravel(np.asarray(side, dtype=object)) for side in np.broadcast_arrays(left, right)),
+                    strict=True,
+                ):
+                    if not isinstance(a, long) or not isinstance(b, long):
+                        return None
+                    a, b = (
+                        mpmath.mpf(x.numerator) / x.denominator if isinstance(x, Fraction) else x
+                        for x in (a, b)
+                    )
+                    gap = abs(a - b) if sides.identity else b - a if sides.lower else a - b
+                    excesses.append(gap > mpmath.mpf(10) ** (10 - DIGITS) * max(abs(a), abs(b)))
+            return any(map(bool, excesses))
+    except (Exception, TimeLimitExceeded):  # a statement need not be defined for such numbers
+        return None
+
+
+def _excess(sides: Sides) -> float:
+    """Largest difference by which the sides break the statement."""
+    pairs = sides.pairs if sides.identity else ((sides.measured, sides.allowed),)
+    with np.errstate(all="ignore"):
+        gaps = [as_floats(left) - as_floats(right) for left, right in pairs]
+        worst = max(
+            float(np.max(np.abs(gap) if sides.identity else -gap if sides.lower else gap)) for gap in gaps
+        )
+    return math.inf if math.isnan(worst) else worst
+
+
+def _perturbed(instance: Mapping[str, Any], floats: list[str]) -> Iterator[dict[str, Any]]:
+    stream = generator(0, "last digits")
+    for _ in range(PERTURBATIONS if floats else 0):
+        moved = {
+            key: instance[key] * (1 + RELATIVE * stream.uniform(-1, 1, np.shape(instance[key])))
+            for key in floats
+        }
+        yield dict(instance) | {
+            key: value if np.ndim(value) else float(value) for key, value in moved.items()
+        }
+
+
+def _still_broken(evaluate: Evaluate, instance: dict[str, Any], name: str) -> bool:
+    """Return whether a changed instance breaks the line; so too if it no longer meets the hypotheses."""
+    try:
+        return judge(evaluate(instance), 0.0, instance)[name].broken
+    except Exception:
+        return True

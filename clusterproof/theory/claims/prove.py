@@ -1,0 +1,344 @@
+"""Proofs without a search: a function that is evaluated on symbols is a formula, whose signs the coefficients decide."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.randomness import generator
+from clusterproof.theory.claims.claim import Proof, quantities
+from clusterproof.theory.claims.judge import Conclusion
+from clusterproof.theory.claims.polynomial_signs import Bounds, is_nonnegative, is_positive
+from clusterproof.theory.claims.ranges import Instance
+from clusterproof.theory.claims.rounding import TOLERANCE, is_exact
+from clusterproof.theory.claims.sides import Excluded, Outside, Sides, naming_hypotheses
+from clusterproof.theory.claims.space import Space
+from clusterproof.theory.claims.symbols import Symbol, exactly, recording_refusals, symbols
+
+CASES = 1000
+"""Most combinations of listed values, each of which gets a proof of its own."""
+COMPARED = 50
+"""Instances at which a statement is compared with its proof, at least, unless the space holds fewer."""
+TRIES, LISTED = 400, 1000
+"""Instances that are drawn, and that are listed, at most, until 100 are compared with a formula."""
+NO_FORMULA = (TypeError, ValueError, AttributeError, ZeroDivisionError, InvalidArgument)
+"""What a function raises on symbols that is no formula of them."""
+
+Evaluate = Callable[[Instance], Mapping[str, Conclusion]]
+"""Returns the lines of an instance by name."""
+
+
+class Unproved(Exception):
+    """The coefficients do not decide, or the function is no formula; the message says which."""
+
+
+def prove(space: Space, evaluate: Evaluate) -> dict[str, str]:
+    """Prove lines for every instance of their ranges.
+
+    An equation is the zero polynomial. In an inequality the difference of the sides is a quotient whose denominator the
+    coefficients show to be positive and whose numerator they show to be nonnegative. Hypotheses beyond the ranges are
+    not used: what is proved is more. Quantities that are choices are taken case by case.
+
+    Parameters
+    ----------
+    space
+        Of the function.
+    evaluate
+        Returns its lines for an instance.
+
+    Returns
+    -------
+    dict
+        By line, why it is not proved; empty if it is.
+
+    Raises
+    ------
+    Unproved
+        If the function is no formula.
+    """
+    cases, bounds = _cases(space)
+    formulas: list[tuple[Instance, Mapping[str, Conclusion]]] = []
+    unproved: dict[str, str] = {}
+    for case in cases:
+        try:
+            with naming_hypotheses({}) as stated, recording_refusals() as refused:
+                lines = evaluate(case)
+            if refused:
+                raise Unproved(f"the function catches what symbols raise: {refused[0]}")
+            assumed = any(condition is not None for condition in stated.values())
+            for name, line in lines.items():
+                unproved[name] = unproved.get(name, "") or _doubt(line, bounds, assumed)
+        except Outside:  # a choice that the hypotheses exclude
+            continue
+        except NO_FORMULA as error:
+            raise Unproved(f"the statement is no formula: {error}") from error
+        formulas.append((case, lines))
+    if not formulas:
+        raise Unproved("no combination of choices meets the hypotheses")
+    if not all(unproved.values()) and (where := _differs(space, evaluate, formulas)):
+        raise Unproved(f"the function does not give what its formula gives at {where}")
+    return unproved
+
+
+def is_empty(space: Space, evaluate: Evaluate) -> bool:
+    """Return whether the coefficients show that no instance of the ranges meets the hypotheses."""
+    try:
+        cases, bounds = _cases(space)
+    except Unproved:
+        return False
+    return all(_is_excluded(evaluate, case, bounds) for case in cases)
+
+
+def _is_excluded(evaluate: Evaluate, case: Instance, bounds: Sequence[Bounds]) -> bool:
+    """Return whether some hypothesis fails at every value of the symbols."""
+    with naming_hypotheses({}) as stated:
+        try:
+            evaluate(case)
+        except Outside:
+            return True
+        except NO_FORMULA:  # a conclusion need be none
+            pass
+    return any(
+        _has_sign(condition.excess, bounds, is_nonnegative if condition.strict else is_positive)
+        for condition in stated.values()
+        if condition is not None and condition.excess is not None
+    )
+
+
+def _cases(space: Space) -> tuple[list[dict[str, Any]], list[Bounds]]:
+    """Return instances with a symbol for each quantity that is no choice, and the quantities' bounds."""
+    listed, bounds = {}, []
+    known: dict[str, Any] = {}
+    every = symbols(tuple(space.ranges))
+    for name, allowed in space.ranges.items():
+        try:
+            ends = allowed.bounds(known)
+        except (KeyError, *NO_FORMULA) as error:
+            raise Unproved(f"the range of {name} has no formula for an end") from error
+        if ends is None:
+            values = allowed.values(known)
+            if values is None or not allowed.complete:
+                raise Unproved(f"{name} has neither bounds nor a complete list")
+            listed[name] = values
+            bounds.append((0, None))  # takes the place of a symbol that does not occur
+        else:
+            known[name] = every[name]
+            bounds.append(ends)
+    if not known:
+        raise Unproved("every quantity is a choice")
+    cases = list(itertools.islice(itertools.product(*listed.values()), CASES + 1))
+    if len(cases) > CASES:
+        raise Unproved(f"there are more than {CASES} combinations of choices")
+    return [every | dict(zip(listed, case, strict=True)) for case in cases], bounds
+
+
+def _doubt(line: Conclusion, bounds: Sequence[Bounds], assumed: bool) -> str:
+    """Return why a line is not proved; empty if it is."""
+    try:
+        proved = isinstance(line, Excluded) or _holds(line, bounds, assumed)
+    except NO_FORMULA as error:
+        return f"the statement is no formula: {error}"
+    return "" if proved else "the coefficients do not decide"
+
+
+def _holds(line: Conclusion, bounds: Sequence[Bounds], assumed: bool) -> bool:
+    if not isinstance(line, Sides) or line.failure is not None or line.rounding:
+        raise TypeError("a proof needs sure and exact sides")
+    if line.identity:
+        for gap in line.measured if not assumed else ():
+            if isinstance(gap, Symbol) and not any(is_positive(each, bounds) for each in (gap.bottom, -gap.bottom)):
+                raise TypeError("it divides by a quantity whose sign neither a range nor a hypothesis gives")
+        return all(not g.top.terms if isinstance(g, Symbol) else exactly(g) == 0 for g in line.measured)
+    excess = line.measured - line.allowed if line.lower else line.allowed - line.measured
+    if not isinstance(excess, Symbol):
+        return bool(exactly(excess) >= 0)
+    return _has_sign(excess, bounds, is_nonnegative)
+
+
+def _has_sign(excess: Symbol, bounds: Sequence[Bounds], sign: Callable[..., bool]) -> bool:
+    """Return whether a quotient has a sign, ``is_nonnegative`` or ``is_positive``, throughout the bounds."""
+    quotients = ((excess.top, excess.bottom), (-excess.top, -excess.bottom))
+    return any(is_positive(bottom, bounds) and sign(top, bounds) for top, bottom in quotients)
+
+
+# ---- whether the function gives on numbers what it gave on symbols: a proof speaks of no other function
+
+
+def _differs(
+    space: Space, evaluate: Evaluate, formulas: Sequence[tuple[Instance, Mapping[str, Conclusion]]]
+) -> str:
+    """Return an instance at which a function and its formula have other sides; empty if none is found."""
+    left = 2 * COMPARED
+    for instance in _instances(space):
+        numbers = [Fraction(v) if isinstance(v, int | float | Fraction) else 0 for v in instance.values()]
+        for case, lines in formulas:
+            if any(instance[name] != value for name, value in case.items() if not isinstance(value, Symbol)):
+                continue
+            with suppress(Outside, ZeroDivisionError):
+                found = evaluate(instance)
+                left -= 1
+                formula = {name: _at(line, numbers) for name, line in lines.items()}
+                if found.keys() != formula.keys() or not all(
+                    _are_same(found[name], [[formula[name]]]) for name in found
+                ):
+                    return quantities(space.encode(instance))
+        if not left:
+            break
+    return ""
+
+
+def _instances(space: Space) -> Iterator[Instance]:
+    """Draw instances, and list some."""
+    stream = generator(0, "instances of a formula")
+    for _ in range(TRIES):
+        instance: dict[str, Any] = {}
+        for name, allowed in space.ranges.items():
+            instance[name] = allowed.draw(instance, stream)
+        if space.holds(instance):
+            yield instance
+    yield from (space.instances(LISTED) or ())
+
+
+def _at(line: Any, numbers: Sequence[Any]) -> Any:
+    """Put numbers in the place of the symbols."""
+
+    def value(side: Any) -> Any:
+        return side.at(numbers) if isinstance(side, Symbol) else side
+
+    if not isinstance(line, Sides):
+        return line
+    return replace(
+        line,
+        measured=[value(gap) for gap in line.measured] if line.identity else value(line.measured),
+        terms={name: value(term) for name, term in line.terms.items()},
+        pairs=tuple((value(left), value(right)) for left, right in line.pairs),
+    )
+
+
+# ---- a proof by another function: both have the same sides at every instance that is tried
+
+
+@dataclass
+class Tie:
+    """A proof by another function, and what comparing it with the statement gave.
+
+    Attributes
+    ----------
+    proof
+        The function that is proved.
+    unproved
+        By its lines, why it is not; empty if it is.
+    compared
+        Instances at which each line of the statement had the same sides, by name.
+    refused
+        By line, why the proof does not speak of it.
+    """
+
+    proof: Proof
+    unproved: Mapping[str, str]
+    compared: dict[str, int]
+    refused: dict[str, str]
+
+    @classmethod
+    def of(cls, proof: Proof) -> Tie:
+        """Try to prove the function."""
+        try:
+            unproved: Mapping[str, str] = prove(proof.space, proof.lines)
+        except Unproved as reason:
+            unproved = {"": str(reason)}
+        return cls(proof, unproved, {}, {})
+
+    def proves(self, line: str, *, all_instances: int | None) -> bool:
+        """Return whether a line is proved by it; ``all_instances`` of an exhausted space may be fewer than 50."""
+        key = line if line in self.unproved else ""
+        if self.unproved.get(key, "no such line") or self.refused.get(line):
+            return False
+        compared = self.compared.get(line, 0)
+        return compared >= COMPARED or 0 < compared == all_instances
+
+    def compare(self, arguments: Mapping[str, Any], lines: Mapping[str, Conclusion]) -> None:
+        """Compare the lines of one instance with those that the proof gives for it."""
+        if self.proof.at is None:
+            return
+        try:
+            given = self.proof.at(**arguments)
+            entries = [given] if isinstance(given, Mapping) else given
+            groups = [each if isinstance(each, list) else [each] for each in entries]
+            space = self.proof.space
+            proved = [[self.proof.lines(space.flatten(point)) for point in group] for group in groups]
+        except InvalidArgument as error:
+            self._refuse(lines, f"an instance lies outside of its ranges ({error})")
+            return
+        except Outside as outside:
+            self._refuse(lines, f'an instance does not meet its hypothesis "{outside}"')
+            return
+        names = proved[0][0].keys() if proved and proved[0] else ()
+        for name, line in lines.items():
+            key = name if name in names else "" if self.proof.name in (name, "") or len(lines) == 1 else None
+            if key not in names:
+                continue
+            if not isinstance(line, Sides) or line.failure is not None:
+                self._refuse([name], "the statement is about a probability")
+            elif not _are_same(line, [[each[key] for each in group] for group in proved]):
+                self._refuse([name], f"it has other sides than the statement at {quantities(arguments)}")
+            else:
+                self.compared[name] = self.compared.get(name, 0) + 1
+
+    def _refuse(self, lines: Any, why: str) -> None:
+        for name in lines:
+            self.refused.setdefault(name, why)
+
+
+def _are_same(line: Any, proved: list[list[Any]]) -> bool:
+    """Return whether a statement's sides are those of its proof: summed in each list, one list for each entry.
+
+    If the statement's sides are single numbers, all are summed.
+    """
+    first = proved[0][0]
+    if not isinstance(line, Sides) or not isinstance(first, Sides):
+        return bool(line == first)
+    if (line.identity, line.lower, {*line.terms}) != (first.identity, first.lower, {*first.terms}):
+        return False
+    whole, parts = _columns(line), [_summed([_columns(each) for each in group]) for group in proved]
+    if len(proved) > 1 and all(np.size(side) == 1 for side in whole) and len(whole) == len(parts[0]):
+        parts = [_summed(parts)]
+    columns: Any = zip(whole, zip(*parts, strict=True), strict=True)
+    if len(whole) != len(parts[0]):  # equations of several coordinates
+        columns = [(whole[side::2], [each[side::2] for each in parts]) for side in (0, 1)]
+    return all(_equal(_entries(whole), _entries(parts), line.rounding or 0.0) for whole, parts in columns)
+
+
+def _summed(parts: list[list[Any]]) -> list[Any]:
+    return [sum(each[1:], start=each[0]) for each in zip(*parts, strict=True)]
+
+
+def _columns(sides: Sides) -> list[Any]:
+    """Return left and right of each equation, or what is measured and each term, of its shape."""
+    if sides.identity:
+        return [side for pair in sides.pairs for side in pair]
+    shape = np.shape(sides.measured)
+    terms = [sides.terms[name] for name in sorted(sides.terms)]
+    return [sides.measured, *(np.broadcast_to(np.asarray(term), shape) if shape else term for term in terms)]
+
+
+def _entries(value: Any) -> list[Any]:
+    if isinstance(value, list | tuple):
+        return [entry for each in value for entry in _entries(each)]
+    return list(np.asarray(value, dtype=object).ravel()) if isinstance(value, np.ndarray) else [value]
+
+
+def _equal(first: list[Any], second: list[Any], rounding: float) -> bool:
+    if len(first) != len(second):
+        return False
+    if is_exact(first) and is_exact(second):
+        return first == second
+    left, right = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    unit = float(np.max(np.abs(left), initial=0.0))
+    return bool(np.all(np.abs(left - right) <= rounding + TOLERANCE * unit))

@@ -1,0 +1,203 @@
+"""Sentences about instances and verdicts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clusterproof.theory.claims.claim import Statement, quantities
+from clusterproof.theory.claims.expectation import ASYMPTOTIC, Expectation
+from clusterproof.theory.claims.frequency import Frequency
+from clusterproof.theory.claims.judge import Judgement
+from clusterproof.theory.claims.rounding import as_float
+from clusterproof.theory.claims.sides import Sides
+
+if TYPE_CHECKING:
+    from clusterproof.theory.claims.trial import Evaluation, Progress, Trial
+
+
+def broken(statement: Statement, evaluation: Evaluation, name: str) -> str:
+    """Say by which instance a line is refuted, with the two sides and the summands."""
+    line, judged = evaluation.lines[name], evaluation.judged[name]
+    if words := getattr(line, "words", ""):
+        return words if isinstance(words, str) else str(words())
+    at = quantities(statement.space.encode(evaluation.instance))
+    what = ": ".join(part for part in (statement.name, name) if part)
+    if isinstance(line, Expectation):
+        rule = {"at_most": ">", "at_least": "<", "equal": "and not"}[line.sense]
+        digits = digits_apart(judged.measured, judged.allowed)
+        sides = (
+            f"{estimate(line, judged, f'{len(line.samples)} replicates')} {rule} "
+            f"{judged.allowed:.{digits}g}{_entry(judged)}{asymptotic(line, judged)}"
+        )
+    elif judged.interval is not None:
+        exactly = isinstance(line, Frequency) and line.exactly
+        rule = "and its probability is not" if exactly else "more than its probability of"
+        ends = judged.interval.lower, judged.interval.upper
+        digits = max(digits_apart(end, judged.allowed, 4) for end in ends)
+        sides = (
+            f"{_observed(line, judged.failures, judged.trials)}, {rule} {judged.allowed:.{digits}g} "
+            f"(interval {judged.interval.lower:.{digits}g} to {judged.interval.upper:.{digits}g})"
+        )
+    else:
+        assert isinstance(line, Sides)
+        sides = comparison(judged, "<" if line.lower else ">") + _exact_excess(line, judged)
+    return (f"{what}, " if what else "") + (f"at {at}: {sides}" if at else sides)
+
+
+def comparison(judged: Judgement, sign: str) -> str:
+    """Write the two sides, the summands if there are several, and which entry it is."""
+    digits = digits_apart(judged.measured, judged.allowed)
+    text = f"{judged.measured:.{digits}g} {sign} {judged.allowed:.{digits}g}"
+    if math.isnan(judged.measured):
+        text = f"the side that is to be {'at least' if sign == '<' else 'at most'} {judged.allowed:.5g} is not a number"
+    if len(judged.terms) > 1:
+        text += " = " + " + ".join(f"{name} {value:.5g}" for name, value in judged.terms.items())
+    return text + _entry(judged)
+
+
+def digits_apart(first: float, second: float, least: int = 5) -> int:
+    """Fewest significant digits, ``least`` or more, that write two numbers differently; ``least`` for equal ones."""
+    if first == second:
+        return least
+    return next((n for n in range(least, 17) if f"{first:.{n}g}" != f"{second:.{n}g}"), 17)
+
+
+def _exact_excess(sides: Sides, judged: Judgement) -> str:
+    """Write the difference of exact sides that are the same floating number."""
+    if judged.measured != judged.allowed or not judged.exact:
+        return ""
+    gaps = np.asarray(np.asarray(sides.measured, dtype=object) - np.asarray(sides.allowed, dtype=object))
+    return f", by {abs(as_float(gaps[judged.place] if judged.place else gaps.item())):.2g}"
+
+
+def estimate(line: Expectation, judged: Judgement, replicates: str) -> str:
+    """Write an estimated expectation, its interval or why there is none, and the number of replicates."""
+    digits = digits_apart(judged.measured, judged.allowed)
+    if judged.interval is not None:
+        ends = judged.interval.lower, judged.interval.upper
+        digits = max(digits, *(digits_apart(end, judged.allowed) for end in ends))
+        how = "interval {:.{digits}g} to {:.{digits}g}, {}".format(*ends, replicates, digits=digits)
+    elif line.finite[judged.place]:
+        how = f"no interval, {replicates}"
+    else:
+        wrong = int((~np.isfinite(np.moveaxis(line.samples, 0, -1)[judged.place])).sum())
+        how = f"{wrong} not finite among {replicates}"
+    return f"expectation {judged.measured:.{digits}g} ({how})"
+
+
+def asymptotic(line: Expectation, judged: Judgement) -> str:
+    """Say what a violation rests on, if its interval is asymptotic."""
+    return "" if line.exact or judged.interval is None else f", {ASYMPTOTIC}"
+
+
+def _observed(line: Any, count: int | None, trials: int | None) -> str:
+    """Say how often an event occurred, or a bound was broken that holds with a probability."""
+    if isinstance(line, Frequency):
+        return f"the event occurred in {count} of {trials} repetitions"
+    return f"{count} of {trials} repetitions break it"
+
+
+def _entry(judged: Judgement) -> str:
+    """Name the entry that decides, if the sides are arrays."""
+    return f" at entry {', '.join(map(str, judged.place))}" if judged.place else ""
+
+
+def holds(trial: Trial, progress: Progress, name: str, proof: str | None) -> str:
+    """State on what a line that was not refuted was tried, and what was proved of it."""
+    complete = trial.exhausted and trial.space.complete
+    count = plural("instance", progress.instances)
+    if complete:
+        count = f"all {count}" if progress.instances > 1 else "its only instance"
+    elif trial.exhausted:
+        others = progress.instances - trial.listed
+        count = f"all {plural('instance', trial.listed)} of the grid" + (f" and {others} others" if others > 0 else "")
+    text = f"holds on {count}"
+    if proof == "exhausted":
+        text += ", in exact arithmetic"
+    elif proof == "symbols":
+        text = f"proved symbolically for every instance in the ranges; {text}"
+    if trial.reached:
+        text += f", and beyond the ranges: {_beyond(trial.reached)}"
+    if excluded := progress.excluded.total():
+        text += f"; {excluded} others do not meet " + " or ".join(f'"{each}"' for each in progress.excluded)
+    if progress.trials:
+        text += _repetitions(progress, name)
+    if progress.undecided:
+        total = progress.undecided.total()
+        why = next(iter(progress.undecided))
+        text += "; " + (f"at {total} of these " if total < progress.instances else "") + why
+    if trial.stopped is not None:
+        text += f"; stopped after {trial.stopped:g} s"
+    return "; ".join([text, *_proofs(trial, name, proof)])
+
+
+def _repetitions(progress: Progress, name: str) -> str:
+    """Say how often a statement with a probability failed."""
+    line = progress.tightest.lines[name] if progress.tightest is not None else None
+    level = f" {next(iter(progress.levels)):.3g}" if len(progress.levels) == 1 else ""
+    text = f"; {_observed(line, progress.failures, progress.trials)}, "
+    if progress.unlikely is not None:
+        how = f"more than its probability{level} allows over all instances ({progress.unlikely:.2g})"
+        return f"{text}{how}: give more replicates"
+    exactly = isinstance(line, Frequency) and line.exactly
+    return text + (f"which its probability{level} allows" if exactly else f"no more than its probability{level} allows")
+
+
+def _proofs(trial: Trial, name: str, proof: str | None) -> list[str]:
+    """State what the proofs by other functions are worth for a line."""
+    parts = []
+    for tie in trial.ties:
+        key = name if name in tie.unproved else ""
+        why = tie.unproved.get(key, "" if key else "it has no such line")
+        called = tie.proof.name if tie.proof.name != name else ""
+        start = f"{called}: " if called else ""
+        if why:
+            parts.append(f"{start}no proof: {why}")
+        elif proof == "separate":
+            count = plural("instance", tie.compared.get(name, 0))
+            parts.append(f"{start}proved symbolically by another function, which agrees with the statement at {count}")
+        elif proof is None:
+            refused = tie.refused.get(name, "")
+            parts.append(
+                f"{start}this step is proved symbolically" + (f", the statement is not: {refused}" if refused else "")
+            )
+    return parts
+
+
+def _beyond(reached: Mapping[str, int]) -> str:
+    """Say how many times the last number of its range each quantity has reached."""
+    multiples = sorted(set(reached.values()))
+    return ", ".join(
+        f"up to {multiple} times the end for {', '.join(name for name in reached if reached[name] == multiple)}"
+        for multiple in multiples
+    )
+
+
+def none_admissible(trial: Trial, progress: Progress, names: list[str], *, proved: bool) -> str:
+    """Say that no instance meets the hypotheses, which of them exclude each other, and how far this is shown."""
+    if trial.instances:
+        return "no instance meets " + " and ".join(f'"{name}"' for name in progress.excluded)
+    total = sum(trial.rejected.values())
+    listed = trial.exhausted and trial.space.complete
+    reason = f"none of {'the ' if listed else ''}{total} instances {'' if listed else 'that were tried '}meets the hypotheses"
+    if names:
+        verb = (
+            "exclude each other"
+            if listed and len(names) > 1
+            else f"exclude{'s'[len(names) > 1 :]} all of them"
+        )
+        reason += ": " + " and ".join(f'"{name}"' for name in names) + f" {verb}"
+    if proved:
+        reason += "; proved symbolically that no instance in the ranges does"
+    elif not listed:
+        reason += "; not all were tried: if a hypothesis is an equation, define one quantity by the others"
+    return reason
+
+
+def plural(noun: str, count: int) -> str:
+    """Return a count with its noun."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

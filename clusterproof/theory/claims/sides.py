@@ -1,0 +1,308 @@
+"""What a claim's function says on an instance: the hypotheses, and the two sides to be compared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.theory.claims.rounding import TOLERANCE, floats_of, is_exact, unit_of
+from clusterproof.theory.claims.symbols import Condition, Symbol
+
+Value: TypeAlias = Any
+"""A number (int, Fraction, float), an array of them, or a symbol of a proof."""
+
+_LEFT_OUT: ContextVar[frozenset[str]] = ContextVar("left_out", default=frozenset())
+_STATED: ContextVar[dict[str, Condition | None] | None] = ContextVar("stated hypotheses", default=None)
+
+
+_FAILED: ContextVar[list[str] | None] = ContextVar("hypotheses that failed", default=None)
+_INEXACT: ContextVar[list[str] | None] = ContextVar("hypotheses that floats decided", default=None)
+
+
+class Outside(Exception):
+    """The instance does not meet the hypothesis that the message names."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._failed = _FAILED.get()
+        if self._failed is not None:
+            self._failed.append(name)
+
+    def forgive(self) -> None:
+        """Take it out of the record of hypotheses that failed: it was meant to be caught."""
+        if self._failed is not None:
+            self._failed.remove(str(self))
+
+
+def suppose(name: str, holds: Any) -> None:
+    """State a hypothesis; the statement does not apply to instances that do not meet it.
+
+    Parameters
+    ----------
+    name
+        The hypothesis in the paper's words; quoted in errors of a replay and in vacuous verdicts.
+    holds
+        Whether the instance meets it. A comparison of symbols is recorded and not decided: the symbolic proof
+        then shows the conclusion without using the hypothesis.
+
+    Raises
+    ------
+    Outside
+        If the instance does not meet the hypothesis.
+    InvalidArgument
+        If the name is no text, or ``holds`` is neither a truth value nor an array of them.
+    """
+    if not isinstance(name, str):
+        raise InvalidArgument(
+            "name", name, "must be the hypothesis in words", 'write suppose("x > 0", x > 0)'
+        )
+    if isinstance(holds, str):
+        raise InvalidArgument(
+            "holds", holds, "must be true or false, not a text", 'write suppose("x > 0", x > 0)'
+        )
+    condition = holds if isinstance(holds, Condition) else None
+    if condition is None and not isinstance(holds, bool):
+        array = np.asarray(holds)
+        if array.dtype.kind not in "bO" or any(each != each for each in array.flat):
+            raise InvalidArgument("holds", holds, "must be true or false", 'write suppose("x > 0", x > 0)')
+        if (inexact := _INEXACT.get()) is not None:
+            inexact.append(name)
+    if (stated := _STATED.get()) is not None:
+        stated[name] = condition
+    if not (condition is not None or name in _LEFT_OUT.get() or np.all(holds)):
+        raise Outside(name)
+
+
+@dataclass(frozen=True)
+class Excluded:
+    """A line that cannot be evaluated on the instance: the hypothesis fails that this line alone has."""
+
+    hypothesis: str
+
+
+def given(name: str, holds: Any, make: Callable[[], Sides]) -> Sides | Excluded:
+    """State a line of which a hypothesis is asked that the other lines do without.
+
+    Parameters
+    ----------
+    name
+        The hypothesis in the paper's words.
+    holds
+        Whether the instance meets it, as for ``suppose``.
+    make
+        Returns the line's sides; called only if it does.
+    """
+    try:
+        suppose(name, holds)
+    except Outside as outside:
+        outside.forgive()
+        return Excluded(name)
+    return make()
+
+
+@contextmanager
+def with_value(variable: ContextVar[Any], value: Value) -> Iterator[Value]:
+    """Give a context variable a value, which is returned."""
+    token = variable.set(value)
+    try:
+        yield value
+    finally:
+        variable.reset(token)
+
+
+def recording_failures() -> AbstractContextManager[list[str]]:
+    """Collect the hypotheses that fail, whatever the function catches."""
+    return with_value(_FAILED, [])
+
+
+def recording_inexact() -> AbstractContextManager[list[str]]:
+    """Collect the hypotheses whose truth is no Python ``bool``, which arrays or floats decided."""
+    return with_value(_INEXACT, [])
+
+
+def naming_hypotheses(
+    names: dict[str, Condition | None],
+) -> AbstractContextManager[dict[str, Condition | None]]:
+    """Add to ``names``, in order, the hypotheses that are stated, with the condition of those on symbols."""
+    return with_value(_STATED, names)
+
+
+def leaving_out(names: frozenset[str]) -> AbstractContextManager[frozenset[str]]:
+    """Ignore some hypotheses in the evaluation, to find which of them contradict each other."""
+    return with_value(_LEFT_OUT, names)
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Measured at most (or, where ``lower``, at least) the sum of the terms, entry by entry.
+
+    Attributes
+    ----------
+    measured
+        A number or an array. Only Python's integers, fractions and booleans are exact, also in arrays of dtype object;
+        NumPy's integers can overflow.
+    terms
+        What is allowed, as named summands that broadcast against ``measured``.
+    failure
+        Probability with which the comparison may fail; the first axis of ``measured`` then counts
+        independent replicates, and one with a broken entry fails. None for a sure statement.
+    lower
+        Whether measured must be at least the sum.
+    identity
+        Whether this is an equation, whose single term is the rounding error.
+    rounding
+        Largest excess that rounding explains, in the unit of ``measured``. Where None it is 1e-9 of the largest
+        magnitude among both sides and the terms, and 0 for exact numbers.
+    words
+        The sentence for a broken instance, or what makes it; the checker's own where it is empty.
+    pairs
+        (left, right) of each equation of an identity.
+    unit
+        Largest magnitude among the floats of the instance, of which 1e-14 is rounding whatever the sides are; None
+        until the statement is evaluated. Without effect where ``rounding`` is given.
+    """
+
+    measured: Value
+    terms: Mapping[str, Value]
+    failure: float | None = None
+    lower: bool = False
+    identity: bool = False
+    rounding: float | None = None
+    words: str | Callable[[], str] = field(default="", compare=False)
+    pairs: tuple[tuple[Value, Value], ...] = field(default=(), compare=False)
+    unit: float | None = field(default=None, compare=False)
+
+    @property
+    def allowed(self) -> Value:
+        """Sum of the terms."""
+        first, *others = self.terms.values()
+        return sum(others, start=first)
+
+
+def with_unit(sides: Sides, instance: Mapping[str, Any]) -> Sides:
+    """Give sides that are floats the magnitude of the instance that they were computed from."""
+    if sides.unit is not None or sides.rounding is not None:
+        return sides
+    if is_exact(sides.measured) and all(is_exact(term) for term in sides.terms.values()):
+        return sides
+    return replace(sides, unit=unit_of(floats_of(list(instance.values()))))
+
+
+def at_most(
+    measured: Value,
+    *,
+    failure: float | None = None,
+    rounding: float | None = None,
+    words: str | Callable[[], str] = "",
+    **terms: Value,
+) -> Sides:
+    """Conclude that measured <= the sum of the named terms (with probability >= 1 - failure).
+
+    Parameters
+    ----------
+    measured
+        A number or an array, every entry of which is compared; with ``failure`` its first axis counts
+        independent replicates.
+    failure, rounding, words
+        As in ``Sides``.
+    terms
+        What is allowed, at least one summand.
+
+    Raises
+    ------
+    InvalidArgument
+        If a side is an empty array or no real number, or in single precision without ``rounding``; there is no
+        summand; or ``failure`` is no probability, or ``rounding`` negative or infinite.
+    """
+    if failure is not None and not 0 <= failure <= 1:
+        raise InvalidArgument("failure", failure, "must be a probability", "suppose that it is one")
+    sides = Sides(_filled(measured=measured), _named(terms), failure, rounding=rounding, words=words)
+    _check_rounding(rounding, [measured, *terms.values()])
+    return sides
+
+
+def at_least(
+    measured: Value,
+    *,
+    failure: float | None = None,
+    rounding: float | None = None,
+    words: str | Callable[[], str] = "",
+    **terms: Value,
+) -> Sides:
+    """Conclude that measured >= the sum of the named terms; parameters as for ``at_most``."""
+    return replace(at_most(measured, failure=failure, rounding=rounding, words=words, **terms), lower=True)
+
+
+def equal(
+    *pairs: tuple[Value, Value], rounding: float | None = None, words: str | Callable[[], str] = ""
+) -> Sides:
+    """Conclude that left = right for every pair of numbers or arrays.
+
+    Parameters
+    ----------
+    pairs
+        (left, right).
+    rounding
+        Largest difference that rounding explains. Where None it is 1e-9 of the largest magnitude among the sides, and
+        0 for exact numbers and symbols.
+    words
+        As in ``Sides``.
+
+    Raises
+    ------
+    InvalidArgument
+        If there is no pair, a side is an empty array or no real number, or in single precision without ``rounding``,
+        or ``rounding`` is negative or infinite.
+    """
+    if not pairs:
+        raise InvalidArgument("pairs", pairs, "must hold one (left, right) or more", "give the two sides")
+    gaps = [_filled(left=left) - _filled(right=right) for left, right in pairs]
+    _check_rounding(rounding, [side for pair in pairs for side in pair])
+    unit = None if rounding is None else 0.0
+    if rounding is None:
+        floats = [
+            side for pair in pairs for side in pair if not isinstance(side, Symbol) and not is_exact(side)
+        ]
+        rounding = TOLERANCE * unit_of(side for pair in pairs for side in pair) if floats else 0
+    return Sides(gaps, {"rounding": rounding}, identity=True, words=words, pairs=pairs, unit=unit)
+
+
+def _named(terms: dict[str, Value]) -> dict[str, Value]:
+    if not terms:
+        raise InvalidArgument("terms", terms, "must hold at least one summand", "name what is allowed")
+    return {name: _filled(**{name: value}) for name, value in terms.items()}
+
+
+def _filled(**sides: Value) -> Value:
+    """Return a side, and refuse one that is no real number or an empty array: of no numbers everything holds."""
+    ((name, value),) = sides.items()
+    if isinstance(value, np.ndarray | list | tuple) and np.size(value) == 0:
+        raise InvalidArgument(
+            name, np.shape(value), "must not be an empty array", "suppose that there is something to compare"
+        )
+    if value is None or isinstance(value, str | complex) or getattr(_kind(value), "kind", "") == "c":
+        raise InvalidArgument(name, value, "must be real numbers", "take .real or abs(...) of complex ones")
+    return value
+
+
+def _kind(value: Value) -> Any:
+    """Type of the entries of an array, or of one of NumPy's numbers; None of others."""
+    return getattr(value, "dtype", None)
+
+
+def _check_rounding(rounding: float | None, sides: list[Value]) -> None:
+    """Refuse a tolerance that is none, and sides whose rounding is not known to be that of double precision."""
+    if rounding is not None and not 0 <= rounding < math.inf:
+        remedy = "give the largest difference that rounding explains, or leave it out"
+        raise InvalidArgument("rounding", rounding, "must be a finite number, at least 0", remedy)
+    single = [side for side in sides if str(_kind(side)).endswith(("float16", "float32"))]
+    if rounding is None and single:
+        rule = "must be in double precision where rounding= is left out"
+        raise InvalidArgument("dtype", str(_kind(single[0])), rule, "compute in float64, or give rounding=")

@@ -1,0 +1,364 @@
+"""The space of a claim: the ranges in its function's signature; all instances, drawn ones, and simpler ones."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import json
+import math
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from fractions import Fraction
+from types import UnionType
+from typing import Annotated, Any, get_origin, get_type_hints
+
+import numpy as np
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.theory.claims.ranges import Choice, Drawn, Instance, Integers, Interval, Range, Reals, value_of
+
+END, BEYOND, NEAR = 0.35, 0.10, 0.25
+"""Shares of the values at an end of a range, beyond an open end and near an end; the others are uniform or listed."""
+FARTHEST = 1000.0
+"""Multiple of an open end up to which values are drawn."""
+NEAREST = 1e-6
+"""Least distance from an end that is drawn, of a range's width."""
+SIMPLER = 50
+"""Simpler values of a quantity that are tried."""
+
+
+@dataclass(frozen=True)
+class Marker:
+    """A parameter that the checker passes."""
+
+    name: str
+
+
+STREAM, REPLICATES = Marker("stream"), Marker("replicates")
+Stream = Annotated[np.random.Generator, STREAM]
+"""Random numbers of this claim and instance: the same whenever it is evaluated with one seed."""
+Replicates = Annotated[int, REPLICATES]
+"""Number of independent repetitions of a random instance."""
+RESERVED = ("line", "seed", "replicates")
+"""Keys that a written counterexample may have besides its quantities."""
+
+
+@dataclass(frozen=True)
+class Space:
+    """Quantities, and what the checker passes, as a function's signature names them.
+
+    Keyword-only parameters are neither; they keep their defaults.
+
+    Attributes
+    ----------
+    ranges
+        Range of each quantity, fields of records included, in the order of the signature.
+    records
+        Class and fields of each parameter that is a record of quantities.
+    stream, replicates
+        Names of the parameters that the checker passes; None if there is none.
+    """
+
+    ranges: Mapping[str, Range]
+    records: Mapping[str, tuple[type, tuple[str, ...]]]
+    stream: str | None
+    replicates: str | None
+
+    @classmethod
+    def of(cls, function: Callable[..., Any]) -> Space:
+        """Read a signature.
+
+        Raises
+        ------
+        InvalidArgument
+            If a parameter has no range, or two quantities share a name.
+        """
+        hints = get_type_hints(function, include_extras=True)
+        ranges: dict[str, Range] = {}
+        records: dict[str, tuple[type, tuple[str, ...]]] = {}
+        passed: dict[Marker, str] = {}
+        for parameter in inspect.signature(function).parameters.values():
+            name, hint = parameter.name, hints.get(parameter.name)
+            mark = mark_of(hint)
+            if parameter.kind is parameter.KEYWORD_ONLY:
+                continue
+            if isinstance(mark, Marker):
+                passed[mark] = name
+                continue
+            own = {name: mark} if isinstance(mark, Range) else _ranges_of(hint)
+            if not own or ranges.keys() & own or written(name) in RESERVED:
+                rule = "must be Annotated with a range, or a record of such fields with names of their own"
+                remedy = f"annotate it, and leave {', '.join(RESERVED)} to the checker"
+                raise InvalidArgument(name, hint, rule, remedy)
+            if not isinstance(mark, Range):
+                records[name] = (hint, tuple(own))
+            ranges |= own
+        return cls(ranges, records, passed.get(STREAM), passed.get(REPLICATES))
+
+    @property
+    def drawn(self) -> bool:
+        """Whether a quantity is an object that a function draws, so that there is nothing to simplify."""
+        return any(isinstance(allowed, Drawn) for allowed in self.ranges.values())
+
+    @property
+    def complete(self) -> bool:
+        """Whether the lists of values are all that the claim speaks of."""
+        return all(allowed.complete for allowed in self.ranges.values())
+
+    def arguments(self, instance: Instance) -> dict[str, Any]:
+        """Put quantities into their records."""
+        rest = dict(instance)
+        made = {
+            name: record(**{key: rest.pop(key) for key in keys}) for name, (record, keys) in self.records.items()
+        }
+        return rest | made
+
+    def flatten(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Take arguments, records included, apart into quantities.
+
+        Raises
+        ------
+        InvalidArgument
+            If they are not those of the signature, or out of range.
+        """
+        flat: dict[str, Any] = {}
+        for name, value in arguments.items():
+            keys = self.records[name][1] if name in self.records else ()
+            flat |= {key: getattr(value, key) for key in keys} or {name: value}
+        for name, allowed in self.ranges.items():
+            if name not in flat or not allowed.holds(flat[name], flat):
+                raise InvalidArgument(name, flat.get(name), f"must be {allowed.describe(flat)}", "correct it")
+        return {name: flat[name] for name in self.ranges}
+
+    def holds(self, instance: Instance) -> bool:
+        """Return whether every quantity is one that the claim speaks of."""
+        return all(allowed.holds(instance[name], instance) for name, allowed in self.ranges.items())
+
+    def multiples(self, instance: Instance) -> dict[str, int]:
+        """Return how many times the end of its range each quantity beyond an open end is, rounded down."""
+        far: dict[str, int] = {}
+        for name, allowed in self.ranges.items():
+            if isinstance(allowed, Interval) and (allowed.upwards or allowed.downwards):
+                low, high, value = value_of(allowed.low, instance), value_of(allowed.high, instance), instance[name]
+                if not low <= value <= high:
+                    far[name] = int(abs(value) / max(abs(high if value > high else low), 1))
+        return far
+
+    # ---- all instances
+
+    def instances(self, limit: int) -> list[dict[str, Any]] | None:
+        """Return all instances that are tried, simple ones first; None if they are no lists or more than ``limit``."""
+        names = list(self.ranges)
+        ranked: list[tuple[tuple[int, ...], dict[str, Any]]] = []
+
+        def extend(ranks: tuple[int, ...], instance: dict[str, Any]) -> bool:
+            """Append every completion of an instance; False if a list is missing or there are too many."""
+            if len(instance) == len(names):
+                ranked.append((ranks, instance))
+                return len(ranked) <= limit
+            values = self.ranges[names[len(instance)]].values(instance)
+            if values is None or len(values) > limit:
+                return False
+            return all(extend((*ranks, rank), instance | {names[len(instance)]: v}) for rank, v in enumerate(values))
+
+        if not extend((), {}):
+            return None
+        ranked.sort(key=lambda each: (sum(each[0]), each[0]))
+        return [instance for _, instance in ranked]
+
+    def corners(self) -> Iterator[dict[str, Any]]:
+        """Yield the ends of all intervals and the options of all choices in every combination."""
+
+        def extend(instance: dict[str, Any], names: Sequence[str]) -> Iterator[dict[str, Any]]:
+            if not names:
+                if self.holds(instance):
+                    yield instance
+                return
+            allowed = self.ranges[names[0]]
+            values = allowed.ends(instance) if isinstance(allowed, Interval) else allowed.values(instance) or ()
+            for value in dict.fromkeys(values):
+                yield from extend(instance | {names[0]: value}, names[1:])
+
+        if not self.drawn:
+            yield from extend({}, list(self.ranges))
+
+    # ---- drawn instances
+
+    def draw(
+        self,
+        stream: np.random.Generator,
+        farthest: float = FARTHEST,
+        *,
+        start: Instance | None = None,
+        names: Sequence[str] = (),
+    ) -> dict[str, Any] | None:
+        """Draw each quantity on its own, or of ``start`` the named ones; None if that is no instance.
+
+        Parameters
+        ----------
+        stream
+            Of random numbers.
+        farthest
+            Multiple of an open end up to which values are drawn.
+        start, names
+            The instance of which some quantities are drawn again, and their names.
+        """
+        instance: dict[str, Any] = {}
+        for name, allowed in self.ranges.items():
+            again = start is None or name in names
+            instance[name] = _draw(allowed, instance, stream, farthest) if again or start is None else start[name]
+            if instance[name] is None:
+                return None
+        return instance if self.holds(instance) else None
+
+    def named_in(self, hypothesis: str) -> list[str]:
+        """Return the quantities that the words of a hypothesis name; all of them if it names none."""
+        words = set(re.findall(r"\w+", hypothesis))
+        return [name for name in self.ranges if written(name) in words] or list(self.ranges)
+
+    def at_multiple(self, instance: Instance, name: str, multiple: int | Fraction) -> dict[str, Any] | None:
+        """Move a quantity to a multiple of its upper end, or of the lower one if negative; None if no instance."""
+        allowed = self.ranges[name]
+        assert isinstance(allowed, Interval)
+        low, high = allowed.ends(instance)
+        value = high * multiple if multiple > 0 and high else max(abs(high if multiple > 0 else low), 1) * multiple
+        moved = dict(instance) | {name: allowed.cast(value)}
+        return moved if self.holds(moved) else None
+
+    # ---- simpler instances
+
+    def simpler(self, instance: Instance) -> list[dict[str, Any]]:
+        """Return instances that are simpler in one quantity, slow ones first."""
+        far, cost = self.multiples(instance), self.complexity(instance)
+        moves = [
+            dict(instance) | {name: value}
+            for name in sorted(self.ranges, key=lambda name: name not in far)
+            for value in _simpler(self.ranges[name], instance, name)
+        ]
+        return [move for move in moves if self.complexity(move) < cost]
+
+    def complexity(self, instance: Instance) -> float:
+        """Return about how many bits write an instance: simplifying makes that less at each step."""
+        return sum(_bits(allowed, instance[name]) for name, allowed in self.ranges.items())
+
+    # ---- written instances
+
+    def encode(self, instance: Instance) -> dict[str, Any]:
+        """Write an instance such that JSON keeps it exactly."""
+        return {written(name): allowed.encode(instance[name]) for name, allowed in self.ranges.items()}
+
+    def key(self, instance: Instance) -> str:
+        """Return a text that tells instances apart."""
+        return json.dumps(self.encode(instance), sort_keys=True)
+
+    def decode(self, numbers: Mapping[str, Any]) -> dict[str, Any]:
+        """Read a written instance.
+
+        Raises
+        ------
+        InvalidArgument
+            If a quantity is missing, unknown or out of range; the message names it.
+        """
+        known = {written(name): name for name in self.ranges}
+        for name in sorted(set(known) ^ set(numbers)):
+            rule = "is missing" if name in known else f"is unknown; the quantities are {', '.join(known)}"
+            raise InvalidArgument(f"counterexample.{name}", numbers.get(name), rule, "take it from a report")
+        instance: dict[str, Any] = {}
+        for name, allowed in self.ranges.items():
+            code = numbers[written(name)]
+            try:
+                value = allowed.decode(code)
+                holds = allowed.holds(value, instance)
+            except (TypeError, ValueError, KeyError, ArithmeticError):
+                holds = False
+            if not holds:
+                rule = f"must be {allowed.describe(instance)}"
+                raise InvalidArgument(f"counterexample.{written(name)}", code, rule, "take it from a report")
+            instance[name] = value
+        return instance
+
+
+def _draw(allowed: Range, so_far: Instance, stream: np.random.Generator, farthest: float) -> Any:
+    """Draw an end, a value beyond an open end or near an end, or one that the range draws."""
+    if not isinstance(allowed, Interval):
+        return allowed.draw(so_far, stream)
+    low, high = allowed.ends(so_far)
+    if low > high:
+        return None
+    kind, side = stream.random(), int(stream.integers(2))
+    if kind < END:
+        return (low, high)[side]
+    signs = [-1] * allowed.downwards + [1] * allowed.upwards
+    if kind < END + BEYOND and signs and farthest > 1:
+        sign = signs[int(stream.integers(len(signs)))]
+        end = high if sign > 0 else low
+        distance = max(float(abs(end)), 1) * (farthest ** stream.random() - 1)
+        neighbour = int(stream.integers(2)) if isinstance(allowed, Integers) else 0  # odd and even
+        return allowed.cast(end + sign * _exactly(allowed, distance)) + sign * neighbour
+    if kind < END + BEYOND + NEAR and high > low:
+        width = float(high - low)
+        least = 1.0 if isinstance(allowed, Integers) else NEAREST * width
+        distance = _exactly(allowed, math.exp(stream.uniform(math.log(least), math.log(max(width, least)))))
+        return min(max(allowed.cast(low + distance if side == 0 else high - distance), low), high)
+    return allowed.draw(so_far, stream)
+
+
+def _exactly(allowed: Interval, value: float) -> Any:
+    """Turn a float into a number that can be added to those of a range without rounding these."""
+    return value if isinstance(allowed, Reals) else Fraction(value).limit_denominator(10**6)
+
+
+def _simpler(allowed: Range, instance: Instance, name: str) -> list[Any]:
+    """Return values of a quantity that are simpler than its own, the simplest first."""
+    value = instance[name]
+    if isinstance(allowed, Drawn):
+        return []
+    if isinstance(allowed, Reals):
+        rounded = [0.0, 1.0, -1.0, *allowed.ends(instance), *(float(f"{value:.{d}g}") for d in (1, 2, 3, 6))]
+        return [each for each in dict.fromkeys(rounded) if len(repr(each)) < len(repr(value))]
+    listed = allowed.values(instance) or ()
+    first = list(itertools.takewhile(lambda each: each != value, itertools.islice(listed, SIMPLER)))
+    if isinstance(allowed, Integers) and (len(first) == SIMPLER or not listed):
+        low = allowed.ends(instance)[0]
+        first += [low + (value - low) // share for share in (16, 8, 4, 2)]
+        first += [value - (value - low) // 2**power for power in range(2, 40)] + [value - 1]
+        first = [each for each in dict.fromkeys(first) if each != value]
+    return first
+
+
+def _bits(allowed: Range, value: Any) -> float:
+    if isinstance(allowed, Choice):
+        return allowed.options.index(value) / len(allowed.options)
+    if isinstance(allowed, Reals):
+        return 3.3 * len(repr(value))
+    if isinstance(allowed, Interval):
+        exact = Fraction(value)
+        return 2 * math.log2(exact.denominator) + math.log2(1 + abs(exact.numerator)) + 0.5 * (exact < 0)
+    return len(str(allowed.encode(value)))
+
+
+def mark_of(hint: Any) -> Any:
+    """Return the range or marker of an annotation; None if it has none."""
+    mark = next((m for m in getattr(hint, "__metadata__", ()) if isinstance(m, Range | Marker)), None)
+    if not isinstance(mark, Drawn) or hint.__origin__ is Any:
+        return mark
+    kind = hint.__origin__
+    return replace(mark, kind=kind if isinstance(kind, UnionType) else get_origin(kind) or kind)
+
+
+def _ranges_of(record: Any) -> dict[str, Range]:
+    """Return the ranges of a record's fields; empty if it is no record of quantities."""
+    if not is_dataclass(record):
+        return {}
+    # with the module's names given, comprehensions in the annotations see them, too
+    names = vars(sys.modules[record.__module__])
+    hints = get_type_hints(record, globalns=names, include_extras=True)
+    marks = {each.name: mark_of(hints[each.name]) for each in fields(record) if each.init}
+    return marks if all(isinstance(mark, Range) for mark in marks.values()) else {}
+
+
+def written(name: str) -> str:
+    """Return the name of a quantity in JSON: ``round_`` is written ``round``."""
+    return name.rstrip("_")

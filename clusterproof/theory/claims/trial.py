@@ -1,0 +1,654 @@
+"""Try one statement: evaluate it on its examples, on all instances or on drawn ones, until its evaluations are spent."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from clusterproof.algorithms import InvalidArgument, generator
+from clusterproof.algorithms.time_limit import TimeLimitExceeded, time_limit
+from clusterproof.theory.claims.claim import Statement, name_of
+from clusterproof.theory.claims.expectation import Expectation, replicates_to_try
+from clusterproof.theory.claims.frequency import Frequency
+from clusterproof.theory.claims.judge import Conclusion, Entries, Judgement, judge
+from clusterproof.theory.claims.more_digits import confirmed
+from clusterproof.theory.claims.prove import COMPARED, Tie, Unproved, prove
+from clusterproof.theory.claims.purity import Memory
+from clusterproof.theory.claims.ranges import Instance, Interval
+from clusterproof.theory.claims.rounding import SMALLEST, TOLERANCE, as_floats
+from clusterproof.theory.claims.sides import Excluded, Outside, Sides, naming_hypotheses, recording_inexact
+from clusterproof.theory.claims.space import FARTHEST
+from clusterproof.theory.claims.statistics import binomial_tail
+from clusterproof.theory.claims.symbols import Condition
+
+CORNERS = 256
+"""Corners that are tried first."""
+CLIMBING = 0.25
+"""Share of the drawn instances that change some quantities of the tightest one."""
+REDRAWS = 20
+"""Times that the quantities which a hypothesis names are drawn again."""
+MOST = 5
+"""Times as many instances may break a hypothesis as are wanted."""
+SIMPLIFYING = 400
+"""Times that the other quantities are drawn again, if a simpler value of one alone breaks nothing."""
+SECONDS = 10.0
+"""Processor time after which no further instance is drawn."""
+LONGEST = 0.5
+"""Seconds of processor time after which values as far beyond an open end are no longer drawn."""
+FAR = (10, 100, 1000)
+"""Multiples of an open end that the tightest instance is moved to."""
+SLOWING, DOUBLINGS = 0.8, 10
+"""Increment over the one before below which growth slows down, and doublings of an end up to 1000 times itself."""
+DECIDED = 5
+"""Random instances that are decided with all replicates: those that few replicates speak against most."""
+FEW = 10
+"""Share of the replicates, one of so many, by which they are chosen."""
+LEAST = 30
+"""Least number of such replicates, and of instances before a violation in floats is confirmed."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """An instance with its lines, what they give, and how many replicates they took."""
+
+    instance: dict[str, Any]
+    lines: dict[str, Conclusion]
+    judged: dict[str, Judgement]
+    replicates: int | None = None
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """Names of the lines that the instance refutes, in their order."""
+        return tuple(name for name, each in self.judged.items() if each.broken)
+
+
+@dataclass
+class Progress:
+    """What the instances so far give for one line.
+
+    Attributes
+    ----------
+    instances, excluded
+        Admissible instances, and those at which the line cannot be evaluated, by the hypothesis of ``given``.
+    exact
+        Whether all sides were exact numbers.
+    tightest
+        The evaluation that uses most of what is allowed.
+    factors
+        Largest factor on each term, and its instance.
+    elsewhere
+        Largest factor on everything at an instance where the two sides are not the same number, and that instance.
+    attained, common
+        Instances at which the two sides are the same number, and the quantities that are the same at all of them.
+    found, alone
+        The evaluation that refutes it, and whether an evaluation did that breaks no earlier line.
+    waiting
+        Evaluations that break it in floats, to be confirmed by more digits.
+    rounding
+        An evaluation that breaks it by no more than rounding may explain.
+    trials, failures, levels
+        Repetitions of a statement with a probability, those that broke it, and the probabilities that are allowed.
+    undecided
+        Instances of which the interval of an expectation decides nothing, by the reason.
+    magnitude
+        Largest magnitude of a side that is a float.
+    grows
+        Quantity with which the tightest ratio grows without slowing down, if it would pass 1.
+    unlikely
+        Probability of as many failures over all instances, if it is below the error level.
+    """
+
+    instances: int = 0
+    excluded: Counter[str] = field(default_factory=Counter)
+    exact: bool = True
+    tightest: Evaluation | None = None
+    used: float = -1.0
+    factors: dict[str, tuple[Any, dict[str, Any]]] = field(default_factory=dict)
+    elsewhere: tuple[float, dict[str, Any]] | None = None
+    attained: int = 0
+    common: dict[str, Any] | None = None
+    found: Evaluation | None = None
+    alone: bool = False
+    waiting: list[Evaluation] = field(default_factory=list)
+    rounding: Evaluation | None = None
+    trials: int = 0
+    failures: int = 0
+    levels: set[float] = field(default_factory=set)
+    undecided: Counter[str] = field(default_factory=Counter)
+    magnitude: float = 0.0
+    grows: str = ""
+    unlikely: float | None = None
+
+
+class Trial:
+    """The trial of one statement.
+
+    Parameters
+    ----------
+    statement
+        What is tried.
+    seed, claim
+        Axes of the random numbers.
+    significance
+        Error probability that its intervals may have together.
+    evaluations
+        In place of the statement's own number of instances, or of repetitions if these are repeated.
+
+    Attributes
+    ----------
+    progress
+        What was found of each line, by name.
+    instances
+        Admissible instances that were evaluated.
+    rejected, outside
+        Instances that break a hypothesis, counted by the one that they broke first, and themselves.
+    stated
+        The hypotheses, in order.
+    exhausted, listed
+        Whether all instances that the ranges list were evaluated, and how many of them are admissible.
+    reached
+        Multiple of its end up to which each open range was tried.
+    stopped
+        Seconds after which the trial was stopped; None if it ended.
+    ties
+        Its proofs.
+    unproved
+        By line, why the function is not proved on symbols; None if that was not tried.
+    """
+
+    def __init__(
+        self, statement: Statement, seed: int, claim: str, significance: float, evaluations: int | None = None
+    ) -> None:
+        self.statement, self.space = statement, statement.space
+        self.seed, self.claim, self.significance = seed, claim, significance
+        self.progress: dict[str, Progress] = {}
+        self.instances, self.listed, self.looked_at, self.settings = 0, 0, 0, 1
+        self.rejected: Counter[str] = Counter()
+        self.outside: list[tuple[str, dict[str, Any]]] = []
+        self.stated: dict[str, Condition | None] = {}
+        self.exhausted = False
+        self.reached: dict[str, int] = {}
+        self.stopped: float | None = None
+        self.farthest = FARTHEST
+        self.seen: dict[str, tuple[str, ...] | None] = {}
+        self.numbers: dict[str, str] | None = None
+        self.sizes: list[int | None] = [None]
+        if self.space.replicates is not None:
+            self.sizes = [*replicates_to_try(evaluations or statement.replicates)]
+        self.looks = 2 * len(self.sizes)  # twice, since a second sample may be compared
+        self.wanted = statement.wanted if evaluations is None or statement.repeated else evaluations
+        if statement.random:
+            self.settings = len(statement.first) + (DECIDED + 1 if statement.repeated else self.wanted)
+        self.ties = [Tie.of(proof) for proof in statement.proofs]
+        self.unproved: Mapping[str, str] | None = None
+        if not (statement.random or self.space.drawn):
+            try:
+                self.unproved = prove(self.space, statement.lines)
+            except Unproved as reason:
+                self.unproved = {"": str(reason)}
+        self._run()
+
+    # ---- the order in which instances are tried
+
+    def _run(self) -> None:
+        self.began = time.process_time()
+        memory = Memory(self.statement.function)
+        for instance in self.statement.first:
+            self.evaluate(instance)
+        if self.statement.repeated:
+            self._decide_settings()
+        else:
+            self._sample(memory)
+        if self.statement.random:
+            for progress in self.progress.values():
+                progress.unlikely = self._unlikely(progress)
+            return
+        for name in self.progress:
+            self._confirm(name, LEAST)
+            if not self.space.drawn:
+                self._simplify(name)
+        self._compare_ties()
+
+    def _sample(self, memory: Memory) -> None:
+        """Evaluate all instances, if they are not too many; else the corners, and drawn ones."""
+        statement, wanted = self.statement, self.wanted
+        listed = self.space.instances(wanted)
+        if listed is not None:
+            self.numbers = None if statement.random else {}
+            for instance in listed:
+                if not self._is_open():
+                    break
+                self.evaluate(instance)
+            else:
+                self.exhausted = True
+            self.listed = self.instances
+            if self.space.complete:
+                self._require_purity(listed, memory)
+                return
+            # off the grid; with random numbers no more than the error level is divided among
+            wanted = max(0 if statement.random else wanted // 4, wanted - len(listed))
+        self.numbers = None
+        start, number = self.instances, 0
+        if not self.space.drawn:
+            for instance in self._until_refuted(itertools.islice(self.space.corners(), min(CORNERS, wanted))):
+                self.evaluate(instance)
+        while self._is_open() and self.instances - start < wanted and len(self.outside) < MOST * wanted:
+            if time.process_time() - self.began > SECONDS:
+                self.stopped = SECONDS
+                break
+            self._admissible(generator(self.seed, self.claim, statement.name, "instance", number))
+            number += 1
+        if not statement.random and not self.space.drawn:
+            for name in list(self.progress):
+                self._go_far(name)
+
+    def _is_open(self) -> bool:
+        """Return whether some line is not refuted yet, or only where an earlier one is."""
+        return not self.progress or not all(each.found and each.alone for each in self.progress.values())
+
+    def _until_refuted(self, instances: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        for instance in instances:
+            if not self._is_open():
+                return
+            yield instance
+
+    def _admissible(self, stream: np.random.Generator) -> None:
+        """Draw an instance; as long as it breaks a hypothesis, draw quantities that this names again."""
+        space, instance = self.space, None
+        tightest = [each.tightest for each in self.progress.values() if each.tightest and not each.found]
+        if tightest and not self.statement.random and stream.random() < CLIMBING:
+            start = tightest[int(stream.integers(len(tightest)))].instance
+            instance = space.draw(stream, self.farthest, start=start, names=_some(stream, list(space.ranges)))
+        instance = instance or space.draw(stream, self.farthest)
+        for _ in range(REDRAWS):
+            if instance is None:
+                instance = space.draw(stream, self.farthest)
+                continue
+            if self._evaluate_within_limit(instance) is not None:
+                return
+            names = space.named_in(self.outside[-1][0]) if self.outside else list(space.ranges)
+            instance = space.draw(stream, self.farthest, start=instance, names=_some(stream, names))
+
+    def _evaluate_within_limit(self, instance: dict[str, Any]) -> tuple[str, ...] | None:
+        """Evaluate an instance; of values beyond the ranges' ends in limited time."""
+        multiples = self.space.multiples(instance)
+        if not multiples:
+            return self.evaluate(instance)
+        beyond, began = max(2, *multiples.values()), time.process_time()
+        try:
+            with time_limit(2 * LONGEST):
+                seen = self.evaluate(instance)
+        except (ArithmeticError, MemoryError, TimeLimitExceeded):
+            self.farthest = max(1.0, min(self.farthest, beyond / 2))
+            return None
+        if time.process_time() - began > LONGEST:
+            self.farthest = max(1.0, min(self.farthest, beyond / 2))
+        if seen is not None:
+            for name, multiple in multiples.items():
+                self.reached[name] = max(self.reached.get(name, 0), multiple)
+        return seen
+
+    def _go_far(self, line: str) -> None:
+        """Go from the tightest instance to multiples of each open end; if that is slow, see how the ratio grows."""
+        progress, space = self.progress[line], self.space
+        if progress.found or progress.tightest is None:
+            return
+        start = progress.tightest.instance
+        for name, allowed in space.ranges.items():
+            if not isinstance(allowed, Interval) or not (allowed.upwards or allowed.downwards):
+                continue
+            for multiple in (each for each in FAR if each <= self.farthest):
+                for sign in [1] * allowed.upwards + [-1] * allowed.downwards:
+                    far = space.at_multiple(start, name, sign * multiple)
+                    if far is not None:
+                        self._evaluate_within_limit(far)
+            if allowed.upwards and self.reached.get(name, 0) < FAR[-1] // 2 and self._grows(line, start, name):
+                progress.grows = name
+
+    def _grows(self, line: str, start: Instance, name: str) -> bool:
+        """Return whether the ratio, up to the whole of an open end, goes on growing past 1."""
+        ratios = []
+        for share in (8, 4, 2, 1):
+            instance = self.space.at_multiple(start, name, Fraction(1, share))
+            evaluation = None if instance is None else self._conclude(instance)
+            if evaluation is None or line not in evaluation.judged:
+                return False
+            ratios.append(evaluation.judged[line].used)
+        steps = [after - before for before, after in itertools.pairwise(ratios)]
+        if not all(step > 0 for step in steps) or any(b < SLOWING * a for a, b in itertools.pairwise(steps)):
+            return False
+        growth = steps[-1] / steps[-2]
+        return ratios[-1] + sum(steps[-1] * growth**n for n in range(1, DOUBLINGS + 1)) > 1
+
+    def _compare_ties(self) -> None:
+        """Evaluate further instances until the statement was compared with its proofs at enough."""
+        if not self.ties or (self.exhausted and self.space.complete):
+            return
+        for number in range(4 * COMPARED):
+            if self.instances >= COMPARED:
+                return
+            self._admissible(generator(self.seed, self.claim, self.statement.name, "further", number))
+
+    # ---- one instance
+
+    def evaluate(self, instance: dict[str, Any]) -> tuple[str, ...] | None:
+        """Evaluate an instance, once, and return the lines that it breaks; None if it breaks a hypothesis."""
+        key = self.space.key(instance)
+        if key not in self.seen:
+            self._evaluation(instance, key)
+        return self.seen[key]
+
+    def _evaluation(self, instance: dict[str, Any], key: str) -> Evaluation | None:
+        evaluation = self._conclude(instance, key)
+        if evaluation is not None and key not in self.seen:
+            self._keep(evaluation)
+        self.seen[key] = None if evaluation is None else evaluation.broken
+        return evaluation
+
+    def _conclude(self, instance: dict[str, Any], key: str = "") -> Evaluation | None:
+        """Evaluate an instance; of expectations with doubled replicates until their intervals decide."""
+        try:
+            for replicates in self.sizes:
+                with naming_hypotheses(self.stated):
+                    lines = self._lines(instance, replicates)
+                with self.statement.naming_errors(instance):
+                    judged = self._judge(lines, instance, replicates)
+                if all(isinstance(lines[name], Expectation) and each.settled for name, each in judged.items()):
+                    break
+        except Outside as outside:
+            self.rejected[str(outside)] += 1
+            self.outside.append((str(outside), instance))
+            if self.numbers is not None:
+                self.numbers[key] = str(outside)
+            return None
+        if self.numbers is not None:
+            self.numbers[key] = _numbers_of(lines)
+        for tie in self.ties:
+            tie.compare(self.space.arguments(instance), lines)
+        return Evaluation(instance, lines, judged, replicates)
+
+    def _lines(self, instance: dict[str, Any], replicates: int | None, words: str = "") -> dict[str, Conclusion]:
+        return self.statement.lines(
+            instance, seed=self.seed, claim=self.claim + words, replicates=replicates
+        )
+
+    def _judge(
+        self, lines: dict[str, Conclusion], instance: dict[str, Any], replicates: int | None
+    ) -> dict[str, Judgement]:
+        """Judge one sample; what breaks an asymptotic interval must break that of a second one, of all replicates."""
+        significance = self.significance / self.settings
+        if not any(isinstance(each, Expectation) for each in lines.values()):
+            return judge(lines, significance, instance)
+        judged = judge(lines, significance / self.looks, instance)
+        if any(each.broken and each.confirms for each in judged.values()):
+            again = judge(self._lines(instance, self.sizes[-1], " again"), significance / self.looks, instance)
+            judged = {n: each.confirmed(again[n]) if each.confirms else each for n, each in judged.items()}
+        return judged
+
+    def _keep(self, evaluation: Evaluation) -> None:
+        """Join what an evaluation gives to what the others gave."""
+        self.instances += 1
+        for name, line in evaluation.lines.items():
+            progress = self.progress.setdefault(name, Progress())
+            if isinstance(line, Excluded):
+                progress.excluded[line.hypothesis] += 1
+                continue
+            self._keep_line(progress, evaluation, name, line)
+        for name in evaluation.broken:
+            progress = self.progress[name]
+            earlier = set(evaluation.broken[: evaluation.broken.index(name)])
+            if progress.found is not None and (progress.alone or earlier):
+                continue
+            line = evaluation.lines[name]
+            if evaluation.judged[name].exact or not isinstance(line, Sides) or line.failure is not None:
+                progress.found, progress.alone = evaluation, not earlier
+            elif len(progress.waiting) < FEW:
+                progress.waiting.append(evaluation)
+                self._confirm(name, self.instances)
+
+    @staticmethod
+    def _keep_line(progress: Progress, evaluation: Evaluation, name: str, line: Conclusion) -> None:
+        judged = evaluation.judged[name]
+        progress.instances += 1
+        progress.exact &= judged.exact
+        progress.trials += judged.trials or 0
+        progress.failures += judged.failures or 0
+        if isinstance(line, Frequency):
+            progress.levels.add(line.allowed)
+        elif isinstance(line, Sides) and line.failure is not None:
+            progress.levels.add(float(line.failure))
+        if judged.undecided:
+            progress.undecided[judged.undecided] += 1
+        if not progress.exact and isinstance(line, Sides):
+            progress.magnitude = max(progress.magnitude, _largest_side(line))
+        if judged.used > progress.used:
+            progress.tightest, progress.used = evaluation, judged.used
+        for term, factor in judged.factors.items():
+            known = progress.factors.get(term)
+            if known is None or (factor is not None and (known[0] is None or factor > known[0])):
+                progress.factors[term] = (factor, evaluation.instance)
+        if judged.attained:
+            progress.attained += 1
+            before = evaluation.instance if progress.common is None else progress.common
+            progress.common = {n: v for n, v in before.items() if _is_same(evaluation.instance[n], v)}
+        elif progress.elsewhere is None or judged.used > progress.elsewhere[0]:
+            progress.elsewhere = (judged.used, evaluation.instance)
+
+    def _confirm(self, name: str, instances: int) -> None:
+        """Keep what breaks a line in floats, if rounding does not explain it beside the sides of 30 instances."""
+        progress = self.progress[name]
+        while progress.waiting and instances >= LEAST and not (progress.found and progress.alone):
+            evaluation = progress.waiting.pop()
+            if confirmed(self.statement, evaluation, name, progress.magnitude, self.seed, self.claim):
+                progress.found = evaluation
+                progress.alone = not set(evaluation.broken[: evaluation.broken.index(name)])
+            else:
+                progress.rounding = evaluation
+
+    # ---- what breaks, made simpler
+
+    def _simplify(self, name: str) -> None:
+        """Replace quantities of what breaks a line by simpler ones; if one alone breaks nothing, draw the others."""
+        progress, space = self.progress[name], self.space
+        first, left = progress.found, SIMPLIFYING
+        stream = generator(self.seed, self.claim, self.statement.name, "simpler", name)
+        while (found := progress.found) is not None:
+            moves = space.simpler(found.instance)
+            if any(space.holds(move) and self._still_breaks(name, move) for move in moves):
+                continue
+            cost = space.complexity(found.instance)
+            for move, _ in itertools.product(moves, range(REDRAWS)):
+                if left == 0 or progress.found is not found:
+                    break
+                left -= 1
+                others = [other for other in space.ranges if move[other] is found.instance[other]]
+                if not others:
+                    break
+                drawn = space.draw(stream, 1, start=move, names=_some(stream, others))
+                if drawn is not None and space.complexity(drawn) < cost:
+                    self._still_breaks(name, drawn)
+            if progress.found is found:
+                break
+        if found is not first and found is not None and not found.judged[name].exact:
+            if not confirmed(self.statement, found, name, progress.magnitude, self.seed, self.claim):
+                progress.found = first
+
+    def _still_breaks(self, name: str, instance: dict[str, Any]) -> bool:
+        """Evaluate an instance, and keep it as what refutes a line if it does (alone, if that was so before)."""
+        progress, key = self.progress[name], self.space.key(instance)
+        if key in self.seen and name not in (self.seen[key] or ()):
+            return False
+        evaluation = self._evaluation(instance, key)
+        if evaluation is None or name not in evaluation.broken:
+            return False
+        if progress.alone and set(evaluation.broken[: evaluation.broken.index(name)]):
+            return False
+        progress.found = evaluation
+        return True
+
+    # ---- statements with random numbers
+
+    def _decide_settings(self) -> None:
+        """Look at many instances with few repetitions each, and decide the worst with fresh ones."""
+        listed = self.space.instances(self.wanted)
+        few = listed is not None and len(listed) <= DECIDED
+        if listed is not None and few:
+            self.settings = len(self.statement.first) + max(1, len(listed))
+        looks: list[tuple[float, int, dict[str, Any]]] = []
+        looked: set[str] = set()
+        most = self.sizes[-1] or LEAST
+        for instance in self._settings() if listed is None else listed:
+            if few:
+                looks.append((0.0, len(looks), instance))
+                continue
+            if time.process_time() - self.began > SECONDS:
+                self.stopped = SECONDS
+                break
+            if (key := self.space.key(instance)) in looked:
+                continue
+            looked.add(key)
+            try:
+                with naming_hypotheses(self.stated):
+                    lines = self._lines(instance, max(min(most, LEAST), most // FEW), " first")
+            except Outside as outside:
+                self.rejected[str(outside)] += 1
+                self.outside.append((str(outside), instance))
+                continue
+            worst = max((_suspicion(each) for each in lines.values() if not isinstance(each, Excluded)), default=0.0)
+            looks.append((worst, len(looks), instance))
+            self.looked_at += 1
+        looks.sort(key=lambda look: -look[0])
+        for instance in self._until_refuted(instance for _, _, instance in looks[:DECIDED]):
+            self.evaluate(instance)
+        self.exhausted = listed is not None and self._is_open()
+        self._decide_tightest()
+
+    def _decide_tightest(self) -> None:
+        """Evaluate the tightest instance of a line that is not refuted with all repetitions, if it had fewer."""
+        for progress in list(self.progress.values()):
+            tightest = progress.tightest
+            if progress.found or tightest is None:
+                continue
+            unlikely = self._unlikely(progress)
+            size = self.sizes[-1] if unlikely is None or tightest.replicates is None else progress.trials
+            if tightest.replicates != size:
+                self.sizes = [size]
+                if (evaluation := self._conclude(tightest.instance)) is not None:
+                    self._keep(evaluation)
+
+    def _settings(self) -> Iterator[dict[str, Any]]:
+        yield from itertools.islice(self.space.corners(), self.wanted // 4)
+        for number in range(MOST * self.wanted):
+            if self.looked_at >= self.wanted:
+                return
+            stream = generator(self.seed, self.claim, self.statement.name, "instance", number)
+            instance = self.space.draw(stream, self.farthest)
+            for _ in range(REDRAWS):
+                if instance is None:
+                    break
+                before = len(self.outside)
+                yield instance
+                if len(self.outside) == before:
+                    break
+                names = self.space.named_in(self.outside[-1][0])
+                instance = self.space.draw(stream, self.farthest, start=instance, names=_some(stream, names))
+
+    def _unlikely(self, progress: Progress) -> float | None:
+        """Probability of as many failures over several instances, if it is below the error level."""
+        tightest = progress.tightest.lines.values() if progress.tightest else ()
+        exactly = any(isinstance(each, Frequency) and each.exactly for each in tightest)
+        if not progress.trials or not progress.levels or progress.instances == 1 or exactly:
+            return None
+        # an instance's interval errs on this side with half of its level, which leaves room for one more
+        tail = binomial_tail(progress.failures, progress.trials, max(progress.levels))
+        return tail if tail < self.significance / self.settings else None
+
+    # ---- purity
+
+    def _require_purity(self, listed: Sequence[dict[str, Any]], memory: Memory) -> None:
+        """Evaluate an exhausted space a second time, in reverse order; exact sides must come out again.
+
+        If the first time left something in a list, a dictionary, a set or a cache, it is forgotten for a third time: an
+        entry under a wrong key is found by whoever comes second.
+
+        Raises
+        ------
+        InvalidArgument
+            If the function gives other sides: it keeps something from one call to the next.
+        """
+        if self.statement.random or not self._is_open() or not any(each.exact for each in self.progress.values()):
+            return
+        self._require_same_sides(listed)
+        if memory.changed:
+            with memory.forgotten():
+                self._require_same_sides(listed)
+
+    def _require_same_sides(self, listed: Sequence[dict[str, Any]]) -> None:
+        first = self.numbers or {}
+        with recording_inexact() as inexact:
+            for instance in reversed(listed):
+                key = self.space.key(instance)
+                try:
+                    again = _numbers_of(self._lines(instance, None))
+                except Outside as outside:
+                    again = str(outside)
+                if key in first and again != first[key]:
+                    rule = "must give the same sides whenever it is called"
+                    remedy = "keep nothing from one call to the next"
+                    raise InvalidArgument(name_of(self.statement.function), "a function with a memory", rule, remedy)
+        if inexact:
+            for progress in self.progress.values():
+                progress.exact = False
+
+
+def _some(stream: np.random.Generator, names: Sequence[str]) -> list[str]:
+    """Choose some of the names, at least one."""
+    return [name for name in names if stream.random() < 0.5] or [names[int(stream.integers(len(names)))]]
+
+
+def _is_same(first: Any, second: Any) -> bool:
+    return first is second or (type(first) is type(second) and bool(np.all(first == second)))
+
+
+def _numbers_of(lines: Mapping[str, Conclusion]) -> str:
+    """Write all numbers of sure lines, to compare two evaluations."""
+    sides = {name: each for name, each in lines.items() if isinstance(each, Sides)}
+    return repr([(name, each.pairs or each.measured, {**each.terms}) for name, each in sorted(sides.items())])
+
+
+def _largest_side(sides: Sides) -> float:
+    """Largest finite magnitude of a side."""
+    pairs = sides.pairs if sides.identity else ((sides.measured, sides.allowed),)
+    arrays = (np.abs(as_floats(side)) for pair in pairs for side in pair)
+    return max(float(np.max(array, initial=0.0, where=np.isfinite(array))) for array in arrays)
+
+
+def _suspicion(line: Any) -> float:
+    """How much few repetitions speak against a line, in standard deviations if these decide."""
+    if isinstance(line, Expectation):
+        with np.errstate(all="ignore"):
+            mean, spread = line.samples.mean(axis=0), line.samples.std(axis=0)
+            excess = {"at_most": 1, "at_least": -1}.get(line.sense, 0) * (mean - line.allowed)
+            excess = np.where(line.sense == "equal", np.abs(mean - line.allowed), excess)
+            least = TOLERANCE * np.maximum(np.abs(mean), np.abs(line.allowed)) + SMALLEST
+            worst = float(np.max(np.nan_to_num(excess / np.maximum(spread, least), nan=math.inf)))
+        return worst * len(line.samples) ** 0.5
+    if isinstance(line, Frequency):
+        count, allowed = line.events.size, line.allowed
+        gap = float(line.events.mean()) - allowed
+        return (abs(gap) if line.exactly else gap) / math.sqrt(max(allowed * (1 - allowed), 1 / count) / count)
+    entries = Entries(line)
+    if line.failure is None:
+        return math.inf if entries.broken.any() else float(as_floats(entries.factors()).max(initial=0.0))
+    count = len(entries.measured)
+    share = float(entries.by_replicate(entries.broken).mean())
+    spread = math.sqrt(max(line.failure * (1 - line.failure), 1 / count) / count)
+    return (share - line.failure) / spread

@@ -1,0 +1,484 @@
+"""The verdict on a claim and on each of its lines: its statements are tried, and what that gives is weighed."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from importlib import metadata
+from typing import Any, ClassVar
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.drawable import Drawable
+from clusterproof.algorithms.notebook import html_table
+from clusterproof.algorithms.validation import check_count, check_seed
+from clusterproof.theory.claims import sentences
+from clusterproof.theory.claims.claim import Claim, Statement, check_repairs, find_claim, source_of
+from clusterproof.theory.claims.confirm import confirm_equal
+from clusterproof.theory.claims.expectation import Expectation
+from clusterproof.theory.claims.judge import WHOLE
+from clusterproof.theory.claims.prove import is_empty
+from clusterproof.theory.claims.rounding import as_float
+from clusterproof.theory.claims.sides import Outside, leaving_out
+from clusterproof.theory.claims.statistics import Confidence, critical
+from clusterproof.theory.claims.trial import Evaluation, Progress, Trial
+
+CLAIM_SIGNIFICANCE = 1e-9
+"""Probability that a true claim is called violated: a fixed share, so that another claim moves no interval.
+
+A thousand claims together stay within the 1e-6 that a report promises."""
+FEWEST = 30
+"""Instances, or repetitions, below which a line that was not refuted is inconclusive."""
+
+
+class Kind(StrEnum):
+    """What a verdict says of a claim."""
+
+    CERTIFIED = "certified"
+    """Proved for every instance of the printed statement, checked again in exact arithmetic."""
+    CONSISTENT = "consistent"
+    """Not refuted, by evidence that would have refuted it."""
+    VIOLATED = "violated"
+    """An admissible instance breaks the conclusion by more than rounding."""
+    VACUOUS = "vacuous"
+    """No instance meets the hypotheses, which is shown, or the conclusion is weaker than what they already say."""
+    ILL_POSED = "ill-posed"
+    """The printed statement has no single meaning."""
+    INCONCLUSIVE = "inconclusive"
+    """Not refuted, by evidence that would not have refuted it."""
+
+
+HOLDS = (Kind.CERTIFIED, Kind.CONSISTENT)
+FALSE = (Kind.VIOLATED, Kind.ILL_POSED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """The verdict on one line of a claim.
+
+    Attributes
+    ----------
+    name
+        Of the line; empty for a claim of one line.
+    verdict
+        One of the six.
+    reason
+        One sentence: what the numbers mean, and the inequality or instance that decides.
+    measured, bound
+        The observed quantity and what the claim allows, at the counterexample or the tightest instance; None if they
+        have no meaning.
+    instances, exhausted
+        Distinct admissible instances that were evaluated, and whether these, or a proof, are all that there are.
+    trials, failures, confidence
+        Independent repetitions of a statement about a probability, how many broke it, and the interval; for an
+        expectation the interval alone.
+    counterexample
+        Numbers of the simplest instance that breaks the line.
+    proof
+        How it was proved for every instance: ``"exhausted"``, ``"symbols"`` (its own function), ``"separate"`` (another
+        function, with the same sides at the instances that were tried); None if it was not.
+    steps
+        Names of what was proved of its argument only.
+    tightness
+        For everything that is allowed (``"all"``) and for each term: ``"ratio"``, allowed over measured at the worst
+        instance, and that ``"instance"``; for everything ``"only_at"``, if the two sides are the same number only
+        where some quantities have these values, which are left out of the ratio. None without a bound.
+    worst, worst_exact
+        Largest measured over allowed, as a float and as a fraction; None if unknown or not exact.
+    only_where
+        An earlier line that each instance breaks, too, that breaks this one; None for any other line.
+    step
+        Whether it is a part of the argument alone.
+    """
+
+    name: str
+    verdict: Kind
+    reason: str
+    measured: float | None = None
+    bound: float | None = None
+    instances: int | None = None
+    exhausted: bool | None = None
+    trials: int | None = None
+    failures: int | None = None
+    confidence: Confidence | None = None
+    counterexample: dict[str, Any] | None = None
+    proof: str | None = None
+    steps: tuple[str, ...] = ()
+    tightness: dict[str, dict[str, Any]] | None = None
+    worst: float | None = None
+    worst_exact: str | None = None
+    only_where: str | None = None
+    step: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Verdict(Line, Drawable):
+    """The verdict on a claim: the fields of the line that decides it, and all lines.
+
+    Attributes
+    ----------
+    claim, paper, label, judges, failure, repaired_by
+        As in ``Claim``; of a line, ``claim`` is ``paper/name#line``.
+    seed
+        The check's random numbers are those of this seed and the claim's id.
+    lines
+        The verdicts on its lines, one of a claim of one line.
+    seconds
+        Wall-clock time of the check.
+    evaluations
+        What the user asked for; None for the claim's own number.
+    version
+        Of Clusterproof.
+    """
+
+    drawn_by: ClassVar[str] = "verdict_figure"
+
+    claim: str
+    paper: str
+    label: str
+    judges: str = "printed"
+    failure: str = "false statement"
+    repaired_by: tuple[str, ...] = ()
+    seed: int = 0
+    lines: tuple[Line, ...] = ()
+    seconds: float = 0.0
+    evaluations: int | None = None
+    version: str = ""
+
+    @property
+    def source(self) -> str:
+        """The label, whether it is a reading or ours, and what was refuted if no statement was."""
+        failed = (self.failure,) if self.verdict is Kind.VIOLATED else ()
+        return source_of(self.label, self.judges, *failed)
+
+    def __repr__(self) -> str:
+        return f"<Verdict on {self.claim}: {self.verdict}; {self.reason}>"
+
+    def _repr_html_(self) -> str:
+        facts = {"source": self.source or None, "reason": self.reason, "measured": self.measured, "bound": self.bound}
+        facts |= {"instances": self.instances, "counterexample": self.counterexample, "seed": self.seed}
+        facts |= {"repaired by": ", ".join(self.repaired_by) or None}
+        return html_table(f"{self.claim}: {self.verdict}", facts)
+
+
+def check(claim_id: str, *, seed: int = 0, evaluations: int | None = None) -> Verdict:
+    """Evaluate one claim.
+
+    Parameters
+    ----------
+    claim_id
+        Such as ``"cfl-mgd/lemma-2"``; of a line of a chain ``"cfl-mgd/appendix-a18#(A23)"``, for that line's fields.
+    seed
+        The same seed gives the same verdict and numbers.
+    evaluations
+        Instances to try, or repetitions of each random instance; the claim's own number if None.
+
+    Raises
+    ------
+    InvalidArgument
+        If the id, or one of those that repair the claim, is unknown, or a number is out of range.
+    """
+    claim = find_claim(claim_id)
+    check_repairs([claim])
+    check_seed(seed)
+    if evaluations is not None:
+        check_count("evaluations", evaluations, at_least=1, remedy="leave it out for the claim's own number")
+    verdict = decide(claim, seed, evaluations)
+    return line_of(verdict, claim_id.partition("#")[2]) if "#" in claim_id else verdict
+
+
+def line_of(verdict: Verdict, name: str) -> Verdict:
+    """Return the verdict on one line of a chain.
+
+    Raises
+    ------
+    InvalidArgument
+        If there is no such line.
+    """
+    line = next((each for each in verdict.lines if each.name == name), None)
+    if line is None:
+        rule = f"must be one of its lines: {', '.join(each.name for each in verdict.lines if each.name) or 'it has one'}"
+        raise InvalidArgument("id", f"{verdict.claim}#{name}", rule, f"see `clusterproof show {verdict.claim}`")
+    return replace(verdict, claim=f"{verdict.claim}#{name}", lines=(line,), **vars(line))
+
+
+def decide(
+    claim: Claim[..., Any], seed: int = 0, evaluations: int | None = None, significance: float = CLAIM_SIGNIFICANCE
+) -> Verdict:
+    """Try every statement of a claim; the parameters are those of ``check``, and the error level of all of them."""
+    started = time.perf_counter()
+    share = significance / len(claim.statements)
+    trials = [Trial(each, seed, claim.id, share, evaluations) for each in claim.statements]
+    lines: list[Line] = []
+    for trial in trials:
+        for name in trial.progress or {"": None}:
+            lines.append(_line(claim, trial, name, lines, len(trials)))
+    main = _main(lines)
+    return Verdict(
+        claim=claim.id,
+        paper=claim.paper,
+        label=claim.label,
+        judges=claim.judges,
+        failure=claim.failure,
+        repaired_by=claim.repaired_by,
+        seed=seed,
+        lines=tuple(lines),
+        seconds=time.perf_counter() - started,
+        evaluations=evaluations,
+        version=version(),
+        **vars(main) | {"reason": main.reason if main.verdict in FALSE else _joined(lines, main)},
+    )
+
+
+def _main(lines: Sequence[Line]) -> Line:
+    """Return the line that decides: the first that is false, else the least certain, of these the tightest."""
+    for line in lines:
+        if line.verdict in FALSE:
+            return line
+    stated = [line for line in lines if not line.step] or lines
+    for kind in (Kind.INCONCLUSIVE, Kind.VACUOUS, Kind.CONSISTENT, Kind.CERTIFIED):
+        same = [line for line in stated if line.verdict is kind]
+        if same:
+            return max(same, key=lambda line: -1.0 if line.worst is None else line.worst)
+    raise AssertionError("a claim has a line")
+
+
+def _joined(lines: Sequence[Line], main: Line) -> str:
+    """Return the reasons of all lines, the deciding one's first."""
+    others = [f"{line.name}: {line.reason}" for line in lines if line is not main and line.name]
+    return "; ".join([main.reason, *others]) if main.verdict is Kind.INCONCLUSIVE else main.reason
+
+
+def _line(claim: Claim[..., Any], trial: Trial, key: str, earlier: Sequence[Line], statements: int) -> Line:
+    """Weigh what the trial of a statement gives for one of its lines."""
+    progress = trial.progress.get(key, Progress())
+    name = ": ".join(filter(None, (trial.statement.name, key)))
+    if progress.found is not None:
+        return _refuted(claim, trial, key, name, earlier)
+    if not progress.instances:
+        return _without_instance(trial, progress, name)
+    proof = _proof(trial, progress, key)
+    doubts = [] if proof else _doubts(trial, progress, key)
+    reason = sentences.holds(trial, progress, key, proof)
+    verdict = Kind.CERTIFIED if proof else Kind.CONSISTENT
+    if doubts:
+        verdict, reason = Kind.INCONCLUSIVE, "; ".join([*dict.fromkeys(doubts), reason])
+    if claim.says_nothing and verdict is Kind.CERTIFIED:
+        verdict, reason = Kind.VACUOUS, f"{claim.says_nothing}; {reason}"
+    tightest = progress.tightest
+    judged = None if tightest is None else tightest.judged[key]
+    factor = None if judged is None else judged.factors.get(WHOLE)
+    interval = judged.interval if judged is not None else None
+    exact = progress.exact and factor is not None
+    return Line(
+        name=name,
+        verdict=verdict,
+        reason=reason,
+        measured=None if judged is None else judged.measured,
+        bound=None if judged is None else judged.allowed,
+        instances=progress.instances,
+        exhausted=proof is not None or trial.exhausted,
+        trials=progress.trials or None,
+        failures=progress.failures if progress.trials else None,
+        confidence=interval,
+        proof=proof,
+        steps=tuple(
+            tie.proof.name for tie in trial.ties if proof != "separate" and tie.proof.name and _is_step(tie)
+        ),
+        tightness=_tightness(trial, progress),
+        worst=None if factor is None else as_float(factor),
+        worst_exact=str(factor) if exact else None,
+        step=trial.statement.step,
+    )
+
+
+def _is_step(tie: Any) -> bool:
+    return all(not why for why in tie.unproved.values())
+
+
+def _proof(trial: Trial, progress: Progress, key: str) -> str | None:
+    """Return how a line was proved; None if it was not."""
+    space = trial.space
+    if trial.exhausted and space.complete and progress.exact and not trial.statement.random:
+        return "exhausted"
+    if trial.unproved is not None and trial.unproved.get(key, "no such line") == "":
+        return "symbols"
+    limit = progress.instances if trial.exhausted else None
+    if any(tie.proves(key, all_instances=limit) for tie in trial.ties):
+        return "separate"
+    return None
+
+
+def _doubts(trial: Trial, progress: Progress, key: str) -> list[str]:
+    """Say why evidence that did not refute a line would not have refuted it; empty if it would have."""
+    doubts = []
+    repetitions = max((len(e.samples) for e in _lines_at(progress, key) if isinstance(e, Expectation)), default=1)
+    tried = max(progress.trials, progress.instances * repetitions)
+    if tried < FEWEST and progress.rounding is None and not trial.exhausted:
+        are = "instance is" if tried == 1 else "instances are"
+        doubts.append(
+            f"{tried} {are} too few to refute it: give more evaluations, or ranges that the hypotheses leave more of"
+        )
+    if progress.rounding is not None:
+        words = sentences.broken(trial.statement, progress.rounding, key)
+        doubts.append(f"rounding: {words}, which more digits do not confirm")
+    if progress.grows:
+        doubts.append(f"what it uses of the bound grows with {progress.grows} and would pass 1: state a larger range")
+    if progress.undecided.total() == progress.instances:
+        doubts.append("no interval decides anything")
+    if progress.unlikely is not None:
+        doubts.append("all repetitions together speak against it, those of no single instance do")
+    level, count = max(progress.levels, default=0.0), progress.trials
+    significance = trial.significance
+    if 0 < level <= 0.5 and count and critical(count, level, significance) > 2 * level * count:
+        doubts.append(f"{count} repetitions would not show twice the probability {level:.3g}: give more replicates")
+    return doubts
+
+
+def _lines_at(progress: Progress, key: str) -> list[Any]:
+    return [progress.tightest.lines[key]] if progress.tightest is not None else []
+
+
+def _tightness(trial: Trial, progress: Progress) -> dict[str, dict[str, Any]] | None:
+    """Return the ratio of each term, and its instance; of everything without the instances that claim nothing."""
+    factors = dict(progress.factors)
+    only_at: dict[str, Any] = {}
+    if progress.attained and progress.elsewhere is not None and not trial.statement.random:
+        other = progress.elsewhere[1]
+        only_at = {n: v for n, v in (progress.common or {}).items() if other.get(n) is not v and other.get(n) != v}
+        if only_at:
+            factors[WHOLE] = progress.elsewhere
+    encode = trial.space.encode
+    return {
+        term: {
+            "ratio": 1 / as_float(factor) if factor else None,
+            "instance": encode(instance),
+            **({"only_at": {n: trial.space.ranges[n].encode(v) for n, v in only_at.items()}} if term == WHOLE and only_at else {}),
+        }
+        for term, (factor, instance) in factors.items()
+        if factor is not None
+    } or None
+
+
+def _without_instance(trial: Trial, progress: Progress, name: str) -> Line:
+    """Weigh a line of which no instance was evaluated."""
+    proved = is_empty(trial.space, trial.statement.lines)
+    shown = proved or (trial.exhausted and trial.space.complete)
+    reason = sentences.none_admissible(trial, progress, exclude_each_other(trial), proved=proved)
+    return Line(
+        name=name,
+        verdict=Kind.VACUOUS if shown else Kind.INCONCLUSIVE,
+        reason=reason,
+        instances=0,
+        exhausted=shown,
+        step=trial.statement.step,
+    )
+
+
+def _refuted(
+    claim: Claim[..., Any], trial: Trial, key: str, name: str, earlier: Sequence[Line]
+) -> Line:
+    progress, statement = trial.progress[key], trial.statement
+    found = progress.found
+    assert found is not None
+    judged = found.judged[key]
+    confirm(claim.id, statement, found, key)
+    reason = sentences.broken(statement, found, key)
+    if trial.unproved is not None and trial.unproved.get(key, "-") == "":
+        reason += "; proof and instance disagree: the symbolic proof is wrong"
+    false = [line.name for line in earlier if line.verdict in FALSE]
+    used = judged.measured / judged.allowed if judged.allowed else math.inf
+    return Line(
+        name=name,
+        verdict=Kind.ILL_POSED if claim.ill_posed else Kind.VIOLATED,
+        reason=reason,
+        measured=judged.measured,
+        bound=judged.allowed,
+        instances=progress.instances,
+        exhausted=trial.exhausted,
+        trials=judged.trials,
+        failures=judged.failures,
+        confidence=judged.interval,
+        counterexample=written(statement, found, trial.seed, name if key or statement.name else ""),
+        worst=used if math.isfinite(used) else None,
+        only_where=false[0] if false and not progress.alone else None,
+        step=statement.step,
+    )
+
+
+def confirm(claim_id: str, statement: Statement, found: Evaluation, key: str) -> None:
+    """Run the algorithm on an instance that refutes a line, if the statement says how.
+
+    Raises
+    ------
+    RunDisagrees
+        If the run gives something else than the statement.
+    """
+    if statement.confirm is None:
+        return
+    observed, measured = statement.confirm(**statement.space.arguments(found.instance)), found.judged[key].measured
+    if observed is not None:
+        confirm_equal(claim_id, observed, measured)
+
+
+def written(statement: Statement, found: Evaluation, seed: int, line: str) -> dict[str, Any]:
+    """Write a counterexample: its quantities, the line, and what gives its random numbers."""
+    example = statement.space.encode(found.instance)
+    if line:
+        example["line"] = line
+    if statement.random:
+        example["seed"] = seed
+        if statement.space.replicates is not None:
+            example["replicates"] = found.replicates or statement.replicates
+    return example
+
+
+def exclude_each_other(trial: Trial) -> list[str]:
+    """Find hypotheses that no instance of a trial meets together, none of which could be left out.
+
+    Counting which hypothesis rejects first would name all of them. So each is left out in turn, for good if the others
+    still reject everything.
+    """
+    known = list(trial.rejected)
+    left_out: frozenset[str] = frozenset()
+    for name in known:  # grows while hypotheses come to light after the ones that are left out
+        met = _rejections(trial, left_out | {name})
+        if met is not None:
+            left_out |= {name}
+            known.extend(other for other in met if other not in known)
+    return [name for name in known if name not in left_out]
+
+
+def _rejections(trial: Trial, left_out: frozenset[str]) -> list[str] | None:
+    """Return the hypotheses that reject all instances when some are left out; None if one passes."""
+    names: dict[str, None] = {}
+    with leaving_out(left_out):
+        for _, instance in trial.outside:
+            try:
+                trial.statement.lines(instance, seed=trial.seed, claim=trial.claim, replicates=1)
+                return None
+            except Outside as outside:
+                names[str(outside)] = None
+            except Exception:  # beyond its hypotheses a statement need not be defined
+                return None
+    return list(names)
+
+
+def version() -> str:
+    """Version of Clusterproof; empty if it is not installed."""
+    try:
+        return metadata.version("clusterproof")
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def records(verdict: Verdict) -> list[Mapping[str, Any]]:
+    """Return the fields that a report writes: of the claim and, of several lines, of each."""
+    verdicts = [verdict, *(line_of(verdict, line.name) for line in verdict.lines if len(verdict.lines) > 1)]
+    names = (
+        "claim paper label judges failure verdict reason measured bound instances exhausted trials failures confidence "
+        "proof steps tightness worst worst_exact seed evaluations counterexample repaired_by only_where"
+    )
+    return [{name: getattr(each, name) for name in names.split()} for each in verdicts]
