@@ -18,7 +18,7 @@ from clusterproof.synthetic.mixture import geometric_spectrum, make_labels, plac
 from clusterproof.theory.bounds.audit_settings import Experiment, run_errors, tuned_momentum
 from clusterproof.theory.bounds.setting import Setting, largest_radius, setting_of
 from clusterproof.theory.bounds.theorem_a import BoundParts, TheoremA
-from clusterproof.theory.checker import Sides, at_most, choice, drawn, reals, suppose
+from clusterproof.theory.claims import Sides, at_most, choice, drawn, reals, suppose
 from clusterproof.theory.exact.exact_moments import error_moments
 
 ROUNDS = 40

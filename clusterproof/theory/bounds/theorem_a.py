@@ -13,7 +13,7 @@ from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.setting import Setting, setting_of_trace
 from clusterproof.theory.certificates import Certificate, certify, certify_at
-from clusterproof.theory.checker.statistics import binomial_quantile
+from clusterproof.theory.claims.statistics import binomial_quantile
 from clusterproof.theory.checker.trace_bound import TraceBound
 
 

@@ -9,7 +9,16 @@ from clusterproof.theory.claims.confirm import RunDisagrees, confirm_equal
 from clusterproof.theory.claims.expectation import Expectation, expectation
 from clusterproof.theory.claims.frequency import Frequency, probability
 from clusterproof.theory.claims.ranges import choice, drawn, integers, rationals, reals
-from clusterproof.theory.claims.sides import Excluded, Outside, Sides, at_least, at_most, equal, given, suppose
+from clusterproof.theory.claims.sides import (
+    Excluded,
+    Outside,
+    Sides,
+    at_least,
+    at_most,
+    equal,
+    given,
+    suppose,
+)
 from clusterproof.theory.claims.space import Replicates, Stream
 
 __all__ = [

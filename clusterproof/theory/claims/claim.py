@@ -282,7 +282,9 @@ class Claim(Generic[P, R]):
         return add
 
 
-REGISTRY: dict[str, Claim[..., Any]] = Registry("All claims by id, in the order in which the papers state them.")
+REGISTRY: dict[str, Claim[..., Any]] = Registry(
+    "All claims by id, in the order in which the papers state them."
+)
 """All claims by id, in the order in which the papers state them."""
 
 
@@ -361,7 +363,9 @@ def claim(
     at step = 2: 1 > 0
     """
     if not isinstance(id, str) or not ID.fullmatch(id):
-        raise InvalidArgument("id", id, "must be paper/name in lower case", "write it such as my-paper/lemma-1")
+        raise InvalidArgument(
+            "id", id, "must be paper/name in lower case", "write it such as my-paper/lemma-1"
+        )
     for argument, word, words in (("judges", judges, JUDGES), ("failure", failure, FAILURES)):
         if word not in words:
             raise InvalidArgument(argument, word, f"must be one of {', '.join(words)}", "choose the nearest")
@@ -444,7 +448,9 @@ def catalogue(paper: str | None = None) -> list[Claim[..., Any]]:
     """
     papers = sorted({each.paper for each in REGISTRY.values()})
     if paper is not None and paper not in papers:
-        raise InvalidArgument("paper", paper, f"must be one of {', '.join(papers)}", "see `clusterproof claims`")
+        raise InvalidArgument(
+            "paper", paper, f"must be one of {', '.join(papers)}", "see `clusterproof claims`"
+        )
     chosen = [each for each in REGISTRY.values() if paper in (None, each.paper)]
     return sorted(chosen, key=lambda each: _natural(each.id))
 
@@ -541,5 +547,7 @@ def _place_of(error: BaseException, function: Callable[..., Any]) -> str:
 
 def line_of(error: BaseException, file: str) -> int | None:
     """Return the last line of a file that an error passed; None if there is none."""
-    lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == file]
+    lines = [
+        line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == file
+    ]
     return lines[-1] if lines else None

@@ -119,12 +119,16 @@ def judge(
     """
     stated: dict[str, Any] = {name: each for name, each in lines.items() if not isinstance(each, Excluded)}
     if instance is not None:
-        stated = {n: with_unit(each, instance) if isinstance(each, Sides) else each for n, each in stated.items()}
+        stated = {
+            n: with_unit(each, instance) if isinstance(each, Sides) else each for n, each in stated.items()
+        }
     rates = {each.failure for each in stated.values() if isinstance(each, Sides)} - {None}
     count = len(rates) + sum(isinstance(each, Frequency | Expectation) for each in stated.values())
     share = significance / max(count, 1)
     events = {
-        rate: {n: Entries(each) for n, each in stated.items() if isinstance(each, Sides) and each.failure == rate}
+        rate: {
+            n: Entries(each) for n, each in stated.items() if isinstance(each, Sides) and each.failure == rate
+        }
         for rate in rates
     }
     judged: dict[str, Judgement] = {}
@@ -378,7 +382,9 @@ def _expectation(line: Expectation, significance: float, floor: float) -> Judgem
         # a constant that equals what is allowed, such as the error of round 0, needs no interval
         same = (np.ptp(line.samples, axis=0) == 0) & (lower <= line.allowed) & (line.allowed <= upper)
         holds = ~above & ~below & ((line.allowed < lower) | (line.allowed > upper) | ~line.finite) & ~diverged
-        excess = (line.allowed - mean if line.lower else mean - line.allowed) / np.maximum(upper - lower, 1e-300)
+        excess = (line.allowed - mean if line.lower else mean - line.allowed) / np.maximum(
+            upper - lower, 1e-300
+        )
     unknown = np.asarray(same | equal | np.isnan(excess))
     if not unknown.all():
         excess = np.where(unknown, -np.inf, excess)

@@ -1,4 +1,4 @@
-"""Proofs without a search: a function that is evaluated on symbols is a formula, whose signs the coefficients decide."""
+"""Proofs: a function that is evaluated on symbols is a formula, whose signs its coefficients decide."""
 
 from __future__ import annotations
 
@@ -153,7 +153,9 @@ def _holds(line: Conclusion, bounds: Sequence[Bounds], assumed: bool) -> bool:
         raise TypeError("a proof needs sure and exact sides")
     if line.identity:
         for gap in line.measured if not assumed else ():
-            if isinstance(gap, Symbol) and not any(is_positive(each, bounds) for each in (gap.bottom, -gap.bottom)):
+            if isinstance(gap, Symbol) and not any(
+                is_positive(each, bounds) for each in (gap.bottom, -gap.bottom)
+            ):
                 raise TypeError("it divides by a quantity whose sign neither a range nor a hypothesis gives")
         return all(not g.top.terms if isinstance(g, Symbol) else exactly(g) == 0 for g in line.measured)
     excess = line.measured - line.allowed if line.lower else line.allowed - line.measured

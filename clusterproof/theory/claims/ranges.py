@@ -11,12 +11,16 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from types import UnionType
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
 
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+T = TypeVar("T")
 Instance: TypeAlias = Mapping[str, Any]
 """Quantities of an instance by name."""
 End: TypeAlias = int | Fraction | Callable[..., Any]
@@ -66,9 +70,7 @@ class Range(ABC):
 
     def encode(self, value: Any) -> Any:
         """Write a value such that JSON keeps it exactly: 9/10 as ``"9/10"``, numbers and names unchanged."""
-        if isinstance(value, Fraction):
-            return int(value) if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
-        return value
+        return encode_number(value)
 
     @abstractmethod
     def decode(self, code: Any) -> Any:
@@ -328,11 +330,20 @@ def choice(*values: Any) -> Choice:
     return Choice(values)
 
 
-def _settings(task: Any) -> dict[str, Any]:
+def encode_number(value: Any) -> Any:
+    """Write a fraction such that JSON keeps it: ``"9/10"``, or the integer that it is."""
+    if isinstance(value, Fraction):
+        return int(value) if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
+    return value
+
+
+def settings_of(task: Any) -> dict[str, Any]:
+    """Write a task as its settings."""
     return dict(task.settings)
 
 
-def _task(settings: Any) -> Any:
+def task_from(settings: Any) -> Any:
+    """Read a task from its settings."""
     from clusterproof.synthetic import from_settings
 
     return from_settings(settings)
@@ -341,8 +352,8 @@ def _task(settings: Any) -> Any:
 def drawn(
     make: Callable[[np.random.Generator], Any],
     *,
-    write: Callable[[Any], Any] = _settings,
-    read: Callable[[Any], Any] = _task,
+    write: Callable[[Any], Any] = settings_of,
+    read: Callable[[Any], Any] = task_from,
 ) -> Drawn:
     """Objects that ``make`` draws from a generator; tasks, unless ``write`` and ``read`` are given.
 
@@ -354,6 +365,29 @@ def drawn(
         Turn one into JSON values, exactly, and back.
     """
     return Drawn(make, write, read)
+
+
+def example_of(strategy: SearchStrategy[T], stream: np.random.Generator) -> T:
+    """Draw one example of a hypothesis strategy, the same from the same state of a generator."""
+    from hypothesis import HealthCheck, Phase, given, seed, settings
+
+    examples: list[T] = []
+
+    @seed(int(stream.integers(2**32)))
+    @settings(
+        max_examples=2,  # the first one is the simplest
+        database=None,
+        deadline=None,
+        derandomize=False,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(strategy)
+    def collect(example: T) -> None:
+        examples.append(example)
+
+    collect()
+    return examples[-1]
 
 
 @lru_cache(maxsize=512)

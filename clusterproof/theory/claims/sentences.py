@@ -114,7 +114,9 @@ def holds(trial: Trial, progress: Progress, name: str, proof: str | None) -> str
         count = f"all {count}" if progress.instances > 1 else "its only instance"
     elif trial.exhausted:
         others = progress.instances - trial.listed
-        count = f"all {plural('instance', trial.listed)} of the grid" + (f" and {others} others" if others > 0 else "")
+        count = f"all {plural('instance', trial.listed)} of the grid" + (
+            f" and {others} others" if others > 0 else ""
+        )
     text = f"holds on {count}"
     if proof == "exhausted":
         text += ", in exact arithmetic"
@@ -144,7 +146,9 @@ def _repetitions(progress: Progress, name: str) -> str:
         how = f"more than its probability{level} allows over all instances ({progress.unlikely:.2g})"
         return f"{text}{how}: give more replicates"
     exactly = isinstance(line, Frequency) and line.exactly
-    return text + (f"which its probability{level} allows" if exactly else f"no more than its probability{level} allows")
+    return text + (
+        f"which its probability{level} allows" if exactly else f"no more than its probability{level} allows"
+    )
 
 
 def _proofs(trial: Trial, name: str, proof: str | None) -> list[str]:
@@ -159,11 +163,14 @@ def _proofs(trial: Trial, name: str, proof: str | None) -> list[str]:
             parts.append(f"{start}no proof: {why}")
         elif proof == "separate":
             count = plural("instance", tie.compared.get(name, 0))
-            parts.append(f"{start}proved symbolically by another function, which agrees with the statement at {count}")
+            parts.append(
+                f"{start}proved symbolically by another function, which agrees with the statement at {count}"
+            )
         elif proof is None:
             refused = tie.refused.get(name, "")
             parts.append(
-                f"{start}this step is proved symbolically" + (f", the statement is not: {refused}" if refused else "")
+                f"{start}this step is proved symbolically"
+                + (f", the statement is not: {refused}" if refused else "")
             )
     return parts
 
@@ -183,7 +190,8 @@ def none_admissible(trial: Trial, progress: Progress, names: list[str], *, prove
         return "no instance meets " + " and ".join(f'"{name}"' for name in progress.excluded)
     total = sum(trial.rejected.values())
     listed = trial.exhausted and trial.space.complete
-    reason = f"none of {'the ' if listed else ''}{total} instances {'' if listed else 'that were tried '}meets the hypotheses"
+    tried = f"the {total} instances" if listed else f"{total} instances that were tried"
+    reason = f"none of {tried} meets the hypotheses"
     if names:
         verb = (
             "exclude each other"

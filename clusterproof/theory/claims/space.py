@@ -17,7 +17,16 @@ from typing import Annotated, Any, get_origin, get_type_hints
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory.claims.ranges import Choice, Drawn, Instance, Integers, Interval, Range, Reals, value_of
+from clusterproof.theory.claims.ranges import (
+    Choice,
+    Drawn,
+    Instance,
+    Integers,
+    Interval,
+    Range,
+    Reals,
+    value_of,
+)
 
 END, BEYOND, NEAR = 0.35, 0.10, 0.25
 """Shares of the values at an end of a range, beyond an open end and near an end; the others are uniform or listed."""
@@ -111,7 +120,8 @@ class Space:
         """Put quantities into their records."""
         rest = dict(instance)
         made = {
-            name: record(**{key: rest.pop(key) for key in keys}) for name, (record, keys) in self.records.items()
+            name: record(**{key: rest.pop(key) for key in keys})
+            for name, (record, keys) in self.records.items()
         }
         return rest | made
 
@@ -141,7 +151,11 @@ class Space:
         far: dict[str, int] = {}
         for name, allowed in self.ranges.items():
             if isinstance(allowed, Interval) and (allowed.upwards or allowed.downwards):
-                low, high, value = value_of(allowed.low, instance), value_of(allowed.high, instance), instance[name]
+                low, high, value = (
+                    value_of(allowed.low, instance),
+                    value_of(allowed.high, instance),
+                    instance[name],
+                )
                 if not low <= value <= high:
                     far[name] = int(abs(value) / max(abs(high if value > high else low), 1))
         return far
@@ -161,7 +175,9 @@ class Space:
             values = self.ranges[names[len(instance)]].values(instance)
             if values is None or len(values) > limit:
                 return False
-            return all(extend((*ranks, rank), instance | {names[len(instance)]: v}) for rank, v in enumerate(values))
+            return all(
+                extend((*ranks, rank), instance | {names[len(instance)]: v}) for rank, v in enumerate(values)
+            )
 
         if not extend((), {}):
             return None
@@ -177,7 +193,9 @@ class Space:
                     yield instance
                 return
             allowed = self.ranges[names[0]]
-            values = allowed.ends(instance) if isinstance(allowed, Interval) else allowed.values(instance) or ()
+            values = (
+                allowed.ends(instance) if isinstance(allowed, Interval) else allowed.values(instance) or ()
+            )
             for value in dict.fromkeys(values):
                 yield from extend(instance | {names[0]: value}, names[1:])
 
@@ -208,7 +226,9 @@ class Space:
         instance: dict[str, Any] = {}
         for name, allowed in self.ranges.items():
             again = start is None or name in names
-            instance[name] = _draw(allowed, instance, stream, farthest) if again or start is None else start[name]
+            instance[name] = (
+                _draw(allowed, instance, stream, farthest) if again or start is None else start[name]
+            )
             if instance[name] is None:
                 return None
         return instance if self.holds(instance) else None
@@ -223,7 +243,11 @@ class Space:
         allowed = self.ranges[name]
         assert isinstance(allowed, Interval)
         low, high = allowed.ends(instance)
-        value = high * multiple if multiple > 0 and high else max(abs(high if multiple > 0 else low), 1) * multiple
+        value = (
+            high * multiple
+            if multiple > 0 and high
+            else max(abs(high if multiple > 0 else low), 1) * multiple
+        )
         moved = dict(instance) | {name: allowed.cast(value)}
         return moved if self.holds(moved) else None
 

@@ -1,4 +1,4 @@
-"""Try one statement: evaluate it on its examples, on all instances or on drawn ones, until its evaluations are spent."""
+"""Try one statement on its examples, on all instances or on drawn ones, until its evaluations are spent."""
 
 from __future__ import annotations
 
@@ -310,7 +310,11 @@ class Trial:
                     far = space.at_multiple(start, name, sign * multiple)
                     if far is not None:
                         self._evaluate_within_limit(far)
-            if allowed.upwards and self.reached.get(name, 0) < FAR[-1] // 2 and self._grows(line, start, name):
+            if (
+                allowed.upwards
+                and self.reached.get(name, 0) < FAR[-1] // 2
+                and self._grows(line, start, name)
+            ):
                 progress.grows = name
 
     def _grows(self, line: str, start: Instance, name: str) -> bool:
@@ -361,7 +365,9 @@ class Trial:
                     lines = self._lines(instance, replicates)
                 with self.statement.naming_errors(instance):
                     judged = self._judge(lines, instance, replicates)
-                if all(isinstance(lines[name], Expectation) and each.settled for name, each in judged.items()):
+                if all(
+                    isinstance(lines[name], Expectation) and each.settled for name, each in judged.items()
+                ):
                     break
         except Outside as outside:
             self.rejected[str(outside)] += 1
@@ -375,10 +381,10 @@ class Trial:
             tie.compare(self.space.arguments(instance), lines)
         return Evaluation(instance, lines, judged, replicates)
 
-    def _lines(self, instance: dict[str, Any], replicates: int | None, words: str = "") -> dict[str, Conclusion]:
-        return self.statement.lines(
-            instance, seed=self.seed, claim=self.claim + words, replicates=replicates
-        )
+    def _lines(
+        self, instance: dict[str, Any], replicates: int | None, words: str = ""
+    ) -> dict[str, Conclusion]:
+        return self.statement.lines(instance, seed=self.seed, claim=self.claim + words, replicates=replicates)
 
     def _judge(
         self, lines: dict[str, Conclusion], instance: dict[str, Any], replicates: int | None
@@ -389,7 +395,9 @@ class Trial:
             return judge(lines, significance, instance)
         judged = judge(lines, significance / self.looks, instance)
         if any(each.broken and each.confirms for each in judged.values()):
-            again = judge(self._lines(instance, self.sizes[-1], " again"), significance / self.looks, instance)
+            again = judge(
+                self._lines(instance, self.sizes[-1], " again"), significance / self.looks, instance
+            )
             judged = {n: each.confirmed(again[n]) if each.confirms else each for n, each in judged.items()}
         return judged
 
@@ -477,9 +485,10 @@ class Trial:
                     self._still_breaks(name, drawn)
             if progress.found is found:
                 break
-        if found is not first and found is not None and not found.judged[name].exact:
-            if not confirmed(self.statement, found, name, progress.magnitude, self.seed, self.claim):
-                progress.found = first
+        if found is first or found is None or found.judged[name].exact:
+            return
+        if not confirmed(self.statement, found, name, progress.magnitude, self.seed, self.claim):
+            progress.found = first
 
     def _still_breaks(self, name: str, instance: dict[str, Any]) -> bool:
         """Evaluate an instance, and keep it as what refutes a line if it does (alone, if that was so before)."""
@@ -522,7 +531,9 @@ class Trial:
                 self.rejected[str(outside)] += 1
                 self.outside.append((str(outside), instance))
                 continue
-            worst = max((_suspicion(each) for each in lines.values() if not isinstance(each, Excluded)), default=0.0)
+            worst = max(
+                (_suspicion(each) for each in lines.values() if not isinstance(each, Excluded)), default=0.0
+            )
             looks.append((worst, len(looks), instance))
             self.looked_at += 1
         looks.sort(key=lambda look: -look[0])
@@ -584,7 +595,11 @@ class Trial:
         InvalidArgument
             If the function gives other sides: it keeps something from one call to the next.
         """
-        if self.statement.random or not self._is_open() or not any(each.exact for each in self.progress.values()):
+        if (
+            self.statement.random
+            or not self._is_open()
+            or not any(each.exact for each in self.progress.values())
+        ):
             return
         self._require_same_sides(listed)
         if memory.changed:
@@ -603,7 +618,9 @@ class Trial:
                 if key in first and again != first[key]:
                     rule = "must give the same sides whenever it is called"
                     remedy = "keep nothing from one call to the next"
-                    raise InvalidArgument(name_of(self.statement.function), "a function with a memory", rule, remedy)
+                    raise InvalidArgument(
+                        name_of(self.statement.function), "a function with a memory", rule, remedy
+                    )
         if inexact:
             for progress in self.progress.values():
                 progress.exact = False
@@ -644,7 +661,9 @@ def _suspicion(line: Any) -> float:
     if isinstance(line, Frequency):
         count, allowed = line.events.size, line.allowed
         gap = float(line.events.mean()) - allowed
-        return (abs(gap) if line.exactly else gap) / math.sqrt(max(allowed * (1 - allowed), 1 / count) / count)
+        return (abs(gap) if line.exactly else gap) / math.sqrt(
+            max(allowed * (1 - allowed), 1 / count) / count
+        )
     entries = Entries(line)
     if line.failure is None:
         return math.inf if entries.broken.any() else float(as_floats(entries.factors()).max(initial=0.0))

@@ -22,13 +22,9 @@ from clusterproof.theory.claims.judge import WHOLE
 from clusterproof.theory.claims.prove import is_empty
 from clusterproof.theory.claims.rounding import as_float
 from clusterproof.theory.claims.sides import Outside, leaving_out
-from clusterproof.theory.claims.statistics import Confidence, critical
+from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE, Confidence, critical
 from clusterproof.theory.claims.trial import Evaluation, Progress, Trial
 
-CLAIM_SIGNIFICANCE = 1e-9
-"""Probability that a true claim is called violated: a fixed share, so that another claim moves no interval.
-
-A thousand claims together stay within the 1e-6 that a report promises."""
 FEWEST = 30
 """Instances, or repetitions, below which a line that was not refuted is inconclusive."""
 
@@ -157,7 +153,12 @@ class Verdict(Line, Drawable):
         return f"<Verdict on {self.claim}: {self.verdict}; {self.reason}>"
 
     def _repr_html_(self) -> str:
-        facts = {"source": self.source or None, "reason": self.reason, "measured": self.measured, "bound": self.bound}
+        facts = {
+            "source": self.source or None,
+            "reason": self.reason,
+            "measured": self.measured,
+            "bound": self.bound,
+        }
         facts |= {"instances": self.instances, "counterexample": self.counterexample, "seed": self.seed}
         facts |= {"repaired by": ", ".join(self.repaired_by) or None}
         return html_table(f"{self.claim}: {self.verdict}", facts)
@@ -199,13 +200,19 @@ def line_of(verdict: Verdict, name: str) -> Verdict:
     """
     line = next((each for each in verdict.lines if each.name == name), None)
     if line is None:
-        rule = f"must be one of its lines: {', '.join(each.name for each in verdict.lines if each.name) or 'it has one'}"
-        raise InvalidArgument("id", f"{verdict.claim}#{name}", rule, f"see `clusterproof show {verdict.claim}`")
+        known = ", ".join(each.name for each in verdict.lines if each.name)
+        rule = f"must be one of its lines: {known or 'it has one only'}"
+        raise InvalidArgument(
+            "id", f"{verdict.claim}#{name}", rule, f"see `clusterproof show {verdict.claim}`"
+        )
     return replace(verdict, claim=f"{verdict.claim}#{name}", lines=(line,), **vars(line))
 
 
 def decide(
-    claim: Claim[..., Any], seed: int = 0, evaluations: int | None = None, significance: float = CLAIM_SIGNIFICANCE
+    claim: Claim[..., Any],
+    seed: int = 0,
+    evaluations: int | None = None,
+    significance: float = CLAIM_SIGNIFICANCE,
 ) -> Verdict:
     """Try every statement of a claim; the parameters are those of ``check``, and the error level of all of them."""
     started = time.perf_counter()
@@ -314,7 +321,9 @@ def _proof(trial: Trial, progress: Progress, key: str) -> str | None:
 def _doubts(trial: Trial, progress: Progress, key: str) -> list[str]:
     """Say why evidence that did not refute a line would not have refuted it; empty if it would have."""
     doubts = []
-    repetitions = max((len(e.samples) for e in _lines_at(progress, key) if isinstance(e, Expectation)), default=1)
+    repetitions = max(
+        (len(e.samples) for e in _lines_at(progress, key) if isinstance(e, Expectation)), default=1
+    )
     tried = max(progress.trials, progress.instances * repetitions)
     if tried < FEWEST and progress.rounding is None and not trial.exhausted:
         are = "instance is" if tried == 1 else "instances are"
@@ -325,7 +334,9 @@ def _doubts(trial: Trial, progress: Progress, key: str) -> list[str]:
         words = sentences.broken(trial.statement, progress.rounding, key)
         doubts.append(f"rounding: {words}, which more digits do not confirm")
     if progress.grows:
-        doubts.append(f"what it uses of the bound grows with {progress.grows} and would pass 1: state a larger range")
+        doubts.append(
+            f"what it uses of the bound grows with {progress.grows} and would pass 1: state a larger range"
+        )
     if progress.undecided.total() == progress.instances:
         doubts.append("no interval decides anything")
     if progress.unlikely is not None:
@@ -333,7 +344,9 @@ def _doubts(trial: Trial, progress: Progress, key: str) -> list[str]:
     level, count = max(progress.levels, default=0.0), progress.trials
     significance = trial.significance
     if 0 < level <= 0.5 and count and critical(count, level, significance) > 2 * level * count:
-        doubts.append(f"{count} repetitions would not show twice the probability {level:.3g}: give more replicates")
+        doubts.append(
+            f"{count} repetitions would not show twice the probability {level:.3g}: give more replicates"
+        )
     return doubts
 
 
@@ -347,7 +360,9 @@ def _tightness(trial: Trial, progress: Progress) -> dict[str, dict[str, Any]] | 
     only_at: dict[str, Any] = {}
     if progress.attained and progress.elsewhere is not None and not trial.statement.random:
         other = progress.elsewhere[1]
-        only_at = {n: v for n, v in (progress.common or {}).items() if other.get(n) is not v and other.get(n) != v}
+        only_at = {
+            n: v for n, v in (progress.common or {}).items() if other.get(n) is not v and other.get(n) != v
+        }
         if only_at:
             factors[WHOLE] = progress.elsewhere
     encode = trial.space.encode
@@ -355,7 +370,11 @@ def _tightness(trial: Trial, progress: Progress) -> dict[str, dict[str, Any]] | 
         term: {
             "ratio": 1 / as_float(factor) if factor else None,
             "instance": encode(instance),
-            **({"only_at": {n: trial.space.ranges[n].encode(v) for n, v in only_at.items()}} if term == WHOLE and only_at else {}),
+            **(
+                {"only_at": {n: trial.space.ranges[n].encode(v) for n, v in only_at.items()}}
+                if term == WHOLE and only_at
+                else {}
+            ),
         }
         for term, (factor, instance) in factors.items()
         if factor is not None
@@ -377,9 +396,7 @@ def _without_instance(trial: Trial, progress: Progress, name: str) -> Line:
     )
 
 
-def _refuted(
-    claim: Claim[..., Any], trial: Trial, key: str, name: str, earlier: Sequence[Line]
-) -> Line:
+def _refuted(claim: Claim[..., Any], trial: Trial, key: str, name: str, earlier: Sequence[Line]) -> Line:
     progress, statement = trial.progress[key], trial.statement
     found = progress.found
     assert found is not None
@@ -418,7 +435,10 @@ def confirm(claim_id: str, statement: Statement, found: Evaluation, key: str) ->
     """
     if statement.confirm is None:
         return
-    observed, measured = statement.confirm(**statement.space.arguments(found.instance)), found.judged[key].measured
+    observed, measured = (
+        statement.confirm(**statement.space.arguments(found.instance)),
+        found.judged[key].measured,
+    )
     if observed is not None:
         confirm_equal(claim_id, observed, measured)
 

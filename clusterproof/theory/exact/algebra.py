@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from clusterproof.synthetic import Mixture
-from clusterproof.theory.checker import Sides, equal, rationals
+from clusterproof.theory.claims import Sides, equal, rationals
 
 Number = Annotated[Any, rationals(-2, 2, 2, upwards=True, downwards=True)]
 """Any number; a symbol where a statement about it is proved."""

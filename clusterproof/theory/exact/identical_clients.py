@@ -15,7 +15,7 @@ import numpy as np
 
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import choice, integers, rationals
+from clusterproof.theory.claims import choice, integers, rationals
 from clusterproof.theory.exact.two_clusters import exact_path
 
 LAST = 8

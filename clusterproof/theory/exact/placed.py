@@ -9,8 +9,8 @@ from typing import Annotated, Any, Generic, TypeVar
 import numpy as np
 
 from clusterproof.synthetic import Mixture
-from clusterproof.theory.checker import drawn, integers
-from clusterproof.theory.checker.drawn import Drawn, settings_of, task_from
+from clusterproof.theory.claims import drawn, integers
+from clusterproof.theory.claims.ranges import Drawn, settings_of, task_from
 
 T = TypeVar("T", bound=Mixture)
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from clusterproof.theory.checker import choice, earlier, integers, rationals
+from clusterproof.theory.claims import choice, integers, rationals
 
 DIRECTIONS = np.array([[1, 0], [Fraction(3, 5), Fraction(4, 5)], [0, 1]], dtype=object)
 Knee = Annotated[Fraction, choice(Fraction(100), Fraction(0), Fraction(1), Fraction(-1, 2))]
@@ -43,7 +43,7 @@ class PlanarClients:
 
     clients: Annotated[int, integers(1, 4, upwards=True)]
     smoothness: Annotated[Fraction, choice(Fraction(1), Fraction(2))]
-    strong_convexity: Annotated[Fraction, rationals(0, earlier("smoothness"), 10)]
+    strong_convexity: Annotated[Fraction, rationals(0, lambda smoothness: smoothness, 10)]
     first: Share
     first_knee: Knee
     second: Share

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms import CFLMGD, Task
-from clusterproof.theory.checker.counterexample import confirm_equal
+from clusterproof.theory.claims.confirm import confirm_equal
 from clusterproof.theory.exact.recorded_run import RecordedRun, record
 
 Table = Sequence[Sequence[Fraction]]

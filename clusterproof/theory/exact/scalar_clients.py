@@ -14,8 +14,8 @@ import numpy as np
 
 from clusterproof.algorithms import CFLMGD, Trace, run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import drawn, rationals
-from clusterproof.theory.checker.ranges import encode_number
+from clusterproof.theory.claims import drawn, rationals
+from clusterproof.theory.claims.ranges import encode_number
 from clusterproof.theory.exact.prescribed_samples import Rounds, play
 
 PLACES = rationals(-2, 2, 4, upwards=True, downwards=True)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from math import comb
 from typing import Annotated
 
-from clusterproof.theory.checker import integers, rationals
+from clusterproof.theory.claims import integers, rationals
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ import numpy as np
 
 from clusterproof.algorithms import CFLMGD, Trace, run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import choice, earlier, integers, rationals
-from clusterproof.theory.checker.counterexample import confirm_equal
+from clusterproof.theory.claims import choice, integers, rationals
+from clusterproof.theory.claims.confirm import confirm_equal
 
 
 def exact_path(curvature: Fraction, momentum: Fraction, start: Fraction, rounds: int) -> list[Fraction]:
@@ -99,7 +99,7 @@ class NoiseFreeRun:
     """A run of this task from models at distance ``start`` from their optima, evaluated in round ``round``."""
 
     clients: Annotated[int, integers(2, 10, upwards=True)]
-    own: Annotated[int, integers(1, earlier("clients") - 1)]
+    own: Annotated[int, integers(1, lambda clients: clients - 1)]
     momentum: Annotated[Fraction, rationals(Fraction(1, 10), Fraction(9, 10), 10)]
     start: Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 4), Fraction(1, 10))]
     round: Annotated[int, integers(1, 6)]

@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import ceil, comb, floor
 from typing import Annotated
 
-from clusterproof.theory.checker import choice, integers, rationals
+from clusterproof.theory.claims import choice, integers, rationals
 from clusterproof.theory.exact.prescribed_samples import run_prescribed
 
 Offset = Annotated[Fraction, rationals(Fraction(-1, 2), Fraction(1, 2), 4)]

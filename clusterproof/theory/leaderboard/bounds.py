@@ -15,7 +15,7 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import check_choice, error_text
 from clusterproof.theory.certificates.rounds import Algorithm
 from clusterproof.theory.checker.loading import load_module
-from clusterproof.theory.checker.sides import Outside, suppose
+from clusterproof.theory.claims.sides import Outside, suppose
 from clusterproof.theory.leaderboard.setting import Setting, TaskClass
 
 Value = float | Fraction

@@ -12,7 +12,7 @@ from clusterproof.algorithms.validation import check_choice, check_count
 from clusterproof.theory.certificates.certify_round import MAX_SEARCHED, make_round
 from clusterproof.theory.certificates.parameters import exact
 from clusterproof.theory.certificates.rounds import Algorithm, ClientClass, Round
-from clusterproof.theory.checker.sentences import digits_apart
+from clusterproof.theory.claims.sentences import digits_apart
 from clusterproof.theory.leaderboard.best_one_round import OneRound, lyapunov_bounds
 from clusterproof.theory.leaderboard.bounds import ENTERED, load_bounds
 from clusterproof.theory.leaderboard.exact_worst_case import exact_worst_case

@@ -10,11 +10,10 @@ import numpy as np
 
 from clusterproof.algorithms import FedAvg, FedProx
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import Sides, equal, integers, rationals
+from clusterproof.theory.claims import Sides, claim, equal, integers, rationals
 from clusterproof.theory.exact import fixed_points
 from clusterproof.theory.papers.baselines.resting import (
     INSTANCES,
-    PAPER,
     LocalSteps,
     Strength,
     Task,
@@ -23,7 +22,7 @@ from clusterproof.theory.papers.baselines.resting import (
 )
 
 
-@PAPER.claim("fedavg", label="FedAvg", judges="ours", kind="identity", budget=INSTANCES)
+@claim("baselines/fedavg", label="FedAvg", judges="ours", evaluations=INSTANCES)
 def fedavg(task: Task, local_steps: LocalSteps) -> Sides:
     """FedAvg with H local steps rests at (sum Q_i)^-1 sum Q_i b_i with Q_i = I - (I - eta A_i)^H.
 
@@ -49,7 +48,7 @@ def fedavg(task: Task, local_steps: LocalSteps) -> Sides:
     return rests_at(FedAvg(step_size=step, local_steps=local_steps), task, form)
 
 
-@PAPER.claim("fedprox", label="FedProx, H steps", judges="ours", kind="identity", budget=INSTANCES)
+@claim("baselines/fedprox", label="FedProx, H steps", judges="ours", evaluations=INSTANCES)
 def fedprox(task: Task, proximal: Strength, local_steps: LocalSteps) -> Sides:
     """FedProx with H steps rests at the weights (I - (I - eta (A_i + mu I))^H) (A_i + mu I)^-1 A_i.
 
@@ -74,7 +73,7 @@ def fedprox(task: Task, proximal: Strength, local_steps: LocalSteps) -> Sides:
     return rests_at(FedProx(step_size=step, proximal=strength, local_steps=local_steps), task, form)
 
 
-@PAPER.claim("fedprox-exact", label="FedProx, exact", judges="ours", kind="identity", budget=INSTANCES)
+@claim("baselines/fedprox-exact", label="FedProx, exact", judges="ours", evaluations=INSTANCES)
 def fedprox_exact(task: Task, proximal: Strength) -> Sides:
     """FedProx with local problems solved exactly rests at the weights (A_i + mu I)^-1 A_i.
 
@@ -130,11 +129,10 @@ def run_to_rest(curvature: Curvature, step: Step, local_steps: Steps) -> float:
     return float(np.abs(kept_at_rest(algorithm, task, [task.pooled_optimum])[0] - task.pooled_optimum).max())
 
 
-@PAPER.claim(
-    "fedavg-optimum",
+@claim(
+    "baselines/fedavg-optimum",
     label="FedAvg, optimum",
     judges="reading",
-    kind="identity",
     confirm=run_to_rest,
     repaired_by="baselines/fedavg",
 )

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 from itertools import combinations, product
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import numpy as np
 
 from clusterproof.algorithms import CFL, Randomness, adjusted_rand_index
 from clusterproof.algorithms.bipartition import bipartition, cosine_similarities, cross_similarity
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import (
-    Family,
+from clusterproof.theory.claims import (
     Sides,
     at_most,
     choice,
+    claim,
     drawn,
     equal,
     integers,
-    searched,
     suppose,
 )
 from clusterproof.theory.papers.baselines.cfl_stationary import simplex
-
-if TYPE_CHECKING:
-    from hypothesis.strategies import SearchStrategy
-
-PAPER = Family("cfl")
 
 
 def least_similarity(similarities: np.ndarray) -> float:
@@ -50,9 +44,7 @@ def read_updates(written: list[list[float]]) -> np.ndarray:
     return updates
 
 
-@PAPER.claim(
-    "single-linkage", label="bipartition, single linkage", judges="ours", kind="identity", budget=150
-)
+@claim("cfl/single-linkage", label="bipartition, single linkage", judges="ours", evaluations=150)
 def single_linkage(
     updates: Annotated[np.ndarray, drawn(draw_updates, write=np.ndarray.tolist, read=read_updates)],
 ) -> Sides:
@@ -80,28 +72,24 @@ def single_linkage(
     return equal((similarity, least_similarity(similarities)), rounding=1e-12)
 
 
-def planar_updates() -> SearchStrategy[np.ndarray]:
-    """Return a hypothesis strategy of 3 to 6 updates on a grid in the plane."""
-    from hypothesis import strategies as st
-
-    step = st.integers(-4, 4).map(float)
-    return st.lists(st.tuples(step, step), min_size=3, max_size=6).map(np.array)
+def draw_planar_updates(stream: np.random.Generator) -> np.ndarray:
+    """Draw 3 to 6 updates on a grid in the plane."""
+    return stream.integers(-4, 5, (int(stream.integers(3, 7)), 2)).astype(float)
 
 
 FOUR_UPDATES = np.array([[0.0, 1.0], [0.0, -1.0], [1.0, -1.0], [3.0, 1.0]])
 """Directions of 90, -90, -45 and 18.4 degrees: after {-90, -45}, single linkage adds 18.4, complete {90, 18.4}."""
 
 
-@PAPER.claim(
-    "complete-linkage",
+@claim(
+    "cfl/complete-linkage",
     label="bipartition of the public code",
     judges="reading",
-    kind="identity",
-    extremes=({"updates": FOUR_UPDATES},),
     repaired_by="cfl/single-linkage",
+    example=({"updates": FOUR_UPDATES},),
 )
 def complete_linkage(
-    updates: Annotated[np.ndarray, searched(planar_updates, write=np.ndarray.tolist, read=read_updates)],
+    updates: Annotated[np.ndarray, drawn(draw_planar_updates, write=np.ndarray.tolist, read=read_updates)],
 ) -> Sides:
     """Complete linkage, as in the public code of CFL, finds the cut with the least largest similarity.
 
@@ -148,12 +136,12 @@ def cut_twice(sides: str, cut: int) -> tuple[list[list[int]], list[list[int]]]:
     ]
 
 
-@PAPER.claim(
-    "notebook-index",
+@claim(
+    "cfl/notebook-index",
     label="client indices of the public code",
     failure="misprint",
-    kind="identity",
     repaired_by="cfl/client-ids",
+    evaluations=3472,
 )
 def notebook_index(sides: Halves, cut: Annotated[int, integers(1, 7)]) -> Sides:
     """The two lists of positions that a cut returns in the public code of CFL are the new clusters.
@@ -209,7 +197,7 @@ def read_labels(written: list[int]) -> np.ndarray:
     return labels
 
 
-@PAPER.claim("client-ids", label="client ids", judges="ours", kind="identity", budget=30)
+@claim("cfl/client-ids", label="client ids", judges="ours", evaluations=30)
 def client_ids(
     labels: Annotated[np.ndarray, drawn(draw_labels, write=np.ndarray.tolist, read=read_labels)],
 ) -> dict[str, Sides]:

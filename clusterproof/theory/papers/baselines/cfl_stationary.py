@@ -12,10 +12,9 @@ import numpy as np
 from clusterproof.algorithms import FedAvg
 from clusterproof.algorithms.bipartition import cosine_similarities
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import Family, Sides, Stream, equal, integers, reals, suppose
+from clusterproof.theory.claims import Sides, Stream, claim, equal, integers, reals, suppose
 from clusterproof.theory.papers.baselines.resting import rest, start_of
 
-PAPER = Family("cfl")
 Step = Annotated[float, reals(Fraction(3, 10), 1)]
 """Step size in units of 1 / L, for L = 1."""
 LocalSteps = Annotated[int, integers(1, 3)]
@@ -37,9 +36,7 @@ def simplex(clusters: int) -> np.ndarray:
     return np.asarray(np.eye(clusters) - 1 / clusters)
 
 
-@PAPER.claim(
-    "stationary-cosine", label="stationary point, simplex", judges="ours", kind="identity", budget=50
-)
+@claim("cfl/stationary-cosine", label="stationary point, simplex", judges="ours", evaluations=50)
 def stationary_cosine(
     clusters: Annotated[int, integers(2, 6)],
     members: Annotated[int, integers(1, 3)],
@@ -82,7 +79,7 @@ def stationary_cosine(
     return equal((stationary_cosines(task, step_size, local_steps), expected), rounding=1e-10)
 
 
-@PAPER.claim("two-clusters", label="stationary point, K = 2", judges="ours", kind="identity", budget=50)
+@claim("cfl/two-clusters", label="stationary point, K = 2", judges="ours", evaluations=50)
 def two_clusters(
     first: Annotated[int, integers(1, 4)],
     second: Annotated[int, integers(1, 4)],
@@ -135,11 +132,10 @@ def run_to_rest(minimiser_0: Minimiser, minimiser_1: Minimiser, minimiser_2: Min
     return float(np.abs(stationary_cosines(task, 0.5, 1)[np.triu_indices(3, 1)] + 0.5).max())
 
 
-@PAPER.claim(
-    "stationary-cosine-anywhere",
+@claim(
+    "cfl/stationary-cosine-anywhere",
     label="stationary point, any minimisers",
     judges="ours",
-    kind="identity",
     confirm=run_to_rest,
     repaired_by="cfl/stationary-cosine",
 )

@@ -10,11 +10,10 @@ import numpy as np
 
 from clusterproof.algorithms import CFL, CFLMGD, IFCA, GradientLoss
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import Sides, drawn, equal, integers, rationals, suppose
+from clusterproof.theory.claims import Sides, claim, drawn, equal, integers, rationals, suppose
 from clusterproof.theory.exact import fixed_points
 from clusterproof.theory.papers.baselines.resting import (
     INSTANCES,
-    PAPER,
     TOLERANCE,
     FewSteps,
     draw_task,
@@ -46,7 +45,7 @@ def rest_of_right_clusters(algorithm: Any, task: QuadraticMixture) -> list[np.nd
     return kept(state)
 
 
-@PAPER.claim("cfl-mgd-gradient", label="CFL-MGD, option I", judges="ours", kind="identity", budget=INSTANCES)
+@claim("baselines/cfl-mgd-gradient", label="CFL-MGD, option I", judges="ours", evaluations=INSTANCES)
 def cfl_mgd_gradient(task: Task, momentum: Momentum) -> Sides:
     """Option I of CFL-MGD rests at the exact optimum of each cluster, without momentum left.
 
@@ -72,7 +71,7 @@ def cfl_mgd_gradient(task: Task, momentum: Momentum) -> Sides:
     return equal((models, optima), (buffers, 0 * optima), rounding=TOLERANCE)
 
 
-@PAPER.claim("cfl-mgd-model", label="CFL-MGD, option II", judges="ours", kind="identity", budget=INSTANCES)
+@claim("baselines/cfl-mgd-model", label="CFL-MGD, option II", judges="ours", evaluations=INSTANCES)
 def cfl_mgd_model(task: Task, momentum: Momentum, local_steps: FewSteps) -> Sides:
     """Option II of CFL-MGD rests where sum (I - M_i^H) (z - (b_i, 0)) = 0, with some momentum left.
 
@@ -119,7 +118,7 @@ def algorithms_within(step: float, steps: int) -> list[Any]:
     return [*algorithms, GradientLoss(step_size=step)] if steps == 1 else algorithms
 
 
-@PAPER.claim("clustered", label="IFCA, GL-CFL, CFL", judges="ours", kind="identity", budget=INSTANCES)
+@claim("baselines/clustered", label="IFCA, GL-CFL, CFL", judges="ours", evaluations=INSTANCES)
 def clustered_rest(
     task: Annotated[QuadraticMixture, drawn(partial(draw_task, clusters=2, fewest=2))],
     local_steps: Annotated[int, integers(1, 3)],

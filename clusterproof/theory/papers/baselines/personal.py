@@ -9,12 +9,11 @@ import numpy as np
 
 from clusterproof.algorithms import FedBCD, Local, PerFedAvg
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import Sides, choice, equal, rationals
+from clusterproof.theory.claims import Sides, choice, claim, equal, rationals
 from clusterproof.theory.exact import fixed_points
 from clusterproof.theory.papers.baselines.averaging import Curvature, pair
 from clusterproof.theory.papers.baselines.resting import (
     INSTANCES,
-    PAPER,
     FewSteps,
     LocalSteps,
     Task,
@@ -46,7 +45,7 @@ def personal_rest(task: QuadraticMixture, inner: Fraction, local_steps: int, *, 
     return rests_at(algorithm, task, form)
 
 
-@PAPER.claim("per-fedavg-hf", label="Per-FedAvg HF", judges="ours", kind="identity", budget=INSTANCES)
+@claim("baselines/per-fedavg-hf", label="Per-FedAvg HF", judges="ours", evaluations=INSTANCES)
 def per_fedavg_second_order(task: Task, inner: InnerStep, local_steps: FewSteps) -> Sides:
     """Per-FedAvg with the Hessian rests at Q_i = I - (I - beta (I - alpha A_i) A_i (I - alpha A_i))^tau.
 
@@ -66,7 +65,7 @@ def per_fedavg_second_order(task: Task, inner: InnerStep, local_steps: FewSteps)
     return personal_rest(task, inner, local_steps, second_order=True)
 
 
-@PAPER.claim("per-fedavg-fo", label="Per-FedAvg FO", judges="ours", kind="identity", budget=INSTANCES)
+@claim("baselines/per-fedavg-fo", label="Per-FedAvg FO", judges="ours", evaluations=INSTANCES)
 def per_fedavg_first_order(task: Task, inner: InnerStep, local_steps: FewSteps) -> Sides:
     """First-order Per-FedAvg rests at Q_i = I - (I - beta A_i (I - alpha A_i))^tau.
 
@@ -104,11 +103,10 @@ def run_to_rest(curvature: Curvature, inner: Inner) -> float:
     return float(np.abs(kept_at_rest(algorithm, task, [optimum])[0] - optimum).max())
 
 
-@PAPER.claim(
-    "per-fedavg-fo-optimum",
+@claim(
+    "baselines/per-fedavg-fo-optimum",
     label="Per-FedAvg FO, optimum",
     judges="reading",
-    kind="identity",
     confirm=run_to_rest,
     repaired_by="baselines/per-fedavg-hf",
 )
@@ -141,7 +139,7 @@ def per_fedavg_first_order_optimum(curvature: Curvature, inner: Inner) -> Sides:
     )
 
 
-@PAPER.claim("fedbcd", label="FedBCD", judges="ours", kind="identity", budget=INSTANCES)
+@claim("baselines/fedbcd", label="FedBCD", judges="ours", evaluations=INSTANCES)
 def fedbcd(
     task: Task,
     proximal: Annotated[Fraction, rationals(Fraction(1, 4), 1, 20)],
@@ -176,7 +174,7 @@ def fedbcd(
     return rests_at(algorithm, task, *fixed_points.fedbcd(task.hessians, task.centers, proximal=strength))
 
 
-@PAPER.claim("fedbcd-separate", label="FedBCD-I", judges="ours", kind="identity", budget=INSTANCES)
+@claim("baselines/fedbcd-separate", label="FedBCD-I", judges="ours", evaluations=INSTANCES)
 def fedbcd_separate(
     task: Task,
     pull: Annotated[Fraction, rationals(Fraction(1, 10), Fraction(2, 5), 10)],
@@ -208,7 +206,7 @@ def fedbcd_separate(
     return rests_at(algorithm, task, *forms)
 
 
-@PAPER.claim("local", label="LOCAL", judges="ours", kind="identity", budget=INSTANCES)
+@claim("baselines/local", label="LOCAL", judges="ours", evaluations=INSTANCES)
 def local(task: Task, local_steps: LocalSteps) -> Sides:
     """LOCAL rests at every client's own minimiser.
 

@@ -10,9 +10,7 @@ import numpy as np
 
 from clusterproof.algorithms import Algorithm, Randomness, State, generator
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import Family, Sides, drawn, equal, integers, rationals, suppose
-
-PAPER = Family("baselines", {"Checked": "Runs to rest on 50 drawn tasks, to 1e-10."})
+from clusterproof.theory.claims import Sides, drawn, equal, integers, rationals, suppose
 
 TOLERANCE = 1e-10
 """Largest allowed distance of a run's end from a closed form."""

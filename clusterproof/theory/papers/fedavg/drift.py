@@ -8,11 +8,10 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from clusterproof.theory.checker import Family, Sides, at_most, integers, rationals, suppose
+from clusterproof.theory.claims import Sides, at_most, claim, integers, rationals, suppose
 from clusterproof.theory.exact.algebra import NotNegative, Share
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares, vector
 
-PAPER = Family("fedavg")
 Pace = Annotated[Fraction, rationals(0, 2, 4)]
 LocalSteps = Annotated[int, integers(1, 4, upwards=True)]
 Rounds = Annotated[int, integers(1, 3)]
@@ -69,7 +68,7 @@ class Run:
         }
 
 
-@PAPER.claim("drift", label="Drift bound", judges="ours", kind="upper", budget=30)
+@claim("fedavg/drift", label="Drift bound", judges="ours", evaluations=30)
 def drift(
     clients: PlanarClients,
     x: Coordinate,
@@ -134,7 +133,7 @@ def last_round(
     return {name: Fraction(value) for name, value in (shares | numbers).items()} | {"decay": run.decay}
 
 
-@drift.also("from the optimum", budget=30)
+@drift.line("from the optimum", evaluations=30)
 def from_optimum(
     clients: PlanarClients,
     gradient_x: Coordinate,
@@ -147,7 +146,7 @@ def from_optimum(
     return drift(clients, ZERO, ZERO, gradient_x, gradient_y, pace, local_steps, rounds)
 
 
-@drift.proof("induction", at=last_round)
+@drift.proof("induction", at={"": last_round, "from the optimum": last_round})
 def induction(
     decay: NotNegative,
     kept: NotNegative,
@@ -167,7 +166,7 @@ def induction(
     )
 
 
-@drift.step("one step contracts", prove=True, exhaustible=100, budget=30)
+@drift.line("one step contracts", evaluations=30)
 def one_step(
     flat: Share, past: NotNegative, inner: NotNegative, slack: NotNegative, rest: NotNegative
 ) -> Sides:
@@ -181,7 +180,7 @@ def one_step(
     return at_most(moved, flat=flat**2 * total)
 
 
-@drift.step("gradients do not grow", prove=True, exhaustible=100, budget=30)
+@drift.line("gradients do not grow", evaluations=30)
 def gradients(
     pace: Annotated[Any, rationals(0, 2, 4)], gradient: NotNegative, change: NotNegative, slack: NotNegative
 ) -> Sides:

@@ -10,29 +10,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
 
-from clusterproof.theory.checker import (
-    Family,
+from clusterproof.theory.claims import (
     Sides,
     at_least,
     at_most,
     choice,
+    claim,
     equal,
     integers,
     rationals,
     suppose,
 )
-
-PAPER = Family(
-    "fedavg",
-    {
-        "Hypotheses": """Quadratic clients that differ, a fixed step eta, E local steps, all clients in every round.""",
-        "Symbols": """E ``local_steps``, K ``drawn`` of N clients with weights p_k, eta ``step``; C_k as in
-        ``fedavg/exact-bias``; kappa, L, mu, B, G and Gamma = F* - sum p_k F_k* as in the paper.""",
-        "Checked": """Quadratics F_k(w) = a_k (w - b_k)^2 / 2, with additive noise in Theorems 1 to 3: exact moments, in
-        rational arithmetic.""",
-    },
-)
-
 
 Q = Fraction
 
@@ -106,7 +94,7 @@ def compared(problem: Problem, sampling: Fraction, clients: Fraction) -> Sides:
     return at_most(gap, **terms)
 
 
-@PAPER.claim("theorem-1", label="Theorem 1, (4), (5)", kind="upper", exhaustible=1, budget=200)
+@claim("fedavg/theorem-1", label="Theorem 1, (4), (5)", evaluations=200)
 def theorem_1(problem: Problem) -> Sides:
     """FedAvg with all clients and decaying steps converges like 1 / T.
 
@@ -120,11 +108,15 @@ def theorem_1(problem: Problem) -> Sides:
     Source
         Li et al. (2020), main text of the ICLR 2020 version, without its appendix. G^2 is taken along the run: over
         all w A2 and A4 exclude each other.
+
+    Symbols
+        E ``local_steps``, K ``drawn`` of N clients with weights p_k, eta ``step``; C_k as in ``fedavg/exact-bias``;
+        kappa, L, mu, B, G and Gamma = F* - sum p_k F_k* as in the paper.
     """
     return compared(problem, Q(0), Q(0))
 
 
-@PAPER.claim("theorem-2", label="Theorem 2, (6)", kind="upper", exhaustible=1, budget=200)
+@claim("fedavg/theorem-2", label="Theorem 2, (6)", evaluations=200)
 def theorem_2(problem: Problem, drawn: Annotated[int, choice(1, 2, 5)]) -> Sides:
     """FedAvg with K clients drawn with replacement converges like 1 / T.
 
@@ -136,11 +128,15 @@ def theorem_2(problem: Problem, drawn: Annotated[int, choice(1, 2, 5)]) -> Sides
 
     Source
         Li et al. (2020), main text of the ICLR 2020 version, Scheme I.
+
+    Symbols
+        E ``local_steps``, K ``drawn`` of N clients with weights p_k, eta ``step``; C_k as in ``fedavg/exact-bias``;
+        kappa, L, mu, B, G and Gamma = F* - sum p_k F_k* as in the paper.
     """
     return compared(problem, Q(1, drawn), Q(1, drawn))
 
 
-@PAPER.claim("theorem-3", label="Theorem 3", kind="upper", exhaustible=1, budget=200)
+@claim("fedavg/theorem-3", label="Theorem 3", evaluations=200)
 def theorem_3(problem: Problem, drawn: Annotated[int, choice(1, 2)]) -> Sides:
     """FedAvg with K of the N clients drawn without replacement converges like 1 / T.
 
@@ -152,6 +148,10 @@ def theorem_3(problem: Problem, drawn: Annotated[int, choice(1, 2)]) -> Sides:
 
     Source
         Li et al. (2020), main text of the ICLR 2020 version, Scheme II.
+
+    Symbols
+        E ``local_steps``, K ``drawn`` of N clients with weights p_k, eta ``step``; C_k as in ``fedavg/exact-bias``;
+        kappa, L, mu, B, G and Gamma = F* - sum p_k F_k* as in the paper.
     """
     return compared(problem, Q(2 - drawn, drawn), Q(2 - drawn, drawn))
 
@@ -168,7 +168,7 @@ LocalSteps = Annotated[int, integers(2, 6)]
 PRINTED = ((Q(1), Q(-1)), (Q(2), Q(1)))
 
 
-@PAPER.claim("theorem-4", label="Theorem 4", kind="lower")
+@claim("fedavg/theorem-4", label="Theorem 4")
 def theorem_4(local_steps: LocalSteps, pace: Pace) -> Sides:
     """There is a problem on which FedAvg with E > 1 and a fixed step rests away from the optimum.
 
@@ -177,12 +177,19 @@ def theorem_4(local_steps: LocalSteps, pace: Pace) -> Sides:
 
     Source
         Li et al. (2020), main text of the ICLR 2020 version; its own problem is in the appendix, which was not read.
+
+    Hypotheses
+        Quadratic clients that differ, a fixed step eta, E local steps, all clients in every round.
+
+    Symbols
+        E ``local_steps``, K ``drawn`` of N clients with weights p_k, eta ``step``; C_k as in ``fedavg/exact-bias``;
+        kappa, L, mu, B, G and Gamma = F* - sum p_k F_k* as in the paper.
     """
     step = pace / local_steps
     return at_least(abs(fixed_point(PRINTED, step, local_steps) - Q(1, 3)), bias=(local_steps - 1) * step / 9)
 
 
-@PAPER.claim("exact-bias", label="exact bias", judges="ours", kind="identity", exhaustible=1, budget=200)
+@claim("fedavg/exact-bias", label="exact bias", judges="ours", evaluations=200)
 def exact_bias(
     local_steps: LocalSteps, step: Pace, center: Annotated[Fraction, rationals(-2, 2, 1)]
 ) -> Sides:
@@ -194,6 +201,13 @@ def exact_bias(
 
     Source
         Ours.
+
+    Hypotheses
+        Quadratic clients that differ, a fixed step eta, E local steps, all clients in every round.
+
+    Symbols
+        E ``local_steps``, K ``drawn`` of N clients with weights p_k, eta ``step``; C_k as in ``fedavg/exact-bias``;
+        kappa, L, mu, B, G and Gamma = F* - sum p_k F_k* as in the paper.
     """
     clients = ((Q(1), Q(-1)), (Q(2), center), (Q(4), Q(1)))
     rest = fixed_point(clients, step, local_steps)
@@ -206,13 +220,8 @@ def exact_bias(
     return equal((sum(ends) / 3, rest))
 
 
-@PAPER.claim(
-    "fixed-steps-fail",
-    label="after Theorem 4",
-    judges="reading",
-    failure="wording",
-    kind="definition",
-    ill_posed=False,
+@claim(
+    "fedavg/fixed-steps-fail", label="after Theorem 4", judges="reading", failure="wording", ill_posed=False
 )
 def fixed_steps_fail(
     first: Annotated[int, integers(-8, 8, upwards=True, downwards=True)],
@@ -235,6 +244,10 @@ def fixed_steps_fail(
         optimum". Theorem 4, on one problem, stands (``fedavg/theorem-4``); that the second sentence speaks of every
         problem is the reading's. Equal Hessians are left out: there it is plainly false. For E = 2 the exact condition
         is sum p_k a_k^2 (b_k - w*) = 0, free of eta, so that FedAvg then rests at w* with every fixed step.
+
+    Symbols
+        E ``local_steps``, K ``drawn`` of N clients with weights p_k, eta ``step``; C_k as in ``fedavg/exact-bias``;
+        kappa, L, mu, B, G and Gamma = F* - sum p_k F_k* as in the paper.
     """
     suppose("the clients differ", (first, second) != (0, 0))
     clients = ((Q(1), Q(first)), (Q(2), Q(second)), (Q(3), -Q(first + 2 * second, 3)))

@@ -5,22 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated
 
-from clusterproof.theory.checker import Family, Sides, at_most, integers, rationals, suppose
+from clusterproof.theory.claims import Sides, at_most, claim, integers, rationals, suppose
 from clusterproof.theory.exact.algebra import NotNegative
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares, vector
 from clusterproof.theory.papers.scaffold.convex import QUARTER, UpToQuarter
-from clusterproof.theory.papers.scaffold.convex import convex as scaffold_convex
 from clusterproof.theory.papers.scaffold.rounds import Round, Start
-from clusterproof.theory.papers.scaffold.sharp_option_1 import THIRD, UpToThird, sharp_option_1, sums
+from clusterproof.theory.papers.scaffold.sharp_option_1 import THIRD, UpToThird, sums
 
-PAPER = Family(
-    "fedlin",
-    {
-        "Symbols": """eta ``step_size``, K ``local_steps`` (tau of the paper), f = mean f_i, x* its minimiser, g_i* =
-        grad f_i(x*), mean over clients; + is after a round.""",
-        "Checked": """In rational arithmetic, on clients in the plane whose losses are not quadratic.""",
-    },
-)
 Pace = Annotated[Fraction, rationals(0, 1, 4)]
 """eta L K."""
 LocalSteps = Annotated[int, integers(1, 6, upwards=True)]
@@ -34,7 +25,7 @@ def fedlin_round(
     return Round(clients, start, fedlin=True, convex=convex)
 
 
-@PAPER.claim("sharp", label="FedLin, one round", judges="ours", kind="tight", budget=60)
+@claim("fedlin/sharp", label="FedLin, one round", judges="ours", tight=True, evaluations=60)
 def sharp(clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, local_steps: LocalSteps) -> Sides:
     """A round of FedLin contracts by (1 - eta mu)^(2K), and has a multiple of the gradients' disagreement to spare.
 
@@ -57,6 +48,10 @@ def sharp(clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, loca
     Checked
         Proved symbolically, as ``scaffold/sharp-option-1``, for any K and N in any dimension. The round in rational
         arithmetic, on clients in the plane whose losses are not quadratic.
+
+    Symbols
+        eta ``step_size``, K ``local_steps`` (tau of the paper), f = mean f_i, x* its minimiser, g_i* = grad f_i(x*),
+        mean over clients; + is after a round.
     """
     round_ = fedlin_round(clients, x, y, pace, local_steps)
     disagreement = mean(squares(round_.controls))
@@ -76,10 +71,7 @@ def whole_round(
     return at_most(after, contraction=rate * distance, spared=-THIRD * (1 - rate) * controls)
 
 
-sharp.parts += [part for part in sharp_option_1.parts if not part.same]
-
-
-@PAPER.claim("convex", label="FedLin, convex clients", judges="ours", kind="upper", budget=60)
+@claim("fedlin/convex", label="FedLin, convex clients", judges="ours", evaluations=60)
 def convex(
     clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, local_steps: LocalSteps
 ) -> Sides:
@@ -102,6 +94,10 @@ def convex(
     Checked
         Proved symbolically, as ``scaffold/convex``, for any K and N in any dimension. The round in rational
         arithmetic, on clients in the plane whose losses are not quadratic.
+
+    Symbols
+        eta ``step_size``, K ``local_steps`` (tau of the paper), f = mean f_i, x* its minimiser, g_i* = grad f_i(x*),
+        mean over clients; + is after a round.
     """
     round_ = fedlin_round(clients, x, y, pace, local_steps)
     gap = mean(clients.values(round_.model + 0 * round_.controls))
@@ -121,12 +117,7 @@ def whole_convex_round(
     return at_most(after, before=distance, gap=-gained)
 
 
-convex.parts += [
-    part for part in scaffold_convex.parts if not part.same and part.name != "one local step of II"
-]
-
-
-@PAPER.claim("rate", label="FedLin's rate (recalled)", kind="upper", budget=50)
+@claim("fedlin/rate", label="FedLin's rate (recalled)", evaluations=50)
 def rate(
     clients: PlanarClients,
     x: Coordinate,
@@ -145,6 +136,10 @@ def rate(
     Source
         Mitra, Jaafar, Pappas and Hassani (2021), recalled: the text was not read. Upper bound, loose by about 2 in the
         exponent: semidefinite programs of one round give (1 - eta mu)^(2K), which equal clients attain.
+
+    Symbols
+        eta ``step_size``, K ``local_steps`` (tau of the paper), f = mean f_i, x* its minimiser, g_i* = grad f_i(x*),
+        mean over clients; + is after a round.
     """
     suppose("0 < mu < L", 0 < clients.strong_convexity < clients.smoothness)
     factor, first = 1 - clients.strong_convexity / (6 * clients.smoothness), vector(x, y)

@@ -9,16 +9,7 @@ from fractions import Fraction
 from math import sqrt
 from typing import Annotated
 
-from clusterproof.theory.checker import Family, Sides, at_least, at_most, choice, integers, rationals, suppose
-
-PAPER = Family(
-    "fedprox",
-    {
-        "Hypotheses": """Convex clients, exact solves, rho > 0.""",
-        "Symbols": """rho the function ``gain``, mu ``proximal``, B ``dissimilarity``, K ``drawn``.""",
-        "Checked": """Two quadratic clients, or the two sides, in double precision.""",
-    },
-)
+from clusterproof.theory.claims import Sides, at_least, at_most, choice, claim, integers, rationals, suppose
 
 
 def gain(proximal: float, dissimilarity: float, drawn: int, smoothness: float = 1.0) -> float:
@@ -33,7 +24,7 @@ def gain(proximal: float, dissimilarity: float, drawn: int, smoothness: float = 
     )
 
 
-@PAPER.claim("theorem-4", label="Theorem 4", kind="upper", exhaustible=1, budget=300)
+@claim("fedprox/theorem-4", label="Theorem 4", evaluations=300)
 def theorem_4(
     curvature: Annotated[Fraction, rationals(Fraction(1, 4), 1, 4)],
     center: Annotated[int, choice(0, 1, 3)],
@@ -52,6 +43,9 @@ def theorem_4(
 
     Source
         Li et al. (2020), main text of the paper.
+
+    Symbols
+        rho the function ``gain``, mu ``proximal``, B ``dissimilarity``, K ``drawn``.
     """
     a, b, w, mu = (1.0, float(curvature)), (0.0, float(center)), float(model), float(proximal)
     gradients = [one * (w - other) for one, other in zip(a, b, strict=True)]
@@ -67,14 +61,12 @@ def theorem_4(
     return at_least(-after, gain=rho * gradient**2)
 
 
-@PAPER.claim(
-    "corollary-7",
+@claim(
+    "fedprox/corollary-7",
     label="Corollary 7",
-    kind="lower",
     repaired_by="fedprox/corollary-7-repaired",
     ill_posed=True,
-    exhaustible=1,
-    budget=300,
+    evaluations=300,
 )
 def corollary_7(
     dissimilarity: Annotated[int, integers(2, 12, upwards=True)],
@@ -90,6 +82,9 @@ def corollary_7(
 
     Source
         Li et al. (2020), main text of the paper, which has "1 << B" and an approximate sign.
+
+    Symbols
+        rho the function ``gain``, mu ``proximal``, B ``dissimilarity``, K ``drawn``.
     """
     suppose("B <= sqrt(K) / 2", 4 * dissimilarity**2 <= drawn)
     return at_least(
@@ -97,7 +92,7 @@ def corollary_7(
     )
 
 
-@PAPER.claim("corollary-7-repaired", label="repair", judges="ours", kind="lower", exhaustible=1, budget=300)
+@claim("fedprox/corollary-7-repaired", label="repair", judges="ours", evaluations=300)
 def corollary_7_repaired(
     dissimilarity: Annotated[Fraction, rationals(1, 8, 4, upwards=True)],
     times: Annotated[int, integers(16, 60, upwards=True)],
@@ -112,13 +107,16 @@ def corollary_7_repaired(
 
     Source
         Ours.
+
+    Symbols
+        rho the function ``gain``, mu ``proximal``, B ``dissimilarity``, K ``drawn``.
     """
     b = float(dissimilarity)
     drawn = -(-times * dissimilarity**2 // 1)  # at least times B^2, a whole number
     return at_least(gain(6 * b**2, b, int(drawn)), printed=1 / (24 * b**2))
 
 
-@PAPER.claim("remark-5", label="Remark 5", kind="upper")
+@claim("fedprox/remark-5", label="Remark 5")
 def remark_5(
     dissimilarity: Annotated[Fraction, rationals(1, 8, 4)],
     drawn: Annotated[int, choice(1, 2, 3, 5, 10, 50, 200)],
@@ -131,6 +129,12 @@ def remark_5(
 
     Source
         Li et al. (2020), main text of the paper, there B < sqrt(K); the sharper form is ours.
+
+    Hypotheses
+        Convex clients, exact solves, rho > 0.
+
+    Symbols
+        rho the function ``gain``, mu ``proximal``, B ``dissimilarity``, K ``drawn``.
     """
     suppose("rho > 0", gain(float(proximal), float(dissimilarity), drawn) > 0)
     return at_most(2 * dissimilarity**2, clients=drawn)

@@ -8,9 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.algorithms.bipartition import cosine_similarities, cross_similarity
-from clusterproof.theory.checker import Family, Sides, Stream, equal, integers
-
-PAPER = Family("fpfc")
+from clusterproof.theory.claims import Sides, Stream, claim, equal, integers
 
 
 def weakest_link(similarities: np.ndarray) -> tuple[float, int]:
@@ -39,9 +37,7 @@ def least_cross_similarity(similarities: np.ndarray) -> float:
     return min(cross_similarity(similarities, side) for side in cuts if side.any())
 
 
-@PAPER.claim(
-    "bipartition", label="Introduction, the optimal bipartition", judges="ours", kind="identity", budget=30
-)
+@claim("fpfc/bipartition", label="Introduction, the optimal bipartition", judges="ours", evaluations=30)
 def bipartition(clients: Annotated[int, integers(2, 9)], stream: Stream) -> Sides:
     """The best of all 2^(m - 1) - 1 bipartitions is found by (m - 1) (m - 2) comparisons of m (m - 1) / 2 cosines.
 

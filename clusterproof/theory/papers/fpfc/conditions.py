@@ -5,9 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated
 
-from clusterproof.theory.checker import Family, Sides, at_least, rationals, suppose
+from clusterproof.theory.claims import Sides, at_least, claim, rationals, suppose
 
-PAPER = Family("fpfc")
 Condition = Annotated[Fraction, rationals(1, 5, 3, upwards=True)]
 """L / mu."""
 Step = Annotated[Fraction, rationals(Fraction(1, 10), 1, 10, downwards=True)]
@@ -19,13 +18,7 @@ def contraction(condition: Fraction, step: Fraction) -> Fraction:
     return 1 - 2 * step * condition / (condition + 1) ** 2
 
 
-@PAPER.claim(
-    "conditions",
-    label="Theorem 1, conditions",
-    judges="reading",
-    kind="hypothesis",
-    repaired_by="fpfc/repaired-models",
-)
+@claim("fpfc/conditions", label="Theorem 1, conditions", judges="reading", repaired_by="fpfc/repaired-models")
 def conditions(condition: Condition, step: Step) -> Sides:
     """The step size and rho > L_f / (1 - 2c) > 0 can be met together.
 
@@ -56,7 +49,7 @@ def conditions(condition: Condition, step: Step) -> Sides:
     return at_least(1 - 2 * contraction(condition, step), nothing=0)
 
 
-@conditions.step("c >= 1/2", prove=True)
+@conditions.line("c >= 1/2")
 def slow_contraction(condition: Condition, step: Step) -> Sides:
     """No admissible step contracts by more than a half."""
     return at_least(contraction(condition, step), half=Fraction(1, 2))

@@ -10,10 +10,9 @@ import numpy as np
 
 from clusterproof.algorithms import FPFC, run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import Family, Sides, at_most, rationals
-from clusterproof.theory.checker.counterexample import confirm_equal
+from clusterproof.theory.claims import Sides, at_most, claim, rationals
+from clusterproof.theory.claims.confirm import confirm_equal
 
-PAPER = Family("fpfc")
 Spread = Annotated[Fraction, rationals(Fraction(1, 10), Fraction(1, 2), 10)]
 Strength = Annotated[Fraction, rationals(Fraction(1, 10), 1, 10)]
 LABELS = (0, 0, 1, 1)
@@ -56,15 +55,14 @@ def run_the_algorithm(spread: Spread, strength: Strength) -> None:
         confirm_equal("a model of FPFC-l1", float(observed), float(expected))
 
 
-@PAPER.claim(
-    "convex",
+@claim(
+    "fpfc/convex",
     label="Approach, on convex penalties",
     judges="reading",
     failure="wording",
-    kind="upper",
     confirm=run_the_algorithm,
-    extremes=({"spread": Fraction(1, 10), "strength": Fraction(1, 4)},),
     repaired_by="fpfc/window",
+    example=({"spread": Fraction(1, 10), "strength": Fraction(1, 4)},),
 )
 def convex(spread: Spread, strength: Strength) -> Sides:
     """With a convex penalty, whatever the clients and the strength, the groups are not the true clusters.

@@ -8,17 +8,15 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.algorithms import Randomness
-from clusterproof.theory.checker import Sides, Stream, at_most, choice
+from clusterproof.theory.claims import Sides, Stream, at_most, choice, claim
 from clusterproof.theory.papers.fpfc.measured import augmented_lagrangian
-from clusterproof.theory.papers.fpfc.repaired import PAPER, Random, suppose_the_hypotheses
+from clusterproof.theory.papers.fpfc.repaired import Random, suppose_the_hypotheses
 from clusterproof.theory.papers.fpfc.runs import bound_descent
 
 ROUNDS = 60
 
 
-@PAPER.claim(
-    "descent", label="proof of Theorem 1", judges="ours", kind="upper", budget=30, bound_trace=bound_descent
-)
+@claim("fpfc/descent", label="proof of Theorem 1", judges="ours", bound=bound_descent, evaluations=30)
 def descent(case: Random, pair_rule: Annotated[str, choice("either", "all")], stream: Stream) -> Sides:
     """The augmented Lagrangian never rises, for any participants.
 

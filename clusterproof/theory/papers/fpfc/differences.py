@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from clusterproof.algorithms.penalties import SCAD, SmoothedSCAD
-from clusterproof.theory.checker import drawn, suppose
+from clusterproof.theory.claims import drawn, suppose
 from clusterproof.theory.papers.fpfc.constants import mapping_bound
 from clusterproof.theory.papers.fpfc.measured import unit_prox_lengths
 

@@ -9,13 +9,14 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import (
+from clusterproof.theory.claims import (
     Expectation,
     Sides,
     Stream,
     at_least,
     at_most,
     choice,
+    claim,
     drawn,
     integers,
     suppose,
@@ -26,7 +27,6 @@ from clusterproof.theory.papers.fpfc.huber import HuberSum
 from clusterproof.theory.papers.fpfc.partial_participation import minimiser
 from clusterproof.theory.papers.fpfc.repaired import (
     MOMENTS,
-    PAPER,
     ROUNDS,
     averages,
     draw_setting,
@@ -73,14 +73,12 @@ def suppose_large_augmentation(setting: Constants) -> None:
     suppose("rho >= 8 L_g", setting.largely_augmented)
 
 
-@PAPER.claim(
-    "one-term-large-augmentation",
+@claim(
+    "fpfc/one-term-large-augmentation",
     label="Theorem 1, first inequality, rho >= 8 L_g",
     judges="ours",
-    kind="upper",
-    budget=15,
-    part="random settings",
-    bound_trace=bound_models_at_large_augmentation,
+    bound=bound_models_at_large_augmentation,
+    evaluations=15,
 )
 def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Sides | Expectation:
     """With convex losses and rho >= 8 L_g the mean of E||grad_w L_0||^2 is at most A_1 D_0 / K.
@@ -122,7 +120,7 @@ def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Side
     return expected(setting, measured.models, local_steps=setting.first_step_factor * gap)
 
 
-@one_term_large_augmentation.also("alike clients")
+@one_term_large_augmentation.line("alike clients")
 def alike_clients(
     clients: Annotated[int, choice(2, 4, 6)],
     share: Annotated[float, choice(0.1, 0.5, 1.0)],
@@ -163,7 +161,7 @@ def pair_form(derivatives: np.ndarray, doubled: float) -> np.ndarray:
     return np.asarray(form - doubled * product(dual[:-1], steps) + product(later, later) / 8)
 
 
-@one_term_large_augmentation.step("a pair", budget=300)
+@one_term_large_augmentation.line("a pair", evaluations=300)
 def pairs_pay(
     updates: Annotated[int, integers(1, 5)],
     doubled: Annotated[float, choice(1.0, 1.5, 2.0)],
@@ -176,7 +174,7 @@ def pairs_pay(
     return at_least(float(np.linalg.eigvalsh(pair_form(derivatives, doubled))[0]), zero=0)
 
 
-@one_term_large_augmentation.step("later steps", budget=60)
+@one_term_large_augmentation.line("later steps", evaluations=100)
 def later_steps(
     local_steps: Annotated[int, choice(2, 3, 8, 40)], draw: Annotated[int, integers(0, 24)]
 ) -> Sides:
@@ -199,7 +197,7 @@ def later_steps(
     )
 
 
-@one_term_large_augmentation.step("the constant", prove=True)
+@one_term_large_augmentation.line("the constant")
 def constant(short: Share) -> Sides:
     """What is left of each ||d theta||^2 at L_g = rho / 8, where 2 - alpha L_h = 1 + ``short``: by Young's inequality.
 

@@ -5,21 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from clusterproof.algorithms import run
-from clusterproof.theory.checker import Sides, Stream, at_most
-from clusterproof.theory.papers.fpfc.repaired import PAPER, Random
+from clusterproof.theory.claims import Sides, Stream, at_most, claim
+from clusterproof.theory.papers.fpfc.repaired import Random
 from clusterproof.theory.papers.fpfc.runs import bound_local_steps
 
 ROUNDS = 30
 
 
-@PAPER.claim(
-    "local-steps",
-    label="proof of Theorem 1",
-    judges="ours",
-    kind="upper",
-    budget=30,
-    bound_trace=bound_local_steps,
-)
+@claim("fpfc/local-steps", label="proof of Theorem 1", judges="ours", bound=bound_local_steps, evaluations=30)
 def local_steps(case: Random, stream: Stream) -> Sides:
     """T local steps bring a participant (1 - alpha rho)^T times nearer to the minimiser of h_i.
 

@@ -10,13 +10,14 @@ import numpy as np
 
 from clusterproof.algorithms import Randomness
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import (
+from clusterproof.theory.claims import (
     Expectation,
     Sides,
     Stream,
     at_least,
     at_most,
     choice,
+    claim,
     drawn,
     equal,
     integers,
@@ -27,7 +28,6 @@ from clusterproof.theory.papers.fpfc.constants import Constants
 from clusterproof.theory.papers.fpfc.huber import HuberSum
 from clusterproof.theory.papers.fpfc.measured import run_averages
 from clusterproof.theory.papers.fpfc.repaired import (
-    PAPER,
     ROUNDS,
     Strain,
     averages,
@@ -64,14 +64,12 @@ def suppose_every_pair(setting: Constants) -> None:
     )
 
 
-@PAPER.claim(
-    "one-term",
+@claim(
+    "fpfc/one-term",
     label="Theorem 1, first inequality, convex losses",
     judges="ours",
-    kind="upper",
-    budget=20,
-    part="random settings",
-    bound_trace=bound_models_by_one_term,
+    bound=bound_models_by_one_term,
+    evaluations=20,
 )
 def one_term(case: EveryPair, stream: Stream) -> Sides | Expectation:
     """With convex losses and every pair updated, the mean of E||grad_w L_0||^2 is at most A D_0 / K.
@@ -122,7 +120,7 @@ def one_term(case: EveryPair, stream: Stream) -> Sides | Expectation:
     return expected(setting, measured.models, local_steps=setting.local_steps_factor * gap)
 
 
-@one_term.also("alike clients")
+@one_term.line("alike clients")
 def alike_clients(clients: Annotated[int, choice(3)], local_steps: Annotated[int, choice(1, 3)]) -> Sides:
     """All clients take small steps towards one minimiser: nothing is random, F* = 0, and the factor is reached."""
     weak = weakly_coupled(clients, SMALL_SHARE, local_steps=local_steps)
@@ -135,7 +133,7 @@ def alike_clients(clients: Annotated[int, choice(3)], local_steps: Annotated[int
     return at_most(measured.models.item(), local_steps=setting.local_steps_factor * gap)
 
 
-@one_term.also("opposed clients")
+@one_term.line("opposed clients")
 def opposed_clients(strain: Strain, rounds: Annotated[int, choice(1, 2, 5, 20)]) -> Sides:
     """The start is the minimum of F, so that D_0 is the term of the smoothing."""
     suppose("F is least at the start", 0 <= strain <= 1)
@@ -188,7 +186,7 @@ def _gradients(task: QuadraticMixture, models: np.ndarray) -> np.ndarray:
     return np.asarray(np.einsum("mij,mj->mi", task.hessians, models - task.centers))
 
 
-@one_term.step("a round", budget=12)
+@one_term.line("a round", evaluations=12)
 def norms_fall(case: EveryPair, stream: Stream) -> Sides:
     """||G||^2 and the next ||a||^2 are at most ||a||^2 and ||M||^2, for each client: a quadratic's X is within M."""
     suppose_every_pair(case[0])
@@ -216,7 +214,7 @@ def lost_and_kept(lost: np.ndarray, gradients: list[np.ndarray]) -> Sides:
     )
 
 
-@one_term.step("local steps", budget=100)
+@one_term.line("local steps", evaluations=100)
 def convexity(
     local_steps: Annotated[int, choice(1, 2, 3, 8)], draw: Annotated[int, integers(0, 24)]
 ) -> Sides:
@@ -233,7 +231,7 @@ def convexity(
     return lost_and_kept(loss.gradient(start) - loss.gradient(point), gradients)
 
 
-@one_term.step("turning curvature")
+@one_term.line("turning curvature")
 def turning(
     local_steps: Annotated[int, choice(1, 2, 3, 6)], degrees: Annotated[int, choice(10, 20, 30, 45, 60, 75)]
 ) -> Sides:
@@ -252,7 +250,7 @@ def turning(
 Number = Annotated[Fraction, rationals(-4, 4, 4)]
 
 
-@one_term.step("norms", prove=True)
+@one_term.line("norms")
 def norms(a: Number, slope: Number, lost: Number) -> Sides:
     """The identity, coordinate by coordinate, with G = (a + M) / 2."""
     plain, remaining = (a + slope) / 2, slope - lost

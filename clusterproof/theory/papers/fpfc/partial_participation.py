@@ -10,15 +10,14 @@ import numpy as np
 from clusterproof.algorithms import FPFC, Randomness
 from clusterproof.algorithms.participation import draw_participants
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import Family, Sides, at_most, choice, integers, suppose
-from clusterproof.theory.checker.counterexample import confirm_equal
+from clusterproof.theory.claims import Sides, at_most, choice, claim, integers, suppose
+from clusterproof.theory.claims.confirm import confirm_equal
 from clusterproof.theory.papers.fpfc.constants import Constants
 from clusterproof.theory.papers.fpfc.theorem_1_models import WEAK_CONVEXITY
 
 CURVATURE, AUGMENTATION, STRENGTH, SMOOTHING = 1000.0, 10_000.0, 1.0, 0.5
 
 
-PAPER = Family("fpfc")
 Clients = Annotated[int, integers(2, 8)]
 Rounds = Annotated[int, choice(400, 200, 100)]
 
@@ -131,11 +130,10 @@ def run_the_algorithm(clients: Clients, rounds: Rounds) -> None:
         confirm_equal("||grad_v L_0|| of FPFC on one path", observed, expected)
 
 
-@PAPER.claim(
-    "theorem-1-participation",
+@claim(
+    "fpfc/theorem-1-participation",
     label="Theorem 1, third inequality, all pairs with a participant",
     judges="reading",
-    kind="upper",
     confirm=run_the_algorithm,
     repaired_by="fpfc/repaired-duals",
 )

@@ -8,13 +8,13 @@ import numpy as np
 
 from clusterproof.algorithms import FPFC, InvalidArgument
 from clusterproof.synthetic import QuadraticMixture, from_settings
-from clusterproof.theory.checker import (
+from clusterproof.theory.claims import (
     Expectation,
-    Family,
     Sides,
     Stream,
     at_most,
     choice,
+    claim,
     drawn,
     expectation,
     integers,
@@ -31,8 +31,6 @@ from clusterproof.theory.papers.fpfc.partial_participation import (
 )
 from clusterproof.theory.papers.fpfc.repaired_moments import expected_models, opposed_averages, weakly_coupled
 from clusterproof.theory.papers.fpfc.runs import bound_duals, bound_mapping, bound_models
-
-PAPER = Family("fpfc")
 
 ROUNDS, REPLICATES, MOMENTS = 100, 50, 400
 Strain = Annotated[float, choice(1.0, 0.75, 0.5)]
@@ -117,14 +115,12 @@ def expected(setting: Constants, means: np.ndarray, **terms: Any) -> Sides | Exp
     return expectation(means, at_most=sum(terms.values()), range=(0, np.inf))
 
 
-@PAPER.claim(
-    "repaired-models",
+@claim(
+    "fpfc/repaired-models",
     label="Theorem 1, first inequality",
     judges="ours",
-    kind="upper",
-    budget=8,
-    part="random settings",
-    bound_trace=bound_models,
+    bound=bound_models,
+    evaluations=8,
 )
 def repaired_models(case: Random, stream: Stream) -> Sides | Expectation:
     """The mean of E||grad_w L_0||^2 over K rounds is at most (A + B) D_0 / K.
@@ -177,7 +173,7 @@ def repaired_models(case: Random, stream: Stream) -> Sides | Expectation:
     )
 
 
-@repaired_models.also("alike clients")
+@repaired_models.line("alike clients")
 def models_of_alike_clients(
     clients: Annotated[int, choice(2, 4, 6)],
     share: Annotated[float, choice(0.03, 0.1, 0.5, 1.0)],
@@ -194,7 +190,7 @@ def models_of_alike_clients(
     )
 
 
-@repaired_models.also("opposed clients")
+@repaired_models.line("opposed clients")
 def models_of_opposed_clients(strain: Strain, rounds: Annotated[int, integers(1, 20)]) -> Sides:
     """The start is the minimum of F, so that D_0 is the term of the smoothing."""
     suppose("F is least at the start", 0 <= strain <= 1)
@@ -206,14 +202,12 @@ def models_of_opposed_clients(strain: Strain, rounds: Annotated[int, integers(1,
     )
 
 
-@PAPER.claim(
-    "repaired-mapping",
+@claim(
+    "fpfc/repaired-mapping",
     label="Theorem 1, second inequality",
     judges="ours",
-    kind="upper",
-    part="any differences",
-    budget=500,
-    bound_trace=bound_mapping,
+    bound=bound_mapping,
+    evaluations=500,
 )
 def repaired_mapping(differences: Differences) -> Sides:
     """||G||^2 is at most m (m - 1) (lambda xi / (lambda + xi))^2 after every round, on every run.
@@ -246,7 +240,7 @@ def repaired_mapping(differences: Differences) -> Sides:
     return at_most(differences.squared_mapping, smoothing=(1 - 1 / differences.clients) * differences.bound)
 
 
-@repaired_mapping.also("random settings", budget=8)
+@repaired_mapping.line("random settings", evaluations=8)
 def mapping_of_runs(case: Random, stream: Stream) -> Sides:
     """The largest value of any round and run."""
     setting, measured = case[0], averages(case, stream)
@@ -254,14 +248,7 @@ def mapping_of_runs(case: Random, stream: Stream) -> Sides:
     return at_most(measured.mapping, smoothing=(1 - 1 / setting.clients) * setting.mapping_bound)
 
 
-@PAPER.claim(
-    "repaired-duals",
-    label="Theorem 1, third inequality",
-    judges="ours",
-    kind="upper",
-    part="alike clients",
-    bound_trace=bound_duals,
-)
+@claim("fpfc/repaired-duals", label="Theorem 1, third inequality", judges="ours", bound=bound_duals)
 def repaired_duals(clients: Clients, rounds: Rounds) -> Sides:
     """The mean of E||grad_v L_0||^2 is at most C_2 D_0 / (P K).
 
@@ -288,7 +275,7 @@ def repaired_duals(clients: Clients, rounds: Rounds) -> Sides:
     return theorem_1_participation(clients, rounds, power_of_pairs=1)
 
 
-@repaired_duals.also("random settings", budget=8)
+@repaired_duals.line("random settings", evaluations=8)
 def duals_of_runs(case: Random, stream: Stream) -> Sides | Expectation:
     """The same for means over runs; the least observed objective replaces F*, which is stricter."""
     setting, measured = case[0], averages(case, stream)
@@ -297,7 +284,7 @@ def duals_of_runs(case: Random, stream: Stream) -> Sides | Expectation:
     return expected(setting, measured.duals, descent=factor * gap, smoothing=factor * setting.repaired_start)
 
 
-@repaired_duals.also("opposed clients")
+@repaired_duals.line("opposed clients")
 def duals_of_opposed_clients(strain: Strain, rounds: Annotated[int, integers(1, 20)]) -> Sides:
     """The start is the minimum of F, so that D_0 is the term of the smoothing."""
     suppose("F is least at the start", 0 <= strain <= 1)

@@ -13,9 +13,19 @@ from clusterproof.algorithms import FPFC, Randomness
 from clusterproof.algorithms.fpfc import FusionState
 from clusterproof.algorithms.penalties import lengths_of
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import Sides, Stream, at_least, at_most, choice, equal, integers, rationals
+from clusterproof.theory.claims import (
+    Sides,
+    Stream,
+    at_least,
+    at_most,
+    choice,
+    claim,
+    equal,
+    integers,
+    rationals,
+)
 from clusterproof.theory.papers.fpfc.measured import objective
-from clusterproof.theory.papers.fpfc.repaired import PAPER, Random, suppose_the_hypotheses
+from clusterproof.theory.papers.fpfc.repaired import Random, suppose_the_hypotheses
 
 ROUNDS = 25
 FIVE = ("-1", "-1/2", "0", "1/2", "1")
@@ -118,14 +128,7 @@ def follow(case: Random, stream: np.random.Generator) -> Followed:
     return Followed(fall, slope_squares, pair_fall, moved_by, duals_by, gaps, above, scale)
 
 
-@PAPER.claim(
-    "repaired-proof",
-    label="proof of Theorem 1, line by line",
-    judges="ours",
-    kind="upper",
-    part="1: local steps",
-    budget=12,
-)
+@claim("fpfc/repaired-proof", label="proof of Theorem 1, line by line", judges="ours", evaluations=12)
 def local_fall(case: Random, stream: Stream) -> Sides:
     """The repaired theorem's proof holds line by line.
 
@@ -168,7 +171,7 @@ Length = Annotated[Fraction, rationals(0, 1, 4)]
 """z = alpha L_h."""
 
 
-@local_fall.step("1: one step", prove=True)
+@local_fall.line("1: one step")
 def one_step(z: Length, curvature: Curvature, weighted: Curvature) -> dict[str, Sides]:
     """A step of a function with L_h = 1 from a point where the gradient is 1.
 
@@ -181,7 +184,7 @@ def one_step(z: Length, curvature: Curvature, weighted: Curvature) -> dict[str, 
     }
 
 
-@local_fall.step("1: all steps", prove=True)
+@local_fall.line("1: all steps")
 def all_steps(z: Length, remaining: Length) -> Sides:
     """With D_T = (1 - (1 - z)^(2T)) / 2, D_1 = z (1 - z / 2) and D_{T+1} = D_1 + (1 - z)^2 D_T: by induction over T.
 
@@ -197,7 +200,7 @@ Curvatures = Annotated[
 """Curvatures between the points of up to four steps, such as "1 -1/2"."""
 
 
-@local_fall.also("1: scalar functions")
+@local_fall.line("1: scalar functions", evaluations=3120)
 def scalar_functions(curvatures: Curvatures, quarters: Annotated[int, integers(1, 4)]) -> Sides:
     """The steps on a scalar function, convex, concave or neither, with L_h = 1 and alpha = z of some ``quarters``.
 
@@ -212,7 +215,7 @@ def scalar_functions(curvatures: Curvatures, quarters: Annotated[int, integers(1
     return at_least(fall, descent=(1 - (1 - z) ** (2 * len(each))) / 2)
 
 
-@local_fall.also("2: pairs", budget=12)
+@local_fall.line("2: pairs", evaluations=12)
 def fall_of_pairs(case: Random, stream: Stream) -> Sides:
     """The pairs' update."""
     followed, setting = follow(case, stream), case[0]
@@ -220,7 +223,7 @@ def fall_of_pairs(case: Random, stream: Stream) -> Sides:
     return at_least(followed.fall_of_pairs, descent=factor * followed.moves, rounding=1e-11 * followed.scale)
 
 
-@local_fall.also("3: duals follow", budget=12)
+@local_fall.line("3: duals follow", evaluations=12)
 def duals_follow(case: Random, stream: Stream) -> Sides:
     """v is the gradient of the smoothed penalty at theta, from the start on."""
     followed = follow(case, stream)
@@ -231,14 +234,14 @@ def duals_follow(case: Random, stream: Stream) -> Sides:
     )
 
 
-@local_fall.also("4: two gradients", budget=12)
+@local_fall.line("4: two gradients", evaluations=12)
 def two_gradients(case: Random, stream: Stream) -> Sides:
     """The gradient of the plain Lagrangian follows from that of the augmented one."""
     followed = follow(case, stream)
     return equal((followed.identity, 0.0), rounding=1e-10 * followed.scale)
 
 
-@local_fall.also("5: from below", budget=12)
+@local_fall.line("5: from below", evaluations=12)
 def from_below(case: Random, stream: Stream) -> Sides:
     """The augmented Lagrangian is above the objective."""
     followed = follow(case, stream)
@@ -248,7 +251,7 @@ def from_below(case: Random, stream: Stream) -> Sides:
 Positive = Annotated[Fraction, rationals(Fraction(1, 4), 4, 4)]
 
 
-@local_fall.also("6: two falls share one height", prove=True)
+@local_fall.line("6: two falls share one height")
 def shared(x: Positive, y: Positive, first: Positive, second: Positive) -> Sides:
     """The difference of the sides, times A B, is a square."""
     left = first * second * (x + y) ** 2

@@ -7,12 +7,10 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.algorithms import FPFC
-from clusterproof.theory.checker import Family, Sides, at_most, choice, integers, suppose
+from clusterproof.theory.claims import Sides, at_most, choice, claim, integers, suppose
 from clusterproof.theory.papers.fpfc.constants import Constants
 from clusterproof.theory.papers.fpfc.measured import run_averages
 from clusterproof.theory.papers.fpfc.theorem_1_models import WEAK_CONVEXITY, two_sides
-
-PAPER = Family("fpfc")
 
 
 def setting_of(clients: int) -> Constants:
@@ -30,11 +28,10 @@ def setting_of(clients: int) -> Constants:
     return Constants(algorithm, clients, 1.0, WEAK_CONVEXITY)
 
 
-@PAPER.claim(
-    "theorem-1-duals",
+@claim(
+    "fpfc/theorem-1-duals",
     label="Theorem 1, third inequality, only pairs of two participants",
     judges="reading",
-    kind="upper",
     repaired_by="fpfc/repaired-duals",
 )
 def theorem_1_duals(

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated
 
-from clusterproof.theory.checker import Family, Sides, at_most, equal, rationals
-from clusterproof.theory.checker.claim import Context
-from clusterproof.theory.checker.deciding import says_nothing
-from clusterproof.theory.checker.statement import Statement
-from clusterproof.theory.checker.verdict import Finding
+from clusterproof.theory.claims import Sides, at_most, claim, equal, rationals
 
-PAPER = Family("fpfc")
 Share = Annotated[Fraction, rationals(0, 1, 4)]
 Positive = Annotated[Fraction, rationals(Fraction(1, 4), 2, 4, upwards=True)]
 
@@ -22,49 +16,16 @@ def worst_length(strength: Fraction, smoothing: Fraction) -> Fraction:
     return strength * smoothing / (strength + smoothing)
 
 
-def mapping_of_a_pair(
-    share: Share, strength: Positive, smoothing: Positive, concavity_above_2: Positive
-) -> dict[str, Sides]:
-    """Return how far the unit proximal map of SCAD moves theta + v from theta, by the length of theta.
-
-    v is the gradient of the smoothed penalty at theta, and on the line of theta. Since a > 2 the proximal objective is
-    strongly convex, and what is stationary minimises it.
-
-    Parameters
-    ----------
-    share
-        Where theta lies in its interval of lengths.
-    strength, smoothing
-        lambda and xi.
-    concavity_above_2
-        a - 2.
-    """
-    worst = worst_length(strength, smoothing)
-    # theta + v is at most lambda long, and its proximal point is 0
-    short = share * worst
-    # theta + v is from lambda to 2 lambda long, and its proximal point shorter by lambda
-    middle = worst + share * (smoothing - worst)
-    point = (1 + strength / smoothing) * middle - strength
-    # v has the length (a lambda - ||theta||) / (a - 1) on SCAD's concave part, and the proximal point is theta
-    a = 2 + concavity_above_2
-    concave = strength + share * (a - 1) * strength
-    target = concave + (a * strength - concave) / (a - 1)
-    return {
-        "theta + v is short": at_most((1 + strength / smoothing) * short, strength=strength),
-        "theta of length 0 to the worst": at_most(short, worst=worst),
-        "theta from there to xi": at_most(middle - point, worst=worst),
-        "theta beyond lambda": equal((((a - 1) * target - a * strength) / (a - 2), concave)),
-    }
-
-
-@PAPER.decided(
-    "theorem-1-mapping",
+@claim(
+    "fpfc/theorem-1-mapping",
     label="Theorem 1, second inequality",
-    kind="upper",
-    no_sharpness="it says nothing of the algorithm",
+    says_nothing="a pair adds at most (lambda xi / (lambda + xi))^2 to ||G||^2 for every theta with its v, before the "
+    "first round too",
     repaired_by="fpfc/repaired-models",
 )
-def theorem_1_mapping(context: Context) -> Finding:
+def theorem_1_mapping(
+    share: Share, strength: Positive, smoothing: Positive, concavity_above_2: Positive
+) -> dict[str, Sides]:
     """E||G||^2 is at most m^2 lambda^2 xi^2 / (lambda + xi)^2 after every round.
 
     Hypotheses
@@ -83,7 +44,7 @@ def theorem_1_mapping(context: Context) -> Finding:
         first round, where G = 0, and after any number of them; it measures the smoothing, and does not fall with K.
 
     Symbols
-        a ``concavity``, lambda ``strength``, xi ``smoothing``, m the number of clients.
+        a - 2 ``concavity_above_2``, lambda ``strength``, xi ``smoothing``, m the number of clients.
 
     Source
         Yu et al. (2023), Theorem 1, which names SCAD after Fan and Li; for a <= 2 the inequality is false. The other
@@ -91,11 +52,24 @@ def theorem_1_mapping(context: Context) -> Finding:
         ``fpfc/repaired-duals``; with m (m - 1) for m^2, and on runs: ``fpfc/repaired-mapping``.
 
     Checked
-        Proved symbolically for a pair in lambda, xi, a and the length of theta, on each piece of the proximal map.
+        How far the unit proximal map of SCAD moves theta + v from theta, v the gradient of the smoothed penalty at
+        theta, by the length of theta, which lies at ``share`` of its interval. Since a > 2 the proximal objective is
+        strongly convex, and what is stationary minimises it. Proved symbolically for a pair in lambda, xi, a and the
+        length of theta, on each piece of the proximal map.
     """
-    found = says_nothing("fpfc/theorem-1-mapping", Statement("", mapping_of_a_pair, prove=True), context)
-    return replace(
-        found,
-        reason="a pair adds at most (lambda xi / (lambda + xi))^2 to ||G||^2 for every theta with its v, before the "
-        f"first round too; {found.reason}",
-    )
+    worst = worst_length(strength, smoothing)
+    # theta + v is at most lambda long, and its proximal point is 0
+    short = share * worst
+    # theta + v is from lambda to 2 lambda long, and its proximal point shorter by lambda
+    middle = worst + share * (smoothing - worst)
+    point = (1 + strength / smoothing) * middle - strength
+    # v has the length (a lambda - ||theta||) / (a - 1) on SCAD's concave part, and the proximal point is theta
+    a = 2 + concavity_above_2
+    concave = strength + share * (a - 1) * strength
+    target = concave + (a * strength - concave) / (a - 1)
+    return {
+        "theta + v is short": at_most((1 + strength / smoothing) * short, strength=strength),
+        "theta of length 0 to the worst": at_most(short, worst=worst),
+        "theta from there to xi": at_most(middle - point, worst=worst),
+        "theta beyond lambda": equal((((a - 1) * target - a * strength) / (a - 2), concave)),
+    }

@@ -9,11 +9,10 @@ import numpy as np
 
 from clusterproof.algorithms import FPFC
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import Family, Sides, at_most, choice, integers, rationals, suppose
+from clusterproof.theory.claims import Sides, at_most, choice, claim, integers, rationals, suppose
 from clusterproof.theory.papers.fpfc.constants import Constants
 from clusterproof.theory.papers.fpfc.measured import run_averages
 
-PAPER = Family("fpfc")
 WEAK_CONVEXITY = 1e-3
 """L_- of convex losses: any positive number."""
 
@@ -48,13 +47,12 @@ def two_sides(clients: int) -> QuadraticMixture:
     )
 
 
-@PAPER.claim(
-    "theorem-1-models",
+@claim(
+    "fpfc/theorem-1-models",
     label="Theorem 1, first inequality",
     judges="reading",
-    kind="upper",
-    extremes=(BOTH_NEGATIVE,),
     repaired_by="fpfc/repaired-models",
+    example=(BOTH_NEGATIVE,),
 )
 def theorem_1_models(
     clients: Annotated[int, integers(2, 6)],

@@ -9,13 +9,14 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import (
+from clusterproof.theory.claims import (
     Expectation,
     Sides,
     Stream,
     at_least,
     at_most,
     choice,
+    claim,
     drawn,
     rationals,
     suppose,
@@ -26,7 +27,6 @@ from clusterproof.theory.papers.fpfc.measured import run_averages
 from clusterproof.theory.papers.fpfc.partial_participation import CURVATURE, minimiser, setting_of
 from clusterproof.theory.papers.fpfc.repaired import (
     MOMENTS,
-    PAPER,
     ROUNDS,
     averages,
     draw_setting,
@@ -68,14 +68,12 @@ def suppose_positive(setting: Constants) -> None:
     suppose("the hypotheses of Theorem 1", setting.admissible)
 
 
-@PAPER.claim(
-    "theorem-1-models-positive",
+@claim(
+    "fpfc/theorem-1-models-positive",
     label="Theorem 1, first inequality, C_1's denominators positive",
     judges="ours",
-    kind="upper",
-    budget=30,
-    part="random settings",
-    bound_trace=bound_models_as_printed,
+    bound=bound_models_as_printed,
+    evaluations=30,
 )
 def theorem_1_models_positive(case: Positive, stream: Stream) -> Sides | Expectation:
     """Where C_1's denominators are positive, the first inequality of Theorem 1 holds.
@@ -115,7 +113,7 @@ def theorem_1_models_positive(case: Positive, stream: Stream) -> Sides | Expecta
     return expected(setting, measured.models, descent=factor * gap, smoothing=factor * setting.start)
 
 
-@theorem_1_models_positive.also("alike clients")
+@theorem_1_models_positive.line("alike clients")
 def alike_clients(clients: Annotated[int, choice(2, 4, 6, 8)]) -> Sides:
     """Exactly: one participant a round, clients with one minimiser, so that F* = 0."""
     setting = setting_of(clients)
@@ -125,7 +123,7 @@ def alike_clients(clients: Annotated[int, choice(2, 4, 6, 8)]) -> Sides:
     return at_most(expected_models(setting, MOMENTS), descent=factor * gap, smoothing=factor * setting.start)
 
 
-@theorem_1_models_positive.also("opposed clients")
+@theorem_1_models_positive.line("opposed clients")
 def opposed_clients(rounds: Annotated[int, choice(1, 2, 5, 20)]) -> Sides:
     """Two clients start at the minimum of F, so that all of the bound is its term of the smoothing."""
     setting, task = opposed(1.0)
@@ -136,7 +134,7 @@ def opposed_clients(rounds: Annotated[int, choice(1, 2, 5, 20)]) -> Sides:
     return at_most(measured.models.item(), smoothing=setting.first * setting.start / rounds)
 
 
-@theorem_1_models_positive.step("C_1 and the repaired factors", budget=400)
+@theorem_1_models_positive.line("C_1 and the repaired factors", evaluations=400)
 def more_than_repaired(case: Positive) -> Sides:
     """C_1 is at least 3.5 times the factor of the repaired inequality."""
     suppose_positive(case[0])
@@ -146,7 +144,7 @@ def more_than_repaired(case: Positive) -> Sides:
 Excess = Annotated[Fraction, rationals(Fraction(1, 4), 4, 4, upwards=True)]
 
 
-@theorem_1_models_positive.step("constants", prove=True)
+@theorem_1_models_positive.line("constants")
 def constants(smoothness: Share, excess: Excess) -> Sides:
     """p C_1 >= 6 rho + 12 rho^3 / den is at least 3.5 p (A + B), with p = rho = 1 and L_g = 1 / (2 + ``excess``)."""
     slope = 1 / (2 + excess)

@@ -7,11 +7,9 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.algorithms import Randomness
-from clusterproof.theory.checker import Family, Sides, at_most, choice
+from clusterproof.theory.claims import Sides, at_most, choice, claim
 from clusterproof.theory.papers.fpfc.repaired import suppose_the_hypotheses
 from clusterproof.theory.papers.fpfc.simplex import SMOOTHING, Simplex
-
-PAPER = Family("fpfc")
 
 
 def stay_on_the_parabola(clients: int, ratio: float, share: float) -> None:
@@ -35,11 +33,10 @@ def stay_on_the_parabola(clients: int, ratio: float, share: float) -> None:
             raise ArithmeticError(f"after {done} rounds a pair is {longest:g} long, xi is {SMOOTHING:g}")
 
 
-@PAPER.claim(
-    "one-term-waiting",
+@claim(
+    "fpfc/one-term-waiting",
     label="Theorem 1, first inequality, pairs that wait",
     judges="ours",
-    kind="upper",
     confirm=stay_on_the_parabola,
     repaired_by="fpfc/one-term-large-augmentation",
 )

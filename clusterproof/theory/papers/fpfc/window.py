@@ -8,9 +8,7 @@ import numpy as np
 
 from clusterproof.algorithms.penalties import SCAD
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import Family, Sides, drawn, equal, reals, suppose
-
-PAPER = Family("fpfc")
+from clusterproof.theory.claims import Sides, claim, drawn, equal, reals, suppose
 
 
 def window(task: QuadraticMixture, concavity: float) -> tuple[float, float]:
@@ -45,7 +43,7 @@ def draw_task(stream: np.random.Generator) -> QuadraticMixture:
     )
 
 
-@PAPER.claim("window", label="fusion window", judges="ours", kind="upper", budget=200)
+@claim("fpfc/window", label="fusion window", judges="ours", evaluations=200)
 def fusion_window(
     task: Annotated[QuadraticMixture, drawn(draw_task)],
     concavity: Annotated[float, reals(2.1, 5)],

@@ -9,12 +9,12 @@ import numpy as np
 from clusterproof.algorithms import IFCA, GradientLoss
 from clusterproof.algorithms.costs import cost_of_a_round
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import (
-    Family,
+from clusterproof.theory.claims import (
     Frequency,
     Replicates,
     Sides,
     Stream,
+    claim,
     equal,
     integers,
     probability,
@@ -22,7 +22,6 @@ from clusterproof.theory.checker import (
 from clusterproof.theory.papers.gradient_loss.iterations import APART, ONE_POINT, mean_purity, races
 from clusterproof.theory.papers.gradient_loss.race import Setting
 
-PAPER = Family("gradient-loss")
 CLUSTERS = 4
 """K of the races."""
 
@@ -35,7 +34,7 @@ def units(clusters: int) -> tuple[int, int]:
     return cost_of_a_round(proposed, task).units, cost_of_a_round(baseline, task).units
 
 
-@PAPER.claim("cost-of-an-iteration", label="Algorithm 1, lines 5-9", kind="identity")
+@claim("gradient-loss/cost-of-an-iteration", label="Algorithm 1, lines 5-9")
 def cost_of_an_iteration(clusters: Annotated[int, integers(1, 8, upwards=True)]) -> Sides:
     """An iteration costs a device 3 K forward passes, where the baseline's costs K + 2.
 
@@ -60,12 +59,11 @@ def cost_of_an_iteration(clusters: Annotated[int, integers(1, 8, upwards=True)])
     return equal(*zip(units(clusters), (3 * clusters, clusters + 2), strict=True))
 
 
-@PAPER.claim(
-    "fewer-passes",
+@claim(
+    "gradient-loss/fewer-passes",
     label="Section III-B, in passes",
     judges="reading",
     failure="wording",
-    kind="probability",
     replicates=300,
     quick=False,
     repaired_by="gradient-loss/cost-of-an-iteration",
@@ -97,14 +95,12 @@ def fewer_passes(stream: Stream, replicates: Replicates) -> Frequency:
     return probability(proposed_units * proposed > baseline_units * baseline, at_most=0.5)
 
 
-@PAPER.claim(
-    "sooner-by",
+@claim(
+    "gradient-loss/sooner-by",
     label="Section III-B, how much sooner",
     judges="ours",
-    kind="probability",
     replicates=60,
     quick=False,
-    part="at least",
 )
 def sooner_by(stream: Stream, replicates: Replicates) -> Frequency:
     """From models that start apart, the median of T / T_IFCA is between 0.55 and 0.75.
@@ -130,21 +126,21 @@ def sooner_by(stream: Stream, replicates: Replicates) -> Frequency:
     return probability(proposed > 0.75 * baseline, at_most=0.5)
 
 
-@sooner_by.also("at most", replicates=60)
+@sooner_by.line("at most", replicates=60)
 def no_sooner_than(stream: Stream, replicates: Replicates) -> Frequency:
     """The other end of the interval of the median."""
     baseline, proposed = races(Setting(distance=APART), stream, replicates)
     return probability(proposed < 0.55 * baseline, at_most=0.5)
 
 
-@sooner_by.also("one point, at most one", replicates=60)
+@sooner_by.line("one point, at most one", replicates=60)
 def one_point_at_most(stream: Stream, replicates: Replicates) -> Frequency:
     """The median saving from one point is at most one iteration."""
     baseline, proposed = races(Setting(distance=ONE_POINT), stream, replicates)
     return probability(baseline - proposed > 1, at_most=0.5)
 
 
-@sooner_by.also("one point, none lost", replicates=60)
+@sooner_by.line("one point, none lost", replicates=60)
 def one_point_at_least(stream: Stream, replicates: Replicates) -> Frequency:
     """The median saving from one point is not negative."""
     baseline, proposed = races(Setting(distance=ONE_POINT), stream, replicates)
@@ -158,13 +154,8 @@ def gains(stream: np.random.Generator, replicates: int) -> np.ndarray:
     return np.asarray(high - low)
 
 
-@PAPER.claim(
-    "weight-at-start-by",
-    label="Section III-B, lambda, how much",
-    judges="ours",
-    kind="probability",
-    replicates=160,
-    part="at least",
+@claim(
+    "gradient-loss/weight-at-start-by", label="Section III-B, lambda, how much", judges="ours", replicates=160
 )
 def weight_at_start_by(stream: Stream, replicates: Replicates) -> Frequency:
     """A weight of 0.5 against 0.1 raises the purity at the beginning by 0.03 to 0.1 in the median.
@@ -187,7 +178,7 @@ def weight_at_start_by(stream: Stream, replicates: Replicates) -> Frequency:
     return probability(gains(stream, replicates) < 0.03, at_most=0.5)
 
 
-@weight_at_start_by.also("at most", replicates=160)
+@weight_at_start_by.line("at most", replicates=160)
 def weight_no_higher_than(stream: Stream, replicates: Replicates) -> Frequency:
     """The other end of the interval of the median."""
     return probability(gains(stream, replicates) > 0.1, at_most=0.5)

@@ -11,12 +11,12 @@ import numpy as np
 
 from clusterproof.algorithms import GradientLoss, run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import (
-    Family,
+from clusterproof.theory.claims import (
     Sides,
     Stream,
     at_most,
     choice,
+    claim,
     drawn,
     equal,
     integers,
@@ -26,7 +26,6 @@ from clusterproof.theory.checker import (
 )
 from clusterproof.theory.papers.gradient_loss.scalar import confirm_rounds, exact_rounds, scalar_task
 
-PAPER = Family("gradient-loss")
 WEIGHT = Fraction(1, 5)
 ROUNDS = 8
 
@@ -45,8 +44,11 @@ def readings_of_the_rule(rounds: int, away: int, seed: int) -> dict[str, np.ndar
     return ends
 
 
-@PAPER.claim(
-    "equation-7-empty", label="(7), empty cluster", kind="definition", repaired_by="gradient-loss/pinning"
+@claim(
+    "gradient-loss/equation-7-empty",
+    label="(7), empty cluster",
+    repaired_by="gradient-loss/pinning",
+    ill_posed=True,
 )
 def equation_7_empty(away: Away, stream: Stream) -> Sides:
     """The model of each cluster is the mean of the models of its devices.
@@ -79,8 +81,11 @@ def equation_7_empty(away: Away, stream: Stream) -> Sides:
     )
 
 
-@PAPER.claim(
-    "empty-cluster-rule", label="Section II-C", kind="definition", repaired_by="gradient-loss/pinning"
+@claim(
+    "gradient-loss/empty-cluster-rule",
+    label="Section II-C",
+    repaired_by="gradient-loss/pinning",
+    ill_posed=True,
 )
 def empty_cluster_rule(away: Away, stream: Stream) -> Sides:
     """K random devices are allocated, one to each cluster, so that no cluster is empty.
@@ -166,12 +171,11 @@ def devices_that_return(groups: TwoGroups, *, printed: bool, undefined: int) -> 
     return returned
 
 
-@PAPER.claim(
-    "empty-for-good",
+@claim(
+    "gradient-loss/empty-for-good",
     label="Section II-C, for good",
     judges="reading",
     failure="wording",
-    kind="upper",
     confirm=run_the_algorithm,
     repaired_by="gradient-loss/pinning",
 )
@@ -221,7 +225,7 @@ def distant_mixture(stream: np.random.Generator) -> QuadraticMixture:
     )
 
 
-@PAPER.claim("pinning", label="Section II-C", judges="ours", kind="identity", budget=40)
+@claim("gradient-loss/pinning", label="Section II-C", judges="ours", evaluations=40)
 def pinning(
     task: Annotated[QuadraticMixture, drawn(distant_mixture)],
     step_size: Annotated[float, reals(Fraction(1, 10), Fraction(9, 10))],

@@ -10,8 +10,8 @@ import numpy as np
 
 from clusterproof.algorithms import GradientLoss
 from clusterproof.algorithms.gradient_loss import MovingState
-from clusterproof.theory.checker import Family, Sides, choice, drawn, equal, integers, reals, suppose
-from clusterproof.theory.checker.counterexample import confirm_equal
+from clusterproof.theory.claims import Sides, choice, claim, drawn, equal, integers, reals, suppose
+from clusterproof.theory.claims.confirm import confirm_equal
 from clusterproof.theory.exact.algebra import Number, Positive, Share, fraction
 from clusterproof.theory.papers.gradient_loss.scalar import (
     Point,
@@ -23,7 +23,6 @@ from clusterproof.theory.papers.gradient_loss.scalar import (
     state_with,
 )
 
-PAPER = Family("gradient-loss")
 Direction = Annotated[Fraction, choice(Fraction(1), Fraction(-1))]
 
 
@@ -55,11 +54,10 @@ def ask_the_algorithm(one: TwoModels, rows: int) -> None:
             confirm_equal(f"score of model {k} on {count} rows", float(found[k]), float(expected))
 
 
-@PAPER.claim(
-    "equation-1",
+@claim(
+    "gradient-loss/equation-1",
     label="(1) and (4)",
     judges="reading",
-    kind="identity",
     confirm=ask_the_algorithm,
     repaired_by="gradient-loss/equation-1-mean",
 )
@@ -172,7 +170,7 @@ def read_models(code: Any) -> MovedModels:
 Moved = Annotated[MovedModels, drawn(draw_models, write=write_models, read=read_models)]
 
 
-@PAPER.claim("equation-1-mean", label="(1) with the mean", judges="ours", kind="identity", budget=100)
+@claim("gradient-loss/equation-1-mean", label="(1) with the mean", judges="ours", evaluations=100)
 def equation_1_mean(
     one: Moved,
     copies: Copies,

@@ -10,12 +10,11 @@ import numpy as np
 
 from clusterproof.algorithms import GradientLoss, Randomness, run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import Family, Sides, Stream, choice, drawn, equal, reals, suppose
+from clusterproof.theory.claims import Sides, Stream, choice, claim, drawn, equal, reals, suppose
 from clusterproof.theory.exact.algebra import Number, fraction
 from clusterproof.theory.exact.placed import Placed, placed
 from clusterproof.theory.papers.gradient_loss.scalar import Point, Step, confirm_rounds, exact_rounds
 
-PAPER = Family("gradient-loss")
 WEIGHT = Fraction(1, 5)
 
 
@@ -33,11 +32,10 @@ def move_and_gradient(
     return one.after[0] - one.before[0], start - (first + second) / 2
 
 
-@PAPER.claim(
-    "equation-2",
+@claim(
+    "gradient-loss/equation-2",
     label="(2)",
     failure="misprint",
-    kind="identity",
     confirm=run_a_round,
     repaired_by="gradient-loss/equation-2-descent",
 )
@@ -97,7 +95,7 @@ ROUNDING = 1e-10
 """Of a run's models, relative to the largest of them."""
 
 
-@PAPER.claim("equation-2-descent", label="(2) with its sign", judges="ours", kind="identity", budget=50)
+@claim("gradient-loss/equation-2-descent", label="(2) with its sign", judges="ours", evaluations=50)
 def equation_2_descent(start: Start, step_size: Rate, weight: Share) -> Sides:
     """The last move of a cluster's model is minus the learning rate times the average gradient.
 
@@ -206,7 +204,7 @@ def plain_rounds(
     return models, choices
 
 
-@PAPER.claim("equations-4-7", label="(4)-(7)", kind="definition", ill_posed=False, budget=50)
+@claim("gradient-loss/equations-4-7", label="(4)-(7)", ill_posed=False, evaluations=50)
 def equations_4_7(
     task: Mixture,
     step_size: Rate,

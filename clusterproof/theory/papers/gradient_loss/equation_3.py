@@ -12,13 +12,13 @@ import numpy as np
 from clusterproof.algorithms import GradientLoss, Randomness
 from clusterproof.algorithms.gradient_loss import MovingState
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import (
-    Family,
+from clusterproof.theory.claims import (
     Sides,
     Stream,
     at_least,
     at_most,
     choice,
+    claim,
     drawn,
     equal,
     rationals,
@@ -29,7 +29,6 @@ from clusterproof.theory.exact.algebra import NotNegative, Number, Share, fracti
 from clusterproof.theory.exact.placed import Placed, placed
 from clusterproof.theory.papers.gradient_loss.scalar import exact_rounds, scalar_task, score, sign
 
-PAPER = Family("gradient-loss")
 CENTERS = (Fraction(-1, 2), Fraction(1, 2))
 WEIGHT = Fraction(1, 5)
 """lambda of Section III-B."""
@@ -83,12 +82,11 @@ def ask_the_algorithm(one: TwoDevices) -> float:
     return float(max(found[0, 1] - found[0, 0], found[1, 0] - found[1, 1]))
 
 
-@PAPER.claim(
-    "equation-3",
+@claim(
+    "gradient-loss/equation-3",
     label="(3) and (4)",
     judges="reading",
     failure="misprint",
-    kind="lower",
     confirm=ask_the_algorithm,
     repaired_by="gradient-loss/equation-3-descent",
 )
@@ -177,7 +175,7 @@ RoundStart = Annotated[
 ]
 
 
-@PAPER.claim("equation-3-worst", label="(3) as printed", judges="ours", kind="identity", budget=100)
+@claim("gradient-loss/equation-3-worst", label="(3) as printed", judges="ours", evaluations=100)
 def equation_3_worst(start: RoundStart, step_size: Rate) -> Sides:
     """Without noise the printed similarity of a device with its own cluster is -1, the least there is.
 
@@ -234,7 +232,7 @@ def equation_3_worst_on_symbols(coordinate: Number, curvature: NotNegative, step
     return equal((gradient * move, -lengths * coordinate**2))
 
 
-@equation_3_worst.step("similarity", budget=100)
+@equation_3_worst.line("similarity", evaluations=100, step=True)
 def equation_3_worst_similarity(start: RoundStart, step_size: Rate) -> Sides:
     """The algorithm's own similarities."""
     return equal((printed_round(start, step_size)[0], -1.0), rounding=1e-12)
@@ -245,7 +243,7 @@ def kantorovich(smallest: float, largest: float) -> float:
     return 2 * math.sqrt(smallest * largest) / (smallest + largest)
 
 
-@PAPER.claim("equation-3-descent", label="(3) with its sign", judges="ours", kind="lower", budget=100)
+@claim("gradient-loss/equation-3-descent", label="(3) with its sign", judges="ours", evaluations=100)
 def equation_3_descent(
     task: Annotated[QuadraticMixture, drawn(noiseless_mixture)], step_size: Rate, stream: Stream
 ) -> Sides:

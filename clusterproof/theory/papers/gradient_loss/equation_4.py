@@ -10,10 +10,8 @@ import numpy as np
 from clusterproof.algorithms import IFCA, GradientLoss, run
 from clusterproof.algorithms.gradient_loss import MovingState
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
-from clusterproof.theory.checker import Family, Sides, Stream, at_most, choice, drawn, equal, reals, suppose
+from clusterproof.theory.claims import Sides, Stream, at_most, choice, claim, drawn, equal, reals, suppose
 from clusterproof.theory.papers.gradient_loss.scalar import Point, Weight, best, score, sign
-
-PAPER = Family("gradient-loss")
 
 
 def spread_mixture(stream: np.random.Generator) -> QuadraticMixture:
@@ -29,7 +27,7 @@ def spread_mixture(stream: np.random.Generator) -> QuadraticMixture:
     )
 
 
-@PAPER.claim("equation-4-ifca", label="(4), lambda = 0", kind="identity", budget=50)
+@claim("gradient-loss/equation-4-ifca", label="(4), lambda = 0", evaluations=50)
 def equation_4_ifca(
     task: Annotated[QuadraticMixture, drawn(spread_mixture)],
     step_size: Annotated[float, reals(Fraction(1, 20), 1)],
@@ -77,7 +75,7 @@ def batches(stream: np.random.Generator) -> RegressionMixture:
     )
 
 
-@PAPER.claim("loss-margin", label="(4), margin", judges="ours", kind="upper", budget=100)
+@claim("gradient-loss/loss-margin", label="(4), margin", judges="ours", evaluations=100)
 def loss_margin(
     task: Annotated[RegressionMixture, drawn(batches)],
     weight: Annotated[float, reals(Fraction(1, 20), Fraction(9, 10))],
@@ -114,11 +112,11 @@ def loss_margin(
     return at_most(excess, margin=2 * weight / (1 - weight) / (1 if reduction == "mean" else task.samples))
 
 
-@PAPER.claim(
-    "equation-3-first-round",
+@claim(
+    "gradient-loss/equation-3-first-round",
     label="(2) and (3), t = 0",
-    kind="definition",
     repaired_by="gradient-loss/equations-4-7",
+    ill_posed=True,
 )
 def equation_3_first_round(center: Point, model_0: Point, model_1: Point, weight: Weight) -> Sides:
     """In every iteration, the first included, a device compares its gradient with the last move.

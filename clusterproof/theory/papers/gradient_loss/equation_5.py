@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.algorithms import GradientLoss, run
-from clusterproof.theory.checker import Family, Sides, equal, integers, rationals
+from clusterproof.theory.claims import Sides, claim, equal, integers, rationals
 from clusterproof.theory.papers.gradient_loss.scalar import (
     Point,
     Step,
@@ -17,7 +17,6 @@ from clusterproof.theory.papers.gradient_loss.scalar import (
     scalar_task,
 )
 
-PAPER = Family("gradient-loss")
 WEIGHT = Fraction(1, 5)
 
 Rate = Annotated[Fraction, rationals(Fraction(1, 10), Fraction(19, 10), 10)]
@@ -36,7 +35,7 @@ def mean_step(step: Fraction, rows: int) -> float:
     return float(trace.models[1, 0, 0])
 
 
-@PAPER.claim("equation-5-batch", label="(1) and (5), batch size", judges="ours", kind="identity", budget=100)
+@claim("gradient-loss/equation-5-batch", label="(1) and (5), batch size", judges="ours", evaluations=100)
 def equation_5_batch(step: Rate, rows: Rows) -> dict[str, Sides]:
     """A step of (5) on the summed loss of (1) is one on the mean loss with the rate alpha |Z|.
 
@@ -81,11 +80,10 @@ def by_line_12(center: Fraction, start: Fraction, step: Fraction, rounds: int) -
     return model
 
 
-@PAPER.claim(
-    "algorithm-line-12",
+@claim(
+    "gradient-loss/algorithm-line-12",
     label="Algorithm 1, line 12",
     failure="misprint",
-    kind="definition",
     ill_posed=False,
     confirm=run_the_rounds,
     repaired_by="gradient-loss/equations-4-7",

@@ -10,11 +10,11 @@ import numpy as np
 
 from clusterproof.algorithms import GradientLoss
 from clusterproof.algorithms.gradient_loss import MovingState
-from clusterproof.theory.checker import (
-    Family,
+from clusterproof.theory.claims import (
     Sides,
     Stream,
     at_most,
+    claim,
     equal,
     integers,
     rationals,
@@ -22,8 +22,6 @@ from clusterproof.theory.checker import (
     suppose,
 )
 from clusterproof.theory.papers.gradient_loss.scalar import Point, Step, Weight, best, score, state_with
-
-PAPER = Family("gradient-loss")
 
 
 @dataclass(frozen=True)
@@ -56,11 +54,10 @@ def preference_for_the_other(clusters: TwoClusters) -> float:
     return float(similarities[1] - similarities[0])
 
 
-@PAPER.claim(
-    "equation-3-euclidean",
+@claim(
+    "gradient-loss/equation-3-euclidean",
     label="after (3)",
     judges="reading",
-    kind="lower",
     confirm=preference_for_the_other,
     repaired_by="gradient-loss/equation-3-euclidean-descent",
 )
@@ -103,8 +100,8 @@ def equation_3_euclidean(clusters: TwoClusters) -> Sides:
     )
 
 
-@PAPER.claim(
-    "equation-3-euclidean-descent", label="after (3), repaired", judges="ours", kind="identity", budget=200
+@claim(
+    "gradient-loss/equation-3-euclidean-descent", label="after (3), repaired", judges="ours", evaluations=200
 )
 def equation_3_euclidean_descent(
     models: Annotated[int, integers(2, 4)],
@@ -144,11 +141,11 @@ def equation_3_euclidean_descent(
 Positive = Annotated[Fraction, rationals(Fraction(1, 2), 4, 2, upwards=True)]
 
 
-@PAPER.claim(
-    "equation-3-inverse",
+@claim(
+    "gradient-loss/equation-3-inverse",
     label="after (3), inverse",
-    kind="definition",
     repaired_by="gradient-loss/equation-3-euclidean-descent",
+    ill_posed=True,
 )
 def equation_3_inverse(
     loss_0: Positive, loss_1: Positive, distance_0: Positive, distance_1: Positive, weight: Weight

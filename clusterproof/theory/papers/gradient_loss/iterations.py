@@ -7,10 +7,8 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.algorithms import Randomness
-from clusterproof.theory.checker import Family, Frequency, Replicates, Stream, choice, probability
+from clusterproof.theory.claims import Frequency, Replicates, Stream, choice, claim, probability
 from clusterproof.theory.papers.gradient_loss.race import Setting, entrant, purities, purity_goal, race
-
-PAPER = Family("gradient-loss")
 
 APART, ONE_POINT = 1.0, 0.01
 """Distance of the initial models from the pooled optimum, in units of the clusters' separation."""
@@ -29,7 +27,7 @@ def races(
     return race(setting, seed=seed, replicates=replicates, goal=GOAL, weight=weight)
 
 
-@PAPER.claim("sooner", label="Section III-B, purity", kind="probability", replicates=60)
+@claim("gradient-loss/sooner", label="Section III-B, purity", replicates=60)
 def sooner(stream: Stream, replicates: Replicates) -> Frequency:
     """From models that start apart, gradient and loss together reach purity 0.9 no later than the loss.
 
@@ -63,13 +61,7 @@ def saves_more(setting: Setting, stream: np.random.Generator, replicates: int) -
     return np.asarray(baseline - proposed > FEW)
 
 
-@PAPER.claim(
-    "same-start",
-    label="Section III-B, one start",
-    judges="ours",
-    kind="probability",
-    replicates=40,
-)
+@claim("gradient-loss/same-start", label="Section III-B, one start", judges="ours", replicates=40)
 def same_start(stream: Stream, replicates: Replicates) -> Frequency:
     """Where the models start from one point, the similarity saves hardly any iteration.
 
@@ -93,13 +85,8 @@ def same_start(stream: Stream, replicates: Replicates) -> Frequency:
     return probability(saves_more(Setting(distance=ONE_POINT), stream, replicates), at_most=0.5)
 
 
-@PAPER.claim(
-    "reduction-curve",
-    label="Section III-B, curves",
-    judges="ours",
-    kind="probability",
-    quick=False,
-    replicates=60,
+@claim(
+    "gradient-loss/reduction-curve", label="Section III-B, curves", judges="ours", quick=False, replicates=60
 )
 def reduction_curve(
     step_size: Annotated[float, choice(0.03, 0.1, 0.3)],
@@ -143,12 +130,7 @@ def mean_purity(weight: float, seed: int, replicates: int, rounds: range) -> np.
     return np.asarray(np.mean(path, axis=0))
 
 
-@PAPER.claim(
-    "weight-at-start",
-    label="Section III-B, lambda",
-    kind="probability",
-    replicates=160,
-)
+@claim("gradient-loss/weight-at-start", label="Section III-B, lambda", replicates=160)
 def weight_at_start(stream: Stream, replicates: Replicates) -> Frequency:
     """A higher weight of the similarity, 0.5 against 0.1, gives a higher purity at the beginning.
 

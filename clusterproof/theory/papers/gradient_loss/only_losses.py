@@ -8,9 +8,7 @@ import numpy as np
 
 from clusterproof.algorithms import CFL, IFCA, Randomness
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import Family, Sides, choice, equal, integers, suppose
-
-PAPER = Family("gradient-loss")
+from clusterproof.theory.claims import Sides, choice, claim, equal, integers, suppose
 
 WARM_UP = 2
 Half = Annotated[int, integers(2, 5, upwards=True)]
@@ -35,11 +33,10 @@ def clusters_of(task: QuadraticMixture) -> np.ndarray:
     return np.asarray(state.assignments, dtype=object)
 
 
-@PAPER.claim(
-    "only-losses",
+@claim(
+    "gradient-loss/only-losses",
     label="Section I, only local loss values",
     failure="wording",
-    kind="identity",
     repaired_by="gradient-loss/what-clusters",
 )
 def only_losses(half: Half, pull: Pull) -> Sides:
@@ -93,9 +90,7 @@ def choices_of(task: QuadraticMixture) -> np.ndarray:
     return np.asarray(state.assignments, dtype=object)
 
 
-@PAPER.claim(
-    "what-clusters", label="Section I, of [4] and [5]", judges="ours", kind="identity", part="[5] by losses"
-)
+@claim("gradient-loss/what-clusters", label="Section I, of [4] and [5]", judges="ours")
 def ifca_by_losses(half: Half, pull: Pull) -> Sides:
     """Of the methods before, IFCA clusters devices by their loss values alone, and CFL by their updates alone.
 
@@ -130,7 +125,7 @@ def ifca_by_losses(half: Half, pull: Pull) -> Sides:
     return equal((chosen[0], chosen[1]), (chosen[0], first.labels.astype(object)))
 
 
-@ifca_by_losses.also("[4] by updates")
+@ifca_by_losses.line("[4] by updates")
 def cfl_by_updates(half: Half, pull: Pull, stretch: Annotated[float, choice(0.25, 2.0, 16.0)]) -> Sides:
     """Devices with minimisers farther away and flatter losses send the same updates."""
     signs = np.repeat([1, -1], half)

@@ -6,16 +6,15 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.theory.checker import Family, Replicates, Sides, Stream, at_most, choice, integers
+from clusterproof.theory.claims import Replicates, Sides, Stream, at_most, choice, claim, integers
 from clusterproof.theory.exact.algebra import NotNegative
 from clusterproof.theory.papers.gradient_loss.iterations import APART, ONE_POINT, races
 from clusterproof.theory.papers.gradient_loss.race import Setting, reduction
 
-PAPER = Family("gradient-loss")
 AtLeastTwo = Annotated[int, integers(2, 60, upwards=True)]
 
 
-@PAPER.claim("reduction-ceiling", label="Section III-B, ceiling", judges="ours", kind="upper", replicates=7)
+@claim("gradient-loss/reduction-ceiling", label="Section III-B, ceiling", judges="ours", replicates=7)
 def reduction_ceiling(
     distance: Annotated[float, choice(APART, 0.3, ONE_POINT)],
     step_size: Annotated[float, choice(0.1, 0.3)],
@@ -51,12 +50,12 @@ def reduction_ceiling_on_symbols(baseline: AtLeastTwo, later: NotNegative) -> Si
     return at_most(1 - (2 + later) / baseline, ceiling=1 - 2 / baseline)
 
 
-@PAPER.claim(
-    "reduction-up-to",
+@claim(
+    "gradient-loss/reduction-up-to",
     label="Fig. 5, up to 98, 21 and 97 %",
-    kind="definition",
     replicates=20,
     repaired_by="gradient-loss/sooner",
+    ill_posed=True,
 )
 def reduction_up_to(
     weight: Annotated[float, choice(0.2, 0.5)], stream: Stream, replicates: Replicates

@@ -9,20 +9,18 @@ import numpy as np
 
 from clusterproof.algorithms import purity
 from clusterproof.algorithms.metrics import contingency
-from clusterproof.theory.checker import (
-    Family,
+from clusterproof.theory.claims import (
     Sides,
     at_least,
     at_most,
     choice,
+    claim,
     drawn,
     equal,
     integers,
     suppose,
 )
 from clusterproof.theory.exact.algebra import NotNegative, Positive, fraction
-
-PAPER = Family("gradient-loss")
 
 
 def correct_devices(assignments: np.ndarray, labels: np.ndarray) -> int:
@@ -69,13 +67,13 @@ Clusters = Annotated[
 """Cluster of each device, such as "000012"."""
 
 
-@PAPER.claim(
-    "purity",
+@claim(
+    "gradient-loss/purity",
     label="Section III-A3, purity, one to one",
     judges="reading",
     failure="wording",
-    kind="identity",
     repaired_by="gradient-loss/purity-bound",
+    evaluations=2235,
 )
 def purity_as_accuracy(true: Balanced, found: Clusters) -> Sides:
     """Purity is the share of devices in their true cluster, where clusters are named one to one.
@@ -135,7 +133,7 @@ MOST = 6
 Partitions = Annotated[np.ndarray, drawn(draw_partitions, write=np.ndarray.tolist, read=read_partitions)]
 
 
-@PAPER.claim("purity-bound", label="Section III-A3, purity", judges="ours", kind="lower", budget=200)
+@claim("gradient-loss/purity-bound", label="Section III-A3, purity", judges="ours", evaluations=200)
 def purity_bound(partitions: Partitions) -> dict[str, Sides]:
     """Purity is at least the share of correct devices, and never falls when clusters are split.
 
@@ -218,7 +216,7 @@ OVERLAPS = {"10 classes": (10, 8, 6), "EMNIST": (62 - len(MERGED), 40, 33)}
 """Classes, how many of them each cluster has, and how many any two are said to share."""
 
 
-@PAPER.claim("class-overlap", label="Section III-A1", kind="lower", part="two clusters", prove=True)
+@claim("gradient-loss/class-overlap", label="Section III-A1")
 def class_overlap(
     data: Annotated[str, choice(*OVERLAPS)], unused: Annotated[int, integers(0, 2, upwards=True)]
 ) -> Sides:
@@ -246,7 +244,7 @@ def class_overlap(
     return at_least(2 * kept - (classes - unused), shared=shared)
 
 
-@class_overlap.step("dropped twice", prove=True)
+@class_overlap.line("dropped twice")
 def dropped_twice() -> Sides:
     """8 clusters of EMNIST drop more classes together than there are."""
     classes, kept, _ = OVERLAPS["EMNIST"]

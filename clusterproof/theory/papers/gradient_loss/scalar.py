@@ -15,8 +15,8 @@ import numpy as np
 from clusterproof.algorithms import GradientLoss, run
 from clusterproof.algorithms.gradient_loss import MovingState
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
-from clusterproof.theory.checker import rationals
-from clusterproof.theory.checker.counterexample import confirm_equal
+from clusterproof.theory.claims import rationals
+from clusterproof.theory.claims.confirm import confirm_equal
 
 Point = Annotated[Fraction, rationals(-2, 2, 2, upwards=True, downwards=True)]
 """A model, a minimiser or a gradient."""

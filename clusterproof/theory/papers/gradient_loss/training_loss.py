@@ -6,12 +6,10 @@ import numpy as np
 
 from clusterproof.algorithms import Randomness
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.checker import Family, Frequency, Replicates, Stream, probability
+from clusterproof.theory.claims import Frequency, Replicates, Stream, claim, probability
 from clusterproof.theory.papers.gradient_loss.cost import CLUSTERS, units
 from clusterproof.theory.papers.gradient_loss.iterations import APART
 from clusterproof.theory.papers.gradient_loss.race import Setting, entrant
-
-PAPER = Family("gradient-loss")
 
 ITERATIONS = 12
 """Iterations that are compared; later all losses are small."""
@@ -46,12 +44,7 @@ def curves(stream: np.random.Generator, replicates: int, rounds: int) -> tuple[n
     return baseline, proposed
 
 
-@PAPER.claim(
-    "training-loss",
-    label="Figure 4, training losses",
-    kind="probability",
-    replicates=60,
-)
+@claim("gradient-loss/training-loss", label="Figure 4, training losses", replicates=60)
 def training_loss(stream: Stream, replicates: Replicates) -> Frequency:
     """Over the first iterations the training loss is lower than the baseline's.
 
@@ -76,12 +69,11 @@ def training_loss(stream: Stream, replicates: Replicates) -> Frequency:
     return probability(proposed.mean(axis=0) > baseline.mean(axis=0), at_most=0.5)
 
 
-@PAPER.claim(
-    "training-loss-in-passes",
+@claim(
+    "gradient-loss/training-loss-in-passes",
     label="Figure 4, training losses in passes",
     judges="reading",
     failure="wording",
-    kind="probability",
     replicates=60,
     repaired_by="gradient-loss/training-loss",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -12,27 +12,27 @@ from clusterproof.algorithms import IFCA, run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.synthetic.mixture import geometric_spectrum, make_labels
 from clusterproof.theory.bounds.setting import largest_radius
-from clusterproof.theory.checker import (
-    Family,
+from clusterproof.theory.claims import (
     Sides,
     Stream,
     at_most,
     choice,
+    claim,
+    drawn,
     equal,
     integers,
     reals,
-    searched,
     suppose,
 )
+from clusterproof.theory.claims.ranges import example_of
 
-PAPER = Family("ifca")
 
-
-def exact_mixtures() -> Any:
-    """Strategy of mixtures of two to ten clusters up to 1 : 20 in size, condition number up to 10^4, exact losses."""
+def draw_mixture(stream: np.random.Generator) -> RegressionMixture:
+    """Draw two to ten clusters up to 1 : 20 in size, with a condition number up to 10^4 and exact losses."""
     from clusterproof.synthetic import strategies
 
-    return strategies.wide_mixtures("regression", clusters=(2, 10), noise=1.0, data="population")
+    mixtures = strategies.wide_mixtures("regression", clusters=(2, 10), noise=1.0, data="population")
+    return example_of(mixtures, stream)
 
 
 def worst_pair(condition: float, radius: float) -> tuple[RegressionMixture, np.ndarray]:
@@ -80,17 +80,16 @@ ROUND = {
 }
 
 
-@PAPER.claim(
-    "basin",
+@claim(
+    "ifca/basin",
     label="Initialisation condition, exact losses",
     judges="ours",
-    kind="tight",
-    part="runs",
-    budget=30,
-    extremes=(ROUND,),
+    tight=True,
+    evaluations=30,
+    example=(ROUND,),
 )
 def basin(
-    task: Annotated[RegressionMixture, searched(exact_mixtures)],
+    task: Annotated[RegressionMixture, drawn(draw_mixture)],
     share: Annotated[float, choice(0.999, 0.9, 0.5, 0.1)],
     step: Annotated[float, reals(Fraction(1, 5), 1)],
     stream: Stream,
@@ -141,7 +140,7 @@ def basin(
     }
 
 
-@basin.step("worst pair")
+@basin.line("worst pair")
 def worst_pair_ties(condition_number: Annotated[int, integers(1, 30, upwards=True)]) -> dict[str, Sides]:
     """At the worst pair the client is right just within Delta / (1 + sqrt(kappa)), and wrong just beyond."""
     limit = 1 / (1 + math.sqrt(condition_number))

@@ -6,29 +6,12 @@ from fractions import Fraction
 from typing import Annotated
 
 from clusterproof.algorithms import CFLMGD, IFCA
-from clusterproof.theory.checker import (
-    Family,
-    Frequency,
-    Replicates,
-    Sides,
-    Stream,
-    at_most,
-    choice,
-)
+from clusterproof.theory.claims import Frequency, Replicates, Sides, Stream, at_most, choice, claim
 from clusterproof.theory.papers.ifca.success import Cell, interval, succeeds
 from clusterproof.theory.papers.ifca.success_probability import NARROW, Clusters, fails
 
-PAPER = Family("ifca")
 
-
-@PAPER.claim(
-    "cfl-mgd-in-basin",
-    label="Assumption 4 for CFL-MGD",
-    judges="reading",
-    kind="probability",
-    part="well separated",
-    replicates=300,
-)
+@claim("ifca/cfl-mgd-in-basin", label="Assumption 4 for CFL-MGD", judges="reading", replicates=300)
 def cfl_mgd_in_basin(
     momentum: Annotated[Fraction, choice(Fraction(1, 2), Fraction(9, 10))],
     clusters: Clusters,
@@ -58,7 +41,7 @@ def cfl_mgd_in_basin(
     return fails(algorithm, Cell(8.0, 1.0, clusters=clusters), stream, replicates)
 
 
-@cfl_mgd_in_basin.also("barely separated", replicates=NARROW)
+@cfl_mgd_in_basin.line("barely separated", replicates=NARROW)
 def cfl_mgd_though_near(
     separation: Annotated[Fraction, choice(Fraction(157, 100))],
     momentum: Annotated[Fraction, choice(Fraction(9, 10))],
@@ -70,11 +53,10 @@ def cfl_mgd_though_near(
     return fails(algorithm, Cell(float(separation), 1.0), stream, replicates)
 
 
-@PAPER.claim(
-    "cfl-mgd-same-basin",
+@claim(
+    "ifca/cfl-mgd-same-basin",
     label="CFL-MGD compared with IFCA",
     judges="ours",
-    kind="probability",
     replicates=800,
     repaired_by="ifca/cfl-mgd-in-basin",
 )

@@ -9,9 +9,7 @@ import numpy as np
 from clusterproof.algorithms import CFLMGD, IFCA, generator, run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.synthetic.mixture import make_labels
-from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE
-from clusterproof.theory.checker.statistics import clopper_pearson
-from clusterproof.theory.checker.verdict import Confidence
+from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE, Confidence, clopper_pearson
 
 ROUNDS = 60
 """T: after it only single clients near a tie change their clusters."""

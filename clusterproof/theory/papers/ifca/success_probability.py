@@ -9,19 +9,18 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.algorithms import CFLMGD, IFCA
-from clusterproof.theory.checker import (
-    Family,
+from clusterproof.theory.claims import (
     Frequency,
     Replicates,
     Sides,
     Stream,
     at_most,
     choice,
+    claim,
     probability,
 )
 from clusterproof.theory.papers.ifca.success import Cell, interval, succeeds
 
-PAPER = Family("ifca")
 ALGORITHM = IFCA(step_size=1.0)
 
 ALLOWED = 0.05
@@ -39,14 +38,7 @@ NOISES = (4.0, 2.0, 1.0, 0.5, 0.25)
 Clusters = Annotated[int, choice(2, 4)]
 
 
-@PAPER.claim(
-    "certain-in-basin",
-    label="Initialisation condition",
-    judges="reading",
-    kind="probability",
-    part="well separated",
-    replicates=500,
-)
+@claim("ifca/certain-in-basin", label="Initialisation condition", judges="reading", replicates=500)
 def certain_in_basin(clusters: Clusters, stream: Stream, replicates: Replicates) -> Frequency:
     """From the papers' radius IFCA finds all clusters with certainty once they are well separated.
 
@@ -77,7 +69,7 @@ def fails(algorithm: IFCA | CFLMGD, cell: Cell, stream: np.random.Generator, rep
     return probability(~success, at_most=ALLOWED)
 
 
-@certain_in_basin.also("barely separated", replicates=NARROW)
+@certain_in_basin.line("barely separated", replicates=NARROW)
 def certain_though_near(
     separation: Annotated[Fraction, choice(Fraction(143, 100))], stream: Stream, replicates: Replicates
 ) -> Frequency:
@@ -99,12 +91,10 @@ def never_falls(cells: Sequence[Cell], replicates: int, stream: np.random.Genera
     )
 
 
-@PAPER.claim(
-    "monotone-in-basin",
+@claim(
+    "ifca/monotone-in-basin",
     label="Initialisation condition, separation and noise",
     judges="ours",
-    kind="probability",
-    part="separation",
     replicates=150,
 )
 def monotone_in_basin(clusters: Clusters, stream: Stream, replicates: Replicates) -> Sides:
@@ -130,17 +120,16 @@ def monotone_in_basin(clusters: Clusters, stream: Stream, replicates: Replicates
     return never_falls(cells, replicates, stream)
 
 
-@monotone_in_basin.also("noise", replicates=150)
+@monotone_in_basin.line("noise", replicates=150)
 def monotone_in_noise(stream: Stream, replicates: Replicates) -> Sides:
     """The same as the noise falls, with two clusters."""
     return never_falls([Cell(2.0, noise) for noise in NOISES], replicates, stream)
 
 
-@PAPER.claim(
-    "monotone-from-anywhere",
+@claim(
+    "ifca/monotone-from-anywhere",
     label="Separation, any start",
     judges="ours",
-    kind="probability",
     replicates=1000,
     repaired_by="ifca/monotone-in-basin",
 )

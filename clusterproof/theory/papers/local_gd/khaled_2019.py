@@ -10,18 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
 
-from clusterproof.theory.checker import Family, Sides, at_most, choice, rationals, suppose
-
-PAPER = Family(
-    "local-gd",
-    {
-        "Hypotheses": """Convex L-smooth clients, exact gradients; H steps between two averagings.""",
-        "Symbols": """gamma ``step``, H ``gap``, M clients, V_t the variance of the points, sigma^2 the mean
-        squared gradient at x*.""",
-        "Checked": """Two quadratic clients a_m (x - b_m)^2 / 2 with L = 1, in rational arithmetic.""",
-    },
-)
-
+from clusterproof.theory.claims import Sides, at_most, choice, claim, rationals, suppose
 
 Q = Fraction
 
@@ -71,7 +60,7 @@ def variance(points: list[Fraction]) -> Fraction:
     return average([(x - average(points)) ** 2 for x in points])
 
 
-@PAPER.claim("lemma-1", label="Lemma 1", kind="upper", exhaustible=1, budget=200)
+@claim("local-gd/lemma-1", label="Lemma 1", evaluations=200)
 def lemma_1(
     clients: Clients,
     x: Annotated[Fraction, rationals(-2, 2, 1)],
@@ -88,6 +77,9 @@ def lemma_1(
 
     Source
         Khaled et al. (2019): the paper's text, without its proofs.
+
+    Symbols
+        gamma ``step``, H ``gap``, M clients, V_t the variance of the points, sigma^2 the mean squared gradient at x*.
     """
     before = average([x, y])
     after = before - step * average(clients.gradients([x, y]))
@@ -104,7 +96,7 @@ Gap = Annotated[int, choice(1, 2, 3, 5)]
 Pace = Annotated[Fraction, rationals(Q(1, 3), 1, 3)]
 
 
-@PAPER.claim("lemma-2", label="Lemma 2", kind="upper", exhaustible=1, budget=200)
+@claim("local-gd/lemma-2", label="Lemma 2", evaluations=200)
 def lemma_2(clients: Clients, start: Start, gap: Gap, pace: Pace) -> Sides:
     """Between two averagings the points stay together.
 
@@ -116,6 +108,9 @@ def lemma_2(clients: Clients, start: Start, gap: Gap, pace: Pace) -> Sides:
 
     Source
         Khaled et al. (2019): the paper's text, without its proofs.
+
+    Symbols
+        gamma ``step``, H ``gap``, M clients, V_t the variance of the points, sigma^2 the mean squared gradient at x*.
     """
     step = pace / (4 * gap)
     path = clients.run(start, step, gap, gap)
@@ -126,7 +121,7 @@ def lemma_2(clients: Clients, start: Start, gap: Gap, pace: Pace) -> Sides:
     )
 
 
-@PAPER.claim("theorem-1", label="Theorem 1, (5)", kind="upper", exhaustible=1, budget=200)
+@claim("local-gd/theorem-1", label="Theorem 1, (5)", evaluations=200)
 def theorem_1(
     clients: Clients, start: Start, gap: Gap, pace: Pace, epochs: Annotated[int, choice(1, 2, 5)]
 ) -> Sides:
@@ -141,6 +136,9 @@ def theorem_1(
     Source
         Khaled et al. (2019): the paper's text, without its proofs. At H = 1, and for equal Hessians, the true floor
         is 0.
+
+    Symbols
+        gamma ``step``, H ``gap``, M clients, V_t the variance of the points, sigma^2 the mean squared gradient at x*.
     """
     step, steps = pace / (4 * gap), gap * epochs
     centre = average([average(points) for points in clients.run(start, step, steps, gap)])
@@ -151,7 +149,7 @@ def theorem_1(
     )
 
 
-@PAPER.claim("corollary-1", label="Corollary 1", kind="upper", exhaustible=1, budget=200)
+@claim("local-gd/corollary-1", label="Corollary 1", evaluations=200)
 def corollary_1(clients: Clients, start: Start, gap: Gap, root: Annotated[int, choice(2, 4, 6, 10)]) -> Sides:
     """The rate 1 / sqrt(M T), here with M = 4 clients, two of each kind, and T = root^2.
 
@@ -163,6 +161,9 @@ def corollary_1(clients: Clients, start: Start, gap: Gap, root: Annotated[int, c
 
     Source
         Khaled et al. (2019): the paper's text, without its proofs.
+
+    Symbols
+        gamma ``step``, H ``gap``, M clients, V_t the variance of the points, sigma^2 the mean squared gradient at x*.
     """
     suppose("H <= sqrt(T / M)", 2 * gap <= root)
     path = clients.run(start, Q(1, 2 * root), root**2, gap)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from clusterproof.theory.checker import Sides, equal
+from clusterproof.theory.claims import Sides, claim, equal
 from clusterproof.theory.exact.planar_clients import PlanarClients, squares
-from clusterproof.theory.papers.proxskip.setting import PAPER, Start, Step, one_step
+from clusterproof.theory.papers.proxskip.setting import Start, Step, one_step
 
 
-@PAPER.claim("identity", label="(P)", judges="ours", kind="identity", budget=40)
+@claim("proxskip/identity", label="(P)", judges="ours", evaluations=40)
 def identity(clients: PlanarClients, start: Start) -> Sides:
     """An iteration changes E Psi exactly as independent gradient steps and 1 - p^2 do.
 
@@ -26,6 +26,11 @@ def identity(clients: PlanarClients, start: Start) -> Sides:
     Checked
         Proved symbolically. Both coins of the iteration in rational arithmetic, on clients in the plane whose losses
         are not quadratic; tests compare both sides on log-cosh and logistic losses.
+
+    Symbols
+        Psi = sum over i of ||x_i - x*||^2 + (gamma^2 / p^2) ||h_i - g_i*||^2, + is after one iteration, 0 at the
+        start, E over the coins; gamma ``step_size``, p ``probability``, mu ``strong_convexity``, L ``smoothness``, N
+        ``clients``; g_i* = grad f_i(x*).
     """
     ((_, models, controls),) = start.states(clients)
     weight = start.weight(clients)

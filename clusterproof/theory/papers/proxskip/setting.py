@@ -10,20 +10,10 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from clusterproof.theory.checker import Family, Sides, at_most, rationals, suppose
+from clusterproof.theory.claims import Sides, at_most, rationals, suppose
 from clusterproof.theory.exact.algebra import NotNegative, Number
 from clusterproof.theory.exact.algebra import Share as Part
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares
-
-SECTIONS = {
-    "Symbols": """Psi = sum over i of ||x_i - x*||^2 + (gamma^2 / p^2) ||h_i - g_i*||^2, + is after one iteration, 0 at
-        the start, E over the coins; gamma ``step_size``, p ``probability``, mu ``strong_convexity``, L ``smoothness``,
-        N ``clients``; g_i* = grad f_i(x*).""",
-    "Checked": """Proved symbolically, for any number of clients in any dimension: (P) by its coin, the contraction by
-        the interpolation inequality of each client. Compared with the iteration, coin by coin, in rational arithmetic,
-        on clients in the plane whose losses are not quadratic.""",
-}
-PAPER = Family("proxskip", SECTIONS)
 
 State = tuple[Fraction, np.ndarray, np.ndarray]
 """Its probability, the clients' x_i - x* and h_i - g_i*, both (N, 2)."""

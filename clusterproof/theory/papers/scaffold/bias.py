@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from clusterproof.theory.checker import (
-    Family,
+from clusterproof.theory.claims import (
     Sides,
     at_least,
     at_most,
     choice,
+    claim,
     equal,
     integers,
     rationals,
@@ -21,20 +21,6 @@ from clusterproof.theory.checker import (
 )
 from clusterproof.theory.exact import round_maps
 from clusterproof.theory.exact.algebra import NotNegative, Positive
-
-PAPER = Family(
-    "scaffold",
-    {
-        "Hypotheses": """Equal clients f_i = f in one dimension, a = f''(x*) > 0, independent additive gradient noise
-        of variance sigma^2, all clients in every round, eta_g = 1, H >= 2 local steps; to first order in tau =
-        f'''(x*).""",
-        "Symbols": """gamma ``step_size``, H ``local_steps``, N ``clients``, r = 1 - gamma a; b = E_pi x
-        - x*, the mean of the stationary law; [h] = 1 + r + ... + r^(h-1). In the linear system M_h is the second
-        moment of a client's point after h local steps, X that of x, V the variance of c_i - c (0 for FedAvg): b =
-        -(gamma tau / 2) sum over h < H of r^(H-1-h) M_h / (1 - r^H), M_h = r^(2h) X + (gamma [h])^2 V + gamma^2
-        sigma^2 (1 + r^2 + ... + r^(2h-2)).""",
-    },
-)
 
 LocalSteps = Annotated[int, integers(2, 20, upwards=True)]
 Curvature = Annotated[Fraction, rationals(Fraction(1, 2), 2, 2, upwards=True)]
@@ -105,7 +91,7 @@ class Law:
         )
 
 
-@PAPER.claim("bias", label="Theorem 4.1", kind="identity", exhaustible=200, budget=60)
+@claim("scaffold/bias", label="Theorem 4.1", evaluations=60)
 def bias(curvature: Curvature, local_steps: LocalSteps) -> Sides:
     """SCAFFOLD II is biased by gamma / N, as FedAvg, and by gamma^2 whatever the number of clients.
 
@@ -120,6 +106,16 @@ def bias(curvature: Curvature, local_steps: LocalSteps) -> Sides:
     Checked
         Proved symbolically, from H - 1 to H. The law itself in the step "stationary law", for both options and FedAvg,
         by the moments of the algorithm's round; tests enumerate the noise of a loss that is not quadratic.
+
+    Hypotheses
+        Equal clients f_i = f in one dimension, a = f''(x*) > 0, independent additive gradient noise of variance
+        sigma^2, all clients in every round, eta_g = 1, H >= 2 local steps; to first order in tau = f'''(x*).
+
+    Symbols
+        gamma ``step_size``, H ``local_steps``, N ``clients``, r = 1 - gamma a; b = E_pi x - x*, the mean of the
+        stationary law; [h] = 1 + r + ... + r^(h-1). In the linear system M_h is the second moment of a client's point
+        after h local steps, X that of x, V the variance of c_i - c (0 for FedAvg): b = -(gamma tau / 2) sum over h <
+        H of r^(H-1-h) M_h / (1 - r^H), M_h = r^(2h) X + (gamma [h])^2 V + gamma^2 sigma^2 (1 + r^2 + ... + r^(2h-2)).
     """
     law = Law(curvature, Fraction(0), local_steps, "II")
     printed = Fraction((local_steps - 1) * (5 * local_steps - 1), local_steps) / (12 * curvature)
@@ -149,7 +145,7 @@ def bias_on_symbols(curvature: Positive, local_steps: AtLeastTwo) -> Sides:
     return equal((1 / (2 * curvature) / (2 * curvature), 1 / (4 * curvature**2)), (floor, printed))
 
 
-@bias.step("stationary law", budget=30, exhaustible=30)
+@bias.line("stationary law", evaluations=30, step=True)
 def stationary_law(
     curvature: Annotated[Fraction, choice(Fraction(1), Fraction(1, 2))],
     length: Annotated[Fraction, choice(Fraction(1, 4), Fraction(1, 2), Fraction(1, 20))],
@@ -181,9 +177,7 @@ def stationary_law(
     )
 
 
-@PAPER.claim(
-    "bias-ratio", label="Bias over FedAvg's", judges="ours", kind="identity", exhaustible=200, budget=60
-)
+@claim("scaffold/bias-ratio", label="Bias over FedAvg's", judges="ours", evaluations=60)
 def bias_ratio(local_steps: LocalSteps, fresh: Fresh) -> Sides:
     """For many clients and small steps SCAFFOLD's bias is (5H - 1) / 3H times FedAvg's under II, more under I.
 
@@ -197,6 +191,16 @@ def bias_ratio(local_steps: LocalSteps, fresh: Fresh) -> Sides:
     Checked
         Proved symbolically, from H - 1 to H. At positive steps the ratio of II is smaller: the step "positive steps",
         at gamma a <= 1/2 and H <= 8, not proved.
+
+    Hypotheses
+        Equal clients f_i = f in one dimension, a = f''(x*) > 0, independent additive gradient noise of variance
+        sigma^2, all clients in every round, eta_g = 1, H >= 2 local steps; to first order in tau = f'''(x*).
+
+    Symbols
+        gamma ``step_size``, H ``local_steps``, N ``clients``, r = 1 - gamma a; b = E_pi x - x*, the mean of the
+        stationary law; [h] = 1 + r + ... + r^(h-1). In the linear system M_h is the second moment of a client's point
+        after h local steps, X that of x, V the variance of c_i - c (0 for FedAvg): b = -(gamma tau / 2) sum over h <
+        H of r^(H-1-h) M_h / (1 - r^H), M_h = r^(2h) X + (gamma [h])^2 V + gamma^2 sigma^2 (1 + r^2 + ... + r^(2h-2)).
     """
     one, zero = Fraction(1), Fraction(0)
     fedavg = Law(one, zero, local_steps).floor()
@@ -224,7 +228,7 @@ Length = Annotated[Fraction, rationals(0, Fraction(1, 2), 20)]
 """gamma a."""
 
 
-@bias_ratio.step("positive steps", budget=50, exhaustible=100)
+@bias_ratio.line("positive steps", evaluations=50, step=True)
 def at_positive_steps(length: Length, local_steps: Annotated[int, integers(2, 8)]) -> Sides:
     """At gamma a <= 1/2 and H <= 8 the ratio of II is at most its limit, which it approaches."""
     one = Fraction(1)
@@ -232,9 +236,7 @@ def at_positive_steps(length: Length, local_steps: Annotated[int, integers(2, 8)
     return at_most(ratio, limit=Fraction(5 * local_steps - 1, 3 * local_steps))
 
 
-@PAPER.claim(
-    "bias-larger", label="Bias above FedAvg's", judges="ours", kind="lower", exhaustible=200, budget=60
-)
+@claim("scaffold/bias-larger", label="Bias above FedAvg's", judges="ours", evaluations=60)
 def bias_larger(
     curvature: Curvature,
     length: Annotated[Fraction, rationals(0, 1, 10)],
@@ -251,6 +253,16 @@ def bias_larger(
 
     Checked
         Proved symbolically. The closed form of both biases in rational arithmetic.
+
+    Hypotheses
+        Equal clients f_i = f in one dimension, a = f''(x*) > 0, independent additive gradient noise of variance
+        sigma^2, all clients in every round, eta_g = 1, H >= 2 local steps; to first order in tau = f'''(x*).
+
+    Symbols
+        gamma ``step_size``, H ``local_steps``, N ``clients``, r = 1 - gamma a; b = E_pi x - x*, the mean of the
+        stationary law; [h] = 1 + r + ... + r^(h-1). In the linear system M_h is the second moment of a client's point
+        after h local steps, X that of x, V the variance of c_i - c (0 for FedAvg): b = -(gamma tau / 2) sum over h <
+        H of r^(H-1-h) M_h / (1 - r^H), M_h = r^(2h) X + (gamma [h])^2 V + gamma^2 sigma^2 (1 + r^2 + ... + r^(2h-2)).
     """
     suppose("0 < gamma a < 1", 0 < length < 1)
     share, gamma = 1 - Fraction(1, clients), length / curvature

@@ -5,14 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated, Any
 
-from clusterproof.theory.checker import Sides, at_least, at_most, rationals
+from clusterproof.theory.claims import Sides, at_least, at_most, claim, rationals
 from clusterproof.theory.exact.algebra import AtLeastOne, NotNegative
 from clusterproof.theory.exact.planar_clients import PlanarClients, mean, squares
-from clusterproof.theory.papers.scaffold.rounds import PAPER, Round, Start, inner
+from clusterproof.theory.papers.scaffold.rounds import Round, Start, inner
 from clusterproof.theory.papers.scaffold.sharp_option_1 import (
     both,
     curvature,
-    sharp_option_1,
     summed_shares,
     sums,
     weights,
@@ -23,7 +22,7 @@ UpToQuarter = Annotated[Any, rationals(0, QUARTER, 8)]
 UpToHalf = Annotated[Any, rationals(0, Fraction(1, 2), 8)]
 
 
-@PAPER.claim("convex", label="SCAFFOLD, convex clients", judges="ours", kind="upper", budget=60)
+@claim("scaffold/convex", label="SCAFFOLD, convex clients", judges="ours", evaluations=60)
 def convex(clients: PlanarClients, start: Start) -> dict[str, Sides]:
     """On convex clients a round of SCAFFOLD gains the gap at its start (I), or those along the clients' paths (II).
 
@@ -57,6 +56,10 @@ def convex(clients: PlanarClients, start: Start) -> dict[str, Sides]:
     Checked
         Proved symbolically, the induction over local steps one step at a time, for any K and N in any dimension. The
         round in rational arithmetic, on clients in the plane whose losses are not quadratic.
+
+    Symbols
+        eta ``step_size``, K ``local_steps``, g_i* = grad f_i(x*), mean over clients; + is after a round. In the proof
+        p = 1 - eta mu, S_k = 1 + p + ... + p^(k-1), sigma_k = 1 - S_k / K.
     """
     round_ = Round(clients, start)
     gaps = [mean(clients.values(point)) for point in round_.path[0][:-1]]
@@ -101,7 +104,7 @@ def whole_round(
     }
 
 
-@convex.step("first local step", prove=True, exhaustible=100, budget=30)
+@convex.line("first local step", evaluations=30)
 def first_local_step(later: NotNegative, larger: NotNegative) -> dict[str, Sides]:
     """A_0 >= K (K + 4) / 8 for b = K + ``larger``, n = ``later``."""
     count = later + 1
@@ -110,7 +113,7 @@ def first_local_step(later: NotNegative, larger: NotNegative) -> dict[str, Sides
     return {"A_0": at_least(a_0, least=count * (count + 4) / 8), **both(every)}
 
 
-@convex.step("sum", prove=True, exhaustible=100, budget=30)
+@convex.line("sum", evaluations=30)
 def shares_together(last: AtLeastOne) -> Sides:
     """The shares of all local steps, with K - 1 = ``last`` and xi_0 = -(K - 1) / (2K)."""
     count = last + 1
@@ -118,7 +121,7 @@ def shares_together(last: AtLeastOne) -> Sides:
     return at_most(2 * summed_shares(last, last, 1) / (3 * last**2 * count**2) + first, quarter=QUARTER)
 
 
-@convex.step("one local step of II", prove=True, exhaustible=100, budget=30)
+@convex.line("one local step of II", evaluations=30)
 def one_local_step(
     k: NotNegative,
     later: NotNegative,
@@ -143,7 +146,3 @@ def one_local_step(
     return at_most(
         before - 2 * (path - k * product) + w, before=before, gained=-2 * loss, used=k / count**2 * q
     )
-
-
-OPTION_1 = ("one local step", "curvature", "share")
-convex.parts += [part for part in sharp_option_1.parts if part.name in OPTION_1]

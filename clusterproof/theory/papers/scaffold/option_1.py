@@ -9,10 +9,9 @@ import numpy as np
 
 from clusterproof.algorithms import Scaffold, run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import Sides, at_most, choice, integers, rationals
-from clusterproof.theory.checker.counterexample import RunDisagrees
+from clusterproof.theory.claims import Sides, at_most, choice, claim, integers, rationals
+from clusterproof.theory.claims.confirm import RunDisagrees
 from clusterproof.theory.exact import round_maps
-from clusterproof.theory.papers.scaffold.rounds import PAPER
 
 Flat = Annotated[Fraction, choice(*(Fraction(1, 10**k) for k in range(4)))]
 Pace = Annotated[Fraction, rationals(Fraction(1, 4), 1, 4)]
@@ -39,15 +38,13 @@ def confirm_growth(flat: Flat, pace: Pace, local_steps: LocalSteps) -> None:
         raise RunDisagrees("scaffold/option-1-diverges: the run does not diverge")
 
 
-@PAPER.claim(
-    "option-1-diverges",
+@claim(
+    "scaffold/option-1-diverges",
     label="SCAFFOLD I, any steps",
     judges="ours",
-    kind="upper",
     confirm=confirm_growth,
-    exhaustible=1,
-    budget=60,
     repaired_by="scaffold/sharp-option-1",
+    evaluations=60,
 )
 def option_1_diverges(flat: Flat, pace: Pace, local_steps: LocalSteps) -> Sides:
     """SCAFFOLD I with eta_g = 1 does not diverge at step sizes up to 1 / L, whatever K.

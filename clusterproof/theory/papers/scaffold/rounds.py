@@ -9,19 +9,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from clusterproof.theory.checker import Family, integers, rationals, suppose
+from clusterproof.theory.claims import integers, rationals, suppose
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares, vector
-
-PAPER = Family(
-    "scaffold",
-    {
-        "Hypotheses": """f_i L-smooth and mu-strongly convex with 0 <= mu < L, any number of clients, all of them in
-        every round, exact gradients, eta_g = 1, eta L K <= 1; c = mean c_i.""",
-        "Symbols": """eta ``step_size``, K
-        ``local_steps``, g_i* = grad f_i(x*), mean over clients; + is after a round. In the proof p = 1 - eta mu, S_k
-        = 1 + p + ... + p^(k-1), sigma_k = 1 - S_k / K.""",
-    },
-)
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated, Any
 
-from clusterproof.theory.checker import Sides, at_least, at_most, rationals
+from clusterproof.theory.claims import Sides, at_least, at_most, claim, rationals
 from clusterproof.theory.exact.algebra import NotNegative, Number, Share
 from clusterproof.theory.exact.planar_clients import PlanarClients, mean, squares
-from clusterproof.theory.papers.scaffold.rounds import PAPER, Round, Start, inner
+from clusterproof.theory.papers.scaffold.rounds import Round, Start, inner
 
 
-@PAPER.claim("sharp", label="SCAFFOLD II, one round", judges="ours", kind="tight", budget=60)
+@claim("scaffold/sharp", label="SCAFFOLD II, one round", judges="ours", tight=True, evaluations=60)
 def sharp(clients: PlanarClients, start: Start) -> Sides:
     """A round of SCAFFOLD II contracts by (1 - eta mu)^(2K), as K steps of gradient descent on one client do.
 
@@ -36,6 +36,14 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
         Proved symbolically, the induction over local steps one step at a time, for any K and N in any dimension. The
         round in rational arithmetic, on clients in the plane whose losses are not quadratic. ``scaffold/multipliers``
         checks the certificate of field's form for K up to 16.
+
+    Hypotheses
+        f_i L-smooth and mu-strongly convex with 0 <= mu < L, any number of clients, all of them in every round, exact
+        gradients, eta_g = 1, eta L K <= 1; c = mean c_i.
+
+    Symbols
+        eta ``step_size``, K ``local_steps``, g_i* = grad f_i(x*), mean over clients; + is after a round. In the proof
+        p = 1 - eta mu, S_k = 1 + p + ... + p^(k-1), sigma_k = 1 - S_k / K.
     """
     round_ = Round(clients, start)
     before, after = round_.psi("II")
@@ -91,7 +99,7 @@ ATTAINED = dict.fromkeys(("share", "factor", "q"), Fraction(1)) | dict.fromkeys(
 )
 
 
-@sharp.step("one local step", prove=True, exhaustible=100, budget=30, extremes=[ATTAINED])
+@sharp.line("one local step", evaluations=30, example=[ATTAINED])
 def one_local_step(
     before: NotNegative,
     share: Share,
@@ -115,7 +123,7 @@ def one_local_step(
 AtLeastTwo = Annotated[Any, rationals(2, 4, 1, upwards=True)]
 
 
-@sharp.step("(*)", prove=True, exhaustible=100, budget=30)
+@sharp.line("(*)", evaluations=30)
 def star(local_steps: AtLeastTwo, m: Share, smooth: Share, average: Share, used: Share) -> Sides:
     """The sum of sigma_n^2 / (2b - 1) is at most p^(2K) - sigma_K^2, for K >= 2 and eta L K in [m, 1].
 
@@ -129,13 +137,13 @@ def star(local_steps: AtLeastTwo, m: Share, smooth: Share, average: Share, used:
     return at_most(gained, allowed=power**2 - last**2)
 
 
-@sharp.step("power of three", prove=True)
+@sharp.line("power of three")
 def power_of_three(a: Annotated[Any, rationals(0, Fraction(1, 3), 9)]) -> Sides:
     """(1 - a)^3 >= (1 - 3a / 2)^2; for the second power both are equal."""
     return at_least((1 - a) ** 3, square=(1 - 3 * a / 2) ** 2)
 
 
-@sharp.step("power", prove=True)
+@sharp.line("power")
 def power_by_two(count: NotNegative, a: Share) -> Sides:
     """From (1 - a)^j >= (1 - ja / 2)^2 to j + 2, the square root of both sides."""
     return at_least((1 - count * a / 2) * (1 - a), root=1 - (count + 2) * a / 2)

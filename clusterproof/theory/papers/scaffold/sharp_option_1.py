@@ -8,17 +8,17 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from clusterproof.theory.checker import Sides, at_least, at_most, choice, equal, rationals
+from clusterproof.theory.claims import Sides, at_least, at_most, choice, claim, equal, rationals
 from clusterproof.theory.exact.algebra import AtLeastOne, NotNegative, Number, Share
 from clusterproof.theory.exact.planar_clients import PlanarClients, mean, squares
-from clusterproof.theory.papers.scaffold.rounds import PAPER, Round, Start, inner
+from clusterproof.theory.papers.scaffold.rounds import Round, Start, inner
 
 THIRD = Fraction(1, 3)
 ZeroOrOne = Annotated[int, choice(0, 1)]
 UpToThird = Annotated[Any, rationals(0, THIRD, 9)]
 
 
-@PAPER.claim("sharp-option-1", label="SCAFFOLD I, one round", judges="ours", kind="tight", budget=60)
+@claim("scaffold/sharp-option-1", label="SCAFFOLD I, one round", judges="ours", tight=True, evaluations=60)
 def sharp_option_1(clients: PlanarClients, start: Start) -> Sides:
     """A round of SCAFFOLD I contracts by (1 - eta mu)^(2K), too, with a third of the controls' weight.
 
@@ -50,6 +50,14 @@ def sharp_option_1(clients: PlanarClients, start: Start) -> Sides:
         Proved symbolically, the inductions over local steps one step at a time, for any K and N in any dimension. The
         round in rational arithmetic, on clients in the plane whose losses are not quadratic. ``scaffold/multipliers``
         checks the certificate for K up to 16.
+
+    Hypotheses
+        f_i L-smooth and mu-strongly convex with 0 <= mu < L, any number of clients, all of them in every round, exact
+        gradients, eta_g = 1, eta L K <= 1; c = mean c_i.
+
+    Symbols
+        eta ``step_size``, K ``local_steps``, g_i* = grad f_i(x*), mean over clients; + is after a round. In the proof
+        p = 1 - eta mu, S_k = 1 + p + ... + p^(k-1), sigma_k = 1 - S_k / K.
     """
     round_ = Round(clients, start)
     before, after = round_.psi("I", THIRD)
@@ -95,7 +103,7 @@ class Gradient:
         return lost + neighbour * (self.next_loss - self.loss - tangent)
 
 
-@sharp_option_1.step("one local step", prove=True, exhaustible=100, budget=30)
+@sharp_option_1.line("one local step", evaluations=30)
 def one_local_step(
     earlier: ZeroOrOne, n: Number, p: Number, power: Number, c: Number, v: Gradient, z: Number
 ) -> Sides:
@@ -147,7 +155,7 @@ def both(multipliers: tuple[Any, Any, Any]) -> dict[str, Sides]:
     return {"from x*": at_least(multipliers[0], least=1), "to x*": at_least(multipliers[1], least=1)}
 
 
-@sharp_option_1.step("first local step", prove=True, exhaustible=100, budget=30)
+@sharp_option_1.line("first local step", evaluations=30)
 def first_local_step(
     half: ZeroOrOne, share: Share, later: NotNegative, larger: NotNegative, above: Share
 ) -> dict[str, Sides]:
@@ -166,14 +174,14 @@ def first_local_step(
     }
 
 
-@sharp_option_1.step("powers", prove=True)
+@sharp_option_1.line("powers")
 def powers(j: NotNegative, c: NotNegative) -> Sides:
     """From p^j >= (2 - j c) / (2 + j c) to j + 1, with p = (2 - c) / (2 + c): c = 2 eta mu / (2 - eta mu)."""
     product = (2 - j * c) / (2 + j * c) * (2 - c) / (2 + c)
     return at_least(product, after=(2 - (j + 1) * c) / (2 + (j + 1) * c))
 
 
-@sharp_option_1.step("curvature", prove=True, exhaustible=100, budget=30)
+@sharp_option_1.line("curvature", evaluations=30)
 def later_curvature(
     k: AtLeastOne, later: NotNegative, m: Share, power: Share, larger: NotNegative
 ) -> dict[str, Sides]:
@@ -185,7 +193,7 @@ def later_curvature(
     return {"A_k": at_least(a_k, least=(later + 3 * k) / 2), **both(every)}
 
 
-@sharp_option_1.step("inverse powers", prove=True)
+@sharp_option_1.line("inverse powers")
 def inverse_powers(k: NotNegative, sigma: Share) -> Sides:
     """From C_k <= k / sigma to C_(k+1) = (C_k + 1) / p, with sigma^2 = 1 - (k+1) eta mu: both sides times p sigma."""
     step = (1 - sigma**2) / (k + 1)
@@ -200,7 +208,7 @@ def summed_shares(k: Any, last: Any, s: Any) -> Any:
     return (1 - s) * (3 * last * second - 2 * third) + s * quarter / 4
 
 
-@sharp_option_1.step("share", prove=True, exhaustible=100, budget=30)
+@sharp_option_1.line("share", evaluations=30)
 def share_of_step(
     side: ZeroOrOne, smaller: NotNegative, apart: NotNegative, s: Share, above: Share, larger: NotNegative
 ) -> Sides:
@@ -215,7 +223,7 @@ def share_of_step(
     return at_most(3 * last**2 * scaled**2, allowed=2 * difference * ((later + 3 * k) / 2 + larger))
 
 
-@sharp_option_1.step("sum", prove=True, exhaustible=100, budget=30)
+@sharp_option_1.line("sum", evaluations=30)
 def shares_together(last: AtLeastOne, s: Share) -> Sides:
     """The shares of all local steps, with K - 1 = ``last``."""
     count = last + 1

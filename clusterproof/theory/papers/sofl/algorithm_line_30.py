@@ -9,9 +9,7 @@ import numpy as np
 
 from clusterproof.algorithms.cfl import PartitionState, average_in_clusters
 from clusterproof.algorithms.second_clustering import by_appearance
-from clusterproof.theory.checker import Family, Sides, Stream, at_least, at_most, drawn, equal, integers
-
-PAPER = Family("sofl")
+from clusterproof.theory.claims import Sides, Stream, at_least, at_most, claim, drawn, equal, integers
 
 Amount = Annotated[int, integers(1, 6, upwards=True)]
 """Data of a client."""
@@ -23,11 +21,11 @@ def weights_by_input(amounts: list[list[int]]) -> list[Fraction]:
     return [Fraction(sum(cluster_amounts), everything) for cluster_amounts in amounts]
 
 
-@PAPER.claim(
-    "algorithm-1-line-30",
+@claim(
+    "sofl/algorithm-1-line-30",
     label="Algorithm 1, line 30",
-    kind="definition",
     repaired_by="sofl/aggregation-in-cluster",
+    ill_posed=True,
 )
 def algorithm_line_30(first: Amount, second: Amount, other: Amount) -> Sides:
     """A cluster's model is the sum of its clients' models with weights n_m / n.
@@ -74,12 +72,8 @@ def read_members(written: list[int]) -> np.ndarray:
     return members
 
 
-@PAPER.claim(
-    "aggregation-in-cluster",
-    label="Algorithm 1, line 30, as meant",
-    judges="reading",
-    kind="identity",
-    budget=100,
+@claim(
+    "sofl/aggregation-in-cluster", label="Algorithm 1, line 30, as meant", judges="reading", evaluations=100
 )
 def aggregation_in_cluster(
     members: Annotated[np.ndarray, drawn(draw_members, write=np.ndarray.tolist, read=read_members)],

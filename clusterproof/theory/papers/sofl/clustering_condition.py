@@ -5,15 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated
 
-from clusterproof.theory.checker import Family, Sides, at_most, rationals, suppose
-
-PAPER = Family("sofl")
+from clusterproof.theory.claims import Sides, at_most, claim, rationals, suppose
 
 PARTS = 10
 """Ratio of the largest update to the recommended delta_1."""
 
 
-@PAPER.claim("clustering-condition", label="Section 4.1, conditions (a), (b)", kind="hypothesis")
+@claim("sofl/clustering-condition", label="Section 4.1, conditions (a), (b)")
 def clustering_condition(
     largest: Annotated[Fraction, rationals(Fraction(1, 10), 10, 2, upwards=True)],
     factor: Annotated[Fraction, rationals(1, Fraction(99, 10), 10)],

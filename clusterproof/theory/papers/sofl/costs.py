@@ -7,9 +7,8 @@ from typing import Annotated
 from clusterproof.algorithms import IFCA, FedAvg, SoFL
 from clusterproof.algorithms.costs import cost_of_a_round
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import Family, Sides, equal, integers
+from clusterproof.theory.claims import Sides, claim, equal, integers
 
-PAPER = Family("sofl")
 Clusters = Annotated[int, integers(2, 8, upwards=True)]
 Steps = Annotated[int, integers(1, 5, upwards=True)]
 
@@ -19,7 +18,7 @@ def task(clusters: int) -> QuadraticMixture:
     return QuadraticMixture.random(clusters=clusters, clients=5 * clusters, dimension=3, seed=0)
 
 
-@PAPER.claim("no-extra-communication", label="Section 3, no additional communication", kind="identity")
+@claim("sofl/no-extra-communication", label="Section 3, no additional communication")
 def no_extra_communication(clusters: Clusters, local_steps: Steps) -> Sides:
     """SoFL sends and computes no more in a round than FedAvg.
 
@@ -46,7 +45,7 @@ def no_extra_communication(clusters: Clusters, local_steps: Steps) -> Sides:
     return equal((sofl.sent(), fedavg.sent()), (sofl.units, fedavg.units))
 
 
-@PAPER.claim("ifca-consumption", label="Section 2, IFCA's consumption", kind="identity")
+@claim("sofl/ifca-consumption", label="Section 2, IFCA's consumption")
 def ifca_consumption(clusters: Clusters, local_steps: Steps) -> Sides:
     """IFCA's clients receive and evaluate several times as much.
 

@@ -8,10 +8,9 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.algorithms import self_organising_map as som
-from clusterproof.theory.checker import Family, Sides, at_most, choice, integers
+from clusterproof.theory.claims import Sides, at_most, choice, claim, integers
 from clusterproof.theory.papers.sofl.partitions import Point, partitions, within_sum
 
-PAPER = Family("sofl")
 SAMPLES, NEURONS = 6, 2
 UPDATES, RATE, RADIUS = 300, 0.1, 1.5
 """Section 5.2.2."""
@@ -58,11 +57,10 @@ def run_the_map(length: Length) -> None:
             raise ArithmeticError(f"a run of the map has the distortion {reached!r}, below {least!r}")
 
 
-@PAPER.claim(
-    "mean-square-distortion",
+@claim(
+    "sofl/mean-square-distortion",
     label="Section 4.1, mean square distortion",
     judges="reading",
-    kind="upper",
     confirm=run_the_map,
     repaired_by="sofl/mean-square-distortion-nearest",
 )
@@ -129,9 +127,7 @@ def moved(samples: np.ndarray, neurons: np.ndarray, rate: float) -> np.ndarray:
     return after
 
 
-@PAPER.claim(
-    "mean-square-distortion-nearest", label="Section 4.1, nearest winner", judges="ours", kind="upper"
-)
+@claim("sofl/mean-square-distortion-nearest", label="Section 4.1, nearest winner", judges="ours")
 def mean_square_distortion_nearest(
     number: Annotated[int, integers(0, 300)], rate: Annotated[float, choice(1.0, 0.5)]
 ) -> Sides:

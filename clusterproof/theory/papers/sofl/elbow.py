@@ -11,10 +11,9 @@ import numpy as np
 
 from clusterproof.algorithms import self_organising_map as som
 from clusterproof.algorithms.second_clustering import elbow
-from clusterproof.theory.checker import Family, Sides, at_most, integers, suppose
+from clusterproof.theory.claims import Sides, at_most, claim, integers, suppose
 from clusterproof.theory.papers.sofl.partitions import Point, exact_curve
 
-PAPER = Family("sofl")
 Place = Annotated[int, integers(0, 4, upwards=True)]
 
 
@@ -60,11 +59,10 @@ def run_the_map(triple: ThreeWinners) -> None:
         raise ArithmeticError(f"the map groups the clients as {units.tolist()}")
 
 
-@PAPER.claim(
-    "elbow-exact-winners",
+@claim(
+    "sofl/elbow-exact-winners",
     label="Algorithm 1, line 14, elbow by the chord",
     judges="reading",
-    kind="identity",
     confirm=run_the_map,
     repaired_by="sofl/guarded-count",
 )

@@ -9,10 +9,8 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.algorithms.second_clustering import elbow
-from clusterproof.theory.checker import Family, Sides, at_most, drawn, equal
+from clusterproof.theory.claims import Sides, at_most, claim, drawn, equal
 from clusterproof.theory.papers.sofl.partitions import Point, exact_curve, squared_distance
-
-PAPER = Family("sofl")
 
 
 def chord(curve: list[Fraction]) -> list[Fraction]:
@@ -58,7 +56,7 @@ def read_points(written: list[list[int]]) -> list[Point]:
 Points = Annotated[list[Point], drawn(random_points, write=write_points, read=read_points)]
 
 
-@PAPER.claim("elbow-below-chord", label="Algorithm 1, line 14", judges="ours", kind="tight", budget=30)
+@claim("sofl/elbow-below-chord", label="Algorithm 1, line 14", judges="ours", tight=True, evaluations=30)
 def elbow_below_chord(points: Points) -> dict[str, Sides]:
     """The curve of within-cluster sums lies below its chord, and on it only for a regular simplex.
 

@@ -9,19 +9,7 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.algorithms import self_organising_map as som
-from clusterproof.theory.checker import (
-    Family,
-    Sides,
-    Stream,
-    at_least,
-    at_most,
-    choice,
-    equal,
-    integers,
-    reals,
-)
-
-PAPER = Family("sofl")
+from clusterproof.theory.claims import Sides, Stream, at_least, at_most, choice, claim, equal, integers, reals
 
 
 def cosine(first: np.ndarray, second: np.ndarray) -> float:
@@ -29,7 +17,7 @@ def cosine(first: np.ndarray, second: np.ndarray) -> float:
     return float(first @ second / (np.linalg.norm(first) * np.linalg.norm(second)))
 
 
-@PAPER.claim("equation-10", label="(8)-(10)", kind="identity", budget=300)
+@claim("sofl/equation-10", label="(8)-(10)", evaluations=300)
 def equation_10(
     dimension: Annotated[int, integers(2, 8)],
     rate: Annotated[float, reals(Fraction(1, 100), 1)],
@@ -75,10 +63,9 @@ Radius = Annotated[Fraction, choice(Fraction(3, 2))]
 """sigma_0 of Section 5.2.2."""
 
 
-@PAPER.claim(
-    "shrinking-neighbourhood",
+@claim(
+    "sofl/shrinking-neighbourhood",
     label="Section 3.3, (10)-(13)",
-    kind="upper",
     ill_posed=True,
     repaired_by="sofl/theorem-1-robbins-monro",
 )
@@ -117,11 +104,10 @@ def shrinking_neighbourhood(updates: Updates, radius: Radius) -> Sides:
     )
 
 
-@PAPER.claim(
-    "shrinking-neighbourhood-weights",
+@claim(
+    "sofl/shrinking-neighbourhood-weights",
     label="Section 3.3, (10)-(13), no unit left out",
     judges="reading",
-    kind="upper",
     repaired_by="sofl/theorem-1-robbins-monro",
 )
 def shrinking_neighbourhood_weights(updates: Updates, radius: Radius) -> Sides:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from clusterproof.theory.checker import Family, Sides, Stream, at_most
+from clusterproof.theory.claims import Sides, Stream, at_most, claim
 from clusterproof.theory.papers.sofl.elbow_below_chord import Points
 from clusterproof.theory.papers.sofl.partitions import Point, squared_distance
-
-PAPER = Family("sofl")
 
 LONGEST = 50
 """Rounds after which the centres must be at rest, many more than the partitions of a run."""
@@ -42,7 +40,7 @@ def means(points: list[Point], centres: list[Point], labels: list[int]) -> list[
     return new_centres
 
 
-@PAPER.claim("equations-14-15", label="(14), (15)", kind="upper", budget=100)
+@claim("sofl/equations-14-15", label="(14), (15)", evaluations=100)
 def equations_14_15(points: Points, stream: Stream) -> dict[str, Sides]:
     """Neither half-step of the second clustering raises (6), and it comes to rest.
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import Family, Sides, at_most, drawn, earlier, equal, integers, suppose
+from clusterproof.theory.claims import Sides, at_most, claim, drawn, equal, integers, suppose
 from clusterproof.theory.papers.sofl.partitions import (
     Point,
     groups_of,
@@ -18,15 +18,13 @@ from clusterproof.theory.papers.sofl.partitions import (
     within_sum,
 )
 
-PAPER = Family("sofl")
 
-
-@PAPER.claim("equation-3", label="(3)", kind="definition", repaired_by="sofl/equation-6")
+@claim("sofl/equation-3", label="(3)", repaired_by="sofl/equation-6", ill_posed=True)
 def equation_3(
     b1: Annotated[int, integers(0, 5, upwards=True)],
-    b2: Annotated[int, integers(earlier("b1") + 1, 6, upwards=True)],
-    b3: Annotated[int, integers(earlier("b2") + 1, 7, upwards=True)],
-    b4: Annotated[int, integers(earlier("b3") + 1, 8, upwards=True)],
+    b2: Annotated[int, integers(lambda b1: b1 + 1, 6, upwards=True)],
+    b3: Annotated[int, integers(lambda b2: b2 + 1, 7, upwards=True)],
+    b4: Annotated[int, integers(lambda b3: b3 + 1, 8, upwards=True)],
 ) -> Sides:
     """The number of clusters and the clusters themselves minimise the sum of the clients' losses.
 
@@ -78,12 +76,12 @@ def pair_sum(points: list[Point], labels: tuple[int, ...], squared: bool) -> Fra
     return total
 
 
-@PAPER.claim("equation-4", label="(4), (5)", judges="reading", kind="identity", repaired_by="sofl/equation-6")
+@claim("sofl/equation-4", label="(4), (5)", judges="reading", repaired_by="sofl/equation-6")
 def equation_4(
     b1: Annotated[int, integers(0, 0, upwards=True)],
-    b2: Annotated[int, integers(earlier("b1"), 12, upwards=True)],
-    b3: Annotated[int, integers(earlier("b2"), 12, upwards=True)],
-    b4: Annotated[int, integers(earlier("b3"), 12, upwards=True)],
+    b2: Annotated[int, integers(lambda b1: b1, 12, upwards=True)],
+    b3: Annotated[int, integers(lambda b2: b2, 12, upwards=True)],
+    b4: Annotated[int, integers(lambda b3: b3, 12, upwards=True)],
 ) -> Sides:
     """Minimising the distances within clusters (4), and then each cluster's loss (5), minimises (3).
 
@@ -129,7 +127,7 @@ def whole_mixture(stream: np.random.Generator) -> QuadraticMixture:
     )
 
 
-@PAPER.claim("equation-6", label="(6)", kind="identity", budget=60)
+@claim("sofl/equation-6", label="(6)", evaluations=60)
 def equation_6(task: Annotated[QuadraticMixture, drawn(whole_mixture)]) -> dict[str, Sides]:
     """With equal Hessians, (3) at the best models is half the within-cluster sum of squares (6).
 

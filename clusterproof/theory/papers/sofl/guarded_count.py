@@ -6,9 +6,7 @@ import numpy as np
 
 from clusterproof.algorithms import SoFL, cluster_count, run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import Family, Frequency, Replicates, Stream, probability
-
-PAPER = Family("sofl")
+from clusterproof.theory.claims import Frequency, Replicates, Stream, claim, probability
 
 DIMENSION = 40
 """Dimension of the models."""
@@ -44,13 +42,8 @@ def counted(task: QuadraticMixture, seed: int) -> int:
     return cluster_count(trace.last_assignments)
 
 
-@PAPER.claim(
-    "guarded-count",
-    label="Algorithm 1, line 14, repaired",
-    judges="ours",
-    kind="probability",
-    quick=False,
-    replicates=24,
+@claim(
+    "sofl/guarded-count", label="Algorithm 1, line 14, repaired", judges="ours", quick=False, replicates=24
 )
 def guarded_count(stream: Stream, replicates: Replicates) -> Frequency:
     """The silhouette of the clients, with one cluster allowed, finds 1, 2, 4 and 8 clusters.

@@ -9,9 +9,7 @@ import numpy as np
 from clusterproof.algorithms import adjusted_rand_index
 from clusterproof.algorithms import self_organising_map as som
 from clusterproof.algorithms.second_clustering import k_means
-from clusterproof.theory.checker import Family, Frequency, Replicates, Stream, probability
-
-PAPER = Family("sofl")
+from clusterproof.theory.claims import Frequency, Replicates, Stream, claim, probability
 
 Clustering = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 """Clusters of updates (m, d), from a start that is drawn."""
@@ -53,14 +51,7 @@ def differ(first: np.ndarray, second: np.ndarray) -> bool:
     return float(adjusted_rand_index(first, second)) < 1
 
 
-@PAPER.claim(
-    "initialisation",
-    label="Section 5.2.2, initialization",
-    kind="probability",
-    replicates=30,
-    part="map",
-    quick=False,
-)
+@claim("sofl/initialisation", label="Section 5.2.2, initialization", replicates=30, quick=False)
 def initialisation(stream: Stream, replicates: Replicates) -> Frequency:
     """From another start the map's clusters are the same in most runs, those of k-means in fewer.
 
@@ -87,7 +78,7 @@ def initialisation(stream: Stream, replicates: Replicates) -> Frequency:
     return probability(pairs_that_differ(by_map, stream, replicates), at_most=0.1)
 
 
-@initialisation.also("k-means", replicates=60)
+@initialisation.line("k-means", replicates=60)
 def initialisation_of_k_means(stream: Stream, replicates: Replicates) -> Frequency:
     """The baseline of the map, k-means: two starts give the same partition with probability at most 0.6."""
     return probability(~pairs_that_differ(by_k_means, stream, replicates), at_most=0.6)

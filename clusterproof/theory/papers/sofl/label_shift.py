@@ -10,10 +10,8 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.theory.checker import Family, Sides, Stream, at_most, choice, equal, integers
+from clusterproof.theory.claims import Sides, Stream, at_most, choice, claim, equal, integers
 from clusterproof.theory.papers.sofl.tables import SINGLE_MODEL, TABLE_3
-
-PAPER = Family("sofl")
 
 CHANCE = 1e-4
 """Probability with which the test images alone may lift an accuracy above the limit that it is compared with."""
@@ -67,13 +65,8 @@ def random_weights(count: int, stream: np.random.Generator) -> list[Fraction]:
     return [Fraction(numerator, sum(numerators)) for numerator in numerators]
 
 
-@PAPER.claim(
-    "label-shift-ceiling",
-    label="Section 5.1.1, label skew",
-    judges="ours",
-    kind="tight",
-    part="all functions",
-    budget=40,
+@claim(
+    "sofl/label-shift-ceiling", label="Section 5.1.1, label skew", judges="ours", tight=True, evaluations=40
 )
 def label_shift_ceiling(
     classes: Annotated[int, integers(2, 4)],
@@ -111,18 +104,17 @@ def label_shift_ceiling(
     return equal((best, ceiling(shifts, weights, classes)))
 
 
-@label_shift_ceiling.step("equal clusters")
+@label_shift_ceiling.line("equal clusters")
 def equal_clusters(clusters: Annotated[int, choice(2, 4, 8)]) -> Sides:
     """K equal clusters with distinct shifts have the ceiling 1/K."""
     return equal((ceiling(range(clusters), [Fraction(1, clusters)] * clusters, 10), Fraction(1, clusters)))
 
 
-@PAPER.claim(
-    "table-3-label-skew",
+@claim(
+    "sofl/table-3-label-skew",
     label="Table 3, label distribution skew, server's model",
     judges="reading",
     failure="wording",
-    kind="upper",
     repaired_by="sofl/label-shift-ceiling",
 )
 def table_3_label_skew(method: Annotated[str, choice(*SINGLE_MODEL)]) -> Sides:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from clusterproof.theory.checker import Family, Sides, at_most, equal
+from clusterproof.theory.claims import Sides, at_most, claim, equal
 from clusterproof.theory.papers.sofl.tables import TABLE_3
-
-PAPER = Family("sofl")
 
 FIGURE_9 = {
     ("MNIST", "FedAvg"): 75,
@@ -34,12 +32,11 @@ def gaps() -> dict[tuple[str, str], Fraction]:
     return distances
 
 
-@PAPER.claim(
-    "figure-9-levels",
+@claim(
+    "sofl/figure-9-levels",
     label="Section 5.2.4, Figure 9",
     judges="reading",
     failure="wording",
-    kind="identity",
     repaired_by="sofl/above-single-models",
 )
 def figure_9_levels() -> Sides:
@@ -75,7 +72,7 @@ def figure_9_levels() -> Sides:
     )
 
 
-@PAPER.claim("conclusion-gains", label="Section 6, 13-18 %", kind="identity")
+@claim("sofl/conclusion-gains", label="Section 6, 13-18 %")
 def conclusion_gains() -> Sides:
     """On MNIST the accuracy of SoFL is 13 to 18 percent higher than that of FedAvg.
 

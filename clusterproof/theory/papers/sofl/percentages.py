@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated, Any
 
-from clusterproof.theory.checker import Family, Sides, at_most, choice
+from clusterproof.theory.claims import Sides, at_most, choice, claim
 from clusterproof.theory.papers.sofl.tables import (
     ABSTRACT_GAINS,
     CFL_UNITS,
@@ -21,7 +21,6 @@ from clusterproof.theory.papers.sofl.tables import (
     Column,
 )
 
-PAPER = Family("sofl")
 ROWS = {f"{skew} skew, {data}": (skew, data) for skew, data in TABLE_3}
 """Columns of Table 3, as the text goes through them."""
 _TABLES: dict[int, Mapping[Any, Column]] = {3: TABLE_3, 4: TABLE_4, 5: TABLE_5}
@@ -60,7 +59,7 @@ def drop(data: str, method: str) -> Fraction:
     return TABLE_4[data, 2][method] - TABLE_4[data, 8][method]
 
 
-@PAPER.claim("gains-over-fedavg", label="Section 5.2.5, over FedAvg", kind="identity", prove=True)
+@claim("sofl/gains-over-fedavg", label="Section 5.2.5, over FedAvg")
 def gains_over_fedavg(row: Row) -> Sides:
     """In Table 3 SoFL improves on FedAvg by approximately 13, 9, 18 and 10 percent.
 
@@ -82,11 +81,10 @@ def gains_over_fedavg(row: Row) -> Sides:
     return rounded(GAINS_OVER_FEDAVG[list(ROWS).index(row)], gain(row, "FedAvg"))
 
 
-@PAPER.claim(
-    "gains-over-cfl",
+@claim(
+    "sofl/gains-over-cfl",
     label="Section 5.2.5, over CFL",
     failure="wording",
-    kind="identity",
     repaired_by="sofl/gain-over-cfl-range",
 )
 def gains_over_cfl(row: Row) -> Sides:
@@ -112,7 +110,7 @@ def gains_over_cfl(row: Row) -> Sides:
     return rounded(GAINS_OVER_CFL[index], gain(row, "CFL"), CFL_UNITS[index])
 
 
-@PAPER.claim("gain-over-cfl-range", label="Section 5.2.5, over CFL, range", kind="identity", prove=True)
+@claim("sofl/gain-over-cfl-range", label="Section 5.2.5, over CFL, range")
 def gain_over_cfl_range(end: Annotated[str, choice("least", "largest")]) -> Sides:
     """In Table 3 SoFL improves on CFL by 1.1 to 3.83 percent.
 
@@ -136,12 +134,11 @@ def gain_over_cfl_range(end: Annotated[str, choice("least", "largest")]) -> Side
     return rounded(extreme(GAINS_OVER_CFL), computed, unit)
 
 
-@PAPER.claim(
-    "drop-with-clusters",
+@claim(
+    "sofl/drop-with-clusters",
     label="Section 5.2.6, K = 2 to 8, each method",
     judges="reading",
     failure="wording",
-    kind="identity",
     repaired_by="sofl/mean-drop-with-clusters",
 )
 def drop_with_clusters(data: Data, method: Method) -> Sides:
@@ -168,13 +165,7 @@ def drop_with_clusters(data: Data, method: Method) -> Sides:
     return rounded(DROPS[data], drop(data, method))
 
 
-@PAPER.claim(
-    "mean-drop-with-clusters",
-    label="Section 5.2.6, K = 2 to 8, as meant",
-    judges="reading",
-    kind="identity",
-    prove=True,
-)
+@claim("sofl/mean-drop-with-clusters", label="Section 5.2.6, K = 2 to 8, as meant", judges="reading")
 def mean_drop_with_clusters(data: Data) -> Sides:
     """From K = 2 to K = 8 FedAvg and FedProx lose 33 and 20 percent in the mean of the two.
 
@@ -197,12 +188,11 @@ def mean_drop_with_clusters(data: Data) -> Sides:
     return rounded(DROPS[data], total / len(SINGLE_MODEL))
 
 
-@PAPER.claim(
-    "abstract-gains",
+@claim(
+    "sofl/abstract-gains",
     label="Abstract, all tables",
     judges="reading",
     failure="wording",
-    kind="upper",
     repaired_by="sofl/gains-over-fedavg",
 )
 def abstract_gains(over: Annotated[str, choice(*ENTRIES)]) -> Sides:
@@ -230,7 +220,7 @@ def abstract_gains(over: Annotated[str, choice(*ENTRIES)]) -> Sides:
     return at_most(max(points - high, low - points), half_a_digit=Fraction(1, 2))
 
 
-@PAPER.claim("table-5-balance", label="Section 5.2.6, Table 5", kind="upper", prove=True)
+@claim("sofl/table-5-balance", label="Section 5.2.6, Table 5")
 def table_5_balance(step: Annotated[str, choice(*STEPS)]) -> Sides:
     """When the amounts of data become more alike, FedAvg and FedProx lose a little.
 

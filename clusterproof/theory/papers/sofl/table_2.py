@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from clusterproof.algorithms import adjusted_rand_index, cluster_count, purity
-from clusterproof.theory.checker import Family, Sides, at_least, at_most, equal
+from clusterproof.theory.claims import Sides, at_least, at_most, claim, equal
 from clusterproof.theory.papers.sofl.tables import TABLE_2, TRUE_CLUSTERS
-
-PAPER = Family("sofl")
 
 REDUNDANT = "SOM"
 """The clustering of Table 2 with too many clusters, of pure members, by the text."""
@@ -20,7 +18,7 @@ RIGHT = "SOM + K-means"
 """The clustering of Table 2 that is the true one, by the text: SoFL's."""
 
 
-@PAPER.claim("table-2", label="Table 2", kind="identity")
+@claim("sofl/table-2", label="Table 2")
 def table_2() -> dict[str, Sides]:
     """The map has redundant clusters and no wrong ones, k-means wrong ones, and both together neither.
 

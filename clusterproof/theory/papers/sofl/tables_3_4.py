@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated, Any
 
-from clusterproof.theory.checker import Family, Sides, at_least, at_most, choice
+from clusterproof.theory.claims import Sides, at_least, at_most, choice, claim
 from clusterproof.theory.papers.sofl.tables import (
     SINGLE_MODEL,
     TABLE_3,
@@ -16,8 +16,6 @@ from clusterproof.theory.papers.sofl.tables import (
     TEST_IMAGES,
     Column,
 )
-
-PAPER = Family("sofl", {"Symbols": "Accuracies in percent."})
 
 STANDARD_ERRORS = 6
 """Largest difference of two prints of one experiment, in standard errors of the test sets."""
@@ -39,7 +37,7 @@ def chance(data: str) -> float:
     return 100 * STANDARD_ERRORS * math.sqrt(2 * 0.25 / TEST_IMAGES[data])
 
 
-@PAPER.claim("tables-3-and-4", label="Tables 3 and 4, one model", judges="ours", kind="lower")
+@claim("sofl/tables-3-and-4", label="Tables 3 and 4, one model", judges="ours")
 def tables_3_and_4(data: Data, method: Annotated[str, choice(*SINGLE_MODEL)]) -> Sides:
     """For label skew with K = 4, Tables 3 and 4 have different accuracies of FedAvg and FedProx.
 
@@ -64,7 +62,7 @@ def tables_3_and_4(data: Data, method: Annotated[str, choice(*SINGLE_MODEL)]) ->
     return at_least(float(difference(data, method)), chance=chance(data))
 
 
-@PAPER.claim("table-3-in-table-4", label="Tables 3 and 4, clustered methods", judges="ours", kind="identity")
+@claim("sofl/table-3-in-table-4", label="Tables 3 and 4, clustered methods", judges="ours")
 def table_3_in_table_4(data: Data, method: Annotated[str, choice(*CLUSTERED, "SoFL")]) -> Sides:
     """CFL, IFCA and SoFL have the same accuracies in Tables 3 and 4, up to chance.
 
@@ -86,11 +84,10 @@ def table_3_in_table_4(data: Data, method: Annotated[str, choice(*CLUSTERED, "So
     return at_most(difference(data, method), chance=chance(data))
 
 
-@PAPER.claim(
-    "table-4-best",
+@claim(
+    "sofl/table-4-best",
     label="Section 5.2.6, Table 4",
     failure="wording",
-    kind="upper",
     repaired_by="sofl/above-single-models",
 )
 def table_4_best(
@@ -111,6 +108,9 @@ def table_4_best(
 
     Checked
         The twelve comparisons of Table 4.
+
+    Symbols
+        Accuracies in percent.
     """
     column = TABLE_4[data, clusters]
     return at_most(column[method], sofl=column["SoFL"])
@@ -125,7 +125,7 @@ COLUMNS = {
 """Columns of all tables, by name."""
 
 
-@PAPER.claim("above-single-models", label="Tables 3, 4 and 5", kind="upper", prove=True)
+@claim("sofl/above-single-models", label="Tables 3, 4 and 5")
 def above_single_models(
     column: Annotated[str, choice(*COLUMNS)], method: Annotated[str, choice(*SINGLE_MODEL)]
 ) -> Sides:
@@ -142,6 +142,9 @@ def above_single_models(
 
     Checked
         The printed numbers. They compare one model for all with a model for each cluster.
+
+    Symbols
+        Accuracies in percent.
     """
     table, where = COLUMNS[column]
     return at_least(table[where]["SoFL"] - table[where][method], last_digit=Fraction(1, 100))

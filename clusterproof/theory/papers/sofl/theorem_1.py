@@ -7,12 +7,10 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from clusterproof.theory.checker import Family, Sides, at_most, choice, drawn, equal, suppose
-from clusterproof.theory.checker.counterexample import confirm_equal
+from clusterproof.theory.claims import Sides, at_most, choice, claim, drawn, equal, suppose
+from clusterproof.theory.claims.confirm import confirm_equal
 from clusterproof.theory.papers.sofl.frozen_cells import FrozenRow, errors_after, floor, mean_over_orders
 from clusterproof.theory.papers.sofl.theorem_1_parts import kept_variance
-
-PAPER = Family("sofl")
 
 LONG = 20_000
 """Updates after which the exact mean-square distance must be within three hundredths of its limit."""
@@ -70,13 +68,7 @@ def compare_with_runs(learning_rate: Rate, radius: Radius) -> float:
     return min(limits)
 
 
-@PAPER.claim(
-    "theorem-1",
-    label="Theorem 1",
-    kind="identity",
-    ill_posed=True,
-    repaired_by="sofl/theorem-1-robbins-monro",
-)
+@claim("sofl/theorem-1", label="Theorem 1", ill_posed=True, repaired_by="sofl/theorem-1-robbins-monro")
 def theorem_1(rate: Rate) -> Sides:
     """The neurons of a self-organising map converge in mean square to the means of their cells.
 
@@ -112,11 +104,10 @@ def theorem_1(rate: Rate) -> Sides:
     )
 
 
-@PAPER.claim(
-    "theorem-1-at-the-end",
+@claim(
+    "sofl/theorem-1-at-the-end",
     label="Section 4.1, centre of mass at the end",
     judges="reading",
-    kind="identity",
     confirm=compare_with_runs,
     repaired_by="sofl/theorem-1-robbins-monro",
 )
@@ -184,7 +175,7 @@ def read_row(written: dict[str, Any]) -> FrozenRow:
     return row
 
 
-@PAPER.claim("theorem-1-robbins-monro", label="Theorem 1, repaired", judges="ours", kind="upper", budget=2)
+@claim("sofl/theorem-1-robbins-monro", label="Theorem 1, repaired", judges="ours", evaluations=2)
 def theorem_1_robbins_monro(
     row: Annotated[FrozenRow, drawn(clustered_row, write=write_row, read=read_row)],
 ) -> dict[str, Sides]:

@@ -11,11 +11,9 @@ from typing import Annotated, Any
 import numpy as np
 
 from clusterproof.algorithms import self_organising_map as som
-from clusterproof.theory.checker import Family, Sides, at_most, choice, drawn, equal, integers, rationals
+from clusterproof.theory.claims import Sides, at_most, choice, claim, drawn, equal, integers, rationals
 from clusterproof.theory.exact.algebra import NotNegative, Number, Share
 from clusterproof.theory.papers.sofl.uniform_cells import cell_bounds, cell_error, mean_field_fixed_point
-
-PAPER = Family("sofl")
 
 
 def hit_rate(hits: int) -> Fraction:
@@ -47,7 +45,7 @@ Samples = Annotated[tuple[list[float], list[float]], drawn(draw_samples, write=l
 """Neurons in a row before the first sample, and the samples in their order."""
 
 
-@PAPER.claim("running-mean", label="Theorem 1", judges="ours", kind="identity", budget=50)
+@claim("sofl/running-mean", label="Theorem 1", judges="ours", evaluations=50)
 def running_mean(samples: Samples) -> Sides:
     """A winner that alone moves, by one over its hits, is the mean of all samples that it has won.
 
@@ -106,7 +104,7 @@ def running_mean_on_symbols(mean: Number, sample: Number, before: NotNegative) -
     return equal((mean + (sample - mean) / n, (before * mean + sample) / n))
 
 
-@running_mean.step("map", budget=50)
+@running_mean.line("map", evaluations=50, step=True)
 def running_mean_of_the_map(samples: Samples) -> Sides:
     """The map's neurons are those in rational arithmetic."""
     exact, hits = [Fraction(value) for value in samples[0]], [0] * len(samples[0])
@@ -167,7 +165,7 @@ def variance_of(law: Probabilities) -> Fraction:
     return sum((chance * (value - mean) ** 2 for value, chance in law.items()), Fraction(0))
 
 
-@PAPER.claim("frozen-cell-variance", label="Theorem 1", judges="ours", kind="identity", budget=50)
+@claim("sofl/frozen-cell-variance", label="Theorem 1", judges="ours", evaluations=50)
 def frozen_cell_variance(law: Law, updates: Updates, rate: Rate) -> Sides:
     """At a constant rate a neuron keeps the share eta / (2 - eta) of its cell's variance for ever.
 
@@ -247,7 +245,7 @@ def pull(points: np.ndarray, radius: float) -> np.ndarray:
 RADII = (0.15, 0.2, 0.3, 0.5, 1.0, 1.5)
 
 
-@PAPER.claim("mean-field-fixed-point", label="Theorem 1", judges="ours", kind="upper")
+@claim("sofl/mean-field-fixed-point", label="Theorem 1", judges="ours")
 def mean_field(neurons: Annotated[int, integers(2, 12, upwards=True)]) -> dict[str, Sides]:
     """As the radius vanishes, the point where the mean update rests goes to the cells' means.
 

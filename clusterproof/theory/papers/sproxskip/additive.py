@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from clusterproof.theory.checker import Family, Sides, at_most
+from clusterproof.theory.claims import Sides, at_most, claim
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, squares
 from clusterproof.theory.papers.proxskip.rates import Iterations, sharp_rate
-from clusterproof.theory.papers.proxskip.setting import SECTIONS, Start, Step, one_step
-
-PAPER = Family("sproxskip", SECTIONS)
+from clusterproof.theory.papers.proxskip.setting import Start, Step, one_step
 
 
-@PAPER.claim("additive", label="Additive noise", judges="ours", kind="tight", budget=40)
+@claim("sproxskip/additive", label="Additive noise", judges="ours", tight=True, evaluations=40)
 def additive(
     clients: PlanarClients, start: Start, noise_x: Coordinate, noise_y: Coordinate, iterations: Iterations
 ) -> Sides:
@@ -29,6 +27,11 @@ def additive(
     Source
         Ours: ``proxskip/identity``, in which the noise adds gamma^2 V. Upper bound, attained at each T by
         f_i = mu ||.||^2 / 2 with p = 1. Compared with the floor of ``sproxskip/repaired`` it is smaller.
+
+    Symbols
+        Psi = sum over i of ||x_i - x*||^2 + (gamma^2 / p^2) ||h_i - g_i*||^2, + is after one iteration, 0 at the
+        start, E over the coins; gamma ``step_size``, p ``probability``, mu ``strong_convexity``, L ``smoothness``, N
+        ``clients``; g_i* = grad f_i(x*).
     """
     rate, _ = sharp_rate(clients, start)
     noise = clients.deviations(noise_x, noise_y) + noise_y

@@ -6,20 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
 
-from clusterproof.theory.checker import Family, Sides, at_most, integers, largest, rationals, suppose
-
-PAPER = Family(
-    "sproxskip",
-    {
-        "Symbols": """Psi_T = ||x_T - x*||^2 + (gamma^2 / p^2) ||h_T - h*||^2, gamma ``step_size``, p ``probability``,
-        mu ``strong_convexity``, g(x, xi) the stochastic gradient, Var = E ||g(x*, xi)||^2; A'' with E ||g(x, xi) -
-        g(x*, xi)||^2 <= 2 A'' D_f(x, x*), D_f the Bregman distance.""",
-        "Checked": """One client (the same for N
-        equal ones, where h = h* = 0) with g(x, xi) = a x - c for (a, c) = (mu (1 - s), -v) and (mu (1 + s), v), each
-        with probability 1/2: curvature and gradient at x* = 0 are correlated. Exact second moments in rational
-        arithmetic; A'' = mu (1 + s^2) and Var = v^2 are the least constants.""",
-    },
-)
+from clusterproof.theory.claims import Sides, at_most, claim, integers, rationals, suppose
 
 
 @dataclass(frozen=True)
@@ -67,25 +54,23 @@ class Correlated:
             first = (1 - step * mu) * first
         return second
 
-    def bound(self, iterations: int) -> dict[str, Sides]:
+    def bound(self, iterations: int) -> Sides:
         """Conclude (9) with A = 2 A'' and C = 2 Var."""
         suppose("p > 0 and gamma > 0", self.probability > 0 and self.pace > 0)
         mu, p = self.strong_convexity, self.probability
         step = self.pace * min(1 / mu, 1 / (2 * self.smoothness))
-        rate, branch = largest(models=1 - step * mu, controls=1 - p**2)
-        bound = at_most(
+        return at_most(
             self.distance(step, iterations),
-            start=rate**iterations * self.start**2,
+            start=max(1 - step * mu, 1 - p**2) ** iterations * self.start**2,
             floor=step**2 * 2 * self.noise**2 / min(step * mu, p**2),
         )
-        return {branch: bound}
 
 
 Iterations = Annotated[int, integers(1, 4, upwards=True)]
 
 
-@PAPER.claim("repaired", label="Theorem 8, repaired", judges="ours", kind="upper", budget=400)
-def repaired(client: Correlated, iterations: Iterations) -> dict[str, Sides]:
+@claim("sproxskip/repaired", label="Theorem 8, repaired", judges="ours", evaluations=400)
+def repaired(client: Correlated, iterations: Iterations) -> Sides:
     """SProxSkip converges linearly to a floor, with the constants 2 A'' and 2 Var.
 
     Hypotheses
@@ -97,5 +82,10 @@ def repaired(client: Correlated, iterations: Iterations) -> dict[str, Sides]:
     Source
         Variance Reduced ProxSkip (2022), Theorem 8 and its (9), with the constants of the ProxSkip paper (Mishchenko
         et al., 2022), recalled: E ||g(x, xi) - grad f(x*)||^2 is at most twice the sum of the two squares. Upper bound.
+
+    Symbols
+        Psi_T = ||x_T - x*||^2 + (gamma^2 / p^2) ||h_T - h*||^2, gamma ``step_size``, p ``probability``, mu
+        ``strong_convexity``, g(x, xi) the stochastic gradient, Var = E ||g(x*, xi)||^2; A'' with E ||g(x, xi) - g(x*,
+        xi)||^2 <= 2 A'' D_f(x, x*), D_f the Bregman distance.
     """
     return client.bound(iterations)

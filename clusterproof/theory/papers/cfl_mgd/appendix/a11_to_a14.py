@@ -9,27 +9,22 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.theory.checker import (
+from clusterproof.theory.claims import (
     Replicates,
     Sides,
     Stream,
     at_most,
     choice,
+    claim,
     integers,
     rationals,
     suppose,
 )
 from clusterproof.theory.papers.cfl_mgd.appendix.rounds import Level, Round, simulate_round
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
-    PAPER,
-    ExtremeTask,
-    Place,
-    suppose_units,
-    two_values,
-)
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import ExtremeTask, Place, suppose_units, two_values
 
 
-@PAPER.claim("a11", label="(A11)", kind="tight")
+@claim("cfl-mgd/a11", label="(A11)", tight=True)
 def a11(
     clients: Annotated[int, integers(1, 3)],
     samples: Annotated[int, integers(1, 3)],
@@ -75,7 +70,7 @@ HALF = CROWD | {"level": Fraction(2, 5)}
 RARELY = ALONE | {"level": Fraction(1, 10)}
 
 
-@PAPER.claim("a12", label="(A12)", kind="probability", budget=15, replicates=600, extremes=(ALONE,))
+@claim("cfl-mgd/a12", label="(A12)", replicates=600, evaluations=15, example=(ALONE,))
 def a12(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates) -> Sides:
     """The noise of cluster p's clients in C_1 is at most sqrt(|C_1 n C*_p|) v / (lambda_1 sqrt(n')).
 
@@ -103,7 +98,7 @@ def a12(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicate
     )
 
 
-@PAPER.claim("a13", label="(A13)", kind="probability", budget=15, replicates=300, extremes=(CROWD, RARELY))
+@claim("cfl-mgd/a13", label="(A13)", replicates=300, evaluations=15, example=(CROWD, RARELY))
 def a13(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates) -> Sides:
     """The gradients of cluster p's clients in C_1 sum to at most 3 L times their number, plus noise.
 
@@ -143,7 +138,7 @@ def false_member_norms(one: Round) -> tuple[np.ndarray, np.ndarray, float]:
     return norms, counts, max(one.gradient_deviation(p) for p in others)
 
 
-@PAPER.claim("a14", label="(A14)", kind="probability", budget=15, replicates=300, extremes=(HALF, RARELY))
+@claim("cfl-mgd/a14", label="(A14)", replicates=300, evaluations=15, example=(HALF, RARELY))
 def a14(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates) -> Sides:
     """The false members move model 1 by at most 3 L eta times their share, plus noise.
 

@@ -9,26 +9,12 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from clusterproof.theory.checker import (
-    Replicates,
-    Sides,
-    Stream,
-    at_most,
-    choice,
-    integers,
-    suppose,
-)
+from clusterproof.theory.claims import Replicates, Sides, Stream, at_most, choice, claim, integers, suppose
 from clusterproof.theory.exact.two_point_law import TwoPointLaw, binomial_upper_tail, confirm_choices
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses, tightest
 from clusterproof.theory.papers.cfl_mgd.appendix.a11_to_a14 import false_member_norms
 from clusterproof.theory.papers.cfl_mgd.appendix.rounds import simulate_round
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
-    PAPER,
-    NoisyTask,
-    Place,
-    basin_models,
-    suppose_units,
-)
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import NoisyTask, Place, basin_models, suppose_units
 
 NEGLIGIBLE = 1e-15
 """Outcomes with a smaller probability are omitted."""
@@ -131,13 +117,7 @@ def _binomial(count: int, probability: float) -> tuple[np.ndarray, np.ndarray]:
     return values[likely], chances[likely]
 
 
-@PAPER.claim(
-    "a15",
-    label="(A15)",
-    kind="upper",
-    part="regressions",
-    budget=75,
-)
+@claim("cfl-mgd/a15", label="(A15)", evaluations=75)
 def a15(task: NoisyTask, stream: Stream) -> Sides:
     """The expected number of false members is at most c_1 m sigma^2 / (mu^2 Delta^4 n').
 
@@ -170,7 +150,7 @@ def a15(task: NoisyTask, stream: Stream) -> Sides:
     return at_most(expected, chebyshev=CONSTANT * task.clients * variance / scale)
 
 
-@a15.also("two values", budget=150, exhaustible=150, extremes=({"law": tightest(), "own": 1, "foreign": 50},))
+@a15.line("two values", evaluations=150, example=({"law": tightest(), "own": 1, "foreign": 50},))
 def a15_of_two_values(law: TwoPointLosses, own: Own, foreign: Crowd) -> Sides:
     """The same for losses with two values, mu = 1 and Delta = 2."""
     allowed = CONSTANT * (own + foreign) * law.loss_variance / (16 * law.samples)
@@ -185,11 +165,10 @@ def many_false_members(
     return binomial_upper_tail(foreign, law.error_probability, threshold)
 
 
-@PAPER.claim(
-    "a16",
+@claim(
+    "cfl-mgd/a16",
     label="(A16)",
     failure="misprint",
-    kind="probability",
     confirm=lambda law, **_: confirm_choices(law),
     repaired_by="cfl-mgd/a16-meant",
 )
@@ -220,15 +199,7 @@ def a16(law: TwoPointLaw, own: Own, foreign: Foreign, level: Level) -> Sides:
 SPENT = {"law": tightest(), "own": 1, "foreign": 48, "level": Fraction(1, 10)}
 
 
-@PAPER.claim(
-    "a16-meant",
-    label="(A16), meant",
-    judges="ours",
-    kind="probability",
-    budget=150,
-    exhaustible=150,
-    extremes=(SPENT,),
-)
+@claim("cfl-mgd/a16-meant", label="(A16), meant", judges="ours", evaluations=150, example=(SPENT,))
 def a16_meant(law: TwoPointLosses, own: Own, foreign: Crowd, level: Level) -> Sides:
     """There are few false members with probability at least 1 - lambda_2.
 
@@ -261,14 +232,7 @@ CERTAIN = {
 }
 
 
-@PAPER.claim(
-    "a17",
-    label="(A17)",
-    kind="probability",
-    part="regressions",
-    budget=15,
-    replicates=200,
-)
+@claim("cfl-mgd/a17", label="(A17)", replicates=200, evaluations=15)
 def a17(
     task: NoisyTask,
     level: Annotated[Fraction, choice(Fraction(1, 10), Fraction(1, 4))],
@@ -316,7 +280,7 @@ def a17(
     )
 
 
-@a17.also("two values", budget=60, exhaustible=60, extremes=(CERTAIN,))
+@a17.line("two values", evaluations=60, example=(CERTAIN,))
 def exact_displacement(law: TwoPointLosses, own: Own, foreign: Crowd, level_1: Rate, level_2: Rate) -> Sides:
     """||T_2|| exceeds (36) with probability at most 2 lambda_1 + lambda_2, for losses with two values."""
     suppose("n' = 1", law.samples == 1)
@@ -344,7 +308,7 @@ def printed_terms(
     return {"count": 3 * CONSTANT * spread / float(16 * second), "cross": deviation * root / float(4 * first)}
 
 
-@a17.also("noise across")
+@a17.line("noise across")
 def noise_across(
     foreign: Annotated[int, choice(10**6, 10**5)],
     noise: Annotated[int, choice(10**6, 1)],

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.checker import Sides, choice, equal, integers, rationals, suppose
+from clusterproof.theory.claims import Sides, choice, claim, equal, integers, rationals, suppose
 from clusterproof.theory.exact.algebra import Client, Number, Positive, Share, fraction
 from clusterproof.theory.exact.placed import Draws, placed
 from clusterproof.theory.exact.prescribed_samples import Rounds, Table, confirm_play, play
@@ -22,12 +22,7 @@ from clusterproof.theory.papers.cfl_mgd.appendix.runs import (
     Start,
     momentum_run,
 )
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
-    PAPER,
-    basin_models,
-    noisy_regression,
-    with_samples,
-)
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import basin_models, noisy_regression, with_samples
 
 LABELS = (0, 0, 1, 1)
 """True clusters of the four clients of the prescribed runs."""
@@ -41,7 +36,7 @@ def quiet_regression(stream: np.random.Generator) -> RegressionMixture:
 QuietStart = Annotated[Start, placed(RegressionMixture, quiet_regression, basin_models)]
 
 
-@PAPER.claim("a18", label="(A18)", kind="definition", budget=50, ill_posed=False)
+@claim("cfl-mgd/a18", label="(A18)", ill_posed=False, evaluations=50)
 def a18(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
     """The momentum of a round is that of the own clients plus that of the false members.
 
@@ -82,7 +77,7 @@ def a18_on_symbols(one: Client, is_own: Share) -> Sides:
     return one.of_parts(is_own)
 
 
-@a18.step("next model", budget=50)
+@a18.line("next model", evaluations=50, step=True)
 def a18_next_model(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
     """The algorithm's next model is the present one less its gradients' and the momentum's terms."""
     one = momentum_run(start, momentum, draws)
@@ -145,7 +140,7 @@ def confirm_samples(one: PrescribedRun) -> None:
     confirm_play(*one.samples)
 
 
-@PAPER.claim("a19", label="(A19)", kind="identity", confirm=confirm_samples, repaired_by="cfl-mgd/a19-sums")
+@claim("cfl-mgd/a19", label="(A19)", confirm=confirm_samples, repaired_by="cfl-mgd/a19-sums")
 def a19(one: PrescribedRun) -> Sides:
     """A client's buffer holds its own past gradients.
 
@@ -169,7 +164,7 @@ def a19(one: PrescribedRun) -> Sides:
     return equal(*zip(one.buffers, one.past_gradients, strict=True))
 
 
-@PAPER.claim("a20", label="(A20)", kind="identity", confirm=confirm_samples, repaired_by="cfl-mgd/a19-sums")
+@claim("cfl-mgd/a20", label="(A20)", confirm=confirm_samples, repaired_by="cfl-mgd/a19-sums")
 def a20(one: PrescribedRun) -> Sides:
     """The own clients' momentum is the sum of their own past gradients.
 
@@ -194,7 +189,7 @@ def a20(one: PrescribedRun) -> Sides:
     return equal((one.momentum_of(one.buffers, own=True), one.momentum_of(one.past_gradients, own=True)))
 
 
-@PAPER.claim("a21", label="(A21)", kind="identity", confirm=confirm_samples, repaired_by="cfl-mgd/a19-sums")
+@claim("cfl-mgd/a21", label="(A21)", confirm=confirm_samples, repaired_by="cfl-mgd/a19-sums")
 def a21(one: PrescribedRun) -> Sides:
     """The false members' momentum is the sum of their own past gradients.
 
@@ -217,7 +212,7 @@ def a21(one: PrescribedRun) -> Sides:
     return equal((one.momentum_of(one.buffers, own=False), one.momentum_of(one.past_gradients, own=False)))
 
 
-@PAPER.claim("a19-sums", label="(A19)-(A21), meant", judges="ours", kind="identity", budget=50)
+@claim("cfl-mgd/a19-sums", label="(A19)-(A21), meant", judges="ours", evaluations=50)
 def a19_sums(start: QuietStart, momentum: Momentum, draws: Draws) -> Sides:
     """Over a cluster whose members never changed, the buffers sum to the past gradients.
 
@@ -314,7 +309,7 @@ def a19_sums_on_symbols(one: FewRounds) -> Sides:
     return equal((share * buffers, share * past), (share * buffers, moved))
 
 
-@PAPER.claim("a22", label="(A22)", kind="identity", budget=50)
+@claim("cfl-mgd/a22", label="(A22)", evaluations=50)
 def a22(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
     """The weighted sum of past gradients is its distance from the present gradient, plus that gradient.
 
@@ -357,11 +352,10 @@ def a22_on_symbols(one: Client, mean: Number) -> Sides:
     return one.of_deviations(mean)
 
 
-@PAPER.claim(
-    "a22-parentheses",
+@claim(
+    "cfl-mgd/a22-parentheses",
     label="(A22) in (A23)",
     failure="misprint",
-    kind="identity",
     confirm=confirm_path,
     repaired_by="cfl-mgd/a22",
 )

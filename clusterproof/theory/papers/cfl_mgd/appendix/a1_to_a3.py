@@ -8,23 +8,18 @@ from typing import Annotated, Any
 import numpy as np
 
 from clusterproof.synthetic import Mixture, QuadraticMixture
-from clusterproof.theory.checker import Replicates, Sides, Stream, at_most, equal, suppose
+from clusterproof.theory.claims import Replicates, Sides, Stream, at_most, claim, equal, suppose
 from clusterproof.theory.exact.algebra import DescentStep, OwnTerm, Share
 from clusterproof.theory.exact.placed import Draws, Placed, placed
 from clusterproof.theory.exact.random_tasks import random_mixture
 from clusterproof.theory.papers.cfl_mgd.appendix.rounds import Level, simulate_round
 from clusterproof.theory.papers.cfl_mgd.appendix.runs import Momentum, NoisyStart, Start, momentum_run
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
-    PAPER,
-    ExtremeTask,
-    Place,
-    two_values,
-)
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import ExtremeTask, Place, two_values
 
 STAYING = "|C_1 n C*_1| >= 1"
 
 
-@PAPER.claim("a1", label="(A1)", kind="identity", budget=50)
+@claim("cfl-mgd/a1", label="(A1)", evaluations=50)
 def a1(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
     """The own clients' part of a round is one gradient step plus averaged noise.
 
@@ -69,7 +64,7 @@ def a1_on_symbols(one: OwnTerm) -> Sides:
     return one.split()
 
 
-@a1.step("next model", budget=50)
+@a1.line("next model", evaluations=50, step=True)
 def a1_next_model(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
     """The algorithm's next model is that of (A1) less the false members' gradients and the momentum."""
     one = momentum_run(start, momentum, draws)
@@ -116,7 +111,7 @@ def descent_steps(models: Placed[Any], share: Fraction) -> list[dict[str, Any]]:
     return [{"one": one, "share": share} for one in steps]
 
 
-@PAPER.claim("a2", label="(A2)", kind="upper", budget=150)
+@claim("cfl-mgd/a2", label="(A2)", evaluations=150)
 def a2(models: AroundOptima, share: Share) -> Sides:
     """One gradient step with h <= 1/L contracts by 1 - h mu L / (mu + L).
 
@@ -153,7 +148,7 @@ def a2_on_symbols(one: DescentStep, share: Share) -> Sides:
     return at_most(one.squared_distance(step), squared=(1 - step * one.kappa / (1 + one.kappa)) ** 2)
 
 
-@PAPER.claim("a2-sharp", label="(A2), sharper", judges="ours", kind="tight", budget=150)
+@claim("cfl-mgd/a2-sharp", label="(A2), sharper", judges="ours", tight=True, evaluations=150)
 def a2_sharp(models: AroundOptima, share: Share) -> Sides:
     """One gradient step with h <= 1/L contracts by 1 - h mu.
 
@@ -190,7 +185,7 @@ def a2_sharp_on_symbols(one: DescentStep, share: Share) -> Sides:
     return at_most(one.squared_distance(step), squared=(1 - step) ** 2)
 
 
-@PAPER.claim("a3", label="(A3)", kind="probability", budget=15, replicates=300, extremes=(ALWAYS,))
+@claim("cfl-mgd/a3", label="(A3)", replicates=300, evaluations=15, example=(ALWAYS,))
 def a3(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates) -> Sides:
     """The own clients' averaged noise is at most v / (lambda_0 sqrt(n' |C_1 n C*_1|)).
 

@@ -10,12 +10,10 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.theory.checker import Family, Sides, at_most, choice, integers, rationals
+from clusterproof.theory.claims import Sides, at_most, choice, claim, integers, rationals
 from clusterproof.theory.exact.algebra import AtLeastOne, NotNegative, Share
 from clusterproof.theory.exact.two_clusters import NoiseFreeRun, confirm_path
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import PAPER
 
-STEPS = Family("cfl-mgd", {"Hypotheses": "As (A23).", "Symbols": "As (A23).", "Checked": "As (A23)."})
 Number = Fraction | float
 
 
@@ -78,7 +76,7 @@ def sides(noise_free: NoiseFreeRun) -> tuple[Number, Number, Number, Number]:
     )
 
 
-@PAPER.claim("a23", label="(A23)", kind="upper", confirm=confirm_path, repaired_by="cfl-mgd/a23-meant")
+@claim("cfl-mgd/a23", label="(A23)", confirm=confirm_path, repaired_by="cfl-mgd/a23-meant")
 def a23(noise_free: NoiseFreeRun) -> Sides:
     """The weighted past gradients are near the present one, up to noise.
 
@@ -107,7 +105,7 @@ def a23(noise_free: NoiseFreeRun) -> Sides:
     return at_most(first, noise=last)
 
 
-@a23.also("noise")
+@a23.line("noise")
 def a23_with_noise(
     clients: Annotated[int, integers(1, 10, upwards=True)],
     samples: Annotated[int, choice(1000, 100, 10)],
@@ -122,12 +120,8 @@ def a23_with_noise(
     return at_most(left, noise=right)
 
 
-@STEPS.claim(
-    "a23-weights",
-    label="(A23), first step",
-    kind="upper",
-    confirm=confirm_path,
-    repaired_by="cfl-mgd/a23-meant",
+@claim(
+    "cfl-mgd/a23-weights", label="(A23), first step", confirm=confirm_path, repaired_by="cfl-mgd/a23-meant"
 )
 def a23_weights(noise_free: NoiseFreeRun) -> Sides:
     """Raising the weights beta^(t-1-k) to 1 / (1 - beta) raises the distance from the present gradient.
@@ -144,12 +138,8 @@ def a23_weights(noise_free: NoiseFreeRun) -> Sides:
     return at_most(first, raised=second)
 
 
-@STEPS.claim(
-    "a23-factor",
-    label="(A23), second step",
-    kind="upper",
-    confirm=confirm_path,
-    repaired_by="cfl-mgd/a23-meant",
+@claim(
+    "cfl-mgd/a23-factor", label="(A23), second step", confirm=confirm_path, repaired_by="cfl-mgd/a23-meant"
 )
 def a23_factor(noise_free: NoiseFreeRun) -> Sides:
     """The factor 1 / (1 - beta) may be taken out past the present gradient.
@@ -165,9 +155,7 @@ def a23_factor(noise_free: NoiseFreeRun) -> Sides:
     return at_most(second, factored=third)
 
 
-@STEPS.claim(
-    "a23-mean", label="(A23), third step", kind="upper", confirm=confirm_path, repaired_by="cfl-mgd/a23-meant"
-)
+@claim("cfl-mgd/a23-mean", label="(A23), third step", confirm=confirm_path, repaired_by="cfl-mgd/a23-meant")
 def a23_mean(noise_free: NoiseFreeRun) -> Sides:
     """The sum of past gradients has mean grad phi^1(chi_1), so that only noise is left.
 
@@ -182,14 +170,7 @@ def a23_mean(noise_free: NoiseFreeRun) -> Sides:
     return at_most(third, noise=last)
 
 
-@PAPER.claim(
-    "a23-meant",
-    label="(A23), noise part",
-    judges="ours",
-    kind="upper",
-    budget=60,
-    exhaustible=60,
-)
+@claim("cfl-mgd/a23-meant", label="(A23), noise part", judges="ours", evaluations=60)
 def a23_meant(
     clients: Annotated[int, integers(1, 2)],
     round_: Annotated[int, integers(1, 3)],

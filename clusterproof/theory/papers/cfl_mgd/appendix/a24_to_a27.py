@@ -6,18 +6,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from clusterproof.theory.checker import Sides, Stream, at_most, suppose
+from clusterproof.theory.claims import Sides, Stream, at_most, claim, suppose
 from clusterproof.theory.exact.two_clusters import (
     LargeRun,
     NoiseFreeRun,
     confirm_path,
     has_positive_probability,
 )
-from clusterproof.theory.papers.cfl_mgd.appendix.a23 import STEPS
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import PAPER, NoisyTask, basin_models, suppose_units
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import NoisyTask, basin_models, suppose_units
 
 
-@STEPS.claim("a24", label="(A24)", kind="upper", confirm=confirm_path, repaired_by="cfl-mgd/a23-meant")
+@claim("cfl-mgd/a24", label="(A24)", confirm=confirm_path, repaired_by="cfl-mgd/a23-meant")
 def a24(noise_free: NoiseFreeRun) -> Sides:
     """The distance of (A23) is, in expectation, at most v sqrt(|C_1 n C*_1| t / n') / (1 - beta).
 
@@ -33,7 +32,7 @@ def a24(noise_free: NoiseFreeRun) -> Sides:
     )
 
 
-@STEPS.claim("a25", label="(A25)", kind="probability", confirm=confirm_path, repaired_by="cfl-mgd/a23-meant")
+@claim("cfl-mgd/a25", label="(A25)", confirm=confirm_path, repaired_by="cfl-mgd/a23-meant")
 def a25(noise_free: NoiseFreeRun) -> Sides:
     """With probability 1 - lambda_3 (A23) is at most v sqrt(|C_1 n C*_1| t / n') / ((1 - beta) lambda_3).
 
@@ -53,7 +52,7 @@ def a25(noise_free: NoiseFreeRun) -> Sides:
     return a24(noise_free)
 
 
-@PAPER.claim("a26", label="(A26)", kind="upper", budget=200)
+@claim("cfl-mgd/a26", label="(A26)", evaluations=200)
 def a26(task: NoisyTask, stream: Stream) -> dict[str, Sides]:
     """The gradient of the own cluster at chi_1 is at most L.
 
@@ -86,13 +85,12 @@ def a26(task: NoisyTask, stream: Stream) -> dict[str, Sides]:
 BY_HAND = LargeRun(clients=12, own=6, momentum=Fraction(2, 3), start=Fraction(1, 2), round=1)
 
 
-@PAPER.claim(
-    "a27",
+@claim(
+    "cfl-mgd/a27",
     label="(A27)",
-    kind="probability",
     confirm=confirm_path,
-    extremes=({"noise_free": BY_HAND},),
     repaired_by="cfl-mgd/theorem-d",
+    example=({"noise_free": BY_HAND},),
 )
 def a27(noise_free: LargeRun) -> Sides:
     """The own clients' momentum is at most l / 4, up to noise.

@@ -10,27 +10,16 @@ from itertools import product
 from math import prod
 from typing import Annotated, Any
 
-from clusterproof.theory.checker import (
-    Family,
-    Sides,
-    at_most,
-    choice,
-    integers,
-    rationals,
-    suppose,
-)
+from clusterproof.theory.claims import Sides, at_most, choice, claim, integers, rationals, suppose
 from clusterproof.theory.exact.algebra import Client, Number
 from clusterproof.theory.exact.placed import Draws
 from clusterproof.theory.exact.prescribed_samples import Table, confirm_play, play
 from clusterproof.theory.exact.two_clusters import carried, exact_path
 from clusterproof.theory.papers.cfl_mgd.appendix.a18_to_a22 import PrescribedRun, a21, confirm_samples
 from clusterproof.theory.papers.cfl_mgd.appendix.runs import Momentum, NoisyStart, Start, momentum_run
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import PAPER
-
-FALSE_MEMBERS = Family("cfl-mgd", {"Symbols": "As (A29)."})
 
 
-@PAPER.claim("a28", label="(A28)", kind="identity", budget=50)
+@claim("cfl-mgd/a28", label="(A28)", evaluations=50)
 def a28(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
     """The false members' past gradients are their distance from the present gradient, plus that gradient.
 
@@ -67,9 +56,7 @@ def a28_on_symbols(one: Client, mean: Number) -> Sides:
     return one.of_deviations(mean)
 
 
-@PAPER.claim(
-    "a28-sum", label="after (A28)", kind="identity", confirm=confirm_samples, repaired_by="cfl-mgd/a19-sums"
-)
+@claim("cfl-mgd/a28-sum", label="after (A28)", confirm=confirm_samples, repaired_by="cfl-mgd/a19-sums")
 def a28_sum(one: PrescribedRun) -> Sides:
     """The false members' momentum is the sum of the T_3p.
 
@@ -160,7 +147,7 @@ def confirm_scripts(one: FalseMemberRun) -> None:
         confirm_play(choices, gradients, initial, one.momentum)
 
 
-@PAPER.claim("a29", label="(A29)", kind="upper", confirm=confirm_scripts, repaired_by="cfl-mgd/theorem-d")
+@claim("cfl-mgd/a29", label="(A29)", confirm=confirm_scripts, repaired_by="cfl-mgd/theorem-d")
 def a29(one: FalseMemberRun) -> Sides:
     """The false members' weighted past gradients are near the present one, up to noise.
 
@@ -188,9 +175,7 @@ def a29(one: FalseMemberRun) -> Sides:
     )
 
 
-@FALSE_MEMBERS.claim(
-    "a30", label="(A30)", kind="upper", confirm=confirm_scripts, repaired_by="cfl-mgd/theorem-d"
-)
+@claim("cfl-mgd/a30", label="(A30)", confirm=confirm_scripts, repaired_by="cfl-mgd/theorem-d")
 def a30(one: FalseMemberRun) -> Sides:
     """The distance of (A29) is, in expectation, at most v sqrt(|C_1 n C*_p| t / n') / (1 - beta).
 
@@ -211,10 +196,9 @@ def a30(one: FalseMemberRun) -> Sides:
     return at_most(mean**2, noise=one.noise_bound)
 
 
-@FALSE_MEMBERS.claim(
-    "a31",
+@claim(
+    "cfl-mgd/a31",
     label="(A31)",
-    kind="probability",
     confirm=lambda one, **_: confirm_scripts(one),
     repaired_by="cfl-mgd/theorem-d",
 )
@@ -263,7 +247,7 @@ def confirm_total(one: LongFalseMemberRun) -> None:
         raise ArithmeticError(f"(A32): the run's false member has u = {float(false_member)}")
 
 
-@PAPER.claim("a32", label="(A32)", kind="probability", confirm=confirm_total, repaired_by="cfl-mgd/theorem-d")
+@claim("cfl-mgd/a32", label="(A32)", confirm=confirm_total, repaired_by="cfl-mgd/theorem-d")
 def a32(one: LongFalseMemberRun) -> Sides:
     """The false members' momentum is at most 3 L beta eta times their share, plus noise.
 

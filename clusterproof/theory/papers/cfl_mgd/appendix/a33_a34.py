@@ -8,13 +8,13 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.theory.checker import (
+from clusterproof.theory.claims import (
     Replicates,
     Sides,
     Stream,
     at_most,
     choice,
-    earlier,
+    claim,
     integers,
     rationals,
     suppose,
@@ -25,7 +25,7 @@ from clusterproof.theory.exact.two_point_law import TwoPointLaw, binomial_upper_
 from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import CONSTANT
 from clusterproof.theory.papers.cfl_mgd.appendix.a24_to_a27 import BY_HAND, a27
 from clusterproof.theory.papers.cfl_mgd.appendix.runs import Momentum, momentum_run
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import PAPER, NoisyTask, basin_models, suppose_units
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import NoisyTask, basin_models, suppose_units
 
 LEVEL = 0.1
 """lambda_2 = lambda_4 on random runs."""
@@ -36,7 +36,7 @@ class ErringRun:
     """Two scalar clusters, rounds without noise, and a law with two values by which clients err in round t."""
 
     clients: Annotated[int, integers(2, 20)]
-    foreign: Annotated[int, integers(1, earlier("clients") - 1)]
+    foreign: Annotated[int, integers(1, lambda clients: clients - 1)]
     round: Annotated[int, integers(1, 12)]
     momentum: Annotated[Fraction, choice(Fraction(1, 2), Fraction(9, 10), Fraction(99, 100))]
     start: Annotated[Fraction, choice(Fraction(1, 2), Fraction(-1, 2))]
@@ -66,14 +66,7 @@ class ErringRun:
         return abs(carried(path[: self.round], self.momentum))
 
 
-@PAPER.claim(
-    "a33",
-    label="(A33)",
-    kind="probability",
-    part="two values",
-    budget=150,
-    exhaustible=150,
-)
+@claim("cfl-mgd/a33", label="(A33)", evaluations=150)
 def a33(
     erring: ErringRun,
     level: Annotated[Fraction, choice(Fraction(1, 1000), Fraction(1, 10), Fraction(1, 2), Fraction(99, 100))],
@@ -110,7 +103,7 @@ def a33(
     return at_most(binomial_upper_tail(erring.foreign, law.error_probability, threshold), markov=level)
 
 
-@a33.also("regressions", budget=20, replicates=100)
+@a33.line("regressions", replicates=100, evaluations=20)
 def a33_of_regressions(
     task: NoisyTask,
     momentum: Momentum,
@@ -142,13 +135,12 @@ def a33_of_regressions(
     )
 
 
-@PAPER.claim(
-    "a34",
+@claim(
+    "cfl-mgd/a34",
     label="(A34)",
-    kind="probability",
     confirm=confirm_path,
-    extremes=({"noise_free": BY_HAND},),
     repaired_by="cfl-mgd/theorem-d",
+    example=({"noise_free": BY_HAND},),
 )
 def a34(noise_free: LargeRun) -> Sides:
     """The momentum of a round is at most the four terms of (38).

@@ -11,9 +11,18 @@ import numpy as np
 
 from clusterproof.theory.bounds.audit_settings import experiment
 from clusterproof.theory.bounds.setting import Setting
-from clusterproof.theory.checker import Sides, at_most, drawn, equal, integers, rationals, reals, suppose
+from clusterproof.theory.claims import (
+    Sides,
+    at_most,
+    claim,
+    drawn,
+    equal,
+    integers,
+    rationals,
+    reals,
+    suppose,
+)
 from clusterproof.theory.exact.two_clusters import has_positive_probability
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import PAPER
 from clusterproof.theory.papers.cfl_mgd.lemma_2.lemma_2 import BY_HAND, TwoClusters, run_round
 from clusterproof.theory.papers.cfl_mgd.theorem_1.printed_floor import FloorConstants, printed_floor
 
@@ -41,13 +50,12 @@ def random_setting(stream: np.random.Generator) -> Setting:
     )
 
 
-@PAPER.claim(
-    "a35",
+@claim(
+    "cfl-mgd/a35",
     label="(A35)",
-    kind="probability",
     confirm=run_round,
-    extremes=({"pair": replace(BY_HAND, clients=24, own=12)},),
     repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"),
+    example=({"pair": replace(BY_HAND, clients=24, own=12)},),
 )
 def a35(pair: TwoClusters) -> Sides:
     """In a round the error of cluster 1 shrinks by 1 - l mu / 8L, up to seven terms.
@@ -100,7 +108,7 @@ def floor_of_momentum(setting: Setting, deviation: float, spread: float, level: 
     return own_momentum + floor_of_false_members(setting, carried, spread, level, beta)
 
 
-@PAPER.claim("a36", label="(A36)", kind="definition", budget=200, ill_posed=False)
+@claim("cfl-mgd/a36", label="(A36)", ill_posed=False, evaluations=200)
 def a36(
     setting: Annotated[Setting, drawn(random_setting, write=asdict, read=lambda code: Setting(**code))],
     gradient_deviation: Positive,
@@ -150,13 +158,12 @@ def a36(
     return equal((whole / parts, 1.0), rounding=1e-10)
 
 
-@PAPER.claim(
-    "a37",
+@claim(
+    "cfl-mgd/a37",
     label="(A37)",
-    kind="probability",
     confirm=run_round,
-    extremes=({"pair": BY_HAND},),
     repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"),
+    example=({"pair": BY_HAND},),
 )
 def a37(pair: TwoClusters) -> Sides:
     """In a round every cluster's error shrinks by 1 - l mu / 8L, up to rho_0.
@@ -192,7 +199,7 @@ def next_error(root: Fraction, share: Fraction, error: Fraction, floor: Fraction
     return (1 - share / (8 * root**2)) * error + floor
 
 
-@PAPER.claim("a38", label="(A38)", kind="hypothesis", repaired_by="cfl-mgd/theorem-d")
+@claim("cfl-mgd/a38", label="(A38)", repaired_by="cfl-mgd/theorem-d")
 def a38(
     root: Root,
     share: Share,
@@ -225,7 +232,7 @@ def a38(
     return at_most(next_error(root, share, radius, floor), radius=radius)
 
 
-@PAPER.claim("a38-invariance", label="after (A38)", kind="tight", prove=True)
+@claim("cfl-mgd/a38-invariance", label="after (A38)", tight=True)
 def a38_invariance(
     root: Root, share: Share, separation: Separation, part_of_radius: Part, part_of_floor: Part
 ) -> Sides:

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
 
-from clusterproof.theory.checker import Family, Sides, at_most, choice, equal, integers, rationals
+from clusterproof.theory.claims import Sides, at_most, choice, claim, equal, integers, rationals
 from clusterproof.theory.exact.algebra import NotNegative
 from clusterproof.theory.exact.algebra import Share as Part
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import PAPER
 
-RECURSIONS = Family("cfl-mgd", {"Symbols": "As (A39)."})
 """Claims that follow from (A39)."""
 
 
@@ -73,7 +71,7 @@ class Recursion:
         return factor * self.start + (1 - factor) / self.decay * self.floor
 
 
-@PAPER.claim("a39", label="(A39)", kind="upper", budget=120, exhaustible=120)
+@claim("cfl-mgd/a39", label="(A39)", evaluations=120)
 def a39(recursion: Recursion, rounds: Annotated[int, integers(0, 30)]) -> Sides:
     """T rounds of (A37) give (1 - l mu / 8L)^T ||e_0|| + (8L / l mu) rho_0.
 
@@ -126,7 +124,7 @@ def a39_on_symbols(decay: Part, kept: NotNegative, floors: NotNegative, used: Pa
     return at_most((1 - decay) * error + decay * floors, start=(1 - decay) * kept, floors=floors)
 
 
-@RECURSIONS.claim("a40", label="(A40)", failure="misprint", kind="identity", repaired_by="cfl-mgd/a40-meant")
+@claim("cfl-mgd/a40", label="(A40)", failure="misprint", repaired_by="cfl-mgd/a40-meant")
 def a40(recursion: Recursion) -> Sides:
     """After T = (8L / l mu) log(l mu Delta / (32 rho_0 L)) rounds, exactly 8 rho_0 sqrt(L / mu) / l is left.
 
@@ -150,7 +148,7 @@ def a40(recursion: Recursion) -> Sides:
     return equal((math.exp(exponent + math.log(recursion.argument)), 1.0), rounding=1e-9)
 
 
-@RECURSIONS.claim("a40-meant", label="(A40), meant", judges="ours", kind="upper", budget=120, exhaustible=120)
+@claim("cfl-mgd/a40-meant", label="(A40), meant", judges="ours", evaluations=120)
 def a40_meant(recursion: Recursion) -> Sides:
     """After T rounds, rounded up, at most 8 rho_0 sqrt(L / mu) / l is left of the start.
 
@@ -180,7 +178,7 @@ Floor = Annotated[Fraction, rationals(0, 1, 4, upwards=True)]
 """rho_0."""
 
 
-@RECURSIONS.claim("a41", label="(A41)", kind="tight", prove=True)
+@claim("cfl-mgd/a41", label="(A41)", tight=True)
 def a41(root: Root, share: Share, floor: Floor) -> Sides:
     """What is left of the start and the floors together are at most (16 L / mu l) rho_0.
 
@@ -199,7 +197,7 @@ def a41(root: Root, share: Share, floor: Floor) -> Sides:
     return at_most(8 * floor / share * (root + root**2), radius=16 * root**2 / share * floor)
 
 
-@RECURSIONS.claim("a42", label="(A42)", kind="upper", budget=120, exhaustible=120)
+@claim("cfl-mgd/a42", label="(A42)", evaluations=120)
 def a42(recursion: Recursion) -> Sides:
     """After T rounds the error is at most rho = (16 L / mu l) rho_0.
 
@@ -219,9 +217,7 @@ def a42(recursion: Recursion) -> Sides:
     return at_most(recursion.after(recursion.rounds), radius=recursion.radius)
 
 
-@RECURSIONS.claim(
-    "a42-printed", label="Theorem 1, rho", failure="misprint", kind="upper", repaired_by="cfl-mgd/a42"
-)
+@claim("cfl-mgd/a42-printed", label="Theorem 1, rho", failure="misprint", repaired_by="cfl-mgd/a42")
 def a42_printed(recursion: Recursion, p: Annotated[int, integers(1, 4)]) -> Sides:
     """After T = (8L / l mu) log(Delta / 2 rho) rounds the error is at most rho = (16 L / mu p) rho_0.
 

@@ -10,10 +10,10 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.theory.checker import Sides, Stream, at_most, choice, integers, rationals, suppose
+from clusterproof.theory.claims import Sides, Stream, at_most, choice, claim, integers, rationals, suppose
 from clusterproof.theory.exact.two_point_law import binomial_upper_tail
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import PAPER, NoisyTask, basin_models, with_samples
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import NoisyTask, basin_models, with_samples
 
 CONSTANT = 256
 """Of n' >= 256 (P - 1) sigma^2 / (mu^2 Delta^4): twice the c_1 = 128 of Lemma 1."""
@@ -73,7 +73,7 @@ def quarter_deviation(count: int, sixteenths: int) -> Fraction:
     return Fraction(sum(weights), 16**count)
 
 
-@PAPER.claim("a4", label="(A4)", kind="lower", part="two values")
+@claim("cfl-mgd/a4", label="(A4)")
 def a4(law: TwoPointLosses) -> Sides:
     """At least half of a cluster's clients find their model, in expectation.
 
@@ -101,7 +101,7 @@ def a4(law: TwoPointLosses) -> Sides:
     return at_most(law.error_probability, half=Fraction(1, 2))
 
 
-@a4.also("regressions", budget=40)
+@a4.line("regressions", evaluations=40)
 def a4_of_regressions(task: NoisyTask, stream: Stream) -> Sides:
     """The sum of the exact pairwise errors with just enough samples, for each cluster."""
     models = basin_models(task, stream)
@@ -147,7 +147,7 @@ class BoundedLosses:
         return binomial_upper_tail(self.samples, self.rarity, threshold)
 
 
-@PAPER.claim("a4-constant", label="(A4), constant 1", judges="ours", kind="lower", repaired_by="cfl-mgd/a4")
+@claim("cfl-mgd/a4-constant", label="(A4), constant 1", judges="ours", repaired_by="cfl-mgd/a4")
 def a4_constant(law: BoundedLosses) -> Sides:
     """The constant hidden in n' >~ p sigma^2 / (mu^2 Delta^4) may be one.
 
@@ -174,7 +174,7 @@ def a4_constant(law: BoundedLosses) -> Sides:
     return at_most(law.error_probability, half=Fraction(1, 2))
 
 
-@PAPER.claim("a5", label="(A5)", kind="probability")
+@claim("cfl-mgd/a5", label="(A5)")
 def a5(count: Count, sixteenths: Sixteenths) -> Sides:
     """Fewer than a quarter of the own clients stay with probability at most 2 exp(-clm), c = 1/8.
 
@@ -205,7 +205,7 @@ def best_exponent() -> float:
     return math.log(2) + 0.25 * math.log(0.25) + 0.75 * math.log(0.75)
 
 
-@PAPER.claim("a6", label="(A6)", kind="probability")
+@claim("cfl-mgd/a6", label="(A6)")
 def a6(count: Count, sixteenths: Sixteenths) -> Sides:
     """At least a quarter of the own clients stay with probability at least 1 - 2 exp(-clm), c = 1/8.
 
@@ -227,9 +227,7 @@ def a6(count: Count, sixteenths: Sixteenths) -> Sides:
     return at_most(quarter_tail(count, sixteenths), hoeffding=2 * exponential_bounds(HOEFFDING * count)[0])
 
 
-@PAPER.claim(
-    "a5-constant", label="(A5), c = 1/5", judges="ours", kind="probability", repaired_by="cfl-mgd/a5"
-)
+@claim("cfl-mgd/a5-constant", label="(A5), c = 1/5", judges="ours", repaired_by="cfl-mgd/a5")
 def a5_constant(count: Count, constant: Annotated[Fraction, choice(Fraction(1, 5))]) -> Sides:
     """The constant c of (A5) may be 1/5.
 

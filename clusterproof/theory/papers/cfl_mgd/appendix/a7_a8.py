@@ -10,13 +10,13 @@ from typing import Annotated, Any
 import numpy as np
 
 from clusterproof.synthetic import Mixture
-from clusterproof.theory.checker import (
+from clusterproof.theory.claims import (
     Replicates,
     Sides,
     Stream,
     at_least,
     at_most,
-    earlier,
+    claim,
     integers,
     rationals,
     suppose,
@@ -25,7 +25,7 @@ from clusterproof.theory.exact.algebra import DescentStep, Share
 from clusterproof.theory.exact.placed import Placed
 from clusterproof.theory.papers.cfl_mgd.appendix.a1_to_a3 import AroundOptima, descent_steps, squared_ratio
 from clusterproof.theory.papers.cfl_mgd.appendix.rounds import Level, simulate_round
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import PAPER, ExtremeTask, Place, two_values
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import ExtremeTask, Place, two_values
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Shares:
     """Clients of two clusters, and those of the first that stay."""
 
     clients: Annotated[int, integers(2, 40, upwards=True)]
-    own: Annotated[int, integers(1, earlier("clients") - 1)]
-    shared: Annotated[int, integers(1, earlier("own"))]
+    own: Annotated[int, integers(1, lambda clients: clients - 1)]
+    shared: Annotated[int, integers(1, lambda own: own)]
 
     @property
     def step(self) -> Fraction:
@@ -47,9 +47,7 @@ class Shares:
         return Fraction(min(self.own, self.clients - self.own), self.clients)
 
 
-@PAPER.claim(
-    "a7-step-printed", label="before (A7)", kind="lower", ill_posed=True, repaired_by="cfl-mgd/a7-step"
-)
+@claim("cfl-mgd/a7-step-printed", label="before (A7)", ill_posed=True, repaired_by="cfl-mgd/a7-step")
 def a7_step_printed(one: Shares) -> Sides:
     """Where a quarter of the own clients stay, the effective step is at least p / 4L.
 
@@ -79,7 +77,7 @@ def a7_step_printed(one: Shares) -> Sides:
     return at_most(Fraction(1, 4), step=one.step, words=words)
 
 
-@PAPER.claim("a7-step", label="before (A7), meant", judges="reading", kind="lower")
+@claim("cfl-mgd/a7-step", label="before (A7), meant", judges="reading")
 def a7_step(one: Shares) -> dict[str, Sides]:
     """Where a quarter of the own clients stay, the effective step is at least l / 4L.
 
@@ -114,9 +112,9 @@ def counts_of(one: Shares) -> dict[str, Any]:
 @a7_step.proof("algebra", at=counts_of)
 def a7_step_on_symbols(
     clients: Annotated[int, integers(2, 40, upwards=True)],
-    own: Annotated[int, integers(1, earlier("clients"))],
-    shared: Annotated[Fraction, rationals(earlier("own") / 4, earlier("own"), 4)],
-    smallest: Annotated[Fraction, rationals(0, earlier("own"), 1)],
+    own: Annotated[int, integers(1, lambda clients: clients)],
+    shared: Annotated[Fraction, rationals(lambda own: own / 4, lambda own: own, 4)],
+    smallest: Annotated[Fraction, rationals(0, lambda own: own, 1)],
 ) -> dict[str, Sides]:
     """For any l m that is at most the number of own clients, as the smallest cluster's is."""
     step = shared / clients
@@ -126,7 +124,7 @@ def a7_step_on_symbols(
     }
 
 
-@PAPER.claim("a7", label="(A7)", kind="upper", budget=100)
+@claim("cfl-mgd/a7", label="(A7)", evaluations=100)
 def a7(models: AroundOptima, share: Share) -> Sides:
     """Where a quarter of the own clients stay, the descent contracts by 1 - l mu / 8L.
 
@@ -178,7 +176,7 @@ def staying_steps(models: Placed[Any], share: Fraction) -> list[dict[str, Any]]:
 def a7_on_symbols(
     one: DescentStep,
     smallest: Annotated[Any, rationals(0, 1, 4)],
-    staying: Annotated[Any, rationals(earlier("smallest") / 4, 1, 8)],
+    staying: Annotated[Any, rationals(lambda smallest: smallest / 4, 1, 8)],
 ) -> Sides:
     """As (A2), with h = (share that stays) / L, at least l / 4L."""
     rate = 1 - smallest / (8 * one.kappa)
@@ -190,7 +188,7 @@ QUIET = {"task": two_values(8, 72, 1e-3), "level": Fraction(1, 10), "place": "ap
 NOISE = {"task": two_values(40, 40, 0.2), "level": Fraction(1, 10), "place": "optima"}
 
 
-@PAPER.claim("a8", label="(A8)", kind="probability", budget=15, replicates=300, extremes=(QUIET, NOISE))
+@claim("cfl-mgd/a8", label="(A8)", replicates=300, evaluations=15, example=(QUIET, NOISE))
 def a8(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates) -> Sides:
     """The own clients' part of a round contracts by 1 - l mu / 8L up to 2 v / (lambda_0 L sqrt(l m n')).
 

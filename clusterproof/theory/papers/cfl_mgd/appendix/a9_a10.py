@@ -10,15 +10,15 @@ from typing import Annotated, Any
 import numpy as np
 
 from clusterproof.synthetic import Mixture
-from clusterproof.theory.checker import Sides, at_most, earlier, equal, rationals, suppose
+from clusterproof.theory.claims import Sides, at_most, claim, equal, rationals, suppose
 from clusterproof.theory.exact.algebra import AtLeastOne, Client, NotNegative, Number, Share, fraction
 from clusterproof.theory.exact.placed import Draws, Placed, placed
 from clusterproof.theory.exact.random_tasks import random_mixture
 from clusterproof.theory.papers.cfl_mgd.appendix.runs import Momentum, NoisyStart, Start, momentum_run
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import PAPER, suppose_units
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import suppose_units
 
 
-@PAPER.claim("a9", label="(A9)", kind="identity", budget=50)
+@claim("cfl-mgd/a9", label="(A9)", evaluations=50)
 def a9(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
     """The gradients of cluster p's clients in C_1 are their mean plus noise.
 
@@ -56,7 +56,7 @@ def a9_on_symbols(one: Client, mean: Number) -> Sides:
     return one.of_deviations(mean)
 
 
-@a9.step("next model", budget=50)
+@a9.line("next model", evaluations=50, step=True)
 def a9_next_model(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
     """The algorithm's next model is that with the right side of (A9)."""
     one, task = momentum_run(start, momentum, draws), start.task
@@ -71,7 +71,7 @@ def a9_next_model(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
     return equal((one.models - one.weight * total, one.following), rounding=1e-10)
 
 
-@PAPER.claim("a10", label="(A10)", kind="upper", budget=200)
+@claim("cfl-mgd/a10", label="(A10)", evaluations=200)
 def a10(start: NoisyStart) -> dict[str, Sides]:
     """The gradient of another cluster at chi_1 is at most 3 L.
 
@@ -146,7 +146,7 @@ Cosine = Annotated[Any, rationals(-1, 1, 4)]
 def a10_on_symbols(
     root: AtLeastOne,
     apart: Annotated[Any, rationals(0, 2, 4)],
-    separation: Annotated[Any, rationals(0, earlier("apart"), 4)],
+    separation: Annotated[Any, rationals(0, lambda apart: apart, 4)],
     share: Share,
     cosine: Cosine,
     saved: NotNegative,
@@ -168,7 +168,7 @@ def on_the_rim(task: Mixture, stream: np.random.Generator) -> np.ndarray:
 OnTheRim = Annotated[Placed[Mixture], placed(Mixture, random_mixture, on_the_rim)]
 
 
-@PAPER.claim("a10-meant", label="(A10), meant", judges="ours", kind="upper", budget=150)
+@claim("cfl-mgd/a10-meant", label="(A10), meant", judges="ours", evaluations=150)
 def a10_meant(models: OnTheRim) -> dict[str, Sides]:
     """The gradient of another cluster at chi_1 is at most L (D + B).
 
@@ -207,9 +207,9 @@ def triangles_with_diameter(models: Placed[Any]) -> list[dict[str, Fraction]]:
 @a10_meant.proof("algebra", at=triangles_with_diameter)
 def a10_meant_on_symbols(
     diameter: NotNegative,
-    apart: Annotated[Any, rationals(0, earlier("diameter"), 4)],
+    apart: Annotated[Any, rationals(0, lambda diameter: diameter, 4)],
     radius: NotNegative,
-    off: Annotated[Any, rationals(0, earlier("radius"), 4)],
+    off: Annotated[Any, rationals(0, lambda radius: radius, 4)],
     cosine: Cosine,
     saved: NotNegative,
 ) -> dict[str, Sides]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from clusterproof.algorithms import CFLMGD
 from clusterproof.synthetic import RegressionMixture, TwoPointMixture
-from clusterproof.theory.checker import choice, suppose
+from clusterproof.theory.claims import choice, suppose
 from clusterproof.theory.exact.recorded_run import record
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import basin_models
 

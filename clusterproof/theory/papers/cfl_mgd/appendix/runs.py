@@ -10,7 +10,7 @@ import numpy as np
 
 from clusterproof.algorithms import CFLMGD
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.checker import Sides, equal, reals
+from clusterproof.theory.claims import Sides, equal, reals
 from clusterproof.theory.exact.algebra import Client
 from clusterproof.theory.exact.placed import Placed, placed
 from clusterproof.theory.exact.recorded_run import RecordedRun, record

@@ -7,10 +7,8 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.synthetic import Mixture, RegressionMixture, TwoPointMixture
-from clusterproof.theory.checker import Family, choice, drawn, suppose
+from clusterproof.theory.claims import choice, drawn, suppose
 from clusterproof.theory.exact.random_tasks import random_mixture
-
-PAPER = Family("cfl-mgd")
 
 AnyTask = Annotated[Mixture, drawn(random_mixture)]
 """A regression, quadratics or ridge-logistic losses."""

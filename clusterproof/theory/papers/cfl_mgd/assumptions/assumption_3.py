@@ -8,10 +8,9 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.synthetic import RegressionMixture, direct_simulation
-from clusterproof.theory.checker import Family, Sides, Stream, at_least, at_most, drawn, rationals, suppose
+from clusterproof.theory.claims import Sides, Stream, at_least, at_most, claim, drawn, rationals, suppose
 from clusterproof.theory.exact.random_tasks import random_regression
 
-PAPER = Family("cfl-mgd")
 SomeRegression = Annotated[RegressionMixture, drawn(random_regression)]
 Positive = Annotated[Fraction, rationals(Fraction(1, 10), 10, 10, upwards=True)]
 
@@ -28,9 +27,7 @@ def least_growth(task: RegressionMixture) -> float:
     return float(spectrum.min() * spectrum.sum())
 
 
-@PAPER.claim(
-    "assumption-3", label="Assumption 3", kind="hypothesis", repaired_by="cfl-mgd/assumption-3-ball"
-)
+@claim("cfl-mgd/assumption-3", label="Assumption 3", repaired_by="cfl-mgd/assumption-3-ball")
 def assumption_3(deviation: Positive, curvature: Positive, noise: Positive) -> Sides:
     """The variances of loss and gradient are bounded over all models.
 
@@ -63,7 +60,7 @@ def assumption_3(deviation: Positive, curvature: Positive, noise: Positive) -> S
     return at_most(variance, square=deviation**2)
 
 
-@assumption_3.step("along a ray", budget=20)
+@assumption_3.line("along a ray", evaluations=20)
 def along_a_ray(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
     """v^2 >= mu tr(Sigma) ||chi - chi*||^2, by the closed form, compared with drawn gradients."""
     distance, count = 100.0, 4000

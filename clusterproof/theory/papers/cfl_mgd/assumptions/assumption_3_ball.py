@@ -9,13 +9,11 @@ import numpy as np
 from clusterproof.algorithms import CFLMGD
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.setting import setting_of
-from clusterproof.theory.checker import Family, Sides, Stream, at_most, drawn, suppose
+from clusterproof.theory.claims import Sides, Stream, at_most, claim, drawn, suppose
 from clusterproof.theory.exact.random_tasks import random_regression
 
-PAPER = Family("cfl-mgd")
 
-
-@PAPER.claim("assumption-3-ball", label="Assumption 3", judges="ours", kind="upper", budget=100)
+@claim("cfl-mgd/assumption-3-ball", label="Assumption 3", judges="ours", evaluations=100)
 def assumption_3_ball(
     task: Annotated[RegressionMixture, drawn(random_regression)], stream: Stream
 ) -> dict[str, Sides]:

@@ -9,14 +9,10 @@ import numpy as np
 
 from clusterproof.algorithms import CFLMGD, generator, run
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.checker import Family, Sides, choice, equal, integers, suppose
-
-PAPER = Family("cfl-mgd")
+from clusterproof.theory.claims import Sides, choice, claim, equal, integers, suppose
 
 
-@PAPER.claim(
-    "assumption-4", label="Assumption 4", kind="hypothesis", ill_posed=True, repaired_by="cfl-mgd/theorem-d"
-)
+@claim("cfl-mgd/assumption-4", label="Assumption 4", ill_posed=True, repaired_by="cfl-mgd/theorem-d")
 def assumption_4(
     shift: Annotated[float, choice(0.0, 100.0)], drawn_with: Annotated[int, integers(0, 9, upwards=True)]
 ) -> Sides:

@@ -9,13 +9,13 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.checker import (
+from clusterproof.theory.claims import (
     Expectation,
-    Family,
     Replicates,
     Sides,
     Stream,
     choice,
+    claim,
     equal,
     expectation,
     suppose,
@@ -23,7 +23,6 @@ from clusterproof.theory.checker import (
 from clusterproof.theory.exact.algebra import NotNegative, Number, Positive, Share
 from clusterproof.theory.exact.shared_batch import OneBatch
 
-PAPER = Family("cfl-mgd")
 Row = Annotated[int, choice(-1, 1)]
 """y of a two-point law."""
 
@@ -73,12 +72,8 @@ class TwoBatches:
         return equal((given, mean))
 
 
-@PAPER.claim(
-    "assumption-5",
-    label="Assumption 5",
-    kind="hypothesis",
-    ill_posed=True,
-    repaired_by="cfl-mgd/assumption-5-resampled",
+@claim(
+    "cfl-mgd/assumption-5", label="Assumption 5", ill_posed=True, repaired_by="cfl-mgd/assumption-5-resampled"
 )
 def assumption_5(first: Row, second: Row) -> Sides:
     """E[g_i] equals the estimator that g_i is.
@@ -108,11 +103,10 @@ def assumption_5(first: Row, second: Row) -> Sides:
     return equal((values[0], values[1]), words=words)
 
 
-@PAPER.claim(
-    "assumption-5-same-batch",
+@claim(
+    "cfl-mgd/assumption-5-same-batch",
     label="Assumption 5 without resampling",
     judges="ours",
-    kind="hypothesis",
     repaired_by="cfl-mgd/assumption-5-resampled",
 )
 def assumption_5_same_batch(batch: OneBatch) -> Sides:
@@ -143,12 +137,8 @@ def assumption_5_same_batch(batch: OneBatch) -> Sides:
     return equal((gradient, batch.own))
 
 
-@PAPER.claim(
-    "assumption-5-resampled",
-    label="Assumption 5, fresh batch",
-    judges="reading",
-    kind="identity",
-    replicates=100_000,
+@claim(
+    "cfl-mgd/assumption-5-resampled", label="Assumption 5, fresh batch", judges="reading", replicates=100_000
 )
 def assumption_5_resampled(
     samples: Annotated[int, choice(4, 1)], stream: Stream, replicates: Replicates

@@ -7,10 +7,9 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.synthetic import Mixture
-from clusterproof.theory.checker import Family, Sides, Stream, at_least, at_most, drawn
+from clusterproof.theory.claims import Sides, Stream, at_least, at_most, claim, drawn
 from clusterproof.theory.exact.random_tasks import random_mixture
 
-PAPER = Family("cfl-mgd")
 SomeMixture = Annotated[Mixture, drawn(random_mixture)]
 
 
@@ -21,7 +20,7 @@ def pairs_of_points(task: Mixture, stream: np.random.Generator) -> tuple[np.ndar
     return points, stream.standard_normal(shape) * 10.0 ** stream.uniform(-2, 1, (*shape[:2], 1))
 
 
-@PAPER.claim("assumption-1", label="Assumption 1", kind="hypothesis", budget=150)
+@claim("cfl-mgd/assumption-1", label="Assumption 1", evaluations=150)
 def assumption_1(task: SomeMixture, stream: Stream) -> Sides:
     """The clusters' expected losses are L-smooth, with our tasks' closed-form L.
 
@@ -52,7 +51,7 @@ def assumption_1(task: SomeMixture, stream: Stream) -> Sides:
     )
 
 
-@PAPER.claim("assumption-2", label="Assumption 2", kind="hypothesis", budget=150)
+@claim("cfl-mgd/assumption-2", label="Assumption 2", evaluations=150)
 def assumption_2(task: SomeMixture, stream: Stream) -> Sides:
     """The clusters' expected losses are mu-strongly convex, with our tasks' closed-form mu.
 

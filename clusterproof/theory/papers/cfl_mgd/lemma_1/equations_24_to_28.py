@@ -11,12 +11,12 @@ import numpy as np
 
 from clusterproof.algorithms import generator
 from clusterproof.synthetic import Mixture, QuadraticMixture
-from clusterproof.theory.checker import (
-    Family,
+from clusterproof.theory.claims import (
     Sides,
     at_least,
     at_most,
     choice,
+    claim,
     equal,
     integers,
     rationals,
@@ -27,8 +27,6 @@ from clusterproof.theory.exact.basin_pairs import Pair
 from clusterproof.theory.exact.placed import Placed, placed
 from clusterproof.theory.exact.random_tasks import random_mixture
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses
-
-PAPER = Family("cfl-mgd")
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ class BasinPair:
         return self.other_cost + self.above
 
 
-@PAPER.claim("equation-24", label="(24)", kind="tight", part="Gaussian", budget=150)
+@claim("cfl-mgd/equation-24", label="(24)", tight=True, evaluations=150)
 def equation_24(
     pair: Pair,
     multiple: Annotated[
@@ -112,7 +110,7 @@ def equation_24(
     )
 
 
-@equation_24.also("two values")
+@equation_24.line("two values")
 def equation_24_of_two_values(law: TwoPointLosses) -> Sides:
     """The same for losses with two values, in rational arithmetic."""
     delta = threshold(*law.expected)
@@ -129,12 +127,7 @@ def threshold(own: Fraction, other: Fraction) -> Fraction:
 Loss = Annotated[Fraction, rationals(0, 3, 2, upwards=True)]
 
 
-@PAPER.claim(
-    "equation-25",
-    label="(25)",
-    kind="identity",
-    prove=True,
-)
+@claim("cfl-mgd/equation-25", label="(25)")
 def equation_25(own: Loss, other: Loss, mean_own: Loss, mean_other: Loss) -> Sides:
     """A loss above the mean of the two expected losses exceeds its own mean by half their gap.
 
@@ -245,7 +238,7 @@ ROUND = {"models": Placed(ROUND_TASK, basin_models(ROUND_TASK, generator(0, "kap
 """kappa = 1, where models between the optima attain the bounds."""
 
 
-@PAPER.claim("equation-26", label="(26)", kind="tight", extremes=(ROUND,), budget=60)
+@claim("cfl-mgd/equation-26", label="(26)", tight=True, evaluations=60, example=(ROUND,))
 def equation_26(models: SomeModels) -> dict[str, Sides]:
     """Another cluster's model costs cluster 1 at least 9 mu Delta^2 / 32 above its least loss.
 
@@ -288,9 +281,7 @@ def printed_cost(root_of_kappa: int, distance: Fraction) -> Fraction:
     return Fraction(root_of_kappa**2, 2) * distance
 
 
-@PAPER.claim(
-    "equation-27", label="(27)", failure="misprint", kind="upper", repaired_by="cfl-mgd/equation-27-squared"
-)
+@claim("cfl-mgd/equation-27", label="(27)", failure="misprint", repaired_by="cfl-mgd/equation-27-squared")
 def equation_27(
     root_of_kappa: Annotated[int, integers(1, 5, upwards=True)],
     separation: Annotated[Fraction, choice(Fraction(1), Fraction(2), Fraction(1, 2))],
@@ -321,8 +312,13 @@ def equation_27(
     return at_most(printed_cost(root_of_kappa, distance), squared=separation**2 / 32)
 
 
-@PAPER.claim(
-    "equation-27-squared", label="(27), as meant", judges="ours", kind="tight", extremes=(ROUND,), budget=60
+@claim(
+    "cfl-mgd/equation-27-squared",
+    label="(27), as meant",
+    judges="ours",
+    tight=True,
+    evaluations=60,
+    example=(ROUND,),
 )
 def equation_27_squared(models: SomeModels) -> dict[str, Sides]:
     """The own model costs cluster 1 at most mu Delta^2 / 32 above its least loss.
@@ -361,7 +357,7 @@ def equation_27_squared_on_symbols(pair: BasinPair) -> dict[str, Sides]:
     }
 
 
-@PAPER.claim("equation-28", label="(28)", kind="tight", extremes=(ROUND,), budget=60)
+@claim("cfl-mgd/equation-28", label="(28)", tight=True, evaluations=60, example=(ROUND,))
 def equation_28(models: SomeModels) -> Sides:
     """Another cluster's model costs cluster 1 at least mu Delta^2 / 4 more than its own.
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from clusterproof.theory.checker import Family, Sides, at_most
+from clusterproof.theory.claims import Sides, at_most, claim
 from clusterproof.theory.exact.basin_pairs import Pair
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses
-
-TAILS = Family("cfl-mgd", {"Symbols": "n' ``samples``, Delta ``separation``, mu ``strong_convexity``."})
 
 
 def chebyshev_of(law: TwoPointLosses) -> Fraction:
@@ -28,13 +26,12 @@ def chebyshev(pair: Pair) -> float:
     return 64 * pair.sigma**2 / (task.separation**4 * task.strong_convexity**2 * task.samples)
 
 
-@TAILS.claim(
-    "equation-29",
+@claim(
+    "cfl-mgd/equation-29",
     label="(29)",
-    kind="tight",
-    part="Gaussian",
-    budget=100,
-    extremes=(towards(Fraction(3, 2), 200, Fraction(4, 5)),),
+    tight=True,
+    evaluations=100,
+    example=(towards(Fraction(3, 2), 200, Fraction(4, 5)),),
 )
 def equation_29(pair: Pair) -> Sides:
     """The own loss exceeds delta with probability at most 64 sigma^2 / (Delta^4 mu^2 n').
@@ -54,23 +51,25 @@ def equation_29(pair: Pair) -> Sides:
         Gaussian regression: the exact chi-square tail at pairs of models in the basin, searched
         for the largest ratio, the largest that is known first; and every law of a grid whose losses take two
         values, in rational arithmetic.
+
+    Symbols
+        n' ``samples``, Delta ``separation``, mu ``strong_convexity``.
     """
     return at_most(pair.loss_exceeds(0, pair.midpoint), chebyshev=chebyshev(pair))
 
 
-@equation_29.also("two values")
+@equation_29.line("two values")
 def equation_29_of_two_values(law: TwoPointLosses) -> Sides:
     """The own loss jumps above delta, for a law whose noise lies on that loss."""
     return at_most(law.own_exceeds(law.midpoint), chebyshev=chebyshev_of(law))
 
 
-@TAILS.claim(
-    "equation-30",
+@claim(
+    "cfl-mgd/equation-30",
     label="(30)",
-    kind="tight",
-    part="Gaussian",
-    budget=100,
-    extremes=(towards(Fraction(3, 7), 19, Fraction(4, 7)),),
+    tight=True,
+    evaluations=100,
+    example=(towards(Fraction(3, 7), 19, Fraction(4, 7)),),
 )
 def equation_30(pair: Pair) -> Sides:
     """The other loss is at most delta with probability at most 64 sigma^2 / (Delta^4 mu^2 n').
@@ -86,11 +85,14 @@ def equation_30(pair: Pair) -> Sides:
 
     Checked
         As (29).
+
+    Symbols
+        n' ``samples``, Delta ``separation``, mu ``strong_convexity``.
     """
     return at_most(pair.loss_at_most(1, pair.midpoint), chebyshev=chebyshev(pair))
 
 
-@equation_30.also("two values")
+@equation_30.line("two values")
 def equation_30_of_two_values(law: TwoPointLosses) -> Sides:
     """The other loss jumps to delta, for a law whose noise lies on that loss."""
     return at_most(law.other_at_most(law.midpoint), chebyshev=chebyshev_of(law))

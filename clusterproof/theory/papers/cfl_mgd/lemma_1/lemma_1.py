@@ -7,19 +7,18 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.synthetic import RegressionMixture, TwoPointMixture
-from clusterproof.theory.checker import Family, Sides, Stream, at_most, drawn, equal, suppose
+from clusterproof.theory.claims import Sides, Stream, at_most, claim, drawn, equal, suppose
 from clusterproof.theory.exact.basin_pairs import Pair
 from clusterproof.theory.exact.random_tasks import random_regression
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses
 
-PAPER = Family("cfl-mgd")
 SomeRegression = Annotated[RegressionMixture, drawn(random_regression)]
 
 CONSTANT = 128.0
 """c_1 of the proof: 64 from each of (29) and (30)."""
 
 
-@PAPER.claim("equation-21", label="(21)", kind="definition", ill_posed=False, budget=60)
+@claim("cfl-mgd/equation-21", label="(21)", ill_posed=False, evaluations=60)
 def equation_21(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
     """A client that joins cluster p has a loss there that is at most the loss at its own model.
 
@@ -52,7 +51,7 @@ def equation_21(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
     return conclusions
 
 
-@PAPER.claim("lemma-1", label="Lemma 1, (22)", kind="upper", part="Gaussian", budget=200)
+@claim("cfl-mgd/lemma-1", label="Lemma 1, (22)", evaluations=200)
 def lemma_1(pair: Pair, *, c_1: float = CONSTANT, power_of_samples: float = 1.0) -> Sides:
     """A client prefers a given wrong model with probability at most c_1 sigma^2 / (Delta^4 mu^2 n').
 
@@ -81,7 +80,7 @@ def lemma_1(pair: Pair, *, c_1: float = CONSTANT, power_of_samples: float = 1.0)
     return at_most(pair.exact, chebyshev=c_1 * pair.sigma**2 / scale)
 
 
-@lemma_1.also("two values")
+@lemma_1.line("two values")
 def lemma_1_of_two_values(
     law: TwoPointLosses, *, c_1: float = CONSTANT, power_of_samples: float = 1.0
 ) -> Sides:
@@ -122,7 +121,7 @@ def towards_one(optima: np.ndarray, own: int, radius: float) -> np.ndarray:
 Crowd = {"task": crowd(20)}
 
 
-@PAPER.claim("lemma-1-union", label="Lemma 1, (23)", kind="upper", budget=75, extremes=(Crowd,))
+@claim("cfl-mgd/lemma-1-union", label="Lemma 1, (23)", evaluations=75, example=(Crowd,))
 def lemma_1_union(
     task: Annotated[RegressionMixture | TwoPointMixture, drawn(random_regression)], stream: Stream
 ) -> Sides:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from clusterproof.theory.checker import Family, Sides, at_most
+from clusterproof.theory.claims import Sides, at_most, claim
 from clusterproof.theory.exact.basin_pairs import Pair
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses
-
-PAPER = Family("cfl-mgd")
 
 
 def cantelli_bound(pair: Pair) -> float:
@@ -17,9 +15,7 @@ def cantelli_bound(pair: Pair) -> float:
     return variance / (variance + gap)
 
 
-@PAPER.claim(
-    "lemma-1-cantelli", label="Lemma 1, Cantelli", judges="ours", kind="tight", part="Gaussian", budget=350
-)
+@claim("cfl-mgd/lemma-1-cantelli", label="Lemma 1, Cantelli", judges="ours", tight=True, evaluations=350)
 def lemma_1_cantelli(pair: Pair) -> Sides:
     """A client prefers a given wrong model with probability at most 64 s^2 / (64 s^2 + n' mu^2 D^4).
 
@@ -46,7 +42,7 @@ def lemma_1_cantelli(pair: Pair) -> Sides:
     return at_most(pair.exact, cantelli=cantelli_bound(pair))
 
 
-@lemma_1_cantelli.also("two values")
+@lemma_1_cantelli.line("two values")
 def of_two_values(law: TwoPointLosses) -> Sides:
     """The same for losses with two values, mu = 1 and Delta = 2, in rational arithmetic."""
     variance = 64 * law.loss_variance

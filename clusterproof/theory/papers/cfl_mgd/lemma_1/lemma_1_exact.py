@@ -9,21 +9,19 @@ import numpy as np
 
 from clusterproof.synthetic import RegressionMixture, direct_simulation
 from clusterproof.synthetic.misclassification import worst_case_error
-from clusterproof.theory.checker import (
-    Family,
+from clusterproof.theory.claims import (
     Frequency,
     Replicates,
     Sides,
     Stream,
     at_most,
+    claim,
     drawn,
     probability,
     reals,
     suppose,
 )
 from clusterproof.theory.exact.random_tasks import random_regression
-
-PAPER = Family("cfl-mgd")
 
 
 def doubtful_regression(stream: np.random.Generator) -> RegressionMixture:
@@ -38,9 +36,7 @@ def doubtful_regression(stream: np.random.Generator) -> RegressionMixture:
     )
 
 
-@PAPER.claim(
-    "lemma-1-exact", label="Lemma 1, exact", judges="ours", kind="identity", budget=12, replicates=4000
-)
+@claim("cfl-mgd/lemma-1-exact", label="Lemma 1, exact", judges="ours", replicates=4000, evaluations=12)
 def lemma_1_exact(
     task: Annotated[RegressionMixture, drawn(doubtful_regression)], stream: Stream, replicates: Replicates
 ) -> Frequency:
@@ -77,7 +73,7 @@ def lemma_1_exact(
     return probability(losses[:, 0] >= losses[:, 1], equal=exact)
 
 
-@PAPER.claim("lemma-1-worst-case", label="Lemma 1, worst case", judges="ours", kind="upper", budget=200)
+@claim("cfl-mgd/lemma-1-worst-case", label="Lemma 1, worst case", judges="ours", evaluations=200)
 def lemma_1_worst_case(
     task: Annotated[RegressionMixture, drawn(random_regression)],
     share: Annotated[float, reals(Fraction(1, 20), Fraction(99, 100))],

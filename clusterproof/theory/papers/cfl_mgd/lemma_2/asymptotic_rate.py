@@ -9,11 +9,9 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.algorithms import CFLMGD
-from clusterproof.theory.checker import Family, Sides, at_most, choice, equal, rationals, suppose
+from clusterproof.theory.claims import Sides, at_most, choice, claim, equal, rationals, suppose
 from clusterproof.theory.exact.heavy_ball import spectral_rate
 from clusterproof.theory.exact.two_clusters import run_two_clusters
-
-PAPER = Family("cfl-mgd")
 
 
 def claimed_rate(proportion: float, condition_number: float) -> float:
@@ -34,11 +32,10 @@ def rate_of_a_run(momentum: float, rounds: int) -> float:
     return float((energy[-1] / energy[0]) ** (0.5 / (len(energy) - 1)))
 
 
-@PAPER.claim(
-    "asymptotic-rate",
+@claim(
+    "cfl-mgd/asymptotic-rate",
     label="(A39) without its floor, many rounds",
     judges="ours",
-    kind="upper",
     repaired_by="cfl-mgd/lemma-h",
 )
 def asymptotic_rate(momentum: Annotated[float, choice(0.9)], rounds: Annotated[int, choice(80)]) -> Sides:
@@ -72,7 +69,7 @@ def asymptotic_rate(momentum: Annotated[float, choice(0.9)], rounds: Annotated[i
 MOMENTA = (*(Fraction(k, 20) for k in range(20)), Fraction(99, 100), Fraction(999, 1000))
 
 
-@PAPER.claim("asymptotic-region", label="(A39) without its floor, region", judges="ours", kind="identity")
+@claim("cfl-mgd/asymptotic-region", label="(A39) without its floor, region", judges="ours")
 def asymptotic_region(
     proportion: Annotated[Fraction, rationals(Fraction(1, 100), Fraction(99, 100), 6)],
     condition_number: Annotated[int, choice(1, 2, 10, 100, 1000)],

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.theory.checker import Family, Sides, choice, equal, integers, rationals, suppose
+from clusterproof.theory.claims import Sides, choice, claim, equal, integers, rationals, suppose
 from clusterproof.theory.exact.prescribed_samples import READINGS
 from clusterproof.theory.exact.scalar_clients import (
     Centers,
@@ -18,7 +18,6 @@ from clusterproof.theory.exact.scalar_clients import (
     run_algorithm,
 )
 
-PAPER = Family("cfl-mgd")
 ROUNDS = 2
 """chi^(2) is the first model that depends on a client's change of cluster."""
 Start = Annotated[Fraction, rationals(-2, 2, 2)]
@@ -90,10 +89,9 @@ def foreign_momentum(switcher: Switcher, printed: Fraction, server: Fraction) ->
     )
 
 
-@PAPER.claim(
-    "equation-32",
+@claim(
+    "cfl-mgd/equation-32",
     label="(32)",
-    kind="identity",
     confirm=run_both_lines,
     repaired_by="cfl-mgd/equation-32-fixed-clusters",
 )
@@ -122,9 +120,7 @@ def equation_32(switcher: Switcher) -> Sides:
     return equal((printed, server), words=lambda: foreign_momentum(switcher, printed, server))
 
 
-@PAPER.claim(
-    "equation-32-fixed-clusters", label="(32), fixed clusters", judges="ours", kind="identity", budget=150
-)
+@claim("cfl-mgd/equation-32-fixed-clusters", label="(32), fixed clusters", judges="ours", evaluations=150)
 def equation_32_fixed_clusters(centers: Centers, first: Place, second: Place, momentum: Momentum) -> Sides:
     """While no client changes its cluster, clients' momentum and the server's give the same models.
 
@@ -158,10 +154,9 @@ def equation_32_fixed_clusters(centers: Centers, first: Place, second: Place, mo
     return equal((models[0], models[1]), (models[0], models[2]))
 
 
-@PAPER.claim(
-    "equation-33",
+@claim(
+    "cfl-mgd/equation-33",
     label="(33)",
-    kind="identity",
     confirm=run_both_norms,
     repaired_by="cfl-mgd/equation-32-fixed-clusters",
 )

@@ -13,20 +13,19 @@ import numpy as np
 
 from clusterproof.algorithms import CFLMGD
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.checker import (
-    Family,
+from clusterproof.theory.claims import (
     Replicates,
     Sides,
     Stream,
     at_most,
     choice,
+    claim,
     drawn,
-    earlier,
     equal,
     integers,
     suppose,
 )
-from clusterproof.theory.checker.drawn import settings_of, task_from
+from clusterproof.theory.claims.ranges import settings_of, task_from
 from clusterproof.theory.exact.algebra import Client, OwnTerm
 from clusterproof.theory.exact.algebra import Share as Part
 from clusterproof.theory.exact.placed import Draws
@@ -38,8 +37,6 @@ from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import (
     noise_across,
 )
 from clusterproof.theory.papers.cfl_mgd.lemma_2.lemma_2 import MISMATCH
-
-PAPER = Family("cfl-mgd")
 
 HOEFFDING = 1 / 8
 """c of exp(-c l m): Hoeffding's, for a quarter of l m below a mean of half of it."""
@@ -160,7 +157,7 @@ BASIN = "the models are in the paper's basin"
 Level = Annotated[float, choice(0.5)]
 
 
-@PAPER.claim("equation-34", label="(34)", kind="identity", budget=50)
+@claim("cfl-mgd/equation-34", label="(34)", evaluations=50)
 def equation_34(round_: SmallBatches, draws: Draws) -> Sides:
     """The own clients' term is a step of exact descent plus the noise of their mean gradient.
 
@@ -208,7 +205,7 @@ def equation_34_on_symbols(one: OwnTerm) -> Sides:
     return one.split()
 
 
-@PAPER.claim("equation-35", label="(35)", kind="probability", budget=12, replicates=200)
+@claim("cfl-mgd/equation-35", label="(35)", replicates=200, evaluations=12)
 def equation_35(round_: LargeBatches, level: Level, stream: Stream, replicates: Replicates) -> Sides:
     """The own clients' term contracts by 1 - l mu / 8L, up to the noise of their gradients.
 
@@ -247,14 +244,7 @@ def equation_35(round_: LargeBatches, level: Level, stream: Stream, replicates: 
     )
 
 
-@PAPER.claim(
-    "equation-36",
-    label="(36)",
-    kind="probability",
-    part="regressions",
-    budget=12,
-    replicates=200,
-)
+@claim("cfl-mgd/equation-36", label="(36)", replicates=200, evaluations=12)
 def equation_36(
     round_: SmallBatches,
     all_first: Annotated[float, choice(0.4)],
@@ -304,16 +294,11 @@ def equation_36(
     )
 
 
-equation_36.also("two values", budget=60, exhaustible=60, extremes=(CERTAIN,))(exact_displacement)
-equation_36.also("noise across")(noise_across)
+equation_36.line("two values", evaluations=60, example=(CERTAIN,))(exact_displacement)
+equation_36.line("noise across")(noise_across)
 
 
-@PAPER.claim(
-    "equation-37",
-    label="(37)",
-    kind="identity",
-    budget=150,
-)
+@claim("cfl-mgd/equation-37", label="(37)", evaluations=150)
 def equation_37(
     centers: Centers,
     own: Annotated[int, integers(0, 63)],
@@ -370,7 +355,7 @@ def equation_37_on_symbols(one: Client, is_own: Part) -> Sides:
     return one.of_parts(is_own)
 
 
-@equation_37.step("move", budget=150)
+@equation_37.line("move", evaluations=150, step=True)
 def equation_37_move(centers: Centers, first: Place, second: Place, momentum: Momentum) -> Sides:
     """The momentum's sum over C_1 is beta times the move of the model in that round."""
     path = exact_run(centers, [first, second], momentum=momentum, rounds=4, reading="line 15")
@@ -383,7 +368,7 @@ def equation_37_move(centers: Centers, first: Place, second: Place, momentum: Mo
 
 
 Clients = Annotated[int, integers(2, 100, upwards=True)]
-Own = Annotated[int, integers(1, earlier("clients") - 1)]
+Own = Annotated[int, integers(1, lambda clients: clients - 1)]
 RoundNumber = Annotated[int, integers(1, 6)]
 
 
@@ -394,13 +379,12 @@ def run_third_term(clients: Clients, own: Own, momentum: Momentum, round_: Round
     return float(momentum) * abs(float(models[round_, 0, 0] - models[round_ - 1, 0, 0]))
 
 
-@PAPER.claim(
-    "equation-38",
+@claim(
+    "cfl-mgd/equation-38",
     label="(38)",
-    kind="upper",
     confirm=run_third_term,
-    extremes=({"clients": 12, "own": 6, "momentum": Fraction(2, 3), "round_": 1},),
     repaired_by="cfl-mgd/lemma-h",
+    example=({"clients": 12, "own": 6, "momentum": Fraction(2, 3), "round_": 1},),
 )
 def equation_38(clients: Clients, own: Own, momentum: Momentum, round_: RoundNumber) -> Sides:
     """The momentum term is at most c_4 l, up to terms that vanish with the noise.

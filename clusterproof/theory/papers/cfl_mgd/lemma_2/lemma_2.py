@@ -10,11 +10,10 @@ import numpy as np
 
 from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
-from clusterproof.theory.checker import Family, Sides, at_most, choice, earlier, integers, rationals, suppose
 from clusterproof.theory.checker.trace_bound import TraceBound
+from clusterproof.theory.claims import Sides, at_most, choice, claim, integers, rationals, suppose
 from clusterproof.theory.exact.two_clusters import exact_path, has_positive_probability, run_two_clusters
 
-PAPER = Family("cfl-mgd")
 MISMATCH = Fraction(1, 4)
 """c_4 of (A27), the constant of the term c_4 l that no amount of data removes."""
 
@@ -24,7 +23,7 @@ class TwoClusters:
     """A round of two scalar clusters at chi* = +-1 without noise, mu = L = 1."""
 
     clients: Annotated[int, integers(2, 100, upwards=True)]
-    own: Annotated[int, integers(1, earlier("clients") - 1)]
+    own: Annotated[int, integers(1, lambda clients: clients - 1)]
     momentum: Annotated[Fraction, rationals(0, Fraction(9, 10), 10)]
     start: Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 4), Fraction(1, 10))]
     round: Annotated[int, integers(0, 6, upwards=True)]
@@ -88,14 +87,13 @@ def bound_trace(task: Mixture, trace: Trace, failure_probability: float | None =
     return TraceBound(bound)
 
 
-@PAPER.claim(
-    "lemma-2",
+@claim(
+    "cfl-mgd/lemma-2",
     label="Lemma 2, (31)",
-    kind="upper",
     confirm=run_round,
-    bound_trace=bound_trace,
-    extremes=({"pair": BY_HAND},),
     repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"),
+    bound=bound_trace,
+    example=({"pair": BY_HAND},),
 )
 def lemma_2(pair: TwoClusters, *, c_4: Fraction = MISMATCH) -> Sides:
     """In every round the error shrinks by 1 - l mu / 8L, up to rho_0.

@@ -11,11 +11,10 @@ import numpy as np
 from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
-from clusterproof.theory.checker import Family, Sides, at_most, reals, suppose
 from clusterproof.theory.checker.trace_bound import TraceBound
+from clusterproof.theory.claims import Sides, at_most, claim, reals, suppose
 from clusterproof.theory.exact.heavy_ball import propagators, start_envelope
 
-PAPER = Family("cfl-mgd")
 ROUNDS = 300
 
 
@@ -93,14 +92,14 @@ def extreme_pairs() -> list[dict[str, float]]:
     ]
 
 
-@PAPER.claim(
-    "lemma-h",
+@claim(
+    "cfl-mgd/lemma-h",
     label="Lemma H",
     judges="ours",
-    kind="tight",
-    budget=1000,
-    bound_trace=bound_trace,
-    extremes=extreme_pairs(),
+    bound=bound_trace,
+    tight=True,
+    evaluations=1000,
+    example=extreme_pairs(),
 )
 def lemma_h(curvature: Annotated[float, reals(0, 1)], momentum: Annotated[float, reals(0, 1)]) -> Sides:
     """Without noise |e_t| <= |Pi_t(a)| |e_0|, with three bounds on Pi_t in closed form; models may leave the ball.

@@ -9,10 +9,9 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.algorithms import CFLMGD
-from clusterproof.theory.checker import Family, Sides, at_most, equal, integers, rationals, suppose
+from clusterproof.theory.claims import Sides, at_most, claim, equal, integers, rationals, suppose
 from clusterproof.theory.exact.two_clusters import exact_path, run_two_clusters
 
-PAPER = Family("cfl-mgd")
 Momentum = Annotated[Fraction, rationals(0, Fraction(99, 100), 20)]
 Round = Annotated[int, integers(0, 12)]
 
@@ -23,11 +22,10 @@ def run_next(momentum: Fraction, round_: int) -> float:
     return float(np.asarray(run_two_clusters(2, 1, algorithm, 0.5, round_ + 1).errors)[-1, 0])
 
 
-@PAPER.claim(
-    "per-step-contraction",
+@claim(
+    "cfl-mgd/per-step-contraction",
     label="(31) without its floor rho_0",
     judges="ours",
-    kind="upper",
     confirm=run_next,
     repaired_by="cfl-mgd/per-step-region",
 )
@@ -97,7 +95,7 @@ def resonant(proportion: float, momentum: float) -> bool:
 NEARLY_ONE = Fraction(199, 200)
 
 
-@PAPER.claim("per-step-region", label="(31) without its floor, region", judges="ours", kind="identity")
+@claim("cfl-mgd/per-step-region", label="(31) without its floor, region", judges="ours")
 def per_step_region(
     proportion: Annotated[Fraction, rationals(1 - NEARLY_ONE, NEARLY_ONE, 12)],
     momentum: Annotated[Fraction, rationals(0, NEARLY_ONE, 12)],

@@ -9,12 +9,11 @@ import numpy as np
 
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import Family, Sides, choice, equal, rationals
-from clusterproof.theory.checker.counterexample import confirm_equal
+from clusterproof.theory.claims import Sides, choice, claim, equal, rationals
+from clusterproof.theory.claims.confirm import confirm_equal
 from clusterproof.theory.exact.prescribed_samples import READINGS
 from clusterproof.theory.exact.scalar_clients import exact_run, run_algorithm
 
-PAPER = Family("cfl-mgd")
 CENTERS = (Fraction(-1, 2), Fraction(0), Fraction(1, 2), Fraction(1))
 STARTS = (Fraction(-1, 4), Fraction(-1))
 """With these the first client changes its cluster after round 1."""
@@ -37,12 +36,12 @@ def run_both_owners(momentum: Fraction) -> None:
         confirm_equal(f"momentum owned by the {owner}", float(models[2, 0, 0]), float(exact))
 
 
-@PAPER.claim(
-    "algorithm-line-15-momentum-of-switchers",
+@claim(
+    "cfl-mgd/algorithm-line-15-momentum-of-switchers",
     label="Algorithm 1, line 15",
-    kind="definition",
     confirm=run_both_owners,
     repaired_by="cfl-mgd/equation-32-fixed-clusters",
+    ill_posed=True,
 )
 def algorithm_line_15_momentum_of_switchers(momentum: Momentum) -> Sides:
     """A client that changes its cluster brings its momentum along.
@@ -75,11 +74,11 @@ def algorithm_line_15_momentum_of_switchers(momentum: Momentum) -> Sides:
     return equal((line_15, separate), (separate, server), (line_15, server), words=words)
 
 
-@PAPER.claim(
-    "algorithm-line-12-option-2-momentum",
+@claim(
+    "cfl-mgd/algorithm-line-12-option-2-momentum",
     label="Algorithm 1, lines 11-12, 16",
-    kind="definition",
     repaired_by="cfl-mgd/model-averaging-reset",
+    ill_posed=True,
 )
 def algorithm_line_12_option_2_momentum(
     momentum: Annotated[float, choice(0.9)], local_steps: Annotated[int, choice(5)]
@@ -138,11 +137,11 @@ def rest_point(copies: int) -> float:
     return float(run(algorithm, task, rounds=80, initial=np.zeros((1, 1))).models[-1, 0, 0])
 
 
-@PAPER.claim(
-    "algorithm-lines-15-16-weights",
+@claim(
+    "cfl-mgd/algorithm-lines-15-16-weights",
     label="Algorithm 1, lines 15-16, weights",
-    kind="definition",
     repaired_by="cfl-mgd/equation-1-mean",
+    ill_posed=True,
 )
 def algorithm_lines_15_16_weights(rows: Annotated[int, choice(1, 3)]) -> Sides:
     """Clients with different amounts of data have the same weight.

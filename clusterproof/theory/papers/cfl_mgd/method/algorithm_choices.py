@@ -9,19 +9,9 @@ import numpy as np
 
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import (
-    Family,
-    Sides,
-    at_least,
-    choice,
-    equal,
-    integers,
-    suppose,
-)
+from clusterproof.theory.claims import Sides, at_least, choice, claim, equal, integers, suppose
 from clusterproof.theory.exact.shared_batch import OneBatch
 from clusterproof.theory.exact.two_clusters import two_cluster_task
-
-PAPER = Family("cfl-mgd")
 
 
 def first_move(task: QuadraticMixture, participation: float, normalisation: str) -> float:
@@ -31,11 +21,11 @@ def first_move(task: QuadraticMixture, participation: float, normalisation: str)
     return float(np.abs(models[1] - models[0]).sum())
 
 
-@PAPER.claim(
-    "algorithm-line-3-participation",
+@claim(
+    "cfl-mgd/algorithm-line-3-participation",
     label="Algorithm 1, line 3",
-    kind="definition",
     repaired_by="cfl-mgd/division-by-clients",
+    ill_posed=True,
 )
 def algorithm_line_3_participation(
     clients: Annotated[int, choice(20, 10)], participation: Annotated[float, choice(1.0, 0.5)]
@@ -72,11 +62,11 @@ def algorithm_line_3_participation(
     return equal((by_clients, by_participants), rounding=1e-9, words=words)
 
 
-@PAPER.claim(
-    "algorithm-line-5-ties",
+@claim(
+    "cfl-mgd/algorithm-line-5-ties",
     label="Algorithm 1, line 5, ties",
-    kind="definition",
     repaired_by="cfl-mgd/equation-8",
+    ill_posed=True,
 )
 def algorithm_line_5_ties(second: Annotated[float, choice(-0.001, 0.0)]) -> Sides:
     """The best model of a client is unique.
@@ -109,11 +99,11 @@ def algorithm_line_5_ties(second: Annotated[float, choice(-0.001, 0.0)]) -> Side
     return at_least(used, both=2, words=words)
 
 
-@PAPER.claim(
-    "algorithm-line-7-resampling",
+@claim(
+    "cfl-mgd/algorithm-line-7-resampling",
     label="Algorithm 1, lines 5 and 7",
-    kind="definition",
     repaired_by="cfl-mgd/assumption-5-resampled",
+    ill_posed=True,
 )
 def algorithm_line_7_resampling(batch: OneBatch) -> Sides:
     """Line 5 evaluates losses and line 7 the gradient.
@@ -151,11 +141,12 @@ def implied_rounds(rounds: int, rows: int) -> float:
     return 16 * math.log(math.sqrt(rows / (2 * rounds)))
 
 
-@PAPER.claim(
-    "algorithm-rounds-and-samples",
+@claim(
+    "cfl-mgd/algorithm-rounds-and-samples",
     label="Theorem 1, T and n'",
-    kind="definition",
     repaired_by="cfl-mgd/theorem-d",
+    ill_posed=True,
+    evaluations=2001,
 )
 def algorithm_rounds_and_samples(rows: Annotated[int, integers(1000, 3000)]) -> dict[str, Sides]:
     """T = (8L / l mu) log(Delta / 2 rho) rounds are made with n' = n / 2T rows each.

@@ -8,10 +8,9 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.algorithms import CFLMGD
-from clusterproof.theory.checker import Family, Sides, at_most, equal, integers, rationals, suppose
+from clusterproof.theory.claims import Sides, at_most, claim, equal, integers, rationals, suppose
 from clusterproof.theory.exact.two_clusters import exact_path, run_two_clusters
 
-PAPER = Family("cfl-mgd")
 Momentum = Annotated[Fraction, rationals(0, Fraction(9, 10), 10)]
 SHARE, START = Fraction(1, 2), Fraction(1, 4)
 
@@ -47,12 +46,12 @@ def run_both(momentum: Fraction, rounds: int) -> float:
     return abs(run_last_error(momentum, rounds, "momentum-first") - run_delayed(momentum, rounds))
 
 
-@PAPER.claim(
-    "algorithm-line-8",
+@claim(
+    "cfl-mgd/algorithm-line-8",
     label="Algorithm 1, lines 2, 7, 8 and 15",
-    kind="definition",
     confirm=run_both,
     repaired_by="cfl-mgd/equation-3",
+    ill_posed=True,
 )
 def algorithm_line_8(momentum: Momentum, rounds: Annotated[int, integers(2, 14)]) -> Sides:
     """Round t of option I uses the gradient at the model that it broadcasts.
@@ -88,12 +87,11 @@ def algorithm_line_8(momentum: Momentum, rounds: Annotated[int, integers(2, 14)]
     return equal(ends, words=words)
 
 
-@PAPER.claim(
-    "algorithm-line-8-delayed",
+@claim(
+    "cfl-mgd/algorithm-line-8-delayed",
     label="Algorithm 1, line 2",
     judges="reading",
     failure="misprint",
-    kind="upper",
     confirm=run_delayed,
     repaired_by="cfl-mgd/lemma-h",
 )

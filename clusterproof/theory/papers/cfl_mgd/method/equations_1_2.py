@@ -8,10 +8,8 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture, direct_simulation
-from clusterproof.theory.checker import Family, Sides, Stream, at_least, at_most, drawn, equal, integers
+from clusterproof.theory.claims import Sides, Stream, at_least, at_most, claim, drawn, equal, integers
 from clusterproof.theory.exact.random_tasks import random_regression
-
-PAPER = Family("cfl-mgd")
 
 
 def printed_weight(clients: int, clusters: int) -> Fraction:
@@ -19,7 +17,7 @@ def printed_weight(clients: int, clusters: int) -> Fraction:
     return Fraction(1, clusters) * Fraction(clients, clusters)
 
 
-@PAPER.claim("equation-1", label="(1)", kind="definition", repaired_by="cfl-mgd/equation-1-mean")
+@claim("cfl-mgd/equation-1", label="(1)", repaired_by="cfl-mgd/equation-1-mean", ill_posed=True)
 def equation_1(
     clusters: Annotated[int, integers(2, 4, upwards=True)],
     clients_each: Annotated[int, integers(1, 10, upwards=True)],
@@ -65,7 +63,7 @@ def scattered_clusters(stream: np.random.Generator) -> QuadraticMixture:
     )
 
 
-@PAPER.claim("equation-1-mean", label="(1), as meant", judges="reading", kind="identity")
+@claim("cfl-mgd/equation-1-mean", label="(1), as meant", judges="reading")
 def equation_1_mean(
     task: Annotated[QuadraticMixture, drawn(scattered_clusters)], stream: Stream
 ) -> dict[str, Sides]:
@@ -110,7 +108,7 @@ Distance = Annotated[int, integers(0, 2, upwards=True)]
 """Of a model from the client's minimiser in one coordinate."""
 
 
-@PAPER.claim("equation-2", label="(2)", kind="definition", repaired_by="cfl-mgd/equation-2-scalar")
+@claim("cfl-mgd/equation-2", label="(2)", repaired_by="cfl-mgd/equation-2-scalar", ill_posed=True)
 def equation_2(first_x: Distance, first_y: Distance, second_x: Distance, second_y: Distance) -> Sides:
     """A client's loss is the mean of f(chi; y), which takes values in R^d.
 
@@ -152,7 +150,7 @@ def few_rows(stream: np.random.Generator) -> RegressionMixture:
     )
 
 
-@PAPER.claim("equation-2-scalar", label="(2), as meant", judges="reading", kind="identity", budget=30)
+@claim("cfl-mgd/equation-2-scalar", label="(2), as meant", judges="reading", evaluations=30)
 def equation_2_scalar(task: Annotated[RegressionMixture, drawn(few_rows)], stream: Stream) -> Sides:
     """A client's loss is the mean of the scalar losses of its rows.
 

@@ -10,10 +10,9 @@ import numpy as np
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.algorithms import Descent as Steps
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import Family, Sides, Stream, drawn, equal, reals, suppose
+from clusterproof.theory.claims import Sides, Stream, claim, drawn, equal, reals, suppose
 from clusterproof.theory.exact.rounding import share_of_largest
 
-PAPER = Family("cfl-mgd")
 STEPS = 12
 
 
@@ -44,7 +43,7 @@ class Descent:
         return np.stack([a @ offset for a, offset in zip(self.task.hessians, offsets, strict=True)])
 
 
-@PAPER.claim("equation-3", label="(3)", kind="definition", ill_posed=False, budget=200)
+@claim("cfl-mgd/equation-3", label="(3)", ill_posed=False, evaluations=200)
 def equation_3(descent: Descent, stream: Stream) -> Sides:
     """Under gradient averaging a client's momentum is beta times the old one plus its gradient.
 
@@ -97,7 +96,7 @@ def by_the_algorithms(descent: Descent, start: np.ndarray, stream: np.random.Gen
     return np.stack(path)
 
 
-@PAPER.claim("equation-4", label="(4)", kind="definition", ill_posed=False, budget=200)
+@claim("cfl-mgd/equation-4", label="(4)", ill_posed=False, evaluations=200)
 def equation_4(descent: Descent, stream: Stream) -> Sides:
     """Under model averaging every client runs momentum descent, buffer first and model second.
 
@@ -126,7 +125,7 @@ def equation_4(descent: Descent, stream: Stream) -> Sides:
     return equal((algorithm_path, np.stack(path)), rounding=share_of_largest(1e-10, algorithm_path))
 
 
-@PAPER.claim("algorithm-line-20", label="Algorithm 1, line 20", kind="identity", budget=200)
+@claim("cfl-mgd/algorithm-line-20", label="Algorithm 1, line 20", evaluations=200)
 def algorithm_line_20(descent: Descent, stream: Stream) -> dict[str, Sides]:
     """Line 20 is (4), from any momentum: both of its equations hold at every local step.
 
@@ -168,7 +167,7 @@ def algorithm_line_20(descent: Descent, stream: Stream) -> dict[str, Sides]:
     }
 
 
-@PAPER.claim("equation-7", label="(7)", kind="identity", budget=200)
+@claim("cfl-mgd/equation-7", label="(7)", evaluations=200)
 def equation_7(descent: Descent, stream: Stream) -> Sides:
     """The buffer form (4) and the single-variable form (7) of momentum descent are equal.
 

@@ -8,9 +8,8 @@ import numpy as np
 
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import Family, Sides, at_least, choice
+from clusterproof.theory.claims import Sides, at_least, choice, claim
 
-PAPER = Family("cfl-mgd")
 Start = Annotated[float, choice(10.0, 100.0)]
 """Start of the second model; the optima are +-1."""
 
@@ -27,7 +26,7 @@ def fewest_members(averaging: str, start: float) -> int:
     return int((trace.assignments == 1).sum(axis=-1).min())
 
 
-@PAPER.claim("equation-5", label="(5)", kind="definition", repaired_by="cfl-mgd/theorem-d")
+@claim("cfl-mgd/equation-5", label="(5)", repaired_by="cfl-mgd/theorem-d", ill_posed=True)
 def equation_5(start: Start) -> Sides:
     """Gradient averaging gives every cluster a model and a momentum in every round.
 
@@ -57,7 +56,7 @@ def equation_5(start: Start) -> Sides:
     return at_least(members, one=1, words=words)
 
 
-@PAPER.claim("equation-6", label="(6)", kind="definition", repaired_by="cfl-mgd/equation-10-line-16")
+@claim("cfl-mgd/equation-6", label="(6)", repaired_by="cfl-mgd/equation-10-line-16", ill_posed=True)
 def equation_6(start: Start) -> Sides:
     """Model averaging gives every cluster a model and a momentum in every round.
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import (
-    Family,
+from clusterproof.theory.claims import (
     Sides,
     Stream,
     at_most,
+    claim,
     drawn,
     equal,
     integers,
@@ -25,7 +25,6 @@ from clusterproof.theory.checker import (
 from clusterproof.theory.exact.rounding import share_of_largest
 from clusterproof.theory.exact.two_clusters import run_two_clusters
 
-PAPER = Family("cfl-mgd")
 ONE_BEST = "every client has one best model: ties are another ambiguity"
 
 
@@ -53,7 +52,7 @@ def best_models(task: QuadraticMixture, models: np.ndarray) -> list[int]:
     return best
 
 
-@PAPER.claim("equation-8", label="(8)", kind="definition", ill_posed=False, budget=100)
+@claim("cfl-mgd/equation-8", label="(8)", ill_posed=False, evaluations=100)
 def equation_8(task: Annotated[QuadraticMixture, drawn(some_clusters)], stream: Stream) -> Sides:
     """Every client chooses the model with the smallest loss.
 
@@ -101,7 +100,7 @@ def solutions(centers: tuple[Fraction, Fraction], start: tuple[Fraction, Fractio
     return fixed_choices
 
 
-@PAPER.claim("equation-9", label="(9)", kind="definition", repaired_by="cfl-mgd/equation-9-broadcast")
+@claim("cfl-mgd/equation-9", label="(9)", repaired_by="cfl-mgd/equation-9-broadcast", ill_posed=True)
 def equation_9(first_center: Place, second_center: Place, first: Place, second: Place) -> Sides:
     """The gradient update of cluster p uses the clients that prefer the model after the update.
 
@@ -195,7 +194,7 @@ def against_loops(task: QuadraticMixture, algorithm: CFLMGD, stream: np.random.G
     return equal((trace.models[1:], np.stack(path)), rounding=share_of_largest(1e-9, trace.models))
 
 
-@PAPER.claim("equation-9-broadcast", label="(9), as meant", judges="reading", kind="identity", budget=60)
+@claim("cfl-mgd/equation-9-broadcast", label="(9), as meant", judges="reading", evaluations=60)
 def equation_9_broadcast(task: Scattered, step_size: StepSize, momentum: Momentum, stream: Stream) -> Sides:
     """The gradient update of cluster p uses the clients that chose the model that was broadcast.
 
@@ -220,7 +219,7 @@ def equation_9_broadcast(task: Scattered, step_size: StepSize, momentum: Momentu
     return against_loops(task, algorithm, stream)
 
 
-@PAPER.claim("equation-10", label="(10)", kind="definition", repaired_by="cfl-mgd/equation-10-line-16")
+@claim("cfl-mgd/equation-10", label="(10)", repaired_by="cfl-mgd/equation-10-line-16", ill_posed=True)
 def equation_10(
     local_steps: Annotated[int, integers(1, 4)],
     momentum: Annotated[Fraction, rationals(0, Fraction(9, 10), 10)],
@@ -259,7 +258,7 @@ def equation_10(
     return equal((averaged, zero), rounding=1e-9, words=words)
 
 
-@PAPER.claim("equation-10-line-16", label="(10), as line 16", judges="reading", kind="identity", budget=60)
+@claim("cfl-mgd/equation-10-line-16", label="(10), as line 16", judges="reading", evaluations=60)
 def equation_10_line_16(
     task: Scattered,
     step_size: StepSize,

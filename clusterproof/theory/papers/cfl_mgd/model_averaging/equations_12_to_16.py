@@ -9,11 +9,11 @@ import numpy as np
 
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import Mixture, QuadraticMixture
-from clusterproof.theory.checker import (
-    Family,
+from clusterproof.theory.claims import (
     Sides,
     Stream,
     at_most,
+    claim,
     drawn,
     equal,
     integers,
@@ -25,8 +25,6 @@ from clusterproof.theory.exact.identical_clients import IdenticalClients, Round,
 from clusterproof.theory.exact.random_tasks import random_mixture
 from clusterproof.theory.exact.rounding import share_of_largest
 from clusterproof.theory.papers.cfl_mgd.model_averaging.recursion import random_cluster
-
-PAPER = Family("cfl-mgd")
 
 
 def shifted_formula(identical: IdenticalClients, t: int) -> Fraction:
@@ -45,11 +43,10 @@ def run_both_sides(identical: IdenticalClients, round_: int) -> float:
     return abs(abs(e[0]) - abs(right))
 
 
-@PAPER.claim(
-    "equation-12",
+@claim(
+    "cfl-mgd/equation-12",
     label="(12)",
     failure="misprint",
-    kind="identity",
     confirm=run_both_sides,
     repaired_by="cfl-mgd/equation-12-shifted",
 )
@@ -77,7 +74,7 @@ def equation_12(identical: IdenticalClients, round_: Round) -> Sides:
     return equal((abs(identical.error(round_ + 1)), abs(shifted_formula(identical, round_))))
 
 
-@PAPER.claim("equation-12-shifted", label="(12), as meant", judges="ours", kind="identity", budget=60)
+@claim("cfl-mgd/equation-12-shifted", label="(12), as meant", judges="ours", evaluations=60)
 def equation_12_shifted(
     task: Annotated[QuadraticMixture, drawn(random_cluster)],
     share: Annotated[float, reals(Fraction(1, 10), 1)],
@@ -137,10 +134,9 @@ def gradients_of_the_task(model: Fraction, first: Fraction, second: Fraction) ->
     return abs(float(model) - float(task.optima[0, 0])) + float(np.abs(gradients).mean())
 
 
-@PAPER.claim(
-    "equation-13",
+@claim(
+    "cfl-mgd/equation-13",
     label="(13)",
-    kind="upper",
     confirm=gradients_of_the_task,
     repaired_by="cfl-mgd/equation-13-lipschitz",
 )
@@ -186,9 +182,7 @@ def scattered_clients(stream: np.random.Generator) -> QuadraticMixture:
     )
 
 
-@PAPER.claim(
-    "equation-13-lipschitz", label="(13), as meant", judges="ours", kind="upper", part="clients", budget=20
-)
+@claim("cfl-mgd/equation-13-lipschitz", label="(13), as meant", judges="ours", evaluations=20)
 def equation_13_lipschitz(
     task: Annotated[QuadraticMixture, drawn(scattered_clients)], stream: Stream
 ) -> Sides:
@@ -221,7 +215,7 @@ def equation_13_lipschitz(
     return at_most(displaced, distance=steepest * np.linalg.norm(steps, axis=-1), rest=at_optimum)
 
 
-@equation_13_lipschitz.also("expected losses", budget=60)
+@equation_13_lipschitz.line("expected losses", evaluations=60)
 def expected_losses(task: Annotated[Mixture, drawn(random_mixture)], stream: Stream) -> Sides:
     """The same for the clusters' expected losses, where the last term vanishes."""
     steps = stream.standard_normal((40, task.dimension))
@@ -238,13 +232,7 @@ def lines_of_14(curvature: Fraction, clients: int) -> tuple[Fraction, Fraction]:
     return curvature * error, curvature / clients * error
 
 
-@PAPER.claim(
-    "equation-14",
-    label="(14)",
-    kind="upper",
-    confirm=run_next,
-    repaired_by="cfl-mgd/model-averaging-recursion",
-)
+@claim("cfl-mgd/equation-14", label="(14)", confirm=run_next, repaired_by="cfl-mgd/model-averaging-recursion")
 def equation_14(identical: IdenticalClients, round_: Round) -> Sides:
     """A round of model averaging multiplies the distance by at most 1 + eta L / |C_p| and adds an old move.
 
@@ -275,19 +263,13 @@ def equation_14(identical: IdenticalClients, round_: Round) -> Sides:
     )
 
 
-@equation_14.step("its =")
+@equation_14.line("its =")
 def equals_sign_of_14(clients: Annotated[int, integers(1, 4, upwards=True)]) -> Sides:
     """The two lines that the "=" of (14) compares, with eta L = 1/2."""
     return equal(lines_of_14(Fraction(1, 2), clients))
 
 
-@PAPER.claim(
-    "equation-15",
-    label="(15)",
-    kind="upper",
-    confirm=run_next,
-    repaired_by="cfl-mgd/model-averaging-recursion",
-)
+@claim("cfl-mgd/equation-15", label="(15)", confirm=run_next, repaired_by="cfl-mgd/model-averaging-recursion")
 def equation_15(identical: IdenticalClients, round_: Round) -> Sides:
     """A round of model averaging grows the distance by 1 + eta L / |C_p| and a ratio at most.
 
@@ -318,13 +300,7 @@ def equation_15(identical: IdenticalClients, round_: Round) -> Sides:
     )
 
 
-@PAPER.claim(
-    "equation-16",
-    label="(16)",
-    kind="upper",
-    confirm=run_next,
-    repaired_by="cfl-mgd/model-averaging-recursion",
-)
+@claim("cfl-mgd/equation-16", label="(16)", confirm=run_next, repaired_by="cfl-mgd/model-averaging-recursion")
 def equation_16(identical: IdenticalClients, round_: Round) -> Sides:
     """A round of model averaging grows the error by 1 + eta L / |C_p| and a ratio of old errors at most.
 

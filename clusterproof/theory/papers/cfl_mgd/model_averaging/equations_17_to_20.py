@@ -2,36 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated
 
-from clusterproof.theory.checker import (
-    Family,
-    Sides,
-    at_least,
-    at_most,
-    choice,
-    equal,
-    rationals,
-    suppose,
-)
-from clusterproof.theory.checker.claim import Context
-from clusterproof.theory.checker.deciding import says_nothing
-from clusterproof.theory.checker.statement import Statement
-from clusterproof.theory.checker.verdict import Finding
+from clusterproof.theory.claims import Sides, at_least, at_most, choice, claim, equal, rationals, suppose
 from clusterproof.theory.exact.identical_clients import IdenticalClients, Round, run_next
 
-PAPER = Family("cfl-mgd")
 
-
-@PAPER.claim(
-    "equation-17",
-    label="(17)",
-    kind="upper",
-    confirm=run_next,
-    repaired_by="cfl-mgd/model-averaging-recursion",
-)
+@claim("cfl-mgd/equation-17", label="(17)", confirm=run_next, repaired_by="cfl-mgd/model-averaging-recursion")
 def equation_17(identical: IdenticalClients, round_: Round) -> Sides:
     """A round grows the error by M, plus a ratio of old errors whose coefficient M divides.
 
@@ -75,10 +53,9 @@ def run_named_round(one: IdenticalClients) -> float:
     return run_next(one, named_round(one.start))
 
 
-@PAPER.claim(
-    "equation-17-monotone",
+@claim(
+    "cfl-mgd/equation-17-monotone",
     label="(17), sentence after it",
-    kind="upper",
     confirm=run_named_round,
     repaired_by="cfl-mgd/lemma-h",
 )
@@ -109,7 +86,7 @@ def equation_17_monotone(one: IdenticalClients) -> Sides:
     return at_most(abs(one.error(t + 1)), before=abs(one.error(t)))
 
 
-@PAPER.claim("equation-18", label="(18)", kind="upper", repaired_by="cfl-mgd/model-averaging-recursion")
+@claim("cfl-mgd/equation-18", label="(18)", repaired_by="cfl-mgd/model-averaging-recursion")
 def equation_18(one: IdenticalClients, round_: Round) -> Sides:
     """The sum of ratios in (17) is at most a sum of squared errors.
 
@@ -153,25 +130,19 @@ Base = Annotated[Fraction, rationals(1, 3, 10, upwards=True)]
 """M of (17)."""
 
 
-def start_is_allowed(
+@claim(
+    "cfl-mgd/equation-19",
+    label="(19)",
+    says_nothing="(M^(t+2) - 1) / (M - 1) = 1 + M + ... + M^(t+1) >= 1: the right side is at least eps_0 by itself, "
+    "for every eps_0 <= 1",
+    repaired_by="cfl-mgd/model-averaging-recursion",
+)
+def equation_19(
     base: Base,
     t: Annotated[int, choice(*range(12))],
     start: Annotated[Fraction, rationals(0, 1, 10)],
     first_term: Annotated[Fraction, rationals(0, 1, 1, upwards=True)],
 ) -> Sides:
-    """(19) for any M >= 1, with any first term that is not negative and in the place of eps_(-1) eps_0."""
-    coefficient = sum((base**k for k in range(1, t + 2)), start=base**0)
-    return at_least(first_term + coefficient * start, start=start)
-
-
-@PAPER.decided(
-    "equation-19",
-    label="(19)",
-    kind="upper",
-    no_sharpness="it says nothing of the algorithm",
-    repaired_by="cfl-mgd/model-averaging-recursion",
-)
-def equation_19(context: Context) -> Finding:
     """The start is at most a term of order 1 / T plus more than the start.
 
     Hypotheses
@@ -193,32 +164,20 @@ def equation_19(context: Context) -> Finding:
 
     Checked
         Proved symbolically for t up to 11: the right side is at least eps_0, with any first term that is
-        not negative.
+        not negative, and eps_0 in the place of eps_(-1).
     """
-    found = says_nothing("cfl-mgd/equation-19", Statement("", start_is_allowed, prove=True), context)
-    return replace(
-        found,
-        reason="(M^(t+2) - 1) / (M - 1) = 1 + M + ... + M^(t+1) >= 1: the right side is at least eps_0 by itself, for "
-        f"every eps_0 <= 1; {found.reason}",
-    )
+    coefficient = sum((base**k for k in range(1, t + 2)), start=base**0)
+    return at_least(first_term + coefficient * start, start=start)
 
 
-def least_coefficient(base: Base) -> dict[str, Sides]:
-    """4 M^3 - 27 (M - 1) is a square times M + 3, so that M^3 / (M - 1) >= 27/4."""
-    return {
-        "square": equal((4 * base**3 - 27 * (base - 1), (2 * base - 3) ** 2 * (base + 3))),
-        "growth": at_least(base**4, same=base**3),
-    }
-
-
-@PAPER.decided(
-    "equation-20",
+@claim(
+    "cfl-mgd/equation-20",
     label="(20)",
-    kind="upper",
-    no_sharpness="it says nothing of the algorithm",
+    says_nothing="M^(T+3) / (M - 1) >= 27/4 > 1, since 4 M^3 - 27 (M - 1) = (2 M - 3)^2 (M + 3): true for every "
+    "eps_0 <= 1",
     repaired_by="cfl-mgd/model-averaging-recursion",
 )
-def equation_20(context: Context) -> Finding:
+def equation_20(base: Base) -> dict[str, Sides]:
     """The start is at most a term of order 1 / T plus 27/4 of the start.
 
     Hypotheses
@@ -242,12 +201,7 @@ def equation_20(context: Context) -> Finding:
         4 M^3 - 27 (M - 1) = (2 M - 3)^2 (M + 3), on symbols, which proves the inequality for all M > 1;
         and that the right side grows with T.
     """
-    found = says_nothing("cfl-mgd/equation-20", Statement("", least_coefficient, prove=True), context)
-    least = Fraction(3, 2) ** 3 / (Fraction(3, 2) - 1)
-    return replace(
-        found,
-        measured=float(least),
-        bound=1.0,
-        reason="M^(T+3) / (M - 1) >= 27/4 > 1, since 4 M^3 - 27 (M - 1) = (2 M - 3)^2 (M + 3): true for every "
-        f"eps_0 <= 1; {found.reason}",
-    )
+    return {
+        "square": equal((4 * base**3 - 27 * (base - 1), (2 * base - 3) ** 2 * (base + 3))),
+        "growth": at_least(base**4, same=base**3),
+    }

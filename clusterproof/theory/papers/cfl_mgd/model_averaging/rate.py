@@ -9,9 +9,8 @@ import numpy as np
 
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import Family, Sides, at_most, choice, integers, rationals
+from clusterproof.theory.claims import Sides, at_most, choice, claim, integers, rationals
 
-PAPER = Family("cfl-mgd")
 Curvatures = tuple[Fraction, ...]
 
 
@@ -68,11 +67,10 @@ def run_option_2(
     return float(np.asarray(run(algorithm, task, rounds=rounds, initial=task.optima + 0.5).errors)[-1, 0])
 
 
-@PAPER.claim(
-    "model-averaging-rate",
+@claim(
+    "cfl-mgd/model-averaging-rate",
     label="Section 7, O(1/T)",
     judges="reading",
-    kind="upper",
     confirm=run_option_2,
     repaired_by="cfl-mgd/model-averaging-recursion",
 )
@@ -123,14 +121,13 @@ AT_REST = {
 """Two local steps, and enough rounds to reach the limit."""
 
 
-@PAPER.claim(
-    "model-averaging-limit",
+@claim(
+    "cfl-mgd/model-averaging-limit",
     label="Section 7, limit",
     judges="reading",
-    kind="upper",
     confirm=run_option_2,
-    extremes=(AT_REST,),
     repaired_by="cfl-mgd/model-averaging-drift",
+    example=(AT_REST,),
 )
 def model_averaging_limit(
     flat: Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 10))],

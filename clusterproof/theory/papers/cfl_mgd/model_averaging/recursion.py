@@ -12,12 +12,12 @@ import numpy as np
 
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import (
-    Family,
+from clusterproof.theory.claims import (
     Sides,
     Stream,
     at_most,
     choice,
+    claim,
     drawn,
     equal,
     integers,
@@ -25,7 +25,7 @@ from clusterproof.theory.checker import (
     reals,
     suppose,
 )
-from clusterproof.theory.checker.counterexample import confirm_equal
+from clusterproof.theory.claims.confirm import confirm_equal
 from clusterproof.theory.exact.heavy_ball import propagators
 from clusterproof.theory.exact.model_averaging import (
     RoundMap,
@@ -33,8 +33,6 @@ from clusterproof.theory.exact.model_averaging import (
     first_order_drift,
     round_map,
 )
-
-PAPER = Family("cfl-mgd")
 
 
 def random_cluster(
@@ -86,7 +84,7 @@ class OptionTwo:
         return np.asarray(run(algorithm, self.task, rounds=rounds, initial=start[None]).models[:, 0])
 
 
-@PAPER.claim("model-averaging-recursion", label="Option II", judges="ours", kind="identity", budget=60)
+@claim("cfl-mgd/model-averaging-recursion", label="Option II", judges="ours", evaluations=60)
 def model_averaging_recursion(option_two: OptionTwo, stream: Stream) -> dict[str, Sides]:
     """On quadratics, a round of option II is one affine map of (chi, u), with a known fixed point.
 
@@ -134,7 +132,7 @@ def pulls(task: QuadraticMixture, momentum: float, local_steps: int) -> float:
     return scale * float(np.linalg.norm(client_pulls, axis=-1).mean()) + 1e-300
 
 
-@PAPER.claim("model-averaging-drift", label="Option II, drift", judges="ours", kind="identity", budget=60)
+@claim("cfl-mgd/model-averaging-drift", label="Option II, drift", judges="ours", evaluations=60)
 def model_averaging_drift(
     task: Annotated[QuadraticMixture, drawn(partial(random_cluster, condition_number=5.0, fewest=2))],
     momentum: Annotated[float, reals(0, Fraction(9, 10))],
@@ -222,11 +220,10 @@ def confirm_growth(two_clients: TwoClients) -> None:
         confirm_equal("growth of option II a round", observed, two_clients.rate)
 
 
-@PAPER.claim(
-    "model-averaging-stability",
+@claim(
+    "cfl-mgd/model-averaging-stability",
     label="Option II, (6)",
     judges="reading",
-    kind="upper",
     confirm=confirm_growth,
     repaired_by="cfl-mgd/model-averaging-reset",
 )
@@ -255,7 +252,7 @@ def model_averaging_stability(two_clients: TwoClients) -> Sides:
     return at_most(two_clients.rate, one=1.0)
 
 
-@PAPER.claim("model-averaging-reset", label="Option II, reset", judges="ours", kind="upper", budget=80)
+@claim("cfl-mgd/model-averaging-reset", label="Option II, reset", judges="ours", evaluations=80)
 def model_averaging_reset(
     task: Annotated[QuadraticMixture, drawn(partial(random_cluster, condition_number=100.0))],
     momentum: Annotated[float, reals(0, Fraction(93, 100))],

@@ -12,16 +12,15 @@ from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.audit_settings import experiment
 from clusterproof.theory.bounds.best_momentum import best_for_horizon, fastest, helpful_limit, noise_floor
-from clusterproof.theory.checker import (
+from clusterproof.theory.claims import (
     Expectation,
-    Family,
     Replicates,
     Sides,
     Stream,
     at_least,
     at_most,
     choice,
-    earlier,
+    claim,
     equal,
     expectation,
     reals,
@@ -29,15 +28,14 @@ from clusterproof.theory.checker import (
 from clusterproof.theory.exact.exact_moments import error_moments
 from clusterproof.theory.exact.heavy_ball import spectral_rate
 
-PAPER = Family("cfl-mgd")
 OTHERS = np.linspace(0, 0.99, 34)
 """Momenta that are compared with the best one."""
 
 
-@PAPER.claim("momentum-helps", label="Momentum", judges="ours", kind="identity", budget=400)
+@claim("cfl-mgd/momentum-helps", label="Momentum", judges="ours", evaluations=400)
 def momentum_helps(
     flattest: Annotated[float, reals(0.002, 0.9)],
-    steepest: Annotated[float, reals(earlier("flattest"), 1)],
+    steepest: Annotated[float, reals(lambda flattest: flattest, 1)],
     momentum: Annotated[float, reals(1e-4, 0.999)],
 ) -> dict[str, Sides]:
     """On quadratics momentum speeds a cluster up exactly below (1 - eta l_p mu)^2.
@@ -114,7 +112,7 @@ def best_momenta() -> tuple[float, ...]:
     )
 
 
-@PAPER.claim("momentum-horizon", label="Momentum and noise", judges="ours", kind="identity", part="horizons")
+@claim("cfl-mgd/momentum-horizon", label="Momentum and noise", judges="ours")
 def momentum_horizon(rounds: Annotated[int, choice(*HORIZONS[2:])]) -> dict[str, Sides]:
     """Noise returns the best momentum to 0 as the horizon grows, since the floor rises with it.
 
@@ -142,7 +140,7 @@ def momentum_horizon(rounds: Annotated[int, choice(*HORIZONS[2:])]) -> dict[str,
     return falls | ({"ends at 0": at_most(best[rounds], nothing=0.0)} if rounds == HORIZONS[-1] else {})
 
 
-@momentum_horizon.step("floor")
+@momentum_horizon.line("floor")
 def floor(momentum: Annotated[float, choice(0.0, 0.5, 0.81, 0.9, 0.95)]) -> Sides:
     """The exact recursion's limit is the closed form, where there is so much data that the noise is additive."""
     task, start, share = horizon_task()
@@ -154,7 +152,7 @@ def floor(momentum: Annotated[float, choice(0.0, 0.5, 0.81, 0.9, 0.95)]) -> Side
     )
 
 
-@momentum_horizon.step("runs", replicates=10_000)
+@momentum_horizon.line("runs", replicates=10_000)
 def runs(replicates: Replicates, stream: Stream) -> dict[str, Expectation]:
     """After 40 rounds the mean squared error of runs is the exact one, smallest at the best momentum."""
     task, start, share = horizon_task()

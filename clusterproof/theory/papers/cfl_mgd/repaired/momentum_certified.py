@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Annotated
 
 from clusterproof.theory.certificates import Certificate, certify, verify
 from clusterproof.theory.certificates.document import to_json
-from clusterproof.theory.checker import Family
-from clusterproof.theory.checker.claim import Context
-from clusterproof.theory.checker.verdict import Finding, Kind
+from clusterproof.theory.claims import Sides, at_most, choice, claim
 
-PAPER = Family("cfl-mgd")
 CASES = (
     (4, Fraction(1), Fraction(3, 10)),
     (4, Fraction(1, 2), Fraction(3, 10)),
@@ -25,15 +23,8 @@ CASES = (
 """Condition number, proportion and momentum."""
 
 
-@PAPER.decided(
-    "momentum-certified",
-    label="Momentum on smooth losses",
-    judges="ours",
-    kind="upper",
-    no_sharpness="a certificate proves a rate, and does not say how far the true one is below it",
-    quick=False,
-)
-def momentum_certified(context: Context) -> Finding:
+@claim("cfl-mgd/momentum-certified", label="Momentum on smooth losses", judges="ours", quick=False)
+def momentum_certified(case: Annotated[int, choice(*range(len(CASES)))]) -> Sides:
     """On every smooth strongly convex loss, a stated momentum beats plain descent's rate.
 
     Hypotheses
@@ -57,25 +48,8 @@ def momentum_certified(context: Context) -> Finding:
         ``clusterproof certify`` finds the certificates; each is written to JSON, read back and
         re-checked in exact arithmetic without the solver, and its rate compared as a fraction.
     """
-    shares, broken = [], []
-    for condition, proportion, momentum in CASES:
-        plain = 1 - proportion / condition
-        certificate = certify(momentum, condition, proportion, function_class="smooth")
-        proved = isinstance(certificate, Certificate) and verify(to_json(certificate)).valid
-        if not isinstance(certificate, Certificate) or not proved or certificate.rate >= plain:
-            broken.append(f"kappa {condition}, l_p {proportion}, beta {momentum}")
-            continue
-        shares.append(float((1 - certificate.rate) / (1 - plain)))
-    if broken:
-        return Finding(
-            verdict=Kind.CONSISTENT,
-            reason=f"not proved in {', '.join(broken)}; nothing is refuted",
-            instances=len(CASES),
-        )
-    return Finding(
-        verdict=Kind.CERTIFIED,
-        reason=f"{len(CASES)} certificates re-checked in exact arithmetic; 1 - r is {min(shares):.3g} to "
-        f"{max(shares):.3g} times that of plain descent",
-        slack=min(shares),
-        instances=len(CASES),
-    )
+    condition, proportion, momentum = CASES[case]
+    certificate = certify(momentum, condition, proportion, function_class="smooth")
+    if not isinstance(certificate, Certificate) or not verify(to_json(certificate)).valid:
+        raise ArithmeticError("no valid certificate was found, so that nothing can be said of the rate")
+    return at_most(certificate.rate, plain=1 - proportion / condition)

@@ -7,23 +7,14 @@ from typing import Annotated
 
 from clusterproof.theory.bounds import statements
 from clusterproof.theory.bounds.statements import Share, SmallTask, tuned
-from clusterproof.theory.checker import Family, Sides, Stream, at_least, at_most, earlier, equal, rationals
+from clusterproof.theory.claims import Sides, Stream, at_least, at_most, claim, equal, rationals
 
-PAPER = Family("cfl-mgd")
 Positive = Annotated[Fraction, rationals(Fraction(1, 4), 3, 4, upwards=True)]
 Own = Annotated[Fraction, rationals(0, 3, 4, upwards=True)]
-Beyond = Annotated[Fraction, rationals(earlier("a"), 6, 4, upwards=True)]
+Beyond = Annotated[Fraction, rationals(lambda a: a, 6, 4, upwards=True)]
 
 
-@PAPER.claim(
-    "pairwise-error",
-    label="Lemma P",
-    judges="ours",
-    kind="tight",
-    part="models in the basin",
-    budget=40,
-    quick=False,
-)
+@claim("cfl-mgd/pairwise-error", label="Lemma P", judges="ours", quick=False, tight=True, evaluations=40)
 def pairwise_error(task: SmallTask, share: Share, stream: Stream) -> dict[str, Sides]:
     """In the basin a client prefers a given wrong model with probability at most pi(B), which is attained.
 
@@ -56,21 +47,21 @@ def pairwise_error(task: SmallTask, share: Share, stream: Stream) -> dict[str, S
     return statements.misclassification(task, tuned(task), share, stream)
 
 
-@pairwise_error.step("largest covariance", prove=True)
+@pairwise_error.line("largest covariance")
 def largest_covariance(a: Own, b: Beyond, s: Positive) -> Sides:
     """(2): at c = s^2 - a b, Q^2 = (a + b)^2 (4 s^2 + (b - a)^2)."""
     both = 2 * s**2 + a**2 + b**2
     return equal((both**2 - 4 * (s**2 - a * b) ** 2, (a + b) ** 2 * (4 * s**2 + (b - a) ** 2)))
 
 
-@pairwise_error.step("no covariance", prove=True)
+@pairwise_error.line("no covariance")
 def no_covariance(a: Own, b: Beyond, s: Positive, c: Positive) -> Sides:
     """(2): for any c, Q is at most its value at c = 0, and A is not negative."""
     both = 2 * s**2 + a**2 + b**2
     return at_least((b**2 - a**2) * both**2, any_covariance=(b**2 - a**2) * (both**2 - 4 * c**2))
 
 
-@pairwise_error.step("the cases agree", prove=True)
+@pairwise_error.line("the cases agree")
 def cases_agree(a: Positive, b: Beyond) -> Sides:
     """(3): on s^2 = a b both squares of A / Q are the same."""
     s_squared = a * b
@@ -78,7 +69,7 @@ def cases_agree(a: Positive, b: Beyond) -> Sides:
     return equal((first, (b - a) ** 2 / (4 * s_squared + (b - a) ** 2)))
 
 
-@pairwise_error.step("monotone without covariance", prove=True)
+@pairwise_error.line("monotone without covariance")
 def monotone_without(a: Own, b: Beyond, s: Positive, more: Own) -> dict[str, Sides]:
     """(3): (b^2 - a^2) / (2 s^2 + a^2 + b^2) decreases in a and increases in b."""
 
@@ -91,7 +82,7 @@ def monotone_without(a: Own, b: Beyond, s: Positive, more: Own) -> dict[str, Sid
     }
 
 
-@pairwise_error.step("monotone with covariance", prove=True)
+@pairwise_error.line("monotone with covariance")
 def monotone_with(gap: Own, s: Positive, more: Own) -> Sides:
     """(3): (b - a)^2 / (4 s^2 + (b - a)^2) increases in b - a."""
 

@@ -9,10 +9,9 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.theory.bounds.row_lemma import gamma, gradient_cumulant
-from clusterproof.theory.checker import Family, Sides, at_most, equal, integers, rationals, reals, suppose
+from clusterproof.theory.claims import Sides, at_most, claim, equal, integers, rationals, reals, suppose
 from clusterproof.theory.exact.quadrature import gaussian_nodes
 
-PAPER = Family("cfl-mgd")
 Spread = Annotated[float, reals(1e-4, 0.49999)]
 SmallSpread = Annotated[float, reals(1e-4, 0.25)]
 Correlation = Annotated[float, reals(-1, 1)]
@@ -23,7 +22,7 @@ Positive = Annotated[Fraction, rationals(0, 3, 4, upwards=True)]
 Number = Annotated[Fraction, rationals(-3, 3, 2, upwards=True, downwards=True)]
 
 
-@PAPER.claim("row-lemma", label="Lemma R", judges="ours", kind="tight", part="Gaussian rows", budget=2000)
+@claim("cfl-mgd/row-lemma", label="Lemma R", judges="ours", tight=True, evaluations=2000)
 def row_lemma(spread: Spread, correlation: Correlation, *, scale: float = 2.0) -> Sides:
     """One Gaussian row's gradient is sub-Gaussian with its own covariance, up to a factor gamma.
 
@@ -55,13 +54,13 @@ def row_lemma(spread: Spread, correlation: Correlation, *, scale: float = 2.0) -
     )
 
 
-@row_lemma.step("gamma", budget=500)
+@row_lemma.line("gamma", evaluations=500)
 def pole(argument: Argument) -> Sides:
     """gamma(z) is at most 1 / (1 - z)."""
     return at_most(float(gamma(argument)), pole=1 / (1 - argument))
 
 
-@row_lemma.step("covariance", prove=True)
+@row_lemma.line("covariance")
 def covariance(
     small: Positive, large: Positive, noise: Positive, nu: Number, nu_2: Number, e: Number, e_2: Number
 ) -> Sides:
@@ -75,7 +74,7 @@ def covariance(
     return equal((c**2 + x_squared, form))
 
 
-@row_lemma.step("two logarithms", prove=True)
+@row_lemma.line("two logarithms")
 def two_logarithms(c: Number, x: Positive) -> Sides:
     """(1 - c)^2 - x^2 is the product whose logarithm is psi's, and the squares of c + x and c - x add up."""
     return equal(
@@ -83,7 +82,7 @@ def two_logarithms(c: Number, x: Positive) -> Sides:
     )
 
 
-@row_lemma.step("moment", budget=200)
+@row_lemma.line("moment", evaluations=200)
 def moment(spread: SmallSpread, correlation: Correlation) -> Sides:
     """E e^(a w) = ((1 - c)^2 - x^2)^(-1/2), against Gauss and Hermite's quadrature in both variables."""
     nodes, weights = gaussian_nodes(100)
@@ -93,7 +92,7 @@ def moment(spread: SmallSpread, correlation: Correlation) -> Sides:
     return equal((float(moments) * math.sqrt((1 - c) ** 2 - spread**2), 1.0), rounding=1e-9)
 
 
-@row_lemma.step("psi", budget=500)
+@row_lemma.line("psi", evaluations=500)
 def psi(lower: Exponent, upper: Exponent) -> Sides:
     """psi(z) / z^2 increases on (-infinity, 1), psi(z) = -log(1 - z) - z."""
     suppose("lower <= upper", lower <= upper)
@@ -103,7 +102,7 @@ def psi(lower: Exponent, upper: Exponent) -> Sides:
     return at_most(float(ratio[0]), later=float(ratio[1]))
 
 
-@row_lemma.step("coefficients", prove=True)
+@row_lemma.line("coefficients")
 def coefficients(i: Power) -> Sides:
     """The coefficients 2 / (i + 2) of gamma are at most those of its pole."""
     return at_most(Fraction(2) / (i + 2), pole=1)

@@ -11,9 +11,8 @@ from clusterproof.theory.bounds import statements
 from clusterproof.theory.bounds.audit_settings import Experiment, experiment, log_cosh_experiment
 from clusterproof.theory.bounds.statements import Momentum, Share, SmallTask
 from clusterproof.theory.bounds.theorem_a import TheoremA
-from clusterproof.theory.checker import Family, Replicates, Sides, Stream, choice, suppose
+from clusterproof.theory.claims import Replicates, Sides, Stream, choice, claim, suppose
 
-PAPER = Family("cfl-mgd")
 BOUND = TheoremA()
 """The bound of the claim."""
 LOG_COSH = {"S4": (0.0, 20_000), "S4 at 2/5": (0.4, 20_000), "S4 at 3/5": (0.6, 1_000_000)}
@@ -29,15 +28,7 @@ def experiment_at(place: str) -> Experiment:
     return log_cosh_experiment(*LOG_COSH[place]) if place in LOG_COSH else experiment(*REGRESSIONS[place])
 
 
-@PAPER.claim(
-    "theorem-a",
-    label="Theorem A",
-    judges="ours",
-    kind="probability",
-    part="runs",
-    bound_trace=BOUND.bound_trace,
-    quick=False,
-)
+@claim("cfl-mgd/theorem-a", label="Theorem A", judges="ours", quick=False, bound=BOUND.bound_trace)
 def theorem_a(place: Place, replicates: Replicates, stream: Stream) -> dict[str, Sides]:
     """Option I on smooth strongly convex losses: explicit bound from an exactly checked certificate.
 
@@ -87,7 +78,7 @@ def theorem_a(place: Place, replicates: Replicates, stream: Stream) -> dict[str,
     return statements.runs(BOUND.best_parts(experiment.setting), experiment, replicates, stream)
 
 
-@theorem_a.step("moments", budget=32)
+@theorem_a.line("moments", evaluations=32)
 def moments(task: SmallTask, momentum: Momentum) -> dict[str, Sides]:
     """The certificate bounds the noise-free error, and y_t^2 the second moment of the error."""
     algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=momentum)
@@ -99,7 +90,7 @@ def moments(task: SmallTask, momentum: Momentum) -> dict[str, Sides]:
     }
 
 
-@theorem_a.step("misclassification", budget=40)
+@theorem_a.line("misclassification", evaluations=40)
 def misclassification(task: SmallTask, share: Share, stream: Stream) -> dict[str, Sides]:
     """In the basin a client errs with a probability of at most pi."""
     algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=0.0)

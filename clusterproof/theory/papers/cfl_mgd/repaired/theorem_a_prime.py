@@ -10,24 +10,21 @@ import numpy as np
 from clusterproof.algorithms import run
 from clusterproof.theory.bounds.audit_settings import log_cosh_experiment
 from clusterproof.theory.bounds.run_bound import theorem_a_prime_on
-from clusterproof.theory.checker import Family, Replicates, Sides, Stream, at_most, choice, rationals
+from clusterproof.theory.claims import Replicates, Sides, Stream, at_most, choice, claim, rationals
 
-PAPER = Family("cfl-mgd")
 Momentum = Annotated[float, choice(0.0, 0.4, 0.6)]
 Scale = Annotated[Fraction, rationals(Fraction(1, 20), Fraction(19, 20), denominator=20)]
 Slope = Annotated[Fraction, rationals(-3, 3, denominator=4)]
 
 
-@PAPER.claim(
-    "theorem-a-prime",
+@claim(
+    "cfl-mgd/theorem-a-prime",
     label="Theorem A'",
     judges="ours",
-    kind="probability",
-    part="runs",
-    bound_trace=theorem_a_prime_on,
-    budget=3,
     replicates=500,
     quick=False,
+    bound=theorem_a_prime_on,
+    evaluations=3,
 )
 def theorem_a_prime(momentum: Momentum, replicates: Replicates, stream: Stream) -> dict[str, Sides]:
     """Smooth losses and sub-Gaussian noise: any exactly checked certificate gives a logarithmic tail.

@@ -15,19 +15,9 @@ from clusterproof.theory.bounds.gaussian import (
 )
 from clusterproof.theory.bounds.run_bound import theorem_d_on
 from clusterproof.theory.bounds.theorem_d import theorem_d as bound_before
-from clusterproof.theory.checker import (
-    Family,
-    Replicates,
-    Sides,
-    Stream,
-    at_most,
-    choice,
-    integers,
-    suppose,
-)
+from clusterproof.theory.claims import Replicates, Sides, Stream, at_most, choice, claim, integers, suppose
 from clusterproof.theory.exact.heavy_ball import propagators
 
-PAPER = Family("cfl-mgd")
 FAILURE = (0.01, 0.02, 0.02)
 Place = Annotated[str, choice("S1", "S2", "S3", "crowded")]
 Tuned = Annotated[bool, choice(False, True)]
@@ -41,16 +31,14 @@ def experiment_at(place: str, tuned_momentum: bool) -> Experiment:
     return experiment(place, None if tuned_momentum else 0.0)
 
 
-@PAPER.claim(
-    "theorem-d",
+@claim(
+    "cfl-mgd/theorem-d",
     label="Theorem D",
     judges="ours",
-    kind="probability",
-    part="runs",
-    bound_trace=theorem_d_on,
-    budget=8,
     replicates=300,
     quick=False,
+    bound=theorem_d_on,
+    evaluations=8,
 )
 def theorem_d(
     place: Place, tuned_momentum: Tuned, replicates: Replicates, stream: Stream

@@ -11,10 +11,8 @@ import numpy as np
 
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker import Family, Sides, Stream, choice, drawn, equal, reals, suppose
+from clusterproof.theory.claims import Sides, Stream, choice, claim, drawn, equal, reals, suppose
 from clusterproof.theory.exact.rounding import share_of_largest
-
-PAPER = Family("cfl-mgd")
 
 
 def equal_clusters(stream: np.random.Generator) -> QuadraticMixture:
@@ -29,7 +27,7 @@ def equal_clusters(stream: np.random.Generator) -> QuadraticMixture:
     )
 
 
-@PAPER.claim("division-by-clients", label="(5), (9)", kind="identity", part="runs", budget=60)
+@claim("cfl-mgd/division-by-clients", label="(5), (9)", evaluations=60)
 def division_by_clients(
     task: Annotated[QuadraticMixture, drawn(equal_clusters)],
     momentum: Annotated[float, reals(0, Fraction(9, 10))],
@@ -89,7 +87,7 @@ def rounds_to_tolerance(clusters: int, normalisation: str, most: int) -> int:
     return int(np.argmax(reached)) if reached.any() else most + 1
 
 
-@division_by_clients.step("rounds")
+@division_by_clients.line("rounds")
 def rounds(
     clusters: Annotated[int, choice(2, 4, 10)], divided_by: Annotated[str, choice("clients", "cluster")]
 ) -> Sides:

@@ -8,10 +8,8 @@ from typing import Annotated
 
 from clusterproof.theory.bounds.audit_settings import experiment
 from clusterproof.theory.bounds.setting import Setting
-from clusterproof.theory.checker import Family, Sides, at_most, choice, integers
+from clusterproof.theory.claims import Sides, at_most, choice, claim, integers
 from clusterproof.theory.papers.cfl_mgd.theorem_1.printed_floor import printed_conclusion, printed_floor
-
-PAPER = Family("cfl-mgd")
 
 
 def base_setting() -> Setting:
@@ -19,7 +17,7 @@ def base_setting() -> Setting:
     return experiment("S1", None).setting
 
 
-@PAPER.claim("remark-1", label="Theorem 1, Remark 1", kind="upper", repaired_by="cfl-mgd/theorem-d")
+@claim("cfl-mgd/remark-1", label="Theorem 1, Remark 1", repaired_by="cfl-mgd/theorem-d")
 def remark_1(
     exponent: Annotated[int, integers(0, 16)], constant: Annotated[Fraction, choice(Fraction(10**6))]
 ) -> Sides:

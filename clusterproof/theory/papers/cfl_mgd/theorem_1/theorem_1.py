@@ -5,10 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated
 
-from clusterproof.theory.checker import Family, Sides, at_least, at_most, rationals, suppose
+from clusterproof.theory.claims import Sides, at_least, at_most, claim, rationals, suppose
 from clusterproof.theory.papers.cfl_mgd.lemma_2.lemma_2 import MISMATCH
 
-PAPER = Family("cfl-mgd")
 Share = Annotated[Fraction, rationals(Fraction(1, 10**6), Fraction(1, 2), 6)]
 """l = min l_p."""
 RootOfKappa = Annotated[Fraction, rationals(1, 3, 2, upwards=True)]
@@ -36,9 +35,7 @@ def least_conclusion(share: Fraction, root_of_kappa: Fraction) -> Fraction:
     return 16 * root_of_kappa**2 / share * least_floor(share)
 
 
-@PAPER.claim(
-    "theorem-1", label="Theorem 1, (11)", kind="upper", repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a")
-)
+@claim("cfl-mgd/theorem-1", label="Theorem 1, (11)", repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"))
 def theorem_1(share: Share, root_of_kappa: RootOfKappa, separation: Separation) -> Sides:
     """After T = (8L / l mu) log(Delta / 2 rho) rounds, every model is within rho of its optimum.
 
@@ -74,20 +71,20 @@ def theorem_1(share: Share, root_of_kappa: RootOfKappa, separation: Separation) 
     return at_most(largest_start(root_of_kappa, separation), rho=least_conclusion(share, root_of_kappa))
 
 
-@theorem_1.step("conclusion", prove=True)
+@theorem_1.line("conclusion")
 def weaker_conclusion(share: Share, root_of_kappa: RootOfKappa, separation: Separation) -> Sides:
     """rho is at least 8 kappa^(3/2) times the largest start."""
     start = largest_start(root_of_kappa, separation)
     return at_least(least_conclusion(share, root_of_kappa), start=8 * root_of_kappa**3 * start)
 
 
-@theorem_1.step("(A38)", prove=True)
+@theorem_1.line("(A38)")
 def impossible_floor(share: Share, root_of_kappa: RootOfKappa, separation: Separation) -> Sides:
     """rho_0 is at least four times what (A38) allows it."""
     return at_least(least_floor(share), allowed=4 * allowed_floor(share, root_of_kappa, separation))
 
 
-@theorem_1.step("rounds", prove=True)
+@theorem_1.line("rounds")
 def negative_rounds(share: Share, root_of_kappa: RootOfKappa, separation: Separation) -> Sides:
     """Delta / 2 rho <= 1/4, so that T <= (8 kappa / l) log(1/4) < 0."""
     return at_most(separation / (2 * least_conclusion(share, root_of_kappa)), quarter=Fraction(1, 4))

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from typing import Annotated
 
-from clusterproof.theory.checker import Family, Sides, at_least, choice, integers
-
-PAPER = Family("cfl-mgd")
+from clusterproof.theory.claims import Sides, at_least, choice, claim, integers
 
 
 def printed(failure: float, clusters: int, tail: float) -> float:
@@ -15,11 +13,11 @@ def printed(failure: float, clusters: int, tail: float) -> float:
     return (4 + 2 * clusters) * failure + 4 * tail
 
 
-@PAPER.claim(
-    "theorem-1-probability",
+@claim(
+    "cfl-mgd/theorem-1-probability",
     label="Theorem 1, probability",
-    kind="definition",
     repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"),
+    ill_posed=True,
 )
 def theorem_1_probability(
     clusters: Annotated[int, integers(2, 4, upwards=True)],

@@ -9,15 +9,14 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.algorithms import CFLMGD
-from clusterproof.theory.checker import Family, Sides, at_most, choice, earlier, integers, suppose
-from clusterproof.theory.checker.counterexample import confirm_equal
+from clusterproof.theory.claims import Sides, at_most, choice, claim, integers, suppose
+from clusterproof.theory.claims.confirm import confirm_equal
 from clusterproof.theory.exact.two_clusters import exact_path, has_positive_probability, run_two_clusters
 
-PAPER = Family("cfl-mgd")
 CONSTANTS = tuple(Fraction(1, denominator) for denominator in (33, 64, 256, 1024))
 """Values of c_4 for which Theorem 1 is not vacuous."""
 Clients = Annotated[int, integers(3, 100, upwards=True)]
-Own = Annotated[int, integers(2, earlier("clients") - 1)]
+Own = Annotated[int, integers(2, lambda clients: clients - 1)]
 Momentum = Annotated[Fraction, choice(*(Fraction(10**k - 1, 10**k) for k in (1, 2, 3, 4, 5)))]
 
 
@@ -42,11 +41,10 @@ def run_the_algorithm(clients: Clients, own: Own, momentum: Momentum) -> None:
         confirm_equal(f"c_4 = {constant}", float(np.asarray(trace.errors)[-1, 0]), float(expected))
 
 
-@PAPER.claim(
-    "theorem-1-small-constant",
+@claim(
+    "cfl-mgd/theorem-1-small-constant",
     label="Theorem 1, c_4 < 1/32",
     judges="ours",
-    kind="upper",
     confirm=run_the_algorithm,
     repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"),
 )
