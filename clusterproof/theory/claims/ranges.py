@@ -259,7 +259,7 @@ class Choice(Range):
 class Drawn(Range):
     """Objects of any kind that a function draws, and that are written and read, so that a replay needs no draw."""
 
-    make: Callable[[np.random.Generator], Any]
+    make: Callable[..., Any]
     write: Callable[[Any], Any]
     read: Callable[[Any], Any]
     kind: type | UnionType = field(default=object, kw_only=True)
@@ -283,7 +283,7 @@ class Drawn(Range):
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Any:
         """Draw one."""
-        return self.make(stream)
+        return self.make(stream, **{name: so_far[name] for name in _parameters(self.make)[1:]})
 
 
 def integers(low: End, high: End, *, upwards: bool = False, downwards: bool = False) -> Integers:
@@ -350,7 +350,7 @@ def task_from(settings: Any) -> Any:
 
 
 def drawn(
-    make: Callable[[np.random.Generator], Any],
+    make: Callable[..., Any],
     *,
     write: Callable[[Any], Any] = settings_of,
     read: Callable[[Any], Any] = task_from,
@@ -360,7 +360,7 @@ def drawn(
     Parameters
     ----------
     make
-        Draws one.
+        Draws one; parameters after the generator are earlier quantities, by their names.
     write, read
         Turn one into JSON values, exactly, and back.
     """

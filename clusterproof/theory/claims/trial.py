@@ -141,6 +141,8 @@ class Trial:
         Error probability that its intervals may have together.
     evaluations
         In place of the statement's own number of instances, or of repetitions if these are repeated.
+    run
+        Whether to try it; otherwise single instances can be evaluated by ``at``.
 
     Attributes
     ----------
@@ -165,7 +167,14 @@ class Trial:
     """
 
     def __init__(
-        self, statement: Statement, seed: int, claim: str, significance: float, evaluations: int | None = None
+        self,
+        statement: Statement,
+        seed: int,
+        claim: str,
+        significance: float,
+        evaluations: int | None = None,
+        *,
+        run: bool = True,
     ) -> None:
         self.statement, self.space = statement, statement.space
         self.seed, self.claim, self.significance = seed, claim, significance
@@ -187,14 +196,21 @@ class Trial:
         self.wanted = statement.wanted if evaluations is None or statement.repeated else evaluations
         if statement.random:
             self.settings = len(statement.first) + (DECIDED + 1 if statement.repeated else self.wanted)
-        self.ties = [Tie.of(proof) for proof in statement.proofs]
+        self.ties: list[Tie] = []
         self.unproved: Mapping[str, str] | None = None
+        if run:
+            self._prove()
+            self._run()
+
+    def _prove(self) -> None:
+        """Try the statement's proofs, and the statement itself on symbols."""
+        statement = self.statement
+        self.ties = [Tie.of(proof) for proof in statement.proofs]
         if not (statement.random or self.space.drawn):
             try:
                 self.unproved = prove(self.space, statement.lines)
             except Unproved as reason:
                 self.unproved = {"": str(reason)}
-        self._run()
 
     # ---- the order in which instances are tried
 
@@ -213,8 +229,7 @@ class Trial:
             return
         for name in self.progress:
             self._confirm(name, LEAST)
-            if not self.space.drawn:
-                self._simplify(name)
+            self._simplify(name)
         self._compare_ties()
 
     def _sample(self, memory: Memory) -> None:
@@ -358,17 +373,9 @@ class Trial:
         return evaluation
 
     def _conclude(self, instance: dict[str, Any], key: str = "") -> Evaluation | None:
-        """Evaluate an instance; of expectations with doubled replicates until their intervals decide."""
+        """Evaluate an instance, and compare it with the proofs; None if it breaks a hypothesis."""
         try:
-            for replicates in self.sizes:
-                with naming_hypotheses(self.stated):
-                    lines = self._lines(instance, replicates)
-                with self.statement.naming_errors(instance):
-                    judged = self._judge(lines, instance, replicates)
-                if all(
-                    isinstance(lines[name], Expectation) and each.settled for name, each in judged.items()
-                ):
-                    break
+            evaluation = self._evaluate(instance)
         except Outside as outside:
             self.rejected[str(outside)] += 1
             self.outside.append((str(outside), instance))
@@ -376,19 +383,39 @@ class Trial:
                 self.numbers[key] = str(outside)
             return None
         if self.numbers is not None:
-            self.numbers[key] = _numbers_of(lines)
+            self.numbers[key] = _numbers_of(evaluation.lines)
         for tie in self.ties:
-            tie.compare(self.space.arguments(instance), lines)
+            tie.compare(self.space.arguments(instance), evaluation.lines)
+        return evaluation
+
+    def _evaluate(self, instance: dict[str, Any]) -> Evaluation:
+        """Evaluate an instance; of expectations with doubled replicates until their intervals decide."""
+        for replicates in self.sizes:
+            with naming_hypotheses(self.stated):
+                lines = self._lines(instance, replicates)
+            with self.statement.naming_errors(instance):
+                judged = self._judge(lines, instance)
+            if all(isinstance(lines[name], Expectation) and each.settled for name, each in judged.items()):
+                break
         return Evaluation(instance, lines, judged, replicates)
+
+    def at(self, instance: dict[str, Any]) -> Evaluation:
+        """Evaluate a single instance with all replicates.
+
+        Raises
+        ------
+        Outside
+            If it breaks a hypothesis.
+        """
+        self.sizes = self.sizes[-1:]
+        return self._evaluate(instance)
 
     def _lines(
         self, instance: dict[str, Any], replicates: int | None, words: str = ""
     ) -> dict[str, Conclusion]:
         return self.statement.lines(instance, seed=self.seed, claim=self.claim + words, replicates=replicates)
 
-    def _judge(
-        self, lines: dict[str, Conclusion], instance: dict[str, Any], replicates: int | None
-    ) -> dict[str, Judgement]:
+    def _judge(self, lines: dict[str, Conclusion], instance: dict[str, Any]) -> dict[str, Judgement]:
         """Judge one sample; what breaks an asymptotic interval must break that of a second one, of all replicates."""
         significance = self.significance / self.settings
         if not any(isinstance(each, Expectation) for each in lines.values()):
@@ -473,7 +500,7 @@ class Trial:
             if any(space.holds(move) and self._still_breaks(name, move) for move in moves):
                 continue
             cost = space.complexity(found.instance)
-            for move, _ in itertools.product(moves, range(REDRAWS)):
+            for move, _ in itertools.product(() if space.drawn else moves, range(REDRAWS)):
                 if left == 0 or progress.found is not found:
                     break
                 left -= 1

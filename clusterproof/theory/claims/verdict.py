@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from importlib import metadata
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.drawable import Drawable
@@ -27,6 +28,9 @@ from clusterproof.theory.claims.trial import Evaluation, Progress, Trial
 
 FEWEST = 30
 """Instances, or repetitions, below which a line that was not refuted is inconclusive."""
+
+
+L = TypeVar("L", bound="Line")
 
 
 class Kind(StrEnum):
@@ -239,7 +243,21 @@ def decide(
     )
 
 
-def _main(lines: Sequence[Line]) -> Line:
+def unite(verdicts: Sequence[Verdict]) -> Verdict:
+    """Unite the verdicts on one claim at several seeds: the simplest counterexample, else the least certain verdict."""
+    false = [verdict for verdict in verdicts if verdict.verdict in FALSE]
+    if false:
+        return min(false, key=lambda verdict: len(json.dumps(verdict.counterexample, default=str)))
+    main = _main(verdicts)
+    instances = sum(verdict.instances or 0 for verdict in verdicts)
+    seconds = sum(verdict.seconds for verdict in verdicts)
+    count = sentences.plural("seed", len(verdicts))
+    return replace(
+        main, instances=instances, seconds=seconds, reason=f"{main.reason}; at the tightest of {count}"
+    )
+
+
+def _main(lines: Sequence[L]) -> L:
     """Return the line that decides: the first that is false, else the least certain, of these the tightest."""
     for line in lines:
         if line.verdict in FALSE:

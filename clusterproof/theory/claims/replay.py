@@ -1,0 +1,185 @@
+"""Counterexamples and reports, evaluated again from what is written of them."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.theory.claims import sentences
+from clusterproof.theory.claims.claim import REGISTRY, Claim, Statement, find_claim
+from clusterproof.theory.claims.confirm import RunDisagrees
+from clusterproof.theory.claims.judge import Judgement
+from clusterproof.theory.claims.load import load_claims
+from clusterproof.theory.claims.report import Recorded, Report
+from clusterproof.theory.claims.sides import Outside
+from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
+from clusterproof.theory.claims.trial import Evaluation, Trial
+from clusterproof.theory.claims.verdict import FALSE, Kind, Line, confirm
+
+MOST_REPLICATES = 1_000_000
+"""More than this no recorded counterexample is repeated."""
+RELATIVE, ABSOLUTE = 1e-6, 1e-8
+"""Differences between processors of a number that is computed again."""
+
+
+def replay(claim_id: str, counterexample: Mapping[str, Any]) -> Line:
+    """Evaluate a counterexample, or another instance, again from its numbers.
+
+    Parameters
+    ----------
+    claim_id
+        Of the claim.
+    counterexample
+        Quantities as a verdict holds them, with the line of several; of random ones also seed and replicates.
+
+    Returns
+    -------
+    Line
+        Violated (or ill-posed) if it breaks the line, consistent otherwise.
+
+    Raises
+    ------
+    InvalidArgument
+        If the claim is unknown, or the numbers are not those of an instance that meets its hypotheses: the message
+        names the quantity that is missing, unknown or out of range, or the hypothesis.
+    RunDisagrees
+        If a run of the algorithm gives something else than the numbers: the check itself is broken.
+    """
+    claim = find_claim(claim_id)
+    remedy = f"take it from the JSON of `clusterproof check {claim_id}`"
+    try:
+        return _replay(claim, dict(counterexample))
+    except (InvalidArgument, RunDisagrees):
+        raise
+    except Outside as outside:
+        rule = f'must meet the hypothesis "{outside}"'
+        raise InvalidArgument("counterexample", dict(counterexample), rule, remedy) from outside
+    except (
+        Exception
+    ) as error:  # the numbers may come from a user's file: any error means that they are invalid
+        rule = f"must hold the numbers that define an instance ({type(error).__name__}: {error})"
+        raise InvalidArgument("counterexample", counterexample, rule, remedy) from error
+
+
+def _replay(claim: Claim[..., Any], numbers: dict[str, Any]) -> Line:
+    written = dict(numbers)
+    name = numbers.pop("line", "")
+    statement = _statement(claim, name)
+    key = name.removeprefix(statement.name).removeprefix(": ")
+    seed, replicates = _recorded_randomness(statement, numbers)
+    instance = statement.space.decode(numbers)
+    trial = Trial(
+        statement, seed, claim.id, CLAIM_SIGNIFICANCE / len(claim.statements), replicates, run=False
+    )
+    evaluation = trial.at(instance)
+    if key not in evaluation.judged:
+        rule = f"must be one of the lines {', '.join(map(repr, evaluation.judged))} that the instance has"
+        raise InvalidArgument("counterexample.line", name, rule, "take it from a report")
+    judged = evaluation.judged[key]
+    if judged.broken:
+        confirm(claim.id, statement, evaluation, key)
+        verdict = Kind.ILL_POSED if claim.ill_posed else Kind.VIOLATED
+        reason = sentences.broken(statement, evaluation, key)
+    else:
+        lower = getattr(evaluation.lines[key], "lower", False)
+        verdict, reason = Kind.CONSISTENT, sentences.comparison(judged, ">=" if lower else "<=")
+    return _line(name, verdict, f"replayed: {reason}", judged, evaluation, written)
+
+
+def _line(
+    name: str, verdict: Kind, reason: str, judged: Judgement, evaluation: Evaluation, written: dict[str, Any]
+) -> Line:
+    return Line(
+        name=name,
+        verdict=verdict,
+        reason=reason,
+        measured=judged.measured,
+        bound=judged.allowed,
+        confidence=judged.interval,
+        trials=judged.trials,
+        failures=judged.failures,
+        instances=1,
+        counterexample=written,
+    )
+
+
+def _statement(claim: Claim[..., Any], line: str) -> Statement:
+    """Return the statement that has a line: that of its own space, or the claim's function."""
+    named = (each for each in claim.statements[1:] if line == each.name or line.startswith(f"{each.name}: "))
+    return next(named, claim.statements[0])
+
+
+def _recorded_randomness(statement: Statement, numbers: dict[str, Any]) -> tuple[int, int | None]:
+    """Take seed and replicates out of a written counterexample."""
+    if not statement.random:
+        return 0, None
+    recorded: dict[str, int] = {}
+    for name, least, most in (("seed", 0, math.inf), ("replicates", 1, MOST_REPLICATES)):
+        if name == "replicates" and statement.space.replicates is None:
+            continue
+        value = numbers.pop(name, None)
+        if type(value) is not int or not least <= value <= most:
+            limit = "" if most == math.inf else f" and at most {most}"
+            rule = f"must be an integer, at least {least}{limit}"
+            raise InvalidArgument(f"counterexample.{name}", value, rule, "take it from a report")
+        recorded[name] = value
+    return recorded["seed"], recorded.get("replicates")
+
+
+def disagreement(record: Recorded) -> str:
+    """Evaluate a record of a report again, and say what differs; empty if nothing does.
+
+    A counterexample must break its line with the recorded sides. Of another verdict the instance at which it is
+    tightest is evaluated, which must not break it.
+
+    Raises
+    ------
+    InvalidArgument
+        If the claim is unknown, or the instance is none of it.
+    """
+    claim, _, line = record.claim.partition("#")
+    if record.counterexample is not None:
+        again = replay(claim, record.counterexample)
+        if again.verdict != record.verdict:
+            return f"recorded as {record.verdict}, is {again.verdict}: {again.reason}"
+        for name in ("measured", "bound"):
+            if not is_close(getattr(record, name), getattr(again, name)):
+                return f"{name} is recorded as {getattr(record, name)!r}, and is {getattr(again, name)!r}"
+        return ""
+    if record.verdict in FALSE:
+        return f"recorded as {record.verdict} without a counterexample"
+    instance = (record.tightness or {}).get("all", {}).get("instance")
+    if instance is None or find_claim(claim).statements[0].random:
+        return ""
+    again = replay(claim, {**instance, **({"line": line} if line else {})})
+    return f"recorded as {record.verdict}, and {again.reason}" if again.verdict in FALSE else ""
+
+
+def is_close(recorded: Any, computed: float | None) -> bool:
+    """Return whether a recorded number is the computed one, up to what another processor's rounding changes."""
+    if computed is None or not math.isfinite(computed):
+        return recorded is None
+    is_number = isinstance(recorded, int | float) and not isinstance(recorded, bool)
+    return is_number and math.isclose(recorded, computed, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+
+
+@contextmanager
+def recorded_claims(report: Report) -> Iterator[None]:
+    """State the claims of the files that a report holds; the files are executed, and need not exist any more."""
+    with tempfile.TemporaryDirectory() as folder:
+        before = dict(REGISTRY)
+        for number, (name, source) in enumerate(report.sources.items()):
+            path = Path(folder, str(number), Path(name).name)
+            path.parent.mkdir()
+            path.write_text(source["text"])
+            load_claims(path)
+        try:
+            yield
+        finally:
+            REGISTRY.clear()
+            REGISTRY.update(before)
