@@ -51,6 +51,8 @@ class Range(ABC):
 
     complete: bool = True
     """Whether the listed values are all that the claim speaks of."""
+    depends_on: Sequence[str] = ()
+    """Earlier quantities that a drawn object is made for."""
 
     def values(self, so_far: Instance) -> Sequence[Any] | None:
         """Return the values that are tried if all are, simple ones first; None if they are not a list."""
@@ -265,6 +267,11 @@ class Drawn(Range):
     kind: type | UnionType = field(default=object, kw_only=True)
     complete = False
 
+    @property
+    def depends_on(self) -> Sequence[str]:  # type: ignore[override]  # follows from the maker, a constant elsewhere
+        """Names of the maker's parameters after the generator."""
+        return _parameters(self.make)[1:]
+
     def holds(self, value: Any, so_far: Instance) -> bool:
         """Return whether it is of the annotated kind; what the maker guarantees beyond that must be supposed."""
         return isinstance(value, self.kind)
@@ -283,7 +290,7 @@ class Drawn(Range):
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Any:
         """Draw one."""
-        return self.make(stream, **{name: so_far[name] for name in _parameters(self.make)[1:]})
+        return self.make(stream, **{name: so_far[name] for name in self.depends_on})
 
 
 def integers(low: End, high: End, *, upwards: bool = False, downwards: bool = False) -> Integers:

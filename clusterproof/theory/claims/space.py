@@ -224,11 +224,13 @@ class Space:
             The instance of which some quantities are drawn again, and their names.
         """
         instance: dict[str, Any] = {}
+        drawn: set[str] = set()
         for name, allowed in self.ranges.items():
-            again = start is None or name in names
-            instance[name] = (
-                _draw(allowed, instance, stream, farthest) if again or start is None else start[name]
-            )
+            if start is None or name in names or drawn & set(allowed.depends_on):
+                drawn.add(name)
+                instance[name] = _draw(allowed, instance, stream, farthest)
+            else:
+                instance[name] = start[name]
             if instance[name] is None:
                 return None
         return instance if self.holds(instance) else None

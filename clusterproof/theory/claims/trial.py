@@ -442,11 +442,12 @@ class Trial:
             earlier = set(evaluation.broken[: evaluation.broken.index(name)])
             if progress.found is not None and (progress.alone or earlier):
                 continue
-            line = evaluation.lines[name]
-            if evaluation.judged[name].exact or not isinstance(line, Sides) or line.failure is not None:
+            if _needs_no_digits(evaluation, name):
                 progress.found, progress.alone = evaluation, not earlier
             elif len(progress.waiting) < FEW:
                 progress.waiting.append(evaluation)
+        for name, progress in self.progress.items():
+            if progress.waiting:
                 self._confirm(name, self.instances)
 
     @staticmethod
@@ -512,7 +513,7 @@ class Trial:
                     self._still_breaks(name, drawn)
             if progress.found is found:
                 break
-        if found is first or found is None or found.judged[name].exact:
+        if found is first or found is None or _needs_no_digits(found, name):
             return
         if not confirmed(self.statement, found, name, progress.magnitude, self.seed, self.claim):
             progress.found = first
@@ -651,6 +652,14 @@ class Trial:
         if inexact:
             for progress in self.progress.values():
                 progress.exact = False
+
+
+def _needs_no_digits(evaluation: Evaluation, name: str) -> bool:
+    """Return whether what breaks a line is exact, random, or beyond the rounding that its author stated."""
+    line = evaluation.lines[name]
+    if evaluation.judged[name].exact or not isinstance(line, Sides) or line.failure is not None:
+        return True
+    return line.rounding is not None and not line.identity
 
 
 def _some(stream: np.random.Generator, names: Sequence[str]) -> list[str]:
