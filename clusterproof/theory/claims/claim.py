@@ -378,7 +378,7 @@ def claim(
         if id in REGISTRY and not _is_same(function, REGISTRY[id].function):
             raise InvalidArgument("id", id, "must be new", "rename one of the two claims")
         first = _statement("", function, **how)
-        REGISTRY[id] = Claim(
+        stated: Claim[P, R] = Claim(
             id,
             function,
             first,
@@ -392,7 +392,8 @@ def claim(
             says_nothing=says_nothing,
             quick=quick,
         )
-        return REGISTRY[id]
+        REGISTRY[id] = stated
+        return stated
 
     return decorate
 

@@ -116,8 +116,7 @@ def falsify(
         )
     runs = _Runs(bound, algorithm, seed, measure)
     function = runs.function(_task_range(tasks), rounds, starts, expected=replicates is not None)
-    how = {} if replicates is None else {"replicates": replicates}
-    statement = Statement("", function, evaluations=evaluations, **how)
+    statement = Statement("", function, evaluations=evaluations, replicates=replicates or FEWEST)
     name = f"falsify/{getattr(bound, '__name__', 'bound').strip('<>')}"
     claim: Claim[..., Any] = Claim(
         name,

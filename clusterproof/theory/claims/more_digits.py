@@ -69,7 +69,7 @@ def _is_float(value: Any) -> bool:
 
 
 def _digits(value: float) -> Any:
-    import mpmath
+    import mpmath  # type: ignore[import-untyped]  # has none
 
     return mpmath.mpf(value)
 

@@ -283,8 +283,8 @@ class Tie:
             return
         names = proved[0][0].keys() if proved and proved[0] else ()
         for name, line in lines.items():
-            key = name if name in names else "" if self.proof.name in (name, "") or len(lines) == 1 else None
-            if key not in names:
+            key = name if name in names else ""
+            if key not in names or (key != name and self.proof.name != name):
                 continue
             if not isinstance(line, Sides) or line.failure is not None:
                 self._refuse([name], "the statement is about a probability")

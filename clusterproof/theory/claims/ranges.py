@@ -130,7 +130,7 @@ class Integers(Interval):
 
     def cast(self, number: Any, *, up: bool = False) -> int:
         """Round to an integer."""
-        return math.ceil(number) if up else math.floor(number)
+        return int(math.ceil(number) if up else math.floor(number))
 
     def values(self, so_far: Instance) -> Sequence[int] | None:
         """Return those nearest to zero first."""

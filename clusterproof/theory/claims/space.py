@@ -101,7 +101,7 @@ class Space:
                 rule = "must be Annotated with a range, or a record of such fields with names of their own"
                 remedy = f"annotate it, and leave {', '.join(RESERVED)} to the checker"
                 raise InvalidArgument(name, hint, rule, remedy)
-            if not isinstance(mark, Range):
+            if isinstance(hint, type) and not isinstance(mark, Range):
                 records[name] = (hint, tuple(own))
             ranges |= own
         return cls(ranges, records, passed.get(STREAM), passed.get(REPLICATES))
@@ -349,8 +349,8 @@ def _simpler(allowed: Range, instance: Instance, name: str) -> list[Any]:
     if isinstance(allowed, Integers) and (len(first) == SIMPLER or not listed):
         low = allowed.ends(instance)[0]
         first += [low + (value - low) // share for share in (16, 8, 4, 2)]
-        first += [value - (value - low) // 2**power for power in range(2, 40)] + [value - 1]
-        first = [each for each in dict.fromkeys(first) if each != value]
+        first += [value - (value - low) // 2**power for power in range(2, 40)] + [value - 1, value - 2]
+        first = [each for each in dict.fromkeys(first) if each != value and each >= low]
     return first
 
 

@@ -693,17 +693,16 @@ def _suspicion(line: Any) -> float:
             excess = np.where(line.sense == "equal", np.abs(mean - line.allowed), excess)
             least = TOLERANCE * np.maximum(np.abs(mean), np.abs(line.allowed)) + SMALLEST
             worst = float(np.max(np.nan_to_num(excess / np.maximum(spread, least), nan=math.inf)))
-        return worst * len(line.samples) ** 0.5
+        return worst * math.sqrt(len(line.samples))
     if isinstance(line, Frequency):
         count, allowed = line.events.size, line.allowed
         gap = float(line.events.mean()) - allowed
-        return (abs(gap) if line.exactly else gap) / math.sqrt(
-            max(allowed * (1 - allowed), 1 / count) / count
-        )
+        spread = math.sqrt(max(allowed * (1 - allowed), 1 / count) / count)
+        return float((abs(gap) if line.exactly else gap) / spread)
     entries = Entries(line)
     if line.failure is None:
         return math.inf if entries.broken.any() else float(as_floats(entries.factors()).max(initial=0.0))
     count = len(entries.measured)
     share = float(entries.by_replicate(entries.broken).mean())
     spread = math.sqrt(max(line.failure * (1 - line.failure), 1 / count) / count)
-    return (share - line.failure) / spread
+    return float((share - line.failure) / spread)

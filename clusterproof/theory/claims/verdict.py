@@ -157,7 +157,7 @@ class Verdict(Line, Drawable):
         return f"<Verdict on {self.claim}: {self.verdict}; {self.reason}>"
 
     def _repr_html_(self) -> str:
-        facts = {
+        facts: dict[str, object] = {
             "source": self.source or None,
             "reason": self.reason,
             "measured": self.measured,
@@ -224,7 +224,7 @@ def decide(
     trials = [Trial(each, seed, claim.id, share, evaluations) for each in claim.statements]
     lines: list[Line] = []
     for trial in trials:
-        for name in trial.progress or {"": None}:
+        for name in list(trial.progress) or [""]:
             lines.append(_line(claim, trial, name, lines, len(trials)))
     main = _main(lines)
     return Verdict(
