@@ -86,8 +86,9 @@ class Statement:
         to 1e-9; or compares by itself and returns None.
     example
         Instances that are tried first, each as arguments by name.
-    step
-        Whether it is a part of the argument alone: the claim is certified without it.
+    role
+        ``"statement"``; ``"lemma"``, a step of the proof, without which the claim is not certified; or ``"step"``, one
+        that the claim is certified without.
     proofs
         Functions that prove its lines.
     """
@@ -98,7 +99,7 @@ class Statement:
     replicates: int = REPLICATES
     confirm: Callable[..., float | None] | None = None
     example: Sequence[Mapping[str, Any]] = ()
-    step: bool = False
+    role: str = "statement"
     proofs: list[Proof] = field(default_factory=list)
     space: Space = field(init=False, repr=False)
     first: list[dict[str, Any]] = field(init=False, repr=False)
@@ -237,15 +238,32 @@ class Claim(Generic[P, R]):
         return source_of(self.label, self.judges)
 
     def line(self, name: str, **how: Any) -> Callable[[F], F]:
-        """Add a line with a space of its own.
+        """State the claim on another space, as a line of its own.
 
         Parameters
         ----------
         name
             Of the line.
         how
-            ``evaluations``, ``replicates``, ``confirm``, ``example``, ``step`` as in ``Statement``.
+            ``evaluations``, ``replicates``, ``confirm``, ``example`` as in ``Statement``.
         """
+        return self._add(name, role="statement", **how)
+
+    def step(self, name: str, *, needed: bool = True, **how: Any) -> Callable[[F], F]:
+        """State a step of the claim's proof, as a line of its own.
+
+        Parameters
+        ----------
+        name
+            Of the line.
+        needed
+            Whether the claim is certified only if the step is.
+        how
+            As for ``line``.
+        """
+        return self._add(name, role="lemma" if needed else "step", **how)
+
+    def _add(self, name: str, **how: Any) -> Callable[[F], F]:
         if not name or any(each.name == name for each in self.statements):
             raise InvalidArgument("name", name, f"must be new among the lines of {self.id}", "name the line")
 
@@ -400,9 +418,9 @@ def claim(
 
 def _statement(name: str, function: Callable[..., Any], **how: Any) -> Statement:
     """Make a statement of a decorator's options."""
-    known = ("evaluations", "replicates", "confirm", "example", "step")
+    known = ("evaluations", "replicates", "confirm", "example")
     for option, value in how.items():
-        if option not in known:
+        if option not in (*known, "role"):
             rule = f"is no option of a claim; they are {', '.join(known)}"
             raise InvalidArgument(option, value, rule, "leave it out")
     if isinstance(how.get("example"), Mapping):

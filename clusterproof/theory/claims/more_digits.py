@@ -53,8 +53,7 @@ def confirmed(
             broken = _breaks(evaluate, exact, name)
             if broken is not None:
                 return broken
-    excess = _excess(sides)
-    if not excess > SEEN * magnitude:
+    if not _excess(sides) > SEEN * magnitude:
         return False
     try:
         with time_limit(SECONDS):
@@ -108,7 +107,7 @@ def _breaks(evaluate: Evaluate, instance: dict[str, Any], name: str) -> bool | N
 
 
 def _excess(sides: Sides) -> float:
-    """Largest difference by which the sides break the statement."""
+    """Largest difference by which sides break a line."""
     pairs = sides.pairs if sides.identity else ((sides.measured, sides.allowed),)
     with np.errstate(all="ignore"):
         gaps = [as_floats(left) - as_floats(right) for left, right in pairs]

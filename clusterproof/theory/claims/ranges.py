@@ -39,7 +39,8 @@ def value_of(end: End, so_far: Instance) -> Any:
 
 @lru_cache(maxsize=1024)
 def _parameters(end: Callable[..., Any]) -> tuple[str, ...]:
-    return tuple(inspect.signature(end).parameters)
+    parameters = inspect.signature(end).parameters.values()
+    return tuple(each.name for each in parameters if each.default is each.empty)
 
 
 class Range(ABC):

@@ -92,8 +92,8 @@ class Progress:
         The evaluation that refutes it, and whether an evaluation did that breaks no earlier line.
     waiting
         Evaluations that break it in floats, to be confirmed by more digits.
-    rounding
-        An evaluation that breaks it by no more than rounding may explain.
+    rounding, doubted
+        An evaluation that breaks it by no more than rounding may explain, and the number of these.
     trials, failures, levels
         Repetitions of a statement with a probability, those that broke it, and the probabilities that are allowed.
     undecided
@@ -119,6 +119,7 @@ class Progress:
     alone: bool = False
     waiting: list[Evaluation] = field(default_factory=list)
     rounding: Evaluation | None = None
+    doubted: int = 0
     trials: int = 0
     failures: int = 0
     levels: set[float] = field(default_factory=set)
@@ -223,14 +224,14 @@ class Trial:
             self._decide_settings()
         else:
             self._sample(memory)
-        if self.statement.random:
-            for progress in self.progress.values():
-                progress.unlikely = self._unlikely(progress)
-            return
-        for name in self.progress:
+        for name, progress in self.progress.items():
             self._confirm(name, LEAST)
-            self._simplify(name)
-        self._compare_ties()
+            if self.statement.random:
+                progress.unlikely = self._unlikely(progress)
+            else:
+                self._simplify(name)
+        if not self.statement.random:
+            self._compare_ties()
 
     def _sample(self, memory: Memory) -> None:
         """Evaluate all instances, if they are not too many; else the corners, and drawn ones."""
@@ -444,7 +445,7 @@ class Trial:
                 continue
             if _needs_no_digits(evaluation, name):
                 progress.found, progress.alone = evaluation, not earlier
-            elif len(progress.waiting) < FEW:
+            elif len(progress.waiting) + progress.doubted < FEW:
                 progress.waiting.append(evaluation)
         for name, progress in self.progress.items():
             if progress.waiting:
@@ -482,12 +483,12 @@ class Trial:
         """Keep what breaks a line in floats, if rounding does not explain it beside the sides of 30 instances."""
         progress = self.progress[name]
         while progress.waiting and instances >= LEAST and not (progress.found and progress.alone):
-            evaluation = progress.waiting.pop()
+            evaluation = progress.waiting.pop(0)  # the simplest of those that are listed
             if confirmed(self.statement, evaluation, name, progress.magnitude, self.seed, self.claim):
                 progress.found = evaluation
                 progress.alone = not set(evaluation.broken[: evaluation.broken.index(name)])
             else:
-                progress.rounding = evaluation
+                progress.rounding, progress.doubted = evaluation, progress.doubted + 1
 
     # ---- what breaks, made simpler
 
@@ -668,7 +669,7 @@ def _some(stream: np.random.Generator, names: Sequence[str]) -> list[str]:
 
 
 def _is_same(first: Any, second: Any) -> bool:
-    return first is second or (type(first) is type(second) and bool(np.all(first == second)))
+    return first is second or (type(first) is type(second) and np.array_equal(first, second))
 
 
 def _numbers_of(lines: Mapping[str, Conclusion]) -> str:

@@ -89,8 +89,8 @@ class Line:
         Largest measured over allowed, as a float and as a fraction; None if unknown or not exact.
     only_where
         An earlier line that each instance breaks, too, that breaks this one; None for any other line.
-    step
-        Whether it is a part of the argument alone.
+    role
+        As in ``Statement``.
     """
 
     name: str
@@ -110,7 +110,7 @@ class Line:
     worst: float | None = None
     worst_exact: str | None = None
     only_where: str | None = None
-    step: bool = False
+    role: str = "statement"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -225,7 +225,7 @@ def decide(
     lines: list[Line] = []
     for trial in trials:
         for name in list(trial.progress) or [""]:
-            lines.append(_line(claim, trial, name, lines, len(trials)))
+            lines.append(_line(claim, trial, name, lines, trials))
     main = _main(lines)
     return Verdict(
         claim=claim.id,
@@ -262,11 +262,17 @@ def _main(lines: Sequence[L]) -> L:
     for line in lines:
         if line.verdict in FALSE:
             return line
-    stated = [line for line in lines if not line.step] or lines
+    stated = [line for line in lines if line.role == "statement"]
+    lemmas = [line for line in lines if line.role == "lemma"]
     for kind in (Kind.INCONCLUSIVE, Kind.VACUOUS, Kind.CONSISTENT, Kind.CERTIFIED):
-        same = [line for line in stated if line.verdict is kind]
-        if same:
-            return max(same, key=lambda line: -1.0 if line.worst is None else line.worst)
+        if same := [line for line in stated if line.verdict is kind]:
+            main = max(same, key=lambda line: -1.0 if line.worst is None else line.worst)
+            if kind is Kind.CERTIFIED and (
+                open_ := [each.name for each in lemmas if each.verdict is not kind]
+            ):
+                why = f"the proof is not complete: {', '.join(open_)}"
+                return replace(main, verdict=Kind.CONSISTENT, proof=None, reason=f"{main.reason}; {why}")
+            return main
     raise AssertionError("a claim has a line")
 
 
@@ -276,7 +282,9 @@ def _joined(lines: Sequence[Line], main: Line) -> str:
     return "; ".join([main.reason, *others]) if main.verdict is Kind.INCONCLUSIVE else main.reason
 
 
-def _line(claim: Claim[..., Any], trial: Trial, key: str, earlier: Sequence[Line], statements: int) -> Line:
+def _line(
+    claim: Claim[..., Any], trial: Trial, key: str, earlier: Sequence[Line], trials: Sequence[Trial]
+) -> Line:
     """Weigh what the trial of a statement gives for one of its lines."""
     progress = trial.progress.get(key, Progress())
     name = ": ".join(filter(None, (trial.statement.name, key)))
@@ -285,7 +293,9 @@ def _line(claim: Claim[..., Any], trial: Trial, key: str, earlier: Sequence[Line
     if not progress.instances:
         return _without_instance(trial, progress, name)
     proof = _proof(trial, progress, key)
-    doubts = [] if proof else _doubts(trial, progress, key)
+    others = [each for each in trials if each is not trial and each.statement.role == "statement"]
+    elsewhere = sum(each.instances for each in others) if not progress.excluded else 0
+    doubts = [] if proof else _doubts(trial, progress, key, elsewhere)
     reason = sentences.holds(trial, progress, key, proof)
     verdict = Kind.CERTIFIED if proof else Kind.CONSISTENT
     if doubts:
@@ -315,7 +325,7 @@ def _line(claim: Claim[..., Any], trial: Trial, key: str, earlier: Sequence[Line
         tightness=_tightness(trial, progress),
         worst=None if factor is None else as_float(factor),
         worst_exact=str(factor) if exact else None,
-        step=trial.statement.step,
+        role=trial.statement.role,
     )
 
 
@@ -336,18 +346,20 @@ def _proof(trial: Trial, progress: Progress, key: str) -> str | None:
     return None
 
 
-def _doubts(trial: Trial, progress: Progress, key: str) -> list[str]:
-    """Say why evidence that did not refute a line would not have refuted it; empty if it would have."""
+def _doubts(trial: Trial, progress: Progress, key: str, elsewhere: int) -> list[str]:
+    """Say why evidence that did not refute a line would not have refuted it; empty if it would have.
+
+    ``elsewhere`` counts the instances of the claim's other statements, if all of this one's instances have the line.
+    """
     doubts = []
     repetitions = max(
         (len(e.samples) for e in _lines_at(progress, key) if isinstance(e, Expectation)), default=1
     )
     tried = max(progress.trials, progress.instances * repetitions)
-    if tried < FEWEST and progress.rounding is None and not trial.exhausted:
+    if tried < FEWEST and elsewhere + tried < FEWEST and progress.rounding is None and not trial.exhausted:
         are = "instance is" if tried == 1 else "instances are"
-        doubts.append(
-            f"{tried} {are} too few to refute it: give more evaluations, or ranges that the hypotheses leave more of"
-        )
+        remedy = "give more evaluations, or ranges that the hypotheses leave more of"
+        doubts.append(f"{tried} {are} too few to refute it: {remedy}")
     if progress.rounding is not None:
         words = sentences.broken(trial.statement, progress.rounding, key)
         doubts.append(f"rounding: {words}, which more digits do not confirm")
@@ -410,7 +422,7 @@ def _without_instance(trial: Trial, progress: Progress, name: str) -> Line:
         reason=reason,
         instances=0,
         exhausted=shown,
-        step=trial.statement.step,
+        role=trial.statement.role,
     )
 
 
@@ -439,7 +451,7 @@ def _refuted(claim: Claim[..., Any], trial: Trial, key: str, name: str, earlier:
         counterexample=written(statement, found, trial.seed, name if key or statement.name else ""),
         worst=used if math.isfinite(used) else None,
         only_where=false[0] if false and not progress.alone else None,
-        step=statement.step,
+        role=statement.role,
     )
 
 

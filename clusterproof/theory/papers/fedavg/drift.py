@@ -166,7 +166,7 @@ def induction(
     )
 
 
-@drift.line("one step contracts", evaluations=30)
+@drift.step("one step contracts", evaluations=30)
 def one_step(
     flat: Share, past: NotNegative, inner: NotNegative, slack: NotNegative, rest: NotNegative
 ) -> Sides:
@@ -180,7 +180,7 @@ def one_step(
     return at_most(moved, flat=flat**2 * total)
 
 
-@drift.line("gradients do not grow", evaluations=30)
+@drift.step("gradients do not grow", evaluations=30)
 def gradients(
     pace: Annotated[Any, rationals(0, 2, 4)], gradient: NotNegative, change: NotNegative, slack: NotNegative
 ) -> Sides:

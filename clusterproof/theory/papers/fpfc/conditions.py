@@ -49,7 +49,7 @@ def conditions(condition: Condition, step: Step) -> Sides:
     return at_least(1 - 2 * contraction(condition, step), nothing=0)
 
 
-@conditions.line("c >= 1/2")
+@conditions.step("c >= 1/2")
 def slow_contraction(condition: Condition, step: Step) -> Sides:
     """No admissible step contracts by more than a half."""
     return at_least(contraction(condition, step), half=Fraction(1, 2))

@@ -161,7 +161,7 @@ def pair_form(derivatives: np.ndarray, doubled: float) -> np.ndarray:
     return np.asarray(form - doubled * product(dual[:-1], steps) + product(later, later) / 8)
 
 
-@one_term_large_augmentation.line("a pair", evaluations=300)
+@one_term_large_augmentation.step("a pair", evaluations=300)
 def pairs_pay(
     updates: Annotated[int, integers(1, 5)],
     doubled: Annotated[float, choice(1.0, 1.5, 2.0)],
@@ -174,7 +174,7 @@ def pairs_pay(
     return at_least(float(np.linalg.eigvalsh(pair_form(derivatives, doubled))[0]), zero=0)
 
 
-@one_term_large_augmentation.line("later steps", evaluations=100)
+@one_term_large_augmentation.step("later steps", evaluations=100)
 def later_steps(
     local_steps: Annotated[int, choice(2, 3, 8, 40)], draw: Annotated[int, integers(0, 24)]
 ) -> Sides:
@@ -197,7 +197,7 @@ def later_steps(
     )
 
 
-@one_term_large_augmentation.line("the constant")
+@one_term_large_augmentation.step("the constant")
 def constant(short: Share) -> Sides:
     """What is left of each ||d theta||^2 at L_g = rho / 8, where 2 - alpha L_h = 1 + ``short``: by Young's inequality.
 

@@ -186,7 +186,7 @@ def _gradients(task: QuadraticMixture, models: np.ndarray) -> np.ndarray:
     return np.asarray(np.einsum("mij,mj->mi", task.hessians, models - task.centers))
 
 
-@one_term.line("a round", evaluations=12)
+@one_term.step("a round", evaluations=12)
 def norms_fall(case: EveryPair, stream: Stream) -> Sides:
     """||G||^2 and the next ||a||^2 are at most ||a||^2 and ||M||^2, for each client: a quadratic's X is within M."""
     suppose_every_pair(case[0])
@@ -214,7 +214,7 @@ def lost_and_kept(lost: np.ndarray, gradients: list[np.ndarray]) -> Sides:
     )
 
 
-@one_term.line("local steps", evaluations=100)
+@one_term.step("local steps", evaluations=100)
 def convexity(
     local_steps: Annotated[int, choice(1, 2, 3, 8)], draw: Annotated[int, integers(0, 24)]
 ) -> Sides:
@@ -231,7 +231,7 @@ def convexity(
     return lost_and_kept(loss.gradient(start) - loss.gradient(point), gradients)
 
 
-@one_term.line("turning curvature")
+@one_term.step("turning curvature")
 def turning(
     local_steps: Annotated[int, choice(1, 2, 3, 6)], degrees: Annotated[int, choice(10, 20, 30, 45, 60, 75)]
 ) -> Sides:
@@ -250,7 +250,7 @@ def turning(
 Number = Annotated[Fraction, rationals(-4, 4, 4)]
 
 
-@one_term.line("norms")
+@one_term.step("norms")
 def norms(a: Number, slope: Number, lost: Number) -> Sides:
     """The identity, coordinate by coordinate, with G = (a + M) / 2."""
     plain, remaining = (a + slope) / 2, slope - lost

@@ -171,7 +171,7 @@ Length = Annotated[Fraction, rationals(0, 1, 4)]
 """z = alpha L_h."""
 
 
-@local_fall.line("1: one step")
+@local_fall.step("1: one step")
 def one_step(z: Length, curvature: Curvature, weighted: Curvature) -> dict[str, Sides]:
     """A step of a function with L_h = 1 from a point where the gradient is 1.
 
@@ -184,7 +184,7 @@ def one_step(z: Length, curvature: Curvature, weighted: Curvature) -> dict[str, 
     }
 
 
-@local_fall.line("1: all steps")
+@local_fall.step("1: all steps")
 def all_steps(z: Length, remaining: Length) -> Sides:
     """With D_T = (1 - (1 - z)^(2T)) / 2, D_1 = z (1 - z / 2) and D_{T+1} = D_1 + (1 - z)^2 D_T: by induction over T.
 

@@ -134,7 +134,7 @@ def opposed_clients(rounds: Annotated[int, choice(1, 2, 5, 20)]) -> Sides:
     return at_most(measured.models.item(), smoothing=setting.first * setting.start / rounds)
 
 
-@theorem_1_models_positive.line("C_1 and the repaired factors", evaluations=400)
+@theorem_1_models_positive.step("C_1 and the repaired factors", evaluations=400)
 def more_than_repaired(case: Positive) -> Sides:
     """C_1 is at least 3.5 times the factor of the repaired inequality."""
     suppose_positive(case[0])
@@ -144,7 +144,7 @@ def more_than_repaired(case: Positive) -> Sides:
 Excess = Annotated[Fraction, rationals(Fraction(1, 4), 4, 4, upwards=True)]
 
 
-@theorem_1_models_positive.line("constants")
+@theorem_1_models_positive.step("constants")
 def constants(smoothness: Share, excess: Excess) -> Sides:
     """p C_1 >= 6 rho + 12 rho^3 / den is at least 3.5 p (A + B), with p = rho = 1 and L_g = 1 / (2 + ``excess``)."""
     slope = 1 / (2 + excess)

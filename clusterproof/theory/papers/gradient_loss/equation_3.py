@@ -232,7 +232,7 @@ def equation_3_worst_on_symbols(coordinate: Number, curvature: NotNegative, step
     return equal((gradient * move, -lengths * coordinate**2))
 
 
-@equation_3_worst.line("similarity", evaluations=100, step=True)
+@equation_3_worst.step("similarity", evaluations=100, needed=False)
 def equation_3_worst_similarity(start: RoundStart, step_size: Rate) -> Sides:
     """The algorithm's own similarities."""
     return equal((printed_round(start, step_size)[0], -1.0), rounding=1e-12)

@@ -244,7 +244,7 @@ def class_overlap(
     return at_least(2 * kept - (classes - unused), shared=shared)
 
 
-@class_overlap.line("dropped twice")
+@class_overlap.step("dropped twice")
 def dropped_twice() -> Sides:
     """8 clusters of EMNIST drop more classes together than there are."""
     classes, kept, _ = OVERLAPS["EMNIST"]

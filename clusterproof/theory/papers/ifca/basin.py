@@ -140,7 +140,7 @@ def basin(
     }
 
 
-@basin.line("worst pair")
+@basin.step("worst pair")
 def worst_pair_ties(condition_number: Annotated[int, integers(1, 30, upwards=True)]) -> dict[str, Sides]:
     """At the worst pair the client is right just within Delta / (1 + sqrt(kappa)), and wrong just beyond."""
     limit = 1 / (1 + math.sqrt(condition_number))

@@ -145,7 +145,7 @@ def bias_on_symbols(curvature: Positive, local_steps: AtLeastTwo) -> Sides:
     return equal((1 / (2 * curvature) / (2 * curvature), 1 / (4 * curvature**2)), (floor, printed))
 
 
-@bias.line("stationary law", evaluations=30, step=True)
+@bias.step("stationary law", evaluations=30, needed=False)
 def stationary_law(
     curvature: Annotated[Fraction, choice(Fraction(1), Fraction(1, 2))],
     length: Annotated[Fraction, choice(Fraction(1, 4), Fraction(1, 2), Fraction(1, 20))],
@@ -228,7 +228,7 @@ Length = Annotated[Fraction, rationals(0, Fraction(1, 2), 20)]
 """gamma a."""
 
 
-@bias_ratio.line("positive steps", evaluations=50, step=True)
+@bias_ratio.step("positive steps", evaluations=50, needed=False)
 def at_positive_steps(length: Length, local_steps: Annotated[int, integers(2, 8)]) -> Sides:
     """At gamma a <= 1/2 and H <= 8 the ratio of II is at most its limit, which it approaches."""
     one = Fraction(1)

@@ -104,7 +104,7 @@ def whole_round(
     }
 
 
-@convex.line("first local step", evaluations=30)
+@convex.step("first local step", evaluations=30)
 def first_local_step(later: NotNegative, larger: NotNegative) -> dict[str, Sides]:
     """A_0 >= K (K + 4) / 8 for b = K + ``larger``, n = ``later``."""
     count = later + 1
@@ -113,7 +113,7 @@ def first_local_step(later: NotNegative, larger: NotNegative) -> dict[str, Sides
     return {"A_0": at_least(a_0, least=count * (count + 4) / 8), **both(every)}
 
 
-@convex.line("sum", evaluations=30)
+@convex.step("sum", evaluations=30)
 def shares_together(last: AtLeastOne) -> Sides:
     """The shares of all local steps, with K - 1 = ``last`` and xi_0 = -(K - 1) / (2K)."""
     count = last + 1
@@ -121,7 +121,7 @@ def shares_together(last: AtLeastOne) -> Sides:
     return at_most(2 * summed_shares(last, last, 1) / (3 * last**2 * count**2) + first, quarter=QUARTER)
 
 
-@convex.line("one local step of II", evaluations=30)
+@convex.step("one local step of II", evaluations=30)
 def one_local_step(
     k: NotNegative,
     later: NotNegative,

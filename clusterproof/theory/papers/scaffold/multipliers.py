@@ -46,9 +46,9 @@ def certificates(
     """The multipliers of the proofs certify (1 - eta mu)^(2K) exactly, for K up to 16.
 
     Statement
-        Psi+ <= (1 - eta mu)^(2K) Psi with Psi = ||x - x*||^2 + a mean ||c_i - c - g_i*||^2, for K in {1, 2, 3, 4, 6, 8, 12, 16}, eta L K
-        in {1, 1/2, 1/10}, L / mu in {1.01, 2, 10, 100}, any number of clients in any dimension: SCAFFOLD II with
-        a = (K eta)^2, and SCAFFOLD I with a = (K eta)^2 / 3.
+        Psi+ <= (1 - eta mu)^(2K) Psi with Psi = ||x - x*||^2 + a mean ||c_i - c - g_i*||^2, for K in {1, 2, 3, 4, 6, 8,
+        12, 16}, eta L K in {1, 1/2, 1/10}, L / mu in {1.01, 2, 10, 100}, any number of clients in any dimension:
+        SCAFFOLD II with a = (K eta)^2, and SCAFFOLD I with a = (K eta)^2 / 3.
 
     Source
         Ours: the multipliers of ``scaffold/sharp`` and ``scaffold/sharp-option-1``. Upper bounds, attained.

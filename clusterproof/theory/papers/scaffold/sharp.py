@@ -99,7 +99,7 @@ ATTAINED = dict.fromkeys(("share", "factor", "q"), Fraction(1)) | dict.fromkeys(
 )
 
 
-@sharp.line("one local step", evaluations=30, example=[ATTAINED])
+@sharp.step("one local step", evaluations=30, example=[ATTAINED])
 def one_local_step(
     before: NotNegative,
     share: Share,
@@ -123,7 +123,7 @@ def one_local_step(
 AtLeastTwo = Annotated[Any, rationals(2, 4, 1, upwards=True)]
 
 
-@sharp.line("(*)", evaluations=30)
+@sharp.step("(*)", evaluations=30)
 def star(local_steps: AtLeastTwo, m: Share, smooth: Share, average: Share, used: Share) -> Sides:
     """The sum of sigma_n^2 / (2b - 1) is at most p^(2K) - sigma_K^2, for K >= 2 and eta L K in [m, 1].
 
@@ -137,13 +137,13 @@ def star(local_steps: AtLeastTwo, m: Share, smooth: Share, average: Share, used:
     return at_most(gained, allowed=power**2 - last**2)
 
 
-@sharp.line("power of three")
+@sharp.step("power of three")
 def power_of_three(a: Annotated[Any, rationals(0, Fraction(1, 3), 9)]) -> Sides:
     """(1 - a)^3 >= (1 - 3a / 2)^2; for the second power both are equal."""
     return at_least((1 - a) ** 3, square=(1 - 3 * a / 2) ** 2)
 
 
-@sharp.line("power")
+@sharp.step("power")
 def power_by_two(count: NotNegative, a: Share) -> Sides:
     """From (1 - a)^j >= (1 - ja / 2)^2 to j + 2, the square root of both sides."""
     return at_least((1 - count * a / 2) * (1 - a), root=1 - (count + 2) * a / 2)

@@ -103,7 +103,7 @@ class Gradient:
         return lost + neighbour * (self.next_loss - self.loss - tangent)
 
 
-@sharp_option_1.line("one local step", evaluations=30)
+@sharp_option_1.step("one local step", evaluations=30)
 def one_local_step(
     earlier: ZeroOrOne, n: Number, p: Number, power: Number, c: Number, v: Gradient, z: Number
 ) -> Sides:
@@ -155,7 +155,7 @@ def both(multipliers: tuple[Any, Any, Any]) -> dict[str, Sides]:
     return {"from x*": at_least(multipliers[0], least=1), "to x*": at_least(multipliers[1], least=1)}
 
 
-@sharp_option_1.line("first local step", evaluations=30)
+@sharp_option_1.step("first local step", evaluations=30)
 def first_local_step(
     half: ZeroOrOne, share: Share, later: NotNegative, larger: NotNegative, above: Share
 ) -> dict[str, Sides]:
@@ -174,14 +174,14 @@ def first_local_step(
     }
 
 
-@sharp_option_1.line("powers")
+@sharp_option_1.step("powers")
 def powers(j: NotNegative, c: NotNegative) -> Sides:
     """From p^j >= (2 - j c) / (2 + j c) to j + 1, with p = (2 - c) / (2 + c): c = 2 eta mu / (2 - eta mu)."""
     product = (2 - j * c) / (2 + j * c) * (2 - c) / (2 + c)
     return at_least(product, after=(2 - (j + 1) * c) / (2 + (j + 1) * c))
 
 
-@sharp_option_1.line("curvature", evaluations=30)
+@sharp_option_1.step("curvature", evaluations=30)
 def later_curvature(
     k: AtLeastOne, later: NotNegative, m: Share, power: Share, larger: NotNegative
 ) -> dict[str, Sides]:
@@ -193,7 +193,7 @@ def later_curvature(
     return {"A_k": at_least(a_k, least=(later + 3 * k) / 2), **both(every)}
 
 
-@sharp_option_1.line("inverse powers")
+@sharp_option_1.step("inverse powers")
 def inverse_powers(k: NotNegative, sigma: Share) -> Sides:
     """From C_k <= k / sigma to C_(k+1) = (C_k + 1) / p, with sigma^2 = 1 - (k+1) eta mu: both sides times p sigma."""
     step = (1 - sigma**2) / (k + 1)
@@ -208,7 +208,7 @@ def summed_shares(k: Any, last: Any, s: Any) -> Any:
     return (1 - s) * (3 * last * second - 2 * third) + s * quarter / 4
 
 
-@sharp_option_1.line("share", evaluations=30)
+@sharp_option_1.step("share", evaluations=30)
 def share_of_step(
     side: ZeroOrOne, smaller: NotNegative, apart: NotNegative, s: Share, above: Share, larger: NotNegative
 ) -> Sides:
@@ -223,7 +223,7 @@ def share_of_step(
     return at_most(3 * last**2 * scaled**2, allowed=2 * difference * ((later + 3 * k) / 2 + larger))
 
 
-@sharp_option_1.line("sum", evaluations=30)
+@sharp_option_1.step("sum", evaluations=30)
 def shares_together(last: AtLeastOne, s: Share) -> Sides:
     """The shares of all local steps, with K - 1 = ``last``."""
     count = last + 1

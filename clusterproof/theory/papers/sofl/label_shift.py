@@ -104,7 +104,7 @@ def label_shift_ceiling(
     return equal((best, ceiling(shifts, weights, classes)))
 
 
-@label_shift_ceiling.line("equal clusters")
+@label_shift_ceiling.step("equal clusters")
 def equal_clusters(clusters: Annotated[int, choice(2, 4, 8)]) -> Sides:
     """K equal clusters with distinct shifts have the ceiling 1/K."""
     return equal((ceiling(range(clusters), [Fraction(1, clusters)] * clusters, 10), Fraction(1, clusters)))

@@ -104,7 +104,7 @@ def running_mean_on_symbols(mean: Number, sample: Number, before: NotNegative) -
     return equal((mean + (sample - mean) / n, (before * mean + sample) / n))
 
 
-@running_mean.line("map", evaluations=50, step=True)
+@running_mean.step("map", evaluations=50, needed=False)
 def running_mean_of_the_map(samples: Samples) -> Sides:
     """The map's neurons are those in rational arithmetic."""
     exact, hits = [Fraction(value) for value in samples[0]], [0] * len(samples[0])

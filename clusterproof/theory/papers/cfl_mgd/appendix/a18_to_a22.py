@@ -77,7 +77,7 @@ def a18_on_symbols(one: Client, is_own: Share) -> Sides:
     return one.of_parts(is_own)
 
 
-@a18.line("next model", evaluations=50, step=True)
+@a18.step("next model", evaluations=50, needed=False)
 def a18_next_model(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
     """The algorithm's next model is the present one less its gradients' and the momentum's terms."""
     one = momentum_run(start, momentum, draws)

@@ -64,7 +64,7 @@ def a1_on_symbols(one: OwnTerm) -> Sides:
     return one.split()
 
 
-@a1.line("next model", evaluations=50, step=True)
+@a1.step("next model", evaluations=50, needed=False)
 def a1_next_model(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
     """The algorithm's next model is that of (A1) less the false members' gradients and the momentum."""
     one = momentum_run(start, momentum, draws)

@@ -56,7 +56,7 @@ def a9_on_symbols(one: Client, mean: Number) -> Sides:
     return one.of_deviations(mean)
 
 
-@a9.line("next model", evaluations=50, step=True)
+@a9.step("next model", evaluations=50, needed=False)
 def a9_next_model(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
     """The algorithm's next model is that with the right side of (A9)."""
     one, task = momentum_run(start, momentum, draws), start.task

@@ -60,7 +60,7 @@ def assumption_3(deviation: Positive, curvature: Positive, noise: Positive) -> S
     return at_most(variance, square=deviation**2)
 
 
-@assumption_3.line("along a ray", evaluations=20)
+@assumption_3.step("along a ray", evaluations=20)
 def along_a_ray(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
     """v^2 >= mu tr(Sigma) ||chi - chi*||^2, by the closed form, compared with drawn gradients."""
     distance, count = 100.0, 4000

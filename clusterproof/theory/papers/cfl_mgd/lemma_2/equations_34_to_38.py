@@ -355,7 +355,7 @@ def equation_37_on_symbols(one: Client, is_own: Part) -> Sides:
     return one.of_parts(is_own)
 
 
-@equation_37.line("move", evaluations=150, step=True)
+@equation_37.step("move", evaluations=150, needed=False)
 def equation_37_move(centers: Centers, first: Place, second: Place, momentum: Momentum) -> Sides:
     """The momentum's sum over C_1 is beta times the move of the model in that round."""
     path = exact_run(centers, [first, second], momentum=momentum, rounds=4, reading="line 15")

@@ -263,7 +263,7 @@ def equation_14(identical: IdenticalClients, round_: Round) -> Sides:
     )
 
 
-@equation_14.line("its =")
+@equation_14.step("its =")
 def equals_sign_of_14(clients: Annotated[int, integers(1, 4, upwards=True)]) -> Sides:
     """The two lines that the "=" of (14) compares, with eta L = 1/2."""
     return equal(lines_of_14(Fraction(1, 2), clients))

@@ -140,7 +140,7 @@ def momentum_horizon(rounds: Annotated[int, choice(*HORIZONS[2:])]) -> dict[str,
     return falls | ({"ends at 0": at_most(best[rounds], nothing=0.0)} if rounds == HORIZONS[-1] else {})
 
 
-@momentum_horizon.line("floor")
+@momentum_horizon.step("floor")
 def floor(momentum: Annotated[float, choice(0.0, 0.5, 0.81, 0.9, 0.95)]) -> Sides:
     """The exact recursion's limit is the closed form, where there is so much data that the noise is additive."""
     task, start, share = horizon_task()
@@ -152,7 +152,7 @@ def floor(momentum: Annotated[float, choice(0.0, 0.5, 0.81, 0.9, 0.95)]) -> Side
     )
 
 
-@momentum_horizon.line("runs", replicates=10_000)
+@momentum_horizon.step("runs", replicates=10_000)
 def runs(replicates: Replicates, stream: Stream) -> dict[str, Expectation]:
     """After 40 rounds the mean squared error of runs is the exact one, smallest at the best momentum."""
     task, start, share = horizon_task()

@@ -76,14 +76,14 @@ def norm_inequality(
     return at_most(norms, norm=float(bound.radius), failure=failure)
 
 
-@norm_inequality.line("divergence")
+@norm_inequality.step("divergence")
 def divergence(b: Positive, c: Positive, away: Positive) -> Sides:
     """N1 (2): the mean of log(posterior / prior) is b c^2 / 2, by the symmetry of the posterior about its centre."""
     at = [b / 2 * ((c + z) ** 2 - z**2) for z in (away, -away)]
     return equal(((at[0] + at[1]) / 2, b * c**2 / 2))
 
 
-@norm_inequality.line("restricted posterior", evaluations=200)
+@norm_inequality.step("restricted posterior", evaluations=200)
 def restricted_posterior(dimension: Dimension, radius: Radius) -> Sides:
     """N1 (4): cutting a standard Gaussian to a ball about its centre leaves a variance of at most 1 along each axis."""
     from scipy.special import chdtr
@@ -93,7 +93,7 @@ def restricted_posterior(dimension: Dimension, radius: Radius) -> Sides:
     return at_most(float(chdtr(dimension + 2, radius)) / mass, whole=1.0)
 
 
-@norm_inequality.line("N1 without a search")
+@norm_inequality.step("N1 without a search")
 def without_a_search(root_of_op: Positive, root_of_tr: Positive, root_of_2u: Positive) -> Sides:
     """N1 at c = sqrt(2 u' / (g op)) and b = sqrt(g tr) / c is sqrt(g tr) + sqrt(2 g op u'), here with g = 1."""
     c = root_of_2u / root_of_op
@@ -102,7 +102,7 @@ def without_a_search(root_of_op: Positive, root_of_tr: Positive, root_of_2u: Pos
     return equal((value, root_of_tr + root_of_op * root_of_2u))
 
 
-@norm_inequality.line("Gaussian integral", evaluations=200)
+@norm_inequality.step("Gaussian integral", evaluations=200)
 def gaussian_integral(b: Size, variance: Size, g: Size, along: Shift) -> Sides:
     """N2 (4): the prior's mean of exp(theta s - g v theta^2 / 2) along an axis, in closed form."""
     nodes, weights = gaussian_nodes(100)
@@ -116,7 +116,7 @@ def gaussian_integral(b: Size, variance: Size, g: Size, along: Shift) -> Sides:
     return equal((mean / closed, 1.0), rounding=1e-9)
 
 
-@norm_inequality.line("volume", evaluations=60)
+@norm_inequality.step("volume", evaluations=60)
 def volume(dimension: Dimension, b: Size, g: Size, stream: Stream) -> dict[str, Sides]:
     """N2 (5): log det(I + g V / b) <= Lambda in both its forms, and s' (b I + g V)^-1 s >= 1 / (b + g op)."""
     profile = stream.exponential(size=dimension)
@@ -137,7 +137,7 @@ def volume(dimension: Dimension, b: Size, g: Size, stream: Stream) -> dict[str, 
     }
 
 
-@norm_inequality.line("what the search found", evaluations=60)
+@norm_inequality.step("what the search found", evaluations=60)
 def found(dimension: Dimension, scale: Scale, failure: Failure, stream: Stream) -> dict[str, Sides]:
     """The radius is the value of its form at the returned parameters, and g is at least what the tail requires."""
     profile, slack = stream.exponential(size=dimension), float(stream.exponential())

@@ -47,21 +47,21 @@ def pairwise_error(task: SmallTask, share: Share, stream: Stream) -> dict[str, S
     return statements.misclassification(task, tuned(task), share, stream)
 
 
-@pairwise_error.line("largest covariance")
+@pairwise_error.step("largest covariance")
 def largest_covariance(a: Own, b: Beyond, s: Positive) -> Sides:
     """(2): at c = s^2 - a b, Q^2 = (a + b)^2 (4 s^2 + (b - a)^2)."""
     both = 2 * s**2 + a**2 + b**2
     return equal((both**2 - 4 * (s**2 - a * b) ** 2, (a + b) ** 2 * (4 * s**2 + (b - a) ** 2)))
 
 
-@pairwise_error.line("no covariance")
+@pairwise_error.step("no covariance")
 def no_covariance(a: Own, b: Beyond, s: Positive, c: Positive) -> Sides:
     """(2): for any c, Q is at most its value at c = 0, and A is not negative."""
     both = 2 * s**2 + a**2 + b**2
     return at_least((b**2 - a**2) * both**2, any_covariance=(b**2 - a**2) * (both**2 - 4 * c**2))
 
 
-@pairwise_error.line("the cases agree")
+@pairwise_error.step("the cases agree")
 def cases_agree(a: Positive, b: Beyond) -> Sides:
     """(3): on s^2 = a b both squares of A / Q are the same."""
     s_squared = a * b
@@ -69,7 +69,7 @@ def cases_agree(a: Positive, b: Beyond) -> Sides:
     return equal((first, (b - a) ** 2 / (4 * s_squared + (b - a) ** 2)))
 
 
-@pairwise_error.line("monotone without covariance")
+@pairwise_error.step("monotone without covariance")
 def monotone_without(a: Own, b: Beyond, s: Positive, more: Own) -> dict[str, Sides]:
     """(3): (b^2 - a^2) / (2 s^2 + a^2 + b^2) decreases in a and increases in b."""
 
@@ -82,7 +82,7 @@ def monotone_without(a: Own, b: Beyond, s: Positive, more: Own) -> dict[str, Sid
     }
 
 
-@pairwise_error.line("monotone with covariance")
+@pairwise_error.step("monotone with covariance")
 def monotone_with(gap: Own, s: Positive, more: Own) -> Sides:
     """(3): (b - a)^2 / (4 s^2 + (b - a)^2) increases in b - a."""
 

@@ -54,13 +54,13 @@ def row_lemma(spread: Spread, correlation: Correlation, *, scale: float = 2.0) -
     )
 
 
-@row_lemma.line("gamma", evaluations=500)
+@row_lemma.step("gamma", evaluations=500)
 def pole(argument: Argument) -> Sides:
     """gamma(z) is at most 1 / (1 - z)."""
     return at_most(float(gamma(argument)), pole=1 / (1 - argument))
 
 
-@row_lemma.line("covariance")
+@row_lemma.step("covariance")
 def covariance(
     small: Positive, large: Positive, noise: Positive, nu: Number, nu_2: Number, e: Number, e_2: Number
 ) -> Sides:
@@ -74,7 +74,7 @@ def covariance(
     return equal((c**2 + x_squared, form))
 
 
-@row_lemma.line("two logarithms")
+@row_lemma.step("two logarithms")
 def two_logarithms(c: Number, x: Positive) -> Sides:
     """(1 - c)^2 - x^2 is the product whose logarithm is psi's, and the squares of c + x and c - x add up."""
     return equal(
@@ -82,7 +82,7 @@ def two_logarithms(c: Number, x: Positive) -> Sides:
     )
 
 
-@row_lemma.line("moment", evaluations=200)
+@row_lemma.step("moment", evaluations=200)
 def moment(spread: SmallSpread, correlation: Correlation) -> Sides:
     """E e^(a w) = ((1 - c)^2 - x^2)^(-1/2), against Gauss and Hermite's quadrature in both variables."""
     nodes, weights = gaussian_nodes(100)
@@ -92,7 +92,7 @@ def moment(spread: SmallSpread, correlation: Correlation) -> Sides:
     return equal((float(moments) * math.sqrt((1 - c) ** 2 - spread**2), 1.0), rounding=1e-9)
 
 
-@row_lemma.line("psi", evaluations=500)
+@row_lemma.step("psi", evaluations=500)
 def psi(lower: Exponent, upper: Exponent) -> Sides:
     """psi(z) / z^2 increases on (-infinity, 1), psi(z) = -log(1 - z) - z."""
     suppose("lower <= upper", lower <= upper)
@@ -102,7 +102,7 @@ def psi(lower: Exponent, upper: Exponent) -> Sides:
     return at_most(float(ratio[0]), later=float(ratio[1]))
 
 
-@row_lemma.line("coefficients")
+@row_lemma.step("coefficients")
 def coefficients(i: Power) -> Sides:
     """The coefficients 2 / (i + 2) of gamma are at most those of its pole."""
     return at_most(Fraction(2) / (i + 2), pole=1)

@@ -78,7 +78,7 @@ def theorem_a(place: Place, replicates: Replicates, stream: Stream) -> dict[str,
     return statements.runs(BOUND.best_parts(experiment.setting), experiment, replicates, stream)
 
 
-@theorem_a.line("moments", evaluations=32)
+@theorem_a.step("moments", evaluations=32)
 def moments(task: SmallTask, momentum: Momentum) -> dict[str, Sides]:
     """The certificate bounds the noise-free error, and y_t^2 the second moment of the error."""
     algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=momentum)
@@ -90,7 +90,7 @@ def moments(task: SmallTask, momentum: Momentum) -> dict[str, Sides]:
     }
 
 
-@theorem_a.line("misclassification", evaluations=40)
+@theorem_a.step("misclassification", evaluations=40)
 def misclassification(task: SmallTask, share: Share, stream: Stream) -> dict[str, Sides]:
     """In the basin a client errs with a probability of at most pi."""
     algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=0.0)

@@ -51,7 +51,7 @@ def one_step(scale: Fraction, slope: Fraction) -> tuple[float, float, float, flo
     return lam, constant, v, math.exp(lam**2 * v**2 / (2 * remainder)) / math.sqrt(remainder)
 
 
-@theorem_a_prime.line("Gaussian step", evaluations=200)
+@theorem_a_prime.step("Gaussian step", evaluations=200)
 def gaussian_step(scale: Scale, slope: Slope) -> Sides:
     """A2: for Gaussian noise the exponential moment of one step equals the formula of the proof."""
     lam, constant, v, bound = one_step(scale, slope)
@@ -64,14 +64,14 @@ def gaussian_step(scale: Scale, slope: Slope) -> Sides:
     return equal((exact / bound, 1.0), rounding=1e-9)
 
 
-@theorem_a_prime.line("two-valued step", evaluations=200)
+@theorem_a_prime.step("two-valued step", evaluations=200)
 def two_valued_step(scale: Scale, slope: Slope) -> Sides:
     """A2: noise of +-sigma has the same proxy, and its exponential moment is no larger."""
     lam, constant, v, bound = one_step(scale, slope)
     return at_most(math.exp(lam * constant**2) * math.cosh(lam * v), bound=bound)
 
 
-@theorem_a_prime.line("determinant", evaluations=100)
+@theorem_a_prime.step("determinant", evaluations=100)
 def determinant(dimension: Dimension, scale: Scale, stream: Stream) -> Sides:
     """A3: det(I - s Xi)^(-1/2) <= (1 - s)^(-d_eff / 2) for 0 <= Xi <= I and tr Xi = d_eff."""
     shares = stream.uniform(size=dimension) ** 4
@@ -79,7 +79,7 @@ def determinant(dimension: Dimension, scale: Scale, stream: Stream) -> Sides:
     return at_most(float(exact), bound=-float(shares.sum()) / 2 * math.log1p(-float(scale)))
 
 
-@theorem_a_prime.line("slope")
+@theorem_a_prime.step("slope")
 def slope_of_v(
     c_1_squared: Positive, proxy: Positive, rate_squared: Squared, phi: Positive, v: Positive
 ) -> Sides:
@@ -91,7 +91,7 @@ def slope_of_v(
     return equal((lam * rate_squared * v + moment, lam * rate_squared * v / remainder))
 
 
-@theorem_a_prime.line("telescoping")
+@theorem_a_prime.step("telescoping")
 def telescoping(rate_squared: Squared, phi: Positive, w: Positive) -> Sides:
     """A5: at lambda = 1 / phi', phi' = r^2 phi + 2 w, lambda r^2 / (1 - 2 lambda w) is 1 / phi."""
     following = rate_squared * phi + 2 * w
@@ -101,7 +101,7 @@ def telescoping(rate_squared: Squared, phi: Positive, w: Positive) -> Sides:
     )
 
 
-@theorem_a_prime.line("chain", evaluations=200)
+@theorem_a_prime.step("chain", evaluations=200)
 def chain(rate: PositiveRate, rounds: Rounds, distance: Distance, weight: Fractional) -> Sides:
     """A5: for e' = r e + N(0, 1), log E exp(e_t^2 / phi_t) is what the product telescopes to, an equation."""
     phi = weight
@@ -113,7 +113,7 @@ def chain(rate: PositiveRate, rounds: Rounds, distance: Distance, weight: Fracti
     return equal((exact, product + distance**2 / float(weight)), rounding=1e-9)
 
 
-@theorem_a_prime.line("frequency", evaluations=200)
+@theorem_a_prime.step("frequency", evaluations=200)
 def frequency(
     rate: Rate, rounds: Rounds, distance: Distance, dimension: Dimension, failure: Failure, weight: Weight
 ) -> Sides:
@@ -137,7 +137,7 @@ def certificate_of(dynamics: str) -> Certificate:
     return certified
 
 
-@theorem_a_prime.line("certificate", evaluations=60)
+@theorem_a_prime.step("certificate", evaluations=60)
 def certificate(dynamics: Dynamics, loss: Loss, state: State, stream: Stream) -> dict[str, Sides]:
     """The properties of a certificate that A4 uses, at numbered random states of a loss of its class, L = 1."""
     certified = certificate_of(dynamics)

@@ -41,7 +41,7 @@ Positive = Annotated[Fraction, rationals(Fraction(1, 2), 5, 2, upwards=True)]
 Number = Annotated[Fraction, rationals(0, 5, 2, upwards=True)]
 
 
-@theorem_d.line("partial participation", replicates=300, evaluations=5)
+@theorem_d.step("partial participation", replicates=300, evaluations=5)
 def partial_participation(kind: Kind, replicates: Replicates, stream: Stream) -> dict[str, Sides]:
     """Runs with half or a quarter of the clients: the deviation on the record, and the error before the run."""
     setting = participation_experiment(kind)
@@ -81,7 +81,7 @@ def partial_participation(kind: Kind, replicates: Replicates, stream: Stream) ->
     }
 
 
-@theorem_d.line("full participation", evaluations=20)
+@theorem_d.step("full participation", evaluations=20)
 def full_participation(task: SmallTask) -> Sides:
     """With full participation, the bound on the record is the bound before the run."""
     dynamics, norms = gaussian_dynamics(task, tuned(task)), np.full(task.clusters, task.basin_radius / 2)
@@ -92,7 +92,7 @@ def full_participation(task: SmallTask) -> Sides:
     return equal((found.reach, expected.reach), rounding=1e-9)
 
 
-@theorem_d.line("counts of participants", evaluations=200)
+@theorem_d.step("counts of participants", evaluations=200)
 def counts(clients: Clients, marked: Marked, drawn: Drawn, tail: Tail) -> Sides:
     """Before the run: fewer than k_- or more than k_+ own participants come no more often than the tail, exactly."""
     suppose("others are there", marked < clients)
@@ -114,7 +114,7 @@ def hypergeometric(clients: int, marked: int, drawn: int) -> dict[int, Fraction]
     }
 
 
-@theorem_d.line("fluctuation", evaluations=200)
+@theorem_d.step("fluctuation", evaluations=200)
 def fluctuation(clients: Clients, marked: Marked, drawn: Drawn, slope: Slope) -> Sides:
     """Before the run: log E exp(x (k - E k)) <= x^2 / 2 times K (1 - (K - 1) / m) / 4."""
     law = hypergeometric(clients, marked, drawn)
@@ -126,7 +126,7 @@ def fluctuation(clients: Clients, marked: Marked, drawn: Drawn, slope: Slope) ->
     return at_most(float(np.log(moment)), proxy=slope**2 / 2 * proxy, rounding=1e-12)
 
 
-@theorem_d.line("worst counts")
+@theorem_d.step("worst counts")
 def worst_counts(present: Positive, more: Number, false_members: Number, fewer: Number) -> dict[str, Sides]:
     """False members: i / (a + i) increases in i, decreases in a; i / (a + i)^2 is largest at a, decreases in a."""
     most = false_members + fewer
@@ -146,7 +146,7 @@ def worst_counts(present: Positive, more: Number, false_members: Number, fewer: 
     }
 
 
-@theorem_d.line("counted drift", evaluations=40)
+@theorem_d.step("counted drift", evaluations=40)
 def counted_drift(task: SmallTask, stream: Stream) -> Sides:
     """Counted false members: the mean over a members and i false members is off by at most i / (a + i) L (D + 2 y)."""
     suppose(
@@ -165,7 +165,7 @@ def counted_drift(task: SmallTask, stream: Stream) -> Sides:
     return at_most(away, drift=most / (own + most) * task.smoothness * reach)
 
 
-@theorem_d.line("own noise", evaluations=20)
+@theorem_d.step("own noise", evaluations=20)
 def own_noise(task: SmallTask, local_steps: Steps, stream: Stream) -> dict[str, Sides]:
     """Option II: the mean follows the recursion with mean noise; inside a round a member's own noise replaces it."""
     momentum, members, modes = tuned(task).momentum, 4, task.dimension
@@ -192,7 +192,7 @@ def own_noise(task: SmallTask, local_steps: Steps, stream: Stream) -> dict[str, 
     return {"mean": equal(*mean_gaps, rounding=1e-9), "member": equal(*member_gaps, rounding=1e-9)}
 
 
-@theorem_d.line("union of participants", evaluations=5)
+@theorem_d.step("union of participants", evaluations=5)
 def union_of_participants(kind: Kind) -> dict[str, Sides]:
     """The norm inequality is used no more often than its failure probabilities allow, local steps included."""
     one = participation_experiment(kind)

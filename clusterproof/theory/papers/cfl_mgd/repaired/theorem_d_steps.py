@@ -30,7 +30,7 @@ Clients = Annotated[int, choice(1, 2, 3, 4)]
 Exceeded = Annotated[int, choice(0, 1, 2, 3)]
 
 
-@theorem_d.line("mean gradient")
+@theorem_d.step("mean gradient")
 def mean_gradient(
     own: Own, missing_members: Number, false_members: Number, curvature: Number, e: Number, far: Number
 ) -> Sides:
@@ -45,7 +45,7 @@ def mean_gradient(
     return equal((total, own / clients * curvature * e + drift))
 
 
-@theorem_d.line("recursion in three rounds")
+@theorem_d.step("recursion in three rounds")
 def recursion_on_symbols(
     momentum: Number, a: Number, e: Number, first: Number, second: Number, third: Number
 ) -> Sides:
@@ -64,7 +64,7 @@ def recursion_on_symbols(
     return equal((follow(e, e, (first, second, third)), formula))
 
 
-@theorem_d.line("recursion", evaluations=40)
+@theorem_d.step("recursion", evaluations=40)
 def recursion(task: SmallTask, rounds: Rounds, stream: Stream) -> Sides:
     """D4: with given disturbances, the error is the noise-free path plus each disturbance's response."""
     momentum = tuned(task).momentum
@@ -78,7 +78,7 @@ def recursion(task: SmallTask, rounds: Rounds, stream: Stream) -> Sides:
     return equal((now, formula), rounding=1e-9)
 
 
-@theorem_d.line("drift", evaluations=40)
+@theorem_d.step("drift", evaluations=40)
 def drift(task: SmallTask, rounds: Rounds, stream: Stream) -> Sides:
     """D5: for any misassigned clients within the counts and the tube, the drift contributes at most bias_t."""
     spectrum, clients = task.covariances.eigenvalues[0], task.clients
@@ -106,7 +106,7 @@ def _within(radius: float, dimension: int, stream: np.random.Generator) -> np.nd
     return np.asarray(radius * direction / np.linalg.norm(direction))
 
 
-@theorem_d.line("covariance", evaluations=40)
+@theorem_d.step("covariance", evaluations=40)
 def covariance(task: SmallTask, rounds: Rounds, stream: Stream) -> dict[str, Sides]:
     """D6: for any errors within the tube, the covariance of the noise has at most the stated trace and norm."""
     suppose("the covariance is diagonal", task.covariances.diagonals is not None)
@@ -131,7 +131,7 @@ def covariance(task: SmallTask, rounds: Rounds, stream: Stream) -> dict[str, Sid
     }
 
 
-@theorem_d.line("domination")
+@theorem_d.step("domination")
 def domination(
     clients: Clients, exceeded: Exceeded, most: Share, a: Share, b: Share, c: Share, d: Share
 ) -> Sides:
@@ -153,7 +153,7 @@ def _exceeds(chances: list[Fraction], exceeded: int) -> Fraction:
     return total
 
 
-@theorem_d.line("union", evaluations=8)
+@theorem_d.step("union", evaluations=8)
 def union(place: Place, tuned_momentum: Tuned) -> dict[str, Sides]:
     """D7 and D8: the norm inequality and the counts are used no more often than their failure probabilities allow."""
     setting = experiment_at(place, tuned_momentum)

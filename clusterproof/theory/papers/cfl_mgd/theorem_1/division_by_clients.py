@@ -87,7 +87,7 @@ def rounds_to_tolerance(clusters: int, normalisation: str, most: int) -> int:
     return int(np.argmax(reached)) if reached.any() else most + 1
 
 
-@division_by_clients.line("rounds")
+@division_by_clients.step("rounds")
 def rounds(
     clusters: Annotated[int, choice(2, 4, 10)], divided_by: Annotated[str, choice("clients", "cluster")]
 ) -> Sides:

@@ -71,20 +71,20 @@ def theorem_1(share: Share, root_of_kappa: RootOfKappa, separation: Separation) 
     return at_most(largest_start(root_of_kappa, separation), rho=least_conclusion(share, root_of_kappa))
 
 
-@theorem_1.line("conclusion")
+@theorem_1.step("conclusion")
 def weaker_conclusion(share: Share, root_of_kappa: RootOfKappa, separation: Separation) -> Sides:
     """rho is at least 8 kappa^(3/2) times the largest start."""
     start = largest_start(root_of_kappa, separation)
     return at_least(least_conclusion(share, root_of_kappa), start=8 * root_of_kappa**3 * start)
 
 
-@theorem_1.line("(A38)")
+@theorem_1.step("(A38)")
 def impossible_floor(share: Share, root_of_kappa: RootOfKappa, separation: Separation) -> Sides:
     """rho_0 is at least four times what (A38) allows it."""
     return at_least(least_floor(share), allowed=4 * allowed_floor(share, root_of_kappa, separation))
 
 
-@theorem_1.line("rounds")
+@theorem_1.step("rounds")
 def negative_rounds(share: Share, root_of_kappa: RootOfKappa, separation: Separation) -> Sides:
     """Delta / 2 rho <= 1/4, so that T <= (8 kappa / l) log(1/4) < 0."""
     return at_most(separation / (2 * least_conclusion(share, root_of_kappa)), quarter=Fraction(1, 4))
