@@ -108,7 +108,7 @@ def check(
         exit status 1 if a verdict or a number differs.
     trace
         Compare a run stored by `clusterproof run --out` with the bounds of the named claims, or with the sharpest of
-        its algorithm whose hypotheses hold; exit status 0 if all hold, 1 if one is broken, 3 if one is undecidable.
+        its algorithm whose hypotheses hold; exit status 0 if all hold, 1 if one is broken, 3 if one is inconclusive.
     """
     others: dict[str, object] = {"--all": all_claims, "--json": json_file, "--markdown": markdown}
     others |= {"--seed": seed, "--trials": trials, "--paper": paper}
@@ -290,4 +290,4 @@ def _compare(ids: Sequence[str], folder: Path) -> int:
             slack = [f"slack {answer.slack:.3g}"] if answer.slack < np.inf else []
             print(f"{claim}  {answer.kind}  {'; '.join([answer.sentence, *slack])}")
     kinds = {answer.kind for answer in answers.values()}
-    return 1 if "broken" in kinds else 3 if "undecidable" in kinds else 0
+    return 1 if "broken" in kinds else 3 if "inconclusive" in kinds else 0

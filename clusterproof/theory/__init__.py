@@ -7,7 +7,7 @@ from clusterproof.theory.checker.claim_decorator import claim
 from clusterproof.theory.checker.counterexample_code import code_of
 from clusterproof.theory.checker.falsifying import falsify
 from clusterproof.theory.checker.loading import load_claims
-from clusterproof.theory.checker.run_check import Undecidable, assert_holds, bound
+from clusterproof.theory.checker.run_check import Inconclusive, assert_holds, bound
 from clusterproof.theory.checker.same_law import assert_same_law
 from clusterproof.theory.checker.trace_bound import TraceBound
 from clusterproof.theory.checker.verdict import Confidence, Finding, Kind, Verdict
@@ -22,10 +22,10 @@ __all__ = [
     "Confidence",
     "Context",
     "Finding",
+    "Inconclusive",
     "Kind",
     "Page",
     "TraceBound",
-    "Undecidable",
     "Verdict",
     "as_json",
     "assert_holds",

@@ -29,7 +29,7 @@ LEAST_FAILURE = 1e-300
 """Least failure probability: its share of one cluster and one round must not underflow."""
 
 
-class Undecidable(Exception):
+class Inconclusive(Exception):
     """The run is too small to tell whether it keeps to the claim; the message says what would decide."""
 
 
@@ -40,7 +40,7 @@ class Answer:
     Attributes
     ----------
     kind
-        ``"holds"``, ``"broken"`` or ``"undecidable"``.
+        ``"holds"``, ``"broken"`` or ``"inconclusive"``.
     sentence
         Why, with the place and the seed where something is above its bound.
     failures, replicates
@@ -49,7 +49,7 @@ class Answer:
         Least allowed / measured, over everything that is compared; infinite where nothing is measured.
     """
 
-    kind: Literal["holds", "broken", "undecidable"]
+    kind: Literal["holds", "broken", "inconclusive"]
     sentence: str
     failures: int
     replicates: int
@@ -114,7 +114,7 @@ def compare(
 
     The bound is taken at several failure probabilities (``failure_levels``), or at the one that is given. A run breaks
     the claim if as many replicates are above one of these bounds as come by chance with probability 1e-9 at most, over
-    all of them; it holds if that could have been seen, and no suspicious number is above. Else it is undecidable.
+    all of them; it holds if that could have been seen, and no suspicious number is above. Else it is inconclusive.
 
     Parameters are those of ``bound``.
 
@@ -140,14 +140,14 @@ def compare(
         number = "no number of them" if needed >= MOST_REPLICATES else str(needed)
         rates = ", ".join(f"{level.rate:.3g}" for level in levels)
         return answer(
-            "undecidable",
+            "inconclusive",
             f"{len(worst.failing)} replicates could not break a bound that each may break with probability {rates}: "
             f"{number} would decide, or a smaller failure_probability{'; ' + where if where else ''}"
             + _left_out(left_out),
         )
     if worst.failures and worst.chance <= SUSPICIOUS / len(levels):
         return answer(
-            "undecidable",
+            "inconclusive",
             f"{where}; {share}: by chance with probability {worst.chance:.2g}, above {worst.significance:.2g}; "
             f"more replicates would decide{_left_out(left_out)}",
         )
@@ -198,10 +198,10 @@ def _compare_expectation(one: Expectation) -> Answer:
     slack = first.allowed / first.measured if first.measured > 0 else math.inf
     if first.broken:
         return Answer("broken", text + asymptotic(one, first), count, count, slack)
-    if first.undecided:
+    if first.inconclusive:
         remedy = f"give range=, or at least {2 * FEWEST} replicates none of which dominates"
-        sentence = f"{text}; {EQUAL if first.undecided == EQUAL else remedy}"
-        return Answer("undecidable", sentence, 0, count, slack)
+        sentence = f"{text}; {EQUAL if first.inconclusive == EQUAL else remedy}"
+        return Answer("inconclusive", sentence, 0, count, slack)
     return Answer("holds", text, 0, count, slack)
 
 
@@ -211,7 +211,7 @@ def assert_holds(
     trace: Trace,
     *,
     failure_probability: float | None = None,
-    undecidable: Literal["raise", "pass"] = "raise",
+    inconclusive: Literal["raise", "pass"] = "raise",
 ) -> None:
     """Require that a run keeps to a claim.
 
@@ -222,25 +222,25 @@ def assert_holds(
     failure_probability
         The only one at which the bound is taken, in [1e-300, 1). If None, the claim is held at 1e-9/(6 R) for R
         replicates, 1e-4, .01, .05, .2 and .5, and a run that meets it is called broken with probability 1e-9 at most.
-    undecidable
+    inconclusive
         ``"raise"``, or ``"pass"`` where a run that is too small to tell will do.
 
     Raises
     ------
     AssertionError
         If it does not; says by how much, where and on which seed.
-    Undecidable
+    Inconclusive
         If the run is too small to tell; says how many replicates would decide.
     InvalidArgument
         As for ``bound``.
     """
-    if undecidable not in ("raise", "pass"):
-        raise InvalidArgument("undecidable", undecidable, "must be 'raise' or 'pass'", "leave it out")
+    if inconclusive not in ("raise", "pass"):
+        raise InvalidArgument("inconclusive", inconclusive, "must be 'raise' or 'pass'", "leave it out")
     answer = compare(claim_id, task, trace, failure_probability=failure_probability)
     if answer.kind == "broken":
         raise AssertionError(f"{claim_id}: {answer.sentence}")
-    if answer.kind == "undecidable" and undecidable == "raise":
-        raise Undecidable(f"{claim_id}: {answer.sentence}")
+    if answer.kind == "inconclusive" and inconclusive == "raise":
+        raise Inconclusive(f"{claim_id}: {answer.sentence}")
 
 
 def _slack(compared: list[Compared]) -> float:

@@ -19,7 +19,7 @@ from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE
 from clusterproof.theory.checker.permutation_bound import log_p_values, scores
 from clusterproof.theory.checker.rounding import TOLERANCE, unit_of
-from clusterproof.theory.checker.run_check import SUSPICIOUS, Undecidable
+from clusterproof.theory.checker.run_check import SUSPICIOUS, Inconclusive
 from clusterproof.theory.checker.run_statistics import (
     Statistic,
     standardise,
@@ -47,7 +47,7 @@ LARGEST = 1e100
 POOLED = "in standard deviations"
 """Unit of what is averaged over columns or rounds."""
 
-Kind = Literal["holds", "differs", "undecidable"]
+Kind = Literal["holds", "differs", "inconclusive"]
 
 
 def assert_same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | None = None) -> None:
@@ -73,7 +73,7 @@ def assert_same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | 
     AssertionError
         If the laws differ; names the statistic, the round, the estimate and the expectation. A run of the right law
         is called different with probability 1e-9 at most, whatever the law.
-    Undecidable
+    Inconclusive
         If the replicates are too few to tell; says how many would see so large a difference.
     InvalidArgument
         If the task is another one, or the algorithm is not known.
@@ -96,8 +96,8 @@ def assert_same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | 
     kind, sentence = same_law(task, trace, algorithm=algorithm)
     if kind == "differs":
         raise AssertionError(sentence)
-    if kind == "undecidable":
-        raise Undecidable(sentence)
+    if kind == "inconclusive":
+        raise Inconclusive(sentence)
 
 
 def same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | None = None) -> tuple[Kind, str]:
@@ -135,7 +135,7 @@ def same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | None = 
     if kind == "differs":
         nearby = _own_run(algorithm, task, trace, _perturbed(starts, 2, rounding), 3)
         if _compare_samples(nearby.models, nearby.assignments, reference, tolerance).judge()[0] == "differs":
-            return "undecidable", f"{sentence}; but starts that differ by rounding give another law, too"
+            return "inconclusive", f"{sentence}; but starts that differ by rounding give another law, too"
     return kind, sentence
 
 
@@ -216,7 +216,7 @@ def _compare_paths(
         )
     if not stable.all():
         step = int(np.argwhere(~stable)[0][0])
-        return "undecidable", f"from round {step} on, a start that differs by rounding gives another run"
+        return "inconclusive", f"from round {step} on, a start that differs by rounding gives another run"
     return "holds", f"every round agrees to {tolerance:.0e}, relative to the models"
 
 
@@ -301,7 +301,7 @@ class _Tests:
             return "differs", f"{self.sentence} ({samples}, probability at most {_power_of_ten(self.chance)})"
         if self.chance <= math.log(SUSPICIOUS):
             needed = math.ceil(self.replicates * (LIMIT - math.log(self.number)) / self.least)
-            return "undecidable", (
+            return "inconclusive", (
                 f"{self.sentence} ({samples}, by chance with probability {_power_of_ten(self.chance)}): {needed} "
                 "replicates would see so large a difference"
             )
@@ -309,7 +309,7 @@ class _Tests:
         needed = math.ceil((math.sqrt(2 * (math.log(2 * self.number) - LIMIT)) + 3) ** 2)
         if self.replicates < needed:
             return (
-                "undecidable",
+                "inconclusive",
                 f"{samples}: {needed} replicates would see a mean that moved by its deviation",
             )
         return "holds", f"none of {self.number} statistics differs ({samples})"

@@ -119,18 +119,18 @@ def test_a_run_that_is_too_small_to_tell_never_holds() -> None:
         theory.assert_holds("cfl-mgd/theorem-a", one.task, slowed(trace, 1000.0))
     single = run(one.algorithm, one.task, rounds=12, seed=3, initial=initial[0])
     for far in (single, slowed(single, 1e6)):
-        with pytest.raises(theory.Undecidable, match=r"1 replicates could not break .* 5 would decide"):
+        with pytest.raises(theory.Inconclusive, match=r"1 replicates could not break .* 5 would decide"):
             theory.assert_holds("cfl-mgd/theorem-a", one.task, far)
-        theory.assert_holds("cfl-mgd/theorem-a", one.task, far, undecidable="pass")
+        theory.assert_holds("cfl-mgd/theorem-a", one.task, far, inconclusive="pass")
 
 
-def test_suspicious_runs_are_undecidable() -> None:
+def test_suspicious_runs_are_inconclusive() -> None:
     one = experiment("S1", None)
     initial = one.initial(np.random.default_rng(0), 8)
     trace = run(one.algorithm, one.task, rounds=12, seed=3, replicates=8, initial=initial)
     errors = np.asarray(trace.errors).copy()
     errors[1:, :3] *= 1000
-    with pytest.raises(theory.Undecidable, match=r"3 of 8 replicates .* by chance with probability"):
+    with pytest.raises(theory.Inconclusive, match=r"3 of 8 replicates .* by chance with probability"):
         theory.assert_holds("cfl-mgd/theorem-a", one.task, dataclasses.replace(trace, errors=errors))
 
 

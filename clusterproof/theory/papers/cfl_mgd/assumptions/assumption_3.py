@@ -28,9 +28,7 @@ def least_growth(task: RegressionMixture) -> float:
     return float(spectrum.min() * spectrum.sum())
 
 
-@PAPER.claim(
-    "assumption-3", label="Assumption 3", kind="hypothesis", repaired_by="cfl-mgd/assumption-3-ball"
-)
+@PAPER.claim("assumption-3", label="Assumption 3", kind="hypothesis", repaired_by="cfl-mgd/assumption-3-ball")
 def assumption_3(deviation: Positive, curvature: Positive, noise: Positive) -> Sides:
     """The variances of loss and gradient are bounded over all models.
 
