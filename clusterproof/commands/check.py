@@ -29,9 +29,9 @@ from clusterproof.theory.checker import catalogue as checking
 from clusterproof.theory.checker import ci_gates as gates
 from clusterproof.theory.checker import report
 from clusterproof.theory.checker.report_replay import disagreement
-from clusterproof.theory.checker.run_check import compare
-from clusterproof.theory.checker.sharpest_bound import sharpest_bounds
 from clusterproof.theory.headlines import HEADLINES
+from clusterproof.theory.runs.run_check import compare
+from clusterproof.theory.runs.sharpest_bound import sharpest_bounds
 
 NEXT = """
 clusterproof show ID          a claim's statement, counterexample and repair

@@ -30,10 +30,10 @@ from clusterproof.theory.checker.claim import Context
 from clusterproof.theory.checker.deciding import Certainty
 from clusterproof.theory.checker.evaluation import Trial
 from clusterproof.theory.checker.report import evidence, summary, to_markdown
-from clusterproof.theory.checker.run_check import _compare_expectation
 from clusterproof.theory.checker.statement import DECIDED, Statement
 from clusterproof.theory.checker.trial import attempt
 from clusterproof.theory.checker.verdict import Confidence, Finding, Kind, Verdict
+from clusterproof.theory.runs.run_check import _compare_expectation
 
 CONTEXT = Context(0, None, 1e-9, "toy/one")
 LEVEL = 1e-9 / (DECIDED + 1)

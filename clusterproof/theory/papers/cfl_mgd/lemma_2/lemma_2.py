@@ -11,8 +11,8 @@ import numpy as np
 from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.checker import Family, Sides, at_most, choice, earlier, integers, rationals, suppose
-from clusterproof.theory.checker.trace_bound import TraceBound
 from clusterproof.theory.exact.two_clusters import exact_path, has_positive_probability, run_two_clusters
+from clusterproof.theory.runs.trace_bound import TraceBound
 
 PAPER = Family("cfl-mgd")
 MISMATCH = Fraction(1, 4)

@@ -12,8 +12,8 @@ from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.checker import Family, Sides, at_most, reals, suppose
-from clusterproof.theory.checker.trace_bound import TraceBound
 from clusterproof.theory.exact.heavy_ball import propagators, start_envelope
+from clusterproof.theory.runs.trace_bound import TraceBound
 
 PAPER = Family("cfl-mgd")
 ROUNDS = 300

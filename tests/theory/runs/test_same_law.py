@@ -16,7 +16,7 @@ from clusterproof import Inconclusive, assert_same_law
 from clusterproof.algorithms import CFLMGD, IFCA, Algorithm, FedAvg, InvalidArgument, Trace, run
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
-from clusterproof.theory.checker.same_law import same_law
+from clusterproof.theory.runs.same_law import same_law
 
 FAULTS = (
     "step 3 % too large",

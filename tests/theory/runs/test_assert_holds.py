@@ -12,8 +12,8 @@ from clusterproof import theory
 from clusterproof.algorithms import CFLMGD, FedAvg, InvalidArgument, Trace, run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.bounds.audit_settings import experiment
-from clusterproof.theory.checker.run_check import compare
 from clusterproof.theory.checker.verdict import Kind
+from clusterproof.theory.runs.run_check import compare
 
 
 def quadratic() -> QuadraticMixture:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -14,19 +14,22 @@ import numpy as np
 from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.checker.catalogue import find_claim
-from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, REGISTRY, TraceBounder
+from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, REGISTRY
 from clusterproof.theory.checker.conclusions import judge
 from clusterproof.theory.checker.expectation import EQUAL, FEWEST, Expectation
-from clusterproof.theory.checker.failure_levels import MOST_REPLICATES, Level, levels_of
-from clusterproof.theory.checker.same_task import check_same_task
 from clusterproof.theory.checker.sentences import asymptotic, digits_apart, estimate
-from clusterproof.theory.checker.trace_bound import ROUNDING, Compared, TraceBound
+from clusterproof.theory.runs.failure_levels import MOST_REPLICATES, Level, levels_of
+from clusterproof.theory.runs.same_task import check_same_task
+from clusterproof.theory.runs.trace_bound import ROUNDING, Compared, TraceBound, as_trace_bound
 
 SUSPICIOUS = 1e-3
 """So many failures, or more, come by chance with at most this probability: no run with them is said to hold."""
 
 LEAST_FAILURE = 1e-300
 """Least failure probability: its share of one cluster and one round must not underflow."""
+
+Bounder = Callable[[Mixture, Trace, float | None], TraceBound]
+"""What a claim allows on a run of a task, with a failure probability or its own where None."""
 
 
 class Inconclusive(Exception):
@@ -86,7 +89,7 @@ def bound(
     return _bounder(claim_id, task, trace, failure_probability)(task, trace, failure_probability)
 
 
-def _bounder(claim_id: str, task: Mixture, trace: Trace, failure_probability: float | None) -> TraceBounder:
+def _bounder(claim_id: str, task: Mixture, trace: Trace, failure_probability: float | None) -> Bounder:
     """Find the claim, and require what ``bound`` requires."""
     claim = find_claim(claim_id)
     if claim.bound_trace is None:
@@ -104,7 +107,8 @@ def _bounder(claim_id: str, task: Mixture, trace: Trace, failure_probability: fl
     check_same_task(task, trace)
     if trace.errors is None:
         raise InvalidArgument("trace", "...", "must have errors", "run on a task that knows its optima")
-    return claim.bound_trace
+    bounder = claim.bound_trace
+    return lambda task, trace, rate: as_trace_bound(bounder(task, trace, rate), trace, rate)
 
 
 def compare(

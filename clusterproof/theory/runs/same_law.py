@@ -17,16 +17,16 @@ from clusterproof.algorithms.validation import check_instance
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE
-from clusterproof.theory.checker.permutation_bound import log_p_values, scores
 from clusterproof.theory.checker.rounding import TOLERANCE, unit_of
-from clusterproof.theory.checker.run_check import SUSPICIOUS, Inconclusive
-from clusterproof.theory.checker.run_statistics import (
+from clusterproof.theory.runs.permutation_bound import log_p_values, scores
+from clusterproof.theory.runs.run_check import SUSPICIOUS, Inconclusive
+from clusterproof.theory.runs.run_statistics import (
     Statistic,
     standardise,
     statistics_of_assignments,
     statistics_of_models,
 )
-from clusterproof.theory.checker.same_task import check_same_task
+from clusterproof.theory.runs.same_task import check_same_task
 
 REFERENCES = 2000, 20_000
 """Replicates of the library's own run, at least; and again, where the first leave a doubt."""

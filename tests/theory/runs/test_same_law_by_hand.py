@@ -8,13 +8,13 @@ import pytest
 
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.checker.run_statistics import (
+from clusterproof.theory.runs.run_statistics import (
     significant_bits,
     standardise,
     statistics_of_assignments,
     statistics_of_models,
 )
-from clusterproof.theory.checker.same_law import (
+from clusterproof.theory.runs.same_law import (
     _close,
     _compare_paths,
     _compare_samples,
