@@ -1,4 +1,4 @@
-"""Hold a run to what a claim allows, and say how sure that is."""
+"""Compare a run with what a claim allows, and say how sure the answer is."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ class Answer:
     Attributes
     ----------
     kind
-        ``"holds"``, ``"broken"`` or ``"inconclusive"``.
+        ``"holds"``, ``"broken"`` or ``"inconclusive"``; ``"other law"`` if the run keeps to the claim, but is not of
+        the law of its algorithm.
     sentence
         Why, with the place and the seed where something is above its bound.
     failures, replicates
@@ -52,7 +53,7 @@ class Answer:
         Least allowed / measured, over everything that is compared; infinite where nothing is measured.
     """
 
-    kind: Literal["holds", "broken", "inconclusive"]
+    kind: Literal["holds", "broken", "inconclusive", "other law"]
     sentence: str
     failures: int
     replicates: int
@@ -207,44 +208,6 @@ def _compare_expectation(one: Expectation) -> Answer:
         sentence = f"{text}; {EQUAL if first.inconclusive == EQUAL else remedy}"
         return Answer("inconclusive", sentence, 0, count, slack)
     return Answer("holds", text, 0, count, slack)
-
-
-def assert_holds(
-    claim_id: str,
-    task: Mixture,
-    trace: Trace,
-    *,
-    failure_probability: float | None = None,
-    inconclusive: Literal["raise", "pass"] = "raise",
-) -> None:
-    """Require that a run keeps to a claim.
-
-    Parameters
-    ----------
-    claim_id, task, trace
-        As for ``bound``.
-    failure_probability
-        The only one at which the bound is taken, in [1e-300, 1). If None, the claim is held at 1e-9/(6 R) for R
-        replicates, 1e-4, .01, .05, .2 and .5, and a run that meets it is called broken with probability 1e-9 at most.
-    inconclusive
-        ``"raise"``, or ``"pass"`` where a run that is too small to tell will do.
-
-    Raises
-    ------
-    AssertionError
-        If it does not; says by how much, where and on which seed.
-    Inconclusive
-        If the run is too small to tell; says how many replicates would decide.
-    InvalidArgument
-        As for ``bound``.
-    """
-    if inconclusive not in ("raise", "pass"):
-        raise InvalidArgument("inconclusive", inconclusive, "must be 'raise' or 'pass'", "leave it out")
-    answer = compare(claim_id, task, trace, failure_probability=failure_probability)
-    if answer.kind == "broken":
-        raise AssertionError(f"{claim_id}: {answer.sentence}")
-    if answer.kind == "inconclusive" and inconclusive == "raise":
-        raise Inconclusive(f"{claim_id}: {answer.sentence}")
 
 
 def _slack(compared: list[Compared]) -> float:
