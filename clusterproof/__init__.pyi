@@ -36,9 +36,9 @@ from .synthetic import NoisyQuadraticMixture as NoisyQuadraticMixture
 from .synthetic import QuadraticMixture as QuadraticMixture
 from .synthetic import RegressionMixture as RegressionMixture
 from .synthetic import TwoPointMixture as TwoPointMixture
+from .theory import Inconclusive as Inconclusive
 from .theory import Page as Page
 from .theory import TraceBound as TraceBound
-from .theory import Undecidable as Undecidable
 from .theory import Verdict as Verdict
 from .theory import assert_holds as assert_holds
 from .theory import assert_same_law as assert_same_law

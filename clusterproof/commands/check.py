@@ -29,9 +29,9 @@ from clusterproof.theory.checker import catalogue as checking
 from clusterproof.theory.checker import ci_gates as gates
 from clusterproof.theory.checker import report
 from clusterproof.theory.checker.report_replay import disagreement
-from clusterproof.theory.checker.run_check import compare
-from clusterproof.theory.checker.sharpest_bound import sharpest_bounds
 from clusterproof.theory.headlines import HEADLINES
+from clusterproof.theory.runs.bound_and_law import compare_with_law
+from clusterproof.theory.runs.sharpest_bound import sharpest_bounds
 
 NEXT = """
 clusterproof show ID          a claim's statement, counterexample and repair
@@ -108,7 +108,8 @@ def check(
         exit status 1 if a verdict or a number differs.
     trace
         Compare a run stored by `clusterproof run --out` with the bounds of the named claims, or with the sharpest of
-        its algorithm whose hypotheses hold; exit status 0 if all hold, 1 if one is broken, 3 if one is undecidable.
+        its algorithm whose hypotheses hold, and with the law of its algorithm; exit status 0 if all hold, 1 if one is
+        broken or the law is another, 3 if one is inconclusive.
     """
     others: dict[str, object] = {"--all": all_claims, "--json": json_file, "--markdown": markdown}
     others |= {"--seed": seed, "--trials": trials, "--paper": paper}
@@ -285,9 +286,9 @@ def _compare(ids: Sequence[str], folder: Path) -> int:
         for claim in claims:
             print(f"the sharpest bound whose hypotheses hold is that of {claim}")
     with np.errstate(all="ignore"):
-        answers = {claim: compare(claim, task, trace) for claim in claims}
+        answers = compare_with_law(claims, task, trace)
         for claim, answer in answers.items():
             slack = [f"slack {answer.slack:.3g}"] if answer.slack < np.inf else []
             print(f"{claim}  {answer.kind}  {'; '.join([answer.sentence, *slack])}")
     kinds = {answer.kind for answer in answers.values()}
-    return 1 if "broken" in kinds else 3 if "undecidable" in kinds else 0
+    return 1 if kinds & {"broken", "other law"} else 3 if "inconclusive" in kinds else 0

@@ -201,7 +201,7 @@ def judge(report: Report, explained: bool = True) -> Report:
         more += [f"support {one.name}" for one in report.checks if one.outcome == "skipped"]
         remedy = ", or ".join(more) or "choose larger strengths, or compute in float64"
         sentence = f"every run agrees, but none can tell the algorithm from FedAvg; {remedy}"
-        return replace(report, verdict="undecided", sentence=sentence)
+        return replace(report, verdict="inconclusive", sentence=sentence)
     changed = admissible_variant(definition, runs, dtype)
     if changed is not None:
         declared = ", ".join(f"{name} = {runs[0].probe.settings[name]}" for name in changed)

@@ -33,7 +33,7 @@ class ConformanceCheck:
     def __call__(self) -> None:
         """Raise ``AssertionError`` with the report if the check fails; skip the test if it was skipped."""
         report = self.report()
-        if report.verdict in ("unusable", "undecided"):
+        if report.verdict in ("unusable", "inconclusive"):
             raise AssertionError(str(report))
         (check,) = (one for one in report.checks if one.name == self.name)
         if check.outcome == "skipped":

@@ -11,7 +11,7 @@ from clusterproof.conformance.diagnosis import Hypothesis
 from clusterproof.conformance.probes import Observed
 from clusterproof.conformance.tolerance import Difference
 
-STATUS = {"conforms": 0, "differs": 1, "unusable": 2, "undecided": 3, "variant": 4}
+STATUS = {"conforms": 0, "differs": 1, "unusable": 2, "inconclusive": 3, "variant": 4}
 """Exit status of ``clusterproof conform`` for each verdict; a wrong call is 2, too."""
 
 
@@ -68,7 +68,7 @@ class Report:
         The definition, and whether it was compared with the paper's own text.
     verdict
         ``"conforms"``; ``"variant"``: to another admissible form than the declared one; ``"differs"``;
-        ``"unusable"``: it cannot be run as it must be; ``"undecided"``: no probe could be run, or those that ran
+        ``"unusable"``: it cannot be run as it must be; ``"inconclusive"``: no probe could be run, or those that ran
         cannot tell the algorithm from FedAvg.
     sentence
         The verdict's reason, or the likely cause.
@@ -98,7 +98,7 @@ class Report:
     supports: tuple[str, ...]
     declared: str | None
     dtype: str
-    verdict: str = "undecided"
+    verdict: str = "inconclusive"
     sentence: str = "no probe could be run"
     likely: tuple[Hypothesis, ...] = ()
     checks: tuple[Check, ...] = ()

@@ -7,12 +7,13 @@ from clusterproof.theory.checker.claim_decorator import claim
 from clusterproof.theory.checker.counterexample_code import code_of
 from clusterproof.theory.checker.falsifying import falsify
 from clusterproof.theory.checker.loading import load_claims
-from clusterproof.theory.checker.run_check import Undecidable, assert_holds, bound
-from clusterproof.theory.checker.same_law import assert_same_law
-from clusterproof.theory.checker.trace_bound import TraceBound
 from clusterproof.theory.checker.verdict import Confidence, Finding, Kind, Verdict
+from clusterproof.theory.runs.bound_and_law import assert_holds
 from clusterproof.theory.runs.compare import compare
 from clusterproof.theory.runs.page import Page
+from clusterproof.theory.runs.run_check import Inconclusive, bound
+from clusterproof.theory.runs.same_law import assert_same_law
+from clusterproof.theory.runs.trace_bound import TraceBound
 
 modules_below(__name__)  # a module with claims registers them
 
@@ -22,10 +23,10 @@ __all__ = [
     "Confidence",
     "Context",
     "Finding",
+    "Inconclusive",
     "Kind",
     "Page",
     "TraceBound",
-    "Undecidable",
     "Verdict",
     "as_json",
     "assert_holds",

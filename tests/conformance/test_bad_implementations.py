@@ -231,13 +231,13 @@ def test_one_mutable_array_and_a_tensor_that_needs_gradients_are_right() -> None
         assert conform(start, "fedavg").verdict == "conforms"
 
 
-def test_what_single_precision_cannot_tell_from_fedavg_is_undecided() -> None:
+def test_what_single_precision_cannot_tell_from_fedavg_is_inconclusive() -> None:
     """The sign of a proximal term of a millionth is below the rounding of float32."""
 
     def wrong(task: ConformanceTask, settings: dict[str, Any]) -> Any:
         return DEFINITIONS["fedprox"](task, {**settings, "proximal": -settings["proximal"]})
 
-    assert conform(wrong, "fedprox", settings={"proximal": 1e-6}, explained=False).verdict == "undecided"
+    assert conform(wrong, "fedprox", settings={"proximal": 1e-6}, explained=False).verdict == "inconclusive"
     assert conform(wrong, "fedprox", settings={"proximal": 1e-6}, dtype="float64").verdict == "differs"
     report = conform(wrong, "fedprox", settings={"proximal": 1e-6})  # of which the cause is known
     assert (report.verdict, report.dtype) == ("differs", "float64")

@@ -54,7 +54,7 @@ def file(tmp_path: Path) -> str:
         ("Right", "scaffold", ("--set", "option=I"), 0, "conforms: scaffold"),
         ("Doubled", "fedprox", (), 1, "prox-doubled"),
         ("Equal", "fedavg", (), 4, "weighting = clients"),
-        ("Doubled", "fedprox", ("--set", "proximal=0"), 3, "undecided"),
+        ("Doubled", "fedprox", ("--set", "proximal=0"), 3, "inconclusive"),
         (
             "Equal",
             "fedavg",

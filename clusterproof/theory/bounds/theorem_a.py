@@ -14,7 +14,7 @@ from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.setting import Setting, setting_of_trace
 from clusterproof.theory.certificates import Certificate, certify, certify_at
 from clusterproof.theory.claims.statistics import binomial_quantile
-from clusterproof.theory.checker.trace_bound import TraceBound
+from clusterproof.theory.runs.trace_bound import TraceBound
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ from clusterproof.algorithms import InvalidArgument, Trace, generator
 from clusterproof.algorithms.discovery import Registry
 from clusterproof.algorithms.notebook import html_table
 from clusterproof.synthetic import Mixture
-from clusterproof.theory.checker.trace_bound import TraceBound
 from clusterproof.theory.checker.verdict import FAILURES, JUDGES, Finding, source_of
 
 if TYPE_CHECKING:
@@ -55,8 +54,8 @@ class Context:
         return generator(self.seed, self.claim, *axes)
 
 
-TraceBounder = Callable[[Mixture, Trace, float | None], TraceBound]
-"""Bounds a run on a task, with a failure probability or its own where None."""
+TraceBounder = Callable[[Mixture, Trace, float | None], Any]
+"""Bounds a run on a task, with a failure probability or its own where None: a ``TraceBound``, or what is made one."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -16,7 +16,6 @@ from clusterproof.theory.checker.family import Family
 from clusterproof.theory.checker.sides import Outside
 from clusterproof.theory.checker.statement import Conclusions
 from clusterproof.theory.checker.theorem import Theorem
-from clusterproof.theory.checker.trace_bound import TraceBound
 
 P = ParamSpec("P")
 R = TypeVar("R", bound=Conclusions)
@@ -141,9 +140,9 @@ def _is_again(function: Any, known: Any) -> bool:
 
 
 def _on_runs(bound: Callable[[Any, Trace], Any]) -> TraceBounder:
-    """Make a user's bound one that the oracle asks: sure, and refusing what breaks its hypotheses."""
+    """Make a user's bound one that is asked of a run, and that refuses a run outside of its hypotheses."""
 
-    def bounder(task: Mixture, trace: Trace, failure_probability: float | None) -> TraceBound:
+    def bounder(task: Mixture, trace: Trace, _failure_probability: float | None) -> Any:
         try:
             allowed = bound(task, trace)
         except Outside as outside:
@@ -153,40 +152,16 @@ def _on_runs(bound: Callable[[Any, Trace], Any]) -> TraceBounder:
                 f'must meet the hypothesis "{outside}"',
                 "the claim does not speak of this run",
             ) from outside
-        if isinstance(allowed, TraceBound):
-            return _of_numbers(allowed)
-        if failure_probability is not None:
-            raise InvalidArgument(
-                "failure_probability",
-                failure_probability,
-                "is none of this claim: its bound is sure",
-                "leave it out",
-            )
         if isinstance(allowed, Expectation):
-            return TraceBound(bound=allowed.allowed, quantity="expectation", expectation=allowed)
-        if trace.errors is None:
-            raise InvalidArgument("trace", trace, "must have errors", "run on a task that knows its optima")
-        values = np.asarray(allowed, dtype=float)
-        if trace.errors.ndim == 3 and values.ndim == 2 and len(values) == len(trace.errors):
-            values = values[:, None]  # one a round and model, for every replicate
-        try:
-            whole = np.broadcast_to(values, trace.errors.shape)
-        except ValueError:
-            raise InvalidArgument(
-                "bound", np.shape(allowed), f"must be broadcastable to trace.errors, {trace.errors.shape}",
-                "give a number, or one a round and model",
-            ) from None  # fmt: skip
-        return _of_numbers(TraceBound(bound=whole))
+            return allowed
+        if np.isnan(
+            np.asarray(getattr(allowed, "bound", allowed), dtype=float)
+        ).any():  # no run would break it
+            rule, remedy = "must return numbers", "end it with `return`, and suppose what keeps it from 0 / 0"
+            raise InvalidArgument("bound", "nan", rule, remedy)
+        return allowed
 
     return bounder
-
-
-def _of_numbers(bound: TraceBound) -> TraceBound:
-    """Refuse a bound that is not a number, which no run would break."""
-    if np.isnan(bound.bound).any():
-        rule, remedy = "must return numbers", "end it with `return`, and suppose what keeps it from 0 / 0"
-        raise InvalidArgument("bound", "nan", rule, remedy)
-    return bound
 
 
 def _check_names(claim_id: str, function: Callable[..., Any]) -> None:

@@ -74,7 +74,7 @@ class Judgement:
         statements.
     confirms
         Whether a broken statement must break on a second, fresh sample: its interval is asymptotic.
-    undecided
+    inconclusive
         Why the interval decides nothing; empty where it does.
     settled
         Whether further replicates are not needed: an interval is beyond what is allowed, or all are on the right side.
@@ -90,7 +90,7 @@ class Judgement:
     failures: int | None = None
     interval: Confidence | None = None
     confirms: bool = False
-    undecided: str = ""
+    inconclusive: str = ""
     settled: bool = True
     exact: bool = False
     excused: bool = False
@@ -106,7 +106,7 @@ class Judgement:
             self,
             broken=broken,
             settled=not doubtful and again.settled,
-            undecided=REMEDY if doubtful else self.undecided or again.undecided,
+            inconclusive=REMEDY if doubtful else self.inconclusive or again.inconclusive,
         )
 
 
@@ -356,6 +356,6 @@ def _expectation(one: Expectation, significance: float, floor: float) -> Judgeme
         factors=factors,
         interval=None if without_interval else interval,
         confirms=not one.exact and bool(one.finite[place]),
-        undecided="" if known.all() else EQUAL if (known | equal).all() else REMEDY,
+        inconclusive="" if known.all() else EQUAL if (known | equal).all() else REMEDY,
         settled=bool(wrong.any() or (identities | (holds & decides)).all()),
     )

@@ -80,7 +80,7 @@ def inconclusive(trials: Sequence[Trial], context: Context) -> list[str]:
             reasons.append(
                 f"what it uses of the bound grows with {trial.grows} and would pass 1: state a larger range"
             )
-        if trial.undecided.total() == trial.instances > 0:
+        if trial.inconclusive.total() == trial.instances > 0:
             reasons.append("no interval decides anything")
         if trial.unlikely is not None:
             reasons.append("all repetitions together speak against it, those of no single instance do")

@@ -99,7 +99,7 @@ class Trial:
         Most events, each with its own probability, that an evaluation counts.
     unlikely
         Probability of as many failures over all instances, where it is below the error level; None where it is not.
-    undecided
+    inconclusive
         Instances of which the interval of an expectation decides nothing, by the reason.
     excused
         Instances that would break it if less than 1e-14 of their floats were not rounding.
@@ -138,7 +138,7 @@ class Trial:
     levels: set[float] = field(default_factory=set)
     events: int = 0
     unlikely: float | None = None
-    undecided: Counter[str] = field(default_factory=Counter)
+    inconclusive: Counter[str] = field(default_factory=Counter)
     excused: int = 0
     settings: int = 1
     looked_at: int = 0
@@ -231,8 +231,8 @@ class Evaluator:
         levels += {float(each.failure) for each in sides if each.failure is not None}
         trial.levels |= set(levels)
         trial.events = max(trial.events, len(levels))
-        if why := next((one.undecided for one in evaluation.judged.values() if one.undecided), ""):
-            trial.undecided[why] += 1
+        if why := next((one.inconclusive for one in evaluation.judged.values() if one.inconclusive), ""):
+            trial.inconclusive[why] += 1
         trial.excused += any(one.excused for one in evaluation.judged.values())
         if not trial.exact:
             trial.magnitude = max(trial.magnitude, largest_side(evaluation.conclusions))

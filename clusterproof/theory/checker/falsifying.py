@@ -27,14 +27,14 @@ from clusterproof.theory.checker.expectation import FEWEST, Expectation, replica
 from clusterproof.theory.checker.range_ends import Instance
 from clusterproof.theory.checker.ranges import Range
 from clusterproof.theory.checker.rounding import TOLERANCE
-from clusterproof.theory.checker.run_code import imports, run_code
 from clusterproof.theory.checker.sentences import digits_apart
 from clusterproof.theory.checker.sides import Outside, Sides, at_most, suppose, with_unit
 from clusterproof.theory.checker.space import mark_of
-from clusterproof.theory.checker.start_grid import Starts
 from clusterproof.theory.checker.statement import Statement
-from clusterproof.theory.checker.trace_bound import largest_length
 from clusterproof.theory.checker.verdict import Finding, Kind, Verdict
+from clusterproof.theory.runs.run_code import imports, run_code
+from clusterproof.theory.runs.start_grid import Starts
+from clusterproof.theory.runs.trace_bound import largest_length
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

@@ -165,12 +165,14 @@ def _tried(trial: Trial) -> str:
             text += f"which its probability{level} allows"
         else:
             text += f"no more than its probability{level} allows"
-    undecided = next((judged.undecided for judged in tightest.judged.values() if judged.undecided), "")
-    if not undecided and not tightest.used:
-        undecided = next(iter(trial.undecided), "")
-    if undecided:
-        number = trial.undecided.total()
-        text += "; " + (f"at {number} of these " if number < trial.instances else "") + undecided
+    inconclusive = next(
+        (judged.inconclusive for judged in tightest.judged.values() if judged.inconclusive), ""
+    )
+    if not inconclusive and not tightest.used:
+        inconclusive = next(iter(trial.inconclusive), "")
+    if inconclusive:
+        number = trial.inconclusive.total()
+        text += "; " + (f"at {number} of these " if number < trial.instances else "") + inconclusive
     if 2 * trial.excused > trial.instances:
         text += (
             f"; at {trial.excused} of these only because less than {FLOOR:g} of the instance's numbers is rounding: "

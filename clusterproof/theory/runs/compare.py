@@ -11,7 +11,6 @@ from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.checker.claim import REGISTRY
-from clusterproof.theory.checker.same_task import check_same_task
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.averaging import averaging_page
 from clusterproof.theory.runs.bounded import theorem_on_run
@@ -23,6 +22,7 @@ from clusterproof.theory.runs.groups import groups_entry
 from clusterproof.theory.runs.page import Entry, Page, TheoremOnRun, entry
 from clusterproof.theory.runs.personal import personal_page
 from clusterproof.theory.runs.recursive import recursive_page
+from clusterproof.theory.runs.same_task import check_same_task
 from clusterproof.theory.runs.self_organising import self_organising_page
 from clusterproof.theory.runs.skipping import skipping_page
 

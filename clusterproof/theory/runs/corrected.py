@@ -9,7 +9,6 @@ import numpy as np
 
 from clusterproof.algorithms import Scaffold, Trace
 from clusterproof.synthetic import Mixture
-from clusterproof.theory.checker.trace_bound import ROUNDING, Compared
 from clusterproof.theory.exact import round_maps
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.client_losses import gradients_at
@@ -33,6 +32,7 @@ from clusterproof.theory.runs.common_model import (
 )
 from clusterproof.theory.runs.numbers import apart
 from clusterproof.theory.runs.page import Entry, Page, TheoremOnRun, entry
+from clusterproof.theory.runs.trace_bound import ROUNDING, Compared
 
 LARGEST = 500
 """Rows of the matrix of a round up to which its spectral radius is computed."""

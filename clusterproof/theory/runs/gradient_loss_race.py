@@ -174,7 +174,7 @@ def _interval(claim: str, ends: tuple[Counts, Counts], race: Race) -> Row:
 def _counted(happened: Counts, runs: int) -> str:
     unknown = happened[1] - happened[0]
     known = counted(happened[0], runs, SHARE)
-    return f"{known}, {unknown} undecided" if unknown else known
+    return f"{known}, {unknown} inconclusive" if unknown else known
 
 
 def _outcome(counts: Sequence[Counts], runs: int) -> Outcome:

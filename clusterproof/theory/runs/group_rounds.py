@@ -12,7 +12,6 @@ import numpy as np
 
 from clusterproof.algorithms import GradientLoss, SoFL, Trace
 from clusterproof.synthetic import Mixture
-from clusterproof.theory.checker.trace_bound import ROUNDING
 from clusterproof.theory.exact import fixed_points, round_maps
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.affine_rounds import exact_quadratics
@@ -20,6 +19,7 @@ from clusterproof.theory.runs.groups import is_true, last_known, settled
 from clusterproof.theory.runs.hypotheses import AT_REST, MOVED, Need, refusal
 from clusterproof.theory.runs.numbers import short
 from clusterproof.theory.runs.page import Entry, TheoremOnRun, entry
+from clusterproof.theory.runs.trace_bound import ROUNDING
 
 
 @dataclass(frozen=True, eq=False)

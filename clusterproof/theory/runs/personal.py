@@ -11,7 +11,6 @@ import numpy as np
 from clusterproof.algorithms import FedBCD, Local, PerFedAvg, Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
-from clusterproof.theory.checker.trace_bound import ROUNDING
 from clusterproof.theory.exact import fixed_points
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.affine_rounds import (
@@ -25,6 +24,7 @@ from clusterproof.theory.runs.affine_rounds import (
 from clusterproof.theory.runs.hypotheses import AT_REST, MOVED, Need, refusal
 from clusterproof.theory.runs.numbers import apart, short
 from clusterproof.theory.runs.page import Entry, Page, TheoremOnRun, entry
+from clusterproof.theory.runs.trace_bound import ROUNDING
 
 FEWEST = 3
 """A factor is measured over at least so many rounds."""

@@ -11,7 +11,6 @@ from clusterproof.algorithms import CFL, Trace
 from clusterproof.algorithms.bipartition import cosine_similarities, cross_similarity
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
-from clusterproof.theory.checker.trace_bound import ROUNDING
 from clusterproof.theory.papers.fpfc.bipartition import weakest_link
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.affine_rounds import exact_quadratics
@@ -20,6 +19,7 @@ from clusterproof.theory.runs.groups import groups_entry, merged_words
 from clusterproof.theory.runs.hypotheses import Need, refusal
 from clusterproof.theory.runs.numbers import many, short
 from clusterproof.theory.runs.page import Entry, Page, TheoremOnRun, entry
+from clusterproof.theory.runs.trace_bound import ROUNDING
 
 MOST_CUTS = 2
 """Cuts of the first run that are named."""

@@ -10,7 +10,6 @@ from clusterproof.algorithms.cfl import STATIONARY, mean_and_largest
 from clusterproof.algorithms.self_organising_map import decayed
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
-from clusterproof.theory.checker.trace_bound import ROUNDING
 from clusterproof.theory.papers.sofl.guarded_count import ALLOWED, COUNTS
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.affine_rounds import exact_quadratics
@@ -20,6 +19,7 @@ from clusterproof.theory.runs.groups import groups_entry, merged_words
 from clusterproof.theory.runs.hypotheses import refusal
 from clusterproof.theory.runs.numbers import short
 from clusterproof.theory.runs.page import Entry, Page, TheoremOnRun, entry
+from clusterproof.theory.runs.trace_bound import ROUNDING
 
 ABOUT = 0.1
 """Mean cosines that differ by so much are about the same."""

@@ -7,7 +7,6 @@ import numpy as np
 from clusterproof.algorithms import Trace, generator
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.checker.statistics import binomial_tail
-from clusterproof.theory.checker.trace_bound import largest_length
 from clusterproof.theory.exact import round_maps
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.bounded import FAILURE, FEWEST_RUNS, SIGNIFICANCE
@@ -33,6 +32,7 @@ from clusterproof.theory.runs.common_model import (
 )
 from clusterproof.theory.runs.numbers import short
 from clusterproof.theory.runs.page import Entry, Page, TheoremOnRun, entry
+from clusterproof.theory.runs.trace_bound import largest_length
 
 LARGEST = 400
 """Rows of the second moments up to which they are computed."""

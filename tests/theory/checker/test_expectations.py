@@ -447,4 +447,4 @@ def test_a_mean_that_rare_large_values_carry_is_not_violated_for_want_of_them(
 
     trial = attempt(Statement("", stated, replicates=100_000), Context(seed, None, 1e-9, "toy/rare"))
     assert trial.found is None
-    assert trial.undecided
+    assert trial.inconclusive

@@ -32,10 +32,10 @@ from clusterproof.theory.checker import (
 from clusterproof.theory.checker.comparison import Comparison, least_factor
 from clusterproof.theory.checker.conclusions import judge
 from clusterproof.theory.checker.ranges import Range, encode_number
-from clusterproof.theory.checker.run_code import run_code
 from clusterproof.theory.checker.search import without_local_constants
 from clusterproof.theory.checker.ties import _equal
-from clusterproof.theory.checker.trace_bound import TraceBound
+from clusterproof.theory.runs.run_code import run_code
+from clusterproof.theory.runs.trace_bound import TraceBound
 
 F = Fraction
 GENERATED = settings(phases=(Phase.generate,), database=None, max_examples=200)

@@ -30,10 +30,10 @@ from clusterproof.theory.checker.claim import Context
 from clusterproof.theory.checker.deciding import Certainty
 from clusterproof.theory.checker.evaluation import Trial
 from clusterproof.theory.checker.report import evidence, summary, to_markdown
-from clusterproof.theory.checker.run_check import _compare_expectation
 from clusterproof.theory.checker.statement import DECIDED, Statement
 from clusterproof.theory.checker.trial import attempt
 from clusterproof.theory.checker.verdict import Confidence, Finding, Kind, Verdict
+from clusterproof.theory.runs.run_check import _compare_expectation
 
 CONTEXT = Context(0, None, 1e-9, "toy/one")
 LEVEL = 1e-9 / (DECIDED + 1)
@@ -301,7 +301,7 @@ def test_all_replicates_are_judged_at_once_where_the_interval_is_exact() -> None
     assert ", 2000 of 2000 replicates), at most 0.25" in found.sentence
     assert _compare_expectation(expectation([0.0, 0.0], at_most=1, range=(0, 1))).slack == math.inf
     few = _compare_expectation(expectation(np.arange(1000) % 2, at_most=0.75))
-    assert (few.kind, few.failures) == ("undecidable", 0)
+    assert (few.kind, few.failures) == ("inconclusive", 0)
 
 
 TERMS = {"all": 0.4, "noise": None, "start": 1e-4, "part: all": 1.0}

@@ -86,7 +86,7 @@ def test_a_proof_counts_where_its_sides_are_those_of_the_statement(name: str) ->
         assert verdict.instances >= 60
 
 
-def undecided(x: Share) -> Sides:
+def inconclusive(x: Share) -> Sides:
     """True, but of no use to a proof: the coefficients do not decide."""
     return at_most(x * (1 - x), quarter=Fraction(27, 100))
 
@@ -95,7 +95,7 @@ def undecided(x: Share) -> Sides:
 def test_a_step_that_asks_for_a_proof_and_gets_none_leaves_the_claim_uncertified(prove: bool) -> None:
     one = claim(quarter, exhaustible=0, budget=60)
     one.proof("algebra", at=lambda x: {"x": x / 9})(square)
-    one.step("step", prove=prove, exhaustible=0, budget=60)(undecided)
+    one.step("step", prove=prove, exhaustible=0, budget=60)(inconclusive)
     verdict = theory.check("toy/one")
     assert verdict.verdict is (Kind.CONSISTENT if prove else Kind.CERTIFIED)
     assert verdict.steps == (("algebra",) if prove else ())

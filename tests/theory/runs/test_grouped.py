@@ -292,7 +292,7 @@ def test_the_race_against_ifca() -> None:
     assert f"T > T_IFCA in {later} of 20 runs (allowed 10)" in told["Sooner"]
     expected = "holds" if later + both <= 10 else "inconclusive"
     assert outcomes(page)["gradient-loss/sooner"] == expected
-    assert (f"{both} undecided" in told["Sooner"]) == (both > 0)
+    assert (f"{both} inconclusive" in told["Sooner"]) == (both > 0)
     certain = int((12 * t > 6 * np.where(np.isinf(t_ifca), rounds + 1, t_ifca))[~np.isinf(t_ifca)].sum())
     assert f"12 T > 6 T_IFCA in {certain} of 20 runs" in told["Passes"]
     others = {"step_size": 0.2, "weight": 0.3, "empty_cluster": "never", "loss_reduction": "sum"}

@@ -19,9 +19,9 @@ from clusterproof.algorithms import FPFC, InvalidArgument, Trace
 from clusterproof.algorithms.fpfc import FusionState
 from clusterproof.synthetic import Mixture, QuadraticMixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
-from clusterproof.theory.checker.trace_bound import TraceBound
 from clusterproof.theory.papers.fpfc.constants import Constants
 from clusterproof.theory.papers.fpfc.measured import augmented_lagrangian, objective, squared_mapping
+from clusterproof.theory.runs.trace_bound import TraceBound
 
 MODELS = "mean of ||grad_w L_0||^2"
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
-from clusterproof.theory.checker.trace_bound import TraceBound
 from clusterproof.theory.claims import Sides, at_most, choice, claim, integers, rationals, suppose
 from clusterproof.theory.exact.two_clusters import exact_path, has_positive_probability, run_two_clusters
+from clusterproof.theory.runs.trace_bound import TraceBound
 
 MISMATCH = Fraction(1, 4)
 """c_4 of (A27), the constant of the term c_4 l that no amount of data removes."""

@@ -11,9 +11,9 @@ import numpy as np
 from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
-from clusterproof.theory.checker.trace_bound import TraceBound
 from clusterproof.theory.claims import Sides, at_most, claim, reals, suppose
 from clusterproof.theory.exact.heavy_ball import propagators, start_envelope
+from clusterproof.theory.runs.trace_bound import TraceBound
 
 ROUNDS = 300
 

@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from clusterproof import Undecidable, assert_same_law
+from clusterproof import Inconclusive, assert_same_law
 from clusterproof.algorithms import CFLMGD, IFCA, Algorithm, FedAvg, InvalidArgument, Trace, run
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
-from clusterproof.theory.checker.same_law import same_law
+from clusterproof.theory.runs.same_law import same_law
 
 FAULTS = (
     "step 3 % too large",
@@ -247,7 +247,7 @@ def test_without_noise_every_round_must_agree_to_rounding() -> None:
         assert_same_law(QUADRATIC, dataclasses.replace(trace, assignments=swapped))
 
 
-def test_a_tie_that_rounding_decides_is_undecidable() -> None:
+def test_a_tie_that_rounding_decides_is_inconclusive() -> None:
     """Two models at the same distance from a client, which the last digit of the start assigns."""
     task = QuadraticMixture(
         hessians=np.ones((2, 1, 1)), centers=np.array([[0.0], [3.0]]), labels=np.array([0, 1])
@@ -255,28 +255,28 @@ def test_a_tie_that_rounding_decides_is_undecidable() -> None:
     start = np.array([[-1.0], [1.0]])
     trace = run(CFLMGD(step_size=0.5, momentum=0), task, rounds=3, initial=start)
     for each in (trace, dataclasses.replace(trace, assignments=1 - trace.assignments)):
-        with pytest.raises(Undecidable, match="a start that differs by rounding gives another run"):
+        with pytest.raises(Inconclusive, match="a start that differs by rounding gives another run"):
             assert_same_law(task, each)
 
 
-def test_a_tie_without_effect_is_undecidable() -> None:
+def test_a_tie_without_effect_is_inconclusive() -> None:
     """Two models at the minimum of all clients, which may be with either: no model tells."""
     task = QuadraticMixture(
         hessians=np.ones((2, 1, 1)), centers=np.ones((2, 1)), labels=np.zeros(2, dtype=int)
     )
     trace = run(CFLMGD(step_size=0.5, momentum=0, clusters=2), task, rounds=3, initial=np.ones((2, 1)))
     for assignments in (trace.assignments, 1 - trace.assignments):
-        with pytest.raises(Undecidable, match="a start that differs by rounding"):
+        with pytest.raises(Inconclusive, match="a start that differs by rounding"):
             assert_same_law(task, dataclasses.replace(trace, assignments=assignments))
 
 
-def test_few_replicates_are_undecidable_unless_the_fault_is_large() -> None:
+def test_few_replicates_are_inconclusive_unless_the_fault_is_large() -> None:
     task = mixture(samples=50)
     algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=0.5)
     start = task.optima + 0.1
     for replicates in (None, 20):
         trace = run(algorithm, task, rounds=2, seed=1, replicates=replicates, initial=start)
-        with pytest.raises(Undecidable, match=r"\d+ replicates would see"):
+        with pytest.raises(Inconclusive, match=r"\d+ replicates would see"):
             assert_same_law(task, trace)
     far = run(dataclasses.replace(algorithm, step_size=0.5), task, rounds=2, replicates=20, initial=start)
     with pytest.raises(AssertionError, match="20 replicates against 2000"):
@@ -320,17 +320,17 @@ def test_a_single_draw_that_repeats_by_chance_accuses_nobody() -> None:
     half = CFLMGD(step_size=0.5, momentum=0, participation=0.5)
     for seed in range(8):
         trace = run(half, task, rounds=1, seed=seed, initial=np.array([[-1.0], [4.0]]))
-        with pytest.raises(Undecidable):
+        with pytest.raises(Inconclusive):
             assert_same_law(task, trace)
 
 
-def test_ties_that_an_implementation_breaks_in_another_way_are_undecidable() -> None:
+def test_ties_that_an_implementation_breaks_in_another_way_are_inconclusive() -> None:
     """All models start at one point; the library takes the first of equally good ones, others the last."""
     task = mixture(samples=20)
     algorithm = CFLMGD(step_size=0.2, momentum=0)
     trace = run(algorithm, task, rounds=2, replicates=200, initial=np.zeros((3, 4)))
     last = dataclasses.replace(trace, models=trace.models[:, :, ::-1], assignments=2 - trace.assignments)
-    with pytest.raises(Undecidable, match="starts that differ by rounding give another law"):
+    with pytest.raises(Inconclusive, match="starts that differ by rounding give another law"):
         assert_same_law(task, last)
 
 

@@ -10,7 +10,7 @@ from hypothesis.errors import NoSuchExample
 
 from clusterproof.algorithms import CFLMGD, IFCA, Algorithm, FedAvg
 from clusterproof.synthetic import Mixture, QuadraticMixture
-from clusterproof.theory.checker.start_grid import Starts
+from clusterproof.theory.runs.start_grid import Starts
 
 SOME = settings(max_examples=100, database=None)
 HESSIANS, CENTERS = np.eye(2) * [[[1]], [[3]], [[3]]], np.array([[0.0, 1.0], [8.0, 1.0], [8.0, 1.0]])

@@ -11,8 +11,8 @@ from clusterproof import TraceBound, claim, expectation, theory
 from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace, run
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory.checker.expectation import Expectation
-from clusterproof.theory.checker.failure_levels import FREQUENT, Level, levels_of
-from clusterproof.theory.checker.run_check import _place, compare
+from clusterproof.theory.runs.failure_levels import FREQUENT, Level, levels_of
+from clusterproof.theory.runs.run_check import _place, compare
 
 TASK = meant_task()
 TOY = QuadraticMixture(hessians=[[[1.0]]], centers=[[0.0]], labels=[0])
@@ -135,8 +135,8 @@ SGD = RegressionMixture(optima=np.zeros((1, 1)), covariance=np.ones(1), noise=1.
     [
         (1.0, 20_000, "holds"),
         (0.8, 20_000, "broken"),
-        (0.8, 10_000, "undecidable"),
-        (0.8, 100, "undecidable"),
+        (0.8, 10_000, "inconclusive"),
+        (0.8, 100, "inconclusive"),
     ],
 )
 def test_a_claim_may_bound_the_expectation_of_a_run(
@@ -179,8 +179,8 @@ def test_an_asymptotic_interval_decides_where_both_halves_of_the_replicates_agre
 
     assert kind(np.ones(40_000)) == "broken"
     # 0.2 is far outside of the interval of one half: this is no run that holds
-    assert kind(np.arange(40_000) % 2 == 0) == "undecidable"
-    assert kind(np.arange(40_000) % 2 == 1) == "undecidable"
+    assert kind(np.arange(40_000) % 2 == 0) == "inconclusive"
+    assert kind(np.arange(40_000) % 2 == 1) == "inconclusive"
 
 
 def test_runs_that_come_by_chance_once_in_a_thousand_do_not_hold(registry: object) -> None:
@@ -204,5 +204,5 @@ def test_runs_that_come_by_chance_once_in_a_thousand_do_not_hold(registry: objec
             theory.REGISTRY["toy/frequent"], bound_trace=bounder
         )
         chance = chances[failing]
-        kind = "broken" if chance <= 1e-9 / 6 else "undecidable" if chance <= 5e-4 else "holds"
+        kind = "broken" if chance <= 1e-9 / 6 else "inconclusive" if chance <= 5e-4 else "holds"
         assert compare("toy/frequent", TOY, trace).kind == kind, failing

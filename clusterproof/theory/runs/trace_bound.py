@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import Trace
+from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.algorithms.notebook import html_table
 from clusterproof.theory.checker.expectation import Expectation
 
@@ -123,6 +124,46 @@ class TraceBound:
                 replace(one, measured=one.measured[:, None], allowed=one.allowed[:, None]) for one in found
             ]
         return found
+
+
+def as_trace_bound(allowed: Any, trace: Trace, failure_probability: float | None) -> TraceBound:
+    """Return what a claim gives for a run as a ``TraceBound``.
+
+    Parameters
+    ----------
+    allowed
+        A ``TraceBound``, an ``Expectation``, or numbers broadcastable to the errors of the trace.
+    trace
+        The run, with errors.
+    failure_probability
+        The one that was asked for; bounds that are no ``TraceBound`` have none.
+
+    Raises
+    ------
+    InvalidArgument
+        If the bound is sure and a failure probability is given, or the shape is another.
+    """
+    if isinstance(allowed, TraceBound):
+        return allowed
+    if failure_probability is not None:
+        raise InvalidArgument(
+            "failure_probability",
+            failure_probability,
+            "is none of this claim: its bound is sure",
+            "leave it out",
+        )
+    if isinstance(allowed, Expectation):
+        return TraceBound(bound=allowed.allowed, quantity="expectation", expectation=allowed)
+    values, shape = np.asarray(allowed, dtype=float), np.asarray(trace.errors).shape
+    if len(shape) == 3 and values.ndim == 2 and len(values) == shape[0]:
+        values = values[:, None]  # one a round and model, for every replicate
+    try:
+        return TraceBound(bound=np.broadcast_to(values, shape))
+    except ValueError:
+        raise InvalidArgument(
+            "bound", np.shape(allowed), f"must be broadcastable to trace.errors, {shape}",
+            "give a number, or one a round and model",
+        ) from None  # fmt: skip
 
 
 def largest_length(trace: Trace) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE
 from clusterproof.theory.checker.statistics import binomial_tail
-from clusterproof.theory.checker.trace_bound import Compared, TraceBound
+from clusterproof.theory.runs.trace_bound import Compared, TraceBound
 
 FREQUENT = (1e-4, 0.01, 0.05, 0.2, 0.5)
 """Failure probabilities at which the number of failing replicates is judged; a rarer one makes a single one decide."""

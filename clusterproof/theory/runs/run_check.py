@@ -1,10 +1,10 @@
-"""Hold a run to what a claim allows, and say how sure that is."""
+"""Compare a run with what a claim allows, and say how sure the answer is."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -14,13 +14,13 @@ import numpy as np
 from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.checker.catalogue import find_claim
-from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, REGISTRY, TraceBounder
+from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, REGISTRY
 from clusterproof.theory.checker.conclusions import judge
 from clusterproof.theory.checker.expectation import EQUAL, FEWEST, Expectation
-from clusterproof.theory.checker.failure_levels import MOST_REPLICATES, Level, levels_of
-from clusterproof.theory.checker.same_task import check_same_task
 from clusterproof.theory.checker.sentences import asymptotic, digits_apart, estimate
-from clusterproof.theory.checker.trace_bound import ROUNDING, Compared, TraceBound
+from clusterproof.theory.runs.failure_levels import MOST_REPLICATES, Level, levels_of
+from clusterproof.theory.runs.same_task import check_same_task
+from clusterproof.theory.runs.trace_bound import ROUNDING, Compared, TraceBound, as_trace_bound
 
 SUSPICIOUS = 1e-3
 """So many failures, or more, come by chance with at most this probability: no run with them is said to hold."""
@@ -28,8 +28,11 @@ SUSPICIOUS = 1e-3
 LEAST_FAILURE = 1e-300
 """Least failure probability: its share of one cluster and one round must not underflow."""
 
+Bounder = Callable[[Mixture, Trace, float | None], TraceBound]
+"""What a claim allows on a run of a task, with a failure probability or its own where None."""
 
-class Undecidable(Exception):
+
+class Inconclusive(Exception):
     """The run is too small to tell whether it keeps to the claim; the message says what would decide."""
 
 
@@ -40,7 +43,8 @@ class Answer:
     Attributes
     ----------
     kind
-        ``"holds"``, ``"broken"`` or ``"undecidable"``.
+        ``"holds"``, ``"broken"`` or ``"inconclusive"``; ``"other law"`` if the run keeps to the claim, but is not of
+        the law of its algorithm.
     sentence
         Why, with the place and the seed where something is above its bound.
     failures, replicates
@@ -49,7 +53,7 @@ class Answer:
         Least allowed / measured, over everything that is compared; infinite where nothing is measured.
     """
 
-    kind: Literal["holds", "broken", "undecidable"]
+    kind: Literal["holds", "broken", "inconclusive", "other law"]
     sentence: str
     failures: int
     replicates: int
@@ -86,7 +90,7 @@ def bound(
     return _bounder(claim_id, task, trace, failure_probability)(task, trace, failure_probability)
 
 
-def _bounder(claim_id: str, task: Mixture, trace: Trace, failure_probability: float | None) -> TraceBounder:
+def _bounder(claim_id: str, task: Mixture, trace: Trace, failure_probability: float | None) -> Bounder:
     """Find the claim, and require what ``bound`` requires."""
     claim = find_claim(claim_id)
     if claim.bound_trace is None:
@@ -104,7 +108,8 @@ def _bounder(claim_id: str, task: Mixture, trace: Trace, failure_probability: fl
     check_same_task(task, trace)
     if trace.errors is None:
         raise InvalidArgument("trace", "...", "must have errors", "run on a task that knows its optima")
-    return claim.bound_trace
+    bounder = claim.bound_trace
+    return lambda task, trace, rate: as_trace_bound(bounder(task, trace, rate), trace, rate)
 
 
 def compare(
@@ -114,7 +119,7 @@ def compare(
 
     The bound is taken at several failure probabilities (``failure_levels``), or at the one that is given. A run breaks
     the claim if as many replicates are above one of these bounds as come by chance with probability 1e-9 at most, over
-    all of them; it holds if that could have been seen, and no suspicious number is above. Else it is undecidable.
+    all of them; it holds if that could have been seen, and no suspicious number is above. Else it is inconclusive.
 
     Parameters are those of ``bound``.
 
@@ -140,14 +145,14 @@ def compare(
         number = "no number of them" if needed >= MOST_REPLICATES else str(needed)
         rates = ", ".join(f"{level.rate:.3g}" for level in levels)
         return answer(
-            "undecidable",
+            "inconclusive",
             f"{len(worst.failing)} replicates could not break a bound that each may break with probability {rates}: "
             f"{number} would decide, or a smaller failure_probability{'; ' + where if where else ''}"
             + _left_out(left_out),
         )
     if worst.failures and worst.chance <= SUSPICIOUS / len(levels):
         return answer(
-            "undecidable",
+            "inconclusive",
             f"{where}; {share}: by chance with probability {worst.chance:.2g}, above {worst.significance:.2g}; "
             f"more replicates would decide{_left_out(left_out)}",
         )
@@ -198,49 +203,11 @@ def _compare_expectation(one: Expectation) -> Answer:
     slack = first.allowed / first.measured if first.measured > 0 else math.inf
     if first.broken:
         return Answer("broken", text + asymptotic(one, first), count, count, slack)
-    if first.undecided:
+    if first.inconclusive:
         remedy = f"give range=, or at least {2 * FEWEST} replicates none of which dominates"
-        sentence = f"{text}; {EQUAL if first.undecided == EQUAL else remedy}"
-        return Answer("undecidable", sentence, 0, count, slack)
+        sentence = f"{text}; {EQUAL if first.inconclusive == EQUAL else remedy}"
+        return Answer("inconclusive", sentence, 0, count, slack)
     return Answer("holds", text, 0, count, slack)
-
-
-def assert_holds(
-    claim_id: str,
-    task: Mixture,
-    trace: Trace,
-    *,
-    failure_probability: float | None = None,
-    undecidable: Literal["raise", "pass"] = "raise",
-) -> None:
-    """Require that a run keeps to a claim.
-
-    Parameters
-    ----------
-    claim_id, task, trace
-        As for ``bound``.
-    failure_probability
-        The only one at which the bound is taken, in [1e-300, 1). If None, the claim is held at 1e-9/(6 R) for R
-        replicates, 1e-4, .01, .05, .2 and .5, and a run that meets it is called broken with probability 1e-9 at most.
-    undecidable
-        ``"raise"``, or ``"pass"`` where a run that is too small to tell will do.
-
-    Raises
-    ------
-    AssertionError
-        If it does not; says by how much, where and on which seed.
-    Undecidable
-        If the run is too small to tell; says how many replicates would decide.
-    InvalidArgument
-        As for ``bound``.
-    """
-    if undecidable not in ("raise", "pass"):
-        raise InvalidArgument("undecidable", undecidable, "must be 'raise' or 'pass'", "leave it out")
-    answer = compare(claim_id, task, trace, failure_probability=failure_probability)
-    if answer.kind == "broken":
-        raise AssertionError(f"{claim_id}: {answer.sentence}")
-    if answer.kind == "undecidable" and undecidable == "raise":
-        raise Undecidable(f"{claim_id}: {answer.sentence}")
 
 
 def _slack(compared: list[Compared]) -> float:

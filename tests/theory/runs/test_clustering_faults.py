@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from catalogue import read_catalogue
 
-from clusterproof import Trace, Undecidable, assert_same_law, theory
+from clusterproof import Inconclusive, Trace, assert_same_law, theory
 from clusterproof.algorithms import CFLMGD, FPFC, IFCA, Algorithm, InvalidArgument, run
 from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
-from clusterproof.theory.checker.run_check import compare
-from clusterproof.theory.checker.same_law import same_law
+from clusterproof.theory.runs.run_check import compare
+from clusterproof.theory.runs.same_law import same_law
 
 ROUNDS, REPLICATES = 12, 200
 THREE = {
@@ -154,7 +154,7 @@ def test_what_changes_nothing_is_no_fault(algorithm: str, fault: dict[str, Any])
 def test_a_right_run_of_random_participants_needs_replicates(algorithm: str) -> None:
     """That every round agrees given its participants says nothing of their law."""
     setting = MAKE[algorithm](participation=0.5)
-    with pytest.raises(Undecidable, match="replicates would see"):
+    with pytest.raises(Inconclusive, match="replicates would see"):
         assert_same_law(setting[0], declared(setting, rounds=2))
 
 

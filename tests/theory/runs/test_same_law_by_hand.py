@@ -8,13 +8,13 @@ import pytest
 
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.checker.run_statistics import (
+from clusterproof.theory.runs.run_statistics import (
     significant_bits,
     standardise,
     statistics_of_assignments,
     statistics_of_models,
 )
-from clusterproof.theory.checker.same_law import (
+from clusterproof.theory.runs.same_law import (
     _close,
     _compare_paths,
     _compare_samples,
@@ -93,7 +93,7 @@ def test_the_first_difference_of_two_paths_is_told() -> None:
     unsure = sure.copy()
     unsure[2:, 1] = False
     assert told(models, chosen, unsure) == (
-        "undecidable",
+        "inconclusive",
         "from round 2 on, a start that differs by rounding gives another run",
     )
 
@@ -113,7 +113,7 @@ def test_a_level_is_shared_by_all_tests(number: int) -> None:
         "mean (500 replicates against 2000, probability at most 1e-9)",
     )
     kind, words = judged(1.01 * LEVEL / number)
-    assert kind == "undecidable"
+    assert kind == "inconclusive"
     assert "500 replicates against 2000, by chance with probability 1e-9" in words
     # the logarithm of a p-value grows like the number of replicates
     assert f": {math.ceil(500 / 0.8)} replicates would see" in judged((LEVEL / number) ** 0.8)[1]
@@ -122,7 +122,7 @@ def test_a_level_is_shared_by_all_tests(number: int) -> None:
     holds = f"none of {number} statistics differs ({needed} replicates against 2000)"
     assert judged(0.5, needed) == ("holds", holds)
     assert judged(0.5, needed - 1) == (
-        "undecidable",
+        "inconclusive",
         f"{needed - 1} replicates against 2000: {needed} replicates would see a mean that moved by its deviation",
     )
 

@@ -8,8 +8,8 @@ from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.checker.claim import REGISTRY
-from clusterproof.theory.checker.run_check import bound
-from clusterproof.theory.checker.trace_bound import TraceBound
+from clusterproof.theory.runs.run_check import bound
+from clusterproof.theory.runs.trace_bound import TraceBound
 
 SHARPEST_FIRST: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
     "cfl-mgd": (
