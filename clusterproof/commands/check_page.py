@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from clusterproof import theory
 from clusterproof.theory import Verdict
-from clusterproof.theory.checker import report
-from clusterproof.theory.checker.verdict import Kind
+from clusterproof.theory.claims import report
+from clusterproof.theory.claims.verdict import HOLDS, Kind
 from clusterproof.theory.headlines import FINDINGS, Finding
 
 LINES, WIDTH = 100, 200
@@ -16,9 +15,9 @@ MOST_FINDINGS = 5
 """Most findings of a paper."""
 
 WORDS = (
-    "certified: proved for every instance. consistent: no counterexample was found. violated: a counterexample was "
-    "found. vacuous: nothing meets the hypotheses, or the conclusion adds nothing to them. ill-posed: the text has no "
-    "single meaning.",
+    "certified: proved for every instance. consistent: not refuted, where a false statement would have been. violated: "
+    "a counterexample was found. vacuous: nothing meets the hypotheses, or the conclusion adds nothing to them. "
+    "ill-posed: the text has no single meaning. inconclusive: not refuted, and what was tried could not have.",
     "Violated are statements that a paper prints, by false statement, misprint or mere wording; readings, each one "
     "meaning of an ambiguous sentence; and ours, such as a constant or a lemma of our own that fails.",
 )
@@ -80,8 +79,8 @@ def _sentence(verdict: Verdict, findings: Mapping[str, Finding]) -> str:
 
 def _repairs(verdicts: Sequence[Verdict], chosen: Sequence[Verdict], columns: int) -> list[str]:
     """Name what repairs the findings, if this run has evaluated it, with the tightness that it measured."""
-    known = {verdict.claim: verdict for verdict in verdicts if verdict.verdict in report.HOLDS}
-    failed = [verdict for verdict in chosen if verdict.verdict not in report.HOLDS]
+    known = {verdict.claim: verdict for verdict in verdicts if verdict.verdict in HOLDS}
+    failed = [verdict for verdict in chosen if verdict.verdict not in HOLDS]
     names = dict.fromkeys(name for verdict in failed for name in verdict.repaired_by if name in known)
     if not names:
         return []
@@ -95,11 +94,10 @@ def _repairs(verdicts: Sequence[Verdict], chosen: Sequence[Verdict], columns: in
 
 def _tight(verdict: Verdict) -> str:
     """Return the id, whether it is proved, and for a bound, not a probability or an equation, its tightness."""
-    claim = theory.find_claim(verdict.claim)
     words = ["proved"] if verdict.verdict is Kind.CERTIFIED else []
-    factor = (verdict.sharpness or {}).get("all")
-    if factor and (claim.bound_trace is not None or claim.kind in ("tight", "upper", "lower")):
-        words.append(f"{1 / factor:.3g}")
+    ratio = (verdict.tightness or {}).get("all", {}).get("ratio")
+    if ratio:
+        words.append(f"{ratio:.3g}")
     return f"{verdict.claim} ({', '.join(words)})" if words else verdict.claim
 
 

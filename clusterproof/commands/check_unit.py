@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import Any
 
 from clusterproof import theory
 from clusterproof.commands import terminal
 from clusterproof.experiments.runner import Processes
 from clusterproof.experiments.store import Unit
 from clusterproof.theory import Claim, Verdict
+from clusterproof.theory.claims.verdict import unite
 
 
 def evaluate_in_processes(
-    claims: Sequence[Claim],
-    files: Sequence[str],
-    seed: int,
-    trials: int | None,
-    jobs: int,
+    claims: Sequence[Claim[..., Any]], files: Sequence[str], seeds: range, jobs: int
 ) -> Iterator[tuple[int, Verdict | str]]:
     """Evaluate claims in several processes, slow checks first.
 
@@ -27,8 +25,8 @@ def evaluate_in_processes(
         Claims to evaluate.
     files
         User-supplied files that state claims.
-    seed, trials
-        As for ``theory.check``.
+    seeds
+        Whose verdicts are united.
     jobs
         Number of processes.
 
@@ -37,8 +35,8 @@ def evaluate_in_processes(
     tuple
         The index of a claim, and its verdict or an error message.
     """
-    settings = {"trials": trials, "files": list(files)}
-    units = [Unit(claim.id, seed, settings, cost=1.0 if claim.quick else 10.0) for claim in claims]
+    settings = {"seeds": len(seeds), "files": list(files)}
+    units = [Unit(claim.id, seeds[0], settings, cost=1.0 if claim.quick else 10.0) for claim in claims]
     indices = {unit.method: index for index, unit in enumerate(units)}
     for unit, answer in Processes(jobs).compute(evaluate, sorted(units, key=lambda unit: -unit.cost)):
         result = answer if isinstance(answer, str) else answer.result
@@ -50,7 +48,8 @@ def evaluate(unit: Unit) -> Verdict:
     """Evaluate the claim of a unit; runs in a worker process."""
     settings = unit.settings
     _load(tuple(settings["files"]))
-    return theory.check(unit.method, seed=unit.seed, trials=settings["trials"])
+    seeds = range(unit.seed, unit.seed + settings["seeds"])
+    return unite([theory.check(unit.method, seed=seed) for seed in seeds])
 
 
 @cache

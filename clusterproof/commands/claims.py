@@ -14,8 +14,7 @@ from clusterproof.algorithms.atomic import write_whole
 from clusterproof.algorithms.validation import error_line
 from clusterproof.commands import terminal
 from clusterproof.theory import Claim, Kind
-from clusterproof.theory.checker import ci_gates as gates
-from clusterproof.theory.checker import report
+from clusterproof.theory.claims import report
 from clusterproof.theory.stored_verdicts import read_verdicts
 
 
@@ -43,14 +42,13 @@ def claims(
     stated = set(itertools.chain(*terminal.load(files)))
     claims = [claim for claim in theory.catalogue(paper) if not files or claim.id in stated]
     if verdict is not None:
-        claims = _with_verdict(claims, gates.read_kinds(verdict, "verdict"))
+        claims = _with_verdict(claims, report.read_kinds(verdict, "verdict"))
     if json_file is not None:
         write_whole(
             "json", json_file, report.to_json([report.claim_record(claim) for claim in claims]).encode()
         )
-    headers = ("id", "label", "kind", "title")
-    rows = ((claim.id, claim.source, claim.kind, claim.title) for claim in claims)
-    terminal.show_table(headers, rows, no_wrap=("id", "kind"))
+    rows = ((claim.id, claim.source, claim.title) for claim in claims)
+    terminal.show_table(("id", "label", "title"), rows, no_wrap=("id",))
     return 0
 
 

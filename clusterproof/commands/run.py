@@ -24,7 +24,7 @@ from clusterproof.experiments import synthetic_options
 from clusterproof.experiments.run_defaults import PAGES, make_algorithm
 from clusterproof.neural.custom.references import HOW, is_own, load_own, naming_user_code
 from clusterproof.synthetic import TASKS
-from clusterproof.theory.checker import report
+from clusterproof.theory.claims import report
 from clusterproof.theory.runs.compare import compare
 from clusterproof.theory.runs.page import Page
 

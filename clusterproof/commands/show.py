@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import textwrap
 
@@ -10,7 +9,7 @@ from clusterproof import theory
 from clusterproof.algorithms.validation import check_seed, error_line
 from clusterproof.commands import terminal
 from clusterproof.theory import Claim, code_of
-from clusterproof.theory.checker import report
+from clusterproof.theory.claims import report
 
 
 def show(
@@ -38,7 +37,7 @@ def show(
     terminal.load(files)
     claim = theory.find_claim(claim_id)
     width = terminal.columns() or 80
-    _print_wrapped(f"{claim.id}: {claim.source} ({claim.kind})\n{claim.title}\n\n{claim.card}", width)
+    _print_wrapped(f"{claim.id}: {claim.source}\n{claim.title}\n\n{claim.text}", width)
     print()
     if not check:
         _show_repair(claim, width)
@@ -51,16 +50,15 @@ def show(
         return 1
     terminal.show(report.verdict_table([verdict], width))
     if verdict.counterexample is not None:
-        print(
-            "\ncounterexample\n"
-            + json.dumps(json.loads(report.to_json([verdict.counterexample]))[0], indent=2)
-        )
+        print(f"\ncounterexample\n{report.to_json(verdict.counterexample)}".rstrip())
         loaded = "".join(f" {name}" for name in files)
         print(
             f"\nto replay it:\n\n"
             f"    clusterproof check {claim_id}{loaded} --seed {seed} --json report.json\n"
             f"    clusterproof check{loaded} --replay report.json\n\nor in Python:\n\n{code_of(verdict)}".rstrip()
         )
+    for line in verdict.lines if len(verdict.lines) > 1 else ():
+        _print_wrapped(f"  {line.name or claim.id}: {line.verdict}: {line.reason}", width)
     print()
     _show_repair(claim, width)
     return 0
@@ -89,5 +87,5 @@ def _show_repair(claim: Claim, width: int) -> None:
     """Print the title and statement of each claim that repairs a claim."""
     for name in claim.repaired_by:
         repair = theory.find_claim(name)
-        statement = repair.card.partition("Statement\n")[2].partition("\n\n")[0]
+        statement = repair.text.partition("Statement\n")[2].partition("\n\n")[0]
         _print_wrapped(f"repaired by {repair.id}: {repair.title}\n{statement}", width)

@@ -207,7 +207,7 @@ def complain(message: str) -> None:
 def load(files: Sequence[str]) -> list[list[str]]:
     """Execute user-supplied files of claims, and return the ids of each file's claims."""
     from clusterproof.theory import catalogue, load_claims
-    from clusterproof.theory.checker.catalogue import check_repairs
+    from clusterproof.theory.claims.claim import check_repairs
 
     stated = [load_claims(file) for file in dict.fromkeys(files)]
     check_repairs(catalogue())  # a file may name claims of the next one

@@ -9,7 +9,7 @@ import clusterproof.figures.style as style
 from clusterproof.algorithms import InvalidArgument
 
 if TYPE_CHECKING:
-    from clusterproof.theory.checker.verdict import Verdict
+    from clusterproof.theory.claims.verdict import Verdict
 
 MOST_TERMS = 12
 
@@ -53,7 +53,8 @@ def numbers_figure(verdict: Verdict) -> style.Figure:
     if len(known) < len(numbers):
         remedy = "its repr and its counterexample say what was found"
         raise InvalidArgument("verdict", verdict, "must have two finite numbers to draw", remedy)
-    terms = {name: factor for name, factor in (verdict.sharpness or {}).items() if factor is not None}
+    ratios = {name: numbers["ratio"] for name, numbers in (verdict.tightness or {}).items()}
+    terms = {name: 1 / ratio for name, ratio in ratios.items() if ratio}
     caption = (
         f"{verdict.claim}: {verdict.verdict}. Measured {verdict.measured:.4g}, allowed {verdict.bound:.4g}, at the "
         f"tightest of {verdict.instances or 1} instances. Seed {verdict.seed}."

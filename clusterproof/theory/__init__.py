@@ -1,13 +1,13 @@
 """Claims about clustered federated learning, the bounds they rest on, and their verdicts."""
 
 from clusterproof.algorithms.discovery import modules_below
-from clusterproof.theory.checker.catalogue import as_json, catalogue, check, find_claim, replay
-from clusterproof.theory.checker.claim import REGISTRY, Claim, Context
-from clusterproof.theory.checker.claim_decorator import claim
-from clusterproof.theory.checker.counterexample_code import code_of
-from clusterproof.theory.checker.falsifying import falsify
-from clusterproof.theory.checker.loading import load_claims
-from clusterproof.theory.checker.verdict import Confidence, Finding, Kind, Verdict
+from clusterproof.theory.claims.claim import REGISTRY, Claim, catalogue, claim, find_claim
+from clusterproof.theory.claims.code import code_of
+from clusterproof.theory.claims.falsify import falsify
+from clusterproof.theory.claims.load import load_claims
+from clusterproof.theory.claims.replay import replay
+from clusterproof.theory.claims.statistics import Confidence
+from clusterproof.theory.claims.verdict import Kind, Line, Verdict, check
 from clusterproof.theory.runs.bound_and_law import assert_holds
 from clusterproof.theory.runs.compare import compare
 from clusterproof.theory.runs.page import Page
@@ -21,14 +21,12 @@ __all__ = [
     "REGISTRY",
     "Claim",
     "Confidence",
-    "Context",
-    "Finding",
     "Inconclusive",
     "Kind",
+    "Line",
     "Page",
     "TraceBound",
     "Verdict",
-    "as_json",
     "assert_holds",
     "compare",
     "assert_same_law",

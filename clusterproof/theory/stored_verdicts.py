@@ -21,10 +21,10 @@ def read_verdicts(path: Path = STORED_VERDICTS) -> dict[str, dict[str, Any]]:
     """
     remedy = "write it with `clusterproof check --all --json FILE`"
     try:
-        records = json.loads(path.read_text(encoding="utf-8"))
+        records = json.loads(path.read_text(encoding="utf-8"))["claims"]
         return {record["claim"]: {"verdict": record["verdict"], **record} for record in records}
     except (OSError, ValueError) as error:
         rule = f"must be a report that can be read ({getattr(error, 'strerror', None) or error})"
         raise InvalidArgument("verdicts", str(path), rule, remedy) from error
     except (TypeError, KeyError) as error:
-        raise InvalidArgument("verdicts", str(path), "must be a list of verdicts", remedy) from error
+        raise InvalidArgument("verdicts", str(path), "must be a report of verdicts", remedy) from error

@@ -17,8 +17,8 @@ from sphinx.util.docutils import SphinxDirective
 from clusterproof import theory
 from clusterproof.theory import Claim
 from clusterproof.theory.bounds.audit_settings import NAMES, SIZES
-from clusterproof.theory.checker.report import TIMES, number
-from clusterproof.theory.checker.verdict import NEEDED, source_of
+from clusterproof.theory.claims.claim import source_of
+from clusterproof.theory.claims.report import NEEDED, TIMES, number
 from clusterproof.theory.stored_verdicts import read_verdicts
 from notes.site.notation import GREEK, written
 
@@ -42,7 +42,7 @@ PAPERS = {
 
 MEANINGS = {
     "certified": "proved for every instance of the stated class",
-    "consistent": "not falsified by the instances and trials that were made",
+    "consistent": "not refuted, by evidence that would have refuted it",
     "violated": "an instance meets the hypotheses and breaks the conclusion; the smallest one found is shown",
     "vacuous": "no instance meets the hypotheses, or the conclusion says no more than they do",
     "inconclusive": "not refuted, by evidence that would not have refuted it",
@@ -75,10 +75,8 @@ READING = """## How to read an entry
 After the verdict follow the place in the paper, where *reading* marks a meaning that is given to an ambiguous or
 informal sentence, *(ours)* a statement that is not the paper's (our theorems are proved in the notes and in their
 entries, and not refereed). *(misprint)* marks that a counterexample refutes a slip that the context corrects, and
-*(wording)* a sentence of prose or a rounded number on which nothing depends. Then follow the kind of the claim: an
-*upper* or a *lower* bound, one that is *tight* (some instance attains it), an *identity*, a *probability*, a
-*hypothesis* or a *definition*; and how *sharp* a bound is: within &times;2, say, if an instance breaks the half of
-it, and *not exercised* if none comes near it.
+*(wording)* a sentence of prose or a rounded number on which nothing depends. Then follows how *sharp* a bound is:
+within &times;2, say, if an instance breaks the half of it, and *not exercised* if none comes near it.
 
 An *instance* is a choice of all quantities of a statement for which its hypotheses hold. Instances are listed on a
 *grid* or drawn at random; quantities without an end of their own are also taken *beyond the ranges*. *Measured* is
@@ -135,10 +133,11 @@ def page_of(claim_id: str) -> str:
 
 def sharpness(record: dict[str, Any] | None) -> str:
     """State within which factor a claim is sharp, if the verdict contains it."""
-    factor = ((record or {}).get("sharpness") or {}).get("all")
-    if factor is None:
+    numbers = ((record or {}).get("tightness") or {}).get("all")
+    if numbers is None:
         return ""
-    return f"within {TIMES}{1 / factor:.3g}" if factor > NEEDED else IDLE
+    ratio = numbers["ratio"]
+    return IDLE if ratio is None or ratio > 1 / NEEDED else f"within {TIMES}{ratio:.3g}"
 
 
 class ClaimTable(SphinxDirective):
@@ -174,7 +173,7 @@ class ClaimsOfPaper(SphinxDirective):
         claims = theory.catalogue(self.arguments[0])
         return [self._section(claim, verdicts.get(claim.id)) for claim in claims]
 
-    def _section(self, claim: Claim, record: dict[str, Any] | None) -> nodes.section:
+    def _section(self, claim: Claim[..., Any], record: dict[str, Any] | None) -> nodes.section:
         """Write a claim: title, verdict, reason, counterexample, repair, statement."""
         anchor = page_of(claim.id).partition("#")[2]
         section = nodes.section("", nodes.title(text=claim.id), ids=[anchor], classes=["claim"])
@@ -183,7 +182,7 @@ class ClaimsOfPaper(SphinxDirective):
         line = nodes.paragraph("", "", _badge(record))
         said = {"": "", IDLE: f" · {IDLE}"}.get(known := sharpness(record), f" · sharp {known}")
         failed = (claim.failure,) if record and record["verdict"] == "violated" else ()
-        line += written(f" {source_of(claim.label, claim.judges, *failed)} · {claim.kind}{said}")
+        line += written(f" {source_of(claim.label, claim.judges, *failed)}{said}")
         section += line
         if record is not None:
             section += nodes.paragraph("", "", *_marked(sentence(record["reason"])))
@@ -195,7 +194,7 @@ class ClaimsOfPaper(SphinxDirective):
         if claim.repaired_by:
             links = [node for name in claim.repaired_by for node in (nodes.Text(", "), _link(name))]
             section += nodes.paragraph("", "Repaired by ", *links[1:])
-        for part in re.split(r"\n(?=\S)", claim.card):
+        for part in re.split(r"\n(?=\S)", claim.text):
             heading, _, text = part.partition("\n")
             text = re.sub(r"(?<=[a-z]-)\n\s*(?=[a-z])", "", text)  # a word that was divided at its hyphen
             body = nodes.paragraph("", "", *_marked(" ".join(text.split())))

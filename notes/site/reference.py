@@ -21,7 +21,7 @@ PACKAGES = {
     "clusterproof.synthetic": "Tasks whose truth is known",
     "clusterproof.synthetic.strategies": "Strategies for property-based tests",
     "clusterproof.theory": "Claims, verdicts and bounds",
-    "clusterproof.theory.checker": "Stating a claim",
+    "clusterproof.theory.claims": "Stating a claim",
     "clusterproof.theory.certificates": "Certificates",
     "clusterproof.neural.networks": "Networks",
     "clusterproof.figures": "Figures",

@@ -538,10 +538,11 @@ LONG = 40
 
 def quantities(numbers: Mapping[str, Any]) -> str:
     """Write the quantities of an encoded instance, such as ``step = 1/2, rounds = 3``."""
-    return ", ".join(f"{name} = {_short(value)}" for name, value in numbers.items())
+    return ", ".join(f"{name} = {short(value)}" for name, value in numbers.items())
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
+    """Write a quantity, or the kind of object that it is if the text is long."""
     text = str(value)
     if len(text) <= LONG:
         return text

@@ -61,7 +61,7 @@ class Judgement:
         statements.
     confirms
         Whether a broken line must break on a second, fresh sample: its interval is asymptotic.
-    undecided
+    inconclusive
         Why the interval decides nothing; empty if it does.
     settled
         Whether further replicates are not needed.
@@ -78,7 +78,7 @@ class Judgement:
     failures: int | None = None
     interval: Confidence | None = None
     confirms: bool = False
-    undecided: str = ""
+    inconclusive: str = ""
     settled: bool = True
 
     @property
@@ -97,8 +97,8 @@ class Judgement:
         same_side = (self.measured < self.allowed) == (again.measured < again.allowed)
         broken = self.broken and again.broken and same_side
         doubtful = not broken and (self.broken or again.broken)
-        undecided = REMEDY if doubtful else self.undecided or again.undecided
-        return replace(self, broken=broken, settled=not doubtful and again.settled, undecided=undecided)
+        inconclusive = REMEDY if doubtful else self.inconclusive or again.inconclusive
+        return replace(self, broken=broken, settled=not doubtful and again.settled, inconclusive=inconclusive)
 
 
 def judge(
@@ -410,6 +410,6 @@ def _expectation(line: Expectation, significance: float, floor: float) -> Judgem
         factors=factors,
         interval=None if without_interval else interval,
         confirms=not line.exact and bool(line.finite[place]),
-        undecided="" if known.all() else EQUAL if (known | equal).all() else REMEDY,
+        inconclusive="" if known.all() else EQUAL if (known | equal).all() else REMEDY,
         settled=bool(wrong.any() or (same | (holds & decides)).all()),
     )

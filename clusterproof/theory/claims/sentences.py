@@ -128,9 +128,9 @@ def holds(trial: Trial, progress: Progress, name: str, proof: str | None) -> str
         text += f"; {excluded} others do not meet " + " or ".join(f'"{each}"' for each in progress.excluded)
     if progress.trials:
         text += _repetitions(progress, name)
-    if progress.undecided:
-        total = progress.undecided.total()
-        why = next(iter(progress.undecided))
+    if progress.inconclusive:
+        total = progress.inconclusive.total()
+        why = next(iter(progress.inconclusive))
         text += "; " + (f"at {total} of these " if total < progress.instances else "") + why
     if trial.stopped is not None:
         text += f"; stopped after {trial.stopped:g} s"

@@ -96,7 +96,7 @@ class Progress:
         An evaluation that breaks it by no more than rounding may explain, and the number of these.
     trials, failures, levels
         Repetitions of a statement with a probability, those that broke it, and the probabilities that are allowed.
-    undecided
+    inconclusive
         Instances of which the interval of an expectation decides nothing, by the reason.
     magnitude
         Largest magnitude of a side that is a float.
@@ -123,7 +123,7 @@ class Progress:
     trials: int = 0
     failures: int = 0
     levels: set[float] = field(default_factory=set)
-    undecided: Counter[str] = field(default_factory=Counter)
+    inconclusive: Counter[str] = field(default_factory=Counter)
     magnitude: float = 0.0
     grows: str = ""
     unlikely: float | None = None
@@ -462,8 +462,8 @@ class Trial:
             progress.levels.add(line.allowed)
         elif isinstance(line, Sides) and line.failure is not None:
             progress.levels.add(float(line.failure))
-        if judged.undecided:
-            progress.undecided[judged.undecided] += 1
+        if judged.inconclusive:
+            progress.inconclusive[judged.inconclusive] += 1
         if not progress.exact and isinstance(line, Sides):
             progress.magnitude = max(progress.magnitude, _largest_side(line))
         if judged.used > progress.used:

@@ -367,7 +367,7 @@ def _doubts(trial: Trial, progress: Progress, key: str, elsewhere: int) -> list[
         doubts.append(
             f"what it uses of the bound grows with {progress.grows} and would pass 1: state a larger range"
         )
-    if progress.undecided.total() == progress.instances:
+    if progress.inconclusive.total() == progress.instances:
         doubts.append("no interval decides anything")
     if progress.unlikely is not None:
         doubts.append("all repetitions together speak against it, those of no single instance do")

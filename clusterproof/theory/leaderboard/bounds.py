@@ -14,7 +14,7 @@ from typing import Any
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import check_choice, error_text
 from clusterproof.theory.certificates.rounds import Algorithm
-from clusterproof.theory.checker.loading import load_module
+from clusterproof.theory.claims.load import load_module
 from clusterproof.theory.claims.sides import Outside, suppose
 from clusterproof.theory.leaderboard.setting import Setting, TaskClass
 

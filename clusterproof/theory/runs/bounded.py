@@ -8,7 +8,7 @@ import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
-from clusterproof.theory.checker.statistics import binomial_tail
+from clusterproof.theory.claims.statistics import binomial_tail
 from clusterproof.theory.runs import run_check
 from clusterproof.theory.runs.numbers import short
 from clusterproof.theory.runs.page import Outcome, TheoremOnRun, three_digits

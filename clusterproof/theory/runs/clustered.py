@@ -12,7 +12,7 @@ from clusterproof.synthetic import Mixture, RegressionMixture
 from clusterproof.theory.bounds.dynamics import cfl_mgd_of
 from clusterproof.theory.bounds.gaussian import SHARES
 from clusterproof.theory.bounds.setting import largest_radius
-from clusterproof.theory.checker.claim import REGISTRY
+from clusterproof.theory.claims.claim import REGISTRY
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.bounded import (
     FAILURE,

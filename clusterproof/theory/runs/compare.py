@@ -10,7 +10,7 @@ import numpy as np
 from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
-from clusterproof.theory.checker.claim import REGISTRY
+from clusterproof.theory.claims.claim import REGISTRY
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.averaging import averaging_page
 from clusterproof.theory.runs.bounded import theorem_on_run
@@ -53,7 +53,7 @@ def compare(task: Mixture, trace: Trace, claims: Sequence[str] | None = None) ->
         raise InvalidArgument("claims", claims, "must be a list of ids", f"write [{claims!r}]")
     check_same_task(task, trace)
     for name in claims or ():
-        if name not in REGISTRY or REGISTRY[name].bound_trace is None:
+        if name not in REGISTRY or REGISTRY[name].bound is None:
             raise InvalidArgument(
                 "claims", name, "must be the id of a claim that bounds runs", "leave it out"
             )
@@ -74,9 +74,7 @@ def compare(task: Mixture, trace: Trace, claims: Sequence[str] | None = None) ->
 def short_page(task: Mixture, trace: Trace) -> Page:
     """Return task, run and errors, and every bound of the catalogue that applies."""
     judged = [
-        theorem_on_run(name, task, trace)[0]
-        for name, claim in REGISTRY.items()
-        if claim.bound_trace is not None
+        theorem_on_run(name, task, trace)[0] for name, claim in REGISTRY.items() if claim.bound is not None
     ]
     theorems = tuple(one for one in judged if one.outcome != "does not apply")
     run = entry("Run", f"{sections.rounds_words(trace)}, {sections.runs_words(trace)}")

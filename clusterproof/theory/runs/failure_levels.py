@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Trace
-from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE
-from clusterproof.theory.checker.statistics import binomial_tail
+from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE, binomial_tail
 from clusterproof.theory.runs.trace_bound import Compared, TraceBound
 
 FREQUENT = (1e-4, 0.01, 0.05, 0.2, 0.5)

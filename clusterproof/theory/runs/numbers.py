@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clusterproof.theory.checker.sentences import digits_apart
+from clusterproof.theory.claims.sentences import digits_apart
 
 
 def many(count: int, noun: str) -> str:

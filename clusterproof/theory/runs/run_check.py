@@ -7,17 +7,19 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from inspect import signature
+from typing import Any, Literal
 
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
-from clusterproof.theory.checker.catalogue import find_claim
-from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, REGISTRY
-from clusterproof.theory.checker.conclusions import judge
-from clusterproof.theory.checker.expectation import EQUAL, FEWEST, Expectation
-from clusterproof.theory.checker.sentences import asymptotic, digits_apart, estimate
+from clusterproof.theory.claims.claim import REGISTRY, find_claim
+from clusterproof.theory.claims.expectation import EQUAL, FEWEST, Expectation
+from clusterproof.theory.claims.judge import judge
+from clusterproof.theory.claims.sentences import asymptotic, digits_apart, estimate
+from clusterproof.theory.claims.sides import Outside
+from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
 from clusterproof.theory.runs.failure_levels import MOST_REPLICATES, Level, levels_of
 from clusterproof.theory.runs.same_task import check_same_task
 from clusterproof.theory.runs.trace_bound import ROUNDING, Compared, TraceBound, as_trace_bound
@@ -93,8 +95,8 @@ def bound(
 def _bounder(claim_id: str, task: Mixture, trace: Trace, failure_probability: float | None) -> Bounder:
     """Find the claim, and require what ``bound`` requires."""
     claim = find_claim(claim_id)
-    if claim.bound_trace is None:
-        able = [other.id for other in REGISTRY.values() if other.bound_trace is not None]
+    if (bound := claim.bound) is None:
+        able = [other.id for other in REGISTRY.values() if other.bound is not None]
         raise InvalidArgument(
             "id", claim_id, "must be a claim that bounds runs", f"use one of {', '.join(able)}"
         )
@@ -108,8 +110,30 @@ def _bounder(claim_id: str, task: Mixture, trace: Trace, failure_probability: fl
     check_same_task(task, trace)
     if trace.errors is None:
         raise InvalidArgument("trace", "...", "must have errors", "run on a task that knows its optima")
-    bounder = claim.bound_trace
-    return lambda task, trace, rate: as_trace_bound(bounder(task, trace, rate), trace, rate)
+    return lambda task, trace, rate: as_trace_bound(_allowed(bound, task, trace, rate), trace, rate)
+
+
+def _allowed(bound: Callable[..., Any], task: Mixture, trace: Trace, rate: float | None) -> Any:
+    """Return what a bound, of two or three arguments, allows on a run.
+
+    Raises
+    ------
+    InvalidArgument
+        If the run does not meet a hypothesis, or the bound returns no numbers.
+    """
+    try:
+        allowed = bound(task, trace, rate) if len(signature(bound).parameters) > 2 else bound(task, trace)
+    except Outside as outside:
+        rule, remedy = f'must meet the hypothesis "{outside}"', "the claim does not speak of this run"
+        raise InvalidArgument("trace", trace, rule, remedy) from outside
+    # of numbers that are none no run would break it
+    if (
+        not isinstance(allowed, Expectation)
+        and np.isnan(np.asarray(getattr(allowed, "bound", allowed), float)).any()
+    ):
+        rule, remedy = "must return numbers", "end it with `return`, and suppose what keeps it from 0 / 0"
+        raise InvalidArgument("bound", "nan", rule, remedy)
+    return allowed
 
 
 def compare(

@@ -16,8 +16,8 @@ from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.validation import check_instance
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
-from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE
-from clusterproof.theory.checker.rounding import TOLERANCE, unit_of
+from clusterproof.theory.claims.rounding import TOLERANCE, unit_of
+from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
 from clusterproof.theory.runs.permutation_bound import log_p_values, scores
 from clusterproof.theory.runs.run_check import SUSPICIOUS, Inconclusive
 from clusterproof.theory.runs.run_statistics import (

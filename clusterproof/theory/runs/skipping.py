@@ -6,7 +6,7 @@ import numpy as np
 
 from clusterproof.algorithms import Trace, generator
 from clusterproof.synthetic import Mixture
-from clusterproof.theory.checker.statistics import binomial_tail
+from clusterproof.theory.claims.statistics import binomial_tail
 from clusterproof.theory.exact import round_maps
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.bounded import FAILURE, FEWEST_RUNS, SIGNIFICANCE

@@ -10,8 +10,7 @@ import numpy as np
 
 from clusterproof.algorithms import FPFC, Trace
 from clusterproof.synthetic import Mixture, QuadraticMixture
-from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE
-from clusterproof.theory.checker.statistics import binomial_tail
+from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE, binomial_tail
 from clusterproof.theory.papers.fpfc.constants import Constants
 from clusterproof.theory.papers.fpfc.measured import objective
 from clusterproof.theory.papers.fpfc.runs import residual_series

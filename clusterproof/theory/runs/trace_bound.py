@@ -9,7 +9,7 @@ import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.algorithms.notebook import html_table
-from clusterproof.theory.checker.expectation import Expectation
+from clusterproof.theory.claims.expectation import Expectation
 
 ROUNDING = 1e-12
 """Room for rounding, relative to the unit plus the bound."""

@@ -32,7 +32,9 @@ def draw_mixture(stream: np.random.Generator) -> RegressionMixture:
     from clusterproof.synthetic import strategies
 
     mixtures = strategies.wide_mixtures("regression", clusters=(2, 10), noise=1.0, data="population")
-    return example_of(mixtures, stream)
+    task = example_of(mixtures, stream)
+    assert isinstance(task, RegressionMixture)
+    return task
 
 
 def worst_pair(condition: float, radius: float) -> tuple[RegressionMixture, np.ndarray]:

@@ -33,7 +33,7 @@ def additive(
         start, E over the coins; gamma ``step_size``, p ``probability``, mu ``strong_convexity``, L ``smoothness``, N
         ``clients``; g_i* = grad f_i(x*).
     """
-    rate, _ = sharp_rate(clients, start)
+    rate = sharp_rate(clients, start)
     noise = clients.deviations(noise_x, noise_y) + noise_y
     added = (start.weight(clients) * start.probability) ** 2 * squares(noise).sum()
     total = sum((rate**k for k in range(iterations)), start=Fraction(0))
@@ -45,7 +45,7 @@ def last_iteration(
     clients: PlanarClients, start: Start, noise_x: Fraction, noise_y: Fraction, iterations: int
 ) -> dict[str, Step]:
     """Return the last iteration as numbers, of which the ones before it are the induction's hypothesis."""
-    rate, _ = sharp_rate(clients, start)
+    rate = sharp_rate(clients, start)
     noise = clients.deviations(noise_x, noise_y) + noise_y
     return {"step": one_step(clients, start, rate, iterations, (noise, -noise))}
 
