@@ -65,6 +65,7 @@ from .theory.claims import equal as equal
 from .theory.claims import expectation as expectation
 from .theory.claims import given as given
 from .theory.claims import integers as integers
+from .theory.claims import parametrize_with_claims as parametrize_with_claims
 from .theory.claims import probability as probability
 from .theory.claims import rationals as rationals
 from .theory.claims import reals as reals

@@ -8,6 +8,7 @@ from clusterproof.theory.claims.claim import Claim, claim
 from clusterproof.theory.claims.confirm import RunDisagrees, confirm_equal
 from clusterproof.theory.claims.expectation import Expectation, expectation
 from clusterproof.theory.claims.frequency import Frequency, probability
+from clusterproof.theory.claims.pytest_claims import parametrize_with_claims
 from clusterproof.theory.claims.ranges import choice, drawn, integers, rationals, reals
 from clusterproof.theory.claims.sides import (
     Excluded,
@@ -41,6 +42,7 @@ __all__ = [
     "expectation",
     "given",
     "integers",
+    "parametrize_with_claims",
     "probability",
     "rationals",
     "reals",

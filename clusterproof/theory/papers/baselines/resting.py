@@ -21,7 +21,7 @@ STILL = 1e-14
 LONGEST = 20000
 """Largest number of rounds of a run."""
 
-INSTANCES = 50
+INSTANCES = 80
 """Number of tasks on which each closed form is compared."""
 
 

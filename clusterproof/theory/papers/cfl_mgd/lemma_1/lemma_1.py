@@ -18,7 +18,7 @@ CONSTANT = 128.0
 """c_1 of the proof: 64 from each of (29) and (30)."""
 
 
-@claim("cfl-mgd/equation-21", label="(21)", ill_posed=False, evaluations=60)
+@claim("cfl-mgd/equation-21", label="(21)", ill_posed=False, evaluations=80)
 def equation_21(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
     """A client that joins cluster p has a loss there that is at most the loss at its own model.
 
