@@ -13,22 +13,24 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.commands import terminal
 from clusterproof.commands.conform import import_object
+from clusterproof.theory.claims.verdict import version
 from clusterproof.theory.leaderboard import leaderboard as compute
 from clusterproof.theory.leaderboard import violations
+from clusterproof.theory.leaderboard.rows import with_defaults
 
 
 def leaderboard(
     algorithm: str,
     /,
     *,
-    client_class: str,
-    smoothness: str,
-    strong_convexity: str,
-    heterogeneity: str,
-    distance: str,
-    rounds: str,
-    local_steps: terminal.Integer = 1,
-    step_size: str | None = None,
+    client_class: str = "strong",
+    smoothness: str = "1",
+    strong_convexity: str = "1/10",
+    heterogeneity: str = "1",
+    distance: str = "1",
+    rounds: str = "1,3,10,30,100,300,1000",
+    local_steps: terminal.Integer = 4,
+    step_size: str = "1/64",
     sampling: str | None = None,
     clients: terminal.OptionalInteger = None,
     participants: terminal.OptionalInteger = None,
@@ -79,9 +81,9 @@ def leaderboard(
     server_step_size
         Of FedAvg and SCAFFOLD.
     proximal
-        m of FedProx.
+        m of FedProx, L by default.
     probability
-        p of ProxSkip.
+        p of ProxSkip, 1 / K by default.
     option
         I or II of SCAFFOLD, II by default.
     task
@@ -107,6 +109,8 @@ def leaderboard(
         from clusterproof.figures.sweep_curves import check_plot
 
         check_plot(figure, "figure")
+    given_m, given_p = with_defaults(algorithm, smoothness, local_steps, proximal, probability)
+    values = {**locals(), "proximal": given_m, "probability": given_p}
     theta = _sampling(algorithm, sampling, clients, participants)
     rows = compute(
         algorithm,
@@ -128,12 +132,23 @@ def leaderboard(
         more_steps=exact,
     )
     if json_file is not None:
-        write_whole("json", json_file, (json.dumps(rows, indent=1) + "\n").encode())
+        names = (
+            "client_class smoothness strong_convexity heterogeneity distance local_steps step_size server_step_size "
+            "proximal probability option"
+        )
+        setting = {
+            "algorithm": algorithm,
+            **{name: values[name] for name in names.split()},
+            "sampling": str(theta),
+        }
+        report = {"setting": setting, "version": version(), "rows": rows}
+        write_whole("json", json_file, (json.dumps(report, indent=1) + "\n").encode())
     given: dict[str, object] = {"L": smoothness, "mu": strong_convexity}
-    given |= {"m": proximal} if algorithm == "fedprox" else {"K": local_steps, "eta": step_size}
+    given |= {"m": given_m} if algorithm == "fedprox" else {"eta": step_size}
+    given |= {} if algorithm in ("fedprox", "proxskip") else {"K": local_steps}
     given |= {"eta_g": None if Fraction(server_step_size) == 1 else server_step_size}
     given |= {"theta": theta if Fraction(theta) else None, "option": None if option == "II" else option}
-    given |= {"p": probability, "zeta*": heterogeneity, "D": distance}
+    given |= {"p": given_p, "zeta*": heterogeneity, "D": distance}
     words = ", ".join(f"{name} = {value}" for name, value in given.items() if value is not None)
     caption = f"E|x_R - x*|^2 of {algorithm}, class {client_class}: {words}"
     print(f"{caption}\n")

@@ -36,6 +36,7 @@ MARGIN = {
 rounding; and its value in units of (D + M)^2, for rounding in second moments, and the solver."""
 
 MAX_ROUNDS = 100_000
+ROUNDS = (1, 3, 10, 30, 100, 300, 1000)
 
 
 class Row(TypedDict):
@@ -62,19 +63,19 @@ class Row(TypedDict):
 def leaderboard(
     algorithm: str,
     *,
-    client_class: str,
-    smoothness: object,
-    strong_convexity: object,
-    local_steps: int = 1,
-    step_size: object = None,
-    heterogeneity: object,
-    distance: object,
+    client_class: str = "strong",
+    smoothness: object = 1,
+    strong_convexity: object = "1/10",
+    local_steps: int = 4,
+    step_size: object = "1/64",
+    heterogeneity: object = 1,
+    distance: object = 1,
     sampling: object = 0,
     server_step_size: object = 1,
     proximal: object = None,
     probability: object = None,
     option: str | None = None,
-    rounds: int | Sequence[int],
+    rounds: int | Sequence[int] = ROUNDS,
     task: object = None,
     module: str | Path | None = None,
     more_steps: bool = False,
@@ -96,7 +97,7 @@ def leaderboard(
     sampling
         (N - S) / (S (N - 1)) if S of N clients take part in a round.
     server_step_size, proximal, probability, option
-        eta_g; m of FedProx; p of ProxSkip; "I" or "II" of SCAFFOLD, by default II.
+        eta_g; m of FedProx, L if None; p of ProxSkip, 1 / K if None; "I" or "II" of SCAFFOLD, II if None.
     rounds
         Numbers of rounds.
     task
@@ -129,6 +130,9 @@ def leaderboard(
     numbers = sorted(set(numbers))
     check_count("local_steps", local_steps, at_least=1, at_most=10**4, remedy="choose 1")
     prox = algorithm == Algorithm.FEDPROX
+    proximal, probability = with_defaults(algorithm, smoothness, local_steps, proximal, probability)
+    if algorithm == Algorithm.PROXSKIP:
+        local_steps = 1
     task_class = TaskClass(client_class)
     round_ = make_round(
         algorithm,
@@ -166,6 +170,17 @@ def leaderboard(
             values["expected"] = (None if known is None else known[place], reason)
         rows += judged(settings[number], values, [bound.id for bound in own])
     return rows
+
+
+def with_defaults(
+    algorithm: str, smoothness: object, local_steps: int, proximal: object, probability: object
+) -> tuple[object, object]:
+    """Return m of FedProx and p of ProxSkip: L and 1 / K if they are not given."""
+    if algorithm == Algorithm.FEDPROX and proximal is None:
+        proximal = smoothness
+    if algorithm == Algorithm.PROXSKIP and probability is None:
+        probability = f"1/{local_steps}"
+    return proximal, probability
 
 
 def _one_round(

@@ -35,7 +35,7 @@ def experiment_at(place: str, tuned_momentum: bool) -> Experiment:
     "cfl-mgd/theorem-d",
     label="Theorem D",
     judges="ours",
-    replicates=300,
+    replicates=400,
     quick=False,
     bound=theorem_d_on,
     evaluations=8,
