@@ -136,6 +136,8 @@ def check(
     verdicts: dict[int, Verdict] = {}
     failures: list[str] = []
     lines = [name.partition("#")[::2] for name in names if "#" in name]
+    listed = None if verbose else {*names, *itertools.chain(*stated)}
+    printer = None if headlines and not verbose else _Printer(chosen, lines, listed)
     with contextlib.redirect_stdout(sys.stderr if json_printed else output):
         with terminal.progress(len(chosen), lines="steps") as advance:
             advance(0, chosen[0].id if chosen else "")
@@ -143,22 +145,24 @@ def check(
                 advance(number, chosen[number].id if number < len(chosen) else "")
                 if isinstance(answer, str):
                     failures.append(f"{chosen[index].id}: the check failed with {answer}")
-                    continue
-                verdicts[index] = answer
-                for option, path in written.items():
-                    _write(option, path, _ordered(verdicts), seed)
+                else:
+                    verdicts[index] = answer
+                    for option, path in written.items():
+                        _write(option, path, _ordered(verdicts), seed)
+                if printer is not None:
+                    printer.add(index, answer)
         known = _ordered(verdicts)
-        shown = [line_of(one, line) for one in known for claim, line in lines if claim == one.claim] or known
+        shown = known if printer is None else printer.shown
         faults = [
             f"{one.claim}: {one.verdict}, which --fail-on names" for one in shown if one.verdict in kinds
         ]
         for fault in [*failures, *faults]:
             terminal.complain(fault)
-        if headlines and not verbose:
+        if printer is None:
             print(*page(known, terminal.columns()), sep="\n")
         else:
-            _print_report(shown, None if verbose else {*names, *itertools.chain(*stated)})
             seconds = time.perf_counter() - started
+            printer.end()
             print(reports.summary(shown, len(failures), seed, seconds, terminal.columns()))
             print(NEXT, end="")
     if json_printed:
@@ -241,16 +245,56 @@ def _evaluate(
             yield index, error_line(error)
 
 
-def _print_report(verdicts: Sequence[Verdict], named: set[str] | None) -> None:
-    """Print the table of all verdicts, or a page with failing and named claims if ``named`` is not None."""
-    if not verdicts:
-        return
-    width = terminal.columns()
-    if named is None:
-        terminal.show(reports.verdict_table(verdicts, width))
-        print()
-    listed = [one for one in verdicts if one.verdict not in HOLDS or one.claim in (named or ())]
-    terminal.show(reports.page(verdicts, [] if named is None else listed, width))
+class _Printer:
+    """Prints verdicts in the order of the claims, each as soon as those before it are known.
+
+    Parameters
+    ----------
+    chosen
+        The claims.
+    lines
+        Claims and lines of them that are asked for instead of the whole claim.
+    listed
+        Claims that are printed whatever their verdict is; None to print all.
+
+    Attributes
+    ----------
+    shown
+        The verdicts so far, of lines in the place of their claims.
+    """
+
+    def __init__(
+        self, chosen: Sequence[Claim[..., Any]], lines: Sequence[tuple[str, str]], listed: set[str] | None
+    ) -> None:
+        self.lines, self.listed = lines, listed
+        self.width, self.longest = terminal.columns(), max((len(claim.id) for claim in chosen), default=0)
+        self.waiting: dict[int, Verdict | str] = {}
+        self.shown: list[Verdict] = []
+        self.next = 0
+        if listed is None and chosen:
+            terminal.show(reports.heading(self.longest, self.width))
+
+    def add(self, index: int, answer: Verdict | str) -> None:
+        """Print what the answer on a claim completes."""
+        self.waiting[index] = answer
+        while self.next in self.waiting:
+            verdict = self.waiting.pop(self.next)
+            self.next += 1
+            if isinstance(verdict, str):
+                continue
+            named = [line_of(verdict, line) for claim, line in self.lines if claim == verdict.claim]
+            for one in named or [verdict]:
+                self.shown.append(one)
+                if self.listed is None:
+                    terminal.show(reports.row(one, self.longest, self.width))
+                elif named or one.verdict not in HOLDS or one.claim in self.listed:
+                    terminal.show(reports.sentence(one, self.width))
+
+    def end(self) -> None:
+        """Print the counts by paper."""
+        if self.shown:
+            print()
+            print(*reports.count_table(self.shown, self.width), sep="\n")
 
 
 def _replay(ids: Sequence[str], path: Path) -> int:

@@ -48,7 +48,7 @@ def show(
     except Exception as error:  # the statement is printed already; report the failure in a separate line
         terminal.complain(f"{claim_id}: the check failed with {error_line(error)}")
         return 1
-    terminal.show(report.verdict_table([verdict], width))
+    terminal.show(report.row(verdict, len(verdict.claim), width))
     if verdict.counterexample is not None:
         print(f"\ncounterexample\n{report.to_json(verdict.counterexample)}".rstrip())
         loaded = "".join(f" {name}" for name in files)

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.files import TEXT, check_depth, read_file
-from clusterproof.theory.claims.claim import FAILURES, JUDGES, Claim, find_claim
+from clusterproof.theory.claims.claim import FAILURES, Claim, find_claim
 from clusterproof.theory.claims.code import builtin, code_of
 from clusterproof.theory.claims.load import source_of as file_of
 from clusterproof.theory.claims.sentences import digits_apart, plural
@@ -150,7 +150,9 @@ def evidence(verdict: Verdict) -> str:
         parts.append(tried if verdict.instances > 1 else "the first that was tried")
     if verdict.verdict in HOLDS:
         tight = verdict.paper != "falsify" and find_claim(verdict.claim).tight
-        parts.extend(tightness_words(verdict.tightness, tight=tight))
+        words = tightness_words(verdict.tightness, tight=tight)
+        where = f" in {verdict.name}" if verdict.name and words else ""
+        parts.extend([f"{words[0]}{where}", *words[1:]] if words else [])
     if verdict.confidence is not None:
         interval = verdict.confidence
         what = "expectation" if verdict.trials is None else "failure probability"
@@ -209,53 +211,42 @@ def _line_words(verdict: Verdict) -> list[str]:
 # ---- tables
 
 
-def verdict_table(verdicts: Sequence[Verdict], width: int | None) -> Text:
-    """List verdicts with their numbers, and the evidence beneath; the claims' ids are never cut.
+def heading(longest: int, width: int | None) -> Text:
+    """Return the heading of ``row``."""
+    return Text(_join(("claim", "verdict", "measured", "bound"), _widths(longest, width)), style="bold")
+
+
+def _widths(longest: int, width: int | None) -> list[int]:
+    return [0] * 4 if width is None else [longest, 12, -10, -10]
+
+
+def row(verdict: Verdict, longest: int, width: int | None) -> Text:
+    """Return a verdict with its numbers, and the evidence beneath; the claim's id is never cut.
 
     Parameters
     ----------
-    verdicts
-        At least one.
+    verdict
+        The verdict.
+    longest
+        Length of the longest id of the table.
     width
-        Columns of a terminal. None: one line a claim, without padding.
+        Columns of a terminal. None: one line, without padding.
     """
-    longest = 0 if width is None else max(len(verdict.claim) for verdict in verdicts)
-    widths = [longest, *(0 if width is None else size for size in (12, -10, -10))]
-    lines = [Text(_join(("claim", "verdict", "measured", "bound"), widths), style="bold")]
-    for verdict in verdicts:
-        cells = (verdict.claim, verdict.verdict, *two_sides(verdict))
-        line, below = _join(cells, widths), f"{verdict.source}: {evidence(verdict)}"
-        if width is None:
-            lines.append(Text(f"{line}  {below}"))
-        else:
-            coloured = Text(line)
-            coloured.stylize(STYLES[verdict.verdict], longest + 2, longest + 14)
-            lines += [coloured, Text(wrap("  " + below, width, "  "), style="dim")]
-    return Text("\n").join(lines)
+    line = _join((verdict.claim, verdict.verdict, *two_sides(verdict)), _widths(longest, width))
+    below = f"{verdict.source}: {evidence(verdict)}"
+    if width is None:
+        return Text(f"{line}  {below}")
+    coloured = Text(line)
+    coloured.stylize(STYLES[verdict.verdict], longest + 2, longest + 14)
+    return Text("\n").join([coloured, Text(wrap("  " + below, width, "  "), style="dim")])
 
 
-def page(verdicts: Sequence[Verdict], listed: Sequence[Verdict], width: int | None) -> Text:
-    """List some verdicts in a sentence each, what is printed first, and count those of each paper.
-
-    Parameters
-    ----------
-    verdicts
-        What is counted, at least one.
-    listed
-        What is listed.
-    width
-        Columns of a terminal. None: plain lines without padding.
-    """
-    lines = []
-    for verdict in sorted(listed, key=lambda one: JUDGES.index(one.judges)):
-        start = f"{verdict.claim}  {verdict.verdict}"
-        line = Text(wrap(f"{start}  {verdict.source}: {evidence(verdict)}", width, "  "))
-        line.stylize(STYLES[verdict.verdict], len(verdict.claim) + 2, len(start))
-        lines.append(line)
-    table = count_table(verdicts, width)
-    lines += [Text("")] if listed else []
-    lines.append(Text(table[0], style="bold"))
-    return Text("\n").join([*lines, *map(Text, table[1:])])
+def sentence(verdict: Verdict, width: int | None) -> Text:
+    """Return a verdict in a sentence."""
+    start = f"{verdict.claim}  {verdict.verdict}"
+    line = Text(wrap(f"{start}  {verdict.source}: {evidence(verdict)}", width, "  "))
+    line.stylize(STYLES[verdict.verdict], len(verdict.claim) + 2, len(start))
+    return line
 
 
 def count_table(verdicts: Sequence[Verdict], width: int | None) -> list[str]:

@@ -12,8 +12,13 @@ from clusterproof.theory.claims.claim import Statement, quantities
 from clusterproof.theory.claims.expectation import ASYMPTOTIC, Expectation
 from clusterproof.theory.claims.frequency import Frequency
 from clusterproof.theory.claims.judge import Judgement
+from clusterproof.theory.claims.ranges import Integers
 from clusterproof.theory.claims.rounding import as_float
 from clusterproof.theory.claims.sides import Sides
+from clusterproof.theory.claims.space import written
+
+TIME = ("round", "rounds", "iteration", "iterations", "t", "T")
+"""Names of indices of time: a claim about all rounds is tried up to the end of a closed range only."""
 
 if TYPE_CHECKING:
     from clusterproof.theory.claims.trial import Evaluation, Progress, Trial
@@ -122,6 +127,7 @@ def holds(trial: Trial, progress: Progress, name: str, proof: str | None) -> str
         text += ", in exact arithmetic"
     elif proof == "symbols":
         text = f"proved symbolically for every instance in the ranges; {text}"
+    text += "".join(f", for {words}" for words in _cut_off(trial))
     if trial.reached:
         text += f", and beyond the ranges: {_beyond(trial.reached)}"
     if excluded := progress.excluded.total():
@@ -135,6 +141,17 @@ def holds(trial: Trial, progress: Progress, name: str, proof: str | None) -> str
     if trial.stopped is not None:
         text += f"; stopped after {trial.stopped:g} s"
     return "; ".join([text, *_proofs(trial, name, proof)])
+
+
+def _cut_off(trial: Trial) -> list[str]:
+    """Name the indices of time that a range cuts off, such as ``rounds <= 200``."""
+    return [
+        f"{written(name)} <= {allowed.high}"
+        for name, allowed in trial.space.ranges.items()
+        if written(name) in TIME
+        and isinstance(allowed, Integers)
+        and not (allowed.upwards or callable(allowed.high))
+    ]
 
 
 def _repetitions(progress: Progress, name: str) -> str:
