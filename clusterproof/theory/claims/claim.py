@@ -158,7 +158,7 @@ class Statement:
                 raise InvalidArgument(name_of(self.function), "a result", rule, "let it pass")
             lines = dict(value) if isinstance(value, Mapping) else {"": value}
             kinds = (Sides, Frequency, Expectation, Excluded)
-            if not lines or not all(isinstance(each, kinds) for each in lines.values()):
+            if not lines or not all(type(each) in kinds for each in lines.values()):
                 remedy = "end the function with `return at_most(...)` or its like"
                 raise InvalidArgument(name_of(self.function), value, "must be two sides", remedy)
         return lines

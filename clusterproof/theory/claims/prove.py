@@ -39,7 +39,26 @@ class Unproved(Exception):
     """The coefficients do not decide, or the function is no formula; the message says which."""
 
 
-def prove(space: Space, evaluate: Evaluate) -> dict[str, str]:
+@dataclass(frozen=True)
+class Formula:
+    """What a function is on symbols, case by case, and of each line why it is not proved; empty if it is."""
+
+    cases: Sequence[tuple[Instance, Mapping[str, Conclusion]]]
+    unproved: Mapping[str, str]
+
+    def at(self, instance: Instance) -> dict[str, Any] | None:
+        """Put numbers in the place of the symbols; None if there is no such case."""
+        for case, lines in self.cases:
+            listed = {name: value for name, value in case.items() if not isinstance(value, Symbol)}
+            if all(instance[name] == value for name, value in listed.items()):
+                numbers = [
+                    Fraction(v) if isinstance(v, int | float | Fraction) else 0 for v in instance.values()
+                ]
+                return {name: _at(line, numbers) for name, line in lines.items()}
+        return None
+
+
+def prove(space: Space, evaluate: Evaluate) -> Formula:
     """Prove lines for every instance of their ranges.
 
     An equation is the zero polynomial. In an inequality the difference of the sides is a quotient whose denominator the
@@ -52,11 +71,6 @@ def prove(space: Space, evaluate: Evaluate) -> dict[str, str]:
         Of the function.
     evaluate
         Returns its lines for an instance.
-
-    Returns
-    -------
-    dict
-        By line, why it is not proved; empty if it is.
 
     Raises
     ------
@@ -82,9 +96,10 @@ def prove(space: Space, evaluate: Evaluate) -> dict[str, str]:
         formulas.append((case, lines))
     if not formulas:
         raise Unproved("no combination of choices meets the hypotheses")
-    if not all(unproved.values()) and (where := _differs(space, evaluate, formulas)):
+    formula = Formula(formulas, unproved)
+    if not all(unproved.values()) and (where := _differs(space, evaluate, formula)):
         raise Unproved(f"the function does not give what its formula gives at {where}")
-    return unproved
+    return formula
 
 
 def is_empty(space: Space, evaluate: Evaluate) -> bool:
@@ -173,24 +188,18 @@ def _has_sign(excess: Symbol, bounds: Sequence[Bounds], sign: Callable[..., bool
 # ---- whether the function gives on numbers what it gave on symbols: a proof speaks of no other function
 
 
-def _differs(
-    space: Space, evaluate: Evaluate, formulas: Sequence[tuple[Instance, Mapping[str, Conclusion]]]
-) -> str:
+def _differs(space: Space, evaluate: Evaluate, formula: Formula) -> str:
     """Return an instance at which a function and its formula have other sides; empty if none is found."""
     left = 2 * COMPARED
     for instance in _instances(space):
-        numbers = [Fraction(v) if isinstance(v, int | float | Fraction) else 0 for v in instance.values()]
-        for case, lines in formulas:
-            if any(instance[name] != value for name, value in case.items() if not isinstance(value, Symbol)):
+        with suppress(Outside, ZeroDivisionError):
+            lines = formula.at(instance)
+            if lines is None:
                 continue
-            with suppress(Outside, ZeroDivisionError):
-                found = evaluate(instance)
-                left -= 1
-                formula = {name: _at(line, numbers) for name, line in lines.items()}
-                if found.keys() != formula.keys() or not all(
-                    _are_same(found[name], [[formula[name]]]) for name in found
-                ):
-                    return quantities(space.encode(instance))
+            found = evaluate(instance)
+            left -= 1
+            if found.keys() != lines.keys() or not all(_are_same(found[n], [[lines[n]]]) for n in found):
+                return quantities(space.encode(instance))
         if not left:
             break
     return ""
@@ -235,46 +244,59 @@ class Tie:
     ----------
     proof
         The function that is proved.
+    formula
+        What it is on symbols; None if it is no formula.
     unproved
-        By its lines, why it is not; empty if it is.
+        By its lines, why it is not proved; empty if it is.
     compared
         Instances at which each line of the statement had the same sides, by name.
     refused
         By line, why the proof does not speak of it.
+    points
+        The first place at which it was compared, and whether there was another one.
     """
 
     proof: Proof
+    formula: Formula | None
     unproved: Mapping[str, str]
     compared: dict[str, int]
     refused: dict[str, str]
+    points: tuple[Any, bool] = (None, False)
 
     @classmethod
     def of(cls, proof: Proof) -> Tie:
         """Try to prove the function."""
         try:
-            unproved: Mapping[str, str] = prove(proof.space, proof.lines)
+            formula = prove(proof.space, proof.lines)
         except Unproved as reason:
-            unproved = {"": str(reason)}
-        return cls(proof, unproved, {}, {})
+            return cls(proof, None, {"": str(reason)}, {}, {})
+        return cls(proof, formula, formula.unproved, {}, {})
 
     def proves(self, line: str, *, all_instances: int | None) -> bool:
         """Return whether a line is proved by it; ``all_instances`` of an exhausted space may be fewer than 50."""
         key = line if line in self.unproved else ""
         if self.unproved.get(key, "no such line") or self.refused.get(line):
             return False
+        if self.proof.space.ranges and not self.points[1] and all_instances != 1:
+            return False  # at does not depend on the instance
         compared = self.compared.get(line, 0)
         return compared >= COMPARED or 0 < compared == all_instances
 
     def compare(self, arguments: Mapping[str, Any], lines: Mapping[str, Conclusion]) -> None:
         """Compare the lines of one instance with those that the proof gives for it."""
-        if self.proof.at is None:
+        if self.proof.at is None or self.formula is None:
             return
         try:
             given = self.proof.at(**arguments)
             entries = [given] if isinstance(given, Mapping) else given
             groups = [each if isinstance(each, list) else [each] for each in entries]
-            space = self.proof.space
-            proved = [[self.proof.lines(space.flatten(point)) for point in group] for group in groups]
+            points = [[self.proof.space.flatten(point) for point in group] for group in groups]
+            proved = [[self._lines(point) for point in group] for group in points]
+            first, other = self.points
+            self.points = (
+                points if first is None else first,
+                other or (first is not None and points != first),
+            )
         except InvalidArgument as error:
             self._refuse(lines, f"an instance lies outside of its ranges ({error})")
             return
@@ -292,6 +314,12 @@ class Tie:
                 self._refuse([name], f"it has other sides than the statement at {quantities(arguments)}")
             else:
                 self.compared[name] = self.compared.get(name, 0) + 1
+
+    def _lines(self, point: Instance) -> dict[str, Any]:
+        """Return the proved formula at numbers that meet the function's hypotheses."""
+        self.proof.lines(point)  # raises Outside
+        assert self.formula is not None
+        return self.formula.at(point) or {}
 
     def _refuse(self, lines: Any, why: str) -> None:
         for name in lines:

@@ -7,25 +7,33 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from clusterproof.algorithms import InvalidArgument
+
 
 class Memory:
-    """The containers and caches that a function reaches by its defaults, its closure and its globals.
+    """The containers and caches that a function reaches by its defaults, its closure, its globals and what it calls.
+
+    Functions and classes of the module that states it are followed, those of others are not.
 
     Parameters
     ----------
     function
-        Whatever stands in it now counts as what stood there before the first call.
+        Whatever stands in the containers now counts as what stood there before the first call.
+
+    Raises
+    ------
+    InvalidArgument
+        If it reaches an iterator, which gives something else each time.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        function = inspect.unwrap(function)
-        seen = [*(getattr(function, "__defaults__", None) or ())]
-        seen += (getattr(function, "__kwdefaults__", None) or {}).values()
-        if inspect.isfunction(function):
-            outer = inspect.getclosurevars(function)
-            seen += [*outer.nonlocals.values(), *outer.globals.values()]
-        self.before = [(each, each.copy()) for each in seen if type(each) in (dict, list, set)]
-        self.caches = [each for each in seen if callable(getattr(each, "cache_clear", None))]
+        objects = _reached(inspect.unwrap(function))
+        for each in objects:
+            if isinstance(each, Iterator):
+                rule, remedy = "must not be read from outside of the function", "make a list or a tuple of it"
+                raise InvalidArgument("iterator", each, rule, remedy)
+        self.before = [(each, each.copy()) for each in objects if type(each) in (dict, list, set)]
+        self.caches = [each for each in objects if callable(getattr(each, "cache_clear", None))]
 
     @property
     def changed(self) -> bool:
@@ -56,3 +64,31 @@ def _fill(contents: list[tuple[Any, Any]]) -> None:
     for container, content in contents:
         container.clear()
         container.extend(content) if isinstance(container, list) else container.update(content)
+
+
+def _reached(function: Callable[..., Any]) -> list[Any]:
+    """Return what a function reaches, each object once."""
+    waiting, seen = [function], {id(function): function}
+    while waiting:
+        for each in _next(waiting.pop()):
+            if id(each) not in seen:
+                seen[id(each)] = each
+                is_code = inspect.isfunction(each) or inspect.isclass(each)
+                if is_code and each.__module__ == function.__module__:
+                    waiting.append(each)
+    return list(seen.values())
+
+
+def _next(code: Any) -> list[Any]:
+    """Return what a function reads outside of itself, or a class holds."""
+    if inspect.isclass(code):
+        return list(vars(code).values())
+    if not inspect.isfunction(code):
+        return []
+    outer = inspect.getclosurevars(code)
+    return [
+        *(code.__defaults__ or ()),
+        *(code.__kwdefaults__ or {}).values(),
+        *outer.nonlocals.values(),
+        *outer.globals.values(),
+    ]

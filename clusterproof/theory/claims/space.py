@@ -117,12 +117,25 @@ class Space:
         return all(allowed.complete for allowed in self.ranges.values())
 
     def arguments(self, instance: Instance) -> dict[str, Any]:
-        """Put quantities into their records."""
+        """Put quantities into their records.
+
+        Raises
+        ------
+        InvalidArgument
+            If a record has other values than it was given.
+        """
         rest = dict(instance)
-        made = {
-            name: record(**{key: rest.pop(key) for key in keys})
-            for name, (record, keys) in self.records.items()
-        }
+        made = {}
+        for name, (record, keys) in self.records.items():
+            given = {key: rest.pop(key) for key in keys}
+            made[name] = record(**given)
+            for key, value in given.items():
+                if getattr(made[name], key) is not value:
+                    rule, remedy = (
+                        "must keep the values of its fields",
+                        "state a hypothesis by suppose instead",
+                    )
+                    raise InvalidArgument(f"{name}.{key}", getattr(made[name], key), rule, remedy)
         return rest | made
 
     def flatten(self, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from clusterproof.theory.claims.judge import Conclusion, Entries, Judgement, jud
 from clusterproof.theory.claims.more_digits import confirmed
 from clusterproof.theory.claims.prove import COMPARED, Tie, Unproved, prove
 from clusterproof.theory.claims.purity import Memory
-from clusterproof.theory.claims.ranges import Instance, Interval
+from clusterproof.theory.claims.ranges import Instance, Integers, Interval, Rationals
 from clusterproof.theory.claims.rounding import SMALLEST, TOLERANCE, as_floats
 from clusterproof.theory.claims.sides import Excluded, Outside, Sides, naming_hypotheses, recording_inexact
 from clusterproof.theory.claims.space import FARTHEST
@@ -45,6 +45,8 @@ LONGEST = 0.5
 """Seconds of processor time after which values as far beyond an open end are no longer drawn."""
 FAR = (10, 100, 1000)
 """Multiples of an open end that the tightest instance is moved to."""
+VERY_FAR, QUICK = range(4, 19), 0.004
+"""Powers of ten, and the seconds of processor time for two evaluations up to which the next one is tried."""
 SLOWING, DOUBLINGS = 0.8, 10
 """Increment over the one before below which growth slows down, and doublings of an end up to 1000 times itself."""
 DECIDED = 5
@@ -200,6 +202,7 @@ class Trial:
         self.ties: list[Tie] = []
         self.unproved: Mapping[str, str] | None = None
         if run:
+            self.memory = Memory(statement.function)
             self._prove()
             self._run()
 
@@ -209,7 +212,7 @@ class Trial:
         self.ties = [Tie.of(proof) for proof in statement.proofs]
         if not (statement.random or self.space.drawn):
             try:
-                self.unproved = prove(self.space, statement.lines)
+                self.unproved = prove(self.space, statement.lines).unproved
             except Unproved as reason:
                 self.unproved = {"": str(reason)}
 
@@ -217,13 +220,12 @@ class Trial:
 
     def _run(self) -> None:
         self.began = time.process_time()
-        memory = Memory(self.statement.function)
         for instance in self.statement.first:
             self.evaluate(instance)
         if self.statement.repeated:
             self._decide_settings()
         else:
-            self._sample(memory)
+            self._sample()
         for name, progress in self.progress.items():
             self._confirm(name, LEAST)
             if self.statement.random:
@@ -233,7 +235,7 @@ class Trial:
         if not self.statement.random:
             self._compare_ties()
 
-    def _sample(self, memory: Memory) -> None:
+    def _sample(self) -> None:
         """Evaluate all instances, if they are not too many; else the corners, and drawn ones."""
         statement, wanted = self.statement, self.wanted
         listed = self.space.instances(wanted)
@@ -247,7 +249,7 @@ class Trial:
                 self.exhausted = True
             self.listed = self.instances
             if self.space.complete:
-                self._require_purity(listed, memory)
+                self._require_purity(listed)
                 return
             # off the grid; with random numbers no more than the error level is divided among
             wanted = max(0 if statement.random else wanted // 4, wanted - len(listed))
@@ -265,6 +267,8 @@ class Trial:
         if not statement.random and not self.space.drawn:
             for name in list(self.progress):
                 self._go_far(name)
+            if self.ties or "" in (self.unproved or {}).values():
+                self._go_very_far()
 
     def _is_open(self) -> bool:
         """Return whether some line is not refuted yet, or only where an earlier one is."""
@@ -332,6 +336,33 @@ class Trial:
                 and self._grows(line, start, name)
             ):
                 progress.grows = name
+
+    def _go_very_far(self) -> None:
+        """Compare what is proved far beyond the ranges, too, as long as that is quick."""
+        space = self.space
+        tightest = next((each.tightest for each in self.progress.values() if each.tightest), None)
+        stream = generator(self.seed, self.claim, self.statement.name, "very far")
+        for name, allowed in space.ranges.items():
+            if tightest is None or not isinstance(allowed, Integers | Rationals) or not allowed.upwards:
+                continue
+            for power in VERY_FAR:
+                far = space.at_multiple(tightest.instance, name, 10**power)
+                others = (
+                    None
+                    if far is None
+                    else space.draw(
+                        stream, 1, start=far, names=[other for other in space.ranges if other != name]
+                    )
+                )
+                began = time.process_time()
+                for instance in (far, others):
+                    if instance is not None:
+                        instance[name] += int(
+                            isinstance(allowed, Integers)
+                        )  # a float would lose the last digit
+                        self._evaluate_within_limit(instance)
+                if time.process_time() - began > QUICK:
+                    break
 
     def _grows(self, line: str, start: Instance, name: str) -> bool:
         """Return whether the ratio, up to the whole of an open end, goes on growing past 1."""
@@ -432,6 +463,10 @@ class Trial:
     def _keep(self, evaluation: Evaluation) -> None:
         """Join what an evaluation gives to what the others gave."""
         self.instances += 1
+        if self.progress and self.progress.keys() != evaluation.lines.keys():
+            rule = f"must be the same at every instance: {', '.join(self.progress) or 'one'}"
+            remedy = "return a line that is not stated there by given(...)"
+            raise InvalidArgument("lines", ", ".join(evaluation.lines), rule, remedy)
         for name, line in evaluation.lines.items():
             progress = self.progress.setdefault(name, Progress())
             if isinstance(line, Excluded):
@@ -613,7 +648,7 @@ class Trial:
 
     # ---- purity
 
-    def _require_purity(self, listed: Sequence[dict[str, Any]], memory: Memory) -> None:
+    def _require_purity(self, listed: Sequence[dict[str, Any]]) -> None:
         """Evaluate an exhausted space a second time, in reverse order; exact sides must come out again.
 
         If the first time left something in a list, a dictionary, a set or a cache, it is forgotten for a third time: an
@@ -631,8 +666,8 @@ class Trial:
         ):
             return
         self._require_same_sides(listed)
-        if memory.changed:
-            with memory.forgotten():
+        if self.memory.changed:
+            with self.memory.forgotten():
                 self._require_same_sides(listed)
 
     def _require_same_sides(self, listed: Sequence[dict[str, Any]]) -> None:
