@@ -196,7 +196,7 @@ def _beyond(reached: Mapping[str, int]) -> str:
     """Say how many times the last number of its range each quantity has reached."""
     multiples = sorted(set(reached.values()))
     return ", ".join(
-        f"up to {multiple} times the end for {', '.join(name for name in reached if reached[name] == multiple)}"
+        f"up to {multiple:g} times the end for {', '.join(name for name in reached if reached[name] == multiple)}"
         for multiple in multiples
     )
 
