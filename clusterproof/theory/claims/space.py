@@ -224,6 +224,7 @@ class Space:
         *,
         start: Instance | None = None,
         names: Sequence[str] = (),
+        nudged: bool = False,
     ) -> dict[str, Any] | None:
         """Draw each quantity on its own, or of ``start`` the named ones; None if that is no instance.
 
@@ -233,15 +234,17 @@ class Space:
             Of random numbers.
         farthest
             Multiple of an open end up to which values are drawn.
-        start, names
-            The instance of which some quantities are drawn again, and their names.
+        start, names, nudged
+            The instance of which some quantities are drawn again, their names, and whether they are only moved by a
+            log-uniform share of their ranges.
         """
         instance: dict[str, Any] = {}
         drawn: set[str] = set()
         for name, allowed in self.ranges.items():
             if start is None or name in names or drawn & set(allowed.depends_on):
                 drawn.add(name)
-                instance[name] = _draw(allowed, instance, stream, farthest)
+                near = start[name] if nudged and start is not None and isinstance(allowed, Interval) else None
+                instance[name] = _draw(allowed, instance, stream, farthest, near)
             else:
                 instance[name] = start[name]
             if instance[name] is None:
@@ -319,13 +322,18 @@ class Space:
         return instance
 
 
-def _draw(allowed: Range, so_far: Instance, stream: np.random.Generator, farthest: float) -> Any:
-    """Draw an end, a value beyond an open end or near an end, or one that the range draws."""
+def _draw(
+    allowed: Range, so_far: Instance, stream: np.random.Generator, farthest: float, near: Any = None
+) -> Any:
+    """Draw an end, a value beyond an open end or near an end, or one that the range draws; or a value near another."""
     if not isinstance(allowed, Interval):
         return allowed.draw(so_far, stream)
     low, high = allowed.ends(so_far)
     if low > high:
         return None
+    if near is not None and high > low:
+        sign = 1 if stream.integers(2) else -1
+        return allowed.cast(near + sign * _distance(allowed, float(high - low), stream), up=sign > 0)
     kind, side = stream.random(), int(stream.integers(2))
     if kind < END:
         return (low, high)[side]
@@ -337,11 +345,15 @@ def _draw(allowed: Range, so_far: Instance, stream: np.random.Generator, farthes
         neighbour = int(stream.integers(2)) if isinstance(allowed, Integers) else 0  # odd and even
         return allowed.cast(end + sign * _exactly(allowed, distance)) + sign * neighbour
     if kind < END + BEYOND + NEAR and high > low:
-        width = float(high - low)
-        least = 1.0 if isinstance(allowed, Integers) else NEAREST * width
-        distance = _exactly(allowed, math.exp(stream.uniform(math.log(least), math.log(max(width, least)))))
+        distance = _distance(allowed, float(high - low), stream)
         return min(max(allowed.cast(low + distance if side == 0 else high - distance), low), high)
     return allowed.draw(so_far, stream)
+
+
+def _distance(allowed: Interval, width: float, stream: np.random.Generator) -> Any:
+    """Draw a log-uniform distance, up to the width of a range."""
+    least = 1.0 if isinstance(allowed, Integers) else NEAREST * width
+    return _exactly(allowed, math.exp(stream.uniform(math.log(least), math.log(max(width, least)))))
 
 
 def _exactly(allowed: Interval, value: float) -> Any:

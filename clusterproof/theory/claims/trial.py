@@ -31,8 +31,9 @@ from clusterproof.theory.claims.symbols import Condition
 
 CORNERS = 256
 """Corners that are tried first."""
-CLIMBING = 0.25
-"""Share of the drawn instances that change some quantities of the tightest one."""
+CLIMBING, RARE = 0.25, 0.1
+"""Share of the drawn instances that change some quantities of the tightest one; three times as many if fewer instances
+than this share meet the hypotheses."""
 REDRAWS = 20
 """Times that the quantities which a hypothesis names are drawn again."""
 MOST = 5
@@ -97,7 +98,7 @@ class Progress:
     rounding, doubted
         An evaluation that breaks it by no more than rounding may explain, and the number of these.
     trials, failures, levels
-        Repetitions of a statement with a probability, those that broke it, and the probabilities that are allowed.
+        Repetitions of a statement with a probability, those that broke it, and repetitions by the allowed probability.
     inconclusive
         Instances of which the interval of an expectation decides nothing, by the reason.
     magnitude
@@ -124,7 +125,7 @@ class Progress:
     doubted: int = 0
     trials: int = 0
     failures: int = 0
-    levels: set[float] = field(default_factory=set)
+    levels: Counter[float] = field(default_factory=Counter)
     inconclusive: Counter[str] = field(default_factory=Counter)
     magnitude: float = 0.0
     grows: str = ""
@@ -284,9 +285,13 @@ class Trial:
         """Draw an instance; as long as it breaks a hypothesis, draw quantities that this names again."""
         space, instance = self.space, None
         tightest = [each.tightest for each in self.progress.values() if each.tightest and not each.found]
-        if tightest and not self.statement.random and stream.random() < CLIMBING:
+        share = CLIMBING if self.instances > RARE * len(self.outside) else 1 - CLIMBING
+        if tightest and not self.statement.random and stream.random() < share:
             start = tightest[int(stream.integers(len(tightest)))].instance
-            instance = space.draw(stream, self.farthest, start=start, names=_some(stream, list(space.ranges)))
+            names = _some(stream, list(space.ranges))
+            instance = space.draw(
+                stream, self.farthest, start=start, names=names, nudged=bool(stream.integers(2))
+            )
         instance = instance or space.draw(stream, self.farthest)
         for _ in range(REDRAWS):
             if instance is None:
@@ -494,9 +499,9 @@ class Trial:
         progress.trials += judged.trials or 0
         progress.failures += judged.failures or 0
         if isinstance(line, Frequency):
-            progress.levels.add(line.allowed)
+            progress.levels[line.allowed] += judged.trials or 0
         elif isinstance(line, Sides) and line.failure is not None:
-            progress.levels.add(float(line.failure))
+            progress.levels[float(line.failure)] += judged.trials or 0
         if judged.inconclusive:
             progress.inconclusive[judged.inconclusive] += 1
         if not progress.exact and isinstance(line, Sides):

@@ -371,9 +371,13 @@ def _doubts(trial: Trial, progress: Progress, key: str, elsewhere: int) -> list[
         doubts.append("no interval decides anything")
     if progress.unlikely is not None:
         doubts.append("all repetitions together speak against it, those of no single instance do")
-    level, count = max(progress.levels, default=0.0), progress.trials
-    significance = trial.significance
-    if 0 < level <= 0.5 and count and critical(count, level, significance) > 2 * level * count:
+    blind = {
+        level: count
+        for level, count in progress.levels.items()
+        if 0 < level <= 0.5 and critical(count, level, trial.significance) > 2 * level * count
+    }
+    if 2 * sum(blind.values()) > progress.levels.total():
+        level, count = max(blind.items())
         doubts.append(
             f"{count} repetitions would not show twice the probability {level:.3g}: give more replicates"
         )

@@ -178,6 +178,7 @@ def devices_that_return(groups: TwoGroups, *, printed: bool, undefined: int) -> 
     failure="wording",
     confirm=run_the_algorithm,
     repaired_by="gradient-loss/pinning",
+    example={"groups": TwoGroups(3, 1, Fraction(1), Fraction(2), Fraction(1, 2))},
 )
 def empty_for_good(groups: TwoGroups) -> Sides:
     """A cluster that has no device in one iteration has none in any later one.

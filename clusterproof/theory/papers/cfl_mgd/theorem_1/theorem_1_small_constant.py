@@ -47,6 +47,7 @@ def run_the_algorithm(clients: Clients, own: Own, momentum: Momentum) -> None:
     judges="ours",
     confirm=run_the_algorithm,
     repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"),
+    example={"clients": 39, "own": 17, "momentum": Fraction(999, 1000)},
 )
 def theorem_1_small_constant(clients: Clients, own: Own, momentum: Momentum) -> Sides:
     """Some constant c_4 below 1/32, for which Theorem 1 is not vacuous, makes it true.
