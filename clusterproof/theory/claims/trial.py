@@ -256,7 +256,13 @@ class Trial:
         if not self.space.drawn:
             for instance in self._until_refuted(itertools.islice(self.space.corners(), min(CORNERS, wanted))):
                 self.evaluate(instance)
-        while self._is_open() and self.instances - start < wanted and len(self.outside) < MOST * wanted:
+        # what was seen already counts as a draw, too: there may be fewer instances than are wanted
+        while (
+            self._is_open()
+            and self.instances - start < wanted
+            and len(self.outside) < MOST * wanted
+            and number < 2 * wanted
+        ):
             if time.process_time() - self.began > SECONDS:
                 self.stopped = SECONDS
                 break
