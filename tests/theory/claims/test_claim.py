@@ -155,7 +155,7 @@ def test_a_claim_is_known_with_what_it_states(registry: dict[str, Any]) -> None:
     assert (made.label, made.ill_posed, made.paper) == ("(7)", True, "toy")
     usual = stated(true_contraction, "usual")
     assert (usual.label, usual.repaired_by, usual.bound, usual.quick) == ("usual", (), None, True)
-    assert not (usual.tight or usual.ill_posed or usual.says_nothing)
+    assert (usual.tight, usual.ill_posed, usual.says_nothing) == (False, False, "")
 
 
 def test_a_repair_must_be_known_and_reuses_the_sides_of_what_it_repairs(registry: dict[str, Any]) -> None:
