@@ -36,7 +36,7 @@ CLIMBING = 0.25
 REDRAWS = 20
 """Times that the quantities which a hypothesis names are drawn again."""
 MOST = 5
-"""Times as many instances may break a hypothesis as are wanted."""
+"""Times as many instances may break a hypothesis, and be drawn, as are wanted."""
 SIMPLIFYING = 400
 """Times that the other quantities are drawn again, if a simpler value of one alone breaks nothing."""
 SECONDS = 10.0
@@ -256,12 +256,12 @@ class Trial:
         if not self.space.drawn:
             for instance in self._until_refuted(itertools.islice(self.space.corners(), min(CORNERS, wanted))):
                 self.evaluate(instance)
-        # what was seen already counts as a draw, too: there may be fewer instances than are wanted
+        # few instances come again and again: the draws end, too, not the time alone
         while (
             self._is_open()
             and self.instances - start < wanted
             and len(self.outside) < MOST * wanted
-            and number < 2 * wanted
+            and number < MOST * wanted
         ):
             if time.process_time() - self.began > SECONDS:
                 self.stopped = SECONDS

@@ -138,6 +138,22 @@ def test_drawn_objects_are_drawn_until_enough_are_admissible() -> None:
     assert theory.replay("toy/one", found).verdict is Kind.VIOLATED
 
 
+def test_the_draws_end_where_there_are_fewer_instances_than_are_wanted() -> None:
+    draws = []
+
+    def coin(stream: np.random.Generator) -> int:
+        draws.append(int(stream.integers(2)))
+        return draws[-1]
+
+    def tossed(side: Annotated[int, drawn(coin, write=int, read=int)]) -> Sides:
+        return at_most(side, one=1)
+
+    verdict = decided(tossed, evaluations=40)
+    assert (verdict.verdict, verdict.instances) == (Kind.INCONCLUSIVE, 2)
+    assert "stopped after" not in verdict.reason
+    assert len(draws) < 1000
+
+
 # ---- drawn instances
 
 
