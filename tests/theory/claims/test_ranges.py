@@ -66,6 +66,7 @@ def test_all_instances_are_listed_once_simple_ones_first_and_json_gives_each_bac
         ({"own": None}, "counterexample.own"),
         ({"clients": [3]}, "counterexample.clients"),
         ({"share": 0.5}, "counterexample.share"),
+        ({"share": "0.5"}, "counterexample.share"),
         ({"share": "7/5"}, "counterexample.share"),
         ({"share": "1/0"}, "counterexample.share"),
         ({"share": "-1/2"}, "counterexample.share"),
