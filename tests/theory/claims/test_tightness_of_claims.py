@@ -24,7 +24,7 @@ from clusterproof.theory.claims import (
 )
 from clusterproof.theory.claims.expectation import replicates_to_try
 from clusterproof.theory.claims.judge import WHOLE, Entries, judge
-from clusterproof.theory.claims.report import evidence, tightness_words
+from clusterproof.theory.claims.report import NEEDED, evidence, tightness_words
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
 from clusterproof.theory.claims.trial import Trial
 from clusterproof.theory.claims.verdict import decide
@@ -232,7 +232,7 @@ def resolved(line: Any) -> bool:
 @pytest.mark.slow(reason="checks claims with each factor changed")
 @pytest.mark.parametrize("claim", TRUE, ids=lambda claim: claim.id)
 def test_each_ratio_of_the_catalogue_flips_its_comparison(claim: Claim) -> None:
-    """Of few instances; every ratio is held against the instance that it comes from."""
+    """Of few instances; every ratio that a line says is held against the instance that it comes from."""
     for statement in claim.statements:
         repetitions = min(statement.replicates, 60 if statement.replicates >= 100 else 5)
         trial = Trial(
@@ -246,7 +246,7 @@ def test_each_ratio_of_the_catalogue_flips_its_comparison(claim: Claim) -> None:
             if progress.found is not None or progress.rounding is not None:
                 return
             for term, (factor, instance) in progress.factors.items():
-                if factor is None or not 0 < factor < np.inf or not progress.tightest:
+                if factor is None or not NEEDED < factor < np.inf or not progress.tightest:
                     continue
                 lines = statement.lines(instance, claim=claim.id, replicates=progress.tightest.replicates)
                 level = trial.significance / trial.settings
