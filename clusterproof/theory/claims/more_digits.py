@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
+import platform
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -21,6 +24,13 @@ DIGITS = 50
 """Digits of the numbers that mpmath computes with."""
 PERTURBATIONS, RELATIVE = 20, 1e-12
 """Number and relative size of the changes under which a violation must stay one, if a function takes only floats."""
+UP_AND_DOWN = {
+    "x86_64": (0x800, 0x400),
+    "AMD64": (0x800, 0x400),
+    "aarch64": (0x400000, 0x800000),
+    "arm64": (0x400000, 0x800000),
+}
+"""What C's ``fesetround`` takes to round every float up, or down, by processor; 0 is to the nearest."""
 SEEN = 1e-7
 """Excess, of the largest side, from which a violation in floats counts: a double root costs half of the digits."""
 SECONDS = 1.0
@@ -33,7 +43,8 @@ def confirmed(
     """Return whether an instance breaks a line whatever rounding adds.
 
     Floats are tried as fractions, then with 50 digits. If the function takes neither, the excess must be seen beside
-    the largest side of the claim's instances, and the sign must not depend on changes of 1e-12.
+    the largest side of the claim's instances, and the sign must not depend on changes of 1e-12, nor on whether floats
+    are rounded up, down or to the nearest: large constants of the function show in that alone.
 
     Parameters
     ----------
@@ -57,8 +68,12 @@ def confirmed(
         return False
     try:
         with time_limit(SECONDS):
-            changed = _perturbed(instance, floats)
-            return all(_still_broken(evaluate, each, name) for each in changed if statement.space.holds(each))
+            changed = (each for each in _perturbed(instance, floats) if statement.space.holds(each))
+            return all(
+                _still_broken(evaluate, each, name, direction)
+                for each in (instance, *changed)
+                for direction in (*UP_AND_DOWN.get(platform.machine(), ()), 0)
+            )
     except TimeLimitExceeded:
         return True
 
@@ -129,9 +144,25 @@ def _perturbed(instance: Mapping[str, Any], floats: list[str]) -> Iterator[dict[
         }
 
 
-def _still_broken(evaluate: Evaluate, instance: dict[str, Any], name: str) -> bool:
+@contextmanager
+def _rounding(direction: int) -> Iterator[None]:
+    """Let the processor round floats in a direction; to the nearest if the system has no way to say so."""
+    try:
+        choose = ctypes.CDLL(None).fesetround
+    except (TypeError, OSError, AttributeError):  # Windows
+        choose = int
+    choose(direction)
+    try:
+        yield
+    finally:
+        choose(0)
+
+
+def _still_broken(evaluate: Evaluate, instance: dict[str, Any], name: str, direction: int) -> bool:
     """Return whether a changed instance breaks the line; so too if it no longer meets the hypotheses."""
     try:
-        return judge(evaluate(instance), 0.0, instance)[name].broken
+        with _rounding(direction):
+            lines = evaluate(instance)
+        return judge(lines, 0.0, instance)[name].broken
     except Exception:
         return True

@@ -28,7 +28,7 @@ COMPARED = 50
 """Instances at which a statement is compared with its proof, at least, unless the space holds fewer."""
 TRIES, LISTED = 400, 1000
 """Instances that are drawn, and that are listed, at most, until 100 are compared with a formula."""
-NO_FORMULA = (TypeError, ValueError, AttributeError, ZeroDivisionError, InvalidArgument)
+NO_FORMULA = (TypeError, ValueError, AttributeError, ZeroDivisionError, OverflowError, InvalidArgument)
 """What a function raises on symbols that is no formula of them."""
 
 Evaluate = Callable[[Instance], Mapping[str, Conclusion]]

@@ -37,7 +37,7 @@ than this share meet the hypotheses."""
 REDRAWS = 20
 """Times that the quantities which a hypothesis names are drawn again."""
 MOST = 5
-"""Times as many instances may break a hypothesis as are wanted."""
+"""Times as many instances may break a hypothesis, and be drawn, as are wanted."""
 SIMPLIFYING = 400
 """Times that the other quantities are drawn again, if a simpler value of one alone breaks nothing."""
 SECONDS = 10.0
@@ -259,7 +259,13 @@ class Trial:
         if not self.space.drawn:
             for instance in self._until_refuted(itertools.islice(self.space.corners(), min(CORNERS, wanted))):
                 self.evaluate(instance)
-        while self._is_open() and self.instances - start < wanted and len(self.outside) < MOST * wanted:
+        # few instances come again and again: the draws end, too, not the time alone
+        while (
+            self._is_open()
+            and self.instances - start < wanted
+            and len(self.outside) < MOST * wanted
+            and number < MOST * wanted
+        ):
             if time.process_time() - self.began > SECONDS:
                 self.stopped = SECONDS
                 break

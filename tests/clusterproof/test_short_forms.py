@@ -67,7 +67,6 @@ def test_all_have_a_line_and_a_notebook_form(trace: Trace) -> None:
     verdict = check("cfl-mgd/lemma-2")
     shown: list[tuple[Any, tuple[str, ...]]] = [
         (verdict, ("cfl-mgd/lemma-2", "violated", "0.21528")),
-        (find_claim("cfl-mgd/lemma-2"), ("cfl-mgd/lemma-2", "Lemma 2")),
         (trace, ("cfl-mgd on regression", "replicates", "5", "2 of 20 parameters")),
         (
             bound("cfl-mgd/theorem-d", LARGE, trace),
@@ -75,6 +74,7 @@ def test_all_have_a_line_and_a_notebook_form(trace: Trace) -> None:
         ),
         (LARGE, ("RegressionMixture", "clients", "40", "samples", "20000")),
     ]
+    assert repr(find_claim("cfl-mgd/lemma-2")).startswith("<Claim cfl-mgd/lemma-2 (Lemma 2, (31)): ")
     for one, words in shown:
         line, text = repr(one), Text(in_a_notebook(one))
         assert "\n" not in line
@@ -87,13 +87,9 @@ def test_all_have_a_line_and_a_notebook_form(trace: Trace) -> None:
 
 def test_nothing_in_a_notebook_form_is_taken_for_markup() -> None:
     hostile = "1 <b>2</b> & <script>alert()</script>"
-    claim = replace(find_claim("cfl-mgd/lemma-2"), title=hostile, card=hostile)
-    verdict = replace(check("cfl-mgd/a41"), reason=hostile)
-    for one in (claim, verdict):
-        text = Text(in_a_notebook(one))
-        assert not text.seen & {"b", "script"}
-        assert hostile in text.text
-    assert Text(in_a_notebook(claim)).text.count(hostile) == 2
+    text = Text(in_a_notebook(replace(check("cfl-mgd/a41"), reason=hostile)))
+    assert not text.seen & {"b", "script"}
+    assert hostile in text.text
 
 
 def same(one: Any, other: Any) -> bool:

@@ -1,0 +1,252 @@
+"""The six verdicts, and each reason for *inconclusive*, next to a claim of which it is not true."""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Annotated, Any
+
+import numpy as np
+import pytest
+from toy_claims import Digit, Large, One, Share, Unit, decided, stated
+
+from clusterproof import check, replay
+from clusterproof.theory import Kind
+from clusterproof.theory.claims import (
+    Replicates,
+    Sides,
+    Stream,
+    at_least,
+    at_most,
+    equal,
+    expectation,
+    integers,
+    probability,
+    suppose,
+)
+
+pytestmark = pytest.mark.usefixtures("registry")
+Rounds = Annotated[int, integers(1, 40, upwards=True)]
+
+
+def below_one(x: Unit) -> Sides:
+    return at_most(abs(x), one=1)
+
+
+# ---- certified, violated, ill-posed
+
+
+@pytest.mark.parametrize(
+    ("compare", "verdict"),
+    [
+        (lambda n: at_most(math.factorial(n), power=n**n), Kind.CERTIFIED),
+        (lambda n: at_most(math.factorial(n), power=10**500), Kind.VIOLATED),
+        (lambda n: at_most(10 ** (2 * n), one=1), Kind.VIOLATED),
+        (lambda n: at_least(1, power=102**n - 100**n), Kind.VIOLATED),
+        (lambda n: equal(((10**n + 1) ** 2, 10 ** (2 * n) + 2 * 10**n + 1)), Kind.CERTIFIED),
+        (lambda n: equal(((10**n + 1) ** 2, 10 ** (2 * n) + 2 * 10**n + (n < 299))), Kind.VIOLATED),
+    ],
+)
+def test_integers_larger_than_any_float_are_compared_exactly(compare: Any, verdict: Kind) -> None:
+    def about(n: Annotated[int, integers(1, 300)]) -> Sides:
+        sides: Sides = compare(n)
+        return sides
+
+    found = decided(about)
+    assert found.verdict is verdict
+    if verdict is Kind.VIOLATED:
+        assert replay("toy/one", found.counterexample or {}).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    "product",
+    [
+        lambda n: np.prod(np.arange(1, n + 1)),
+        lambda n: np.cumprod(np.arange(1, n + 1)),
+        lambda n: np.prod(np.arange(1, n + 1, dtype=object)),
+    ],
+)
+def test_a_false_statement_is_not_certified_by_integers_that_overflow(product: Any) -> None:
+    """21! = 5.1e19 is above the bound, and above 2^63."""
+
+    def factorial(n: Annotated[int, integers(21, 25)]) -> Sides:
+        return at_most(product(n), bound=9 * 10**18)
+
+    verdict = decided(factorial).verdict
+    assert verdict is Kind.VIOLATED or not isinstance(product(21), int)
+    assert verdict is not Kind.CERTIFIED
+
+
+def test_a_statement_is_proved_on_symbols_or_says_why_it_is_not() -> None:
+    def true(x: Share) -> Sides:
+        return at_most(x * x, itself=x)
+
+    found = decided(true, evaluations=100)
+    assert (found.verdict, found.proof, found.exhausted) == (Kind.CERTIFIED, "symbols", True)
+    assert found.reason.startswith("proved symbolically for every instance in the ranges; holds on ")
+
+    def absolute(x: Share) -> Sides:
+        return at_most(abs(x), itself=x)
+
+    found = decided(absolute, evaluations=100)
+    assert (found.verdict, found.proof) == (Kind.CONSISTENT, None)
+
+
+@pytest.mark.parametrize(("ill_posed", "verdict"), [(True, Kind.ILL_POSED), (False, Kind.VIOLATED)])
+def test_a_definition_that_breaks_is_ill_posed_and_keeps_its_instance(ill_posed: bool, verdict: Kind) -> None:
+    def readings(x: Digit) -> Sides:
+        return equal((x**2, 2 * x), words=lambda: f"{x} squared is {x**2}")
+
+    found = decided(readings, ill_posed=ill_posed)
+    assert (found.verdict, found.reason) == (verdict, "1 squared is 1")
+    assert found.counterexample == {"x": 1}
+    assert replay("toy/one", found.counterexample).verdict is verdict
+
+
+# ---- vacuous
+
+
+@pytest.mark.parametrize(
+    ("power", "verdict"), [(1, Kind.VACUOUS), (2, Kind.VIOLATED)], ids=["certified", "violated"]
+)
+def test_a_bound_that_holds_of_everything_says_nothing_once_it_is_certified(
+    power: int, verdict: Kind
+) -> None:
+    def bounded(x: Digit) -> Sides:
+        return at_most(x**power, nine=9)
+
+    found = decided(bounded, says_nothing="every digit is at most 9")
+    assert found.verdict is verdict
+    assert found.reason.startswith("every digit is at most 9") == (verdict is Kind.VACUOUS)
+    consistent = decided(below_one, says_nothing="that is all of [0, 1]", evaluations=60)
+    assert consistent.verdict is Kind.CONSISTENT
+
+
+def test_hypotheses_that_exclude_each_other_are_named_without_those_that_could_be_left_out() -> None:
+    def empty(a: Digit, b: Digit) -> Sides:
+        suppose("a is not 9", a != 9)
+        suppose("a < 3", a < 3)
+        suppose("b is even", b % 2 == 0)
+        suppose("b > 5", b > 5)
+        suppose("b < a", b < a)
+        return at_most(100, one=1)
+
+    found = decided(empty)
+    assert (found.verdict, found.instances) == (Kind.VACUOUS, 0)
+    for name in ("a < 3", "b > 5", "b < a"):
+        assert f'"{name}"' in found.reason
+    for name in ("a is not 9", "b is even"):
+        assert name not in found.reason
+
+
+def test_a_hypothesis_that_hides_an_undefined_statement_stays() -> None:
+    def empty(a: Digit) -> Sides:
+        suppose("a != 0", a != 0)
+        suppose("1 / a > 1", Fraction(1, a) > 1)
+        return at_most(1, one=1)
+
+    reason = decided(empty).reason
+    assert '"a != 0"' in reason
+    assert '"1 / a > 1"' in reason
+
+
+def test_a_large_space_is_vacuous_only_if_that_is_proved() -> None:
+    def nothing(a: Large, b: Large) -> Sides:
+        suppose("a is negative", a < 0)
+        return at_most(b, zero=0)
+
+    found = decided(nothing, evaluations=100)
+    assert found.verdict is Kind.VACUOUS
+    assert '"a is negative" excludes all of them' in found.reason
+    assert "proved symbolically that no instance" in found.reason
+
+
+@pytest.mark.parametrize(("limit", "verdict"), [(2.0, Kind.INCONCLUSIVE), (0.5, Kind.CONSISTENT)])
+def test_hypotheses_that_were_never_met_prove_nothing(limit: float, verdict: Kind) -> None:
+    def sine(x: Unit) -> Sides:
+        suppose("sin(9 x) > limit", math.sin(9 * x) > limit)
+        return at_most(x, one=1)
+
+    assert decided(sine, evaluations=100).verdict is verdict
+
+
+# ---- inconclusive
+
+
+@pytest.mark.parametrize(("evaluations", "verdict"), [(29, Kind.INCONCLUSIVE), (30, Kind.CONSISTENT)])
+def test_fewer_than_thirty_instances(evaluations: int, verdict: Kind) -> None:
+    found = decided(below_one, evaluations=evaluations)
+    assert (found.verdict, found.instances) == (verdict, evaluations)
+    assert found.reason.startswith("29 instances are too few") == (evaluations == 29)
+
+
+def growing(ratio: Callable[[int], float]) -> Callable[..., Sides]:
+    """State what cannot be evaluated far beyond the end of its range."""
+
+    def statement(n: Rounds) -> Sides:
+        suppose("n <= 80", n <= 80)
+        return at_most(ratio(n), one=1.0)
+
+    return statement
+
+
+@pytest.mark.parametrize(
+    ("ratio", "verdict"),
+    [
+        (lambda n: n**2 / 1e6, Kind.INCONCLUSIVE),  # 1 at n = 1000
+        (lambda n: n**2 / 1e10, Kind.CONSISTENT),  # 1 at n = 100 000, more than 1000 times the end
+        (lambda n: math.log(n) / 8, Kind.INCONCLUSIVE),  # 1 at n = 2981
+        (lambda n: math.log(n) / 12, Kind.CONSISTENT),  # 1 at n = 162 755
+        (lambda n: 1 - 1 / n, Kind.CONSISTENT),
+        (lambda n: 0.9 - 0.5 * n**-0.5, Kind.CONSISTENT),
+        (lambda n: 0.99, Kind.CONSISTENT),
+    ],
+)
+def test_a_ratio_that_grows_without_slowing_down(ratio: Callable[[int], float], verdict: Kind) -> None:
+    found = decided(growing(ratio), evaluations=100)
+    assert found.verdict is verdict
+    assert ("grows with n and would pass 1" in found.reason) == (verdict is Kind.INCONCLUSIVE)
+
+
+@pytest.mark.parametrize(("replicates", "verdict"), [(400, Kind.INCONCLUSIVE), (10_000, Kind.CONSISTENT)])
+def test_a_probability_of_which_twice_could_not_be_seen(replicates: int, verdict: Kind) -> None:
+    """Of 400 repetitions 8 break a level of .01 where .02 is true, 9 standard deviations less than 1e-9 asks for."""
+
+    def tail(one: One, stream: Stream, replicates: Replicates, *, bound: float = 0.995) -> Sides:
+        return at_most(stream.random(replicates), bound=bound, failure=0.01)
+
+    found = decided(tail, replicates=replicates)
+    assert found.verdict is verdict
+    assert ("would not show twice the probability 0.01" in found.reason) == (verdict is Kind.INCONCLUSIVE)
+    if verdict is Kind.CONSISTENT:
+        tail.__kwdefaults__["bound"] = 0.98
+        assert decided(tail, replicates=replicates).verdict is Kind.VIOLATED
+
+
+@pytest.mark.parametrize(("replicates", "verdict"), [(9_999, Kind.INCONCLUSIVE), (10_000, Kind.CONSISTENT)])
+def test_an_interval_that_decides_nothing(replicates: int, verdict: Kind) -> None:
+    def mean(one: One, stream: Stream, replicates: Replicates) -> Any:
+        return expectation(stream.standard_normal(replicates), at_most=1.0)
+
+    found = decided(mean, replicates=replicates)
+    assert found.verdict is verdict
+    assert ("no interval decides anything" in found.reason) == (verdict is Kind.INCONCLUSIVE)
+
+
+@pytest.mark.parametrize(("level", "verdict"), [(0.4, Kind.INCONCLUSIVE), (0.5, Kind.CONSISTENT)])
+def test_repetitions_that_speak_against_it_together_alone(level: float, verdict: Kind) -> None:
+    """An event of probability 1/2: 200 of 400 are no proof against .4, 2000 of 4000 are, of each setting and of all."""
+
+    def tail(x: Digit, stream: Stream) -> Any:
+        return at_most(stream.random(400), failure=level, bound=0.5)
+
+    found = decided(tail)
+    assert found.verdict is verdict
+    assert ("all repetitions together speak against it" in found.reason) == (verdict is Kind.INCONCLUSIVE)
+
+
+def test_an_event_that_is_as_likely_as_stated_is_consistent() -> None:
+    def event(one: One, stream: Stream, replicates: Replicates) -> Any:
+        return probability(stream.random(replicates) < 0.1, at_most=0.1)
+
+    stated(event, replicates=2000)
+    assert check("toy/one").verdict is Kind.CONSISTENT
