@@ -21,9 +21,9 @@ from clusterproof.theory.claims import (
     reals,
     suppose,
 )
+from clusterproof.theory.claims.claim import Statement
 from clusterproof.theory.claims.polynomial_signs import expand, is_nonnegative, is_positive
 from clusterproof.theory.claims.prove import Unproved, is_empty, prove
-from clusterproof.theory.claims.claim import Statement
 from clusterproof.theory.claims.symbols import Polynomial, symbols
 
 Unit = Annotated[Fraction, rationals(0, 1, 4)]
@@ -166,7 +166,9 @@ def false_below(x: Unit, y: Unit) -> Sides:
     return at_least(y - x, nothing=0)
 
 
-def false_cases(n: Annotated[int, choice(1, 2, 3, -1)], x: Annotated[Fraction, rationals(Half, 1, 4)]) -> Sides:
+def false_cases(
+    n: Annotated[int, choice(1, 2, 3, -1)], x: Annotated[Fraction, rationals(Half, 1, 4)]
+) -> Sides:
     return at_most(x**n, itself=x)
 
 
@@ -291,7 +293,13 @@ def an_equation(x: Unit, y: Above) -> Sides:
 
 @pytest.mark.parametrize(
     ("function", "empty"),
-    [(never, True), (never_reversed, True), (at_one_point, False), (nearly_never, False), (an_equation, False)],
+    [
+        (never, True),
+        (never_reversed, True),
+        (at_one_point, False),
+        (nearly_never, False),
+        (an_equation, False),
+    ],
 )
 def test_hypotheses_that_no_instance_meets(function: Any, empty: bool) -> None:
     """A closed box touches y <= x at x = y = 1, and y has no largest value; of equations nothing is shown."""

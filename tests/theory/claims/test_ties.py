@@ -94,7 +94,9 @@ def test_fifty_instances_are_compared_however_few_are_wanted() -> None:
         suppose("x is 9", x == 9)
         return quarter(x)
 
-    assert proved(only_one, evaluations=9).verdict is not Kind.CERTIFIED  # others are not listed, but may exist
+    assert (
+        proved(only_one, evaluations=9).verdict is not Kind.CERTIFIED
+    )  # others are not listed, but may exist
 
 
 def test_of_a_list_that_is_all_every_instance_is_compared_in_each_line() -> None:
