@@ -256,7 +256,12 @@ class Trial:
         if not self.space.drawn:
             for instance in self._until_refuted(itertools.islice(self.space.corners(), min(CORNERS, wanted))):
                 self.evaluate(instance)
-        while self._is_open() and self.instances - start < wanted and len(self.outside) < MOST * wanted:
+        # draws may only repeat instances, admissible or not
+        while (
+            self._is_open()
+            and self.instances - start < wanted
+            and max(number, len(self.outside)) < MOST * wanted
+        ):
             if time.process_time() - self.began > SECONDS:
                 self.stopped = SECONDS
                 break
