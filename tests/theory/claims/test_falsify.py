@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -11,10 +12,21 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from clusterproof import CFLMGD, Diverged, FedAvg, InvalidArgument, QuadraticMixture, Trace, Verdict, falsify
+from clusterproof import (
+    CFLMGD,
+    Diverged,
+    FedAvg,
+    InvalidArgument,
+    QuadraticMixture,
+    Trace,
+    Verdict,
+    falsify,
+    run,
+)
 from clusterproof.synthetic import RegressionMixture, strategies
 from clusterproof.synthetic.softmax import SoftmaxMixture
 from clusterproof.theory.claims import Expectation, choice, expectation, rationals, suppose
+from clusterproof.theory.claims.code import run_code
 from clusterproof.theory.claims.expectation import replicates_to_try
 from clusterproof.theory.claims.trial import DECIDED
 
@@ -89,7 +101,7 @@ def test_a_start_that_only_rounding_tells_from_the_optimum_breaks_no_true_rate()
             lambda *run, factor=factor: factor * rate(1)(*run), starts=lambda _: start, **options
         )
         assert verdict.verdict == "inconclusive", verdict.reason  # one run is no evidence either
-        assert verdict.reason.startswith("1 instance is too few")
+        assert "too few to refute it" in verdict.reason
 
 
 def test_parameters_of_the_algorithm_are_searched() -> None:
@@ -329,9 +341,11 @@ def test_replicates_double_until_the_interval_decides(factor: float, most: list[
         bound, algorithm=FedAvg(step_size=STEP), tasks=task, rounds=1, replicates=80_000, evaluations=1,
         starts=lambda task: st.just(task.optima + 1),
     )  # fmt: skip
-    assert found.verdict == verdict
-    # the first sample is as large as it must be, and what it breaks is drawn again with all replicates
-    assert set(sizes) == {*replicates_to_try(most[0]), most[-1]}
+    # of the true bound the largest sample may have a replicate that dominates
+    assert found.verdict == verdict or (factor == 1.0 and found.verdict == "inconclusive")
+    # a tenth of the replicates chooses the runs that are decided; the first sample of these is as large as it
+    # must be, and what it breaks is drawn again with all replicates
+    assert set(sizes) - {8_000} == {*replicates_to_try(most[0]), most[-1]}
     if found.confidence is not None:  # settings that are decided, four sizes, and twice each
         assert (DECIDED + 1) * 4 * 2 * (1 - found.confidence.level) <= 1e-9 * (1 + 1e-3)
     if found.counterexample is not None:
@@ -378,3 +392,35 @@ def test_a_run_without_randomness_decides_nothing_without_a_range() -> None:
     assert verdict.verdict == "inconclusive"
     assert "all replicates are equal" in verdict.reason
     assert verdict.tightness is None
+
+
+# ---- the code of a run
+
+RANDOM = QuadraticMixture.random(clusters=2, clients=4, dimension=2, condition_number=4, seed=0)
+
+
+def distance(state: Any, task: Any) -> Any:
+    """A quantity that is measured."""
+    return np.abs(state.models).max()
+
+
+@pytest.mark.parametrize("measure", [{}, {"distance": distance}])
+@pytest.mark.parametrize("seed", [0, 3])
+def test_the_code_of_a_run_passes_if_the_error_there_exceeds_the_limit_and_not_at_it(
+    measure: Any, seed: int
+) -> None:
+    algorithm, start = FedAvg(step_size=0.3, participation=0.5), np.array([[1.0, -2.0]])
+    trace = run(algorithm, RANDOM, rounds=3, initial=start, seed=seed, measure=measure)
+    assert trace.errors is not None
+    error = trace.measured["distance"][2] if measure else trace.errors[2, 0]
+    place = (2,) if measure else (2, 0)
+
+    def code(limit: float) -> str:
+        return run_code(RANDOM, algorithm, start, 3, seed, place, limit, "round 2", measure)
+
+    exec(code(math.nextafter(float(error), -math.inf)), {})
+    with pytest.raises(AssertionError):
+        exec(code(float(error)), {})
+    assert "# round 2\n" in code(1.0)
+    unnamed = run_code(RANDOM, algorithm, start, 3, seed, (2,), 1.0, "", {"own": lambda state, task: 0})
+    assert "measure = ...  # your function 'own' of (state, task)\n" in unnamed

@@ -31,6 +31,10 @@ def weaker(x: Number) -> Sides:
     return at_most(ninth(x) ** 2, itself=2 * ninth(x))
 
 
+def weaker_at_an_end(x: Number) -> Sides:
+    return at_most(ninth(x) ** 2, itself=ninth(x) * (2 if x == 9 else 1))
+
+
 def another_name(x: Number) -> Sides:
     return at_most(ninth(x) ** 2, other=ninth(x))
 
@@ -56,6 +60,7 @@ def proved(function: Any, at: Any = lambda x: {"x": x / 9}, proof: Any = square,
 TIES: dict[str, tuple[Callable[..., Any], Callable[..., Any] | None, str]] = {
     "no tie": (quarter, None, ""),
     "other sides": (weaker, lambda x: {"x": x / 9}, "it has other sides than the statement at x = "),
+    "other sides at one instance": (weaker_at_an_end, lambda x: {"x": x / 9}, "it has other sides"),
     "another term": (another_name, lambda x: {"x": x / 9}, "it has other sides than the statement"),
     "another line": (another_line, lambda x: {"x": x / 9}, ""),
     "outside": (quarter, lambda x: {"x": x / 9 + 2}, "an instance lies outside of its ranges"),
