@@ -259,12 +259,11 @@ class Trial:
         if not self.space.drawn:
             for instance in self._until_refuted(itertools.islice(self.space.corners(), min(CORNERS, wanted))):
                 self.evaluate(instance)
-        # few instances come again and again: the draws end, too, not the time alone
+        # draws may only repeat instances, admissible or not
         while (
             self._is_open()
             and self.instances - start < wanted
-            and len(self.outside) < MOST * wanted
-            and number < MOST * wanted
+            and max(number, len(self.outside)) < MOST * wanted
         ):
             if time.process_time() - self.began > SECONDS:
                 self.stopped = SECONDS

@@ -7,25 +7,32 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
-from toy_claims import Digit, Share, claim
+from attempts import Digit, Number, Share, stated, verdict_on
 
-from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory import Kind
-from clusterproof.theory.checker import Sides, at_most, integers, rationals, suppose
-
-Number = Annotated[Fraction, rationals(1, 9, 20)]
-Small = Annotated[int, integers(0, 3)]
+from clusterproof.theory.claims import Sides, at_least, at_most, given, integers, rationals, suppose
+from clusterproof.theory.claims.verdict import decide
 
 CALLS = {"number": 0}
 NUMBER = 0
 
 
 @pytest.fixture(autouse=True)
-def fresh(registry: Any) -> None:
+def fresh() -> None:
     global NUMBER
     CALLS["number"], NUMBER = 0, 0
     by_first.cache_clear()
+
+
+def is_certified(function: Any) -> bool:
+    try:
+        return verdict_on(function, evaluations=100).verdict is Kind.CERTIFIED
+    except InvalidArgument:
+        return False
+
+
+# ---- exhausted spaces; int(x) keeps a function from being a formula of symbols, whose sides are compared otherwise
 
 
 class First(int):
@@ -43,9 +50,9 @@ def by_first(key: First, value: Any = None) -> int:
     return int(key)
 
 
-def memory_of(known: dict[int, int]) -> Callable[..., Sides]:
+def memory_of(known: dict[Any, int], key: Callable[..., Any]) -> Callable[..., Sides]:
     def cached(x: Digit, y: Digit) -> Sides:
-        return at_most(known.setdefault(x, x * y), zero=0)
+        return at_most(known.setdefault(key(x, y), int(x) * y), bound=0 if key(x, y) == x else 81)
 
     return cached
 
@@ -55,30 +62,32 @@ def own_cache(x: Digit) -> Sides:
 
 
 def last_only(x: Digit, y: Digit, *, last: Any = {}) -> Sides:  # noqa: B006 - the attempt
-    if last.get("x") != x:
+    if last.get("x") != int(x):
         last.update(x=x, value=x * y)
     return at_most(last["value"], zero=0)
 
 
 def counted(x: Digit) -> Sides:
+    x = int(x)
     CALLS["number"] += 1
     return at_most(x * (CALLS["number"] > 10), zero=0)
 
 
 def global_number(x: Digit) -> Sides:
     global NUMBER
+    x = int(x)
     NUMBER += 1
     return at_most(x * (NUMBER > 10), zero=0)
 
 
 def mutable_default(x: Digit, *, seen: Any = []) -> Sides:  # noqa: B006 - the attempt
-    seen.append(x)
+    seen.append(int(x))
     return at_most(max(x - seen[0], 0) if len(seen) > 10 else 0, zero=0)
 
 
 def swallowed(x: Digit) -> Sides:
     try:
-        suppose("x is large", x > 99)
+        suppose("x is large", int(x) > 99)
     except Exception:
         return at_most(0, zero=0)
     return at_most(x, zero=0)
@@ -86,24 +95,34 @@ def swallowed(x: Digit) -> Sides:
 
 def swallowed_half(x: Digit) -> Sides:
     try:
-        suppose("x is 0", x == 0)
+        suppose("x is 0", int(x) == 0)
     except Exception:
         x = 0
     return at_most(x, zero=0)
 
 
+def swallowed_beside_a_line(x: Digit) -> dict[str, Any]:
+    """The hypothesis of a line is meant to be caught, one of its name is not."""
+    line = given("x is 0", int(x) == 0, lambda: at_most(x, zero=0))
+    try:
+        suppose("x is 0", x == 0)
+    except Exception:
+        x = 0
+    return {"(1)": line, "(2)": at_most(x, zero=0)}
+
+
 def not_a_number(x: Digit) -> Sides:
-    suppose("x is small", float("nan") if x > 0 else True)
+    suppose("x is small", float("nan") if int(x) > 0 else True)
     return at_most(x, zero=0)
 
 
-def array_hypothesis(x: Digit) -> Sides:
-    suppose("x is small", np.float64(x) * 0.1 <= 0.3 and np.bool_(True))
-    return at_most(x, two=2 if x <= 2 else 3)
+def float_hypothesis(x: Digit) -> Sides:
+    suppose("x is small", np.float64(int(x)) * 0.1 <= 0.3)  # drops x = 3
+    return at_most(x, two=2)
 
 
 def sums_of_booleans(x: Digit) -> Sides:
-    return at_most(np.bool_(x > 2) + np.bool_(x > 3), one=1)
+    return at_most(np.bool_(int(x) > 2) + np.bool_(x > 3), one=1)
 
 
 def overflow(x: Annotated[int, integers(20, 30)]) -> Sides:
@@ -115,89 +134,63 @@ def overflow_in_an_array(x: Annotated[int, integers(20, 30)]) -> Sides:
     return at_most(np.array([10]) ** x, bound=10**19)
 
 
-class Part(Fraction):
-    """A fraction that is at most every other."""
-
-    def __le__(self, other: Any) -> bool:
-        return True
-
-    def __gt__(self, other: Any) -> bool:
-        return False
-
-    def __sub__(self, other: Any) -> Any:
-        return Part(-1)
-
-    def __rsub__(self, other: Any) -> Any:
-        return Part(1)
+def always(kind: type) -> type:
+    """A number that is at most every other."""
+    return type(
+        "Always",
+        (kind,),
+        {
+            "__le__": lambda self, other: True,
+            "__gt__": lambda self, other: False,
+            "__sub__": lambda self, other: type(self)(-1),
+            "__rsub__": lambda self, other: type(self)(1),
+        },
+    )
 
 
-class Whole(int):
-    """A whole number that is at most every other."""
-
-    def __le__(self, other: Any) -> bool:
-        return True
-
-    def __gt__(self, other: Any) -> bool:
-        return False
-
-    def __sub__(self, other: Any) -> Any:
-        return Whole(-1)
-
-    def __rsub__(self, other: Any) -> Any:
-        return Whole(1)
+Part, Whole = always(Fraction), always(int)
 
 
 def subclass_of_fraction(x: Digit) -> Sides:
-    return at_most(Part(x), zero=Part(0))
+    return at_most(Part(int(x)), zero=Part(0))
 
 
 def subclass_of_int(x: Digit) -> Sides:
-    return at_most(Whole(x), zero=Whole(0))
+    return at_most(Whole(int(x)), zero=Whole(0))
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        own_cache,
-        last_only,
-        counted,
-        global_number,
-        mutable_default,
-        swallowed,
-        swallowed_half,
-        not_a_number,
-        array_hypothesis,
-        sums_of_booleans,
-        overflow,
-        overflow_in_an_array,
-        subclass_of_fraction,
-        subclass_of_int,
-    ],
-)
+DISHONEST = [
+    own_cache,
+    last_only,
+    counted,
+    global_number,
+    mutable_default,
+    memory_of({}, lambda x, y: x),
+    swallowed,
+    swallowed_half,
+    swallowed_beside_a_line,
+    not_a_number,
+    float_hypothesis,
+    sums_of_booleans,
+    overflow,
+    overflow_in_an_array,
+    subclass_of_fraction,
+    subclass_of_int,
+]
+
+
+@pytest.mark.parametrize("function", DISHONEST)
 def test_an_exhausted_space_of_a_dishonest_function_is_not_certified(function: Any) -> None:
     assert not is_certified(function)
 
 
-def test_a_cache_with_a_wrong_key_is_not_certified() -> None:
-    assert not is_certified(memory_of({}))
-
-
-def test_a_cache_with_the_right_key_is() -> None:
-    known: dict[tuple[int, int], int] = {}
-
-    def cached(x: Digit, y: Digit) -> Sides:
-        return at_most(known.setdefault((x, y), x * y), bound=81)
-
-    assert is_certified(cached)
+def test_a_cache_with_the_right_key_is_certified() -> None:
+    known: dict[Any, int] = {}
+    assert is_certified(memory_of(known, lambda x, y: (x, y)))
     assert len(known) == 100
 
 
-def is_certified(function: Any, **how: Any) -> bool:
-    claim(function, **how)
-    try:
-        return theory.check("toy/one").verdict is Kind.CERTIFIED
-    except InvalidArgument:
-        return False
+# ---- symbols
 
 
 def catching(x: Share) -> Sides:
@@ -210,7 +203,7 @@ def catching(x: Share) -> Sides:
 
 def catching_a_power(x: Share) -> Sides:
     try:
-        return at_most(x ** Fraction(1, 2) if x != 0 else 0, bound=Fraction(1, 9))
+        return at_most(x ** Fraction(1, 2) if x != 0 else 0, bound=Fraction(1, 9))  # type: ignore[arg-type]
     except TypeError:
         return at_most(0, bound=0)
 
@@ -224,36 +217,46 @@ def catching_a_text(x: Share) -> Sides:
 
 @pytest.mark.parametrize("function", [catching, catching_a_power, catching_a_text])
 def test_what_symbols_refuse_may_not_be_caught(function: Any) -> None:
-    assert not is_certified(function, prove=True)
+    assert not is_certified(function)
 
 
-def square(x: Number) -> Sides:
+# ---- proofs by another function
+
+Above = Annotated[Fraction, rationals(1, 9, 20)]
+
+
+def square(x: Above) -> Sides:
     """Proved: x <= x^2 from 1 on."""
     return at_most(x, square=x**2)
 
 
-def product(x: Number, y: Number) -> Sides:
+def product(x: Above, y: Number) -> Sides:
     """Proved: y <= x y for x >= 1."""
     return at_most(y, product=x * y)
 
 
-def printed(x: Number) -> Sides:
+def printed(x: Above) -> Sides:
     return at_most(2 * x - Fraction(1), square=x**2 - Fraction(1, 10**9) * (x > 8))
 
 
-def clipped(x: Number) -> Sides:
+def clipped(x: Above) -> Sides:
     return at_most(x, square=x**2 if x < 8 else Fraction(8))
 
 
-def larger(x: Number, y: Number) -> Sides:
+def larger(x: Above, y: Number) -> Sides:
     return at_most(y if y < 8 else Fraction(y, 2), product=x * y if y < 8 else Fraction(y, 3))
 
 
-def altered(x: Number) -> Sides:
+def altered(x: Above) -> Sides:
     sides = square(x)
     terms: Any = sides.terms
     terms["square"] = x**2 if x < 8 else x / 2
     return sides
+
+
+def reversed_(x: Above) -> Sides:
+    """The other direction, with the sides of the proof: false from 1 on."""
+    return at_least(Fraction(x) if x < 9 else 81, square=x**2)
 
 
 @pytest.mark.parametrize(
@@ -262,31 +265,31 @@ def altered(x: Number) -> Sides:
         pytest.param(clipped, square, lambda x: {"x": min(x, Fraction(8))}, id="clipped argument"),
         pytest.param(printed, square, lambda x: {"x": x}, id="another function"),
         pytest.param(larger, product, lambda x, y: {"x": x, "y": max(x, y)}, id="max(x, y) for y"),
-        pytest.param(clipped, square, lambda x: {"x": 1}, id="at 1"),
+        pytest.param(clipped, square, lambda x: {"x": Fraction(1)}, id="at 1"),
         pytest.param(altered, square, lambda x: {"x": x}, id="terms changed after the call"),
+        pytest.param(reversed_, square, lambda x: {"x": x}, id="the other direction"),
     ],
 )
 def test_a_proof_of_something_else_certifies_nothing(function: Any, proof: Any, at: Any) -> None:
-    theorem = claim(function, budget=60)
+    theorem = stated(function, evaluations=60)
     theorem.proof("algebra", at=at)(proof)
-    assert theory.check("toy/one").verdict is not Kind.CERTIFIED
+    assert decide(theorem).verdict is not Kind.CERTIFIED
 
 
 @pytest.mark.parametrize("at", [None, lambda kappa: {"x": kappa}])
 def test_a_theorem_that_returns_its_proof_at_1_is_not_certified(at: Any) -> None:
-    proved: list[Any] = []
+    def theorem(kappa: Above) -> Sides:
+        return square(Fraction(1) if isinstance(kappa, Fraction) else kappa)
 
-    def theorem(kappa: Number) -> Sides:
-        sides: Sides = proved[0](Fraction(1))
-        return sides
-
-    proved.append(claim(theorem, budget=60).proof("algebra", **({} if at is None else {"at": at}))(square))
-    assert theory.check("toy/one").verdict is not Kind.CERTIFIED
+    claim = stated(theorem, evaluations=60)
+    claim.proof("algebra", at=at)(square)
+    assert decide(claim).verdict is not Kind.CERTIFIED
 
 
 def test_the_same_proof_of_what_is_stated_certifies() -> None:
-    def stated(y: Number) -> Sides:
-        return at_most(y, square=y * y)
+    def theorem(kappa: Above) -> Sides:
+        return at_most(Fraction(kappa), square=kappa * kappa)
 
-    claim(stated, budget=60).proof("algebra", at=lambda y: {"x": y})(square)
-    assert theory.check("toy/one").verdict is Kind.CERTIFIED
+    claim = stated(theorem, evaluations=60)
+    claim.proof("algebra", at=lambda kappa: {"x": kappa})(square)
+    assert decide(claim).proof == "separate"

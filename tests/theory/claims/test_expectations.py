@@ -6,17 +6,14 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
+from attempts import verdict_on
 from scipy import stats
 
-from clusterproof import choice, claim, expectation, theory
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory import Kind
-from clusterproof.theory.checker import Replicates, Stream, at_most, reals
-from clusterproof.theory.checker.claim import Context
-from clusterproof.theory.checker.conclusions import judge
-from clusterproof.theory.checker.expectation import BETS, Expectation, replicates_to_try
-from clusterproof.theory.checker.statement import Statement
-from clusterproof.theory.checker.trial import attempt
+from clusterproof.theory import Kind, Verdict
+from clusterproof.theory.claims import Expectation, Replicates, Stream, choice, expectation, reals
+from clusterproof.theory.claims.expectation import BETS, replicates_to_try
+from clusterproof.theory.claims.judge import judge
 
 One = Annotated[int, choice(1)]
 LAWS: dict[str, tuple[Any, float, tuple[float, float] | None]] = {
@@ -35,20 +32,19 @@ LAWS: dict[str, tuple[Any, float, tuple[float, float] | None]] = {
 MORE = pytest.mark.slow(reason="more seeds")
 
 
-def check(law: str, sense: str, factor: float, seed: int, replicates: int = 20_000) -> theory.Verdict:
-    draws, mean, bounds = LAWS[law]
+def check(law: str, sense: str, factor: float, seed: int = 0, replicates: int = 20_000) -> Verdict:
+    draws, expected, bounds = LAWS[law]
 
-    @claim("toy/expectation", replicates=replicates)
-    def stated(one: One, stream: Stream, replicates: Replicates) -> Expectation:
-        return expectation(draws(stream, replicates), range=bounds, **{sense: factor * mean})
+    def mean(one: One, stream: Stream, replicates: Replicates) -> Expectation:
+        return expectation(draws(stream, replicates), range=bounds, **{sense: factor * expected})
 
-    return theory.check("toy/expectation", seed=seed)
+    return verdict_on(mean, seed, replicates=replicates)
 
 
-@pytest.mark.parametrize("seeds", [range(5), pytest.param(range(5, 64), marks=MORE)])
+@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 64), marks=MORE)])
 @pytest.mark.parametrize("sense", ["at_most", "at_least", "equal"])
 @pytest.mark.parametrize("law", LAWS)
-def test_a_true_expectation_is_not_violated(law: str, sense: str, seeds: range, registry: object) -> None:
+def test_a_true_expectation_is_not_violated(law: str, sense: str, seeds: range) -> None:
     for seed in seeds:
         assert check(law, sense, 1.0, seed).verdict is not Kind.VIOLATED
 
@@ -57,13 +53,12 @@ def test_a_true_expectation_is_not_violated(law: str, sense: str, seeds: range, 
     ("bounds", "confirmed"), [(None, True), ((0.0, 2.0), False), ((0.0, math.inf), False)]
 )
 def test_only_an_asymptotic_interval_is_confirmed_on_a_second_sample(
-    bounds: tuple[float, float] | None, confirmed: bool, registry: object
+    bounds: tuple[float, float] | None, confirmed: bool
 ) -> None:
     """The first sample of the statement breaks it, no later one does."""
     calls = []
 
-    @claim("toy/expectation", replicates=20_000)
-    def stated(one: One, stream: Stream, replicates: Replicates) -> dict[str, Expectation]:
+    def mean(one: One, stream: Stream, replicates: Replicates) -> dict[str, Expectation]:
         calls.append(replicates)
         samples = stream.random(replicates) + (len(calls) == 1), stream.random(replicates)
         return {
@@ -71,7 +66,7 @@ def test_only_an_asymptotic_interval_is_confirmed_on_a_second_sample(
             "true": expectation(samples[1], at_most=0.9),
         }
 
-    assert (theory.check("toy/expectation").verdict is not Kind.VIOLATED) == confirmed
+    assert (verdict_on(mean, replicates=20_000).verdict is not Kind.VIOLATED) == confirmed
     assert len(calls) > 1 or not confirmed
 
 
@@ -86,43 +81,39 @@ def test_only_an_asymptotic_interval_is_confirmed_on_a_second_sample(
     ],
 )
 def test_samples_that_do_not_agree_exercise_nothing(
-    first: float, second: float, kind: Kind, exercised: bool, registry: object
+    first: float, second: float, kind: Kind, exercised: bool
 ) -> None:
     """The two samples of an expectation that is 0; inf is a second one that a single replicate dominates."""
     shifts = chain([first, second], repeat(first))
 
-    @claim("toy/expectation", replicates=10_000)
-    def stated(one: One, stream: Stream, replicates: Replicates) -> Expectation:
+    def mean(one: One, stream: Stream, replicates: Replicates) -> Expectation:
         samples, shift = stream.uniform(-0.1, 0.1, replicates), next(shifts)
         if shift == math.inf:
             samples[0], shift = 1e3, 1.0
         return expectation(samples + shift, equal=0.0)
 
-    verdict = theory.check("toy/expectation")
+    verdict = verdict_on(mean, replicates=10_000)
     assert verdict.verdict is kind
     assert ("not exercised" not in verdict.reason) == exercised
 
 
-def test_an_interval_that_decides_nothing_has_no_sharpness(registry: object) -> None:
+def test_an_interval_that_decides_nothing_has_no_sharpness() -> None:
     """One replicate of 10 000 has all of the variance."""
 
-    @claim("toy/expectation", replicates=10_000)
-    def stated(one: One, stream: Stream, replicates: Replicates) -> Expectation:
+    def mean(one: One, stream: Stream, replicates: Replicates) -> Expectation:
         return expectation(np.arange(replicates) == 0, at_most=0.5)
 
-    verdict = theory.check("toy/expectation")
+    verdict = verdict_on(mean, replicates=10_000)
     assert "not exercised" in verdict.reason
-    assert verdict.sharpness is None
+    assert verdict.tightness is None
 
 
 @pytest.mark.parametrize("law", ["normal", "exponential", "uniform, bounded"])
 @pytest.mark.parametrize(
     ("sense", "factor"), [("at_most", 0.8), ("at_least", 1.25), ("equal", 0.8), ("equal", 1.25)]
 )
-def test_a_bound_that_is_a_fifth_off_is_violated(
-    law: str, sense: str, factor: float, registry: object
-) -> None:
-    verdict = check(law, sense, factor, seed=0)
+def test_a_bound_that_is_a_fifth_off_is_violated(law: str, sense: str, factor: float) -> None:
+    verdict = check(law, sense, factor)
     assert verdict.verdict is Kind.VIOLATED
     assert "replicates" in verdict.reason
     assert verdict.confidence is not None
@@ -134,8 +125,8 @@ def test_a_bound_that_is_a_fifth_off_is_violated(
 @pytest.mark.parametrize(
     ("law", "replicates"), [("normal", 9_999), ("constant", 20_000), ("rare event", 20_000)]
 )
-def test_what_cannot_decide_is_not_exercised(law: str, replicates: int, registry: object) -> None:
-    verdict = check(law, "at_most", 0.5, seed=0, replicates=replicates)
+def test_what_cannot_decide_is_not_exercised(law: str, replicates: int) -> None:
+    verdict = check(law, "at_most", 0.5, replicates=replicates)
     assert verdict.verdict is Kind.INCONCLUSIVE
     assert verdict.reason.startswith("no interval decides anything")
     assert "not exercised" in verdict.reason
@@ -198,15 +189,15 @@ def test_the_limit_for_samples_of_at_least_0_is_where_the_bets_win() -> None:
 
 
 @pytest.mark.parametrize(("factor", "verdict"), [(0.8, Kind.VIOLATED), (1.0, Kind.CONSISTENT)])
-def test_squares_decide_with_fewer_replicates(factor: float, verdict: Kind, registry: object) -> None:
-    found = check("square", "at_most", factor, seed=0, replicates=5_000)
+def test_squares_decide_with_fewer_replicates(factor: float, verdict: Kind) -> None:
+    found = check("square", "at_most", factor, replicates=5_000)
     assert found.verdict is verdict
     assert "not exercised" not in found.reason
 
 
 @pytest.mark.parametrize("sense", ["at_least", "equal"])
-def test_without_a_largest_value_no_limit_above_the_mean_is_exact(sense: str, registry: object) -> None:
-    assert "not exercised" in check("square", sense, 1.0, seed=0, replicates=5_000).reason
+def test_without_a_largest_value_no_limit_above_the_mean_is_exact(sense: str) -> None:
+    assert "not exercised" in check("square", sense, 1.0, replicates=5_000).reason
 
 
 def test_replicates_double_up_to_the_budget() -> None:
@@ -224,20 +215,18 @@ def test_replicates_double_up_to_the_budget() -> None:
     ],
 )
 def test_the_replicates_of_a_claim_double_while_its_interval_straddles(
-    factor: float, sizes: list[int], registry: object
+    factor: float, sizes: list[int]
 ) -> None:
     drawn = []
 
-    @claim("toy/expectation", replicates=40_000)
-    def stated(one: One, stream: Stream, replicates: Replicates) -> Expectation:
+    def mean(one: One, stream: Stream, replicates: Replicates) -> Expectation:
         drawn.append(replicates)
         return expectation(stream.standard_normal(replicates) + 2, at_most=2 * factor)
 
-    verdict = theory.check("toy/expectation")
+    verdict = verdict_on(mean, replicates=40_000)
     assert (verdict.verdict is Kind.VIOLATED, drawn) == (factor < 1, sizes)
     if verdict.counterexample is not None:
         assert verdict.counterexample["replicates"] == 10_000
-        assert theory.replay("toy/expectation", verdict.counterexample).verdict is Kind.VIOLATED
     else:
         half = (verdict.confidence.upper - verdict.confidence.lower) / 2
         assert half == pytest.approx(6.6 / 40_000**0.5, rel=0.05)
@@ -245,37 +234,33 @@ def test_the_replicates_of_a_claim_double_while_its_interval_straddles(
 
 @pytest.mark.parametrize("bounds", [None, (0.0, 1.0), (0.1 - 2e-13, math.inf)])
 @pytest.mark.parametrize("sense", ["at_most", "at_least", "equal"])
-def test_rounding_breaks_no_expectation(
-    sense: str, bounds: tuple[float, float] | None, registry: object
-) -> None:
+def test_rounding_breaks_no_expectation(sense: str, bounds: tuple[float, float] | None) -> None:
     """One tenth in another unit, up to the last digits: its interval would be 1e-18 wide.
 
     Equal replicates give an interval only where a range does: on the side on which it is known.
     """
 
-    @claim("toy/expectation", replicates=20_000)
-    def stated(one: One, stream: Stream, replicates: Replicates) -> Expectation:
+    def mean(one: One, stream: Stream, replicates: Replicates) -> Expectation:
         samples = 0.1 + 1e-16 * stream.standard_normal((replicates, 2))
         shift = -1e-13 if sense == "at_most" else 1e-13
         return expectation(samples, range=bounds, **{sense: 0.1 + shift})
 
     known = bounds is not None and (bounds[1] < math.inf or sense == "at_most")
     kind = Kind.CONSISTENT if known else Kind.INCONCLUSIVE
-    assert theory.check("toy/expectation").verdict is kind
+    assert verdict_on(mean, replicates=20_000).verdict is kind
 
 
-def test_a_constant_that_is_what_is_allowed_needs_no_interval(registry: object) -> None:
+def test_a_constant_that_is_what_is_allowed_needs_no_interval() -> None:
     """Round 0 of a run from a fixed start says nothing against the rounds that are exercised."""
 
-    @claim("toy/expectation", replicates=20_000)
-    def stated(one: One, stream: Stream, replicates: Replicates) -> Expectation:
+    def mean(one: One, stream: Stream, replicates: Replicates) -> Expectation:
         errors = np.stack([np.ones(replicates), stream.random(replicates)], axis=-1)
         conclusion = expectation(errors, at_most=[1.0, 0.6])
         # so that no further replicates are asked for
         assert judge({"": conclusion}, 1e-9)[""].settled
         return conclusion
 
-    verdict = theory.check("toy/expectation")
+    verdict = verdict_on(mean, replicates=20_000)
     assert "not exercised" not in verdict.reason
     assert verdict.measured == pytest.approx(0.5, abs=0.02)
 
@@ -300,16 +285,6 @@ def test_the_entry_that_is_shown_is_the_one_that_decides(allowed: Any, place: tu
     assert found.broken == (place == (0, 1))
 
 
-def test_an_entry_that_is_the_same_number_on_both_sides_is_told_apart() -> None:
-    """Round 0 of 500 replicates; the limit at the next is not exceeded by more than one in five."""
-    errors = np.stack([np.ones(500), np.random.default_rng(4).random(500)], axis=-1)
-    entries = judge({"": at_most(errors, bound=np.array([1.0, 0.9]), failure=0.2)}, 1e-9)[""].entries
-    assert entries is not None
-    assert entries.identities.tolist() == [True, False]
-    assert entries.factors[0] == pytest.approx(1)
-    assert 0.5 < entries.factors[1] < 1
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -323,15 +298,14 @@ def test_what_is_no_expectation_is_refused(arguments: dict[str, Any], words: str
         expectation([0.2, 0.7], **arguments)
 
 
-def test_what_rounding_leaves_of_the_instance_breaks_no_expectation(registry: object) -> None:
+def test_what_rounding_leaves_of_the_instance_breaks_no_expectation() -> None:
     """0 in exact arithmetic, for a task without noise: 5e-17 squared, next to a bound of 0."""
 
-    @claim("toy/expectation", replicates=20_000)
-    def stated(scale: Annotated[float, reals(1, 2)], stream: Stream, replicates: Replicates) -> Expectation:
+    def mean(scale: Annotated[float, reals(1, 2)], stream: Stream, replicates: Replicates) -> Expectation:
         left = ((0.1 * 3 - 0.3) * scale) ** 2
         return expectation(np.full(replicates, left), at_most=0.0, range=(0, np.inf))
 
-    assert theory.check("toy/expectation").verdict is Kind.CONSISTENT
+    assert verdict_on(mean, replicates=20_000).verdict is Kind.CONSISTENT
 
 
 DIVERGED = [math.inf, math.nan]
@@ -350,23 +324,22 @@ DIVERGED = [math.inf, math.nan]
     ],
 )
 def test_a_sample_that_is_not_finite_is_judged_as_a_number_would_be(
-    value: float, sense: str, allowed: float, broken: bool, bounds: Any, registry: object
+    value: float, sense: str, allowed: float, broken: bool, bounds: Any
 ) -> None:
     """In the first sample alone: it is enough, since no interval is needed."""
     calls = []
 
-    @claim("toy/expectation", replicates=10_000)
-    def stated(one: One, stream: Stream, replicates: Replicates) -> Expectation:
+    def mean(one: One, stream: Stream, replicates: Replicates) -> Expectation:
         samples = stream.random(replicates)
         samples[::2] = value if not calls else 0.5
         calls.append(replicates)
         return expectation(samples, range=bounds, **{sense: allowed})
 
-    verdict = theory.check("toy/expectation")
+    verdict = verdict_on(mean, replicates=10_000)
     assert verdict.verdict is (Kind.VIOLATED if broken else Kind.CONSISTENT)
     assert ("5000 not finite among 10000 replicates" in verdict.reason) == broken
     assert verdict.confidence is None
-    assert verdict.sharpness is None
+    assert verdict.tightness is None
 
 
 @pytest.mark.parametrize("sense", ["at_most", "at_least", "equal"])
@@ -377,23 +350,22 @@ def test_a_range_without_ends_breaks_nothing(sense: str) -> None:
 
 
 @pytest.mark.parametrize("sense", ["at_most", "at_least", "equal"])
-def test_equal_replicates_say_nothing_of_rarer_values(sense: str, registry: object) -> None:
+def test_equal_replicates_say_nothing_of_rarer_values(sense: str) -> None:
     wrong = {"at_most": 0.5, "at_least": 2.0, "equal": 0.5}[sense]
 
-    def verdict(name: str, bounds: Any) -> theory.Verdict:
-        @claim(name, replicates=20_000)
-        def stated(one: One, stream: Stream, replicates: Replicates) -> Expectation:
+    def verdict(bounds: Any) -> Verdict:
+        def mean(one: One, stream: Stream, replicates: Replicates) -> Expectation:
             return expectation(np.full(replicates, 0.1 * 3 + 0.7), range=bounds, **{sense: wrong})
 
-        return theory.check(name)
+        return verdict_on(mean, replicates=20_000)
 
-    unknown = verdict("toy/unknown", None)
+    unknown = verdict(None)
     assert unknown.verdict is Kind.INCONCLUSIVE
     assert "all replicates are equal" in unknown.reason
     assert "give range=" in unknown.reason
     assert "10000" not in unknown.reason
-    assert (unknown.confidence, unknown.sharpness) == (None, None)
-    assert verdict("toy/known", (0, 4)).verdict is Kind.VIOLATED
+    assert (unknown.confidence, unknown.tightness) == (None, None)
+    assert verdict((0, 4)).verdict is Kind.VIOLATED
 
 
 @pytest.mark.parametrize("bounds", [None, (0.0, 9.0), (0.0, math.inf)])
@@ -408,9 +380,9 @@ def test_an_interval_does_not_depend_on_the_unit(bounds: Any, power: int) -> Non
     np.testing.assert_array_equal(ends[2], others[2])
 
 
-def test_a_violation_names_an_asymptotic_interval(registry: object) -> None:
-    assert "exact only for many replicates" in check("normal", "at_most", 0.5, 0).reason
-    assert "exact only" not in check("uniform, bounded", "at_most", 0.5, 0).reason
+def test_a_violation_names_an_asymptotic_interval() -> None:
+    assert "exact only for many replicates" in check("normal", "at_most", 0.5).reason
+    assert "exact only" not in check("uniform, bounded", "at_most", 0.5).reason
 
 
 def test_an_interval_without_a_range_is_that_of_the_sample_variance() -> None:
@@ -422,29 +394,24 @@ def test_an_interval_without_a_range_is_that_of_the_sample_variance() -> None:
     assert not decides.any()
 
 
-def test_what_breaks_an_asymptotic_interval_is_drawn_again_with_other_numbers(registry: None) -> None:
+def test_what_breaks_an_asymptotic_interval_is_drawn_again_with_other_numbers() -> None:
     drawn: list[float] = []
 
-    def stated(n: Annotated[int, choice(1)], stream: Stream, replicates: Replicates) -> Expectation:
+    def mean(n: Annotated[int, choice(1)], stream: Stream, replicates: Replicates) -> Expectation:
         samples = 5 + stream.standard_normal(replicates)
         drawn.append(float(samples[0]))
         return expectation(samples, at_most=1.0)
 
-    trial = attempt(Statement("", stated, replicates=10_000), Context(0, None, 1e-9, "toy/one"))
-    assert trial.found is not None
+    assert verdict_on(mean, replicates=10_000).verdict is Kind.VIOLATED
     assert len(drawn) == len(set(drawn)) == 2
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_a_mean_that_rare_large_values_carry_is_not_violated_for_want_of_them(
-    seed: int, registry: None
-) -> None:
+@pytest.mark.parametrize("seed", range(3))
+def test_a_mean_that_rare_large_values_carry_is_not_violated_for_want_of_them(seed: int) -> None:
     """0.9 + 1000 x 1e-4 = 1: of 10 000 replicates a third have none of these values, of 100 000 one in e^10."""
 
-    def stated(n: One, stream: Stream, replicates: Replicates) -> Expectation:
+    def mean(n: One, stream: Stream, replicates: Replicates) -> Expectation:
         rare = 1000.0 * (stream.random(replicates) < 1e-4)
         return expectation(0.9 * stream.uniform(0, 2, replicates) + rare, at_least=1.0)
 
-    trial = attempt(Statement("", stated, replicates=100_000), Context(seed, None, 1e-9, "toy/rare"))
-    assert trial.found is None
-    assert trial.inconclusive
+    assert verdict_on(mean, seed, replicates=100_000).verdict is Kind.INCONCLUSIVE
