@@ -17,7 +17,7 @@ from clusterproof import FedAvg, QuadraticMixture, run
 from clusterproof.commands.application import app, main
 from clusterproof.conformance import DEFINITIONS
 from clusterproof.figures import FIGURES
-from clusterproof.theory.checker.claim import REGISTRY
+from clusterproof.theory import REGISTRY
 
 LESSONS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "notes/lessons").glob("lesson_*.py"))
 PAGES = [

@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 import pytest
 from best_constants import BEST
-from catalogue import checked, decided, read_catalogue
+from catalogue import checked, read_catalogue
 
 from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, Context
-from clusterproof.theory.checker.drawn import Drawn
-from clusterproof.theory.checker.space import Space
 from clusterproof.theory.checker.survey import with_tightness
 from clusterproof.theory.checker.verdict import Finding
+from clusterproof.theory.claims.ranges import Drawn
+from clusterproof.theory.claims.space import Space
 
 CATALOGUE = read_catalogue()
 TRUE = ("consistent", "certified")
@@ -156,7 +156,11 @@ def test_a_check_gives_what_the_catalogue_states(claim_id: str, request: pytest.
     # of refuted claims the tightness is taken at few instances
     whole = slow_tests or (claim_id not in FEWER and row.verdict in TRUE)
     trials = LARGEST.get(claim_id) if whole else FEWER.get(claim_id)
-    verdict = checked(claim_id, trials) if whole and row.verdict in TRUE else decided(claim_id, trials=trials)
+    verdict = (
+        checked(claim_id, trials)
+        if whole and row.verdict in TRUE
+        else theory.check(claim_id, evaluations=trials)
+    )
     assert verdict.verdict == row.verdict, verdict.reason
     assert verdict.reason
     assert all(CATALOGUE[repair].verdict in TRUE for repair in verdict.repaired_by)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sides_by_hand import compare, sides_at, sides_of_proof
 
-from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.claims import Outside
 
 IN_TURN = np.array([[2], [-4], [2]]) / 3  # 1, -1 and 1, minus their mean
 # three clients in the plane, mu |d|^2 / 2 + s_i h(<a_i, d>), where h' is the identity up to a knee

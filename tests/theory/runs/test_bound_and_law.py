@@ -12,7 +12,7 @@ from clusterproof.algorithms import CFLMGD, FedAvg, InvalidArgument, Trace, run
 from clusterproof.algorithms.storage import save_trace
 from clusterproof.commands.application import main
 from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
-from clusterproof.theory.checker.claim import REGISTRY
+from clusterproof.theory import REGISTRY
 from clusterproof.theory.runs.bound_and_law import compare_with_law
 from clusterproof.theory.runs.run_check import compare
 

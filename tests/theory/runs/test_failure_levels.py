@@ -10,7 +10,7 @@ from scipy import stats
 from clusterproof import TraceBound, claim, expectation, theory
 from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace, run
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
-from clusterproof.theory.checker.expectation import Expectation
+from clusterproof.theory.claims import Expectation
 from clusterproof.theory.runs.failure_levels import FREQUENT, Level, levels_of
 from clusterproof.theory.runs.run_check import _place, compare
 

@@ -9,7 +9,7 @@ from sides_by_hand import heavy_ball
 
 from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory.checker.verdict import Kind
+from clusterproof.theory import Kind
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from faulty_runs import MEANT, ROUNDS, meant_task
 from clusterproof import theory
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.theory.bounds.audit_settings import log_cosh_experiment, participation_experiment
-from clusterproof.theory.checker.conclusions import judge
-from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.claims import Outside
+from clusterproof.theory.claims.judge import judge
 from clusterproof.theory.papers.cfl_mgd.repaired.norm_inequality import norm_inequality
 from clusterproof.theory.papers.cfl_mgd.repaired.row_lemma import row_lemma
 from clusterproof.theory.papers.cfl_mgd.repaired.theorem_a_prime_steps import gaussian_step

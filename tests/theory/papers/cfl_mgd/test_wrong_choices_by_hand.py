@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 from sides_by_hand import assert_sides, sides_at
 
-from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.claims import Outside
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses
 
 HEAVY = {

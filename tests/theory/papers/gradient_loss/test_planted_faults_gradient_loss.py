@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from catalogue import decided
 from planting import with_parameters
 
 from clusterproof import theory
 from clusterproof.algorithms import arrays, averaging, costs, metrics
 from clusterproof.algorithms import gradient_loss as algorithm_module
-from clusterproof.theory.checker.verdict import Kind
+from clusterproof.theory import Kind
 from clusterproof.theory.papers.gradient_loss import (
     empty_clusters,
     equation_1,
@@ -34,7 +33,7 @@ Plant = Callable[..., Any]
 
 
 def check(name: str, **options: Any) -> theory.Verdict:
-    return decided(f"gradient-loss/{name}", **options)
+    return theory.check(f"gradient-loss/{name}", **options)
 
 
 def with_options(**options: Any) -> Callable[[Any], Any]:

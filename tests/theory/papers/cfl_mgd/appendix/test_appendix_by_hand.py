@@ -10,8 +10,8 @@ from sides_by_hand import assert_sides, heavy_ball, sides_at
 
 from clusterproof import theory
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.checker.sides import Outside
-from clusterproof.theory.checker.verdict import Kind
+from clusterproof.theory import Kind
+from clusterproof.theory.claims import Outside
 from clusterproof.theory.exact.placed import Placed
 from clusterproof.theory.papers.cfl_mgd.appendix.a4_to_a6 import (
     a4_of_regressions,
@@ -146,7 +146,7 @@ def test_a23_with_noise_by_simulation() -> None:
     assert right == pytest.approx(10 * (0.01 + 2 * 0.16) * 5 / 1000 / 0.25)
     assert right == pytest.approx(0.066)
     again = theory.replay(
-        "cfl-mgd/a23", {"part": "noise", "clients": 10, "samples": 1000, "momentum": "1/2", "round": 5}
+        "cfl-mgd/a23", {"line": "noise", "clients": 10, "samples": 1000, "momentum": "1/2", "round": 5}
     )
     assert again.verdict is Kind.VIOLATED
     assert (again.measured, again.bound) == pytest.approx((left, right))
