@@ -40,7 +40,7 @@ READINGS = {
 def test_a_reading_says_so_and_quotes_what_is_printed(claim_id: str) -> None:
     claim = theory.find_claim(claim_id)
     assert claim.judges == "reading"
-    card = " ".join(claim.card.split())
+    card = " ".join(claim.text.split())
     for words in (", a reading", *READINGS[claim_id]):
         assert words in card
 

@@ -104,7 +104,7 @@ def test_a_race_is_on_the_mixture_that_its_card_states() -> None:
     stated = (
         f"{task.clients} devices in {task.clusters} clusters, batches of {task.samples} rows, alpha = 0.1"
     )
-    assert stated in " ".join(theory.find_claim("gradient-loss/sooner").card.split())
+    assert stated in " ".join(theory.find_claim("gradient-loss/sooner").text.split())
     assert (task.separation, task.smoothness, task.noise) == pytest.approx((1, 1, 0.5))
 
 
