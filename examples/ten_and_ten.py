@@ -137,7 +137,7 @@ def noise_floor(step: Step, rounds: Few) -> Sides:
     return at_most(noisy(step, rounds), start=(1 - step) ** (2 * rounds), floor=step / (2 - step))
 
 
-@claim("false/one-over-t", extremes=[{"step": Q(1), "rounds": 12}])
+@claim("false/one-over-t", example=[{"step": Q(1), "rounds": 12}])
 def one_over_t(step: Step, rounds: Few) -> Sides:
     """Noisy gradient descent with a constant step falls like 4 / t."""
     return at_most(noisy(step, rounds), rate=Q(4, rounds))
@@ -242,7 +242,7 @@ def telescoping(rounds: Few) -> Sides:
     return at_most(float(sum(Q(1, t) for t in range(1, rounds + 1))), first=1, others=log(rounds))
 
 
-@claim("false/telescoping", extremes=[{"rounds": 40}])
+@claim("false/telescoping", example=[{"rounds": 40}])
 def short_telescoping(rounds: Few) -> Sides:
     """Steps 1 / t add up to at most 1 / 2 + log t."""
     return at_most(float(sum(Q(1, t) for t in range(1, rounds + 1))), first=0.5, others=log(rounds))
