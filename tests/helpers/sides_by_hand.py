@@ -80,7 +80,7 @@ def sides_of_proof(claim_id: str, instance: dict[str, Any]) -> dict[str, Sides]:
     first = statement_of(claim_id)
     proof = proof_of(claim_id)
     assert proof.at is not None
-    return proof.lines(proof.at(**first.space.arguments(quantities_of(first, instance))))
+    return proof.lines(proof.space.flatten(proof.at(**first.space.arguments(quantities_of(first, instance)))))
 
 
 def assert_sides(found: Sides, measured: Any, **terms: Any) -> None:
