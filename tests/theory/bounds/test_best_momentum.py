@@ -103,8 +103,7 @@ def test_best_momentum_falls_with_the_horizon() -> None:
 def test_momentum_is_certified_to_help_on_smooth_losses(plant: Callable[..., Any]) -> None:
     verdict = theory.check("cfl-mgd/momentum-certified")
     assert verdict.verdict is Kind.CERTIFIED, verdict.reason
-    assert verdict.slack is not None
-    assert verdict.slack > 1
+    assert 0 < (verdict.worst or 0) < 1
     # audit 6.3: kappa = 10, l_p = 1/2: .881 at its best against .95
     certificate = certify("2/5", 10, "1/2", function_class="smooth")
     assert isinstance(certificate, Certificate)
@@ -112,4 +111,4 @@ def test_momentum_is_certified_to_help_on_smooth_losses(plant: Callable[..., Any
     # a certificate that does not verify must not be believed
     never = Verification(valid=False, condition="planted")
     plant("clusterproof.theory.certificates.verify", "verify", lambda _: never)
-    assert theory.check("cfl-mgd/momentum-certified").verdict is Kind.CONSISTENT
+    assert theory.check("cfl-mgd/momentum-certified").verdict is not Kind.CERTIFIED

@@ -229,7 +229,7 @@ def test_a_reset_keeps_option_2_stable() -> None:
         x, _ = option_two(x, np.zeros(2), 1.0, beta, steps)
     distances = np.linalg.norm(np.array(path) - x, axis=-1)
     reset = partial(sides_with, "model-averaging-reset", ONE_CLUSTER, beta, steps)
-    found = {name: reset(stream(), name=name) for name in ("rounds", "factor")}
+    found = {name: reset(stream(), line=name) for name in ("rounds", "factor")}
     assert_sides(found["factor"], factor, one=1)
     np.testing.assert_allclose(found["rounds"].measured, distances[1:], rtol=1e-6, atol=1e-12)
     np.testing.assert_allclose(

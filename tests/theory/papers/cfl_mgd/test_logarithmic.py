@@ -26,12 +26,11 @@ from clusterproof.theory.papers.cfl_mgd.repaired.theorem_a_prime_steps import ga
 )
 def test_every_step_holds_on_three_drawn_instances(claim_id: str) -> None:
     claim, stream = theory.find_claim(f"cfl-mgd/{claim_id}"), np.random.default_rng(1)
-    assert claim.parts is not None
-    for part in (one for one in claim.parts.parts if one.name not in ("runs", "partial participation")):
+    for part in (each for each in claim.statements[1:] if each.name != "partial participation"):
         inside = 0
         for _ in range(3):
             with suppress(Outside):
-                found = part.conclude(part.space.draw(stream), claim=claim.id, replicates=300)
+                found = part.lines(part.space.draw(stream), claim=claim.id, replicates=300)
                 assert not any(one.broken for one in judge(found, 1e-9).values()), part.name
                 inside += 1
         assert inside > 0, part.name

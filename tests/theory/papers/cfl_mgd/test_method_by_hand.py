@@ -307,7 +307,7 @@ def test_curvature_and_variances_of_a_regression() -> None:
         sides_with("assumption-3", Fraction(3, 2), Fraction(2, 5), Fraction(3, 5))
     far = 100 * d / np.linalg.norm(d)
     variance = (0.36 + spectra[0] @ far**2) * 1.3 + ((spectra[0] * far) ** 2).sum()
-    found = sides_with("assumption-3", task, np.random.default_rng(4), statement=1, line="growth")
+    found = sides_with("assumption-3", task, np.random.default_rng(4), statement="along a ray", line="growth")
     assert_sides(found, variance, growth=0.4 * 1.3 * 100**2)
     stream, gap = np.random.default_rng(4), float(np.linalg.norm(optima[0] - optima[1]))
     directions = stream.standard_normal((60, 2, 2))

@@ -172,7 +172,7 @@ def test_corrected_statement_is_not_refuted(
     name: str, place: Any, attribute: str, right: Callable[[Any], Any], plant: Plant
 ) -> None:
     plant(place, attribute, right(getattr(place, attribute)))
-    assert check(name, trials=200).verdict in (Kind.CONSISTENT, Kind.CERTIFIED)
+    assert check(name, evaluations=200).verdict in (Kind.CONSISTENT, Kind.CERTIFIED)
 
 
 @pytest.mark.parametrize(("baseline", "proposed"), [(20, 18), (20, 9)])

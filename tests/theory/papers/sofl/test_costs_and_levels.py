@@ -174,7 +174,7 @@ def test_both_sides_of_every_percentage_from_the_second_reading() -> None:
         assert_sides(sides_at(f"sofl/{claim}", one), measured, **allowed)
         counts[claim] += 1
     for claim, count in counts.items():
-        (statement,) = theory.find_claim(f"sofl/{claim}").parts.parts  # type: ignore[union-attr]
+        (statement,) = theory.find_claim(f"sofl/{claim}").statements
         assert len(statement.space.instances(100) or ()) == count
 
 

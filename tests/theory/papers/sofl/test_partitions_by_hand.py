@@ -110,7 +110,7 @@ def test_the_objectives_3_and_4_over_every_partition() -> None:
     assert_sides(
         sides_at("sofl/equation-3", dict(zip(names, (0, 0, 4, 6), strict=True))), 3, fewer_than_clients=3
     )
-    distinct = equations_3_4.equation_3.parts[0].space.instances(200) or ()
+    distinct = equations_3_4.equation_3.statements[0].space.instances(200) or ()
     assert {tuple(one.values()) for one in distinct} == set(itertools.combinations(range(9), 4))
     pairs = [one for one in itertools.product((0, 1), repeat=4) if len(set(one)) == 2]
     for places in itertools.combinations_with_replacement((0, 1, 2, 5, 9), 4):

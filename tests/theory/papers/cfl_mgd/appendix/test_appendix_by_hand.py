@@ -172,14 +172,12 @@ def test_a32_by_hand(rarity: Fraction, exceeded: bool) -> None:
     assert_sides(sides_at("a32", one), (1 - 2 * rarity) ** 14 * exceeded, union=Fraction(1, 2))
 
 
-@pytest.mark.slow(reason="evaluates claims at their own budget")
+@pytest.mark.slow(reason="evaluates claims with all their instances")
 def test_sharp_bounds_are_reported_tight_and_loose_ones_loose() -> None:
     for name in ("a2-sharp", "a10-meant", "a11", "a7-step"):
-        assert checked(f"cfl-mgd/{name}").slack == pytest.approx(1, abs=1e-6), name
+        assert checked(f"cfl-mgd/{name}").worst == pytest.approx(1, abs=1e-6), name
     for name in ("a7", "a15", "a26"):
-        slack = checked(f"cfl-mgd/{name}").slack
-        assert slack is not None
-        assert slack > 1
+        assert 0 < (checked(f"cfl-mgd/{name}").worst or 0) < 1
 
 
 def test_each_gradient_of_two_values_is_a_jump_away_from_its_mean() -> None:

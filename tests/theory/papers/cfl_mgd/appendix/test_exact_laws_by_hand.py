@@ -109,7 +109,7 @@ def test_a33_after_rounds_without_noise() -> None:
         threshold = 3 * 128 * variance / 16 * 20 / (level * abs(ends[1][1]))
         many = sum(chance for k, chance in enumerate(binomial(12, wrong)) if k > threshold)
         assert 0 < many < 1
-        assert_sides(sides_at("a33", one | {"level": level}, "two values"), many, markov=level)
+        assert_sides(sides_at("a33", one | {"level": level}), many, markov=level)
     for foreign in (4, 16):  # a model that four fifths of the clients have is 0.55 away after three rounds
         one |= {"foreign": foreign, "momentum": F(99, 100), "level": F(1, 2)}
         sides_at("a33", one | {"round": 2})
