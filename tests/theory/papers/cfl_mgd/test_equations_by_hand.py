@@ -116,7 +116,8 @@ def test_equations_19_and_20_hold_whatever_the_error_is() -> None:
         for rounds in (0, 1, 20):
             assert (base ** (rounds + 2) - 1) / (base - 1) > 1
             assert base ** (rounds + 3) / (base - 1) >= 6.75
-    assert checked("cfl-mgd/equation-20").measured == 6.75
+    for number in (19, 20):
+        assert checked(f"cfl-mgd/equation-{number}").verdict is Kind.VACUOUS
 
 
 def test_equation_27_by_hand() -> None:
@@ -185,10 +186,9 @@ def test_model_averaging_is_biased_with_momentum() -> None:
         matrix, shift = matrix - step @ step / 2, shift + (step @ offset + offset) / 2
     limit = np.linalg.solve(matrix, shift)[0]
     assert abs(limit - 2 * 0.5 / 1.5) == pytest.approx(8 / 51)
-    found = checked("cfl-mgd/model-averaging-limit").counterexample
     expected = {"flat": "1/2", "center": 2, "momentum": "1/2", "local_steps": 2, "rounds": 30, "constant": 1}
-    assert found == expected
     replayed = theory.replay("cfl-mgd/model-averaging-limit", expected)
+    assert replayed.verdict is Kind.VIOLATED
     assert replayed.measured == pytest.approx(8 / 51, rel=1e-6)
     with pytest.raises(InvalidArgument, match="momentum"):  # (19) divides by it
         theory.replay("cfl-mgd/model-averaging-limit", expected | {"momentum": 0})
