@@ -117,7 +117,6 @@ check --json {{. none/report}}
 claims --json none/report
 check --replay {{. none}}
 check --trace none
-check cfl-mgd/lemma-2#none           :: must be one of its lines
 check --report r.json                :: --report = 'r.json': must be a folder
 check cfl-mgd/theorem-a --trace none
 check --replay r.json --all
