@@ -164,7 +164,7 @@ def worst_sum(true: list[complex], ones: list[complex]) -> float:
     return max(angles[:2]) + max(angles[2:])
 
 
-@claim("cfl/separation-population", label="Theorem 1, k = 2, other reading", budget=200)
+@claim("cfl/separation-population", label="Theorem 1, k = 2, other reading", evaluations=200)
 def separation_population(four: FourClients) -> Sides:
     """The same bound at a stationary point of the true risk.
 
@@ -184,7 +184,7 @@ def separation_population(four: FourClients) -> Sides:
     return at_least(1 - min(cut for cut, _ in cuts(between(ones))), claimed=1 + cos(total))
 
 
-@claim("cfl/intra", label="Theorem 1, alpha_intra", kind="lower", budget=200)
+@claim("cfl/intra", label="Theorem 1, alpha_intra", evaluations=200)
 def intra(four: FourClients) -> Sides:
     """Inside a cluster gradients are close together, stationary or not.
 
@@ -218,7 +218,7 @@ def separation_repaired(two: Inward) -> Sides:
     return at_least(1 - min(cut for cut, _ in cuts(two.cosines)), repaired=2 * twice**2)
 
 
-@separation_repaired.also("three clients and a fourth", budget=200)
+@separation_repaired.line("three clients and a fourth", evaluations=200)
 def any_stationary(four: FourClients, ratio: Length) -> Sides:
     """The same for gradients of any direction: the fourth makes them add up to zero."""
     ones = four.gradients()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated, TypeVar
 
-from clusterproof.theorem import Sides, at_most, choice, claim, earlier, equal, integers, rationals, suppose
+from clusterproof.theorem import Sides, at_most, choice, claim, equal, integers, rationals, suppose
 
 Step = Annotated[Fraction, rationals(Fraction(1, 4), Fraction(7, 4), 4)]
 Momentum = Annotated[Fraction, rationals(0, Fraction(19, 20), 20)]
@@ -48,7 +48,7 @@ def linear_rate(step: Step, momentum: Momentum, rounds: Rounds) -> Sides:
     return at_most(found[-1], start=found[0])
 
 
-@claim("heavy-ball/lyapunov", label="repair", judges="ours", kind="identity", prove=True)
+@claim("heavy-ball/lyapunov", label="repair", judges="ours")
 def lyapunov(
     step: Annotated[Fraction, rationals(0, 2, 3)],
     momentum: Annotated[Fraction, rationals(0, 1, 3)],
@@ -76,10 +76,10 @@ def lyapunov(
     return equal((form(after, now), momentum * form(now, before)))
 
 
-@claim("heavy-ball/tuned-rate", label="Theorem 4, tuned", kind="tight")
+@claim("heavy-ball/tuned-rate", label="Theorem 4, tuned", tight=True)
 def tuned_rate(
     least: Annotated[Fraction, rationals(Fraction(1, 4), 1, 4)],
-    curvature: Annotated[Fraction, rationals(earlier("least"), 1, 4)],
+    curvature: Annotated[Fraction, rationals(lambda least: least, 1, 4)],
     step: Annotated[Fraction, rationals(Fraction(1, 5), 1, 5)],
     rounds: Rounds,
 ) -> Sides:
@@ -109,7 +109,7 @@ def polyak(now: Fraction, before: Fraction) -> Fraction:
     return now - gradient / 9 + Fraction(4, 9) * (now - before)
 
 
-@claim("heavy-ball/three-cycle", label="counterexample of Lessard et al.", kind="identity")
+@claim("heavy-ball/three-cycle", label="counterexample of Lessard et al.")
 def three_cycle(place: Place) -> Sides:
     """Polyak's tuning has a 3-cycle on a function with mu = 1 and L = 25.
 

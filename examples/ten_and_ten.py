@@ -21,31 +21,29 @@ from clusterproof.theorem import (
     at_most,
     choice,
     claim,
-    earlier,
+    drawn,
     equal,
     integers,
     probability,
     rationals,
-    searched,
     suppose,
 )
 
 Q = Fraction
 Least = Annotated[Fraction, rationals(Q(1, 5), 1, 5)]
-Curvature = Annotated[Fraction, rationals(earlier("least"), 1, 5)]
+Curvature = Annotated[Fraction, rationals(lambda least: least, 1, 5)]
 Point = Annotated[Fraction, rationals(-2, 2, 2)]
 Step = Annotated[Fraction, rationals(Q(1, 5), 1, 5)]
 Few = Annotated[int, integers(1, 12, upwards=True)]
 
 
-def parabolas() -> Any:
-    """Quadratic tasks with one client."""
-    from clusterproof.synthetic import strategies
+def parabola(stream: np.random.Generator) -> QuadraticMixture:
+    """Draw a quadratic task with one client."""
+    condition, seed = float(stream.uniform(2, 8)), int(stream.integers(2**31))
+    return QuadraticMixture.random(clusters=1, clients=1, dimension=2, condition_number=condition, seed=seed)
 
-    return strategies.quadratic_mixtures(clusters=1, clients=1, condition_number=(2, 8), dimension=2)
 
-
-Task = Annotated[QuadraticMixture, searched(parabolas)]
+Task = Annotated[QuadraticMixture, drawn(parabola)]
 
 
 def descent(task: QuadraticMixture, loss: float) -> Sides:
@@ -54,13 +52,13 @@ def descent(task: QuadraticMixture, loss: float) -> Sides:
     return at_most(errors[1:], contraction=max(0.0, 1 - loss / task.condition_number) * errors[:-1])
 
 
-@claim("true/gradient-descent", budget=60)
+@claim("true/gradient-descent", evaluations=60)
 def gradient_descent(task: Task) -> Sides:
     """Gradient descent contracts by 1 - mu / L a step."""
     return descent(task, 1.0)
 
 
-@claim("false/gradient-descent", budget=60)
+@claim("false/gradient-descent", evaluations=60)
 def faster_descent(task: Task) -> Sides:
     """Gradient descent contracts by 1 - 2 mu / L a step."""
     return descent(task, 2.0)
@@ -85,13 +83,13 @@ def double_gain(least: Least, curvature: Curvature, x: Point) -> Sides:
     return gain(least, curvature, x, Q(1))
 
 
-@claim("true/co-coercivity", kind="lower")
+@claim("true/co-coercivity")
 def co_coercivity(curvature: Step, x: Point, y: Point) -> Sides:
     """(f'(x) - f'(y)) (x - y) >= |f'(x) - f'(y)|^2 / L."""
     return at_least(curvature * (x - y) ** 2, square=curvature**2 * (x - y) ** 2)
 
 
-@claim("false/co-coercivity", kind="lower")
+@claim("false/co-coercivity")
 def stronger_co_coercivity(least: Least, curvature: Curvature, x: Point, y: Point) -> Sides:
     """The same with |f'(x) - f'(y)|^2 / mu."""
     return at_least(curvature * (x - y) ** 2, square=curvature**2 * (x - y) ** 2 / least)
@@ -139,7 +137,7 @@ def noise_floor(step: Step, rounds: Few) -> Sides:
     return at_most(noisy(step, rounds), start=(1 - step) ** (2 * rounds), floor=step / (2 - step))
 
 
-@claim("false/one-over-t", extremes=[{"step": Q(1), "rounds": 12}])
+@claim("false/one-over-t", example=[{"step": Q(1), "rounds": 12}])
 def one_over_t(step: Step, rounds: Few) -> Sides:
     """Noisy gradient descent with a constant step falls like 4 / t."""
     return at_most(noisy(step, rounds), rate=Q(4, rounds))
@@ -155,19 +153,19 @@ def draws(clients: int, drawn: int, inside: int) -> tuple[Fraction, Fraction]:
 
 
 Clients = Annotated[int, integers(2, 9, upwards=True)]
-Drawn = Annotated[int, integers(1, earlier("clients"))]
-Inside = Annotated[int, integers(0, earlier("clients"))]
+Chosen = Annotated[int, integers(1, lambda clients: clients)]
+Inside = Annotated[int, integers(0, lambda clients: clients)]
 
 
-@claim("true/participation", kind="identity")
-def participation(clients: Clients, drawn: Drawn, inside: Inside) -> Sides:
+@claim("true/participation")
+def participation(clients: Clients, drawn: Chosen, inside: Inside) -> Sides:
     """K of N clients without replacement have (N - K) / (N - 1) / K of the variance."""
     found, one = draws(clients, drawn, inside)
     return equal((found, one * Q(clients - drawn, clients - 1) / drawn))
 
 
-@claim("false/participation", kind="identity")
-def misprinted_participation(clients: Clients, drawn: Drawn, inside: Inside) -> Sides:
+@claim("false/participation")
+def misprinted_participation(clients: Clients, drawn: Chosen, inside: Inside) -> Sides:
     """K of N clients without replacement have (N - K) / N / K of the variance."""
     found, one = draws(clients, drawn, inside)
     return equal((found, one * Q(clients - drawn, clients) / drawn))
@@ -202,13 +200,13 @@ def far(count: int, replicates: int, stream: np.random.Generator) -> np.ndarray:
     return np.asarray(np.abs(stream.standard_normal((replicates, count)).mean(axis=1)) * sqrt(count) >= 2)
 
 
-@claim("true/chebyshev", kind="probability", replicates=2000)
+@claim("true/chebyshev", replicates=2000)
 def chebyshev(count: Many, stream: Stream, replicates: Replicates) -> Any:
     """A mean is two standard deviations away with probability at most 1/4."""
     return probability(far(count, replicates, stream), at_most=0.25)
 
 
-@claim("false/chebyshev", kind="probability", replicates=8000)
+@claim("false/chebyshev", replicates=8000)
 def cubic_chebyshev(count: Many, stream: Stream, replicates: Replicates) -> Any:
     """A mean is two standard deviations away with probability at most 1/64."""
     return probability(far(count, replicates, stream), at_most=1 / 64)
@@ -244,7 +242,7 @@ def telescoping(rounds: Few) -> Sides:
     return at_most(float(sum(Q(1, t) for t in range(1, rounds + 1))), first=1, others=log(rounds))
 
 
-@claim("false/telescoping", extremes=[{"rounds": 40}])
+@claim("false/telescoping", example=[{"rounds": 40}])
 def short_telescoping(rounds: Few) -> Sides:
     """Steps 1 / t add up to at most 1 / 2 + log t."""
     return at_most(float(sum(Q(1, t) for t in range(1, rounds + 1))), first=0.5, others=log(rounds))

@@ -47,10 +47,11 @@ def user_files_run_in_this_process() -> Iterator[None]:
 
 
 @pytest.fixture
-def registry() -> Iterator[dict[str, object]]:
-    """The registry of claims, empty for the claims that a test makes."""
+def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, object]]:
+    """The registry of claims, empty for the claims that a test makes, which worker processes would not know."""
     from clusterproof.theory import REGISTRY
 
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
     known = dict(REGISTRY)
     REGISTRY.clear()
     yield REGISTRY

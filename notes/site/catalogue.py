@@ -84,9 +84,10 @@ the quantity that the claim bounds, and *bound* what it allows, at the instance 
 1: 3 > 2 = start 1 + noise 1* is a counterexample: the left side is 3 there, and the right side 2, the sum of two
 terms. A claim about a probability is tried in independent repetitions.
 
-A claim can have several parts, whose names precede what is said of them: parts of the statement, steps of its proof,
-and proofs of the whole. The proof of *symbolically* proved parts is a computation with formulas. *Read* introduces
-the meaning that is given to an ill-posed statement.
+A claim can have several lines, each with a verdict of its own: those of its statement, and steps of its proof. The
+verdict of the claim is that of the first line that is false; if none is, of the least certain one. The proof of
+*symbolically* proved lines is a computation with formulas. A line that fails *only where* an earlier one does may be
+right by itself. *Read* introduces the meaning that is given to an ill-posed statement.
 
 An algorithm *rests* at a fixed point of its rounds. *Own* clients of a model are those that chose it and belong to
 its cluster, *false members* those that chose it and belong to another.
@@ -238,5 +239,4 @@ def _numbers(record: dict[str, Any]) -> str:
         said.append(f"{count} {'instance' if count == 1 else 'instances'}{all_of_them}")
     if record.get("trials") is not None:
         said.append(f"{record['trials']} repetitions, of which {record['failures']} fail")
-    seconds = float(f"{record['seconds']:.2g}")
-    return sentence("; ".join([*said, f"random seed {record['seed']}", f"{seconds:g}\N{NO-BREAK SPACE}s"]))
+    return sentence("; ".join([*said, f"random seed {record['seed']}"]))

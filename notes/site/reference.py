@@ -63,10 +63,13 @@ def command_line(text: str) -> str:
 def report() -> str:
     """Write the page on what ``check --json`` writes, from the fields of a verdict."""
     return (
-        "# What `check --json` writes\n\nA list of objects, one a claim. `null` stands "
-        "where a field has no meaning.\n\n"
+        "# What `check --json` writes\n\nAn object. `claims` is a list of verdicts, one a claim and, if a claim has "
+        "several lines, one a line, whose `claim` is `paper/name#line`; `code` is a counterexample as Python, and `null` "
+        "stands where a field has no meaning. `times` has the seconds of each claim, `sources` text and SHA-256 of the "
+        "files that state claims, so that `check --replay` needs no other file, `versions` those of Python and of "
+        "libraries, and `seed` the first seed.\n\n"
         "```{eval-rst}\n.. autoclass:: clusterproof.theory.Verdict\n   :no-index:\n\n"
-        ".. autoclass:: clusterproof.theory.Finding\n   :no-index:\n\n"
+        ".. autoclass:: clusterproof.theory.Line\n   :no-index:\n\n"
         ".. autoclass:: clusterproof.theory.Confidence\n   :no-index:\n```\n"
     )
 

@@ -21,7 +21,7 @@ from clusterproof.neural.runs.configuration import configuration_from, to_toml
 from clusterproof.synthetic import TASKS
 
 FILES = {
-    "r.json": "[]",
+    "r.json": '{"claims": []}',
     "broken.py": "import no_such_library\n",
     "syntax.py": "def (\n",
     "empty.py": "x = 1\n",
@@ -102,8 +102,7 @@ run ifca --sampling direct --samples 1000000000000
 run ifca --task logistic --support 1000000000000
 run ifca --out {{. '' full r.json r.json/below}}     :: --out
 check --seed {{-1 x}}
-check --trials 0
-check --jobs 0                       :: --jobs = 0: must be an integer, at least 1
+check --seeds {{0 x}}
 check cfl-mgd/lema-2                 :: the nearest are cfl-mgd/lemma-2
 show cfl-mgd/lema-2                  :: the nearest are cfl-mgd/lemma-2
 show cfl-mgd/lemma-2 --seed -1
@@ -118,12 +117,11 @@ check --json {{. none/report}}
 claims --json none/report
 check --replay {{. none}}
 check --trace none
-check --against none.json            :: must be a file that can be read
-check --against broken.py            :: against =
+check --report r.json                :: --report = 'r.json': must be a folder
 check cfl-mgd/theorem-a --trace none
 check --replay r.json --all
 check --replay r.json --trace t
-check --replay r.json --quiet        :: cannot be combined with
+check --replay r.json --verbose      :: cannot be combined with
 check --trace t --json r.json
 {{check claims}} {{broken.py syntax.py missing.py empty.py}} :: file =
 show cfl-mgd/lemma-2 {{broken.py missing.py empty.py}}      :: file =
@@ -148,7 +146,7 @@ verify {{none .}}                    :: must be a certificate
 run ifca --{{rounds seed samples local-steps replicates}} {HUGE} :: = {HUGE}: must be an integer, at most | ; lower it
 run sofl --grid {HUGE}               :: = {HUGE}: must be an integer, at most | ; lower it
 run cfl --warm-up {HUGE}             :: = {HUGE}: must be an integer, at most | ; lower it
-check cfl-mgd/lemma-2 --{{trials seed}} {HUGE}                   :: must be an integer, at most | ; lower it
+check cfl-mgd/lemma-2 --{{seeds seed}} {HUGE}                    :: must be an integer, at most | ; lower it
 table fpfc/table-1 --{{seeds rounds}} {HUGE}                     :: must be an integer, at most | ; lower it
 table fpfc/table-1 --seeds 999999999 :: at most 10000; lower it
 train --out f --{{rounds hidden batch-size}} {HUGE}              :: must be an integer, at most | ; lower it

@@ -54,8 +54,8 @@ CLOSED = DEPTH + 400
 DEEP = {
     "json": [
         '{"a":' * 10**5,
-        '[{"claim": "cfl-mgd/lemma-2", "verdict": "violated", "measured": 1, "bound": 0, "counterexample": {"a": '
-        f"{'[' * CLOSED}{']' * CLOSED}}}}}]",
+        '{"claims": [{"claim": "cfl-mgd/lemma-2", "verdict": "violated", "measured": 1, "bound": 0, "counterexample": '
+        f'{{"a": {"[" * CLOSED}{"]" * CLOSED}}}}}]}}',
     ],
     "toml": [
         "a = " + "[" * 10**5,

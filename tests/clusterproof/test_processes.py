@@ -67,13 +67,13 @@ def test_a_closed_pipe_is_quiet_and_costs_no_file(tmp_path: Path) -> None:
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, "")
-    assert json.loads((tmp_path / "r.json").read_text())[0]["claim"] == CLAIM
+    assert json.loads((tmp_path / "r.json").read_text())["claims"][0]["claim"] == CLAIM
 
 
 def test_a_report_may_be_written_to_standard_output() -> None:
     done = command("check", CLAIM, "--json", "/dev/stdout")
-    records, _ = json.JSONDecoder().raw_decode(done.stdout)
-    assert (done.returncode, records[0]["claim"]) == (0, CLAIM)
+    report, _ = json.JSONDecoder().raw_decode(done.stdout)
+    assert (done.returncode, report["claims"][0]["claim"]) == (0, CLAIM)
 
 
 def test_a_full_disk_under_parquet_costs_one_line_and_not_the_report(tmp_path: Path) -> None:

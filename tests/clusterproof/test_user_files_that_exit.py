@@ -166,6 +166,6 @@ def test_json_on_standard_output_leaves_the_counts_to_standard_error(
     words = arguments(tmp_path, "check", "pass", "later")
     assert main([*words, "--json", "-"]) == 0
     output, errors = capsys.readouterr()
-    assert [verdict["claim"] for verdict in json.loads(output)] == ["mine/a"]
+    assert [verdict["claim"] for verdict in json.loads(output)["claims"]] == ["mine/a"]
     assert "1 claim: 1 consistent" in errors
-    assert "--json requires a file" in refused(capsys, *words, "--json", "--markdown")
+    assert "--json requires a file" in refused(capsys, *words, "--json", "--verbose")

@@ -16,8 +16,9 @@ def test_a_verdict_draws_its_numbers_and_the_share_of_each_term():
     figure = verdict.plot(width=14, caption=False)
     numbers, terms = figure.axes
     assert [bar.get_width() for bar in numbers.patches] == [verdict.measured, verdict.bound]
-    assert [bar.get_width() for bar in terms.patches] == list(verdict.sharpness.values())
-    assert [label.get_text() for label in terms.get_yticklabels()] == list(verdict.sharpness)
+    shares = {name: 1 / numbers["ratio"] for name, numbers in verdict.tightness.items()}
+    assert [bar.get_width() for bar in terms.patches] == list(shares.values())
+    assert [label.get_text() for label in terms.get_yticklabels()] == list(shares)
     assert figure.get_figwidth() == pytest.approx(14 / 2.54)
     assert figure.get_supxlabel() == ""
     for missing in (None, float("inf"), float("nan")):

@@ -1,22 +1,21 @@
 """Helpers for tests of commands: processes, refusals and claims made for a test."""
 
-import functools
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 
-from clusterproof import theory
 from clusterproof.commands.application import main
-from clusterproof.theory import Finding, Kind
-from clusterproof.theory.checker.claim import register
+from clusterproof.theory import Kind
+from clusterproof.theory.claims import Sides, at_most, claim, integers, suppose
+from clusterproof.theory.claims.verdict import FALSE
 
 ROOT = Path(__file__).parents[2]
+Digit = Annotated[int, integers(0, 9)]
 
 
 def command(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -49,29 +48,17 @@ def without_progress(errors: str) -> list[str]:
     return [line for line in errors.splitlines() if not re.match(r"clusterproof: \d+ of \d+ done, ", line)]
 
 
-def compare_sides(
-    replay: Callable[[dict[str, Any]], tuple[float, float]], example: dict[str, Any]
-) -> Finding:
-    """Judge a counterexample by its two sides."""
-    measured, bound = replay(example)
-    verdict, word = (Kind.VIOLATED, "exceeds") if measured > bound else (Kind.CONSISTENT, "is within")
-    reason = f"replayed: {measured:.6g} {word} {bound:.6g}"
-    return Finding(verdict=verdict, reason=reason, measured=measured, bound=bound, counterexample=example)
+def make_claim(
+    name: str, verdict: Kind = Kind.CERTIFIED, outcome: Exception | None = None, **options: Any
+) -> None:
+    """State a claim on digits that gets a verdict, certified, violated, vacuous or ill-posed, or raises ``outcome``."""
 
-
-def make_claim(name: str, verdict: Kind = Kind.CONSISTENT, **options: Any) -> None:
-    """Register a claim with a given verdict, or whose check raises ``outcome``; ``replay`` computes the two sides."""
-    outcome = options.pop("outcome", None)
-    if "replay" in options:
-        options["reexamine"] = functools.partial(compare_sides, options.pop("replay"))
-    finding = {"measured": 0.5, "bound": 1.0, "slack": 2.0, "trials": 7, "failures": 0} | options.pop(
-        "finding", {}
-    )
-
-    def check(context: theory.Context) -> Finding:
+    def stated(digit: Digit) -> Sides:
+        """A digit is at most nine, or less in claims that are to be false."""
         if outcome is not None:
             raise outcome
-        return Finding(verdict=verdict, reason=f"x is {context.generator().random()}", **finding)
+        suppose("it is no digit", verdict is not Kind.VACUOUS)
+        return at_most(digit, most=6 if verdict in FALSE else 9)
 
-    card = "Claim of a test.\n\nStatement: x is below one."
-    register(name, check, card, module=__name__, label="Lemma 7", kind="upper", **options)
+    stated.__qualname__ = name
+    claim(name, **{"label": "Lemma 7", "ill_posed": verdict is Kind.ILL_POSED} | options)(stated)

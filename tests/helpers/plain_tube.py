@@ -6,7 +6,7 @@ import numpy as np
 
 from clusterproof.synthetic.misclassification import worst_case_error
 from clusterproof.theory.bounds.norm_inequality import norm_bound
-from clusterproof.theory.checker.statistics import binomial_quantile
+from clusterproof.theory.claims.statistics import binomial_quantile
 
 
 def plain_tube(

@@ -1,5 +1,6 @@
 """Faults planted into a claim's sides, or its source: the claim is decided again with its conclusions changed."""
 
+import copy
 import dataclasses
 import functools
 import importlib
@@ -12,28 +13,40 @@ from typing import Any
 
 import pytest
 
-from clusterproof.theory import Context, Kind
-from clusterproof.theory.checker import Sides
-from clusterproof.theory.checker.deciding import decide
-from clusterproof.theory.checker.theorem import Theorem
+from clusterproof.theory import Claim, Kind
+from clusterproof.theory.claims import Sides
+from clusterproof.theory.claims.claim import Statement
+from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
+from clusterproof.theory.claims.trial import Trial
+from clusterproof.theory.claims.verdict import decide
 
 Change = Callable[[str, Sides], Sides]
-"""Makes the faulty from the true conclusion; its name is empty where a statement has one only."""
+"""Makes the faulty from the true conclusion; its name is empty if a statement has one only."""
 
 
 def verdict_with(
-    theorem: Theorem[..., Any], change: Change, *, part: str | None = None, seed: int = 0
+    claim: Claim[..., Any],
+    change: Change,
+    *,
+    statement: str = "",
+    seed: int = 0,
+    evaluations: int | None = None,
 ) -> Kind:
-    """Decide a claim with the conclusions of one part, the first by default, changed."""
-    name = theorem.parts[0].name if part is None else part
-    parts = [
-        dataclasses.replace(each, function=changed(each.function, change)) if each.name == name else each
-        for each in theorem.parts
+    """Decide a claim with the lines of one statement changed; it keeps its proofs."""
+    others = [
+        dataclasses.replace(each, function=changed(each.function, change)) if each.name == statement else each
+        for each in claim.statements
     ]
-    assert parts != theorem.parts
-    other = Theorem(theorem.id, theorem.function, parts[0], ill_posed=theorem.ill_posed)
-    other.parts[:] = parts
-    return decide(other, Context(seed, None, 1e-9, theorem.id)).verdict
+    assert others != claim.statements
+    faulty = copy.copy(claim)
+    faulty.statements = others
+    return decide(faulty, seed, evaluations).verdict
+
+
+def refuted_lines(statement: Statement, evaluations: int) -> list[str]:
+    """Try one statement, and return the lines that it breaks."""
+    trial = Trial(statement, 0, "test", CLAIM_SIGNIFICANCE, evaluations)
+    return [name for name, progress in trial.progress.items() if progress.found is not None]
 
 
 def scaled_terms(factor: Any) -> Change:

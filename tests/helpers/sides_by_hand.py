@@ -1,15 +1,14 @@
 """Both sides of a claim at one instance, against numbers that a test computes from the statement."""
 
 from fractions import Fraction
-from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from clusterproof import theory
-from clusterproof.theory.checker import Sides
-from clusterproof.theory.checker.ranges import Choice, Reals
-from clusterproof.theory.checker.statement import Statement
+from clusterproof.theory.claims import Sides
+from clusterproof.theory.claims.claim import Proof, Statement
+from clusterproof.theory.claims.ranges import Choice, Reals
 
 
 def heavy_ball(a: Fraction, beta: Fraction, start: Fraction, rounds: int) -> list[Fraction]:
@@ -22,59 +21,66 @@ def heavy_ball(a: Fraction, beta: Fraction, start: Fraction, rounds: int) -> lis
     return path
 
 
-def statements_of(claim_id: str) -> list[Statement]:
-    """The parts of a claim; without a paper it is CFL-MGD's."""
+def statement_of(claim_id: str, name: str = "") -> Statement:
+    """Return a claim's statement with its function, or that of a further line; without a paper it is CFL-MGD's."""
     claim = theory.find_claim(claim_id if "/" in claim_id else f"cfl-mgd/{claim_id}")
-    assert claim.parts is not None
-    return claim.parts.parts
+    return next(each for each in claim.statements if each.name == name)
 
 
-def quantities_of(one: Statement, instance: dict[str, Any]) -> dict[str, Any]:
-    """A statement's own ones of an instance; strings and floats as fractions, where the range does not list them."""
+def proof_of(claim_id: str, name: str | None = None) -> Proof:
+    """Return a proof of a claim's line, or a proved step, by its name; the first proof of a line if None."""
+    claim = theory.find_claim(claim_id if "/" in claim_id else f"cfl-mgd/{claim_id}")
+    proofs = (each for statement in claim.statements for each in statement.proofs)
+    return next(each for each in proofs if (each.at is not None if name is None else each.name == name))
+
+
+def quantities_of(statement: Statement | Proof, instance: dict[str, Any]) -> dict[str, Any]:
+    """Return a statement's quantities of an instance; strings and floats as fractions, where the range lists none."""
     found: dict[str, Any] = {}
-    for name, allowed in one.space.ranges.items():
+    for name, allowed in statement.space.ranges.items():
         found[name] = value = instance[name]
         listed = allowed.values({}) if isinstance(allowed, Choice) else ()
         if isinstance(value, str | float) and not any(
-            value == each and type(value) is type(each) for each in listed
+            value == each and type(value) is type(each) for each in listed or ()
         ):
             found[name] = value if isinstance(allowed, Reals) else Fraction(value)
     return found
 
 
-def statement_of(claim_id: str, part: int | str = 0) -> Statement:
-    """A part of a claim by its name or number, the first one by default."""
-    parts = statements_of(claim_id)
-    return parts[part] if isinstance(part, int) else next(one for one in parts if one.name == part)
+def all_sides_at(claim_id: str, instance: dict[str, Any], statement: str = "") -> dict[str, Any]:
+    """Evaluate a statement of a claim, or a proof, at quantities."""
+    claim = theory.find_claim(claim_id if "/" in claim_id else f"cfl-mgd/{claim_id}")
+    if all(each.name != statement for each in claim.statements):
+        proof = proof_of(claim_id, statement)
+        return proof.lines(quantities_of(proof, instance))
+    chosen = statement_of(claim_id, statement)
+    return chosen.lines(quantities_of(chosen, instance), claim=claim.id)
 
 
-def sides_at(claim_id: str, instance: dict[str, Any], part: int | str = 0, name: str = "") -> Sides:
-    """Evaluate a part of a claim at quantities."""
-    chosen = statement_of(claim_id, part)
-    found = chosen.conclude(quantities_of(chosen, instance), claim=claim_id)[name]
+def sides_at(claim_id: str, instance: dict[str, Any], statement: str = "", line: str = "") -> Sides:
+    """Return one comparison of such an evaluation."""
+    found = all_sides_at(claim_id, instance, statement)[line]
     assert isinstance(found, Sides)
     return found
 
 
-def all_sides_with(claim_id: str, *arguments: Any, part: int | str = 0) -> dict[str, Sides]:
-    """Evaluate a part of a claim with given objects, such as a task and a stream of random numbers."""
-    found: Any = statement_of(claim_id, part).function(*arguments)
+def all_sides_with(claim_id: str, *arguments: Any, statement: str = "") -> dict[str, Sides]:
+    """Evaluate a statement of a claim with given objects, such as a task and a stream of random numbers."""
+    found: Any = statement_of(claim_id, statement).function(*arguments)
     return found if isinstance(found, dict) else {"": found}
 
 
-def sides_with(claim_id: str, *arguments: Any, part: int | str = 0, name: str = "") -> Sides:
+def sides_with(claim_id: str, *arguments: Any, statement: str = "", line: str = "") -> Sides:
     """One comparison of such an evaluation."""
-    return all_sides_with(claim_id, *arguments, part=part)[name]
+    return all_sides_with(claim_id, *arguments, statement=statement)[line]
 
 
 def sides_of_proof(claim_id: str, instance: dict[str, Any]) -> dict[str, Sides]:
     """The sides of a claim's proof at the numbers to which it takes an instance of the claim."""
-    first, *others = statements_of(claim_id)
-    proof = next(one for one in others if one.at)
-    assert callable(proof.at)
-    numbers = proof.at(**first.space.arguments(quantities_of(first, instance)))
-    sides: Any = proof.function(**{name: numbers[name] for name in signature(proof.function).parameters})
-    return sides if isinstance(sides, dict) else {"": sides}
+    first = statement_of(claim_id)
+    proof = proof_of(claim_id)
+    assert proof.at is not None
+    return proof.lines(proof.space.flatten(proof.at(**first.space.arguments(quantities_of(first, instance)))))
 
 
 def assert_sides(found: Sides, measured: Any, **terms: Any) -> None:
@@ -97,6 +103,6 @@ def assert_pairs(found: Sides, *values: Any) -> None:
             np.testing.assert_allclose(one, expected, rtol=1e-9, atol=1e-9)
 
 
-def compare(claim_id: str, instance: dict[str, Any], measured: Any, name: str = "", /, **terms: Any) -> None:
-    """Assert both sides of the first part of a claim at an instance."""
-    assert_sides(sides_at(claim_id, instance, name=name), measured, **terms)
+def compare(claim_id: str, instance: dict[str, Any], measured: Any, line: str = "", /, **terms: Any) -> None:
+    """Assert both sides of a claim's function at an instance."""
+    assert_sides(sides_at(claim_id, instance, line=line), measured, **terms)

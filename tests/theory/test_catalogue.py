@@ -14,132 +14,51 @@ from typing import Any
 import numpy as np
 import pytest
 from best_constants import BEST
-from catalogue import checked, decided, read_catalogue
+from catalogue import checked, read_catalogue
 
 from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, Context
-from clusterproof.theory.checker.drawn import Drawn
-from clusterproof.theory.checker.space import Space
-from clusterproof.theory.checker.survey import with_tightness
-from clusterproof.theory.checker.verdict import Finding
+from clusterproof.theory.claims.ranges import Drawn
+from clusterproof.theory.claims.report import to_json
 
 CATALOGUE = read_catalogue()
 TRUE = ("consistent", "certified")
-FEWER: dict[str, int | None] = {
-    # trials where slow tests are left out; None where the check is one of them
-    "baselines/cfl-mgd-model": 10,
-    "baselines/clustered": 10,
-    "baselines/fedbcd": 10,
-    "baselines/fedprox-exact": 10,
-    "cfl-mgd/a16-meant": 20,
-    "cfl-mgd/a17": 10,
-    "cfl-mgd/a38-invariance": 10,
-    "cfl-mgd/a39": 20,
-    "cfl-mgd/a7-step": 1,
-    "cfl-mgd/division-by-clients": 10,
-    "cfl-mgd/equation-19": 20,
-    "cfl-mgd/equation-24": 1,
-    "cfl-mgd/equation-3": 20,
-    "cfl-mgd/equation-36": 10,
-    "cfl-mgd/lemma-1": 1,
-    "cfl-mgd/lemma-1-cantelli": 20,
-    "cfl-mgd/lemma-h": 100,
-    "cfl-mgd/model-averaging-recursion": 10,
-    "cfl-mgd/momentum-helps": 60,
-    "cfl-mgd/momentum-horizon": 1,
-    "cfl-mgd/norm-inequality": 1,
-    "cfl-mgd/pairwise-error": 1,
-    "cfl-mgd/row-lemma": 10,
-    "cfl-mgd/theorem-a": 1,
-    "cfl-mgd/theorem-a-prime": 1,
-    "cfl-mgd/theorem-d": 2,
-    "cfl/client-ids": 5,
-    "fedavg/drift": 1,
-    "fedavg/theorem-1": 20,
-    "fedavg/theorem-2": 20,
-    "fedavg/theorem-3": 10,
-    "fedlin/convex": 4,
-    "fedlin/rate": 4,
-    "fedlin/sharp": 2,
-    "fpfc/descent": 4,
-    "fpfc/one-term": 4,
-    "fpfc/one-term-large-augmentation": 4,
-    "fpfc/one-term-waiting": 1,
-    "fpfc/repaired-duals": 2,
-    "fpfc/repaired-mapping": 4,
-    "fpfc/repaired-models": 2,
-    "fpfc/repaired-proof": 4,
-    "fpfc/theorem-1-duals": None,
-    "fpfc/theorem-1-models-positive": 2,
-    "gradient-loss/fewer-passes": None,
-    "gradient-loss/purity-bound": 20,
-    "gradient-loss/reduction-ceiling": 1,
-    "gradient-loss/reduction-curve": 2,
-    "gradient-loss/reduction-up-to": 2,
-    "gradient-loss/same-start": 4,
-    "gradient-loss/sooner": 6,
-    "gradient-loss/sooner-by": 4,
-    "gradient-loss/training-loss": 4,
-    "gradient-loss/training-loss-in-passes": 40,
-    "gradient-loss/weight-at-start": 4,
-    "gradient-loss/weight-at-start-by": 4,
-    "ifca/basin": 5,
-    "ifca/certain-in-basin": 60,
-    "ifca/cfl-mgd-in-basin": 30,
-    "ifca/cfl-mgd-same-basin": 500,
-    "ifca/monotone-from-anywhere": 500,
-    "ifca/monotone-in-basin": 25,
-    "local-gd/corollary-1": 20,
-    "local-gd/theorem-1": 20,
-    "proxskip/identity": 1,
-    "proxskip/sharp": 1,
-    "proxskip/theorem-6": 1,
-    "scaffold/convex": 4,
-    "scaffold/multipliers": None,
-    "scaffold/sharp": 5,
-    "scaffold/sharp-option-1": 1,
-    "sofl/guarded-count": 4,
-    "sofl/initialisation": 1,
-    "sofl/mean-field-fixed-point": 20,
-    "sproxskip/additive": 1,
-    "sproxskip/repaired": 4,
-}
-LARGEST = {
-    # trials that decide, where a full check takes several seconds
-    "cfl-mgd/lemma-1": 20,
-    "cfl-mgd/momentum-horizon": 20,
-    "cfl-mgd/pairwise-error": 20,
-    "cfl-mgd/row-lemma": 20,
-    "cfl-mgd/theorem-a": 10,
-    "cfl-mgd/theorem-a-prime": 10,
-    "cfl-mgd/theorem-d": 50,
-    "fpfc/one-term-waiting": 2,
-    "fpfc/repaired-proof": 10,
-    "fpfc/theorem-1-duals": 2,
-    "gradient-loss/fewer-passes": 100,
-    "gradient-loss/reduction-curve": 10,
-    "gradient-loss/sooner": 10,
-    "gradient-loss/sooner-by": 20,
-    "ifca/monotone-from-anywhere": 500,
-}
-PARTS = {
-    # what a claim and its proof consist of; those in capitals are proved symbolically
-    "cfl-mgd/row-lemma": "Gaussian rows, gamma, COVARIANCE, TWO LOGARITHMS, moment, psi, COEFFICIENTS",
-    "cfl-mgd/norm-inequality": "sums of rows, DIVERGENCE, restricted posterior, N1 WITHOUT A SEARCH, "
-    "Gaussian integral, volume, what the search found",
-    "cfl-mgd/pairwise-error": "models in the basin, LARGEST COVARIANCE, NO COVARIANCE, THE CASES AGREE, "
-    "MONOTONE WITHOUT COVARIANCE, MONOTONE WITH COVARIANCE",
-    "cfl-mgd/theorem-d": "runs, partial participation, full participation, counts of participants, fluctuation, "
-    "WORST COUNTS, counted drift, own noise, union of participants, MEAN GRADIENT, RECURSION IN THREE ROUNDS, "
-    "recursion, drift, covariance, DOMINATION, union",
-    "cfl-mgd/theorem-a-prime": "runs, Gaussian step, two-valued step, determinant, SLOPE, TELESCOPING, chain, "
-    "frequency, certificate",
-}
+SLOW = """
+baselines/cfl-mgd-gradient baselines/cfl-mgd-model baselines/clustered baselines/fedbcd baselines/fedbcd-
+separate baselines/fedprox baselines/fedprox-exact baselines/per-fedavg-hf cfl-mgd/a1 cfl-mgd/a10 cfl-
+mgd/a10-meant cfl-mgd/a11 cfl-mgd/a15 cfl-mgd/a16-meant cfl-mgd/a17 cfl-mgd/a18 cfl-mgd/a19-sums cfl-mgd/a2
+cfl-mgd/a2-sharp cfl-mgd/a22 cfl-mgd/a26 cfl-mgd/a28 cfl-mgd/a32 cfl-mgd/a36 cfl-mgd/a38 cfl-
+mgd/a38-invariance cfl-mgd/a4 cfl-mgd/a41 cfl-mgd/a5 cfl-mgd/a6 cfl-mgd/a7 cfl-mgd/a7-step cfl-mgd/a9 cfl-
+mgd/algorithm-line-20 cfl-mgd/assumption-1 cfl-mgd/assumption-2 cfl-mgd/assumption-3 cfl-mgd/assumption-3-ball
+cfl-mgd/assumption-4 cfl-mgd/asymptotic-region cfl-mgd/division-by-clients cfl-mgd/equation-10-line-16 cfl-
+mgd/equation-19 cfl-mgd/equation-20 cfl-mgd/equation-24 cfl-mgd/equation-25 cfl-mgd/equation-26 cfl-
+mgd/equation-27-squared cfl-mgd/equation-28 cfl-mgd/equation-29 cfl-mgd/equation-3 cfl-mgd/equation-30 cfl-
+mgd/equation-32-fixed-clusters cfl-mgd/equation-37 cfl-mgd/equation-4 cfl-mgd/equation-7 cfl-
+mgd/equation-9-broadcast cfl-mgd/lemma-1 cfl-mgd/lemma-1-cantelli cfl-mgd/lemma-1-worst-case cfl-mgd/lemma-h
+cfl-mgd/model-averaging-recursion cfl-mgd/model-averaging-reset cfl-mgd/model-averaging-stability cfl-
+mgd/momentum-certified cfl-mgd/momentum-helps cfl-mgd/momentum-horizon cfl-mgd/norm-inequality cfl-
+mgd/pairwise-error cfl-mgd/per-step-region cfl-mgd/row-lemma cfl-mgd/theorem-1 cfl-mgd/theorem-a cfl-
+mgd/theorem-a-prime cfl-mgd/theorem-d cfl/client-ids cfl/single-linkage cfl/stationary-cosine cfl/two-clusters
+fedavg/drift fedavg/theorem-1 fedavg/theorem-2 fedavg/theorem-3 fedavg/theorem-4 fedlin/convex fedlin/rate
+fedlin/sharp fedprox/remark-5 fpfc/conditions fpfc/descent fpfc/local-steps fpfc/one-term fpfc/one-term-large-
+augmentation fpfc/one-term-waiting fpfc/repaired-duals fpfc/repaired-mapping fpfc/repaired-models
+fpfc/repaired-proof fpfc/theorem-1-duals fpfc/theorem-1-mapping fpfc/theorem-1-models fpfc/theorem-1-models-
+positive fpfc/theorem-1-participation fpfc/window gradient-loss/class-overlap gradient-loss/cost-of-an-
+iteration gradient-loss/empty-cluster-rule gradient-loss/empty-for-good gradient-loss/equation-1-mean
+gradient-loss/equation-2-descent gradient-loss/equation-3-descent gradient-loss/equation-3-worst gradient-
+loss/equation-4-ifca gradient-loss/equation-5-batch gradient-loss/fewer-passes gradient-loss/only-losses
+gradient-loss/pinning gradient-loss/purity-bound gradient-loss/reduction-ceiling gradient-loss/reduction-curve
+gradient-loss/reduction-up-to gradient-loss/same-start gradient-loss/sooner gradient-loss/sooner-by gradient-
+loss/training-loss gradient-loss/training-loss-in-passes gradient-loss/weight-at-start gradient-loss/weight-
+at-start-by gradient-loss/what-clusters ifca/basin ifca/certain-in-basin ifca/cfl-mgd-in-basin ifca/cfl-mgd-
+same-basin ifca/monotone-from-anywhere ifca/monotone-in-basin local-gd/lemma-2 scaffold/convex scaffold/sharp-
+option-1 sofl/guarded-count
+"""
+"""Claims whose check takes more than half a second."""
 CLAIMS = [
-    pytest.param(name, marks=pytest.mark.slow(reason="the check takes seconds"))
-    if FEWER.get(name, 1) is None
+    pytest.param(name, marks=pytest.mark.slow(reason="the check takes long"))
+    if name in SLOW.split()
     else name
     for name in CATALOGUE
 ]
@@ -150,48 +69,21 @@ def test_the_catalogue_is_complete() -> None:
 
 
 @pytest.mark.parametrize("claim_id", CLAIMS)
-def test_a_check_gives_what_the_catalogue_states(claim_id: str, request: pytest.FixtureRequest) -> None:
-    claim, row = theory.find_claim(claim_id), CATALOGUE[claim_id]
-    slow_tests = not request.config.option.markexpr
-    # of refuted claims the tightness is taken at few instances
-    whole = slow_tests or (claim_id not in FEWER and row.verdict in TRUE)
-    trials = LARGEST.get(claim_id) if whole else FEWER.get(claim_id)
-    verdict = checked(claim_id, trials) if whole and row.verdict in TRUE else decided(claim_id, trials=trials)
+def test_a_check_gives_what_the_catalogue_states(claim_id: str) -> None:
+    row, verdict = CATALOGUE[claim_id], checked(claim_id)
     assert verdict.verdict == row.verdict, verdict.reason
     assert verdict.reason
     assert all(CATALOGUE[repair].verdict in TRUE for repair in verdict.repaired_by)
-    if row.verdict == "consistent" and claim.parts is not None:
-        assert verdict.instances or verdict.trials
-    if claim.reexamine is not None:
-        assert (verdict.counterexample is not None) == (row.verdict in ("violated", "ill-posed"))
+    assert (verdict.counterexample is not None) == (row.verdict in ("violated", "ill-posed"))
     if verdict.counterexample is not None:
         replays_and_refuses_nonsense(claim_id, verdict)
-    parts = claim.parts.parts if whole and row.verdict == "violated" and claim.parts is not None else ()
-    if trials is None and parts and not any(part.space.replicates for part in parts):
-        few = Context(0, 4, CLAIM_SIGNIFICANCE, claim_id)
-        surveyed = with_tightness(verdict, parts, few).tightness
-        assert surveyed is None or surveyed["all"]["ratio"] < 1
-    if whole and claim_id in PARTS:
-        every_part_is_exercised(claim_id, verdict.reason)
-    if whole:
-        assert standing(claim, verdict) == row.standing
-        if row.tightness:
-            assert tightness(claim, verdict) == pytest.approx(float(row.tightness), rel=1e-3)
+    assert standing(verdict) == row.standing
+    if row.tightness:
+        assert tightness(verdict) == pytest.approx(float(row.tightness), rel=1e-3)
 
 
-def every_part_is_exercised(claim_id: str, reason: str) -> None:
-    assert "not exercised" not in reason
-    said = dict(part.split(": ", 1) for part in reason.split("; ") if ": " in part)
-    for name in PARTS[claim_id].split(", "):
-        if name.isupper():
-            (shown,) = (text for one, text in said.items() if one.upper() == name)
-            assert shown.startswith("proved symbolically")
-        else:
-            assert said[name].startswith("holds on")
-
-
-def replays_and_refuses_nonsense(claim_id: str, verdict: Finding) -> None:
-    example = json.loads(json.dumps(theory.as_json(verdict)["counterexample"]))  # type: ignore[arg-type]
+def replays_and_refuses_nonsense(claim_id: str, verdict: theory.Verdict) -> None:
+    example = json.loads(to_json(verdict.counterexample))
     again = theory.replay(claim_id, example)
     assert again.verdict is verdict.verdict
     assert (again.measured, again.bound) == pytest.approx((verdict.measured, verdict.bound), rel=1e-7)
@@ -200,23 +92,21 @@ def replays_and_refuses_nonsense(claim_id: str, verdict: Finding) -> None:
             theory.replay(claim_id, example | {quantity: "nonsense"})
 
 
-def standing(claim: theory.Claim, verdict: Finding) -> str:
+def standing(verdict: theory.Verdict) -> str:
     if verdict.verdict != "consistent":
         return "certified" if verdict.verdict == "certified" else ""
-    if verdict.sharpness is None:
+    if verdict.tightness is None:
         return "no sharpness"
-    found = verdict.sharpness.get("all") or 0
+    found = verdict.worst or 0
     if found >= 0.5:
         return "sharp within 2"
     # more than the second route allows would refute it
-    best = BEST[claim.id]() if claim.id in BEST else math.inf
+    best = BEST[verdict.claim]() if verdict.claim in BEST else math.inf
     return "loose, best constant known" if best / 1.1 <= found <= best * (1 + 1e-6) else "loose"
 
 
-def tightness(claim: theory.Claim, verdict: Finding) -> float | None:
-    if claim.id in BEST:
-        return BEST[claim.id]()
-    return (verdict.sharpness or {}).get("all")
+def tightness(verdict: theory.Verdict) -> float | None:
+    return BEST[verdict.claim]() if verdict.claim in BEST else verdict.worst
 
 
 ROUND = {"round_mixture", "batches", "distant_mixture", "whole_mixture"}
@@ -230,8 +120,8 @@ def test_tasks_that_are_drawn_are_no_special_case() -> None:
     makers = {
         allowed.make
         for claim in theory.catalogue()
-        for part in getattr(claim.parts, "parts", ())
-        for allowed in Space.of(part.function).ranges.values()
+        for statement in claim.statements
+        for allowed in statement.space.ranges.values()
         if isinstance(allowed, Drawn)
     }
     for make in makers:
@@ -247,20 +137,20 @@ def test_tasks_that_are_drawn_are_no_special_case() -> None:
             assert max(getattr(task, "noise", 1.0) for task in tasks) > 0.1, name
 
 
-def test_cards_state_what_a_theorem_card_must() -> None:
+def test_docstrings_state_what_a_theorem_must() -> None:
     claims = theory.catalogue()
     for claim in claims:
-        for heading in ("Hypotheses", "Statement", "Symbols", "Source", "Checked"):
-            assert f"{heading}\n" in claim.card, (claim.id, heading)
+        for heading in ("Statement", "Source"):
+            assert f"{heading}\n" in claim.text, (claim.id, heading)
         assert claim.title.endswith("."), claim.id
-    assert len({(claim.title, claim.card) for claim in claims}) == len(claims)
+    assert len({(claim.title, claim.text) for claim in claims}) == len(claims)
 
 
-def test_a_card_states_what_no_source_prints() -> None:
+def test_a_docstring_states_what_no_source_prints() -> None:
     """A claim that refutes a reading states what the reading adds; one of ours that is false says that it is ours."""
     papers = {"cfl-mgd", "baselines", "cfl", "fedavg", "scaffold", "ifca"}
     for claim in (one for one in theory.catalogue() if one.paper in papers):
-        source = claim.card.partition("Source\n")[2].partition("Checked\n")[0]
+        source = claim.text.partition("Source\n")[2].partition("Checked\n")[0]
         if CATALOGUE[claim.id].verdict != "violated":
             continue
         if claim.judges == "reading":
@@ -269,7 +159,7 @@ def test_a_card_states_what_no_source_prints() -> None:
             assert source.lstrip().startswith("Ours"), claim.id
 
 
-def test_a_card_that_cites_a_lemma_by_its_letter_names_the_claim() -> None:
+def test_a_docstring_that_cites_a_lemma_by_its_letter_names_the_claim() -> None:
     lemmas = {
         letter: claim.id
         for claim in theory.catalogue()
@@ -277,8 +167,8 @@ def test_a_card_that_cites_a_lemma_by_its_letter_names_the_claim() -> None:
     }
     assert set(lemmas) == set("HNPR")
     for claim in theory.catalogue():
-        for letter in re.findall(r"Lemma ([A-Z])\b", claim.card):
-            assert claim.id == lemmas[letter] or f"``{lemmas[letter]}``" in claim.card, (claim.id, letter)
+        for letter in re.findall(r"Lemma ([A-Z])\b", claim.text):
+            assert claim.id == lemmas[letter] or f"``{lemmas[letter]}``" in claim.text, (claim.id, letter)
 
 
 with Path(__file__).with_name("refused.tsv").open(encoding="utf-8", newline="") as file:

@@ -13,25 +13,24 @@ from clusterproof import theory
 from clusterproof.commands import check as command
 from clusterproof.commands.application import main
 from clusterproof.commands.check_page import NEXT, page
-from clusterproof.theory import REGISTRY, Finding, Kind, Verdict
-from clusterproof.theory.checker.catalogue import make_verdict
-from clusterproof.theory.headlines import FINDINGS, HEADLINES
-from clusterproof.theory.headlines import Finding as Sentence
+from clusterproof.theory import REGISTRY, Kind, Verdict
+from clusterproof.theory.headlines import FINDINGS, HEADLINES, Finding
 from clusterproof.theory.stored_verdicts import read_verdicts
 
-FIELDS = ("reason", "measured", "bound", "instances", "sharpness", "counterexample")
+FIELDS = ("verdict", "reason", "measured", "bound", "instances", "tightness", "counterexample")
 WIDTHS = (80, 100, 120, 200, 300, None)
+
+
+def verdict_of(name: str, **fields: Any) -> Verdict:
+    claim = theory.find_claim(name)
+    facts = {field: getattr(claim, field) for field in ("paper", "label", "judges", "failure", "repaired_by")}
+    return Verdict(name="", claim=name, **facts | fields | {"verdict": Kind(fields["verdict"])})
 
 
 def stored(names: tuple[str, ...] = HEADLINES, **changed: Any) -> list[Verdict]:
     """Make the verdicts of the stored report, or others."""
     records = read_verdicts()
-    verdicts = []
-    for name in names:
-        fields = {field: records[name][field] for field in FIELDS}
-        finding = Finding(verdict=Kind(records[name]["verdict"]), **fields | changed)
-        verdicts.append(make_verdict(theory.find_claim(name), finding, 0, 1.0))
-    return verdicts
+    return [verdict_of(name, **{field: records[name][field] for field in FIELDS} | changed) for name in names]
 
 
 def test_headlines_are_claims_of_every_paper() -> None:
@@ -66,7 +65,7 @@ def test_the_page_fits(width: int | None) -> None:
 
 
 def test_long_reasons_leave_the_page_in_its_size() -> None:
-    false = {name: Sentence(Kind.VIOLATED, "It is false.") for name in HEADLINES}
+    false = {name: Finding(Kind.VIOLATED, "It is false.") for name in HEADLINES}
     for width in WIDTHS:
         lines = page(stored(reason="many words " * 300), width, false)
         assert len(lines) <= 100
@@ -96,9 +95,7 @@ def test_a_sentence_is_printed_only_with_its_verdict() -> None:
     (verdict,) = stored((name,))
     said = page([verdict], None)
     assert f"{name}: {FINDINGS[name].sentence}" in said
-    other = make_verdict(
-        theory.find_claim(name), Finding(verdict=Kind.CONSISTENT, reason="holds on 7 instances"), 0, 1.0
-    )
+    other = verdict_of(name, verdict="consistent", reason="holds on 7 instances")
     said = page([other], None)
     assert FINDINGS[name].sentence not in " ".join(said)
     assert f"{name}: consistent: holds on 7 instances" in said
@@ -107,13 +104,12 @@ def test_a_sentence_is_printed_only_with_its_verdict() -> None:
 def test_repairs_are_those_that_this_run_evaluated_and_that_hold() -> None:
     pair = ("cfl-mgd/lemma-2", "cfl-mgd/theorem-d")
     lemma, repair = stored(pair)
-    factor = (repair.sharpness or {})["all"]
-    assert factor is not None
-    assert any(f"cfl-mgd/theorem-d ({1 / factor:.3g})" in line for line in page([lemma, repair], None))
+    ratio = (repair.tightness or {})["all"]["ratio"]
+    assert any(f"cfl-mgd/theorem-d ({ratio:.3g})" in line for line in page([lemma, repair], None))
     without = "\n".join(page([lemma], None))
     assert "theorem-d" not in without
-    broken = make_verdict(theory.find_claim(pair[1]), Finding(verdict=Kind.VIOLATED, reason="no"), 0, 1.0)
-    assert "(" + f"{1 / factor:.3g})" not in "\n".join(page([lemma, broken], None))
+    broken = verdict_of(pair[1], verdict="violated", reason="no")
+    assert f"({ratio:.3g})" not in "\n".join(page([lemma, broken], None))
     assert "What repairs it" not in "\n".join(page([lemma, broken], None))
 
 
@@ -124,21 +120,20 @@ def test_check_alone_evaluates_the_headlines_on_all_cores(
     make_claim("p/theorem", quick=False)
     make_claim("p/lemma", Kind.VIOLATED)
     make_claim("p/line")
-    started: list[Any] = []
+    started: list[int] = []
 
-    def evaluate(claims: Any, files: Any, seed: int, trials: Any, jobs: int, *, tightness: bool) -> Any:
-        started.append((jobs, tightness))
-        return command._one_by_one(claims, seed, trials)
+    def evaluate(claims: Any, files: Any, seeds: range, jobs: int) -> Any:
+        started.append(jobs)
+        return ((index, theory.check(claim.id, seed=seeds[0])) for index, claim in enumerate(claims))
 
     monkeypatch.setattr(command, "HEADLINES", ("p/theorem", "p/lemma"))
     monkeypatch.setattr(command, "evaluate_in_processes", evaluate)
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
     assert main(["check"]) == 0
     output = capsys.readouterr().out
-    assert ["p", "2", "0", "1", "1", "0", "0"] in [line.split() for line in output.splitlines()]
-    assert started == [(3, False)]
+    assert ["p", "2", "1", "0", "1", "0", "0", "0"] in [line.split() for line in output.splitlines()]
     assert main(["check", "--verbose"]) == 0
     output = capsys.readouterr().out
     assert "p/theorem" in output
     assert "p/line" not in output
-    assert started[1:] == [(3, True)]
+    assert started == [2, 2]

@@ -94,7 +94,7 @@ def test_without_a_model_for_each_cluster_the_page_names_claims_that_bound_the_r
     assert "no theorem of cfl-mgd applies: they need a model for each cluster, here 2 for 3" in words
     make_claim(
         "cfl-mgd/theorem-a",
-        bound_trace=lambda task, trace, failure: TraceBound(np.array([[9, 9], [8, 8], [5.125, 5.375]]), 0.03),
+        bound=lambda task, trace, failure: TraceBound(np.array([[9, 9], [8, 8], [5.125, 5.375]]), 0.03),
     )
     assert main(arguments) == 0
     assert "cfl-mgd/theorem-a says nothing: error <= 5.38 after round 2" in " ".join(
@@ -105,13 +105,13 @@ def test_without_a_model_for_each_cluster_the_page_names_claims_that_bound_the_r
 def test_a_stored_run_is_compared_with_a_claim(
     registry: dict[str, Any], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    make_claim("p/holds", bound_trace=lambda task, trace, failure: TraceBound(np.full((4, 3), 1e3)))
-    make_claim("p/fails", bound_trace=lambda task, trace, failure: TraceBound(np.zeros((4, 3))))
+    make_claim("p/holds", bound=lambda task, trace, failure: TraceBound(np.full((4, 3), 1e3)))
+    make_claim("p/fails", bound=lambda task, trace, failure: TraceBound(np.zeros((4, 3))))
     folder = str(tmp_path / "run")
     words = ["--clients", "5", "--rounds", "3", "--replicates", "1"]
     assert main(["run", "ifca", *words, "--out", folder]) == 0
     capsys.readouterr()
-    make_claim("p/rare", bound_trace=lambda task, trace, failure: TraceBound(np.zeros((4, 3)), 0.03))
+    make_claim("p/rare", bound=lambda task, trace, failure: TraceBound(np.zeros((4, 3)), 0.03))
     assert main(["check", "p/holds", "--trace", folder]) == 0
     assert re.match(
         r"p/holds  holds  .* above the bound; the law was not compared: .*; slack .*", capsys.readouterr().out
@@ -126,7 +126,7 @@ def test_a_stored_run_is_compared_with_a_claim(
         rf"at round {worst}, cluster {cluster + 1}, replicate 0 \(seed 0\)"  # clusters as on the run's page
     )
     assert re.fullmatch(rf"p/fails  broken  error .* {place}.*", last)
-    make_claim("cfl-mgd/theorem-a", bound_trace=lambda task, trace, failure: TraceBound(np.full((4, 3), 1e3)))
+    make_claim("cfl-mgd/theorem-a", bound=lambda task, trace, failure: TraceBound(np.full((4, 3), 1e3)))
     assert main(["check", "--trace", folder]) == 0
     first, second, *_ = capsys.readouterr().out.splitlines()
     assert first == "the sharpest bound whose hypotheses hold is that of cfl-mgd/theorem-a"

@@ -7,16 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from catalogue import decided
+from planted_sides import refuted_lines
 
+from clusterproof import theory
+from clusterproof.theory import Kind
 from clusterproof.theory.bounds import statements
 from clusterproof.theory.bounds.setting import Setting
 from clusterproof.theory.bounds.theorem_a import BoundParts, TheoremA
-from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE, Context
-from clusterproof.theory.checker.evaluation import Evaluation
-from clusterproof.theory.checker.statement import Statement
-from clusterproof.theory.checker.trial import attempt
-from clusterproof.theory.checker.verdict import Kind
 from clusterproof.theory.papers.cfl_mgd.lemma_1 import lemma_1_cantelli
 from clusterproof.theory.papers.cfl_mgd.lemma_2 import lemma_h as lemma_h_module
 from clusterproof.theory.papers.cfl_mgd.repaired import theorem_a
@@ -25,18 +22,9 @@ from clusterproof.theory.papers.cfl_mgd.repaired.pairwise_error import pairwise_
 Plant = Callable[..., Any]
 
 
-def tried(part: Statement) -> Evaluation | None:
-    """Return the refutation of a part, if any."""
-    context = Context(seed=0, trials=60, significance=CLAIM_SIGNIFICANCE, claim="test")
-    return attempt(part, context).found
-
-
 def test_a_basin_of_half_the_separation_is_violated(plant: Plant) -> None:
     plant(statements, "largest_radius", lambda task: task.separation / 2)
-    (part,) = [one for one in pairwise_error.parts if one.name == "models in the basin"]
-    refutation = tried(part)
-    assert refutation is not None
-    assert refutation.broken == "expected loss"
+    assert "expected loss" in refuted_lines(pairwise_error.statements[0], 60)
 
 
 class TooGoodAtTheEnd(TheoremA):
@@ -49,16 +37,13 @@ class TooGoodAtTheEnd(TheoremA):
 
 def test_a_last_bound_without_noise_is_violated(plant: Plant) -> None:
     plant(theorem_a, "BOUND", TooGoodAtTheEnd())
-    (part,) = [one for one in theorem_a.theorem_a.parts if one.name == "runs"]
-    refutation = tried(part)
-    assert refutation is not None
-    assert refutation.broken == "last round"
+    assert refuted_lines(theorem_a.theorem_a.statements[0], 60) == ["last round"]
 
 
 def test_a_wrong_cantelli_bound_is_violated(plant: Callable[..., Any]) -> None:
     true = lemma_1_cantelli.cantelli_bound
     plant(lemma_1_cantelli, "cantelli_bound", lambda pair: true(pair) / 8)
-    finding = decided("cfl-mgd/lemma-1-cantelli")
+    finding = theory.check("cfl-mgd/lemma-1-cantelli")
     assert finding.verdict is Kind.VIOLATED
     assert finding.measured is not None
     assert finding.bound is not None
@@ -86,6 +71,6 @@ def test_wrong_lemma_h_is_violated(
     planted: Callable[[float, float, int], np.ndarray], plant: Callable[..., Any]
 ) -> None:
     plant(lemma_h_module, "lemma_h_bound", planted)
-    finding = decided("cfl-mgd/lemma-h", trials=400)
+    finding = theory.check("cfl-mgd/lemma-h", evaluations=400)
     assert finding.verdict is Kind.VIOLATED
     assert finding.counterexample is not None

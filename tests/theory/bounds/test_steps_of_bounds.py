@@ -13,7 +13,7 @@ from clusterproof.synthetic.mixture import geometric_spectrum
 from clusterproof.theory.bounds import statements
 from clusterproof.theory.bounds.audit_settings import experiment
 from clusterproof.theory.bounds.theorem_a import BoundParts
-from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.claims import Outside
 
 SPECTRUM = geometric_spectrum(3, 5.0)
 TASK = RegressionMixture(

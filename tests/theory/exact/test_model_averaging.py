@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from catalogue import decided
 from hypothesis import given
 from hypothesis import strategies as st
 from planting import planted
 from tolerance import assert_close
 
+from clusterproof import theory
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker.verdict import Kind
+from clusterproof.theory import Kind
 from clusterproof.theory.exact import heavy_ball, model_averaging
 from clusterproof.theory.exact.model_averaging import drift_constant, first_order_drift, round_map
 
@@ -109,13 +109,13 @@ def test_wrong_recursions_are_violated(plant: Callable[..., Any]) -> None:
 
     for wrong in (forgetful, keeping):
         with planted(model_averaging, "round_map", wrong):
-            assert decided("cfl-mgd/model-averaging-recursion", trials=10).verdict is Kind.VIOLATED
+            assert theory.check("cfl-mgd/model-averaging-recursion", evaluations=10).verdict is Kind.VIOLATED
     plant(
         model_averaging,
         "first_order_drift",
         lambda *args, **options: first_order_drift(*args, **{**options, "momentum": 0.0}),
     )
-    assert decided("cfl-mgd/model-averaging-drift", trials=10).verdict is Kind.VIOLATED
+    assert theory.check("cfl-mgd/model-averaging-drift", evaluations=10).verdict is Kind.VIOLATED
     true = heavy_ball.propagators
     plant(heavy_ball, "propagators", lambda *args: tuple(0.9 * part for part in true(*args)))
-    assert decided("cfl-mgd/model-averaging-reset", trials=60).verdict is Kind.VIOLATED
+    assert theory.check("cfl-mgd/model-averaging-reset", evaluations=60).verdict is Kind.VIOLATED

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sides_by_hand import compare, sides_at, sides_of_proof
 
-from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.claims import Outside
 
 IN_TURN = np.array([[2], [-4], [2]]) / 3  # 1, -1 and 1, minus their mean
 # three clients in the plane, mu |d|^2 / 2 + s_i h(<a_i, d>), where h' is the identity up to a knee
@@ -119,13 +119,13 @@ def test_iterations_of_proxskip(length: float, p: float) -> None:
 
     none, noise, coins = np.zeros((3, 2)), IN_TURN * (1.0, 0.5) + 0.5, 1 - p**2
     first, sharp, printed = psi(0, none), max((1 - gamma * MU) ** 2, (1 - gamma * L) ** 2), 1 - gamma * MU
-    rate, branch = max(sharp, coins), "models" if sharp > coins else "controls"
-    compare("proxskip/sharp", numbers, psi(1, none), branch, start=rate * first)
+    rate = max(sharp, coins)
+    compare("proxskip/sharp", numbers, psi(1, none), start=rate * first)
     bound = {"start": rate**2 * first, "noise": gamma**2 * square(noise) * (1 + rate)}
     compare("sproxskip/additive", numbers, psi(2, noise), **bound)
     if length <= 1:
-        rate, branch = max(printed, coins), "models" if printed > coins else "controls"
-        compare("proxskip/theorem-6", numbers, psi(2, none), branch, start=rate**2 * first)
+        rate = max(printed, coins)
+        compare("proxskip/theorem-6", numbers, psi(2, none), start=rate**2 * first)
 
 
 PROVED = """fedavg/drift fedlin/convex fedlin/sharp proxskip/sharp
@@ -150,9 +150,9 @@ def test_theorem_8_on_sproxskip(p: float) -> None:
             x -= gamma * (a * x - c)
         ends.append(x**2)
     numbers = {"strong_convexity": 0.75, "spread": 0.5, "noise": 1.5, "start": -0.5, "iterations": 3}
-    rate, branch = max((1 - gamma * 0.75, "models"), (1 - p**2, "controls"))
+    rate = max(1 - gamma * 0.75, 1 - p**2)
     bound = {"start": rate**3 / 4, "floor": gamma**2 * 2 * 1.5**2 / min(gamma * 0.75, p**2)}
-    compare("sproxskip/repaired", numbers | {"pace": 0.75, "probability": p}, np.mean(ends), branch, **bound)
+    compare("sproxskip/repaired", numbers | {"pace": 0.75, "probability": p}, np.mean(ends), **bound)
     for wrong in ({"pace": 0.75, "probability": 0.0}, {"pace": 0.0, "probability": p}):
         with pytest.raises(Outside, match="p > 0 and gamma > 0"):
             sides_at("sproxskip/repaired", numbers | wrong)

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from sides_by_hand import assert_pairs, assert_sides, sides_at, sides_with
 
-from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.claims import Outside
 from clusterproof.theory.papers.scaffold.sharp_option_1 import summed_shares
 
 LEFT = {"distance": F(3, 2), "controls": F(5, 3), "rate": F(4, 7), "used": F(2, 11), "lost": F(1, 13)}
@@ -295,7 +295,7 @@ def test_steps_of_lemma_n() -> None:
     rows["known profile"][1]["error"] = g * slack / (b_ + g * min(profile))
     for name, (measured, terms) in rows.items():
         found = sides_with(
-            "cfl-mgd/norm-inequality", 10, b_, g, np.random.default_rng(3), part="volume", name=name
+            "cfl-mgd/norm-inequality", 10, b_, g, np.random.default_rng(3), statement="volume", line=name
         )
         assert_sides(found, measured, **terms)
 
@@ -310,7 +310,9 @@ def test_steps_of_theorem_a_prime() -> None:
     check("cfl-mgd/theorem-a-prime: Gaussian step", one, [1])
     shares = np.random.default_rng(3).uniform(size=30) ** 4
     determinant = np.prod([1 - 0.6 * share for share in shares])
-    found = sides_with("cfl-mgd/theorem-a-prime", 30, F(3, 5), np.random.default_rng(3), part="determinant")
+    found = sides_with(
+        "cfl-mgd/theorem-a-prime", 30, F(3, 5), np.random.default_rng(3), statement="determinant"
+    )
     assert_sides(found, -math.log(determinant) / 2, bound=-sum(shares) * math.log(0.4) / 2)
     c, proxy, r, phi, square_v = F(3, 2), F(5, 4), F(3, 10), F(7, 4), F(9, 4)
     following = r * phi + 2 * c * proxy

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from clusterproof import theory
 from clusterproof.algorithms import CFLMGD, FedAvg, InvalidArgument, Trace, run
 from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory import Kind
 from clusterproof.theory.bounds.audit_settings import experiment
-from clusterproof.theory.checker.verdict import Kind
 from clusterproof.theory.runs.run_check import compare
 
 

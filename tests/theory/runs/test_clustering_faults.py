@@ -221,7 +221,7 @@ def verdicts(task: Mixture, trace: Trace) -> Iterable[tuple[str, str, str]]:
     yield ("same law", *same_law(task, trace))
     rows = read_catalogue()
     for claim in theory.catalogue():
-        if claim.bound_trace is not None and rows[claim.id].verdict != "violated":
+        if claim.bound is not None and rows[claim.id].verdict != "violated":
             try:
                 answer = compare(claim.id, task, trace)
                 yield claim.id, answer.kind, answer.sentence

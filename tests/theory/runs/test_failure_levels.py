@@ -10,7 +10,7 @@ from scipy import stats
 from clusterproof import TraceBound, claim, expectation, theory
 from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace, run
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
-from clusterproof.theory.checker.expectation import Expectation
+from clusterproof.theory.claims import Expectation
 from clusterproof.theory.runs.failure_levels import FREQUENT, Level, levels_of
 from clusterproof.theory.runs.run_check import _place, compare
 
@@ -116,8 +116,7 @@ def test_a_level_without_a_bound_is_left_out_and_named(registry: object) -> None
             raise InvalidArgument("rate", rate, "must be larger", "raise it")
         return with_rate(3, trace, rate)
 
-    claims = theory.REGISTRY
-    claims["toy/frequent"] = dataclasses.replace(claims["toy/frequent"], bound_trace=bounder)
+    frequent.bound = bounder
     trace = run(CFLMGD(step_size=0.5, momentum=0), TOY, rounds=1, replicates=100, initial=np.ones((1, 1)))
     answer = compare("toy/frequent", TOY, trace)
     assert answer.kind == "holds"
@@ -200,9 +199,7 @@ def test_runs_that_come_by_chance_once_in_a_thousand_do_not_hold(registry: objec
                 raise InvalidArgument("rate", rate, "must be larger", "raise it")
             return with_rate(failing, trace, rate)
 
-        theory.REGISTRY["toy/frequent"] = dataclasses.replace(
-            theory.REGISTRY["toy/frequent"], bound_trace=bounder
-        )
+        frequent.bound = bounder
         chance = chances[failing]
         kind = "broken" if chance <= 1e-9 / 6 else "inconclusive" if chance <= 5e-4 else "holds"
         assert compare("toy/frequent", TOY, trace).kind == kind, failing

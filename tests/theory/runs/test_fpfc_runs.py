@@ -197,7 +197,7 @@ def test_one_term_bounds_runs_in_which_no_pair_waits_and_refuses_others() -> Non
     trace = run(declared(), TASK, rounds=60, seed=0)
     theory.assert_holds("fpfc/one-term", TASK, trace)
     both, one = (
-        theory.find_claim(f"fpfc/{name}").bound_trace(TASK, trace, None)  # type: ignore[misc]  # of a claim with a bound
+        theory.find_claim(f"fpfc/{name}").bound(TASK, trace, None)  # type: ignore[misc]  # of a claim with a bound
         for name in ("repaired-models", "one-term")
     )
     assert (one.bound[1:] < both.bound[1:]).all()
@@ -223,7 +223,7 @@ def test_one_term_bounds_runs_whose_pairs_wait_at_a_large_augmentation_and_refus
     )
     theory.assert_holds(claim, TASK, at_least)
     both, one = (
-        theory.find_claim(name).bound_trace(TASK, at_least, None)  # type: ignore[misc]  # of a claim with a bound
+        theory.find_claim(name).bound(TASK, at_least, None)  # type: ignore[misc]  # of a claim with a bound
         for name in ("fpfc/repaired-models", claim)
     )
     assert (one.bound[1:] < both.bound[1:]).all()

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from catalogue import checked, decided
+from catalogue import checked
 
 from clusterproof import theory
 from clusterproof.algorithms import CFL, InvalidArgument
 from clusterproof.algorithms import bipartition as parts
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker.verdict import Kind
+from clusterproof.theory import Kind
 from clusterproof.theory.exact import fixed_points
 from clusterproof.theory.papers.baselines import (
     averaging,
@@ -90,7 +90,7 @@ def test_planted_fault_is_violated(
     claim_id: str, place: Any, attribute: str, fault: Callable[[Any], Any], plant: Plant
 ) -> None:
     plant(place, attribute, fault(getattr(place, attribute)))
-    verdict = decided(claim_id)
+    verdict = theory.check(claim_id)
     assert verdict.verdict is Kind.VIOLATED
     if claim_id in AT_REST:
         assert verdict.counterexample is not None
@@ -119,7 +119,7 @@ def test_corrected_statement_is_not_refuted(
     claim_id: str, place: Any, attribute: str, right: Callable[[Any], Any], plant: Plant
 ) -> None:
     plant(place, attribute, right(getattr(place, attribute)))
-    assert decided(claim_id, trials=200).verdict in (Kind.CONSISTENT, Kind.CERTIFIED)
+    assert theory.check(claim_id, evaluations=200).verdict in (Kind.CONSISTENT, Kind.CERTIFIED)
 
 
 def test_minimal_counterexample_of_complete_linkage_has_four_clients() -> None:
@@ -167,4 +167,4 @@ def test_a_forged_task_is_refused() -> None:
 
 def test_a_run_that_never_rests_is_told(plant: Plant) -> None:
     plant(resting, "LONGEST", 2)
-    assert decided("baselines/fedavg").verdict is Kind.VIOLATED
+    assert theory.check("baselines/fedavg").verdict is Kind.VIOLATED

@@ -9,7 +9,7 @@ import pytest
 from sides_by_hand import assert_sides, sides_at
 
 from clusterproof.algorithms import CFL
-from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.claims import Outside
 from clusterproof.theory.papers.baselines import cfl_cut
 
 

@@ -10,7 +10,7 @@ from sides_by_hand import assert_sides, sides_at
 
 from clusterproof.algorithms import CFLMGD, FedAvg, FedBCD, FedProx, PerFedAvg
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.claims import Outside
 from clusterproof.theory.papers.baselines import averaging, cfl_stationary, personal, resting
 
 HESSIANS = np.array(
@@ -51,7 +51,7 @@ def rest(algorithm: Any, task: QuadraticMixture) -> tuple[np.ndarray, Any]:
 
 def compare(claim: str, instance: dict[str, Any], *expected: Any, name: str = "") -> None:
     """Compare both sides of each equation, models first."""
-    found = sides_at(claim if "/" in claim else f"baselines/{claim}", instance, name=name)
+    found = sides_at(claim if "/" in claim else f"baselines/{claim}", instance, line=name)
     assert len(found.pairs) == len(expected)
     for pair, value in zip(found.pairs, expected, strict=True):
         for side in pair:
@@ -130,7 +130,7 @@ def test_each_hypothesis_on_both_of_its_sides(claim: str, inside: Any, outside: 
     numbers = {"fedavg": {"local_steps": 2}, "clustered": {"local_steps": 2}}
     more = numbers.get(claim, {"momentum": "1/5"} | ({"local_steps": 2} if claim.endswith("model") else {}))
     found = sides_at(
-        f"baselines/{claim}", {"task": inside} | more, name="cfl" if claim == "clustered" else ""
+        f"baselines/{claim}", {"task": inside} | more, line="cfl" if claim == "clustered" else ""
     )
     for left, right in found.pairs:
         np.testing.assert_allclose(left, right, atol=1e-9)

@@ -9,7 +9,7 @@ import pytest
 from sides_by_hand import assert_pairs, assert_sides, heavy_ball, sides_at, sides_with
 
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.claims import Outside
 from clusterproof.theory.papers.cfl_mgd.model_averaging.recursion import OptionTwo
 
 HESSIANS = np.array([[[0.9, 0.2], [0.2, 0.5]], [[0.4, -0.1], [-0.1, 0.8]], [[0.7, 0.3], [0.3, 0.6]]])
@@ -141,7 +141,7 @@ def test_equations_32_and_37_as_long_as_nobody_changes() -> None:
     found = sides_with("equation-37", tuple(PLACES), 0b01101, *starts, beta)
     assert_pairs(found, np.array(terms, float))
     moved = [beta * (models[t][0] - models[t + 1][0]) for t in range(4)]
-    found = sides_with("equation-37", tuple(PLACES), *starts, beta, part="move")
+    found = sides_with("equation-37", tuple(PLACES), *starts, beta, statement="move")
     assert_pairs(found, np.array(moved, float))
 
 
@@ -175,16 +175,16 @@ def test_the_recursion_of_option_2_and_its_end(reset: bool, steps: int, ends: bo
         sizes.append(1 + np.abs(x if reset else np.concatenate([x, u])).max())
         x, u = option_two(x, 0 * u if reset else u, eta, beta, steps)
     one = OptionTwo(ONE_CLUSTER, eta, beta, steps, reset)
-    found = sides_with("model-averaging-recursion", one, stream(), name="every round")
+    found = sides_with("model-averaging-recursion", one, stream(), line="every round")
     assert_pairs(found, np.array(path) / np.array(sizes)[:, None])
     if not ends:
         assert rest_of_option_two(eta, beta, steps)[1] > 0.8
         with pytest.raises(KeyError):
-            sides_with("model-averaging-recursion", one, stream(), name="end")
+            sides_with("model-averaging-recursion", one, stream(), line="end")
         return
     for _ in range(200):
         x, u = option_two(x, 0 * u if reset else u, eta, beta, steps)
-    assert_pairs(sides_with("model-averaging-recursion", one, stream(), name="end"), x)
+    assert_pairs(sides_with("model-averaging-recursion", one, stream(), line="end"), x)
 
 
 def test_drift_and_stability_of_option_2() -> None:
@@ -200,7 +200,7 @@ def test_drift_and_stability_of_option_2() -> None:
         drift = (rest_of_option_two(eta, beta, steps)[0] - best) / eta
         errors.append(np.linalg.norm(drift - expected) / unit)
     names = "formula", "half the step"
-    found = [sides_with("model-averaging-drift", ONE_CLUSTER, beta, steps, name=name) for name in names]
+    found = [sides_with("model-averaging-drift", ONE_CLUSTER, beta, steps, line=name) for name in names]
     assert float(found[0].measured) == pytest.approx(errors[0], rel=1e-6)
     assert found[0].terms == {"second_order": 0.05}
     assert float(found[1].measured) == pytest.approx(errors[1], rel=1e-6)
@@ -229,7 +229,7 @@ def test_a_reset_keeps_option_2_stable() -> None:
         x, _ = option_two(x, np.zeros(2), 1.0, beta, steps)
     distances = np.linalg.norm(np.array(path) - x, axis=-1)
     reset = partial(sides_with, "model-averaging-reset", ONE_CLUSTER, beta, steps)
-    found = {name: reset(stream(), name=name) for name in ("rounds", "factor")}
+    found = {name: reset(stream(), line=name) for name in ("rounds", "factor")}
     assert_sides(found["factor"], factor, one=1)
     np.testing.assert_allclose(found["rounds"].measured, distances[1:], rtol=1e-6, atol=1e-12)
     np.testing.assert_allclose(

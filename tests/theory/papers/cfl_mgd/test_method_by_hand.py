@@ -11,11 +11,11 @@ import pytest
 from sides_by_hand import all_sides_with, assert_pairs, assert_sides, sides_at, sides_with, statement_of
 
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture, direct_simulation
-from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.claims import Outside
 from clusterproof.theory.papers.cfl_mgd.method.equations_3_4_7 import Descent
 from clusterproof.theory.papers.cfl_mgd.model_averaging.equations_17_to_20 import (
-    least_coefficient,
-    start_is_allowed,
+    equation_19,
+    equation_20,
 )
 
 HESSIANS = np.array([[[0.9, 0.2], [0.2, 0.5]], [[0.4, -0.1], [-0.1, 0.8]], [[0.7, 0.3], [0.3, 0.6]]])
@@ -203,7 +203,7 @@ def test_whole_rounds_that_define_their_own_samples(rows: int) -> None:
     implied = {t: 16 * math.log(math.sqrt(rows / (2 * t))) for t in range(1, 200)}
     rounded = sum(math.ceil(each) == t for t, each in implied.items())
     sides = (
-        sides_at("algorithm-rounds-and-samples", {"rows": rows}, name=name)
+        sides_at("algorithm-rounds-and-samples", {"rows": rows}, line=name)
         for name in ("rounded up", "to the letter")
     )
     for found, count in zip(sides, (rounded, 0), strict=True):
@@ -224,7 +224,7 @@ def test_equations_1_and_2() -> None:
     for p in (0, 1):
         means[p] = gradients(np.tile(optima[p] + offsets[p], (3, 1)))[labels == p].mean(axis=0)
     found = {
-        name: sides_with("equation-1-mean", task, np.random.default_rng(2), name=name) for name in CURVATURES
+        name: sides_with("equation-1-mean", task, np.random.default_rng(2), line=name) for name in CURVATURES
     }
     assert_pairs(found["gradient"], means, np.zeros((2, 2)))
     ends = np.linalg.eigvalsh([(HESSIANS[0] + HESSIANS[2]) / 2, HESSIANS[1]])
@@ -307,7 +307,7 @@ def test_curvature_and_variances_of_a_regression() -> None:
         sides_with("assumption-3", Fraction(3, 2), Fraction(2, 5), Fraction(3, 5))
     far = 100 * d / np.linalg.norm(d)
     variance = (0.36 + spectra[0] @ far**2) * 1.3 + ((spectra[0] * far) ** 2).sum()
-    found = sides_with("assumption-3", task, np.random.default_rng(4), part=1, name="growth")
+    found = sides_with("assumption-3", task, np.random.default_rng(4), statement="along a ray", line="growth")
     assert_sides(found, variance, growth=0.4 * 1.3 * 100**2)
     stream, gap = np.random.default_rng(4), float(np.linalg.norm(optima[0] - optima[1]))
     directions = stream.standard_normal((60, 2, 2))
@@ -326,7 +326,7 @@ def test_curvature_and_variances_of_a_regression() -> None:
     measured["loss"] = np.moveaxis(tau**2 / 2, 1, 0)
     for name, terms in names.items():
         assert_sides(
-            sides_with("assumption-3-ball", task, np.random.default_rng(4), name=name),
+            sides_with("assumption-3-ball", task, np.random.default_rng(4), line=name),
             measured[name],
             **terms,
         )
@@ -353,7 +353,7 @@ def test_losses_of_drawn_rows_and_choices_by_them() -> None:
     found = sides_with("equation-2-scalar", ROWS, np.random.default_rng(6))
     assert_pairs(found, means / (1 + means))
     for name in ("joined", "P = 2"):
-        assert_pairs(sides_with("equation-21", ROWS, np.random.default_rng(6), name=name), 0)
+        assert_pairs(sides_with("equation-21", ROWS, np.random.default_rng(6), line=name), 0)
     stream = np.random.default_rng(6)
     models = ROWS.optima + ROWS.basin_radius * stream.uniform(-1, 1, (2, 2))
     x, errors = direct_simulation.draw_data(np.zeros(9, dtype=int), ROWS.covariances, ROWS.noise, 4, stream)
@@ -391,8 +391,8 @@ def test_the_units_of_assumption_4() -> None:
 @pytest.mark.parametrize("rounds", [0, 3])
 def test_equations_19_and_20_without_the_algorithm(rounds: int) -> None:
     m, eps, first = F(5, 4), F(3, 10), F(1, 7)
-    found = start_is_allowed(m, rounds, eps, first)
+    found = equation_19(m, rounds, eps, first)
     assert_sides(found, first + (m ** (rounds + 2) - 1) / (m - 1) * eps, start=eps)
-    found_at = least_coefficient(m)
+    found_at = equation_20(m)
     assert_pairs(found_at["square"], 4 * m**3 - 27 * (m - 1))
     assert_sides(found_at["growth"], m**4, same=m**3)

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from catalogue import decided
 from planting import with_parameters
 
+from clusterproof import theory
 from clusterproof.algorithms import CFLMGD, Trained, averaging
 from clusterproof.algorithms import cfl_mgd as algorithm_module
 from clusterproof.synthetic import QuadraticMixture, direct_simulation
-from clusterproof.theory.checker import Sides, at_least
-from clusterproof.theory.checker.verdict import Kind
+from clusterproof.theory import Kind
+from clusterproof.theory.claims import Sides, at_least
 from clusterproof.theory.exact import scalar_clients, two_clusters
 from clusterproof.theory.exact.basin_pairs import Pair
 from clusterproof.theory.exact.identical_clients import IdenticalClients
@@ -125,7 +125,7 @@ FAULTS: list[tuple[str, Fault]] = [
 def test_planted_fault_is_violated(claim_id: str, fault: Fault, plant: Callable[..., Any]) -> None:
     place, name, wrong = fault
     plant(place, name, wrong(getattr(place, name)))
-    assert decided(f"cfl-mgd/{claim_id}").verdict is Kind.VIOLATED
+    assert theory.check(f"cfl-mgd/{claim_id}").verdict is Kind.VIOLATED
 
 
 def shifted(one: IdenticalClients, t: int) -> Fraction:
@@ -173,14 +173,14 @@ def test_corrected_equation_is_not_refuted(
 ) -> None:
     place, name, right = correction
     plant(place, name, right(getattr(place, name)))
-    assert decided(f"cfl-mgd/{claim_id}", trials=200).verdict is Kind.CONSISTENT
+    assert theory.check(f"cfl-mgd/{claim_id}", evaluations=200).verdict is Kind.CONSISTENT
 
 
 def test_14_is_not_refuted_with_the_newest_move_and_no_share(plant: Callable[..., Any]) -> None:
     """Neither the false equality nor the old move: (1 + eta L) ||e_t|| + beta ||chi^t - chi^(t-1)||."""
     plant(IdenticalClients, "growth", property(lambda one: 1 + one.curvature))
     plant(IdenticalClients, "move", lambda one, t: one.error(t + 1) - one.error(t))
-    refuted = decided("cfl-mgd/equation-14").counterexample
+    refuted = theory.check("cfl-mgd/equation-14").counterexample
     assert refuted is not None
     assert (refuted["part"], refuted["clients"]) == ("its =", 2)
 
@@ -194,7 +194,7 @@ def test_a_bound_that_could_fail_is_not_called_vacuous(part: str, plant: Callabl
 
     plant(unrolled, part, smaller)
     number = {"start_is_allowed": 19, "least_coefficient": 20}[part]
-    assert decided(f"cfl-mgd/equation-{number}").verdict is not Kind.VACUOUS
+    assert theory.check(f"cfl-mgd/equation-{number}").verdict is not Kind.VACUOUS
 
 
 def test_a_wrong_exact_path_is_told_by_the_run(plant: Callable[..., Any]) -> None:
@@ -202,13 +202,13 @@ def test_a_wrong_exact_path_is_told_by_the_run(plant: Callable[..., Any]) -> Non
     true = two_clusters.exact_path
     plant(two_clusters, "exact_path", lambda *numbers: [2 * error for error in true(*numbers)])
     with pytest.raises(ArithmeticError, match="the run gives"):
-        decided("cfl-mgd/equation-14")
+        theory.check("cfl-mgd/equation-14")
 
 
 def test_events_of_25_need_the_midpoint(plant: Callable[..., Any]) -> None:
     """With a delta that is not the mean of the two, the events differ."""
     plant(lemma_1_proof, "threshold", lambda own, other: (own + other) / 3)
-    assert decided("cfl-mgd/equation-25").verdict is Kind.VIOLATED
+    assert theory.check("cfl-mgd/equation-25").verdict is Kind.VIOLATED
 
 
 def test_the_three_readings_of_line_15_by_hand() -> None:

@@ -8,7 +8,7 @@ import pytest
 from sides_by_hand import assert_pairs, assert_sides, heavy_ball, sides_at, sides_with
 
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
-from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.claims import Outside
 from clusterproof.theory.exact.placed import Placed
 
 HESSIANS = np.array([[[0.9, 0.2], [0.2, 0.5]], [[0.4, -0.1], [-0.1, 0.8]], [[0.7, 0.3], [0.3, 0.6]]])
@@ -28,13 +28,13 @@ def test_the_region_where_momentum_is_slower_than_claimed(share: F, kappa: int, 
     slower = math.sqrt(beta) > claimed
     largest = max(radius(float(share) * (1 / kappa) ** (k / 21), float(beta)) for k in range(22))
     one = {"proportion": share, "condition_number": kappa, "momentum": beta}
-    assert_sides(sides_at("asymptotic-region", one, name="region"), [(int(largest > claimed), int(slower))])
-    ((closed, found),) = sides_at("asymptotic-region", one, name="closed form").pairs
+    assert_sides(sides_at("asymptotic-region", one, line="region"), [(int(largest > claimed), int(slower))])
+    ((closed, found),) = sides_at("asymptotic-region", one, line="closed form").pairs
     assert (closed, found) == pytest.approx((largest, largest), rel=1e-6)
     near = {"proportion": F(4, 5), "condition_number": 1, "momentum": F(81, 100) - F(1, 10**6)}
     with pytest.raises(Outside, match="six digits"):
         sides_at("asymptotic-region", near)
-    sides_at("asymptotic-region", near | {"momentum": F(81, 100) - F(1, 10**5)}, name="region")
+    sides_at("asymptotic-region", near | {"momentum": F(81, 100) - F(1, 10**5)}, line="region")
 
 
 @pytest.mark.parametrize(
@@ -93,13 +93,13 @@ def test_which_momentum_helps(beta: float, case: str) -> None:
     def rate(momentum: float) -> float:
         return max(radius(a, momentum) for a in curvatures)
 
-    found = sides_at("momentum-helps", one, name=f"{case} the limit")
+    found = sides_at("momentum-helps", one, line=f"{case} the limit")
     assert found.lower == (case == "above")
     assert_sides(found, rate(beta), plain=0.96)
     expected = [("at the limit", 0.96), ("rate of the best", 0.8)]
     for name, value in expected:
-        assert_pairs(sides_at("momentum-helps", one, name=name), value)
-    best = sides_at("momentum-helps", one, name="best")
+        assert_pairs(sides_at("momentum-helps", one, line=name), value)
+    best = sides_at("momentum-helps", one, line="best")
     assert float(best.measured) == pytest.approx(0.8, abs=1e-7)
     others = [rate(0.03 * k) for k in range(34)]
     np.testing.assert_allclose(best.terms["other"], others, rtol=1e-6)
@@ -179,10 +179,10 @@ def test_equations_26_to_28_on_a_regression() -> None:
         own_cost[:, k] = 1.3 / 2 * (d**2).sum(axis=-1) / unit
         other_cost[:, k] = 0.4 / 2 * (f**2).sum(axis=-1) / unit
     placed = Placed(task, models)
-    at = {n: sides_with("equation-26", placed, name=n) for n in ("convexity", "distance")}
+    at = {n: sides_with("equation-26", placed, line=n) for n in ("convexity", "distance")}
     assert_sides(at["convexity"], other, distance=other_cost)
     assert_sides(at["distance"], other_cost, separation=9 / 32)
-    at = {n: sides_with("equation-27-squared", placed, name=n) for n in ("smoothness", "distance")}
+    at = {n: sides_with("equation-27-squared", placed, line=n) for n in ("smoothness", "distance")}
     assert_sides(at["smoothness"], own, distance=own_cost)
     assert_sides(at["distance"], own_cost, separation=1 / 32)
     assert_sides(sides_with("equation-28", placed), other - own, separation=1 / 4)

@@ -20,7 +20,7 @@ from clusterproof.theory.bounds.audit_settings import (
 )
 from clusterproof.theory.bounds.norm_inequality import NormBound, norm_bound
 from clusterproof.theory.bounds.run_bound import theorem_a_prime_on
-from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.claims import Outside
 from clusterproof.theory.papers.cfl_mgd.repaired.theorem_a_prime_steps import certificate_of
 
 OPTIMA = np.array([[0.9, 0.1, -0.3], [-0.5, 0.7, 0.6], [-0.3, -0.8, 0.2]])
@@ -52,7 +52,7 @@ def test_recursion_drift_and_covariance_of_theorem_d() -> None:
     now = before = start
     for each in noise:
         now, before = now - curvature * now + BETA * (now - before) + each, now
-    assert_pairs(sides_with("cfl-mgd/theorem-d", TASK, rounds, stream(), part="recursion"), now)
+    assert_pairs(sides_with("cfl-mgd/theorem-d", TASK, rounds, stream(), statement="recursion"), now)
     draws, total, bias = stream(), np.zeros(3), 0.0
     for h in responses(curvature, rounds):
         widest = draws.uniform(0, BASIN)
@@ -65,7 +65,7 @@ def test_recursion_drift_and_covariance_of_theorem_d() -> None:
             mis = mis + SPECTRUM * (OPTIMA[0] - OPTIMA[q] + error)
         total += h * mis / 1.25 / 12
         bias += np.abs(h).max() * (most[0] * (DIAMETER + widest) + most[1] * widest) / 12
-    found = sides_with("cfl-mgd/theorem-d", TASK, rounds, stream(), part="drift")
+    found = sides_with("cfl-mgd/theorem-d", TASK, rounds, stream(), statement="drift")
     assert_sides(found, np.linalg.norm(total), bias=bias)
     draws, whole, profile, slack = stream(), np.zeros((3, 3)), np.zeros(3), 0.0
     for h in responses(SPECTRUM / 1.25, rounds):
@@ -82,7 +82,7 @@ def test_recursion_drift_and_covariance_of_theorem_d() -> None:
         ("trace", np.trace(whole), profile.sum()),
         ("norm", np.linalg.eigvalsh(whole)[-1], max(profile)),
     ):
-        found = sides_with("cfl-mgd/theorem-d", TASK, rounds, stream(), part="covariance", name=name)
+        found = sides_with("cfl-mgd/theorem-d", TASK, rounds, stream(), statement="covariance", line=name)
         assert_sides(found, measured, profile=allowed, error=slack)
 
 
@@ -97,12 +97,12 @@ def test_counted_drift_and_own_noise_of_theorem_d() -> None:
         total = total + SPECTRUM * (OPTIMA[0] - OPTIMA[q] + error)
     away = np.linalg.norm(total / (own + false) - SPECTRUM * error)
     bound = most / (own + most) * 1.25 * (DIAMETER + 2 * np.linalg.norm(error))
-    found = sides_with("cfl-mgd/theorem-d", TASK, stream(), part="counted drift")
+    found = sides_with("cfl-mgd/theorem-d", TASK, stream(), statement="counted drift")
     assert_sides(found, away, drift=bound)
     apart = np.array([np.diag(SPECTRUM * share) for share in (1, 0.9, 0.8)])
     two = RegressionMixture(optima=OPTIMA, covariance=apart, noise=0.7, labels=LABELS, samples=60)
     with pytest.raises(Outside, match="covariance"):
-        sides_with("cfl-mgd/theorem-d", two, stream(), part="counted drift")
+        sides_with("cfl-mgd/theorem-d", two, stream(), statement="counted drift")
     draws = stream()
     noise, mean = draws.standard_normal((6, 4, 3)), draws.standard_normal(3)
     buffer, means, members = np.zeros(3), [], []
@@ -115,12 +115,14 @@ def test_counted_drift_and_own_noise_of_theorem_d() -> None:
         mean, buffer = points.mean(axis=0), buffers.mean(axis=0)
         means.append(mean)
     for name, values in (("mean", means), ("member", members)):
-        assert_pairs(sides_with("cfl-mgd/theorem-d", TASK, 2, stream(), part="own noise", name=name), *values)
+        assert_pairs(
+            sides_with("cfl-mgd/theorem-d", TASK, 2, stream(), statement="own noise", line=name), *values
+        )
 
 
 @pytest.mark.parametrize("place", ["S1", "crowded"])
 def test_the_union_of_theorem_d_uses_all_of_its_failure_probabilities(place: str) -> None:
-    found = all_sides_with("cfl-mgd/theorem-d", place, False, part="union")
+    found = all_sides_with("cfl-mgd/theorem-d", place, False, statement="union")
     assert_sides(found["counts"], 0.01, delta_1=0.01)
     assert_sides(found["all rounds"], 0.02, delta_2=0.02)
     assert_sides(found["last round"], 0.02, delta_3=0.02)
@@ -133,7 +135,7 @@ def test_models_of_the_crowded_setting_start_nearer_to_each_other() -> None:
 
 @pytest.mark.parametrize("kind", PARTICIPATION)
 def test_the_union_with_partial_participation_uses_all_of_its_failure_probabilities(kind: str) -> None:
-    found = all_sides_with("cfl-mgd/theorem-d", kind, part="union of participants")
+    found = all_sides_with("cfl-mgd/theorem-d", kind, statement="union of participants")
     assert_sides(found["all rounds"], 0.02, delta_2=0.02)
     assert_sides(found["last round"], 0.02, delta_3=0.02)
 
@@ -181,7 +183,7 @@ def test_runs_with_partial_participation_and_their_failure_probabilities() -> No
     trace = run(
         setting.algorithm, setting.task, rounds=setting.rounds, seed=seed, replicates=2, initial=initial
     )
-    every = all_sides_with("cfl-mgd/theorem-d", kind, 2, stream(), part="partial participation")
+    every = all_sides_with("cfl-mgd/theorem-d", kind, 2, stream(), statement="partial participation")
     found, recorded = every["before the run"], every["on the record"]
     np.testing.assert_array_equal(found.measured, np.moveaxis(np.asarray(trace.errors), 1, 0)[:, 1:])
     assert np.shape(found.terms["reach"]) == (1, setting.rounds, setting.task.clusters)
@@ -262,7 +264,7 @@ def test_what_a_certificate_of_theorem_a_prime_gives(dynamics: str, loss: str) -
         "disturbance": (lyapunov(e + delta, before), {"value": now, "slope": root @ delta}),
     }
     rows["disturbance"][1]["square"] = constant**2 * delta @ delta
-    found = all_sides_with("cfl-mgd/theorem-a-prime", dynamics, loss, 5, stream(), part="certificate")
+    found = all_sides_with("cfl-mgd/theorem-a-prime", dynamics, loss, 5, stream(), statement="certificate")
     assert found.keys() == rows.keys()
     for name, (measured, terms) in rows.items():
         assert float(found[name].measured) == pytest.approx(measured, rel=1e-7)
@@ -304,7 +306,7 @@ def test_the_radius_that_the_search_of_lemma_n_found(dimension: int, scale: floa
             volume = sum(math.log(1 + g * v / b) for v in profile) + g * slack / (b + g * min(profile))
             value = math.sqrt((b + g * op) * (2 * raised + volume))
     arguments: Any = (dimension, scale, failure)
-    found = all_sides_with("cfl-mgd/norm-inequality", *arguments, stream(), part="what the search found")
+    found = all_sides_with("cfl-mgd/norm-inequality", *arguments, stream(), statement="what the search found")
     assert_sides(found["radius"], value, radius=bound.radius)
     assert_sides(found["factor"], gamma(needed), g=g)
 

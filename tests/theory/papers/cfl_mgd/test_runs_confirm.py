@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sides_by_hand import quantities_of, sides_at, statement_of
 
-from clusterproof.theory.checker.counterexample import RunDisagrees
+from clusterproof.theory.claims import RunDisagrees
 from clusterproof.theory.papers.cfl_mgd.model_averaging.recursion import TwoClients, confirm_growth
 from clusterproof.theory.papers.scaffold.option_1 import confirm_growth as confirm_growth_of_scaffold
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 from sides_by_hand import assert_sides, sides_at
 
-from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.claims import Outside
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses
 
 HEAVY = {
@@ -38,19 +38,19 @@ def test_lemma_1_its_proof_and_what_the_appendix_makes_of_it(one: dict[str, Any]
     delta = sum(((chi + 1) ** 2 for chi in law.models), F(0)) / 4
     wrong, above, below = law.error_probability, law.own_exceeds(delta), law.other_at_most(delta)
     unit = law.loss_variance / (16 * law.samples)  # sigma^2 / (mu^2 Delta^4 n')
-    part, cantelli = "two values", 64 * unit / (64 * unit + 1)
-    assert_sides(sides_at("lemma-1", one, part), wrong, chebyshev=128 * unit)
-    assert_sides(sides_at("lemma-1-cantelli", one, part), wrong, cantelli=cantelli)
-    assert_sides(sides_at("equation-24", one, part), wrong, own_above=above, other_below=below)
-    assert_sides(sides_at("equation-29", one, part), above, chebyshev=64 * unit)
-    assert_sides(sides_at("equation-30", one, part), below, chebyshev=64 * unit)
+    cantelli = 64 * unit / (64 * unit + 1)
+    assert_sides(sides_at("lemma-1", one, "two values"), wrong, chebyshev=128 * unit)
+    assert_sides(sides_at("lemma-1-cantelli", one, "two values"), wrong, cantelli=cantelli)
+    assert_sides(sides_at("equation-24", one, "two values"), wrong, own_above=above, other_below=below)
+    assert_sides(sides_at("equation-29", one, "two values"), above, chebyshev=64 * unit)
+    assert_sides(sides_at("equation-30", one, "two values"), below, chebyshev=64 * unit)
     if 256 * unit <= 1:
-        assert_sides(sides_at("a4", one, part), wrong, half=F(1, 2))
+        assert_sides(sides_at("a4", one), wrong, half=F(1, 2))
     else:
         with pytest.raises(Outside, match="256"):
-            sides_at("a4", one, part)
+            sides_at("a4", one)
     both = one | {"own": 2, "foreign": 5}
-    assert_sides(sides_at("a15", both, part), 5 * wrong, chebyshev=128 * 7 * unit)
+    assert_sides(sides_at("a15", both, "two values"), 5 * wrong, chebyshev=128 * 7 * unit)
     many = stats.binom.sf(math.floor(128 * 7 * unit / F(3, 4)), 5, float(wrong))
     assert_sides(sides_at("a16-meant", both | {"level": F(3, 4)}), many, markov=F(3, 4))
 
@@ -116,8 +116,8 @@ def test_a17_over_all_outcomes_of_five_clients(first: F, second: F) -> None:
     v = math.sqrt(F(2, 5) * F(3, 5)) * abs(rare - common)
     cross = v * math.sqrt(128 * spread * 2 / (7 * second)) / (4 * first)
     both = one | {"own": 2, "foreign": 5, "level_1": first, "level_2": second}
-    for claim in ("a17", "equation-36"):
-        assert_sides(sides_at(claim, both, "two values"), reached, count=count, cross=cross)
+    for claim, statement in (("a17", "two values"), ("equation-36", "two values")):
+        assert_sides(sides_at(claim, both, statement), reached, count=count, cross=cross)
     with pytest.raises(Outside, match="lambda"):
         sides_at("a17", both | {"level_1": F(1, 3), "level_2": F(1, 3)}, "two values")
     with pytest.raises(Outside, match="n' = 1"):

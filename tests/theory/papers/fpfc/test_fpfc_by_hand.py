@@ -12,9 +12,9 @@ from clusterproof import theory
 from clusterproof.algorithms import FPFC, InvalidArgument, Randomness
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.synthetic.softmax import SoftmaxMixture
-from clusterproof.theory.checker.conclusions import judge
-from clusterproof.theory.checker.sides import Outside
-from clusterproof.theory.checker.verdict import Kind
+from clusterproof.theory import Kind
+from clusterproof.theory.claims import Outside
+from clusterproof.theory.claims.judge import judge
 from clusterproof.theory.papers.fpfc import (
     one_term,
     partial_participation,

@@ -12,7 +12,7 @@ from sides_by_hand import assert_sides
 
 from clusterproof.algorithms import FPFC
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.claims import Outside
 from clusterproof.theory.papers.fpfc import (
     bipartition,
     convex,

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from catalogue import decided
 
+from clusterproof import theory
 from clusterproof.algorithms.penalties import SmoothedSCAD
-from clusterproof.theory.checker.verdict import Kind
+from clusterproof.theory import Kind
 from clusterproof.theory.papers.fpfc import (
     bipartition,
     constants,
@@ -81,11 +81,11 @@ def test_a_planted_fault_is_found(
     plant: Plant, claim_id: str, owner: Any, name: str, fault: Callable[[Any], Any]
 ) -> None:
     plant(owner, name, fault(getattr(owner, name)))
-    verdict = decided(claim_id, seed=1)
+    verdict = theory.check(claim_id, seed=1)
     assert verdict.verdict is Kind.VIOLATED, verdict.measured
 
 
 def test_a_cut_that_is_not_the_best_is_seen(plant: Plant) -> None:
     true = bipartition.weakest_link
     plant(bipartition, "weakest_link", lambda similarities: (similarities.min(), true(similarities)[1]))
-    assert decided("fpfc/bipartition").verdict is Kind.VIOLATED
+    assert theory.check("fpfc/bipartition").verdict is Kind.VIOLATED

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from catalogue import checked, decided
+from catalogue import checked
 from scipy.optimize import linear_sum_assignment
 
 from clusterproof import theory
 from clusterproof.algorithms import GradientLoss, purity, run
 from clusterproof.algorithms.metrics import contingency
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker.verdict import Kind
+from clusterproof.theory import Kind
 from clusterproof.theory.papers.gradient_loss import equation_3, iterations, race
 from clusterproof.theory.papers.gradient_loss import purity as purity_module
 
@@ -104,7 +104,7 @@ def test_a_race_is_on_the_mixture_that_its_card_states() -> None:
     stated = (
         f"{task.clients} devices in {task.clusters} clusters, batches of {task.samples} rows, alpha = 0.1"
     )
-    assert stated in " ".join(theory.find_claim("gradient-loss/sooner").card.split())
+    assert stated in " ".join(theory.find_claim("gradient-loss/sooner").text.split())
     assert (task.separation, task.smoothness, task.noise) == pytest.approx((1, 1, 0.5))
 
 
@@ -119,7 +119,7 @@ def test_from_one_point_little_is_saved_and_from_models_apart_much() -> None:
 
 
 def test_the_large_curve_on_a_few_runs() -> None:
-    verdict = decided("gradient-loss/reduction-curve", trials=2)
+    verdict = theory.check("gradient-loss/reduction-curve", evaluations=2)
     assert verdict.verdict is Kind.CONSISTENT
     assert (verdict.instances, verdict.exhausted, verdict.trials) == (9, True, 18)
     assert not theory.find_claim("gradient-loss/reduction-curve").quick

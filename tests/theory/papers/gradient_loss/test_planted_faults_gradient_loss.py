@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from catalogue import decided
 from planting import with_parameters
 
 from clusterproof import theory
 from clusterproof.algorithms import arrays, averaging, costs, metrics
 from clusterproof.algorithms import gradient_loss as algorithm_module
-from clusterproof.theory.checker.verdict import Kind
+from clusterproof.theory import Kind
 from clusterproof.theory.papers.gradient_loss import (
     empty_clusters,
     equation_1,
@@ -34,7 +33,7 @@ Plant = Callable[..., Any]
 
 
 def check(name: str, **options: Any) -> theory.Verdict:
-    return decided(f"gradient-loss/{name}", **options)
+    return theory.check(f"gradient-loss/{name}", **options)
 
 
 def with_options(**options: Any) -> Callable[[Any], Any]:
@@ -173,7 +172,7 @@ def test_corrected_statement_is_not_refuted(
     name: str, place: Any, attribute: str, right: Callable[[Any], Any], plant: Plant
 ) -> None:
     plant(place, attribute, right(getattr(place, attribute)))
-    assert check(name, trials=200).verdict in (Kind.CONSISTENT, Kind.CERTIFIED)
+    assert check(name, evaluations=200).verdict in (Kind.CONSISTENT, Kind.CERTIFIED)
 
 
 @pytest.mark.parametrize(("baseline", "proposed"), [(20, 18), (20, 9)])

@@ -15,8 +15,7 @@ from sides_by_hand import assert_sides
 
 from clusterproof.algorithms import GradientLoss, Randomness, generator, purity, run
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
-from clusterproof.theory.checker.frequency import Frequency
-from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.claims import Frequency, Outside
 from clusterproof.theory.papers.gradient_loss import (
     cost,
     empty_clusters,

@@ -14,7 +14,7 @@ from sides_by_hand import assert_sides
 
 from clusterproof.algorithms import IFCA, GradientLoss, run
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
-from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.claims import Outside
 from clusterproof.theory.exact.placed import Placed
 from clusterproof.theory.papers.gradient_loss import (
     equation_1,

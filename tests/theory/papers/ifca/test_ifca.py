@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from catalogue import checked, decided
+from catalogue import checked
 
+from clusterproof import theory
 from clusterproof.algorithms import CFLMGD, IFCA
+from clusterproof.theory import Kind
 from clusterproof.theory.bounds import setting
-from clusterproof.theory.checker.claim import CLAIM_SIGNIFICANCE
-from clusterproof.theory.checker.verdict import Kind
+from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
 from clusterproof.theory.papers.ifca import basin, success, success_probability
 from clusterproof.theory.papers.ifca.success import Cell, succeeds
 
@@ -76,12 +77,12 @@ def test_without_momentum_cfl_mgd_has_the_success_of_ifca() -> None:
 
 def test_a_basin_that_is_too_large_is_seen(plant: Callable[..., Any]) -> None:
     plant(setting, "largest_radius", lambda task: 1.3 * task.separation)
-    assert decided("ifca/basin").verdict is Kind.VIOLATED
+    assert theory.check("ifca/basin").verdict is Kind.VIOLATED
 
 
 def test_a_pair_that_is_not_the_worst_is_seen(plant: Callable[..., Any]) -> None:
     plant(basin, "misassigned", lambda condition, radius: False)
-    assert decided("ifca/basin", trials=3).verdict is Kind.VIOLATED
+    assert theory.check("ifca/basin", evaluations=3).verdict is Kind.VIOLATED
 
 
 def test_a_start_outside_of_the_basin_is_not_certain(plant: Callable[..., Any]) -> None:
@@ -89,28 +90,28 @@ def test_a_start_outside_of_the_basin_is_not_certain(plant: Callable[..., Any]) 
         return Cell(separation, noise, 1.0, clusters)
 
     plant(success, "Cell", far)
-    assert decided("ifca/certain-in-basin").verdict is Kind.VIOLATED
-    assert decided("ifca/cfl-mgd-in-basin").verdict is Kind.VIOLATED
+    assert theory.check("ifca/certain-in-basin").verdict is Kind.VIOLATED
+    assert theory.check("ifca/cfl-mgd-in-basin").verdict is Kind.VIOLATED
 
 
 def test_success_that_falls_is_seen(plant: Callable[..., Any]) -> None:
     plant(success_probability, "SEPARATIONS", (8.0, 2.0, 0.5))
-    verdict = decided("ifca/monotone-in-basin")
+    verdict = theory.check("ifca/monotone-in-basin")
     assert verdict.verdict is Kind.VIOLATED
     assert verdict.counterexample is not None
-    assert verdict.counterexample["part"] == "separation"
+    assert verdict.counterexample["line"] == "separation"
 
 
 def test_success_that_falls_with_the_noise_is_seen(plant: Callable[..., Any]) -> None:
     plant(success_probability, "NOISES", (0.25, 1.0, 4.0))
-    verdict = decided("ifca/monotone-in-basin")
+    verdict = theory.check("ifca/monotone-in-basin")
     assert verdict.verdict is Kind.VIOLATED
     assert verdict.counterexample is not None
-    assert verdict.counterexample["part"] == "noise"
+    assert verdict.counterexample["line"] == "noise"
 
 
 def test_inside_the_basin_neither_fall_is_found(plant: Callable[..., Any]) -> None:
     true = success.Cell.starts
     plant(success.Cell, "starts", lambda cell, *numbers: true(replace(cell, start=0.25), *numbers))
-    assert decided("ifca/monotone-from-anywhere", trials=200).verdict is Kind.CONSISTENT
-    assert decided("ifca/cfl-mgd-same-basin", trials=200).verdict is Kind.CONSISTENT
+    assert theory.check("ifca/monotone-from-anywhere", evaluations=200).verdict is Kind.CONSISTENT
+    assert theory.check("ifca/cfl-mgd-same-basin", evaluations=200).verdict is Kind.CONSISTENT

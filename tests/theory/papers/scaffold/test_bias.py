@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sides_by_hand import assert_pairs, assert_sides, sides_at
 
-from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.claims import Outside
 from clusterproof.theory.papers.scaffold.bias import Law
 
 F = Fraction

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from catalogue import decided
 from planted_sides import altered_source, loaded
 
 from clusterproof import theory
@@ -16,8 +15,7 @@ from clusterproof.algorithms import FedLin, Scaffold, run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory import Kind
 from clusterproof.theory.certificates.one_round import failing_condition
-from clusterproof.theory.checker.claim import Context
-from clusterproof.theory.checker.proof import Unproved, certify
+from clusterproof.theory.claims.prove import Unproved, prove
 from clusterproof.theory.exact import round_maps
 from clusterproof.theory.exact.planar_clients import DIRECTIONS, PlanarClients
 from clusterproof.theory.papers.scaffold import multipliers
@@ -236,17 +234,18 @@ EVERY_FAULT = [(claim, *fault) for claim, faults in FAULTS.items() for fault in 
 def unproved_with(
     claim: str, printed: str, instead: str, monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> set[str]:
-    """Parts of the claim that are left without a proof."""
+    """Return the proofs and lemmas of the claim that are left without a proof."""
     module = f"papers.scaffold.{claim.replace('-', '_')}"
     loaded(module, altered_source(module, printed, instead, folder), monkeypatch)
-    parts = theory.find_claim(f"scaffold/{claim}").parts
-    assert parts is not None
+    first, *lemmas = theory.find_claim(f"scaffold/{claim}").statements
     without = set()
-    for part in parts.parts:
+    for each in (*first.proofs, *lemmas):
         try:
-            certify(part.space, part.conclude) if part.prove else None
+            proved = not any(prove(each.space, each.lines).values())
         except Unproved:
-            without.add(part.name)
+            proved = False
+        if not proved:
+            without.add(each.name)
     return without
 
 
@@ -270,17 +269,14 @@ def test_a_fault_in_a_proof_is_not_certified(
         assert unproved_with(claim, printed, instead, monkeypatch, tmp_path) >= steps
     else:
         assert unproved_with(claim, printed, instead, monkeypatch, tmp_path) == set()
-        assert decided(f"scaffold/{claim}", trials=5).verdict is not Kind.CERTIFIED
+        assert theory.check(f"scaffold/{claim}", evaluations=5).verdict is not Kind.CERTIFIED
 
 
 @pytest.mark.parametrize(
     ("claim", "named"), [("fedlin/sharp", "scaffold/sharp-option-1"), ("fedlin/convex", "scaffold/convex")]
 )
 def test_fedlin_has_the_steps_of_the_proof_that_it_names(claim: str, named: str) -> None:
-    own, theirs = (
-        {part.name for part in theory.find_claim(name).parts.parts}  # type: ignore[union-attr]
-        for name in (claim, named)
-    )
+    own, theirs = ({each.name for each in theory.find_claim(name).statements} for name in (claim, named))
     assert own == theirs - {"one local step of II"}
 
 
@@ -299,17 +295,19 @@ def test_option_1_diverges_by_hand() -> None:
 
 @pytest.mark.parametrize("factor", [F(1), F(999, 1000)])
 def test_every_certificate_of_the_proofs_is_checked(plant: Callable[..., Any], factor: Fraction) -> None:
-    """A rate 0.1 % smaller in the last of the cases only."""
-    plant(multipliers, "LOCAL_STEPS", (1, 3))
+    """A rate 0.1 % smaller in one of the cases only."""
 
     def last_smaller(*case: Any) -> Any:
         found = closed_form(*case)
         return replace(found, rate=factor * found.rate) if case == (3, F(1, 10), F(100), "II") else found
 
     plant(multipliers, "closed_form", last_smaller)
-    found = multipliers.certificates(Context(0, None, 1e-9, "scaffold/multipliers"))
-    assert found.verdict is (Kind.CERTIFIED if factor == 1 else Kind.CONSISTENT)
-    if factor == 1:
-        assert found.reason.startswith("48 certificates")
-    else:
-        assert found.reason.startswith("not proved at K = 3, eta L K = 1/10, L / mu = 100, option II: ")
+    found = theory.check("scaffold/multipliers")
+    assert found.verdict is (Kind.CERTIFIED if factor == 1 else Kind.VIOLATED)
+    if factor != 1:
+        assert found.counterexample == {
+            "local_steps": 3,
+            "pace": "1/10",
+            "condition": 100,
+            "option": "II",
+        }

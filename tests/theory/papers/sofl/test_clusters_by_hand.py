@@ -10,7 +10,7 @@ from sides_by_hand import assert_sides, sides_at
 from sklearn.cluster import KMeans
 
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.claims import Outside
 from clusterproof.theory.papers.sofl import (
     algorithm_line_30,
     guarded_count,

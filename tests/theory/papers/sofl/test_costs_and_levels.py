@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from catalogue import decided
 from sides_by_hand import assert_sides, sides_at
 
 from clusterproof import theory
 from clusterproof.algorithms import costs
-from clusterproof.theory.checker.verdict import Kind
+from clusterproof.theory import Kind
 from clusterproof.theory.papers.sofl import distortion, initialisation, levels, tables
 
 Plant = Callable[..., Any]
@@ -37,7 +36,7 @@ FAULTS = [
 @pytest.mark.parametrize(("claim_id", "place", "name", "fault"), FAULTS)
 def test_a_planted_fault_is_violated(plant: Plant, claim_id: str, place: Any, name: str, fault: Any) -> None:
     plant(place, name, fault)
-    assert decided(claim_id).verdict is Kind.VIOLATED
+    assert theory.check(claim_id).verdict is Kind.VIOLATED
 
 
 @pytest.mark.parametrize("claim_id", ["sofl/no-extra-communication", "sofl/ifca-consumption"])
@@ -48,7 +47,7 @@ def test_another_account_is_seen(plant: Plant, claim_id: str) -> None:
         "sent",
         lambda self: true(self) + self.up**2 * self.forward * self.down,
     )
-    assert decided(claim_id).verdict is (
+    assert theory.check(claim_id).verdict is (
         Kind.VIOLATED if claim_id == "sofl/ifca-consumption" else Kind.CONSISTENT
     )
 
@@ -56,7 +55,7 @@ def test_another_account_is_seen(plant: Plant, claim_id: str) -> None:
 def test_levels_within_their_intervals_would_pass(plant: Plant) -> None:
     level = {**levels.FIGURE_9, ("CIFAR-10", "FedProx"): 39, ("MNIST", "CFL"): 87, ("CIFAR-10", "SoFL"): 48}
     plant(levels, "FIGURE_9", level)
-    assert decided("sofl/figure-9-levels").verdict is Kind.CERTIFIED
+    assert theory.check("sofl/figure-9-levels").verdict is Kind.CERTIFIED
 
 
 # a second transcription, made row by row from the page, apart from the columns in ``tables``
@@ -175,7 +174,7 @@ def test_both_sides_of_every_percentage_from_the_second_reading() -> None:
         assert_sides(sides_at(f"sofl/{claim}", one), measured, **allowed)
         counts[claim] += 1
     for claim, count in counts.items():
-        (statement,) = theory.find_claim(f"sofl/{claim}").parts.parts  # type: ignore[union-attr]
+        (statement,) = theory.find_claim(f"sofl/{claim}").statements
         assert len(statement.space.instances(100) or ()) == count
 
 
@@ -204,7 +203,7 @@ def test_both_sides_of_the_levels_and_of_table_2() -> None:
         ("both are right", [(1, 1)], {}),
     ]
     for name, measured, allowed in sentences:
-        assert_sides(sides_at("sofl/table-2", {}, name=name), measured, **allowed)
+        assert_sides(sides_at("sofl/table-2", {}, line=name), measured, **allowed)
 
 
 def test_costs_of_three_clusters_and_four_local_steps() -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from catalogue import decided
 from sides_by_hand import assert_sides, sides_at
 
-from clusterproof.theory.checker.verdict import Kind
+from clusterproof import theory
+from clusterproof.theory import Kind
 from clusterproof.theory.papers.sofl import theorem_1
 from clusterproof.theory.papers.sofl.frozen_cells import FrozenRow, errors_after, floor, mean_over_orders
 
@@ -124,7 +124,7 @@ def test_the_end_of_a_run_does_not_depend_on_what_n_is() -> None:
 
 def test_the_printed_theorem_is_about_time_and_the_former_instance_meets_it() -> None:
     """Past T_max the rate goes on falling: two neurons at the samples (1, 0) and (0, 1) end there, for any N."""
-    assert decided("sofl/theorem-1").verdict is Kind.ILL_POSED
+    assert theory.check("sofl/theorem-1").verdict is Kind.ILL_POSED
     samples, errors = np.eye(2), []
     for longest in (300, 3000, 30_000):
         second = first = 0.0  # u of w = (1 - u, u), which is 0 at its own sample and moves to 1 at the other

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from catalogue import checked, decided
+from catalogue import checked
 from minisom import MiniSom
 from scipy.optimize import root
 from sides_by_hand import assert_sides, sides_at
 
+from clusterproof import theory
 from clusterproof.algorithms import self_organising_map as som
-from clusterproof.theory.checker.verdict import Kind
+from clusterproof.theory import Kind
 from clusterproof.theory.papers.sofl import distortion, equation_10, theorem_1_parts, uniform_cells
 
 
@@ -95,13 +96,13 @@ def test_the_mean_field_of_four_neurons_at_every_radius() -> None:
         allowed.append([(sum(weight[j]) - weight[j][j]) / sum(weight[j]) * reach[j] for j in range(4)])
         errors.append(np.mean(np.square(distance[-1])) / (np.mean(np.square(widths)) / 12))
     one, middles = {"neurons": 4}, [1 / 8, 3 / 8, 5 / 8, 7 / 8]
-    found = sides_at("sofl/mean-field-fixed-point", one, name="bound")
+    found = sides_at("sofl/mean-field-fixed-point", one, line="bound")
     np.testing.assert_allclose(found.measured, distance, atol=1e-11)
     np.testing.assert_allclose(found.terms["pull"], allowed, rtol=1e-9)
-    found = sides_at("sofl/mean-field-fixed-point", one, name="monotone")
+    found = sides_at("sofl/mean-field-fixed-point", one, line="monotone")
     np.testing.assert_allclose([*found.measured, found.terms["wider"][-1]], errors, rtol=1e-9, atol=1e-18)
     np.testing.assert_allclose(found.terms["wider"], errors[1:], rtol=1e-9, atol=1e-18)
-    assert_sides(sides_at("sofl/mean-field-fixed-point", one, name="zero"), [(middles, middles)])
+    assert_sides(sides_at("sofl/mean-field-fixed-point", one, line="zero"), [(middles, middles)])
     with pytest.raises(ArithmeticError, match="in 3 iterations"):
         uniform_cells.mean_field_fixed_point(4, 1.5, most=3)
     # cells of 3/10, 3/10 and 2/5, whose means are 3/20, 9/20 and 4/5
@@ -125,7 +126,7 @@ def test_an_update_of_equation_10_and_the_last_radius() -> None:
 
 def test_the_neighbourhood_within_sigma_is_the_winner_alone_from_a_quarter_of_the_run_on() -> None:
     """The printed sentence is true of it: 1.5 / (1 + 2 t / T) < 1 from t > T / 4 on."""
-    assert decided("sofl/shrinking-neighbourhood").verdict is Kind.ILL_POSED
+    assert theory.check("sofl/shrinking-neighbourhood").verdict is Kind.ILL_POSED
     alone = [1.5 / (1 + 2 * t / 300) < 1 for t in range(301)]
     assert alone == [t > 75 for t in range(301)]
 

@@ -11,7 +11,7 @@ from sides_by_hand import assert_sides, sides_at
 
 from clusterproof.algorithms import self_organising_map as som
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.claims import Outside
 from clusterproof.theory.papers.sofl import (
     algorithm_line_30,
     elbow,
@@ -73,7 +73,7 @@ def test_the_elbow_and_its_chord(name: str) -> None:
         ("one", [(answer == 1, regular)], {}),
         ("never z", answer, {"fewer": z - 1}),
     ):
-        found = sides_at("sofl/elbow-below-chord", {"points": points}, name=branch)
+        found = sides_at("sofl/elbow-below-chord", {"points": points}, line=branch)
         assert_sides(found, measured, **allowed)
 
 
@@ -110,7 +110,7 @@ def test_the_objectives_3_and_4_over_every_partition() -> None:
     assert_sides(
         sides_at("sofl/equation-3", dict(zip(names, (0, 0, 4, 6), strict=True))), 3, fewer_than_clients=3
     )
-    distinct = equations_3_4.equation_3.parts[0].space.instances(200) or ()
+    distinct = equations_3_4.equation_3.statements[0].space.instances(200) or ()
     assert {tuple(one.values()) for one in distinct} == set(itertools.combinations(range(9), 4))
     pairs = [one for one in itertools.product((0, 1), repeat=4) if len(set(one)) == 2]
     for places in itertools.combinations_with_replacement((0, 1, 2, 5, 9), 4):
@@ -141,12 +141,12 @@ def whole_task(hessian: float = 1.0, first: float = 3.0) -> QuadraticMixture:
 def test_equation_6_on_two_and_three_clients() -> None:
     points, labels = points_at([3, 1], [0, -2], [5, 5], [7, -4], [6, 2]), [0, 0, 1, 1, 1]
     half = within(points, labels) / 2
-    assert_sides(sides_at("sofl/equation-6", {"task": whole_task()}, name="losses"), [(half, half)])
+    assert_sides(sides_at("sofl/equation-6", {"task": whole_task()}, line="losses"), [(half, half)])
     both = sum(
         2 * square(x, y) for each in groups(points, labels) for x, y in itertools.combinations(each, 2)
     )
-    assert_sides(sides_at("sofl/equation-6", {"task": whole_task()}, name="pairs"), [(both, both)])
-    sides_at("sofl/equation-6", {"task": whole_task(first=-999.0)}, name="pairs")
+    assert_sides(sides_at("sofl/equation-6", {"task": whole_task()}, line="pairs"), [(both, both)])
+    sides_at("sofl/equation-6", {"task": whole_task(first=-999.0)}, line="pairs")
     for task, hypothesis in (
         (whole_task(hessian=1.5), "phi_i"),
         (whole_task(first=0.5), "whole"),
@@ -154,7 +154,7 @@ def test_equation_6_on_two_and_three_clients() -> None:
         (whole_task(first=-1000.0), "1000"),
     ):
         with pytest.raises(Outside, match=hypothesis):
-            sides_at("sofl/equation-6", {"task": task}, name="pairs")
+            sides_at("sofl/equation-6", {"task": task}, line="pairs")
 
 
 @pytest.mark.parametrize("seed", range(6))

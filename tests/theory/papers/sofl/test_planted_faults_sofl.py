@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from catalogue import checked, decided
+from catalogue import checked
 
+from clusterproof import theory
 from clusterproof.algorithms import cfl, second_clustering
 from clusterproof.algorithms import self_organising_map as som
-from clusterproof.theory.checker.verdict import Kind
+from clusterproof.theory import Kind
 from clusterproof.theory.papers.sofl import (
     algorithm_line_30,
     clustering_condition,
@@ -219,14 +220,14 @@ def test_fault_changes_the_verdict(name: str, plant: Plant) -> None:
     claim_id, place, part, fault, verdict = FAULTS[name]
     assert checked(claim_id).verdict is not verdict
     plant(place, part, fault)
-    assert decided(claim_id).verdict is verdict
+    assert theory.check(claim_id).verdict is verdict
 
 
 def test_a_drop_that_both_methods_make_would_pass(plant: Plant) -> None:
     """FedAvg loses 32.66 and FedProx 34.24 points: no whole number is within a half of both."""
     for printed in (32, 33, 34, 35):
         plant(tables, "DROPS", {"MNIST": Fraction(printed), "CIFAR-10": Fraction(20)})
-        verdict = decided("sofl/drop-with-clusters")
+        verdict = theory.check("sofl/drop-with-clusters")
         assert verdict.verdict is Kind.VIOLATED
         assert verdict.counterexample is not None
         assert verdict.counterexample["data"] == "MNIST"
@@ -256,29 +257,29 @@ def test_centres_that_never_rest_are_seen(plant: Plant) -> None:
 def test_a_wrong_floor_does_not_pass_the_runs(plant: Plant) -> None:
     plant(frozen_cells, "floor", lambda *_, **__: np.full(2, 0.05))
     with pytest.raises(ArithmeticError, match="its limit"):
-        decided("sofl/theorem-1-at-the-end")
+        theory.check("sofl/theorem-1-at-the-end")
 
 
 def test_wrong_moments_do_not_pass_the_algorithm(plant: Plant) -> None:
     true = frozen_cells.errors_after
     plant(frozen_cells, "errors_after", lambda *a, **k: 0.9 * true(*a, **k))
     with pytest.raises(ArithmeticError, match="updates"):
-        decided("sofl/theorem-1-at-the-end")
+        theory.check("sofl/theorem-1-at-the-end")
 
 
 def test_the_printed_schedule_breaks_the_repaired_theorem(plant: Plant) -> None:
     plant(som, "decayed", lambda start, t, updates, _: DECAYED(start, t, updates, "as-printed"))
-    assert decided("sofl/theorem-1-robbins-monro", trials=1).verdict is Kind.VIOLATED
+    assert theory.check("sofl/theorem-1-robbins-monro", evaluations=1).verdict is Kind.VIOLATED
 
 
 def test_a_schedule_that_vanishes_shrinks_the_neighbourhood(plant: Plant) -> None:
     plant(som, "decayed", lambda start, t, updates, schedule: start / (1 + 30 * t))
-    assert decided("sofl/shrinking-neighbourhood-weights").verdict is Kind.CONSISTENT
+    assert theory.check("sofl/shrinking-neighbourhood-weights").verdict is Kind.CONSISTENT
 
 
 def test_an_update_of_the_wrong_sign_is_seen(plant: Plant) -> None:
     plant(som, "train", away)
-    assert decided("sofl/equation-10").verdict is Kind.VIOLATED
+    assert theory.check("sofl/equation-10").verdict is Kind.VIOLATED
 
 
 def test_a_rate_that_is_off_by_a_millionth_is_seen(plant: Plant) -> None:
@@ -286,7 +287,7 @@ def test_a_rate_that_is_off_by_a_millionth_is_seen(plant: Plant) -> None:
     plant(
         som, "train", lambda *a, learning_rate, **b: TRAIN(*a, learning_rate=learning_rate * (1 - 1e-6), **b)
     )
-    verdict = decided("sofl/equation-10")
+    verdict = theory.check("sofl/equation-10")
     assert verdict.verdict is Kind.VIOLATED
     assert verdict.measured is not None
     assert abs(verdict.measured) < 1e-5
@@ -294,13 +295,13 @@ def test_a_rate_that_is_off_by_a_millionth_is_seen(plant: Plant) -> None:
 
 def test_a_guard_that_always_says_one_is_seen(plant: Plant) -> None:
     plant(second_clustering, "silhouette", lambda distances, labels: 0.0)
-    assert decided("sofl/guarded-count").verdict is Kind.VIOLATED
+    assert theory.check("sofl/guarded-count").verdict is Kind.VIOLATED
 
 
 @pytest.mark.parametrize("offset", [-1, 1])
 def test_a_count_next_to_the_true_one_is_wrong_on_either_side(plant: Plant, offset: int) -> None:
     plant(guarded_count, "counted", lambda task, seed: int(task.labels.max()) + 1 + offset)
-    verdict = decided("sofl/guarded-count")
+    verdict = theory.check("sofl/guarded-count")
     assert verdict.verdict is Kind.VIOLATED
     assert verdict.failures == verdict.trials
 
@@ -316,9 +317,9 @@ def test_the_verdicts_follow_the_printed_numbers(monkeypatch: pytest.MonkeyPatch
         change(monkeypatch, tables.TABLE_4, (data, 4), FedAvg="24.9", FedProx="22")
     change(monkeypatch, tables.TABLE_4, ("CIFAR-10", 2), CFL="49.2")
     for name in ("table-3-label-skew", "table-4-best"):
-        assert decided(f"sofl/{name}").verdict in (Kind.CONSISTENT, Kind.CERTIFIED)
-    assert decided("sofl/tables-3-and-4").verdict is Kind.VIOLATED
+        assert theory.check(f"sofl/{name}").verdict in (Kind.CONSISTENT, Kind.CERTIFIED)
+    assert theory.check("sofl/tables-3-and-4").verdict is Kind.VIOLATED
     change(monkeypatch, tables.TABLE_4, ("MNIST", 2), SoFL="48.5")
-    assert decided("sofl/above-single-models").verdict is Kind.VIOLATED
+    assert theory.check("sofl/above-single-models").verdict is Kind.VIOLATED
     change(monkeypatch, tables.TABLE_5, ("MNIST", Fraction(10)), FedAvg="25.4")
-    assert decided("sofl/table-5-balance").verdict is Kind.VIOLATED
+    assert theory.check("sofl/table-5-balance").verdict is Kind.VIOLATED

@@ -158,4 +158,4 @@ def test_quick_checks_need_no_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setitem(sys.modules, name, None)
     for claim in theory.catalogue("sofl"):
         if claim.quick:
-            theory.check(claim.id, trials=1)
+            theory.check(claim.id, evaluations=1)

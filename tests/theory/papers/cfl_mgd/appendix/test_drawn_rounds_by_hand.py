@@ -9,7 +9,7 @@ from scipy import stats
 from sides_by_hand import assert_pairs, assert_sides, sides_with
 
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.claims import Outside
 from clusterproof.theory.exact.placed import Placed
 from clusterproof.theory.papers.cfl_mgd.appendix.a1_to_a3 import a3
 from clusterproof.theory.papers.cfl_mgd.appendix.a7_a8 import a8
@@ -150,7 +150,7 @@ def test_the_identities_of_a_run_with_false_members(beta: float) -> None:
     expected |= {("a22", ""): beta * weight * sums["S0"]}
     start, draws = start_of(TASK, 5)
     for (claim, part), value in expected.items():
-        assert_pairs(sides_with(claim, start, beta, draws, part=part), value)
+        assert_pairs(sides_with(claim, start, beta, draws, statement=part), value)
     np.testing.assert_allclose(chi - weight * (sums["g"] + beta * sums["u"]), following, atol=1e-12)
     for claim, name in (("a9", "g"), ("a28", "S")):
         assert_pairs(sides_with(claim, start, beta, draws), np.stack([sums[f"{name}{p}"] for p in (1, 2)]))
@@ -236,8 +236,8 @@ def test_gradients_of_other_clusters_within_the_basin() -> None:
         squares = np.array(
             [((((models - OPTIMA[p]) @ SPREAD[p]) / SMOOTH) ** 2).sum(axis=-1) for p in (1, 2)]
         )
-        assert_sides(sides_with(claim, placed, name="smoothness"), squares, reach=reach)
-        assert_sides(sides_with(claim, placed, name=name), reach, **{term: bound})
+        assert_sides(sides_with(claim, placed, line="smoothness"), squares, reach=reach)
+        assert_sides(sides_with(claim, placed, line=name), reach, **{term: bound})
         far = Placed(
             TASK, OPTIMA + 1.001 * (placed.points - OPTIMA) * (basin / np.linalg.norm(models[0] - OPTIMA[0]))
         )
@@ -245,8 +245,8 @@ def test_gradients_of_other_clusters_within_the_basin() -> None:
             sides_with(claim, far)
     away = SMOOTH * float(np.linalg.norm(drawn[0] - OPTIMA[0]))
     gradient = np.linalg.norm(SPREAD[0] @ (drawn[0] - OPTIMA[0]))
-    assert_sides(sides_with("a26", TASK, np.random.default_rng(3), name="smoothness"), gradient, reach=away)
-    assert_sides(sides_with("a26", TASK, np.random.default_rng(3), name="units"), away, one=SMOOTH)
+    assert_sides(sides_with("a26", TASK, np.random.default_rng(3), line="smoothness"), gradient, reach=away)
+    assert_sides(sides_with("a26", TASK, np.random.default_rng(3), line="units"), away, one=SMOOTH)
     wide = RegressionMixture(optima=OPTIMA * 1.2, covariance=SPREAD, noise=1.2, labels=LABELS, samples=ROWS)
     for claim, given in (("a10", (Placed(wide, wide.optima),)), ("a26", (wide, np.random.default_rng(3)))):
         with pytest.raises(Outside, match="max"):
@@ -277,7 +277,7 @@ def test_expected_false_members_and_errors_of_regressions() -> None:
         spread = max(variance_of_losses(chi, p) for chi in models)
         rows = math.ceil(256 * 2 * spread / (MU**2 * GAP**4))
         errors.append(sum(prefers(models[p], models[q], p, rows) for q in range(3) if q != p))
-    assert_sides(sides_with("a4", TASK, np.random.default_rng(3), part="regressions"), errors, half=0.5)
+    assert_sides(sides_with("a4", TASK, np.random.default_rng(3), statement="regressions"), errors, half=0.5)
     stream, basin = np.random.default_rng(3), math.sqrt(MU / SMOOTH) * GAP / 4
     offsets = stream.standard_normal((50, 3, 2))
     offsets *= stream.choice([1.0, 0.5], (50, 1, 1)) / np.linalg.norm(offsets, axis=-1, keepdims=True)

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 from sides_by_hand import assert_pairs, assert_sides, sides_at
 
-from clusterproof.theory.checker.sides import Outside
+from clusterproof.theory.claims import Outside
 
 
 def binomial(count: int, p: F) -> list[F]:
@@ -38,10 +38,10 @@ def test_a5_a6_and_a_larger_constant(count: int, sixteenths: int) -> None:
 def test_steps_of_a7_and_equation_25() -> None:
     one: dict[str, Any] = {"clients": 11, "own": 7, "shared": 3}
     assert_sides(sides_at("a7-step-printed", one), F(1, 4), step=F(3, 11))
-    assert_sides(sides_at("a7-step", one, name="at least"), F(3, 11), quarter=F(4, 11) / 4)
-    assert_sides(sides_at("a7-step", one, name="at most"), F(3, 11), one=1)
+    assert_sides(sides_at("a7-step", one, line="at least"), F(3, 11), quarter=F(4, 11) / 4)
+    assert_sides(sides_at("a7-step", one, line="at most"), F(3, 11), one=1)
     for claim in ("a7-step", "a7-step-printed"):
-        sides_at(claim, {"clients": 11, "own": 8, "shared": 2}, name="at most" if claim == "a7-step" else "")
+        sides_at(claim, {"clients": 11, "own": 8, "shared": 2}, line="at most" if claim == "a7-step" else "")
         with pytest.raises(Outside, match="l_1 m / 4"):
             sides_at(claim, {"clients": 11, "own": 9, "shared": 2})
     one = {"own": "3/2", "other": "5/2", "mean_own": "1/2", "mean_other": "7/3"}
@@ -109,7 +109,7 @@ def test_a33_after_rounds_without_noise() -> None:
         threshold = 3 * 128 * variance / 16 * 20 / (level * abs(ends[1][1]))
         many = sum(chance for k, chance in enumerate(binomial(12, wrong)) if k > threshold)
         assert 0 < many < 1
-        assert_sides(sides_at("a33", one | {"level": level}, "two values"), many, markov=level)
+        assert_sides(sides_at("a33", one | {"level": level}), many, markov=level)
     for foreign in (4, 16):  # a model that four fifths of the clients have is 0.55 away after three rounds
         one |= {"foreign": foreign, "momentum": F(99, 100), "level": F(1, 2)}
         sides_at("a33", one | {"round": 2})

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from catalogue import decided
 from planted_sides import scaled_terms, verdict_with
 
+from clusterproof import theory
 from clusterproof.synthetic import Mixture, RegressionMixture
-from clusterproof.theory.checker import Theorem
-from clusterproof.theory.checker.drawn import Drawn
-from clusterproof.theory.checker.verdict import Kind
+from clusterproof.theory import Claim, Kind
+from clusterproof.theory.claims.ranges import Drawn
 from clusterproof.theory.exact import prescribed_samples, recorded_run, two_clusters
 from clusterproof.theory.exact.placed import Placed
 from clusterproof.theory.papers.cfl_mgd.appendix import a4_to_a6 as appendix_counts
@@ -39,7 +38,7 @@ Plant = Callable[..., Any]
 
 
 def verdict_of(name: str, trials: int | None = None) -> Kind:
-    return decided(f"cfl-mgd/{name}", trials=trials).verdict
+    return theory.check(f"cfl-mgd/{name}", evaluations=trials).verdict
 
 
 class Misjudged:
@@ -179,13 +178,13 @@ def test_a10_meant_without_basin(plant: Plant) -> None:
         (a42, Fraction(3, 4)),
     ],
 )
-def test_bounds_that_are_too_small(line: Theorem[..., Any], factor: Fraction) -> None:
+def test_bounds_that_are_too_small(line: Claim[..., Any], factor: Fraction) -> None:
     assert verdict_with(line, scaled_terms(factor)) is Kind.VIOLATED
 
 
 def test_a33_of_regressions_with_a_bound_that_is_too_small() -> None:
     # as loose as (A17): the factor 384 from Chebyshev's inequality, 1 / lambda and more
-    assert verdict_with(a33, scaled_terms(1e-6), part="regressions") is Kind.VIOLATED
+    assert verdict_with(a33, scaled_terms(1e-6), statement="regressions") is Kind.VIOLATED
 
 
 def test_a40_meant_with_a_round_less(plant: Plant) -> None:
@@ -233,10 +232,10 @@ def test_a_run_that_disagrees_is_an_error(plant: Plant) -> None:
 
     plant(prescribed_samples, "run_prescribed", slower)
     with pytest.raises(ArithmeticError, match="the run gives"):
-        decided("cfl-mgd/a20")
+        theory.check("cfl-mgd/a20")
     plant(two_clusters, "exact_path", lambda *arguments: [Fraction(1)] * 9)
     with pytest.raises(ArithmeticError, match="error of round"):
-        decided("cfl-mgd/a23")
+        theory.check("cfl-mgd/a23")
     plant(prescribed_samples, "run_prescribed", lambda choice, *rest: truth([[-c for c in choice[0]]], *rest))
     with pytest.raises(ArithmeticError, match="the run chooses"):
-        decided("cfl-mgd/a16")
+        theory.check("cfl-mgd/a16")
