@@ -126,7 +126,13 @@ class Statement:
         return default if self.evaluations is None else self.evaluations
 
     def lines(
-        self, instance: Instance, *, seed: int = 0, claim: str = "", replicates: int | None = None
+        self,
+        instance: Instance,
+        *,
+        seed: int = 0,
+        claim: str = "",
+        replicates: int | None = None,
+        numbers_of: Instance | None = None,
     ) -> dict[str, Conclusion]:
         """Evaluate an instance: a pure function of what is passed.
 
@@ -138,6 +144,8 @@ class Statement:
             Axes of the random numbers, with the line's name and the instance.
         replicates
             In place of the statement's own number.
+        numbers_of
+            Another instance, whose random numbers are taken.
 
         Raises
         ------
@@ -148,7 +156,9 @@ class Statement:
         """
         passed: dict[str, Any] = {}
         if self.space.stream is not None:
-            passed[self.space.stream] = generator(seed, claim, self.name, self.space.key(instance))
+            passed[self.space.stream] = generator(
+                seed, claim, self.name, self.space.key(numbers_of or instance)
+            )
         if self.space.replicates is not None:
             passed[self.space.replicates] = replicates or self.replicates
         with self.naming_errors(instance), recording_failures() as failed:

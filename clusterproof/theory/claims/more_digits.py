@@ -1,12 +1,9 @@
-"""Whether what breaks a statement in floats breaks it with more digits, too."""
+"""Whether what breaks a line in floats breaks it with more digits, too."""
 
 from __future__ import annotations
 
-import ctypes
 import math
-import platform
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -17,24 +14,23 @@ from clusterproof.algorithms.randomness import generator
 from clusterproof.algorithms.time_limit import TimeLimitExceeded, time_limit
 from clusterproof.theory.claims.claim import Statement
 from clusterproof.theory.claims.judge import Conclusion, judge
-from clusterproof.theory.claims.rounding import as_floats
+from clusterproof.theory.claims.ranges import Instance, Interval, Range
+from clusterproof.theory.claims.rounding import FLOOR, as_floats, unit_of
 from clusterproof.theory.claims.sides import Sides
 
 DIGITS = 50
 """Digits of the numbers that mpmath computes with."""
-PERTURBATIONS, RELATIVE = 20, 1e-12
-"""Number and relative size of the changes under which a violation must stay one, if a function takes only floats."""
-UP_AND_DOWN = {
-    "x86_64": (0x800, 0x400),
-    "AMD64": (0x800, 0x400),
-    "aarch64": (0x400000, 0x800000),
-    "arm64": (0x400000, 0x800000),
-}
-"""What C's ``fesetround`` takes to round every float up, or down, by processor; 0 is to the nearest."""
+PERTURBATIONS, RELATIVE = 20, (1e-12, 1e-9)
+"""Number of changes under which a violation must stay one if a function takes only floats, and sizes of these.
+
+They are relative to the largest number of the range, and of an array. Next to an offset of 1e6 the smaller one is lost.
+"""
 SEEN = 1e-7
 """Excess, of the largest side, from which a violation in floats counts: a double root costs half of the digits."""
 SECONDS = 1.0
 """Processor time for each way."""
+
+Evaluate = Callable[[Instance], Mapping[str, Conclusion]]
 
 
 def confirmed(
@@ -42,9 +38,9 @@ def confirmed(
 ) -> bool:
     """Return whether an instance breaks a line whatever rounding adds.
 
-    Floats are tried as fractions, then with 50 digits. If the function takes neither, the excess must be seen beside
-    the largest side of the claim's instances, and the sign must not depend on changes of 1e-12, nor on whether floats
-    are rounded up, down or to the nearest: large constants of the function show in that alone.
+    Floats are tried as fractions, then with 50 digits. If the function takes neither, the excess must be more than 1e-7
+    of the largest side of the claim's instances and 1e-14 of the largest number of the ranges, and the sign must not
+    depend on changes of 1e-12 and 1e-9.
 
     Parameters
     ----------
@@ -53,10 +49,10 @@ def confirmed(
     magnitude
         Largest magnitude of a side over the instances of the claim.
     seed, claim
-        Axes of its random numbers.
+        Axes of its random numbers, which all these instances share.
     """
     sides, instance = evaluation.lines[name], evaluation.instance
-    evaluate = partial(statement.lines, seed=seed, claim=claim)
+    evaluate = partial(statement.lines, seed=seed, claim=claim, numbers_of=instance)
     floats = [key for key, value in instance.items() if _is_float(value)]
     if floats and all(isinstance(instance[key], float) for key in floats):
         for convert in (Fraction, _digits):
@@ -64,16 +60,13 @@ def confirmed(
             broken = _breaks(evaluate, exact, name)
             if broken is not None:
                 return broken
-    if not _excess(sides) > SEEN * magnitude:
+    units = {key: _unit(statement.space.ranges[key], instance, key) for key in floats}
+    if not _excess(sides) > max(SEEN * magnitude, FLOOR * max(units.values(), default=0.0)):
         return False
     try:
         with time_limit(SECONDS):
-            changed = (each for each in _perturbed(instance, floats) if statement.space.holds(each))
-            return all(
-                _still_broken(evaluate, each, name, direction)
-                for each in (instance, *changed)
-                for direction in (*UP_AND_DOWN.get(platform.machine(), ()), 0)
-            )
+            changed = _perturbed(instance, units)
+            return all(_still_broken(evaluate, each, name) for each in changed if statement.space.holds(each))
     except TimeLimitExceeded:
         return True
 
@@ -88,11 +81,8 @@ def _digits(value: float) -> Any:
     return mpmath.mpf(value)
 
 
-Evaluate = Callable[[dict[str, Any]], Mapping[str, Conclusion]]
-
-
-def _breaks(evaluate: Evaluate, instance: dict[str, Any], name: str) -> bool | None:
-    """Compare the sides of an instance of fractions or long numbers; None where the function does not take them."""
+def _breaks(evaluate: Evaluate, instance: Instance, name: str) -> bool | None:
+    """Compare the sides of an instance of fractions or long numbers; None if the function does not take them."""
     import mpmath
 
     try:
@@ -104,15 +94,13 @@ def _breaks(evaluate: Evaluate, instance: dict[str, Any], name: str) -> bool | N
             pairs = sides.pairs if sides.identity else ((sides.measured, sides.allowed),)
             excesses = []
             for left, right in pairs:
-                for a, b in zip(
-                    *(np.ravel(np.asarray(side, dtype=object)) for side in np.broadcast_arrays(left, right)),
-                    strict=True,
-                ):
-                    if not isinstance(a, long) or not isinstance(b, long):
+                both = (np.ravel(np.asarray(side, object)) for side in np.broadcast_arrays(left, right))
+                for first, second in zip(*both, strict=True):
+                    if not isinstance(first, long) or not isinstance(second, long):
                         return None
                     a, b = (
                         mpmath.mpf(x.numerator) / x.denominator if isinstance(x, Fraction) else x
-                        for x in (a, b)
+                        for x in (first, second)
                     )
                     gap = abs(a - b) if sides.identity else b - a if sides.lower else a - b
                     excesses.append(gap > mpmath.mpf(10) ** (10 - DIGITS) * max(abs(a), abs(b)))
@@ -132,37 +120,28 @@ def _excess(sides: Sides) -> float:
     return math.inf if math.isnan(worst) else worst
 
 
-def _perturbed(instance: Mapping[str, Any], floats: list[str]) -> Iterator[dict[str, Any]]:
+def _unit(allowed: Range, instance: Instance, name: str) -> float:
+    """Largest magnitude of a quantity in its range, or of an array."""
+    return unit_of([instance[name], *(allowed.ends(instance) if isinstance(allowed, Interval) else ())])
+
+
+def _perturbed(instance: Instance, units: Mapping[str, float]) -> Iterator[dict[str, Any]]:
     stream = generator(0, "last digits")
-    for _ in range(PERTURBATIONS if floats else 0):
-        moved = {
-            key: instance[key] * (1 + RELATIVE * stream.uniform(-1, 1, np.shape(instance[key])))
-            for key in floats
+    for number in range(PERTURBATIONS if units else 0):
+        size = RELATIVE[number % 2]
+        changed = {
+            key: instance[key] + size * units[key] * stream.uniform(-1, 1, np.shape(instance[key]))
+            for key in units
         }
-        yield dict(instance) | {
-            key: value if np.ndim(value) else float(value) for key, value in moved.items()
+        yield {
+            **instance,
+            **{key: value if np.ndim(value) else float(value) for key, value in changed.items()},
         }
 
 
-@contextmanager
-def _rounding(direction: int) -> Iterator[None]:
-    """Let the processor round floats in a direction; to the nearest if the system has no way to say so."""
-    try:
-        choose = ctypes.CDLL(None).fesetround
-    except (TypeError, OSError, AttributeError):  # Windows
-        choose = int
-    choose(direction)
-    try:
-        yield
-    finally:
-        choose(0)
-
-
-def _still_broken(evaluate: Evaluate, instance: dict[str, Any], name: str, direction: int) -> bool:
+def _still_broken(evaluate: Evaluate, instance: Instance, name: str) -> bool:
     """Return whether a changed instance breaks the line; so too if it no longer meets the hypotheses."""
     try:
-        with _rounding(direction):
-            lines = evaluate(instance)
-        return judge(lines, 0.0, instance)[name].broken
+        return judge(evaluate(instance), 0.0, instance)[name].broken
     except Exception:
         return True

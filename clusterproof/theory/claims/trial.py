@@ -41,7 +41,7 @@ MOST = 5
 SIMPLIFYING = 400
 """Times that the other quantities are drawn again, if a simpler value of one alone breaks nothing."""
 SECONDS = 10.0
-"""Processor time after which no further instance is drawn."""
+"""Processor time after which no further instance is drawn; a claim with a number of its own has 30 in any case."""
 LONGEST = 0.5
 """Seconds of processor time after which values as far beyond an open end are no longer drawn."""
 FAR = (10, 100, 1000)
@@ -265,7 +265,8 @@ class Trial:
             and self.instances - start < wanted
             and max(number, len(self.outside)) < MOST * wanted
         ):
-            if time.process_time() - self.began > SECONDS:
+            least = LEAST if self.statement.evaluations else 0
+            if time.process_time() - self.began > SECONDS and self.instances >= least:
                 self.stopped = SECONDS
                 break
             self._admissible(generator(self.seed, self.claim, statement.name, "instance", number))
@@ -292,11 +293,12 @@ class Trial:
         tightest = [each.tightest for each in self.progress.values() if each.tightest and not each.found]
         share = CLIMBING if self.instances > RARE * len(self.outside) else 1 - CLIMBING
         if tightest and not self.statement.random and stream.random() < share:
-            start = tightest[int(stream.integers(len(tightest)))].instance
+            start, nudged = tightest[int(stream.integers(len(tightest)))].instance, bool(stream.integers(2))
             names = _some(stream, list(space.ranges))
-            instance = space.draw(
-                stream, self.farthest, start=start, names=names, nudged=bool(stream.integers(2))
-            )
+            instance = space.draw(stream, self.farthest, start=start, names=names, nudged=nudged)
+            while nudged and instance is not None and self._evaluate_within_limit(instance) is not None:
+                start = instance
+                instance = space.draw(stream, self.farthest, start=start, names=names, nudged=True)
         instance = instance or space.draw(stream, self.farthest)
         for _ in range(REDRAWS):
             if instance is None:
@@ -705,7 +707,9 @@ def _needs_no_digits(evaluation: Evaluation, name: str) -> bool:
     line = evaluation.lines[name]
     if evaluation.judged[name].exact or not isinstance(line, Sides) or line.failure is not None:
         return True
-    return line.rounding is not None and not line.identity
+    return line.rounding is not None or (
+        line.identity and line.unit is not None
+    )  # equal() then has the unit 0
 
 
 def _some(stream: np.random.Generator, names: Sequence[str]) -> list[str]:
