@@ -6,7 +6,7 @@ import ctypes
 import math
 import platform
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -147,10 +147,9 @@ def _perturbed(instance: Mapping[str, Any], floats: list[str]) -> Iterator[dict[
 @contextmanager
 def _rounding(direction: int) -> Iterator[None]:
     """Let the processor round floats in a direction; to the nearest if the system has no way to say so."""
-    try:
+    choose: Callable[[int], object] = int
+    with suppress(TypeError, OSError, AttributeError):  # of Windows
         choose = ctypes.CDLL(None).fesetround
-    except (TypeError, OSError, AttributeError):  # Windows
-        choose = int
     choose(direction)
     try:
         yield
