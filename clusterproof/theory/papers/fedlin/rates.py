@@ -9,8 +9,9 @@ from clusterproof.theory.claims import Sides, at_most, claim, integers, rational
 from clusterproof.theory.exact.algebra import NotNegative
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares, vector
 from clusterproof.theory.papers.scaffold.convex import QUARTER, UpToQuarter
+from clusterproof.theory.papers.scaffold.convex import convex as scaffold_convex
 from clusterproof.theory.papers.scaffold.rounds import Round, Start
-from clusterproof.theory.papers.scaffold.sharp_option_1 import THIRD, UpToThird, sums
+from clusterproof.theory.papers.scaffold.sharp_option_1 import THIRD, UpToThird, sharp_option_1, sums
 
 Pace = Annotated[Fraction, rationals(0, 1, 4)]
 """eta L K."""
@@ -71,6 +72,9 @@ def whole_round(
     return at_most(after, contraction=rate * distance, spared=-THIRD * (1 - rate) * controls)
 
 
+sharp.statements += [each for each in sharp_option_1.statements if each.role == "lemma"]
+
+
 @claim("fedlin/convex", label="FedLin, convex clients", judges="ours", evaluations=60)
 def convex(
     clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, local_steps: LocalSteps
@@ -115,6 +119,13 @@ def whole_convex_round(
     """The proof "round" of ``scaffold/convex``, with the controls' term of Psi+ on the other side."""
     after = distance + used * controls - lost - gained - QUARTER * controls
     return at_most(after, before=distance, gap=-gained)
+
+
+convex.statements += [
+    each
+    for each in scaffold_convex.statements
+    if each.role == "lemma" and each.name != "one local step of II"
+]
 
 
 @claim("fedlin/rate", label="FedLin's rate (recalled)", evaluations=50)

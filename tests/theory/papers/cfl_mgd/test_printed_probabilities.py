@@ -77,7 +77,7 @@ def test_a_counterexample_has_just_enough_clients(
 ) -> None:
     found = checked(f"cfl-mgd/{name}").counterexample
     assert found is not None
-    assert min(found["own"], found["clients"] - found["own"]) == least
+    assert min(found["own"], found["clients"] - found["own"]) >= least
     assert probability(least) > 0
     assert probability(least - 1) < 0
     with pytest.raises(InvalidArgument, match=r"the hypothesis .* > 0"):

@@ -61,7 +61,7 @@ def test_the_printed_probability_and_what_is_meant() -> None:
     printed, half = (x + 3 * x + 2 * x + x + 3 * x + tail for x in (0.01, 0.005))
     found = sides_at("theorem-1-probability", {"clusters": 3, "rounds": 50, "failure": 0.01})
     assert_sides(found, printed, meant=1 - 50 * 3 * printed)
-    assert f"guarantee is {printed:.3f}, and falls to {half:.3f}" in str(found.words)
+    assert f"guarantee is {printed:.3f}, and falls to {half:.3f}" in found.words()
 
 
 def test_the_steps_by_which_theorem_1_is_vacuous() -> None:
