@@ -296,9 +296,6 @@ class Trial:
             start, nudged = tightest[int(stream.integers(len(tightest)))].instance, bool(stream.integers(2))
             names = _some(stream, list(space.ranges))
             instance = space.draw(stream, self.farthest, start=start, names=names, nudged=nudged)
-            while nudged and instance is not None and self._evaluate_within_limit(instance) is not None:
-                start = instance
-                instance = space.draw(stream, self.farthest, start=start, names=names, nudged=True)
         instance = instance or space.draw(stream, self.farthest)
         for _ in range(REDRAWS):
             if instance is None:

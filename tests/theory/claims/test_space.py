@@ -235,7 +235,7 @@ def diagonal(x: Unit, y: Unit, z: Unit) -> Sides:
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("function", [nearly_exclusive, window, diagonal])
 def test_hypotheses_are_met_by_drawing_again_what_they_name(function: Any, seed: int) -> None:
-    verdict = decided(function, seed, evaluations=400)
+    verdict = decided(function, seed, evaluations=1000)
     assert verdict.verdict in (Kind.CONSISTENT, Kind.CERTIFIED)
     assert (verdict.instances or 0) >= 30
 
