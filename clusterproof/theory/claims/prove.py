@@ -13,6 +13,7 @@ import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.randomness import generator
+from clusterproof.algorithms.time_limit import TimeLimitExceeded, time_limit
 from clusterproof.theory.claims.claim import Proof, quantities
 from clusterproof.theory.claims.judge import Conclusion
 from clusterproof.theory.claims.polynomial_signs import Bounds, is_nonnegative, is_positive
@@ -28,6 +29,8 @@ COMPARED = 50
 """Instances at which a statement is compared with its proof, at least, unless the space holds fewer."""
 TRIES, LISTED = 400, 1000
 """Instances that are drawn, and that are listed, at most, until 100 are compared with a formula."""
+SECONDS = 10.0
+"""Processor time after which a proof is given up."""
 NO_FORMULA = (TypeError, ValueError, AttributeError, ZeroDivisionError, InvalidArgument)
 """What a function raises on symbols that is no formula of them."""
 
@@ -61,8 +64,16 @@ def prove(space: Space, evaluate: Evaluate) -> dict[str, str]:
     Raises
     ------
     Unproved
-        If the function is no formula.
+        If the function is no formula, or one that takes longer than ``SECONDS``.
     """
+    try:
+        with time_limit(SECONDS):
+            return _prove(space, evaluate)
+    except TimeLimitExceeded:
+        raise Unproved(f"the proof was stopped after {SECONDS:g} s") from None
+
+
+def _prove(space: Space, evaluate: Evaluate) -> dict[str, str]:
     cases, bounds = _cases(space)
     formulas: list[tuple[Instance, Mapping[str, Conclusion]]] = []
     unproved: dict[str, str] = {}
@@ -105,11 +116,13 @@ def _is_excluded(evaluate: Evaluate, case: Instance, bounds: Sequence[Bounds]) -
             return True
         except NO_FORMULA:  # a conclusion need be none
             pass
-    return any(
-        _has_sign(condition.excess, bounds, is_nonnegative if condition.strict else is_positive)
-        for condition in stated.values()
-        if condition is not None and condition.excess is not None
-    )
+    with suppress(*NO_FORMULA):  # the ends of a range need not be exact
+        return any(
+            _has_sign(condition.excess, bounds, is_nonnegative if condition.strict else is_positive)
+            for condition in stated.values()
+            if condition is not None and condition.excess is not None
+        )
+    return False
 
 
 def _cases(space: Space) -> tuple[list[dict[str, Any]], list[Bounds]]:
