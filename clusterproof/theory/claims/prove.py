@@ -20,10 +20,12 @@ from clusterproof.theory.claims.ranges import Instance
 from clusterproof.theory.claims.rounding import TOLERANCE, is_exact
 from clusterproof.theory.claims.sides import Excluded, Outside, Sides, naming_hypotheses
 from clusterproof.theory.claims.space import Space
-from clusterproof.theory.claims.symbols import Symbol, exactly, recording_refusals, symbols
+from clusterproof.theory.claims.symbols import Symbol, exactly, limiting_products, recording_refusals, symbols
 
 CASES = 1000
 """Most combinations of listed values, each of which gets a proof of its own."""
+MOST = 3_000_000
+"""Products of terms of a proof, some seconds: a longer one is given up."""
 COMPARED = 50
 """Instances at which a statement is compared with its proof, at least, unless the space holds fewer."""
 TRIES, LISTED = 400, 1000
@@ -75,8 +77,13 @@ def prove(space: Space, evaluate: Evaluate) -> Formula:
     Raises
     ------
     Unproved
-        If the function is no formula.
+        If the function is no formula, or one of more than ``MOST`` products of terms.
     """
+    with limiting_products(MOST):
+        return _prove(space, evaluate)
+
+
+def _prove(space: Space, evaluate: Evaluate) -> Formula:
     cases, bounds = _cases(space)
     formulas: list[tuple[Instance, Mapping[str, Conclusion]]] = []
     unproved: dict[str, str] = {}
@@ -120,11 +127,13 @@ def _is_excluded(evaluate: Evaluate, case: Instance, bounds: Sequence[Bounds]) -
             return True
         except NO_FORMULA:  # a conclusion need be none
             pass
-    return any(
-        _has_sign(condition.excess, bounds, is_nonnegative if condition.strict else is_positive)
-        for condition in stated.values()
-        if condition is not None and condition.excess is not None
-    )
+    with suppress(*NO_FORMULA):  # the ends of a range need not be exact
+        return any(
+            _has_sign(condition.excess, bounds, is_nonnegative if condition.strict else is_positive)
+            for condition in stated.values()
+            if condition is not None and condition.excess is not None
+        )
+    return False
 
 
 def _cases(space: Space) -> tuple[list[dict[str, Any]], list[Bounds]]:

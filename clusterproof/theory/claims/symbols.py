@@ -20,6 +20,7 @@ Terms = Mapping[Powers, Fraction]
 
 
 _REFUSED: ContextVar[list[str] | None] = ContextVar("what symbols refused", default=None)
+_PRODUCTS: ContextVar[list[int] | None] = ContextVar("products that are left", default=None)
 
 
 @contextmanager
@@ -31,6 +32,16 @@ def recording_refusals() -> Iterator[list[str]]:
         yield found
     finally:
         _REFUSED.reset(token)
+
+
+@contextmanager
+def limiting_products(most: int) -> Iterator[None]:
+    """Refuse to multiply polynomials, with a TypeError, after a number of products of terms."""
+    token = _PRODUCTS.set([most])
+    try:
+        yield
+    finally:
+        _PRODUCTS.reset(token)
 
 
 def _refuse(message: str) -> NoReturn:
@@ -61,6 +72,10 @@ class Polynomial:
         return Polynomial({powers: -value for powers, value in self.terms.items()})
 
     def __mul__(self, other: Polynomial) -> Polynomial:
+        if (left_over := _PRODUCTS.get()) is not None:
+            left_over[0] -= len(self.terms) * len(other.terms)
+            if left_over[0] < 0:
+                _refuse("the formula is too long")
         total: dict[Powers, Fraction] = {}
         for left, a in self.terms.items():
             for right, b in other.terms.items():

@@ -21,6 +21,7 @@ from clusterproof.theory.claims import (
     reals,
     suppose,
 )
+from clusterproof.theory.claims import prove as prove_module
 from clusterproof.theory.claims.claim import Statement
 from clusterproof.theory.claims.polynomial_signs import expand, is_nonnegative, is_positive
 from clusterproof.theory.claims.prove import Unproved, is_empty, prove
@@ -291,6 +292,22 @@ def an_equation(x: Unit, y: Above) -> Sides:
     return at_most(x, y=y)
 
 
+def never_a_float(x: Annotated[float, reals(0.0, 1.0)]) -> Sides:
+    suppose("x > 2", x > 2)
+    return at_most(x, one=1)
+
+
+def test_a_formula_that_grows_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    def tower(x: Unit, y: Unit) -> Sides:
+        value = x + y
+        for _ in range(40):
+            value = value**2 + x
+        return at_most(value, nothing=0)
+
+    monkeypatch.setattr(prove_module, "MOST", 1000)
+    assert why_not(tower) == "the statement is no formula: the formula is too long"
+
+
 @pytest.mark.parametrize(
     ("function", "empty"),
     [
@@ -299,6 +316,7 @@ def an_equation(x: Unit, y: Above) -> Sides:
         (at_one_point, False),
         (nearly_never, False),
         (an_equation, False),
+        (never_a_float, False),
     ],
 )
 def test_hypotheses_that_no_instance_meets(function: Any, empty: bool) -> None:
