@@ -20,12 +20,12 @@ from clusterproof.theory.claims.ranges import Instance
 from clusterproof.theory.claims.rounding import TOLERANCE, is_exact
 from clusterproof.theory.claims.sides import Excluded, Outside, Sides, naming_hypotheses
 from clusterproof.theory.claims.space import Space
-from clusterproof.theory.claims.symbols import Symbol, exactly, limiting_products, recording_refusals, symbols
+from clusterproof.theory.claims.symbols import Symbol, exactly, limiting_terms, recording_refusals, symbols
 
 CASES = 1000
 """Most combinations of listed values, each of which gets a proof of its own."""
-MOST = 3_000_000
-"""Products of terms of a proof, some seconds: a longer one is given up."""
+MOST = 500_000
+"""Sums and products of terms of a proof, some seconds: a longer one is given up."""
 COMPARED = 50
 """Instances at which a statement is compared with its proof, at least, unless the space holds fewer."""
 TRIES, LISTED = 400, 1000
@@ -77,9 +77,9 @@ def prove(space: Space, evaluate: Evaluate) -> Formula:
     Raises
     ------
     Unproved
-        If the function is no formula, or one of more than ``MOST`` products of terms.
+        If the function is no formula, or one of more than ``MOST`` sums and products of terms.
     """
-    with limiting_products(MOST):
+    with limiting_terms(MOST):
         return _prove(space, evaluate)
 
 

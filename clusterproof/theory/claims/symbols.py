@@ -20,7 +20,7 @@ Terms = Mapping[Powers, Fraction]
 
 
 _REFUSED: ContextVar[list[str] | None] = ContextVar("what symbols refused", default=None)
-_PRODUCTS: ContextVar[list[int] | None] = ContextVar("products that are left", default=None)
+_LEFT: ContextVar[list[int] | None] = ContextVar("terms that are left", default=None)
 
 
 @contextmanager
@@ -35,13 +35,20 @@ def recording_refusals() -> Iterator[list[str]]:
 
 
 @contextmanager
-def limiting_products(most: int) -> Iterator[None]:
-    """Refuse to multiply polynomials, with a TypeError, after a number of products of terms."""
-    token = _PRODUCTS.set([most])
+def limiting_terms(most: int) -> Iterator[None]:
+    """Refuse to add and multiply polynomials, with a TypeError, after a number of sums and products of terms."""
+    token = _LEFT.set([most])
     try:
         yield
     finally:
-        _PRODUCTS.reset(token)
+        _LEFT.reset(token)
+
+
+def _count(terms: int) -> None:
+    if (left := _LEFT.get()) is not None:
+        left[0] -= terms
+        if left[0] < 0:
+            _refuse("the formula is too long")
 
 
 def _refuse(message: str) -> NoReturn:
@@ -63,6 +70,7 @@ class Polynomial:
     terms: Terms
 
     def __add__(self, other: Polynomial) -> Polynomial:
+        _count(len(self.terms) + len(other.terms))
         total = dict(self.terms)
         for powers, coefficient in other.terms.items():
             total[powers] = total.get(powers, Fraction(0)) + coefficient
@@ -72,10 +80,7 @@ class Polynomial:
         return Polynomial({powers: -value for powers, value in self.terms.items()})
 
     def __mul__(self, other: Polynomial) -> Polynomial:
-        if (left_over := _PRODUCTS.get()) is not None:
-            left_over[0] -= len(self.terms) * len(other.terms)
-            if left_over[0] < 0:
-                _refuse("the formula is too long")
+        _count(len(self.terms) * len(other.terms))
         total: dict[Powers, Fraction] = {}
         for left, a in self.terms.items():
             for right, b in other.terms.items():
