@@ -24,7 +24,7 @@ from clusterproof.theory.claims.symbols import Symbol, exactly, limiting_terms, 
 
 CASES = 1000
 """Most combinations of listed values, each of which gets a proof of its own."""
-MOST = 500_000
+MOST = 1_000_000
 """Sums and products of terms of a proof, some seconds: a longer one is given up."""
 COMPARED = 50
 """Instances at which a statement is compared with its proof, at least, unless the space holds fewer."""

@@ -80,7 +80,7 @@ class Polynomial:
         return Polynomial({powers: -value for powers, value in self.terms.items()})
 
     def __mul__(self, other: Polynomial) -> Polynomial:
-        _count(len(self.terms) * len(other.terms))
+        _count(len(self.terms) * len(other.terms) * (self.size + other.size))
         total: dict[Powers, Fraction] = {}
         for left, a in self.terms.items():
             for right, b in other.terms.items():
@@ -94,6 +94,12 @@ class Polynomial:
         for _ in range(power):
             result = result * self
         return result
+
+    @property
+    def size(self) -> int:
+        """How long its coefficients are, in words of some hundred digits, by one of them."""
+        first = next(iter(self.terms.values()), Fraction(0))
+        return 1 + (first.numerator.bit_length() + first.denominator.bit_length()) // 256
 
     def at(self, values: Sequence[Any]) -> Any:
         """Value at exact numbers, one for each variable."""

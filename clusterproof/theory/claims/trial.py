@@ -339,11 +339,7 @@ class Trial:
                     far = space.at_multiple(start, name, sign * multiple)
                     if far is not None:
                         self._evaluate_within_limit(far)
-            if (
-                allowed.upwards
-                and self.reached.get(name, 0) < FAR[-1] // 2
-                and self._grows(line, start, name)
-            ):
+            if allowed.upwards and self.reached.get(name, 0) < FAR[1] // 2 and self._grows(line, start, name):
                 progress.grows = name
 
     def _go_very_far(self) -> None:

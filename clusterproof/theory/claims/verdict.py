@@ -245,6 +245,8 @@ def decide(
 
 def unite(verdicts: Sequence[Verdict]) -> Verdict:
     """Unite the verdicts on one claim at several seeds: the simplest counterexample, else the least certain verdict."""
+    if len(verdicts) == 1:
+        return verdicts[0]
     false = [verdict for verdict in verdicts if verdict.verdict in FALSE]
     if false:
         return min(false, key=lambda verdict: len(json.dumps(verdict.counterexample, default=str)))

@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.synthetic import RegressionMixture, TwoPointMixture
-from clusterproof.theory.claims import Sides, Stream, at_most, claim, drawn, equal, suppose
+from clusterproof.theory.claims import Excluded, Sides, Stream, at_most, claim, drawn, equal, given, suppose
 from clusterproof.theory.exact.basin_pairs import Pair
 from clusterproof.theory.exact.random_tasks import random_regression
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses
@@ -19,7 +19,7 @@ CONSTANT = 128.0
 
 
 @claim("cfl-mgd/equation-21", label="(21)", ill_posed=False, evaluations=80)
-def equation_21(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
+def equation_21(task: SomeRegression, stream: Stream) -> dict[str, Sides | Excluded]:
     """A client that joins cluster p has a loss there that is at most the loss at its own model.
 
     Hypotheses
@@ -45,10 +45,10 @@ def equation_21(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
     losses = task.losses(models, np.repeat(clients, 50), stream)
     events = losses[:, :1] >= losses[:, 1:]
     joined = np.argmin(losses, axis=-1)[:, None] == np.arange(1, task.clusters)
-    conclusions = {"joined": equal(((joined & ~events).sum(), 0))}
-    if task.clusters == 2:
-        conclusions["P = 2"] = equal(((joined != events).sum(), 0))
-    return conclusions
+    return {
+        "joined": equal(((joined & ~events).sum(), 0)),
+        "P = 2": given("P = 2", task.clusters == 2, lambda: equal(((joined != events).sum(), 0))),
+    }
 
 
 @claim("cfl-mgd/lemma-1", label="Lemma 1, (22)", evaluations=200)

@@ -13,6 +13,7 @@ from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.audit_settings import experiment
 from clusterproof.theory.bounds.best_momentum import best_for_horizon, fastest, helpful_limit, noise_floor
 from clusterproof.theory.claims import (
+    Excluded,
     Expectation,
     Replicates,
     Sides,
@@ -23,6 +24,7 @@ from clusterproof.theory.claims import (
     claim,
     equal,
     expectation,
+    given,
     reals,
 )
 from clusterproof.theory.exact.exact_moments import error_moments
@@ -37,7 +39,7 @@ def momentum_helps(
     flattest: Annotated[float, reals(0.002, 0.9)],
     steepest: Annotated[float, reals(lambda flattest: flattest, 1)],
     momentum: Annotated[float, reals(1e-4, 0.999)],
-) -> dict[str, Sides]:
+) -> dict[str, Sides | Excluded]:
     """On quadratics momentum speeds a cluster up exactly below (1 - eta l_p mu)^2.
 
     Hypotheses
@@ -70,12 +72,13 @@ def momentum_helps(
     companions[:, 1, 0] = 1
     radius = float(np.abs(np.linalg.eigvals(companions)).max())
     limit, best = helpful_limit(flattest), fastest(flattest)
-    helps = momentum < limit
+    helps = bool(momentum < limit)
     others = np.array([spectral_rate(curvatures, beta).max() for beta in OTHERS])
     # a double root is accurate to the square root of the machine precision
     return {
-        "below the limit" if helps else "above the limit": (at_most if helps else at_least)(
-            radius, plain=1 - flattest, rounding=1e-7
+        "below the limit": given("below", helps, lambda: at_most(radius, plain=1 - flattest, rounding=1e-7)),
+        "above the limit": given(
+            "above", not helps, lambda: at_least(radius, plain=1 - flattest, rounding=1e-7)
         ),
         "at the limit": equal((spectral_rate(curvatures, limit).max(), 1 - flattest), rounding=1e-7),
         "best": at_most(spectral_rate(curvatures, best).max(), other=others, rounding=1e-6),
@@ -113,7 +116,7 @@ def best_momenta() -> tuple[float, ...]:
 
 
 @claim("cfl-mgd/momentum-horizon", label="Momentum and noise", judges="ours")
-def momentum_horizon(rounds: Annotated[int, choice(*HORIZONS[2:])]) -> dict[str, Sides]:
+def momentum_horizon(rounds: Annotated[int, choice(*HORIZONS[2:])]) -> dict[str, Sides | Excluded]:
     """Noise returns the best momentum to 0 as the horizon grows, since the floor rises with it.
 
     Hypotheses
@@ -136,8 +139,11 @@ def momentum_horizon(rounds: Annotated[int, choice(*HORIZONS[2:])]) -> dict[str,
         algorithm at T = 40 whose mean squared error at the best momentum is below that at 0 and at 0.95.
     """
     best = dict(zip(HORIZONS, best_momenta(), strict=True))
-    falls = {"falls": at_most(best[rounds], earlier=best[rounds // 2])}
-    return falls | ({"ends at 0": at_most(best[rounds], nothing=0.0)} if rounds == HORIZONS[-1] else {})
+    last = rounds == HORIZONS[-1]
+    return {
+        "falls": at_most(best[rounds], earlier=best[rounds // 2]),
+        "ends at 0": given("T = 640", last, lambda: at_most(best[rounds], nothing=0.0)),
+    }
 
 
 @momentum_horizon.step("floor")
