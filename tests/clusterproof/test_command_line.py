@@ -149,7 +149,7 @@ def test_warnings_of_torch_do_not_reach_the_user(
         return Text("")
 
     make_claim("p/one")
-    plant(report, "page", warn)
+    plant(report, "count_table", warn)
     assert main(["check", "p/one"]) == 0
     assert capsys.readouterr().err == "clusterproof: from torchless_plugin\n"
 
@@ -180,9 +180,7 @@ def test_a_full_disk_does_not_cost_the_report(
         ["run", "ifca", "--out", str(tmp_path / "run")],
     ):
         assert main(arguments) == 2
-        output, errors = capsys.readouterr()
-        assert "No space left on device" in errors
-        assert "1 certified" in output or "Error" in output
+        assert "No space left on device" in capsys.readouterr().err
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("report", "old")]
 
 

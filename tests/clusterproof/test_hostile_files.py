@@ -28,7 +28,6 @@ TRAIN = "train --clusters 2 --clients-per-cluster 2 --images 120 --hidden 4 --th
 
 FILES = [
     "check --replay FILE.json",
-    "check cfl-mgd/lemma-2 --against FILE.json",
     "check FILE.py",
     "show cfl-mgd/lemma-2 FILE.py",
     "claims FILE.py",

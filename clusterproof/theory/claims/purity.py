@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from clusterproof.algorithms import InvalidArgument
-
 
 class Memory:
     """The containers and caches that a function reaches by its defaults, its closure, its globals and what it calls.
@@ -19,19 +17,11 @@ class Memory:
     ----------
     function
         Whatever stands in the containers now counts as what stood there before the first call.
-
-    Raises
-    ------
-    InvalidArgument
-        If it reaches an iterator, which gives something else each time.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         objects = _reached(inspect.unwrap(function))
-        for each in objects:
-            if isinstance(each, Iterator):
-                rule, remedy = "must not be read from outside of the function", "make a list or a tuple of it"
-                raise InvalidArgument("iterator", each, rule, remedy)
+        self.iterators = [each for each in objects if isinstance(each, Iterator)]
         self.before = [(each, each.copy()) for each in objects if type(each) in (dict, list, set)]
         self.caches = [each for each in objects if callable(getattr(each, "cache_clear", None))]
 

@@ -260,7 +260,7 @@ def count_table(verdicts: Sequence[Verdict], width: int | None) -> list[str]:
         Columns. None: plain lines without padding.
     """
     papers = sorted({verdict.paper for verdict in verdicts})
-    header = ("paper", "claims", *Kind)
+    header = ("paper", "all", *Kind)
     longest = max(map(len, ("paper", *papers)))
     widths = [0] * len(header) if width is None else [longest, *(-len(name) for name in header[1:])]
     gap = "  " if width is None or sum(map(abs, widths)) + 2 * len(header) <= width else " "

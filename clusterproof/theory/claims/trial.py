@@ -536,6 +536,9 @@ class Trial:
         """Replace quantities of what breaks a line by simpler ones; if one alone breaks nothing, draw the others."""
         progress, space = self.progress[name], self.space
         first, left = progress.found, SIMPLIFYING
+        key = space.key
+        if first is not None and key(first.instance) in map(key, self.statement.first):
+            return  # an example is reported as its author wrote it
         stream = generator(self.seed, self.claim, self.statement.name, "simpler", name)
         while (found := progress.found) is not None:
             moves = space.simpler(found.instance)
@@ -670,6 +673,9 @@ class Trial:
             or not any(each.exact for each in self.progress.values())
         ):
             return
+        for each in self.memory.iterators:
+            rule, remedy = "must not be read from outside of the function", "make a list or a tuple of it"
+            raise InvalidArgument("iterator", each, rule, remedy)
         self._require_same_sides(listed)
         if self.memory.changed:
             with self.memory.forgotten():

@@ -51,7 +51,12 @@ def test_the_page_lists_what_fails_and_counts_each_paper(registry: dict[str, Any
         replace(theory.check(name), reason=f"of {name} " + "many-worded reasons " * 30) for name in made
     ]
     fails = [one for one in verdicts if one.verdict in ("violated", "ill-posed")]
-    plain, narrow = (report.page(verdicts, fails, width).plain for width in (None, 80))
+    plain, narrow = (
+        "\n".join(
+            [*(report.sentence(one, width).plain for one in fails), "", *report.count_table(verdicts, width)]
+        )
+        for width in (None, 80)
+    )
     counts = [
         f"{p} {len(found)} {' '.join(str(found.count(kind)) for kind in Kind)}"
         for p in "pq"
@@ -66,7 +71,7 @@ def test_the_page_lists_what_fails_and_counts_each_paper(registry: dict[str, Any
     assert narrow.split() == plain.split()
 
 
-def test_violated_claims_are_counted_by_what_they_judge_and_printed_ones_come_first(
+def test_violated_claims_are_counted_by_what_they_judge(
     registry: dict[str, Any],
 ) -> None:
     made = [("ours", "false statement"), ("reading", "wording"), *[("printed", "misprint")] * 2]
@@ -77,12 +82,8 @@ def test_violated_claims_are_counted_by_what_they_judge_and_printed_ones_come_fi
     make_claim("q/ours", Kind.VIOLATED, judges="ours")
     make_claim("r/vague", Kind.ILL_POSED)
     verdicts = [theory.check(name) for name in registry]
-    lines = report.page(
-        verdicts, [one for one in verdicts if one.verdict == "violated"], None
-    ).plain.splitlines()
-    order = [2, 3, 4, 5, 1, 6, 0, "ours"]
-    assert [line.split()[0].partition("/")[2] for line in lines[: len(order)]] == list(map(str, order))
-    assert lines[0].startswith("p/2  violated  Lemma 7 (misprint): ")
+    assert report.sentence(verdicts[2], None).plain.startswith("p/2  violated  Lemma 7 (misprint): ")
+    lines = report.count_table(verdicts, None)
     p = "4 printed (1 false statement, 2 misprints, 1 of wording), 2 readings, 1 ours"
     assert [line for line in lines if line.startswith("  ")] == [f"  7 violated: {p}", "  1 violated: 1 ours"]
     whole = p.replace("1 ours", "2 ours")
@@ -235,7 +236,7 @@ def test_a_defect_shows_its_place_only_on_request(
         raise ZeroDivisionError("by nought")
 
     make_claim("p/one")
-    plant(report, "page", broken)
+    plant(report, "count_table", broken)
     assert main(["check", "--all"]) == 1
     errors = capsys.readouterr().err
     assert errors.count("\n") == 1

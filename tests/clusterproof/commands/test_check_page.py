@@ -76,7 +76,7 @@ def test_the_counts_of_the_table_add_up() -> None:
     verdicts = stored()
     lines = page(verdicts, None)
     header = lines[0].split()
-    assert header == ["paper", "claims", *Kind]
+    assert header == ["paper", "all", *Kind]
     papers = {verdict.paper for verdict in verdicts}
     rows = [line.split() for line in lines if line.split()[:1] and line.split()[0] in papers]
     counts = {row[0]: [int(cell) for cell in row[1 : 2 + len(Kind)]] for row in rows}

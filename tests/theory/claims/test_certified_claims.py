@@ -80,7 +80,7 @@ def why_not(function: Callable[..., Any], change: Any) -> dict[str, str]:
     """Why the lines of a function, with other sides, are not proved."""
     proof = Proof("", changed(function, change), Space.of(function), None)
     try:
-        return prove(proof.space, proof.lines)
+        return dict(prove(proof.space, proof.lines).unproved)
     except Unproved as reason:
         return {"": str(reason)}
 

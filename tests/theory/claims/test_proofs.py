@@ -36,7 +36,7 @@ def why_not(function: Any) -> str:
     """Why a function is not proved; empty if it is."""
     statement = Statement("", function)
     try:
-        return "; ".join(filter(None, prove(statement.space, statement.lines).values()))
+        return "; ".join(filter(None, prove(statement.space, statement.lines).unproved.values()))
     except Unproved as reason:
         return str(reason)
 

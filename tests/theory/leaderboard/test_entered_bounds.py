@@ -54,7 +54,9 @@ def test_bounds_of_a_module_are_judged(tmp_path: Path, capsys: pytest.CaptureFix
     assert main([*command, "--fail-on", "violated"]) == 1
     assert "mine/small, R = 1: violated: half of the clients" in capsys.readouterr().out
     written = json.loads(rows_file.read_text(encoding="utf-8"))
-    assert {tuple(row) for row in written} == {("round", "column", "value", "reason")}
+    assert set(written) == {"setting", "version", "rows"}
+    assert written["setting"]["client_class"] == "strong"
+    assert {tuple(row) for row in written["rows"]} == {("round", "column", "value", "reason")}
     assert "prefers-color-scheme" in figure.read_text(encoding="utf-8")
 
 

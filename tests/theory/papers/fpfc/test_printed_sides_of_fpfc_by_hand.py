@@ -87,7 +87,7 @@ def test_the_first_inequality_with_the_r_that_allows_more(rho: float, steps: int
 def test_the_second_inequality_of_a_pair_by_the_proximal_map_of_the_dense_loops(share: float) -> None:
     lam, xi, a = 1.5, 0.5, 2.75
     one = DenseFPFC(fpfc(9.0, xi, 1, strength=lam, concavity=a), scalar_clients([0.0]), np.zeros((1, 1)))
-    worst, found = 1.5 * 0.5 / 2, theorem_1_mapping.mapping_of_a_pair(share, lam, xi, a - 2)
+    worst, found = 1.5 * 0.5 / 2, theorem_1_mapping.theorem_1_mapping(share, lam, xi, a - 2)
     short, middle, concave = share * worst, worst + share * (xi - worst), lam + share * (a - 1) * lam
     assert one.unit_prox(short * (1 + lam / xi)) == pytest.approx(0)
     assert_sides(found["theta + v is short"], short * (1 + lam / xi), strength=lam)

@@ -120,8 +120,9 @@ def test_from_one_point_little_is_saved_and_from_models_apart_much() -> None:
 
 def test_the_large_curve_on_a_few_runs() -> None:
     verdict = theory.check("gradient-loss/reduction-curve", evaluations=2)
-    assert verdict.verdict is Kind.CONSISTENT
-    assert (verdict.instances, verdict.exhausted, verdict.trials) == (9, True, 18)
+    assert verdict.verdict is Kind.INCONCLUSIVE  # of so few repetitions
+    assert verdict.counterexample is None
+    assert (verdict.instances, verdict.trials) == (5, 10)  # those that look worst of nine
     assert not theory.find_claim("gradient-loss/reduction-curve").quick
 
 

@@ -84,5 +84,5 @@ def test_the_one_step_constant_of_two_scalars() -> None:
     """Curvatures 1 and 2, gamma = p = 1/2: 3/4, from the controls."""
     clients = PlanarClients(2, F(2), F(1), F(0), F(100), F(1), F(100), 0)
     start = Start(F(0), F(0), F(0), F(1), F(0), F(1), F(1, 2))
-    assert sharp_rate(clients, start) == (F(3, 4), "controls")
+    assert sharp_rate(clients, start) == F(3, 4)
     assert start.psi(clients, 1) == F(3, 4) * start.psi(clients)

@@ -241,7 +241,7 @@ def unproved_with(
     without = set()
     for each in (*first.proofs, *lemmas):
         try:
-            proved = not any(prove(each.space, each.lines).values())
+            proved = not any(prove(each.space, each.lines).unproved.values())
         except Unproved:
             proved = False
         if not proved:
