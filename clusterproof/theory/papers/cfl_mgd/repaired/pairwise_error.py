@@ -7,7 +7,7 @@ from typing import Annotated
 
 from clusterproof.theory.bounds import statements
 from clusterproof.theory.bounds.statements import Share, SmallTask, tuned
-from clusterproof.theory.claims import Sides, Stream, at_least, at_most, claim, equal, rationals
+from clusterproof.theory.claims import Excluded, Sides, Stream, at_least, at_most, claim, equal, rationals
 
 Positive = Annotated[Fraction, rationals(Fraction(1, 4), 3, 4, upwards=True)]
 Own = Annotated[Fraction, rationals(0, 3, 4, upwards=True)]
@@ -15,7 +15,7 @@ Beyond = Annotated[Fraction, rationals(lambda a: a, 6, 4, upwards=True)]
 
 
 @claim("cfl-mgd/pairwise-error", label="Lemma P", judges="ours", quick=False, tight=True, evaluations=40)
-def pairwise_error(task: SmallTask, share: Share, stream: Stream) -> dict[str, Sides]:
+def pairwise_error(task: SmallTask, share: Share, stream: Stream) -> dict[str, Sides | Excluded]:
     """In the basin a client prefers a given wrong model with probability at most pi(B), which is attained.
 
     Hypotheses

@@ -11,7 +11,7 @@ from clusterproof.theory.bounds import statements
 from clusterproof.theory.bounds.audit_settings import Experiment, experiment, log_cosh_experiment
 from clusterproof.theory.bounds.statements import Momentum, Share, SmallTask
 from clusterproof.theory.bounds.theorem_a import TheoremA
-from clusterproof.theory.claims import Replicates, Sides, Stream, choice, claim, suppose
+from clusterproof.theory.claims import Excluded, Replicates, Sides, Stream, choice, claim, suppose
 
 BOUND = TheoremA()
 """The bound of the claim."""
@@ -91,7 +91,7 @@ def moments(task: SmallTask, momentum: Momentum) -> dict[str, Sides]:
 
 
 @theorem_a.step("misclassification", evaluations=40)
-def misclassification(task: SmallTask, share: Share, stream: Stream) -> dict[str, Sides]:
+def misclassification(task: SmallTask, share: Share, stream: Stream) -> dict[str, Sides | Excluded]:
     """In the basin a client errs with a probability of at most pi."""
     algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=0.0)
     return statements.misclassification(task, algorithm, share, stream)
