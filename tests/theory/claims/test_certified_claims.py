@@ -113,7 +113,10 @@ def altered(claim: Claim[..., Any], change: Any) -> Claim[..., Any]:
     return other
 
 
-ALTERED = slow_after(14, "evaluates many claims", sorted((each.id for each in PROVED), key=LONG.__contains__))
+ONE_STATEMENT = [
+    each.id for each in PROVED if each.id != "fedavg/drift"
+]  # which states its bound on two spaces
+ALTERED = slow_after(14, "evaluates many claims", sorted(ONE_STATEMENT, key=LONG.__contains__))
 
 
 @pytest.mark.usefixtures("few")

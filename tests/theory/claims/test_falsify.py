@@ -52,7 +52,7 @@ def search(loss: float, seed: int) -> Verdict:
     return falsify(rate(loss), algorithm=descend, tasks=TASKS, rounds=4, evaluations=40, seed=seed)
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=MANY) for seed in range(1, 4))])
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=MANY) for seed in range(1, 3))])
 def test_a_false_rate_is_broken_by_a_small_run_that_can_be_pasted(seed: int) -> None:
     verdict = search(2, seed)
     assert verdict.verdict == "violated"

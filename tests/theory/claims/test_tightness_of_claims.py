@@ -248,6 +248,8 @@ def test_each_ratio_of_the_catalogue_flips_its_comparison(claim: Claim) -> None:
             for term, (factor, instance) in progress.factors.items():
                 if factor is None or not NEEDED < factor < np.inf or not progress.tightest:
                     continue
+                if trial.space.multiples(instance):
+                    continue  # so far beyond the ranges a float does not tell the two factors apart
                 lines = statement.lines(instance, claim=claim.id, replicates=progress.tightest.replicates)
                 level = trial.significance / trial.settings
                 if isinstance(
