@@ -214,7 +214,7 @@ class Claim(Generic[P, R]):
         As for ``claim``.
     """
 
-    def __init__(self, id: str, function: Callable[P, R], first: Statement, **facts: Any) -> None:  # noqa: A002
+    def __init__(self, id: str, function: Callable[P, R], first: Statement, **facts: Any) -> None:  # noqa: A002 - as in claim()
         self.id, self.function, self.statements = id, function, [first]
         self.label: str = facts.pop("label")
         self.judges: str = facts.pop("judges")

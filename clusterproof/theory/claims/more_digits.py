@@ -143,5 +143,5 @@ def _still_broken(evaluate: Evaluate, instance: Instance, name: str) -> bool:
     """Return whether a changed instance breaks the line; so too if it no longer meets the hypotheses."""
     try:
         return judge(evaluate(instance), 0.0, instance)[name].broken
-    except Exception:
+    except Exception:  # a changed instance may break a hypothesis, or be none of the function
         return True

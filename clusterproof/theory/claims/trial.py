@@ -660,7 +660,7 @@ class Trial:
         """Evaluate an exhausted space a second time, in reverse order; exact sides must come out again.
 
         If the first time left something in a list, a dictionary, a set or a cache, it is forgotten for a third time: an
-        entry under a wrong key is found by whoever comes second.
+        entry under a wrong key is found by the second instance.
 
         Raises
         ------
