@@ -96,7 +96,8 @@ def _tight(verdict: Verdict) -> str:
     """Return the id, whether it is proved, and for a bound, not a probability or an equation, its tightness."""
     words = ["proved"] if verdict.verdict is Kind.CERTIFIED else []
     ratio = (verdict.tightness or {}).get("all", {}).get("ratio")
-    if ratio:
+    # of a probability the ratio is one of interval ends
+    if ratio and (verdict.trials is None or theory.find_claim(verdict.claim).bound is not None):
         words.append(f"{ratio:.3g}")
     return f"{verdict.claim} ({', '.join(words)})" if words else verdict.claim
 

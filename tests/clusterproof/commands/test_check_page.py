@@ -17,7 +17,7 @@ from clusterproof.theory import REGISTRY, Kind, Verdict
 from clusterproof.theory.headlines import FINDINGS, HEADLINES, Finding
 from clusterproof.theory.stored_verdicts import read_verdicts
 
-FIELDS = ("verdict", "reason", "measured", "bound", "instances", "tightness", "counterexample")
+FIELDS = ("verdict", "reason", "measured", "bound", "instances", "tightness", "trials", "counterexample")
 WIDTHS = (80, 100, 120, 200, 300, None)
 
 
@@ -111,6 +111,14 @@ def test_repairs_are_those_that_this_run_evaluated_and_that_hold() -> None:
     broken = verdict_of(pair[1], verdict="violated", reason="no")
     assert f"({ratio:.3g})" not in "\n".join(page([lemma, broken], None))
     assert "What repairs it" not in "\n".join(page([lemma, broken], None))
+
+
+def test_a_repair_about_a_probability_has_no_ratio() -> None:
+    promise, repair = stored(("gradient-loss/reduction-up-to", "gradient-loss/sooner"))
+    assert repair.trials
+    text = "\n".join(page([promise, repair], None))
+    assert "gradient-loss/sooner" in text.partition("What repairs it")[2]
+    assert "gradient-loss/sooner (" not in text
 
 
 def test_check_alone_evaluates_the_headlines_on_all_cores(
