@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from clusterproof import theory
 from clusterproof.theory import Verdict
 from clusterproof.theory.claims import report
 from clusterproof.theory.claims.verdict import HOLDS, Kind
