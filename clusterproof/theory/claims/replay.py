@@ -14,7 +14,7 @@ from clusterproof.theory.claims import sentences
 from clusterproof.theory.claims.claim import REGISTRY, Claim, Statement, find_claim
 from clusterproof.theory.claims.confirm import RunDisagrees
 from clusterproof.theory.claims.judge import Judgement
-from clusterproof.theory.claims.load import load_claims
+from clusterproof.theory.claims.load import load_claims, source_of
 from clusterproof.theory.claims.report import Recorded, Report
 from clusterproof.theory.claims.sides import Outside
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
@@ -173,6 +173,8 @@ def recorded_claims(report: Report) -> Iterator[None]:
     """State the claims of the files that a report holds; the files are executed, and need not exist any more."""
     with tempfile.TemporaryDirectory() as folder:
         before = dict(REGISTRY)
+        for name in [each for each, claim in before.items() if source_of(claim.module) is not None]:
+            del REGISTRY[name]  # of files that were loaded; those of the report take their place
         for number, (name, source) in enumerate(report.sources.items()):
             path = Path(folder, str(number), Path(name).name)
             path.parent.mkdir()
