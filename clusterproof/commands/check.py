@@ -305,7 +305,7 @@ def _replay(ids: Sequence[str], path: Path) -> int:
         entries = [one for one in report.claims if not wanted or one.claim.partition("#")[0] in wanted]
         confirmed = 0
         for entry in entries:
-            difference = disagreement(entry)
+            difference = disagreement(entry, report)
             confirmed += not difference
             print(f"{entry.claim}  {entry.verdict}  {difference or 'as recorded'}")
     print(f"{confirmed} of {len(entries)} entries confirmed")

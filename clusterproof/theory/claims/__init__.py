@@ -4,7 +4,7 @@ A claim's way leads through six files: ``claim`` (the decorator), ``space`` (its
 comparisons), ``judge`` (one instance), ``verdict`` (all instances that are tried) and ``report`` (tables and JSON).
 """
 
-from clusterproof.theory.claims.claim import Claim, claim
+from clusterproof.theory.claims.claim import claim
 from clusterproof.theory.claims.confirm import RunDisagrees, confirm_equal
 from clusterproof.theory.claims.expectation import Expectation, expectation
 from clusterproof.theory.claims.frequency import Frequency, probability
@@ -23,7 +23,6 @@ from clusterproof.theory.claims.sides import (
 from clusterproof.theory.claims.space import Replicates, Stream
 
 __all__ = [
-    "Claim",
     "Excluded",
     "Expectation",
     "Frequency",

@@ -131,11 +131,11 @@ def _recorded_randomness(statement: Statement, numbers: dict[str, Any]) -> tuple
     return recorded["seed"], recorded.get("replicates")
 
 
-def disagreement(record: Recorded) -> str:
+def disagreement(record: Recorded, report: Report) -> str:
     """Evaluate a record of a report again, and say what differs; empty if nothing does.
 
     A counterexample must break its line with the recorded sides. Of another verdict the instance at which it is
-    tightest is evaluated, which must not break it.
+    tightest is evaluated, which must not break it; a claim with several lines holds if these do.
 
     Raises
     ------
@@ -153,6 +153,10 @@ def disagreement(record: Recorded) -> str:
         return ""
     if record.verdict in FALSE:
         return f"recorded as {record.verdict} without a counterexample"
+    lines = [one for one in report.claims if one.claim.startswith(f"{record.claim}#")]
+    if lines:
+        false = next((one.claim for one in lines if one.verdict in FALSE), "")
+        return f"recorded as {record.verdict}, and {false} as false" if false else ""
     instance = (record.tightness or {}).get("all", {}).get("instance")
     if instance is None or find_claim(claim).statements[0].random:
         return ""

@@ -6,10 +6,12 @@ import itertools
 import math
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -29,8 +31,10 @@ from clusterproof.theory.claims.space import FARTHEST
 from clusterproof.theory.claims.statistics import binomial_tail
 from clusterproof.theory.claims.symbols import Condition
 
+Result = TypeVar("Result")
+
 CORNERS = 256
-"""Corners that are tried first."""
+"""Corners that are tried first, of half of the instances at most."""
 CLIMBING, RARE = 0.25, 0.1
 """Share of the drawn instances that change some quantities of the tightest one; three times as many if fewer instances
 than this share meet the hypotheses."""
@@ -257,7 +261,8 @@ class Trial:
         self.numbers = None
         start, number = self.instances, 0
         if not self.space.drawn:
-            for instance in self._until_refuted(itertools.islice(self.space.corners(), min(CORNERS, wanted))):
+            corners = itertools.islice(self.space.corners(), min(CORNERS, wanted // 2))
+            for instance in self._until_refuted(corners):
                 self.evaluate(instance)
         # draws may only repeat instances, admissible or not
         while (
@@ -308,22 +313,24 @@ class Trial:
 
     def _evaluate_within_limit(self, instance: dict[str, Any]) -> tuple[str, ...] | None:
         """Evaluate an instance; of values beyond the ranges' ends in limited time."""
-        multiples = self.space.multiples(instance)
-        if not multiples:
-            return self.evaluate(instance)
-        beyond, began = max(2, *multiples.values()), time.process_time()
-        try:
-            with time_limit(2 * LONGEST):
-                seen = self.evaluate(instance)
-        except (ArithmeticError, MemoryError, TimeLimitExceeded):
-            self.farthest = max(1.0, min(self.farthest, beyond / 2))
-            return None
-        if time.process_time() - began > LONGEST:
-            self.farthest = max(1.0, min(self.farthest, beyond / 2))
+        seen = self._within_limit(instance, lambda: self.evaluate(instance))
         if seen is not None:
-            for name, multiple in multiples.items():
+            for name, multiple in self.space.multiples(instance).items():
                 self.reached[name] = max(self.reached.get(name, 0), multiple)
         return seen
+
+    def _within_limit(self, instance: dict[str, Any], evaluate: Callable[[], Result]) -> Result | None:
+        """Call a function of an instance; None if values beyond the ranges' ends take too long: then draw less far."""
+        multiples = self.space.multiples(instance)
+        if not multiples:
+            return evaluate()
+        beyond, began = max(2, *multiples.values()), time.process_time()
+        result, ended = None, False
+        with suppress(ArithmeticError, MemoryError, TimeLimitExceeded), time_limit(2 * LONGEST):
+            result, ended = evaluate(), True
+        if not ended or time.process_time() - began > LONGEST:
+            self.farthest = max(1.0, min(self.farthest, beyond / 2))
+        return result
 
     def _go_far(self, line: str) -> None:
         """Go from the tightest instance to multiples of each open end; if that is slow, see how the ratio grows."""
@@ -598,10 +605,14 @@ class Trial:
             looked.add(key)
             try:
                 with naming_hypotheses(self.stated):
-                    lines = self._lines(instance, max(min(most, LEAST), most // FEW), " first")
+                    lines = self._within_limit(
+                        instance, partial(self._lines, instance, max(min(most, LEAST), most // FEW), " first")
+                    )
             except Outside as outside:
                 self.rejected[str(outside)] += 1
                 self.outside.append((str(outside), instance))
+                continue
+            if lines is None:
                 continue
             worst = max(
                 (_suspicion(each) for each in lines.values() if not isinstance(each, Excluded)), default=0.0

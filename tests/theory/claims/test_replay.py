@@ -209,8 +209,8 @@ def difference(record: dict[str, Any], folder: Path) -> str:
     """What a replay says of a record; the error if it cannot be evaluated."""
     (folder / "report.json").write_text(json.dumps({"claims": [record]}), encoding="utf-8")
     try:
-        (entry,) = read_report(folder / "report.json").claims
-        return disagreement(entry)
+        written = read_report(folder / "report.json")
+        return disagreement(written.claims[0], written)
     except InvalidArgument as error:
         return str(error)
 

@@ -20,13 +20,14 @@ from clusterproof.theory.papers.ifca.success import Cell, succeeds
 
 @pytest.mark.slow(reason="counts failures of many runs")
 def test_certain_means_that_the_interval_ends_below_the_allowed_failures() -> None:
-    verdict = checked("ifca/certain-in-basin")
+    lines = {line.name: line for line in checked("ifca/certain-in-basin").lines}
+    verdict = lines["barely separated"]
     # the level is shared by two parts; of the second one, which is barely separated, nearly all is used
     assert verdict.confidence is not None
     assert verdict.confidence.level == pytest.approx(1 - CLAIM_SIGNIFICANCE / 2, abs=1e-12)
     assert verdict.confidence.lower < 0.05 < verdict.confidence.upper
     # no failures in n runs of each of two settings: the upper end u has (1 - u)^n = half of its error probability
-    assert "well separated: holds on all 2 instances; the event occurred in 0 of 1000" in verdict.reason
+    assert "holds on all 2 instances; the event occurred in 0 of 1000" in lines[""].reason
     half = CLAIM_SIGNIFICANCE / 2 / 2 / 2
     assert 1 - half ** (1 / 500) < 0.05
 

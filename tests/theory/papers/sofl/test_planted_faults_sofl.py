@@ -39,7 +39,7 @@ TRAIN, DECAYED = som.train, som.decayed
 
 def penalised(points: Any, labels: Any) -> Fraction:
     """(6) with a charge for each cluster, which makes K a proper minimiser."""
-    return within_sum(points, labels) + 10_000 * (max(labels) + 1)
+    return within_sum(points, labels) + 10**20 * (max(labels) + 1)
 
 
 def half_the_reach(points: np.ndarray, radius: float) -> np.ndarray:
@@ -129,7 +129,7 @@ FAULTS: dict[str, tuple[str, ModuleType, str, Any, Kind]] = {
         som,
         "decayed",
         lambda start, t, updates, schedule: 10.0,
-        Kind.CONSISTENT,
+        Kind.CERTIFIED,
     ),
     "no simplex": (
         "sofl/elbow-below-chord",
@@ -151,7 +151,7 @@ FAULTS: dict[str, tuple[str, ModuleType, str, Any, Kind]] = {
         algorithm_line_30,
         "weights_by_input",
         lambda amounts: [Fraction(1)] * len(amounts),
-        Kind.CONSISTENT,
+        Kind.CERTIFIED,
     ),
     "weights of all clients": (
         "sofl/aggregation-in-cluster",
