@@ -39,9 +39,6 @@ def fedavg(task: Task, local_steps: LocalSteps) -> Sides:
 
     Source
         Ours; FedAvg is McMahan et al. (2017), Algorithm 1. Identity.
-
-    Checked
-        Runs to rest on 50 drawn tasks of up to 6 clients in up to 4 dimensions, to 1e-10.
     """
     step = 1 / task.client_smoothness
     form = fixed_points.fedavg(task.hessians, task.centers, step_size=step, local_steps=local_steps)
@@ -89,10 +86,6 @@ def fedprox_exact(task: Task, proximal: Strength) -> Sides:
 
     Source
         Ours; Li et al. (2020), Algorithm 2 with gamma = 0. Identity.
-
-    Checked
-        Runs to rest with so many local steps that each local problem is solved to rounding, on 50 drawn
-        tasks, to 1e-10.
     """
     strength = float(proximal)
     step = 1 / (task.client_smoothness + strength)
@@ -152,10 +145,6 @@ def fedavg_optimum(curvature: Curvature, step: Step, local_steps: Steps) -> Side
         McMahan et al. (2017), restated, not read: the mean loss is their objective. That FedAvg with a constant step
         ends at its minimiser is the reading's. With H > 1 and clients of different curvature the rest is another point
         (client drift).
-
-    Checked
-        Two clients with minimisers -1 and 1 in one dimension, exactly: the rest against the optimum. The
-        found instance is run to rest.
     """
     optimum = (1 - curvature) / (1 + curvature)
     end = rest_of_two(curvature, step, local_steps)

@@ -63,9 +63,6 @@ def single_linkage(
     Source
         Sattler et al. (2020) ask for this cut. Proof: the last merge is the weakest edge of a maximum
         spanning tree, and every cut crosses some edge of the tree.
-
-    Checked
-        Random updates of up to 8 clients, with and without ties, against all cuts.
     """
     similarities = cosine_similarities(updates)
     similarity = cross_similarity(similarities, bipartition(similarities, "single"))
@@ -107,10 +104,6 @@ def complete_linkage(
         ``AgglomerativeClustering(affinity="precomputed", linkage="complete").fit(-S)``. The paper of Sattler et al.
         (2020), which was not read, is restated in ``cfl/single-linkage``; that the code's cut is to be that one is the
         reading's.
-
-    Checked
-        Updates in the plane against all cuts, four of them first: with three clients both linkages merge the
-        closest pair, and agree.
     """
     suppose("no update is 0", np.any(updates, axis=1).all())
     similarities = cosine_similarities(updates)
@@ -159,10 +152,6 @@ def notebook_index(sides: Halves, cut: Annotated[int, integers(1, 7)]) -> Sides:
     Source
         Public code of CFL, github.com/felisat/clustered-federated-learning, commit 23a1c38,
         clustered_federated_learning.ipynb. Right for the first cut alone, where positions are ids.
-
-    Checked
-        Two cuts of up to 8 clients, exactly: clients that are not in exactly the cluster they were cut
-        into.
     """
     members = sides.count("1")
     suppose(
@@ -215,9 +204,6 @@ def client_ids(
 
     Source
         Ours; replaces the listing of ``cfl/notebook-index``.
-
-    Checked
-        100 rounds of the algorithm on random orders of clients, two to four cuts each.
     """
     clusters = int(labels.max()) + 1
     # unequal lengths, so that one cut is best in every cluster

@@ -62,10 +62,6 @@ def stationary_cosine(
     Source
         Ours; the setting is that of CFL, Sattler et al. (2020). Identity: the updates are multiples of b_c -
         mean b, whose sum is 0.
-
-    Checked
-        FedAvg run to rest on random rotated simplices with 2 to 6 clusters, 1 to 3 local steps, all pairs
-        of updates, to 1e-10.
     """
     rotation = np.linalg.qr(stream.standard_normal((clusters, clusters)))[0]
     optima = size * simplex(clusters) @ rotation + stream.standard_normal(clusters)
@@ -101,9 +97,6 @@ def two_clusters(
 
     Source
         Ours; the setting is that of CFL, Sattler et al. (2020). Identity: n_1 g_1 + n_2 g_2 = 0.
-
-    Checked
-        FedAvg run to rest on random tasks of up to 8 clients in up to 4 dimensions, to 1e-10.
     """
     labels = np.repeat([0, 1], [first, second])
     rotation = np.linalg.qr(stream.standard_normal((dimension, dimension)))[0]
@@ -156,9 +149,6 @@ def stationary_cosine_anywhere(
     Source
         Ours: an expectation that no source prints. The value is that of a regular simplex. The sum of
         the updates is 0 in general, and for K = 3 that allows a cosine of 1.
-
-    Checked
-        Three clients with curvature 1 in one dimension, exactly. The found instance is run to rest.
     """
     updates = pulls((minimiser_0, minimiser_1, minimiser_2))
     suppose("the clusters have minimisers of their own", len(set(updates)) == len(updates))

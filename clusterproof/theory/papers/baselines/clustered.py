@@ -70,9 +70,6 @@ def cfl_mgd_gradient(task: Task, momentum: Momentum) -> Sides:
 
     Source
         Ours; CFL-MGD is Zhao et al. (2023), Algorithm 1. Identity.
-
-    Checked
-        Runs to rest on 50 drawn tasks of two clusters, models and buffers, to 1e-10.
     """
     suppose_far_apart(task)
     algorithm = CFLMGD(step_size=1 / task.client_smoothness, momentum=float(momentum))
@@ -97,9 +94,6 @@ def cfl_mgd_model(task: Task, momentum: Momentum, local_steps: FewSteps) -> Side
 
     Source
         Ours; Zhao et al. (2023), (4) and (6). Rate and drift: ``cfl-mgd/model-averaging-recursion``.
-
-    Checked
-        Runs to rest on 50 drawn tasks of two clusters, models and buffers, to 1e-10.
     """
     suppose_far_apart(task)
     step, beta = 0.2 / task.client_smoothness, float(momentum)
@@ -148,9 +142,6 @@ def clustered_rest(
     Source
         Ours; IFCA is Ghosh et al. (2020) with model averaging, CFL Sattler et al. (2020), GL-CFL Lin et
         al. (2023). Identity.
-
-    Checked
-        Runs to rest on 50 drawn tasks of two clusters of at least two clients, to 1e-10.
     """
     suppose_far_apart(task)
     suppose("a cluster has two clients at least", np.bincount(task.labels).min() >= 2)

@@ -125,9 +125,6 @@ def per_fedavg_first_order_optimum(curvature: Curvature, inner: Inner) -> Sides:
     Source
         Fallah et al. (2020), restated, not read: they define F and offer the first-order variant for it. That the
         variant ends at the minimiser of F is the reading's.
-
-    Checked
-        Two clients with minimisers -1 and 1 in one dimension, exactly. The found instance is run to rest.
     """
     end, optimum = (rest_of_two(curvature, inner, power) for power in (1, 2))
     return equal(
@@ -160,9 +157,6 @@ def fedbcd(
 
     Source
         Ours; FedBCD is Wu et al. (2021). Identity.
-
-    Checked
-        Runs to rest on 50 drawn tasks, common and personal models, to 1e-10.
     """
     strength = float(proximal)
     algorithm = FedBCD(
@@ -194,9 +188,6 @@ def fedbcd_separate(
 
     Source
         Ours; Wu et al. (2021), FedBCD-I. Identity.
-
-    Checked
-        Runs to rest on 50 drawn tasks, common and personal models, to 1e-10.
     """
     step = 1 / task.client_smoothness
     algorithm = FedBCD(step_size=step, local_steps=local_steps, variant="separate", pull=float(pull))

@@ -98,10 +98,6 @@ def drift(
 
     Source
         Ours. Upper bound; its first term is attained, its second is far from the truth for small gamma.
-
-    Checked
-        Proved symbolically, from R - 1 to R, and the two inequalities of a single step. Rounds on clients in the plane
-        whose losses are not quadratic.
     """
     run = Run(clients, vector(x, y), (gradient_x, gradient_y), pace, local_steps, rounds)
     return at_most(length(run.models[-1]), **run.allowed(rounds))

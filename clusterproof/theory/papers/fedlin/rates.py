@@ -46,10 +46,6 @@ def sharp(clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, loca
         Ours. Upper bound of one round, attained by f_i = mu ||.||^2 / 2. Hence f(x_R) - f* <= kappa rho^R (f(x_0) -
         f*).
 
-    Checked
-        Proved symbolically, as ``scaffold/sharp-option-1``, for any K and N in any dimension. The round in rational
-        arithmetic, on clients in the plane whose losses are not quadratic.
-
     Symbols
         eta ``step_size``, K ``local_steps`` (tau of the paper), f = mean f_i, x* its minimiser, g_i* = grad f_i(x*),
         mean over clients; + is after a round.
@@ -94,10 +90,6 @@ def convex(
 
     Source
         Ours. Upper bound; the mean gap of R rounds is at most 4 ||x_0 - x*||^2 / (eta K R).
-
-    Checked
-        Proved symbolically, as ``scaffold/convex``, for any K and N in any dimension. The round in rational
-        arithmetic, on clients in the plane whose losses are not quadratic.
 
     Symbols
         eta ``step_size``, K ``local_steps`` (tau of the paper), f = mean f_i, x* its minimiser, g_i* = grad f_i(x*),

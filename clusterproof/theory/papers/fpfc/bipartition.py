@@ -57,9 +57,6 @@ def bipartition(clients: Annotated[int, integers(2, 9)], stream: Stream) -> Side
     Source
         Ours, on the step of CFL that Yu et al. (2023), Introduction, call "computationally expensive": no measure is
         named there, and the sentence is not judged.
-
-    Checked
-        Random updates in three dimensions, against all cuts; comparisons are counted.
     """
     similarities = cosine_similarities(stream.standard_normal((clients, 3)))
     similarity, comparisons = weakest_link(similarities)

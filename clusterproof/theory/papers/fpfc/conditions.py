@@ -41,9 +41,6 @@ def conditions(condition: Condition, step: Step) -> Sides:
         2 lambda / xi, 2 / (a - 1), L_-}". That L_f / (1 - 2c) is positive, as a bound on rho would be, is not printed;
         without it the bound is negative and the conditions are met. For another reading, T_i > 2 log 2 / log(1/c)
         and rho > L_f / (1 - 2 c^(T/2)), see ``fpfc/theorem-1-models`` and ``fpfc/theorem-1-models-positive``.
-
-    Checked
-        c >= 1/2 is proved on the symbols L / mu >= 1 and alpha (L + mu) <= 1, and the conditions are tried on a grid.
     """
     suppose("rho > L_f / (1 - 2c) > 0", contraction(condition, step) < Fraction(1, 2))
     return at_least(1 - 2 * contraction(condition, step), nothing=0)

@@ -84,9 +84,6 @@ def convex(spread: Spread, strength: Strength) -> Sides:
         which the table ``fpfc/table-1`` repeats; that no clients and no strength recover the clusters is not
         printed. The bias is there: at s = 1/10 and lambda = 1/4 the models are 7/40, 7/40, 37/40, 37/40, and the
         clusters' minimisers 1/20 and 21/20.
-
-    Checked
-        In rational arithmetic, by isotonic regression; on the instance that is found, FPFC-l1 is run.
     """
     models = minimiser(minimisers_of(spread), strength)
     right = sum((models[i] == models[j]) == (LABELS[i] == LABELS[j]) for i, j in combinations(range(4), 2))

@@ -106,12 +106,6 @@ def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Side
 
     Source
         Ours; ``fpfc/repaired-models`` with one term less. Next to rho = 2 L_g it is false: ``fpfc/one-term-waiting``.
-
-    Checked
-        Runs as ``fpfc/repaired-models``, rho from 8 to 18 L_g. The quadratic form of a pair, for up to five updates and
-        derivatives of the penalty's gradient up to L_g of both signs; what later steps lower h_i by, on sums of Huber
-        losses; the constant 8, proved. By exact second moments, equal clients with weak coupling come within a few per
-        cent of the bound.
     """
     setting, measured = case[0], averages(case, stream)
     suppose_large_augmentation(setting)

@@ -32,9 +32,6 @@ def local_steps(case: Random, stream: Stream) -> Sides:
 
     Source
         Ours, on quadratics: the condition of Theorem 1 of Yu et al. (2023) on T rests on it.
-
-    Checked
-        Every participant of every round of runs of 30 rounds on random quadratic mixtures.
     """
     setting, task = case
     start = 3 * stream.standard_normal((1, task.dimension))

@@ -103,15 +103,6 @@ def one_term(case: EveryPair, stream: Stream) -> Sides | Expectation:
 
     Source
         Ours; ``fpfc/repaired-models`` with one term less.
-
-    Checked
-        Runs as ``fpfc/repaired-models``, every pair updated. Two lines of the proof: the fall of the norms for
-        each client in every round of such runs, and the consequence of convexity: on sums of Huber losses of 1 to
-        4 rows, whose Hessians do not commute, for 1 to 8 local steps, and where the direction of curvature
-        rotates by an angle in every step, which needs the later gradients. The identity is proved. Three clients
-        with steps of 0.03 of the longest reach 0.94 of the bound, so that its factor cannot be lowered by 7 %;
-        two opposed clients that start at the minimum of F need D_0's (m - 1) xi lambda / 4. Where a pair waits A
-        alone may be too little: ``fpfc/one-term-waiting``.
     """
     setting, measured = case[0], averages(case, stream)
     suppose_every_pair(setting)

@@ -156,12 +156,6 @@ def theorem_1_participation(clients: Clients, rounds: Rounds, *, power_of_pairs:
         read as there. C_1 has the factor 1 / p and C_2 has none. A pair's residual rests until the pair is updated, for
         1 / P rounds in the mean, so that 1 / P is missing: with one participant a round P = 2 / m, and the left-hand
         side is above the bound by a factor that grows like m.
-
-    Checked
-        Alike scalar clients of curvature 1000 that start at 0 near their common minimiser, rho = 10000, one
-        participant: every pair stays on the parabola of the penalty on every path, a round is a
-        linear map, and the expectation comes exactly from second moments. On the instance that is
-        found the maps are compared with the algorithm, round by round.
     """
     setting = setting_of(clients)
     suppose("the hypotheses of Theorem 1", setting.admissible)

@@ -150,17 +150,6 @@ def repaired_models(case: Random, stream: Stream) -> Sides | Expectation:
     Source
         Ours; replaces the first inequality of Theorem 1 of Yu et al. (2023) without a condition on T_i. A is 2 / (alpha
         p (2 - alpha L_h)) for T = 1 and falls to 2 L_h / p as T grows.
-
-    Checked
-        Runs of 100 rounds on random quadratic mixtures of 3 to 10 clients with 1, 30 % or all of them taking part, the
-        expectation by an interval from 50 runs, T in {1, 3, 20}; F* by the least objective seen, which is
-        stricter. Exactly, by second moments, on alike clients with weak coupling, with one local step and with three,
-        where the first term is reached up to a few per cent: neither its factor nor its 1 / p can be lowered. On two
-        opposed clients that start at the minimum of F, where D_0 is (m - 1) xi lambda / 4 alone: it cannot be left out.
-        The second term is not needed
-        where the losses are quadratic and every pair is updated in every round, ``fpfc/one-term``; nor, with the A of
-        T = 1, where they are convex and rho >= 8 L_g, ``fpfc/one-term-large-augmentation``; where a pair waits and rho
-        is next to 2 L_g it is, ``fpfc/one-term-waiting``.
     """
     setting, measured = case[0], averages(case, stream)
     # the least observed objective replaces F*: with F* itself the bound is larger
@@ -231,10 +220,6 @@ def repaired_mapping(differences: Differences) -> Sides:
         Ours; the second inequality of Theorem 1 of Yu et al. (2023), ``fpfc/theorem-1-mapping``, with m (m - 1) for
         m^2, as a client has no pair with itself. It needs a > 2, which SCAD has by definition: for a <= 2 the unit
         proximal objective has two minima, and theta need not be the nearer.
-
-    Checked
-        Random penalties and arbitrary differences, the worst ones by the proof among them; and as
-        ``fpfc/repaired-models``, the largest value of any round and run.
     """
     suppose_differences(differences)
     return at_most(differences.squared_mapping, smoothing=(1 - 1 / differences.clients) * differences.bound)
@@ -266,11 +251,6 @@ def repaired_duals(clients: Clients, rounds: Rounds) -> Sides:
 
     Source
         Ours; replaces the third inequality of Theorem 1 of Yu et al. (2023).
-
-    Checked
-        Exactly, on the alike clients of ``fpfc/theorem-1-participation``, where 0.35 to 0.42 of the bound is
-        reached, and without 1 / P more than all of it; on random settings and opposed clients as
-        ``fpfc/repaired-models``. The best factor lies between 0.4 and 1 times this one.
     """
     return theorem_1_participation(clients, rounds, power_of_pairs=1)
 

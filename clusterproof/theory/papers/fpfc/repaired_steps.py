@@ -150,12 +150,6 @@ def local_fall(case: Random, stream: Stream) -> Sides:
 
     Source
         Ours; the note "FPFC's theorem, repaired" writes it out.
-
-    Checked
-        1 to 5 in every round of runs of 25 rounds on random settings; 6 is proved. Of 1, moreover: one step, and the
-        sum over steps by induction, are proved with the mean curvatures of h_i along a step, anything from -L_h to L_h,
-        for the functions; and exactly for up to four steps on all scalar functions, convex, concave and neither, whose
-        curvature is one of five numbers between two steps. The curvature L_h attains it.
     """
     followed, setting = follow(case, stream), case[0]
     # 1 / (p A)

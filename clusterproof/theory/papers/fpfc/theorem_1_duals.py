@@ -57,11 +57,6 @@ def theorem_1_duals(
         that over unordered pairs the left-hand side doubles. With one client a round, which Assumption 3 allows, no
         pair ever has two participants: theta = v = 0 for ever, the models part, and the left-hand side tends to a
         positive number, whatever the constant.
-
-    Checked
-        Runs of the algorithm with one random participant a round; F* is replaced by the sum of the
-        clients' minima, which makes the bound larger. No pair has moved on any sample path, so that
-        the left-hand side is the same on all of them but for the order of the clients.
     """
     setting = setting_of(clients)
     suppose("the hypotheses of Theorem 1", setting.admissible)

@@ -50,12 +50,6 @@ def theorem_1_mapping(
         Yu et al. (2023), Theorem 1, which names SCAD after Fan and Li; for a <= 2 the inequality is false. The other
         two inequalities do measure the distance from a stationary point, see ``fpfc/repaired-models`` and
         ``fpfc/repaired-duals``; with m (m - 1) for m^2, and on runs: ``fpfc/repaired-mapping``.
-
-    Checked
-        How far the unit proximal map of SCAD moves theta + v from theta, v the gradient of the smoothed penalty at
-        theta, by the length of theta, which lies at ``share`` of its interval. Since a > 2 the proximal objective is
-        strongly convex, and what is stationary minimises it. Proved symbolically for a pair in lambda, xi, a and the
-        length of theta, on each piece of the proximal map.
     """
     worst = worst_length(strength, smoothing)
     # theta + v is at most lambda long, and its proximal point is 0

@@ -89,11 +89,6 @@ def theorem_1_models(
         denominator is positive under the hypotheses, and with (c - T/2)^-1 to the letter C_1 is positive at the
         instance that is tried first: those C_1 are not refuted. Where the denominator is positive the inequality
         holds: ``fpfc/theorem-1-models-positive``.
-
-    Checked
-        Scalar quadratics of curvature 1, full participation: the hypotheses in float64, the left-hand side by a run
-        of the algorithm, F* as favourable as it can be. An instance with both C_1 negative is tried first;
-        its xi is at most 0.5, as the paper's range of nu, "from [xi, 0.5]", asks for.
     """
     setting = setting_of(clients, float(augmentation), smoothing, local_steps)
     suppose("the hypotheses of Theorem 1", setting.admissible)

@@ -99,12 +99,6 @@ def theorem_1_models_positive(case: Positive, stream: Stream) -> Sides | Expecta
     Source
         Yu et al. (2023), Theorem 1, as ``fpfc/theorem-1-models`` reads it, with the condition that C_1 needs in the
         place of rho > L_f / (1 - 2q) and q < 1/2.
-
-    Checked
-        Runs as ``fpfc/repaired-models``, with 1, 30 % or all clients taking part, T from the least that is allowed to
-        20 more; exactly, by second moments, on the alike clients of ``fpfc/theorem-1-participation``, one of them a
-        round; on two opposed clients that start at the minimum of F. The comparison of C_1 with A + B on random
-        settings, and its proof on symbols.
     """
     setting, measured = case[0], averages(case, stream)
     suppose_positive(setting)

@@ -62,11 +62,6 @@ def one_term_waiting(
         client of many moves, grad_{w_i} L_0 and grad_{w_i} L_rho differ by the last moves of all others, which
         the local steps have not paid for. In the limit of many clients and short steps the pairs pay for them
         from rho = (1 + sqrt(2)) L_g on. For rho >= 8 L_g the inequality is true.
-
-    Checked
-        Exactly, by second moments: clients with nearly linear losses that pull towards the corners of a regular
-        simplex, one step of one client a round. F is least at the start, D_0 = (m - 1) xi lambda / 4, and all of it is
-        spent. The algorithm is run on the instance that is found: no pair leaves the parabola, where rounds are linear.
     """
     instance = Simplex(clients, ratio, share)
     setting, rounds = instance.setting, instance.rounds

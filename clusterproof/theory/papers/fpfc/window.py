@@ -70,10 +70,6 @@ def fusion_window(
 
     Source
         Ours; Yu et al. (2023) do not state which lambda recovers the clusters.
-
-    Checked
-        The multipliers of the proof on random quadratic mixtures and strengths inside the window: the
-        gradient in the models and the distance of v from the subdifferential, relative to 1 + lambda.
     """
     least, largest = window(task, concavity)
     suppose("the window is not empty", least < largest)

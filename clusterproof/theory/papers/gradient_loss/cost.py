@@ -52,9 +52,6 @@ def cost_of_an_iteration(clusters: Annotated[int, integers(1, 8, upwards=True)])
     Source
         Lin et al. (2023), Algorithm 1, lines 5 to 9, and its baseline, IFCA. Every percentage of Section III-B counts
         iterations. Sent are the K models, for new devices their last moves too, and one model back.
-
-    Checked
-        The cost account of both algorithms, which the tests compare with the calls of a round.
     """
     return equal(*zip(units(clusters), (3 * clusters, clusters + 2), strict=True))
 
@@ -85,10 +82,6 @@ def fewer_passes(stream: Stream, replicates: Replicates) -> Frequency:
         iterations to achieve 0.9 clustering purity" on MNIST. The reading counts passes, where the paper counts
         iterations, and has other data. About a third of the iterations is saved, see ``gradient-loss/sooner-by``,
         and each costs twice as much.
-
-    Checked
-        300 pairs of runs on one mixture, drawn once, of which some four in five take more passes; with 60 nine seeds
-        in ten did not refute it.
     """
     baseline, proposed = races(Setting(distance=APART), stream, replicates)
     proposed_units, baseline_units = units(CLUSTERS)
@@ -117,10 +110,6 @@ def sooner_by(stream: Stream, replicates: Replicates) -> Frequency:
 
     Source
         Ours; the interval of the saving whose sign ``gradient-loss/sooner`` and ``gradient-loss/same-start`` state.
-
-    Checked
-        60 pairs of runs for each end: P(T / T_IFCA > 0.75) <= 1/2, P(T / T_IFCA < 0.55) <= 1/2; from one point
-        P(T_IFCA - T > 1) <= 1/2 and P(T_IFCA < T) <= 1/2.
     """
     baseline, proposed = races(Setting(distance=APART), stream, replicates)
     return probability(proposed > 0.75 * baseline, at_most=0.5)
@@ -171,9 +160,6 @@ def weight_at_start_by(stream: Stream, replicates: Replicates) -> Frequency:
 
     Source
         Ours; the interval of the difference whose sign ``gradient-loss/weight-at-start`` states.
-
-    Checked
-        160 pairs of runs for each end.
     """
     return probability(gains(stream, replicates) < 0.03, at_most=0.5)
 

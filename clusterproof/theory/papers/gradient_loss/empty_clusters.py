@@ -65,10 +65,6 @@ def equation_7_empty(away: Away, stream: Stream) -> Sides:
     Source
         Lin et al. (2023), (7). With |M_k| = 0 it is 0 / 0. Read: the model stays, as in Section II-C, unless
         devices are pinned to it.
-
-    Checked
-        Four devices choose the first of two models: keeping the second leaves it where it is, and pinning a
-        device moves it.
     """
     ends = readings_of_the_rule(1, away, int(stream.integers(2**31)))
     unchanged, pinned = float(ends["never"][1]), float(ends["when-empty"][1])
@@ -105,9 +101,6 @@ def empty_cluster_rule(away: Away, stream: Stream) -> Sides:
         counts the allocated or the voted cluster, is not stated, nor whether the baseline has it. Read:
         after the vote, in rounds in which a cluster is empty (``"when-empty"``) or in all
         (``"always"``), and purity is that of the votes.
-
-    Checked
-        Models after 20 rounds under both rules on four devices and two models.
     """
     ends = readings_of_the_rule(20, away, int(stream.integers(2**31)))
     return equal(
@@ -197,11 +190,6 @@ def empty_for_good(groups: TwoGroups) -> Sides:
         device may not be correct such that the device will not select the cluster without updated FL model in the
         following iterations. In consequence, the number of clusters considered in our algorithm will be reduced."
         The reading takes it for every run and for good; the sentence has "may".
-
-    Checked
-        Exactly, in one dimension: devices that return within 8 rounds, the fewest over the sign of (3) as printed
-        and that of the descent, and over the values -1, 0 and 1 where (3) is 0 / 0 after the first round. The found
-        runs are compared with the algorithm's, in which it is 0.
     """
     returned = min(
         devices_that_return(groups, printed=printed, undefined=undefined)
@@ -246,10 +234,6 @@ def pinning(
 
     Source
         Ours; the rule of Section II-C with its gaps filled.
-
-    Checked
-        Rounds of runs on random quadratics, started with one model far from all devices, in which some
-        model stood still.
     """
     suppose("alpha L < 1", step_size * task.client_smoothness < 1)
     initial = task.pooled_optimum + stream.standard_normal((task.clusters, task.dimension))

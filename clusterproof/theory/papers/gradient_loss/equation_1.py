@@ -79,10 +79,6 @@ def equation_1(one: TwoModels, rows: Annotated[int, integers(1, 10, upwards=True
         Lin et al. (2023), (1), a sum over the mini-batch, and after (4): "lambda is a weight parameter that controls
         the importance of the gradient similarity and the training loss". That copies of the data change nothing is
         the reading's; the paper does not claim it. The sum grows with the mini-batch and S_ik does not.
-
-    Checked
-        Two models in one dimension and a mini-batch of equal rows, exactly: whether the choice on many
-        copies is that on one. The found scores are compared with the algorithm's.
     """
     suppose("no gradient is 0", one.model_0 != 0 and one.model_1 != 0)
     few, many = one.scores(1), one.scores(rows)
@@ -192,10 +188,6 @@ def equation_1_mean(
 
     Source
         Ours; replaces the sum in (1). Identity.
-
-    Checked
-        Proved symbolically, for the sums over a batch. Losses and gradients on random regression batches, and the
-        algorithm's scores, both similarities and both signs, and on two to fifty copies of them, to 1e-10.
     """
     algorithm = algorithm_of(one, weight, similarity, sign)
     several, single = (one.columns(each, algorithm) for each in (one.batch.repeated(copies), one.batch))

@@ -54,10 +54,6 @@ def equation_2(first: Point, second: Point, start: Point, step: Step) -> Sides:
 
     Source
         Lin et al. (2023), (2) and the sentence after it.
-
-    Checked
-        One cluster of two devices in one dimension, exactly: the move against the mean gradient. The
-        found instance is run.
     """
     move, gradient = move_and_gradient(first, second, start, step)
     return equal(
@@ -110,11 +106,6 @@ def equation_2_descent(start: Start, step_size: Rate, weight: Share) -> Sides:
 
     Source
         Ours; (5) inserted into (7). Identity.
-
-    Checked
-        Proved symbolically, device by device and coordinate by coordinate. In every round of runs on random
-        quadratics the moves that the algorithm keeps against its members' mean gradients, to 1e-10; those of empty
-        clusters, too.
     """
     moves = recorded_moves(start, step_size, weight)
     right = [
@@ -227,10 +218,6 @@ def equations_4_7(
 
     Source
         Lin et al. (2023), (4)-(7). Definition. S_ik by (3) with either sign, and 0 where (3) is 0 / 0.
-
-    Checked
-        Runs of the algorithm on random quadratics against plain loops: every choice, and every model
-        to 1e-10.
     """
     suppose("alpha <= 1 / L", step_size * task.client_smoothness <= 1 + 1e-12)
     algorithm = GradientLoss(step_size=step_size, weight=weight, sign=sign)

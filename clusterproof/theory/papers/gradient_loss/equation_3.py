@@ -108,10 +108,6 @@ def equation_3(one: TwoDevices) -> Sides:
         these devices is the reading's; it is the purpose of (4), and the paper does not claim it of every round.
         Delta w points against the gradients, see ``gradient-loss/equation-2``, so that the own cluster has the least
         S and another one may have the largest.
-
-    Checked
-        In one dimension, exactly: the score of the other cluster minus that of the own one, for both devices. The
-        found instance is put to the algorithm.
     """
     found = printed_scores(one)
     return at_most(
@@ -191,11 +187,6 @@ def equation_3_worst(start: RoundStart, step_size: Rate) -> Sides:
 
     Source
         Ours. Delta w = -alpha a (w - b), and the next gradient a (1 - alpha a)(w - b) is parallel to it.
-
-    Checked
-        Proved symbolically, in each coordinate, as G . Delta w = -|G| |Delta w|. |S_(i, true) + 1| of every device
-        after one round of the algorithm on random noiseless mixtures of 2 to 4 clusters in up to 6 dimensions,
-        to 1e-12.
     """
     _, state = printed_round(start, step_size)
     task, clients = start.task, np.arange(start.task.clients)
@@ -263,10 +254,6 @@ def equation_3_descent(
     Source
         Ours; replaces (3). With e = w - b, Delta w = -alpha A e and the next gradient (I - alpha A) A e:
         Kantorovich's inequality for I - alpha A.
-
-    Checked
-        S_(i, true) of every device after one round of the algorithm on random noiseless mixtures, equal
-        curvatures in every second.
     """
     start = task.initial_models(task.clusters, (), stream)
     own, _ = second_round(task, GradientLoss(step_size=step_size), start)

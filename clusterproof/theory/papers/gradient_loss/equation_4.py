@@ -46,10 +46,6 @@ def equation_4_ifca(
 
     Source
         Lin et al. (2023), (4)-(7); the baseline is reference [5]. Identity.
-
-    Checked
-        Runs of both algorithms on random quadratics from the same starts: every choice, and every
-        model to 1e-10.
     """
     suppose("alpha <= 1 / L", step_size * task.client_smoothness <= 1 + 1e-12)
     start = task.pooled_optimum + stream.standard_normal((task.clusters, task.dimension))
@@ -97,10 +93,6 @@ def loss_margin(
 
     Source
         Ours. The similarities of two models differ by at most 2.
-
-    Checked
-        Second rounds of the algorithm on random regression batches, mean and summed loss, all lambda:
-        the excess loss of every device's choice over 2 lambda / (1 - lambda), or over B times more.
     """
     algorithm = GradientLoss(step_size=0.3, weight=weight, loss_reduction=reduction, sign=sign)
     models, moves = stream.standard_normal((2, task.clusters, task.dimension))
@@ -134,10 +126,6 @@ def equation_3_first_round(center: Point, model_0: Point, model_1: Point, weight
         Lin et al. (2023), (2), (3) and Algorithm 1, line 2. There is no w^(-1); (3) is 0 / 0 where a model
         did not move or a gradient vanishes, too. Read: S = 0 in all three cases, so that the first
         round is IFCA's.
-
-    Checked
-        One device and two models, exactly: whether it chooses alike with S = 0 and with w^(-1) = 0. (3) in
-        floats with Delta w = 0 is not a number.
     """
     models = (model_0, model_1)
     losses = [(w - center) ** 2 / 2 for w in models]

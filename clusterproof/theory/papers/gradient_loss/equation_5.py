@@ -52,9 +52,6 @@ def equation_5_batch(step: Rate, rows: Rows) -> dict[str, Sides]:
     Source
         Ours on Lin et al. (2023), (1) and (5); the paper states neither its batches nor its learning rates. The
         algorithm takes the mean in the step for either ``loss_reduction``.
-
-    Checked
-        A step on the sum, exactly, against a round of the algorithm with the rate alpha |Z|, for up to 50 rows.
     """
     after = summed_step(step, rows)
     return {
@@ -105,10 +102,6 @@ def algorithm_line_12(center: Point, start: Point, step: Step) -> Sides:
         Lin et al. (2023), Algorithm 1, line 12: "Upload s_i^t and w_i^t", against Section II-B3: the device
         "transmits its updated FL model parameters w_i^(t+1)": a misprint. w_i^0 is not defined; with w_i^0 = w^0 the
         models move at half the speed. Read: w_i^(t+1).
-
-    Checked
-        One device and one model, exactly: the model after two rounds by (5)-(7), and by line 12 with w_i^0 = w^0.
-        The former are run.
     """
     new = exact_rounds([center], [start], weight=WEIGHT, step=step, rounds=ROUNDS)[-1].after[0]
     late = by_line_12(center, start, step, ROUNDS)

@@ -80,9 +80,6 @@ def equation_3_euclidean(clusters: TwoClusters) -> Sides:
         and after (2): Delta w "is the average gradient of all devices in cluster k". The reading puts the two
         together. Of G and Delta w itself the first sentence is true; but Delta w is -alpha times the average
         gradient, see ``gradient-loss/equation-2``.
-
-    Checked
-        Gradients in one dimension, exactly. The instance that is found is evaluated by the algorithm.
     """
     suppose(
         "gradient and average gradient of the other cluster are opposite",
@@ -124,9 +121,6 @@ def equation_3_euclidean_descent(
     Source
         Ours; replaces the printed distance. Delta w_k / alpha is minus the average gradient, by
         ``gradient-loss/equation-2-descent``.
-
-    Checked
-        The algorithm's similarities for random gradients in up to 5 dimensions, alpha from 0.001 to 1.
     """
     gradients, averages = stream.standard_normal((2, models, dimension))
     averages[0] = gradients[0]
@@ -164,10 +158,6 @@ def equation_3_inverse(
     Source
         Lin et al. (2023), text after (3). The text has 1 / d and the formula -d. Read: -d; 1 / d is
         infinite where gradient and move agree.
-
-    Checked
-        For losses and distances of two models, exactly: whether (4) makes the same choice with -d and
-        with 1 / d. Either decreases in d, and alone they would order the clusters alike.
     """
     pairs = ((distance_0, loss_0), (distance_1, loss_1))
     minus = [score(weight, -d, loss) for d, loss in pairs]

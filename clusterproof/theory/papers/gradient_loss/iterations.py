@@ -47,9 +47,6 @@ def sooner(stream: Stream, replicates: Replicates) -> Frequency:
         clustering purity". On the printed sign and the summed loss, which this does not use, see
         ``gradient-loss/equation-3`` and ``gradient-loss/equation-1``. By how much: ``gradient-loss/sooner-by``. An
         iteration costs 12 passes where the baseline's costs 6.
-
-    Checked
-        60 pairs of runs on one mixture, drawn once, on the same data from the same starts, at most 60 rounds.
     """
     baseline, proposed = races(Setting(distance=APART), stream, replicates)
     return probability(proposed > baseline, at_most=0.5)
@@ -78,9 +75,6 @@ def same_start(stream: Stream, replicates: Replicates) -> Frequency:
     Source
         Ours; identifies the iterations that Section III-B saves. The paper does not state how
         the K models are initialised.
-
-    Checked
-        40 pairs of runs from one point.
     """
     return probability(saves_more(Setting(distance=ONE_POINT), stream, replicates), at_most=0.5)
 
@@ -107,10 +101,6 @@ def reduction_curve(
 
     Source
         Ours; the image version is a matter of runs with networks.
-
-    Checked
-        60 pairs of runs from one point for each of nine settings; the interval of each setting has a ninth of
-        the error probability.
     """
     setting = Setting(distance=ONE_POINT, step_size=step_size, rows=rows)
     return probability(saves_more(setting, stream, replicates), at_most=0.5)
@@ -147,9 +137,6 @@ def weight_at_start(stream: Stream, replicates: Replicates) -> Frequency:
         Lin et al. (2023), Section III-B: "when lambda changes from 0.1 to 0.5, the proposed algorithm can
         achieve higher purity at the beginning". Its price comes later: near the optima the gradient is
         noise, and so is its direction.
-
-    Checked
-        160 pairs of runs on the same data.
     """
     seed = int(stream.integers(2**31))
     low, high = (mean_purity(weight, seed, replicates, range(2, 5)) for weight in (0.1, 0.5))

@@ -56,9 +56,6 @@ def only_losses(half: Half, pull: Pull) -> Sides:
         for device clustering without using other information (i.e., gradient vectors)". The same paragraph states of
         [2] and [3] that they cluster by models. CFL cuts by the cosines of updates and evaluates no loss. [5], IFCA,
         does use losses alone. One counterexample refutes "these works".
-
-    Checked
-        The devices' signs do not enter any loss; CFL finds them.
     """
     sorted_signs = np.repeat([1, -1], half)
     mixed_signs = np.tile([1, -1], half)
@@ -107,10 +104,6 @@ def ifca_by_losses(half: Half, pull: Pull) -> Sides:
     Source
         Ours; the part of Lin et al. (2023), Section I, that holds, see ``gradient-loss/only-losses``: true of [5],
         the baseline of its experiments, and false of [4].
-
-    Checked
-        IFCA's first round on two sets that differ in the signs of their gradients; CFL's split of two sets that differ
-        in every loss, by up to sixteen times.
     """
     first, second = (
         aside(signs, pull) for signs in (np.repeat([1, -1], half), np.resize([1, -1, -1], 2 * half))

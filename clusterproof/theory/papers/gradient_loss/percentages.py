@@ -35,9 +35,6 @@ def reduction_ceiling(
 
     Source
         Ours. Proof: in the first iteration both maximise -L_ik.
-
-    Checked
-        Pairs of runs on random settings: the reduction minus its ceiling. As a step, on symbols, for T_new >= 2.
     """
     setting = Setting(distance=distance, step_size=step_size)
     baseline, proposed = races(setting, stream, replicates)
@@ -75,10 +72,6 @@ def reduction_up_to(
     Source
         Lin et al. (2023), Section III-B and Fig. 5 (Fashion-MNIST, CIFAR10, EMNIST). "Up to" is a
         largest value over runs that are not counted. Read: the median over runs, with its interval.
-
-    Checked
-        20 pairs of runs at one setting of a regression mixture, for lambda = 0.2 and 0.5: the largest
-        reduction and the smallest one. If they are alike, the meaning of "up to" does not depend on the number of runs.
     """
     saved = reduction(*races(Setting(distance=APART), stream, replicates, weight=weight))
     return at_most(

@@ -93,10 +93,6 @@ def purity_as_accuracy(true: Balanced, found: Clusters) -> Sides:
         correctly". By the formula there, "correctly" is by the majority of the cluster; one-to-one naming is the
         reading's. Several clusters may have the same true cluster as their majority, and its devices then count in
         all of them. With two true clusters of equal size the two agree.
-
-    Checked
-        All partitions of 6 devices into up to three clusters, and of 4 into two: M P against the best one-to-one
-        naming by trying all.
     """
     suppose("both name a cluster for each device", len(true) == len(found))
     suppose("there are no more clusters than true ones", set(found) <= set(true))
@@ -149,10 +145,6 @@ def purity_bound(partitions: Partitions) -> dict[str, Sides]:
 
     Source
         Ours.
-
-    Checked
-        Proved symbolically. Random partitions of up to 14 devices into up to 4 clusters, all namings, random splits,
-        with the library's purity.
     """
     truth, found, halves = partitions
     value, devices = purity(found, truth), len(truth)
@@ -235,10 +227,6 @@ def class_overlap(
 
     Source
         Lin et al. (2023), Section III-A1 (MNIST, Fashion-MNIST, CIFAR10; 33 is ours).
-
-    Checked
-        |A and B| = |A| + |B| - |A or B|, where A or B lacks the classes that neither cluster has, of which
-        there are 0 or more; and the count of EMNIST's drops.
     """
     classes, kept, shared = OVERLAPS[data]
     return at_least(2 * kept - (classes - unused), shared=shared)

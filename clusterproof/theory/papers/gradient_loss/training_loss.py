@@ -61,9 +61,6 @@ def training_loss(stream: Stream, replicates: Replicates) -> Frequency:
         Lin et al. (2023), Fig. 4 and Section III-B: "the cluster performance and training efficiency of the proposed
         algorithm is also better". The curves are pictures without numbers. An iteration costs twice the baseline's
         passes: ``gradient-loss/training-loss-in-passes``.
-
-    Checked
-        60 pairs of runs on the same data from the same starts.
     """
     baseline, proposed = curves(stream, replicates, ITERATIONS)
     return probability(proposed.mean(axis=0) > baseline.mean(axis=0), at_most=0.5)
@@ -93,9 +90,6 @@ def training_loss_in_passes(stream: Stream, replicates: Replicates) -> Frequency
         Lin et al. (2023), Section III-B, of Fig. 4: "when CNN is used as FL model, the cluster performance and
         training efficiency of the proposed algorithm is also better". The reading takes efficiency for work, where
         the figure counts iterations, and has a regression mixture where the paper has networks on MNIST.
-
-    Checked
-        60 pairs of runs on one mixture, drawn once, from the same starts.
     """
     proposed_units, baseline_units = units(CLUSTERS)
     ratio = proposed_units // baseline_units

@@ -120,12 +120,6 @@ def basin(
     Proof
         phi(own) <= L B^2 / 2 + s^2 / 2 < mu (Delta - B)^2 / 2 + s^2 / 2 <= phi(other). A step with eta <= 1/L
         contracts the distance by 1 - eta l_p mu, so that the models stay within B.
-
-    Checked
-        IFCA on mixtures of up to ten clusters of sizes up to 1 : 20, kappa up to 10^4, Delta from 0.01 and d up to 50,
-        from random directions at up to 0.999 of the radius, eta L from 1/5 to 1, 40 rounds: assignments and errors at
-        every round; and one curvature, where the errors attain the rate. At the worst pair the client is right at
-        0.999 of the radius and wrong at 1.001.
     """
     suppose("losses and gradients are the expected ones", task.data == "population")
     directions = stream.standard_normal(task.optima.shape)

@@ -32,10 +32,6 @@ def cfl_mgd_in_basin(
 
     Source
         Zhao et al. (2023), Assumption 4 with (3); compare ``ifca/certain-in-basin``. Probability.
-
-    Checked
-        Replicated runs from IFCA's starts on the same task, P = 2 and 4. With momentum a
-        little more separation is needed: at 1.57 s nearly all of the 0.05 is used.
     """
     algorithm = CFLMGD(step_size=1.0, momentum=float(momentum))
     return fails(algorithm, Cell(8.0, 1.0, clusters=clusters), stream, replicates)
@@ -84,9 +80,6 @@ def cfl_mgd_same_basin(
         Ours; the comparison that Zhao et al. (2023) make of final accuracies takes one start for both. With
         a heavy momentum a model overshoots into the other cluster. Within the radius both are certain:
         ``ifca/cfl-mgd-in-basin``.
-
-    Checked
-        Runs from the same starts; violated where the interval of CFL-MGD lies wholly below that of IFCA.
     """
     cell, seed = Cell(float(separation), float(noise), float(start)), int(stream.integers(2**31))
     plain, heavy = (

@@ -55,10 +55,6 @@ def certain_in_basin(clusters: Clusters, stream: Stream, replicates: Replicates)
     Source
         IFCA (Ghosh et al., 2020) and Zhao et al. (2023), Assumption 4: ||w_p^0 - chi*_p|| <= sqrt(mu/L) Delta / 4.
         Probability.
-
-    Checked
-        Replicated runs, with the Clopper-Pearson interval of the failure probability. Two clusters need no
-        more than 1.43 s, where nearly all of the 0.05 is used.
     """
     return fails(ALGORITHM, Cell(8.0, 1.0, clusters=clusters), stream, replicates)
 
@@ -112,9 +108,6 @@ def monotone_in_basin(clusters: Clusters, stream: Stream, replicates: Replicates
     Source
         Ours; what readers expect of a map of success over separation and noise. Misclassification falls
         with Delta / s by the exact F law, and only Delta / s matters since starts scale with Delta.
-
-    Checked
-        Success rates along both axes; violated where an interval lies wholly below the one before it.
     """
     cells = [Cell(separation, 1.0, clusters=clusters) for separation in SEPARATIONS]
     return never_falls(cells, replicates, stream)
@@ -156,10 +149,6 @@ def monotone_from_anywhere(
         Ours; the expectation without the initialisation condition. False: at a small separation the noise
         of the choices carries models out of wrong clusters. True within the radius:
         ``ifca/monotone-in-basin``.
-
-    Checked
-        Success at Delta = 2 s and at Delta = 16 s from the same directions; violated where the interval at
-        the larger separation lies wholly below that at the smaller one.
     """
     cells = [Cell(float(width), float(noise), float(start), clusters=4) for width in (smaller, larger)]
     return never_falls(cells, replicates, stream)

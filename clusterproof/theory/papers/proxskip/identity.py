@@ -23,10 +23,6 @@ def identity(clients: PlanarClients, start: Start) -> Sides:
     Source
         Ours; ProxSkip is Algorithm 1 of Variance Reduced ProxSkip (2022). Identity.
 
-    Checked
-        Proved symbolically. Both coins of the iteration in rational arithmetic, on clients in the plane whose losses
-        are not quadratic; tests compare both sides on log-cosh and logistic losses.
-
     Symbols
         Psi = sum over i of ||x_i - x*||^2 + (gamma^2 / p^2) ||h_i - g_i*||^2, + is after one iteration, 0 at the
         start, E over the coins; gamma ``step_size``, p ``probability``, mu ``strong_convexity``, L ``smoothness``, N

@@ -103,10 +103,6 @@ def bias(curvature: Curvature, local_steps: LocalSteps) -> Sides:
         Tang and Peng (2026), Beyond Client Averaging, Theorem 4.1, which was read. Here to first order in tau, of which
         the coefficients of gamma / N and gamma^2 are compared; the remainder is not.
 
-    Checked
-        Proved symbolically, from H - 1 to H. The law itself in the step "stationary law", for both options and FedAvg,
-        by the moments of the algorithm's round; tests enumerate the noise of a loss that is not quadratic.
-
     Hypotheses
         Equal clients f_i = f in one dimension, a = f''(x*) > 0, independent additive gradient noise of variance
         sigma^2, all clients in every round, eta_g = 1, H >= 2 local steps; to first order in tau = f'''(x*).
@@ -188,10 +184,6 @@ def bias_ratio(local_steps: LocalSteps, fresh: Fresh) -> Sides:
     Source
         Ours. It compares equal clients; on unequal ones FedAvg has a bias of order gamma, and SCAFFOLD none.
 
-    Checked
-        Proved symbolically, from H - 1 to H. At positive steps the ratio of II is smaller: the step "positive steps",
-        at gamma a <= 1/2 and H <= 8, not proved.
-
     Hypotheses
         Equal clients f_i = f in one dimension, a = f''(x*) > 0, independent additive gradient noise of variance
         sigma^2, all clients in every round, eta_g = 1, H >= 2 local steps; to first order in tau = f'''(x*).
@@ -250,9 +242,6 @@ def bias_larger(
 
     Source
         Ours: V > 0. Lower bound.
-
-    Checked
-        Proved symbolically. The closed form of both biases in rational arithmetic.
 
     Hypotheses
         Equal clients f_i = f in one dimension, a = f''(x*) > 0, independent additive gradient noise of variance

@@ -53,10 +53,6 @@ def convex(clients: PlanarClients, start: Start) -> dict[str, Sides]:
         Ours. Upper bounds; the mean gap of R rounds is at most 4 Psi_0 / (eta K R). SCAFFOLD is Algorithm 1 of
         Karimireddy et al. (2020).
 
-    Checked
-        Proved symbolically, the induction over local steps one step at a time, for any K and N in any dimension. The
-        round in rational arithmetic, on clients in the plane whose losses are not quadratic.
-
     Symbols
         eta ``step_size``, K ``local_steps``, g_i* = grad f_i(x*), mean over clients; + is after a round. In the proof
         p = 1 - eta mu, S_k = 1 + p + ... + p^(k-1), sigma_k = 1 - S_k / K.

@@ -52,9 +52,6 @@ def certificates(
 
     Source
         Ours: the multipliers of ``scaffold/sharp`` and ``scaffold/sharp-option-1``. Upper bounds, attained.
-
-    Checked
-        Each certificate in rational arithmetic, without a solver and without slack.
     """
     failing = failing_condition(closed_form(local_steps, pace, condition, option))
     return equal((failing is not None, False), words=f"not proved: {failing}")

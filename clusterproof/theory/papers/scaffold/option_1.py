@@ -62,9 +62,6 @@ def option_1_diverges(flat: Flat, pace: Pace, local_steps: LocalSteps) -> Sides:
         Ours: what a reader of Karimireddy et al. (2020), who call option I the more stable one for some applications,
         may expect. Their theorems do not state it: their step, restated, is at most 1 / (81 L K eta_g), which excludes
         this instance. At eta L = 1 the radius tends to more than 1 as a_2 -> 0 for every K >= 6.
-
-    Checked
-        The matrix of a round; the instance that is found is run.
     """
     matrix = round_maps.scaffold(
         np.array([[[1.0]], [[float(flat)]]]), step_size=float(pace), local_steps=local_steps, option="I"

@@ -32,11 +32,6 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
         Ours. Upper bound of one round, attained by f_i = mu ||.||^2 / 2 and c_i = g_i*. SCAFFOLD is Algorithm 1 of
         Karimireddy et al. (2020), with option II.
 
-    Checked
-        Proved symbolically, the induction over local steps one step at a time, for any K and N in any dimension. The
-        round in rational arithmetic, on clients in the plane whose losses are not quadratic. ``scaffold/multipliers``
-        checks the certificate of field's form for K up to 16.
-
     Hypotheses
         f_i L-smooth and mu-strongly convex with 0 <= mu < L, any number of clients, all of them in every round, exact
         gradients, eta_g = 1, eta L K <= 1; c = mean c_i.

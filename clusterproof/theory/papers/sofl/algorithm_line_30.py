@@ -44,9 +44,6 @@ def algorithm_line_30(first: Amount, second: Amount, other: Amount) -> Sides:
         sum to its share of the data and the model shrinks with each round; before the clustering the
         same line is an average. Line 29 takes all clients of the cluster, line 8 trains m of them. Read: n
         is the data of the cluster, and all its clients take part: ``sofl/aggregation-in-cluster``.
-
-    Checked
-        The sum of the weights of two clients whose cluster does not have the third, and 1, in rational arithmetic.
     """
     weight = weights_by_input([[first, second], [other]])[0]
     return equal(
@@ -93,10 +90,6 @@ def aggregation_in_cluster(
 
     Source
         Zhang and Qiao (2024), (5) and Algorithm 1, line 30, with n the data of the cluster. Identity.
-
-    Checked
-        The aggregation that SoFL uses after every round, on random models, updates and clusters of 2 to 12
-        clients, against the mean summed client by client; the mean lies between its clients' models.
     """
     clients = len(members)
     received = stream.standard_normal((clients, dimension))[members]

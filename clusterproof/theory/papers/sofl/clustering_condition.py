@@ -34,10 +34,6 @@ def clustering_condition(
 
     Proof
         10 delta_1 = max ||Delta w_i||, so (b) is true for every delta_2 < 10 delta_1 and false at the end.
-
-    Checked
-        Largest updates and delta_2 / delta_1 on a grid, exactly: (b) is false nowhere, so that there is nothing
-        that it could decide.
     """
     delta_1 = largest / PARTS
     delta_2 = factor * delta_1

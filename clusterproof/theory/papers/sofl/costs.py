@@ -34,9 +34,6 @@ def no_extra_communication(clusters: Clusters, local_steps: Steps) -> Sides:
 
     Source
         Zhang and Qiao (2024), Sections 3 and 4: the clusters are computed from the updates that are sent anyway.
-
-    Checked
-        The cost account of both, for 2 to 8 clusters and 1 to 5 local steps.
     """
     sofl, fedavg = (
         cost_of_a_round(kind(step_size=0.1, local_steps=local_steps), task(clusters))
@@ -62,9 +59,6 @@ def ifca_consumption(clusters: Clusters, local_steps: Steps) -> Sides:
     Source
         Zhang and Qiao (2024), on IFCA: "several times" holds for the models sent to clients, K times, and not for
         the work as soon as there are some local steps.
-
-    Checked
-        The cost account of both.
     """
     ours = cost_of_a_round(SoFL(step_size=0.1, local_steps=local_steps), task(clusters))
     theirs = cost_of_a_round(IFCA(step_size=0.1, averaging="model", local_steps=local_steps), task(clusters))

@@ -83,10 +83,6 @@ def mean_square_distortion(length: Length) -> Sides:
         client parameters, the SOM forms a quantitative mapping with minimum mean square distortion". Which distortion,
         and the minimum over what, are the reading's. Samples in one direction have one winner, however far apart they
         are. With distances for cosines, which (7) allows: ``sofl/mean-square-distortion-nearest``.
-
-    Checked
-        Every partition of the samples, in rational arithmetic; and twenty runs of the map with the schedule of
-        Section 5.2.2, none of which is below the first minimum.
     """
     points = points_at(length)
     shared, least = (least_distortion(points, one_direction=together) for together in (True, False))
@@ -145,9 +141,6 @@ def mean_square_distortion_nearest(
 
     Source
         Ours; the step of Lloyd's algorithm, shortened by the rate.
-
-    Checked
-        Six samples and two neurons in the plane.
     """
     samples, neurons = draw(number)
     after = moved(samples, neurons, rate)

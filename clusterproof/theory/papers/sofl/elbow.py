@@ -90,9 +90,5 @@ def elbow_exact_winners(triple: ThreeWinners) -> Sides:
     Proof
         WCSS_z = 0 is the end of the curve, where the distance to the chord is zero; so the elbow is below z,
         and with z = K winners it gives fewer than K clusters.
-
-    Checked
-        Exact curves of three winners at whole numbers, by trying every partition, the smallest first.
-        The map of ours, started there with radius 0, keeps one winner a cluster.
     """
     return at_most(len(triple.points), answer=elbow_of(triple.points))

@@ -80,10 +80,6 @@ def elbow_below_chord(points: Points) -> dict[str, Sides]:
         squared distances of its pairs over z - k + 1; in the mean over the choices that is WCSS_1 (z - k)
         / (z - 1), and the least sum is at most the mean. At k = z - 1 the sum is half of one pair's squared
         distance: if the least equals the mean, all pairs are equal; then every partition attains it.
-
-    Checked
-        Random points at whole numbers and regular simplices, all partitions in rational arithmetic; and
-        the elbow of ours on these curves.
     """
     curve, regular = exact_curve(points), equidistant(points)
     line, answer = chord(curve), elbow(np.array([float(value) for value in curve]))

@@ -40,9 +40,6 @@ def equation_10(
 
     Proof
         nu' lies on the segment from nu to gamma, hence in the cone of the two.
-
-    Checked
-        One update of the map of ours on random neurons and samples, dimensions 2 to 8.
     """
     neuron, sample = stream.standard_normal((2, dimension))
     after = som.train(neuron[None, None], sample[None], np.array([0]), learning_rate=rate, radius=1.0).ravel()
@@ -88,9 +85,6 @@ def shrinking_neighbourhood(updates: Updates, radius: Radius) -> Sides:
         true, from t > T_max / 4 on; with N all units, whose g by (11) is positive, it is not:
         ``sofl/shrinking-neighbourhood-weights``. A radius that vanishes, as in ``sofl/theorem-1-robbins-monro``, makes
         the two alike in the limit.
-
-    Checked
-        Units within sigma(T_max) of the winner in a row of five, and units with a positive g.
     """
     width = som.decayed(float(radius), updates, updates, "as-printed")
     within = sum(distance <= width for distance in range(NEURONS))
@@ -126,9 +120,6 @@ def shrinking_neighbourhood_weights(updates: Updates, radius: Radius) -> Sides:
         Zhang and Qiao (2024), Section 3.3: N "only includes BMU after a certain time". That N is all units, and that
         one which moves by less than a thousandth counts as left out, are the reading's. With N the units within
         sigma(t) the sentence is true. A schedule that vanishes meets the reading: ``sofl/theorem-1-robbins-monro``.
-
-    Checked
-        (11) and (13) at t = T_max, the smallest radius of the run.
     """
     width = som.decayed(float(radius), updates, updates, "as-printed")
     share = math.exp(-1 / (2 * width**2))

@@ -61,9 +61,6 @@ def equations_14_15(points: Points, stream: Stream) -> dict[str, Sides]:
     Proof
         (14) takes the least term of each sum, (15) the minimiser of each cluster; there are finitely many
         partitions and none returns while the sum falls.
-
-    Checked
-        Random points at whole numbers in rational arithmetic, all rounds until rest.
     """
     clusters = int(stream.integers(1, len(points)))
     centres = [points[i] for i in stream.choice(len(points), clusters, replace=False)]

@@ -45,10 +45,6 @@ def equation_3(
     Proof
         Splitting a cluster never raises the sum, since both parts may keep its model. So the minimum
         over K is reached with one cluster a client, and only there where all minimisers differ.
-
-    Checked
-        phi_i(w) = (w - b_i)^2 / 2 with distinct integers b_i, four clients: the best partition over all K,
-        found by trying every partition in rational arithmetic, has fewer clusters than clients.
     """
     centres: list[Point] = [(Fraction(coordinate),) for coordinate in (b1, b2, b3, b4)]
     best = min((within_sum(centres, labels), labels) for labels in partitions(4))[1]
@@ -102,10 +98,6 @@ def equation_4(
         the stages together minimise (3), what theta_i and dist are, and that K is given, are the reading's. Since
         sum_(i,j in C) ||theta_i - theta_j||^2 = 2 |C| sum_i ||theta_i - mean||^2, (4) charges a client of a large
         cluster more. The sum (6) does not: ``sofl/equation-6``.
-
-    Checked
-        Clients on a line, every partition in rational arithmetic, ties decided in favour of the
-        claim: four clients at whole numbers, in order, the nearest ones first.
     """
     points: list[Point] = [(Fraction(coordinate),) for coordinate in (b1, b2, b3, b4)]
     candidates = two_groups(points)
@@ -144,10 +136,6 @@ def equation_6(task: Annotated[QuadraticMixture, drawn(whole_mixture)]) -> dict[
     Source
         Zhang and Qiao (2024), (3), (4) and (6). Identity, ours. At a given K both therefore have the
         same minimisers, and k-means on the clients' models is (3).
-
-    Checked
-        Random partitions of random integer points: the losses of our quadratic tasks at the optima that
-        they know, against (6) and (4) from the points in rational arithmetic.
     """
     suppose("phi_i(w) = ||w - theta_i||^2 / 2", (task.hessians == np.eye(task.dimension)).all())
     suppose(

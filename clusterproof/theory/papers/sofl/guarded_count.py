@@ -63,9 +63,6 @@ def guarded_count(stream: Stream, replicates: Replicates) -> Frequency:
     Source
         Ours on Zhang and Qiao (2024), Algorithm 1, line 14. Needs scikit-learn, the extra ``cluster``. It
         replaces the elbow by the chord, which never answers z and hardly ever one: ``sofl/elbow-below-chord``.
-
-    Checked
-        SoFL's own clustering on random tasks, each K as likely.
     """
     wrong = []
     for _ in range(replicates):

@@ -71,9 +71,6 @@ def initialisation(stream: Stream, replicates: Replicates) -> Frequency:
         Zhang and Qiao (2024), Section 5.2.2: "the results obtained from clustering using SOM networks are less affected
         by the initialization". The text does not state than what; Table 2 compares it with k-means. With ten k-means++
         starts it is no more affected: ``clusterproof table sofl/table-2``.
-
-    Checked
-        30 pairs of starts of the map and 60 of k-means, new updates for each pair.
     """
     return probability(pairs_that_differ(by_map, stream, replicates), at_most=0.1)
 

@@ -92,10 +92,6 @@ def label_shift_ceiling(
 
     Proof
         For each x the K labels y + s_c differ, so sum_c 1{h(x) = y + s_c} <= 1.
-
-    Checked
-        Every function h on one to three inputs and two to four labels, with random shifts, weights and
-        masses, in rational arithmetic: the best is the ceiling. Then the ceiling of equal clusters.
     """
     truth = stream.integers(0, classes, inputs).tolist()
     shifts = stream.integers(0, classes + 2, clusters).tolist()
@@ -141,9 +137,6 @@ def table_3_label_skew(method: Annotated[str, choice(*SINGLE_MODEL)]) -> Sides:
         By ``sofl/label-shift-ceiling`` the mean of the clients' expected accuracies is at most 1/4. By Hoeffding (1963)
         a mean over m clients with at least n independent images each exceeds its expectation by t with a probability
         of at most exp(-2 t^2 m n), however the images are divided.
-
-    Checked
-        The printed numbers against 1/4 + t, with a chance of 1e-4 for 20 clients and two images each.
     """
     chance = math.sqrt(-math.log(CHANCE) / (2 * CLIENTS * LEAST_IMAGES))
     return at_most(float(TABLE_3["label", "MNIST"][method] / 100), ceiling=0.25, by_chance=chance)

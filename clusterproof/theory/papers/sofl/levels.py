@@ -57,9 +57,6 @@ def figure_9_levels() -> Sides:
         respectively", on CIFAR-10, where Table 3 has 38.9 and 38.8 % for FedProx; CFL "reaches approximately 90%" on
         MNIST, and has 87.25 and 87.50 % there. No sentence equates Figure 9 with Table 3, and neither its skew nor
         its phi are stated: one experiment, and one point, are the reading's.
-
-    Checked
-        Eight levels.
     """
     worst = max(gaps().items(), key=lambda item: item[1])
     return at_most(
@@ -87,9 +84,6 @@ def conclusion_gains() -> Sides:
 
     Source
         Zhang and Qiao (2024), Section 6. As ratios they would be 16 and 24 %; the range leaves out Tables 4 and 5.
-
-    Checked
-        Two differences, exactly.
     """
     gains = [
         round(TABLE_3[skew, "MNIST"]["SoFL"] - TABLE_3[skew, "MNIST"]["FedAvg"])

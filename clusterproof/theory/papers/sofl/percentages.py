@@ -74,9 +74,6 @@ def gains_over_fedavg(row: Row) -> Sides:
 
     Source
         Zhang and Qiao (2024), Section 5.2.5.
-
-    Checked
-        The differences of the printed columns.
     """
     return rounded(GAINS_OVER_FEDAVG[list(ROWS).index(row)], gain(row, "FedAvg"))
 
@@ -102,9 +99,6 @@ def gains_over_cfl(row: Row) -> Sides:
     Source
         Zhang and Qiao (2024), Section 5.2.5. The third is 1.95 by the table: a slip, which leaves the range
         as it is: ``sofl/gain-over-cfl-range``.
-
-    Checked
-        The differences of the printed columns, in exact decimals.
     """
     index = list(ROWS).index(row)
     return rounded(GAINS_OVER_CFL[index], gain(row, "CFL"), CFL_UNITS[index])
@@ -125,9 +119,6 @@ def gain_over_cfl_range(end: Annotated[str, choice("least", "largest")]) -> Side
 
     Source
         Zhang and Qiao (2024), Section 5.2.5: the part of ``sofl/gains-over-cfl`` that holds.
-
-    Checked
-        The differences of the printed columns, in exact decimals.
     """
     extreme = min if end == "least" else max
     computed, unit = extreme((gain(row, "CFL"), unit) for row, unit in zip(ROWS, CFL_UNITS, strict=True))
@@ -158,9 +149,6 @@ def drop_with_clusters(data: Data, method: Method) -> Sides:
         experiments drop by 33% and 20%, respectively". That each method loses it is the reading's. The sentence is
         true of the mean of the two, ``sofl/mean-drop-with-clusters``, and of FedAvg on MNIST, 32.66, with FedProx on
         CIFAR-10, 20.06.
-
-    Checked
-        The differences of the printed columns.
     """
     return rounded(DROPS[data], drop(data, method))
 
@@ -180,9 +168,6 @@ def mean_drop_with_clusters(data: Data) -> Sides:
 
     Source
         Zhang and Qiao (2024), Section 5.2.6, read for the mean.
-
-    Checked
-        The differences of the printed columns.
     """
     total = sum((drop(data, method) for method in SINGLE_MODEL), Fraction(0))
     return rounded(DROPS[data], total / len(SINGLE_MODEL))
@@ -211,9 +196,6 @@ def abstract_gains(over: Annotated[str, choice(*ENTRIES)]) -> Sides:
         Zhang and Qiao (2024), Abstract: "In different non-IID settings, SoFL's model accuracy improvements ranged from
         9 to 18% compared to FedAvg and FedProx". That these are the settings of all three tables is the reading's: of
         Table 3 it is true, see ``sofl/gains-over-fedavg``.
-
-    Checked
-        All printed numbers.
     """
     column, method = ENTRIES[over]
     (low, high), points = ABSTRACT_GAINS, column["SoFL"] - column[method]
@@ -236,9 +218,6 @@ def table_5_balance(step: Annotated[str, choice(*STEPS)]) -> Sides:
     Source
         Zhang and Qiao (2024), Section 5.2.6. The numbers fall; each step is within two standard errors of
         the test sets, so that they do not establish it.
-
-    Checked
-        The eight steps between printed numbers.
     """
     data, first, second, method = STEPS[step]
     return at_most(TABLE_5[data, second][method] - TABLE_5[data, first][method], last_digit=Fraction(-1, 100))

@@ -35,9 +35,6 @@ def table_2() -> dict[str, Sides]:
     Source
         Zhang and Qiao (2024), Table 2 and Section 5.2.3. The sentences follow from the table. The wrong
         column is one local minimum of k-means; the best of ten k-means++ starts is not shown.
-
-    Checked
-        Each sentence from the printed columns.
     """
     truth = np.array(TRUE_CLUSTERS)
     wrong, redundant, right = (np.array(TABLE_2[name]) for name in (WRONG, REDUNDANT, RIGHT))

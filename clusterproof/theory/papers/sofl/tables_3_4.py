@@ -55,9 +55,6 @@ def tables_3_and_4(data: Data, method: Annotated[str, choice(*SINGLE_MODEL)]) ->
         Ours on Zhang and Qiao (2024), Tables 3 and 4, such as 71.89 and 25.17; no sentence equates the two. The
         clustered methods agree: ``sofl/table-3-in-table-4``. So it seems that one model is measured in two ways.
         Unequal amounts do not explain it: for phi from 0.5 to 10, Table 5 has 24.78 to 26.75 for FedAvg on MNIST.
-
-    Checked
-        The printed numbers.
     """
     return at_least(float(difference(data, method)), chance=chance(data))
 
@@ -77,9 +74,6 @@ def table_3_in_table_4(data: Data, method: Annotated[str, choice(*CLUSTERED, "So
 
     Source
         Ours on Zhang and Qiao (2024), Tables 3 and 4.
-
-    Checked
-        The printed numbers.
     """
     return at_most(difference(data, method), chance=chance(data))
 
@@ -105,9 +99,6 @@ def table_4_best(
     Source
         Zhang and Qiao (2024), Section 5.2.6 on Table 4. What the tables do support:
         ``sofl/above-single-models``.
-
-    Checked
-        The twelve comparisons of Table 4.
 
     Symbols
         Accuracies in percent.
@@ -139,9 +130,6 @@ def above_single_models(
 
     Source
         Zhang and Qiao (2024), Tables 3-5: the part of ``sofl/table-4-best`` that holds.
-
-    Checked
-        The printed numbers. They compare one model for all with a model for each cluster.
 
     Symbols
         Accuracies in percent.

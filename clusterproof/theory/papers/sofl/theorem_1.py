@@ -88,10 +88,6 @@ def theorem_1(rate: Rate) -> Sides:
         sample; "approximated as a Gaussian-distributed stochastic process" has no quantity. Read: with those
         hypotheses, ``sofl/theorem-1-robbins-monro``, which (12) and (13) meet if they are continued past T_max. What
         a run of T_max updates has at its end is ``sofl/theorem-1-at-the-end``.
-
-    Checked
-        The limit of a neuron's variance, over that of its cell, at a constant rate, and at the rate 1 / n of the
-        n-th sample: ``sofl/frozen-cell-variance`` and ``sofl/running-mean``.
     """
     constant = kept_variance(rate, None)
     return equal(
@@ -136,11 +132,6 @@ def theorem_1_at_the_end(learning_rate: Rate, radius: Radius) -> Sides:
         cells E(w - m) and E||w - m||^2 obey a linear recursion that forgets its start at the speed of eta. Over
         T -> infinity updates it follows its fixed point at (eta(T), sigma(T)): eta / (2 - eta) of the cell's
         variance with the winner alone in N, see ``sofl/frozen-cell-variance``, and more with the neighbour's pull.
-
-    Checked
-        The limits in closed form for four samples and two neurons, with cosine best matching units: the lesser of
-        those with the winner alone in N and with all neurons. They are confirmed by the exact recursion at T = 20 000,
-        and that by the algorithm itself on all orders of up to 5 samples.
     """
     alone, everything = last_distances(learning_rate, radius)
     return equal(
@@ -200,11 +191,6 @@ def theorem_1_robbins_monro(
         sum eta = infinity makes the bias vanish once g does, which falls faster than any power of t. For
         the winner E||w - m||^2 changes by -2 eta P E||w - m||^2 + eta^2 P v in the mean; with eta = c / t the
         solution is c v / ((2 - 1 / (c P)) t) to first order, at most c v / t for c P >= 1.
-
-    Checked
-        The exact moments on random clustered samples at T = 2000 and 20 000, eta_0 = 0.1: below the
-        bound, and a tenth, within a factor of two; on the runs of all orders of three samples the
-        algorithm itself agrees with the moments to 1e-10.
     """
     shares = np.bincount(row.cells, minlength=len(row.start)) / len(row.cells)
     suppose("60 eta_0 P(X_c) >= 1", 60 * 0.1 * shares.min() >= 1)

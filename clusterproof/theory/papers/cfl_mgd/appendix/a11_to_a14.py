@@ -45,10 +45,6 @@ def a11(
 
     Source
         Zhao et al. (2023), (A11). Tight: an equality where v^2 is the variance at chi_1.
-
-    Checked
-        Every law of gradients with two values of a grid, up to 3 clients and 3 samples; the
-        expectation is summed over all outcomes in rational arithmetic.
     """
     rare, common = jump, -jump * rarity / (1 - rarity)
     variance = rarity * rare**2 + (1 - rarity) * common**2
@@ -86,10 +82,6 @@ def a12(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicate
 
     Source
         Zhao et al. (2023), (A12). Probability, by Markov's inequality.
-
-    Checked
-        Drawn rounds on random regressions with misclassified clients, lambda_1 = 0.1 to 0.9, and of
-        gradients with two values.
     """
     one = simulate_round(task, place, replicates, stream, with_clients_of=1)
     spread = one.gradient_deviation(1) * np.sqrt(one.shared(1) / task.samples)
@@ -114,9 +106,6 @@ def a13(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicate
 
     Source
         Zhao et al. (2023), (A13), from (A10) and (A12). Probability.
-
-    Checked
-        As (A12), with max ||chi*|| <= 1.
     """
     suppose_units(task)
     one = simulate_round(task, place, replicates, stream, with_clients_of=1)
@@ -154,9 +143,6 @@ def a14(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicate
 
     Source
         Zhao et al. (2023), (A14), from (A13) by a union over p and Cauchy-Schwarz. Probability.
-
-    Checked
-        As (A13), for all false members together, eta = 1/L.
     """
     failure = task.clusters * float(level)
     suppose("P lambda_1 < 1", failure < 1)

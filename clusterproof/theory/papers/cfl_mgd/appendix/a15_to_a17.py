@@ -133,10 +133,6 @@ def a15(task: NoisyTask, stream: Stream) -> Sides:
 
     Source
         Zhao et al. (2023), (A15), from Lemma 1. Upper bound; (1 - l_1) m is enough for m.
-
-    Checked
-        The exact F tails of random regressions, at models in the basin; and laws whose losses take two
-        values, exactly, with one own client and up to 50 others.
     """
     models = basin_models(task, stream)
     expected, variance = 0.0, 0.0
@@ -186,11 +182,6 @@ def a16(law: TwoPointLaw, own: Own, foreign: Foreign, level: Level) -> Sides:
 
     Source
         Zhao et al. (2023), (A16), as printed: the inequality points the wrong way.
-
-    Checked
-        Two scalar clusters, samples with two values: hypothesis searches law, models, clients and
-        lambda_2, the probability is a binomial sum in rational arithmetic, and a round of the algorithm
-        with one client for each possible batch confirms who joins C_1.
     """
     return at_most(1 - many_false_members(law, own, foreign, level), printed=1 - level)
 
@@ -214,10 +205,6 @@ def a16_meant(law: TwoPointLosses, own: Own, foreign: Crowd, level: Level) -> Si
 
     Source
         Zhao et al. (2023), (A16) as (A17) uses it. Probability, by Markov's inequality on (A15).
-
-    Checked
-        Two scalar clusters whose losses take two values, exactly: searched, and the law that comes nearest to
-        Markov's inequality first.
     """
     return at_most(many_false_members(law, own, foreign, level), markov=level)
 
@@ -256,12 +243,6 @@ def a17(
     Source
         Zhao et al. (2023), (A17) = (36), from (A14) and (A16) as meant. Probability; a quarter of the right side is
         enough, and needed as lambda_2 nears 1.
-
-    Checked
-        Drawn rounds on random regressions with misclassified clients, max ||chi*|| <= 1,
-        lambda_1 = lambda_2 = 1/10 or 1/4; for losses with two values and one row the exact law of ||T_2||, with
-        lambda_2 up to 97/100; and with as much gradient noise across the line of the models, of which the second
-        term is needed.
     """
     failure = (task.clusters + 1) * float(level)
     suppose("P lambda_1 + lambda_2 < 1", failure < 1)

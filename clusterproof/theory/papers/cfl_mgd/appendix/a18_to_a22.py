@@ -52,10 +52,6 @@ def a18(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
 
     Source
         Zhao et al. (2023), (A18) = (37), with the first line of (32). Definition.
-
-    Checked
-        Proved symbolically, client by client and coordinate by coordinate, for the algorithm's own buffers in
-        recorded runs with clients that change cluster; there also T_31 + T_32 against the next model.
     """
     one = momentum_run(start, momentum, draws)
     share = momentum * one.weight
@@ -155,10 +151,6 @@ def a19(one: PrescribedRun) -> Sides:
 
     Source
         Zhao et al. (2023), (A19). Identity; line 15 replaces u_i by its cluster's mean u_p.
-
-    Checked
-        Two own clients whose gradient batches differ, nobody in a wrong cluster: the
-        simplest momentum, start and round in rational arithmetic, and the algorithm's own buffers confirm.
     """
     suppose("nobody is in a wrong cluster", one.outliers == 0)
     return equal(*zip(one.buffers, one.past_gradients, strict=True))
@@ -180,10 +172,6 @@ def a20(one: PrescribedRun) -> Sides:
     Source
         Zhao et al. (2023), (A20), by (A19). Identity; fails after a round with a false member, whose
         gradient line 15 has mixed in.
-
-    Checked
-        Gradients without noise, a client of cluster 2 whose choice batch is an outlier in some rounds:
-        the simplest rounds, momentum and start in rational arithmetic, and the algorithm confirms.
     """
     suppose("gradients without noise", one.spread == 0)
     return equal((one.momentum_of(one.buffers, own=True), one.momentum_of(one.past_gradients, own=True)))
@@ -204,9 +192,6 @@ def a21(one: PrescribedRun) -> Sides:
 
     Source
         Zhao et al. (2023), (A21), by (A19). Identity; fails for a false member that was one before.
-
-    Checked
-        As (A20).
     """
     suppose("gradients without noise", one.spread == 0)
     return equal((one.momentum_of(one.buffers, own=False), one.momentum_of(one.past_gradients, own=False)))
@@ -228,11 +213,6 @@ def a19_sums(start: QuietStart, momentum: Momentum, draws: Draws) -> Sides:
 
     Source
         What remains of (A19)-(A21) of Zhao et al. (2023) under line 15, which keeps sums. Identity.
-
-    Checked
-        Proved symbolically, up to round 4. On recorded runs of random regressions with 400 rows, in the rounds up
-        to which cluster 1 kept its members: the sums of the algorithm's own buffers; single buffers
-        do differ from (A19) there.
     """
     one = momentum_run(start, momentum, draws)
     members, kept = unchanged_members(one)
@@ -326,10 +306,6 @@ def a22(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
     Source
         Zhao et al. (2023), (A22), second line. Identity. (A23)-(A25) repeat it without the
         parentheses: ``cfl-mgd/a22-parentheses``.
-
-    Checked
-        Proved symbolically, client by client and coordinate by coordinate, for the past gradients of recorded
-        runs of random regressions with false members, whose sums are compared, too.
     """
     one = momentum_run(start, momentum, draws)
     weight, gradient = momentum * one.weight, start.task.expected_gradient(one.models, 0)
@@ -375,10 +351,6 @@ def a22_parentheses(noise_free: NoiseFreeRun) -> Sides:
     Source
         Zhao et al. (2023), (A23)-(A25) and (A29)-(A31), which drop the parentheses of (A22) and (A28).
         Meant is (A22).
-
-    Checked
-        Two noise-free scalar clusters: the clients, momentum, start and round with the
-        simplest difference, in rational arithmetic. One own client makes none.
     """
     present, weight = noise_free.path[noise_free.round], noise_free.momentum / noise_free.clients
     left = weight * noise_free.own * noise_free.buffer

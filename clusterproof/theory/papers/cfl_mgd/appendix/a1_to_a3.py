@@ -35,11 +35,6 @@ def a1(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
 
     Source
         Zhao et al. (2023), (A1) = (34). Identity.
-
-    Checked
-        Proved symbolically, coordinate by coordinate. On recorded runs of option I as printed, with clients
-        that choose wrong clusters; there also T_1 built from (A1), less the false members' gradients and the
-        momentum, against the next model.
     """
     one = momentum_run(start, momentum, draws)
     own = one.shared(0).sum(axis=-1)[:, None]
@@ -128,12 +123,6 @@ def a2(models: AroundOptima, share: Share) -> Sides:
         Zhao et al. (2023), (A2). Upper bound. No factor below 1 on the right side would keep it true, since both
         sides become equal as h tends to 0. Its decrease h mu L / (mu + L) is not the best: h mu is true, up to twice
         as much (``cfl-mgd/a2-sharp``).
-
-    Checked
-        Proved symbolically from the co-coercivity of the gradient (Nesterov 2004, Theorem 2.1.12). On random
-        regressions, quadratics and ridge-logistic losses, which are not quadratic, at
-        distances 0.01 to 10 and steps up to 1/L, the flattest direction included; both sides squared, over
-        ||chi_1 - chi*_1||^2.
     """
     suppose("h > 0", share > 0)
     mu, smooth = models.task.strong_convexity, models.task.smoothness
@@ -165,9 +154,6 @@ def a2_sharp(models: AroundOptima, share: Share) -> Sides:
     Source
         Textbook bound max(|1 - h mu|, |1 - h L|) for h <= 2 / (mu + L) (Polyak 1987, 1.4). Attained on
         quadratics in the flattest direction.
-
-    Checked
-        As (A2).
     """
     suppose("h > 0", share > 0)
     step = share / models.task.smoothness
@@ -203,10 +189,6 @@ def a3(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates
     Source
         Zhao et al. (2023), (A3). Probability, by Markov's inequality; Chebyshev's would have
         lambda_0^(1/2).
-
-    Checked
-        Drawn gradients of rounds in which clients do choose wrong clusters, on random regressions
-        and models in the basin, lambda_0 = 0.1 to 0.9, v in closed form; and gradients with two values.
     """
     one = simulate_round(task, place, replicates, stream, with_clients_of=0)
     # multiplied by |C_1 n C*_1|

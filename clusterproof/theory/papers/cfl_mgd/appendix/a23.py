@@ -94,12 +94,6 @@ def a23(noise_free: NoiseFreeRun) -> Sides:
         Zhao et al. (2023), (A23), first and last side. Upper bound. The left side keeps the bias
         sum_k beta^(t-1-k) grad phi(chi^k) - grad phi(chi^t), which is (1 / (1 - beta) - 1) grad phi if
         the iterates do not move; three steps drop it: ``a23-weights``, ``a23-factor``, ``a23-mean``.
-
-    Checked
-        On two scalar clusters without noise the right side is 0: the clients,
-        momentum, start and round with the simplest violation, in rational arithmetic, and the algorithm
-        is run on it. With noise in closed form: d = 1, n' = 1000, s = 0.1, 10 clients, t = 5, beta = 1/2,
-        errors 0.4 * 0.8^k.
     """
     first, *_, last = sides(noise_free)
     return at_most(first, noise=last)
@@ -196,11 +190,6 @@ def a23_meant(
     Source
         What is true of (A23) of Zhao et al. (2023): the terms are martingale differences. Upper bound,
         equality up to the factor 1 - beta^(2t).
-
-    Checked
-        Proved symbolically, from t to t + 1. Runs of one scalar cluster whose gradient noise takes two values:
-        the expectation is summed
-        over all outcomes in rational arithmetic, hypothesis searching momentum, step, law and round.
     """
     law = {jump: rarity, -jump * rarity / (1 - rarity): 1 - rarity}
     variance = sum(weight * value**2 for value, weight in law.items())

@@ -45,9 +45,6 @@ def a25(noise_free: NoiseFreeRun) -> Sides:
 
     Source
         Zhao et al. (2023), (A25), Markov's inequality on (A24). Probability.
-
-    Checked
-        As (A23): without noise nothing is random, so that one violation has probability one.
     """
     return a24(noise_free)
 
@@ -68,9 +65,6 @@ def a26(task: NoisyTask, stream: Stream) -> dict[str, Sides]:
     Source
         Zhao et al. (2023), (A26). Upper bound in the units of (A10); L Delta / (4 sqrt(kappa)) <= L/2 is
         meant in any.
-
-    Checked
-        On random regressions with max ||chi*|| <= 1 and models in the basin, half of them on its rim.
     """
     suppose_units(task)
     model = basin_models(task, stream)[0]
@@ -110,10 +104,6 @@ def a27(noise_free: LargeRun) -> Sides:
         Zhao et al. (2023), (A27). Probability. It takes |C_1 n C*_1| = l m / 4, its lower bound, for an upper
         one, drops beta and, by (A25), the bias; without bias the honest term is beta l_1 ||grad phi^1|| / L,
         and l / 4 has no units. The momentum is kept whole in Theorem D.
-
-    Checked
-        On two scalar clusters without noise, where nothing is random: 12 clients, 6 in each cluster, first, then a
-        search of clients, momentum, start and round, in rational arithmetic; the algorithm is run on what is found.
     """
     fewest = min(noise_free.own, noise_free.clients - noise_free.own)
     suppose("1 - ... - 2 exp(-clm) > 0", has_positive_probability(2, fewest))

@@ -35,10 +35,6 @@ def a28(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
 
     Source
         Zhao et al. (2023), (A28). Identity. The line after it is ``cfl-mgd/a28-sum``.
-
-    Checked
-        Proved symbolically, client by client and coordinate by coordinate, for the past gradients of recorded
-        runs of random regressions with false members.
     """
     one = momentum_run(start, momentum, draws)
     return one.deviations(one.past_gradients)
@@ -71,9 +67,6 @@ def a28_sum(one: PrescribedRun) -> Sides:
 
     Source
         Zhao et al. (2023), the line after (A28), by (A21). Identity; line 15 breaks it.
-
-    Checked
-        As (A21).
     """
     return a21(one)
 
@@ -163,11 +156,6 @@ def a29(one: FalseMemberRun) -> Sides:
     Source
         Zhao et al. (2023), (A29): the three steps of (A23). Upper bound. A false member's past gradients were
         mostly taken at its own model, where they vanish; grad phi_p(chi_1) has length mu Delta.
-
-    Checked
-        Two scalar clusters, one client of the second with rare samples of +-2 that make it err:
-        the simplest clients, momentum, start, round and rarity; the expectation is summed over all
-        gradient batches in rational arithmetic, and the algorithm is run on every one.
     """
     one.suppose_samples()
     return at_most(
@@ -187,9 +175,6 @@ def a30(one: FalseMemberRun) -> Sides:
 
     Source
         Zhao et al. (2023), (A30), the root of (A29). Upper bound.
-
-    Checked
-        As (A29); both sides are squared to stay rational.
     """
     one.suppose_samples()
     mean = sum((weight * abs(gap) for weight, gap in one.distances), Fraction(0))
@@ -214,9 +199,6 @@ def a31(one: FalseMemberRun, level: Annotated[Fraction, choice(Fraction(1, 2), F
 
     Source
         Zhao et al. (2023), (A31), Markov's inequality on (A30). Probability.
-
-    Checked
-        As (A29), lambda_4 = 1/2 or 1/10.
     """
     one.suppose_samples()
     allowed = one.noise_bound / level**2
@@ -264,10 +246,6 @@ def a32(one: LongFalseMemberRun) -> Sides:
     Source
         Zhao et al. (2023), (A32), from (A28) and (A31). Probability. A false member brings the buffer of
         the cluster that it comes from, up to ||e|| / (1 - beta) for a small one.
-
-    Checked
-        As (A29), with more clients and rounds: at least the outcome without gradient noise fails, whose
-        probability is exact; the algorithm is run on it.
     """
     one.suppose_samples()
     path = exact_path(Fraction(1, one.clients), one.momentum, one.start, one.round)

@@ -89,11 +89,6 @@ def a33(
         found that breaks the conclusion: by line 15 the buffer of a client from cluster q is the last
         displacement of model q over eta |C_q| / m, at most 2 B L m / |C_q| within the basin, and c_1 = 128
         is at least twice what Chebyshev's inequality needs. For hundreds of clusters this leaves no slack.
-
-    Checked
-        Two scalar clusters: hypothesis searches law, clients, momentum, start and round for P(||T_32|| >
-        first term) > lambda_2, exactly, after rounds without noise; and the last rounds of recorded runs
-        of random regressions with false members, lambda_2 = lambda_4 = 0.1.
     """
     law, buffer = erring.law, erring.buffer
     suppose("the models are in the basin", max(abs(law.first), abs(law.second)) <= Fraction(1, 2))
@@ -157,8 +152,5 @@ def a34(noise_free: LargeRun) -> Sides:
 
     Source
         Zhao et al. (2023), (A34) = (38), from (A27) and (A33). Probability; inherits (A27).
-
-    Checked
-        As (A27): without noise and false members T_3 = T_31, and the right side is l / 4.
     """
     return a27(noise_free)

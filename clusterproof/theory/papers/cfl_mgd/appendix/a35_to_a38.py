@@ -74,10 +74,6 @@ def a35(pair: TwoClusters) -> Sides:
     Source
         Zhao et al. (2023), (A35). Probability; inherits (A34). The union counts the event of (A6) twice
         and is below 1 only for l m > 8 log 4 = 11.1.
-
-    Checked
-        On two scalar clusters with v = sigma = 0, where the floors are l / 4 and nothing is random: Lemma 2's
-        instance with 24 clients first, then a search, in rational arithmetic; the algorithm is run on what is found.
     """
     suppose("1 - ... - 4 exp(-clm) > 0", has_positive_probability(4, pair.fewest))
     return pair.sides()
@@ -134,10 +130,6 @@ def a36(
     Source
         Zhao et al. (2023), (A36). Definition. It grows with t, which (A37), (A39) and Theorem 1 forget, and
         its term c_4 l is a length only in units of (A10).
-
-    Checked
-        The formula that the claims on Theorem 1 use against the three floors, written again from (A8), (A17)
-        and (A34), on random settings, momentum and rounds.
     """
     curvatures = (setting.strong_convexity, setting.smoothness, setting.separation)
     suppose("mu, L, Delta > 0 and 0 <= beta < 1", min(curvatures) > 0 and 0 <= setting.momentum < 1)
@@ -181,9 +173,6 @@ def a37(pair: TwoClusters) -> Sides:
     Source
         Zhao et al. (2023), (A37) = (31) of Lemma 2. Probability; inherits (A35). "For any lambda_5 in
         (0, 1)" needs l m > 8 log 4, and a positive probability l m > 8 log 4P.
-
-    Checked
-        As (A35), with 34 clients first.
     """
     suppose("1 - P lambda_5 > 0", has_positive_probability(2 * 4, pair.fewest))
     return pair.sides()
@@ -220,10 +209,6 @@ def a38(
     Source
         Zhao et al. (2023), (A38). It is what keeps ||chi_p - chi*_p|| <= sqrt(mu / L) Delta / 4 under (A37):
         ``cfl-mgd/a38-invariance``.
-
-    Checked
-        rho_0 >= c_4 l = l / 4, even without noise and momentum, while the right side is at most l / 16: no
-        instance meets it. Tried on a grid of (l, L / mu, Delta) with the corner l = 1/2, L = mu, Delta = 2.
     """
     floor = Fraction(FloorConstants().c4) * share + other_terms
     suppose("(A38)", floor <= allowed_floor(root, share, separation))
@@ -249,9 +234,6 @@ def a38_invariance(
 
     Source
         Zhao et al. (2023), the line after (A38). Tight: an equality on the rim with equality in (A38).
-
-    Checked
-        Proved symbolically: l, sqrt(L / mu), Delta, the error and the floor.
     """
     radius = separation / (4 * root)
     floor = part_of_floor * allowed_floor(root, share, separation)

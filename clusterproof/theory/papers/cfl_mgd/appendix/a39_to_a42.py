@@ -87,10 +87,6 @@ def a39(recursion: Recursion, rounds: Annotated[int, integers(0, 30)]) -> Sides:
     Source
         Zhao et al. (2023), (A39): a geometric sum. Upper bound, attained as T grows. Each round costs
         P lambda_5 of probability, T P lambda_5 in all, which the paper leaves out.
-
-    Checked
-        Proved symbolically, from T to T + 1. The recursion with equality in (A37), round by round in rational
-        arithmetic, T up to 30.
     """
     error = recursion.start
     for _ in range(rounds):
@@ -138,10 +134,6 @@ def a40(recursion: Recursion) -> Sides:
     Source
         Zhao et al. (2023), (A40), as printed: (1 - x)^(1/x) = 1/e. Identity; it is less, since
         log(1 - x) < -x.
-
-    Checked
-        The simplest l, L / mu, Delta and rho_0 with a relative difference above 1e-9; the logarithms
-        are floating point, the difference is at least (x / 2) log(...) up to second order.
     """
     # relative to the right side, so that the start cancels; T is not rounded
     exponent = math.log(recursion.argument) * math.log1p(-float(recursion.decay)) / float(recursion.decay)
@@ -160,9 +152,6 @@ def a40_meant(recursion: Recursion) -> Sides:
 
     Source
         What (A41) of Zhao et al. (2023) uses of (A40). Upper bound.
-
-    Checked
-        hypothesis searches l, L / mu, Delta and rho_0, in rational arithmetic.
     """
     return at_most(
         (1 - recursion.decay) ** recursion.rounds * recursion.start,
@@ -190,9 +179,6 @@ def a41(root: Root, share: Share, floor: Floor) -> Sides:
 
     Source
         Zhao et al. (2023), (A41). Upper bound, the second an equality at L = mu.
-
-    Checked
-        Proved symbolically: for sqrt(L / mu) >= 1 the difference is a polynomial without a negative coefficient.
     """
     return at_most(8 * floor / share * (root + root**2), radius=16 * root**2 / share * floor)
 
@@ -210,9 +196,6 @@ def a42(recursion: Recursion) -> Sides:
     Source
         Zhao et al. (2023), (A42). Upper bound, conditional: ``cfl-mgd/a38`` finds (A38) unsatisfiable with
         the paper's constants.
-
-    Checked
-        The recursion with equality in (A37) from the rim of the basin, in rational arithmetic.
     """
     return at_most(recursion.after(recursion.rounds), radius=recursion.radius)
 
@@ -230,9 +213,6 @@ def a42_printed(recursion: Recursion, p: Annotated[int, integers(1, 4)]) -> Side
     Source
         Zhao et al. (2023), Theorem 1, as printed. Upper bound; a misprint of (A42). Since p >= 1 >= 2 l, the
         floor (8L / l mu) rho_0 of (A39) alone reaches it.
-
-    Checked
-        As (A42), with p = 1 .. 4.
     """
     radius = 16 * recursion.root**2 / p * recursion.floor
     rounds = math.ceil(max(0.0, math.log(recursion.separation / (2 * radius))) / recursion.decay)

@@ -91,11 +91,6 @@ def a4(law: TwoPointLosses) -> Sides:
         Zhao et al. (2023), (A4), "using Lemma 1". Lower bound; by Cantelli's inequality 64 (2 P - 3)
         is enough, and for P = 2 nothing less is; with 256 (P - 1) at most a fifth errs, for every P. That some
         constant is needed: ``cfl-mgd/a4-constant``.
-
-    Checked
-        Laws whose losses take two values, with just enough rows for each number of them up to 4 and
-        jumps of each reach, in rational arithmetic with P = 2; and the exact F tails of random regressions with
-        two or three clusters and just enough samples.
     """
     suppose("n' >= 256 (P - 1) sigma^2 / (mu^2 Delta^4)", law.samples >= CONSTANT * law.needed_samples)
     return at_most(law.error_probability, half=Fraction(1, 2))
@@ -164,10 +159,6 @@ def a4_constant(law: BoundedLosses) -> Sides:
         Ours: the constant 1, which the paper hides, on Zhao et al. (2023), Assumption 4, "n' >~ p sigma^2 / (mu^2
         Delta^4)", and before (A4): "Using Lemma 1 and ([23], Theorem 1), we can obtain the probability that each client
         i is correctly classified, given by P(xi_i) >= 1/2". It shows that the constant matters.
-
-    Checked
-        Two clusters with losses of two values, whose variance is bounded at all models, as Assumption 3 asks: the
-        simplest law of a grid for which more than half of the clients go wrong, in rational arithmetic.
     """
     # P = 2, mu = 1, Delta = 2
     suppose("n' >= P sigma^2 / (mu^2 Delta^4)", law.samples >= law.loss_variance / 8)
@@ -191,10 +182,6 @@ def a5(count: Count, sixteenths: Sixteenths) -> Sides:
         Zhao et al. (2023), (A5). Probability. Below 1 only for l m > 8 log 2. The best exponent is
         KL(3/8 || 5/8) = 0.1277 for the middle term, at p = 5/8, and KL(1/4 || 1/2) = 0.1308 for the
         first; larger c fail: ``cfl-mgd/a5-constant``.
-
-    Checked
-        The middle term exactly, in integers, for all N up to 200 and p = 1/2, 5/8, 3/4, 7/8, 1,
-        against a rational number below 2 exp(-N/8).
     """
     allowed = 2 * exponential_bounds(HOEFFDING * count)[0]
     return at_most(quarter_deviation(count, sixteenths), hoeffding=allowed)
@@ -220,9 +207,6 @@ def a6(count: Count, sixteenths: Sixteenths) -> Sides:
 
     Source
         Zhao et al. (2023), (A6). Probability; 1 - exp(-clm) is true as well, since only one tail counts.
-
-    Checked
-        As (A5), for the lower tail.
     """
     return at_most(quarter_tail(count, sixteenths), hoeffding=2 * exponential_bounds(HOEFFDING * count)[0])
 
@@ -243,10 +227,6 @@ def a5_constant(count: Count, constant: Annotated[Fraction, choice(Fraction(1, 5
     Source
         Ours, on the sharpness of (A5) in Zhao et al. (2023), which names no c and is true with c = 1/8,
         ``cfl-mgd/a5``. c can be at most KL(1/4 || 1/2) = log 2 + (1/4) log(1/4) + (3/4) log(3/4) = 0.1308.
-
-    Checked
-        For all numbers of clients up to 200, each right with probability 1/2, in rational arithmetic;
-        shown is the smallest number that fails.
     """
     measured, allowed = quarter_tail(count, 8), 2 * exponential_bounds(constant * count)[1]
     return at_most(

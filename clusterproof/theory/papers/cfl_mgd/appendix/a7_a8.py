@@ -64,10 +64,6 @@ def a7_step_printed(one: Shares) -> Sides:
         Zhao et al. (2023), the line before (A7): "we have eta-hat <= 1/L and eta-hat >= p / 4L". p is an index of
         clusters throughout, and no number; (A7) itself has l. The reading that we check, l for p, is
         ``cfl-mgd/a7-step``.
-
-    Checked
-        All numbers of up to 40 clients, for the simplest h < 1 / (4 L), where the number 1 of the cluster for p and l
-        for p differ.
     """
     suppose("|C_1 n C*_1| >= l_1 m / 4", 4 * one.shared >= one.own)
     words = (
@@ -92,9 +88,6 @@ def a7_step(one: Shares) -> dict[str, Sides]:
 
     Source
         Zhao et al. (2023), what (A7) uses. Attained at l_1 = l.
-
-    Checked
-        Proved symbolically; and all numbers of up to 40 clients, in rational arithmetic.
     """
     suppose("|C_1 n C*_1| >= l_1 m / 4", 4 * one.shared >= one.own)
     return {
@@ -140,11 +133,6 @@ def a7(models: AroundOptima, share: Share) -> Sides:
     Source
         Zhao et al. (2023), (A7), from (A2) with h >= l / 4L and L / (mu + L) >= 1/2. Upper bound; with
         ``cfl-mgd/a2-sharp`` it is 1 - l mu / 4L, and with all own clients 1 - l mu / L.
-
-    Checked
-        Proved symbolically from the co-coercivity of the gradient. On random regressions, quadratics and ridge-
-        logistic losses, for every number of own clients from a quarter to all of them, at distances 0.01
-        to 10; both sides squared, over ||chi_1 - chi*_1||^2.
     """
     task = models.task
     rate = 1 - task.proportions.min() * task.strong_convexity / (8 * task.smoothness)
@@ -205,10 +193,6 @@ def a8(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates
     Source
         Zhao et al. (2023), (A8) = (35), from (A3), (A6) and (A7). Probability; with at most l_1 m own
         clients the floor is v sqrt(l_1) / (lambda_0 L sqrt(m n')), smaller by up to 2 / l.
-
-    Checked
-        Drawn rounds on random regressions with misclassified clients, lambda_0 = 0.1 to 0.9, and of
-        gradients with two values.
     """
     share, smooth = float(task.proportions.min()), task.smoothness
     failure = float(level) + 2 * math.exp(-share * task.clients / 8)

@@ -34,11 +34,6 @@ def a9(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
 
     Source
         Zhao et al. (2023), (A9). Identity.
-
-    Checked
-        Proved symbolically, client by client and coordinate by coordinate, for the gradients of recorded runs of
-        option I as printed; there also the step of model 1, rebuilt with the right side of (A9), against the
-        next model.
     """
     one = momentum_run(start, momentum, draws)
     return one.deviations(one.gradients)
@@ -88,10 +83,6 @@ def a10(start: NoisyStart) -> dict[str, Sides]:
     Source
         Zhao et al. (2023), (A10). Upper bound in the units in which the largest optimum has norm 1;
         2.5 L is enough. Free of units: ``cfl-mgd/a10-meant``.
-
-    Checked
-        Proved symbolically. On random regressions with max ||chi*|| <= 1 and models on the rim of the basin; all
-        sides squared, in units of L.
     """
     suppose_units(start.task)
     gradients, reach = of_other_clusters(start.task, start.points[:1])
@@ -184,10 +175,6 @@ def a10_meant(models: OnTheRim) -> dict[str, Sides]:
     Source
         What (A10) of Zhao et al. (2023) needs, in any units; b of Theorem A uses it. Upper bound,
         attained at kappa = 1 by two clusters that face away from each other.
-
-    Checked
-        Proved symbolically. On random regressions, quadratics and ridge-logistic losses, models on the rim of
-        the basin; all sides squared, in units of L.
     """
     task = models.task
     gradients, reach = of_other_clusters(task, models.points[:, 0])

@@ -48,11 +48,6 @@ def assumption_3(deviation: Positive, curvature: Positive, noise: Positive) -> S
 
     Source
         Zhao et al. (2023), Assumption 3. Read on a ball: ``cfl-mgd/assumption-3-ball``.
-
-    Checked
-        For a regression with one coordinate and Gaussian rows, on symbols: for any v, the variance 2 Sigma^2 t^2 +
-        Sigma noise^2 at the distance t = (v + 1) / Sigma exceeds v^2. And along a ray of random regressions:
-        v^2 >= mu tr(Sigma) ||chi - chi*||^2 by the closed form, which is compared with the variance of drawn gradients.
     """
     distance = (deviation + 1) / curvature
     variance = 2 * curvature**2 * distance**2 + curvature * noise**2

@@ -32,10 +32,6 @@ def assumption_3_ball(
 
     Source
         Ours. Upper bound, attained at e = 0.
-
-    Checked
-        Closed-form variances of random regressions with a covariance of its own a cluster, at
-        models in and on the basin.
     """
     suppose("two clusters or more", task.clusters > 1)
     setting = setting_of(

@@ -30,13 +30,6 @@ def assumption_4(
 
     Source
         Zhao et al. (2023), Assumption 4. Theorem D states what is needed with every constant.
-
-    Checked
-        The third part depends on where the origin is, though the algorithm does not: a task and
-        its copy shifted by 100 are run from equally shifted starts on the same data, and their
-        errors agree at every round. (A10) uses the constant 1, which forces Delta <= 2; (A4) with
-        the paper's Chebyshev needs n' >= 256 (P - 1) sigma^2 / (mu^2 Delta^4), so that the second
-        part's hidden constant is at least 128.
     """
     task = RegressionMixture.random(
         clusters=2,

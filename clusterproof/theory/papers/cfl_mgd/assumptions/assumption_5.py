@@ -90,10 +90,6 @@ def assumption_5(first: Row, second: Row) -> Sides:
     Source
         Zhao et al. (2023), Assumption 5. The reading that we check instead, with the resampling of the paper's
         Section 5, is ``cfl-mgd/assumption-5-resampled``.
-
-    Checked
-        Line 7 defines g_i as the right side: the statement says that a random variable equals its
-        mean. On the two-point law of ``cfl-mgd/assumption-5-same-batch`` g takes two values.
     """
     values = [Fraction(1, 4) - y for y in (first, second)]
     words = (
@@ -126,9 +122,6 @@ def assumption_5_same_batch(batch: OneBatch) -> Sides:
         Ours: what a reader may expect. Zhao et al. (2023) assume the opposite of its hypothesis: Section 5, "we utilize
         resampling techniques [47] in our theoretical guarantees to reduce the dependency between the category
         evaluation and computed gradient". Identity. It shows why they do.
-
-    Checked
-        Exactly, by enumerating all batches of a two-point law; the simplest models and n'.
     """
     # sigma^2 = chi_2^2 for f = (chi - y)^2 / 2 with y = +-1, and P = 2
     suppose("n' >= P sigma^2 / (mu^2 Delta^4)", batch.samples * batch.other**2 >= 2)
@@ -160,12 +153,6 @@ def assumption_5_resampled(
 
     Source
         Zhao et al. (2023), Assumption 5 with the resampling of its Section 5. Identity.
-
-    Checked
-        On a regression with one or four rows a batch, where one and the same batch has a bias: clients draw
-        losses, choose, and those that chose model 0 draw fresh gradients, whose expectation is grad phi. As a
-        step, on symbols, for laws of three batches and any rule of choice; every further batch adds to each of
-        the sums.
     """
     task = RegressionMixture(
         optima=np.array([[0.0], [0.5]]),

@@ -36,9 +36,6 @@ def assumption_1(task: SomeMixture, stream: Stream) -> Sides:
 
     Source
         Zhao et al. (2023), Assumption 1. Upper bound, tight on quadratics.
-
-    Checked
-        On random tasks, 40 pairs of points a cluster.
     """
     points, steps = pairs_of_points(task, stream)
     changes = [
@@ -67,9 +64,6 @@ def assumption_2(task: SomeMixture, stream: Stream) -> Sides:
 
     Source
         Zhao et al. (2023), Assumption 2. Lower bound, tight on quadratics.
-
-    Checked
-        On random tasks, 40 pairs of points a cluster.
     """
     points, steps = pairs_of_points(task, stream)
     gaps = np.zeros(points.shape[:2])

@@ -96,11 +96,6 @@ def equation_24(
     Source
         Zhao et al. (2023), (24). If phi_i(chi_1) >= phi_i(chi_p) and phi_i(chi_1) <= delta, then
         phi_i(chi_p) <= delta. Tight: an equality where one of the losses alone is random.
-
-    Checked
-        Gaussian regression, exactly: the F tail against two chi-square tails, at pairs of models in
-        the basin and 0 to 3 times the paper's delta, searched for the largest ratio; and every law of a
-        grid whose losses take two values, with the paper's delta.
     """
     delta = float(multiple) * pair.midpoint
     return at_most(
@@ -143,9 +138,6 @@ def equation_25(own: Loss, other: Loss, mean_own: Loss, mean_other: Loss) -> Sid
 
     Source
         Zhao et al. (2023), (25) and the line after it. Identity of events.
-
-    Checked
-        Proved symbolically: in each line the differences of the sides are the same polynomial.
     """
     delta, half = threshold(mean_own, mean_other), (mean_other - mean_own) / 2
     return equal((own - delta, own - mean_own - half), (other - delta, other - mean_other + half))
@@ -253,10 +245,6 @@ def equation_26(models: SomeModels) -> dict[str, Sides]:
 
     Source
         Zhao et al. (2023), (26). Lower bound, attained for kappa = 1 with chi_p between the optima.
-
-    Checked
-        Proved symbolically, the first step from Assumption 2 at the optimum. Both steps on random tasks at models
-        in and on the basin, some on the lines between optima, in units of mu Delta^2.
     """
     one, mu = Costs.of(models), models.task.strong_convexity
     unit = mu * models.task.separation**2
@@ -302,10 +290,6 @@ def equation_27(
     Source
         Zhao et al. (2023), (27) as printed. Upper bound. Meant is the square:
         ``cfl-mgd/equation-27-squared``.
-
-    Checked
-        The second inequality with mu = 1, L = kappa and a model at a share of the basin's radius, in
-        rational arithmetic; the simplest violation.
     """
     # sqrt(kappa) is the instance's number, so that the basin's radius is rational
     distance = share * separation / (4 * root_of_kappa)
@@ -334,10 +318,6 @@ def equation_27_squared(models: SomeModels) -> dict[str, Sides]:
 
     Source
         Zhao et al. (2023), (27) with its square. Upper bound, attained on the rim of the basin.
-
-    Checked
-        Proved symbolically, the first step from Assumption 1 at the optimum. Both steps on random tasks at models
-        in and on the basin, in units of mu Delta^2.
     """
     one, task = Costs.of(models), models.task
     unit = task.strong_convexity * task.separation**2
@@ -372,10 +352,6 @@ def equation_28(models: SomeModels) -> Sides:
 
     Source
         Zhao et al. (2023), (28): 9/32 - 1/32 = 1/4. Lower bound, attained for kappa = 1.
-
-    Checked
-        Proved symbolically from (26) and (27). Random tasks at models in and on the basin, some on the lines
-        between optima, in units of mu Delta^2.
     """
     one, unit = Costs.of(models), models.task.strong_convexity * models.task.separation**2
     return at_least((one.other - one.own) / unit, separation=1 / 4, rounding=one.rounding)

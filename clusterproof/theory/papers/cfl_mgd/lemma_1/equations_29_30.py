@@ -47,11 +47,6 @@ def equation_29(pair: Pair) -> Sides:
         Zhao et al. (2023), (29): Chebyshev with the gap mu Delta^2 / 8 of (28) and variance
         sigma^2 / n'. Tight for rare jumps of the loss; for Gaussian rows the truth is exponentially small in n'.
 
-    Checked
-        Gaussian regression: the exact chi-square tail at pairs of models in the basin, searched
-        for the largest ratio, the largest that is known first; and every law of a grid whose losses take two
-        values, in rational arithmetic.
-
     Symbols
         n' ``samples``, Delta ``separation``, mu ``strong_convexity``.
     """
@@ -82,9 +77,6 @@ def equation_30(pair: Pair) -> Sides:
 
     Source
         Zhao et al. (2023), (30). Tight, as (29).
-
-    Checked
-        As (29).
 
     Symbols
         n' ``samples``, Delta ``separation``, mu ``strong_convexity``.

@@ -35,9 +35,6 @@ def equation_21(task: SomeRegression, stream: Stream) -> dict[str, Sides | Exclu
     Source
         Zhao et al. (2023), (21), a bracket of which is missing. Definition. For P > 2 it is larger
         than "divided into p"; and xi^(p,p), the right choice by the text, would be sure by (21).
-
-    Checked
-        Choices of clients with drawn batches on random regressions with two or three clusters.
     """
     suppose("two clusters or more", task.clusters > 1)
     models = task.optima + task.basin_radius * stream.uniform(-1, 1, task.optima.shape)
@@ -69,12 +66,6 @@ def lemma_1(pair: Pair, *, c_1: float = CONSTANT, power_of_samples: float = 1.0)
         Zhao et al. (2023), Lemma 1 with (24)-(30); the constant is the sum of (29) and (30), and
         (27) lacks a square. Upper bound, loose: 64 is enough, and needed for every n'. For Gaussian rows the
         truth is exponentially small in n'.
-
-    Checked
-        The exact probability of Gaussian regression (F distribution) at pairs of models anywhere in the
-        basin, searched for the largest ratio; and every law of a grid whose losses take two values, in
-        rational arithmetic, which attains Cantelli's inequality. Sharper: ``cfl-mgd/lemma-1-cantelli`` and
-        ``cfl-mgd/lemma-1-exact``.
     """
     scale = pair.task.separation**4 * pair.task.strong_convexity**2 * pair.task.samples**power_of_samples
     return at_most(pair.exact, chebyshev=c_1 * pair.sigma**2 / scale)
@@ -140,11 +131,6 @@ def lemma_1_union(
 
     Source
         Zhao et al. (2023), Lemma 1, (23). Upper bound; for the sum 64 (P - 1) is enough, and needed as P grows.
-
-    Checked
-        Sum of the exact pairwise probabilities on random regressions with two or three clusters,
-        each with a covariance of its own, at random models in and on the basin, and at models towards the
-        client's optimum; and on twenty clusters whose losses take two values, one of which is wrong for all.
     """
     suppose("two clusters or more", task.clusters > 1)
     offsets = stream.standard_normal((50, task.clusters, task.dimension))

@@ -35,9 +35,6 @@ def lemma_1_cantelli(pair: Pair) -> Sides:
 
     Source
         Ours. Tight: attained for one row by losses with two values.
-
-    Checked
-        As Lemma 1: on Gaussian regression, and on every law of a grid whose losses take two values.
     """
     return at_most(pair.exact, cantelli=cantelli_bound(pair))
 

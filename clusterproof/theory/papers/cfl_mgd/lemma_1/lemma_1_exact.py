@@ -59,10 +59,6 @@ def lemma_1_exact(
 
     Source
         Ours; replaces Lemma 1 for Gaussian regression. Identity.
-
-    Checked
-        Against clients whose rows are drawn one by one, on random tasks and models: a
-        Clopper-Pearson interval for the observed frequency contains the closed form.
     """
     suppose("two clusters or more", task.clusters > 1)
     models = task.optima + task.basin_radius * stream.uniform(-1, 1, task.optima.shape)
@@ -94,9 +90,6 @@ def lemma_1_worst_case(
 
     Source
         Ours. Upper bound; attained at kappa = 1.
-
-    Checked
-        Random models on the rim of random basins of random regressions, against the exact tail.
     """
     suppose("two clusters or more", task.clusters > 1)
     radius = share * task.separation / (1 + np.sqrt(task.condition_number))

@@ -111,10 +111,6 @@ def equation_32(switcher: Switcher) -> Sides:
     Source
         Zhao et al. (2023), (32). Identity; needs C_1^(t+1) = C_1^t. Our reading R2 takes the second
         line as the definition.
-
-    Checked
-        Both lines on scalar quadratics, in rational arithmetic, with one client that may change its
-        cluster; the simplest difference of a grid, and both are run.
     """
     printed, server = sides(switcher)
     return equal((printed, server), words=lambda: foreign_momentum(switcher, printed, server))
@@ -136,10 +132,6 @@ def equation_32_fixed_clusters(centers: Centers, first: Place, second: Place, mo
 
     Source
         Ours on Zhao et al. (2023), (32). Identity.
-
-    Checked
-        Random scalar clients in rational arithmetic, 6 rounds of all three readings: wherever the
-        choices did not change, the models are equal exactly.
     """
     rounds = 6
     paths = [
@@ -177,9 +169,6 @@ def equation_33(switcher: Switcher) -> Sides:
     Source
         Zhao et al. (2023), (33). Its last step is the triangle inequality; the step from
         beta (chi_1^t - chi_1^(t-1)) to the momentum is (32) again, and needs C_1^(t+1) = C_1^t.
-
-    Checked
-        As (32), the norms of the second and the third line.
     """
     printed, server = sides(switcher)
     return equal(

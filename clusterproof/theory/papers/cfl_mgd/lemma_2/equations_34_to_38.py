@@ -173,9 +173,6 @@ def equation_34(round_: SmallBatches, draws: Draws) -> Sides:
 
     Source
         Zhao et al. (2023), (34) and (A1). Identity.
-
-    Checked
-        Proved symbolically, coordinate by coordinate; and drawn rounds of random regressions.
     """
     task, count, total = round_.task, *own_gradients(round_, draws)
     suppose("C_1 n C*_1 is not empty", count > 0)
@@ -222,10 +219,6 @@ def equation_35(round_: LargeBatches, level: Level, stream: Stream, replicates: 
 
     Source
         Zhao et al. (2023), (35) with (A1)-(A8). Upper bound; Markov makes the noise term loose.
-
-    Checked
-        Drawn rounds of random regressions with lambda_0 = 1/2; the interval for the share of rounds that
-        break the bound is compared with what it allows, one for each task.
     """
     one, task = round_, round_.task
     smallest = float(task.proportions.min())
@@ -269,12 +262,6 @@ def equation_36(
     Source
         Zhao et al. (2023), (36) with (A9)-(A17). Upper bound; T_2 = 0 nearly always where n' is large. A quarter
         of it is enough, and needed, as for (A17).
-
-    Checked
-        Drawn rounds of random regressions with n' up to 20, so that clients are wrong;
-        lambda_1 = 0.4 / P, lambda_2 = 0.2; the interval for the share of rounds that break the bound is
-        compared with what it allows, one for each task. For losses with two values exactly, as (A17), and with
-        noise across the line of the models.
     """
     one, task = round_, round_.task
     suppose(BASIN, one.in_basin)
@@ -320,10 +307,6 @@ def equation_37(
     Source
         Zhao et al. (2023), (37) and (A18). Identity, a definition of T_31 and T_32; what is
         wrong is their bound, ``cfl-mgd/equation-38``.
-
-    Checked
-        Proved symbolically, client by client; and random scalar clients in rational arithmetic: the two parts, and
-        the move of the model in the same round.
     """
     path = exact_run(centers, [first, second], momentum=momentum, rounds=4, reading="line 15")
     share, sides = momentum / len(centers), []
@@ -406,11 +389,6 @@ def equation_38(clients: Clients, own: Own, momentum: Momentum, round_: RoundNum
         |C_1 n C*_1| for an upper one, and (A23) forgets the mean of the momentum; the honest term
         is of the order beta l_1 ||grad phi^1|| / L. Lemma H (``cfl-mgd/lemma-h``) bounds the run
         without this split.
-
-    Checked
-        Two clusters of scalar quadratics with v = sigma = 0, where the right side is l / 4 and nothing is random: 12
-        clients, 6 in each cluster, first, then a search of sizes, momentum and round, in rational arithmetic; option
-        I is run on what is found.
     """
     suppose("1 - ... - 2 exp(-clm) > 0", has_positive_probability(2, min(own, clients - own)))
     share = Fraction(own, clients)

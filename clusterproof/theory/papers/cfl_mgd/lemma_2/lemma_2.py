@@ -118,13 +118,6 @@ def lemma_2(pair: TwoClusters, *, c_4: Fraction = MISMATCH) -> Sides:
         shares of the clusters matter: with more clients the same shares refute it for every other c > 0. It is
         false for every c_4, too: with beta = 9/10, l_1 = 1 - l and e_0 = 1/2 the error |e_2| = 9/20 - (9/10 + l) l / 2
         tends to 9/20 as l tends to 0, and the right side (1 - l/8) l / 2 + c_4 l tends to 0.
-
-    Checked
-        On two clusters of scalar quadratics, where all assumptions hold with v = sigma = 0, nothing is random, and
-        the right side is (1 - l/8) |e_t| + l/4. An instance that can be followed by hand is tried first, then clients,
-        sizes, momentum, start and round are searched, in rational arithmetic; the algorithm itself is run on
-        what is found. The step from (33) to (38) takes a lower bound on |C_1 n C*_1| for an upper one and
-        forgets the mean of the momentum.
     """
     suppose("1 - P lambda_5 > 0", has_positive_probability(2 * 4, pair.fewest))
     return pair.sides(c_4)

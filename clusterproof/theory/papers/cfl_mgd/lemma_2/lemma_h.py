@@ -125,9 +125,6 @@ def lemma_h(curvature: Annotated[float, reals(0, 1)], momentum: Annotated[float,
     Source
         Ours; replaces the contraction of Lemma 2. Tight: attained
         in each case.
-
-    Checked
-        On extreme and searched (a, beta), every round up to 300, against the recursion.
     """
     suppose("0 < a", curvature > 0)
     suppose("beta < 1", momentum < 1)

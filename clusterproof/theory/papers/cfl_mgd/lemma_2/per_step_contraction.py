@@ -45,11 +45,6 @@ def per_step_contraction(momentum: Momentum, round_: Round) -> Sides:
         Ours. (31) of Zhao et al. (2023) adds rho_0, which is at least c_4 l > 0 without noise, too: with the
         appendix's c_4 = 1/4 it holds where this fails, since 0 + 1/8 = |e_3|. What breaks (31) is
         ``cfl-mgd/lemma-2``. Upper bound.
-
-    Checked
-        On two equal scalar clusters, l_p = 1/2, kappa = 1: the simplest momentum and round
-        of a grid at which it fails, in rational arithmetic, and the algorithm is run on it. Only the shares matter,
-        so that this holds for any number of clients.
     """
     path = exact_path(Fraction(1, 2), momentum, Fraction(1, 2), round_ + 1)
     return at_most(abs(path[round_ + 1]), contraction=Fraction(15, 16) * abs(path[round_]))
@@ -120,11 +115,6 @@ def per_step_region(
 
     Source
         Ours. Identity of two regions.
-
-    Checked
-        On a grid of (l_p, beta), recursion over 4000 rounds against the inequality; no
-        disagreement is allowed but within 1/4000 of a resonance, where the three-distance
-        theorem says that 4000 rounds may miss the arc.
     """
     share, beta = float(proportion), float(momentum)
     boundary = (1 - math.sqrt(share)) ** 2

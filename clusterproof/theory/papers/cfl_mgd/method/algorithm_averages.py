@@ -59,11 +59,6 @@ def algorithm_line_15_momentum_of_switchers(momentum: Momentum) -> Sides:
     Source
         Zhao et al. (2023), line 15, (9), (32) and (A19). Read: one momentum a cluster, owned by the
         server (R2); ``momentum_owner="client"`` is line 15 to the letter (R1).
-
-    Checked
-        Four clients, one of which changes its cluster after round 1, in rational arithmetic and by
-        runs: the three readings give three different chi_1^(2). While nobody changes they agree:
-        ``cfl-mgd/equation-32-fixed-clusters``.
     """
     line_15, separate, server = second_models(momentum)
     words = (
@@ -98,10 +93,6 @@ def algorithm_line_12_option_2_momentum(
     Source
         Zhao et al. (2023), lines 11, 12, 16 and (10). Read: u of the chosen cluster, averaged, as
         printed; ``reset_momentum`` starts from zero, which is always stable.
-
-    Checked
-        Two clients with lambda = 1/100 and 1 and the same minimiser, eta = 1/L, beta = 0.9, H = 5: the
-        printed reading diverges and the reset converges, though each client alone converges.
     """
     task = QuadraticMixture(
         hessians=np.array([[[0.01]], [[1.0]]]), centers=np.zeros((2, 1)), labels=np.zeros(2, dtype=int)
@@ -157,10 +148,6 @@ def algorithm_lines_15_16_weights(rows: Annotated[int, choice(1, 3)]) -> Sides:
 
     Source
         Zhao et al. (2023), (1), (5), (6) and lines 15-16. Read: no weights, and equal |D_i| = n.
-
-    Checked
-        Two clients at 0 and 1 with 1 and 3 rows: option II with equal weights, and with the second
-        client written three times, which is the weighted average, rest at different models.
     """
     unweighted, weighted = rest_point(1), rest_point(rows)
     words = (

@@ -45,10 +45,6 @@ def algorithm_line_3_participation(
         Zhao et al. (2023), Algorithm 1, lines 3, 8 and 15. A client that was absent has no
         g_i^(t-1) and an old u_i. Read: the server owns the momentum, so that nothing is old, and
         divides by m; ``normalisation="participants"`` divides by |M_t|.
-
-    Checked
-        Runs with half of the clients: divided by m, the first move is |M_t| / m of the other's, so that
-        the step is eta l_p times the participation rate. All theorems assume M_t = [m].
     """
     task = two_cluster_task(clients, clients // 2)
     by_clients, by_participants = (
@@ -83,10 +79,6 @@ def algorithm_line_5_ties(second: Annotated[float, choice(-0.001, 0.0)]) -> Side
     Source
         Zhao et al. (2023), (8) and line 5. Read: the smallest index. Ties have probability zero for
         continuous data and different models; equal starts tie for every client.
-
-    Checked
-        Models start at 0 and 0 between the optima +-1: all clients choose the first, the second stays
-        empty for good. From 0 and -1/1000 both clusters are found: the choice at the tie decides.
     """
     algorithm = CFLMGD(step_size=1.0, momentum=0.0)
     trace = run(algorithm, two_cluster_task(4, 2), rounds=60, initial=np.array([[0.0], [second]]))
@@ -121,10 +113,6 @@ def algorithm_line_7_resampling(batch: OneBatch) -> Sides:
     Source
         Zhao et al. (2023), Algorithm 1 and Section 5. Read: independent batches, which the theorems
         need.
-
-    Checked
-        Exactly, on the two-point law of ``cfl-mgd/assumption-5-same-batch``: the mean gradient given
-        the choice, from the batch that chose and from a fresh one.
     """
     same = batch.mean_gradient
     suppose("the client may choose its own model", same is not None)
@@ -163,10 +151,6 @@ def algorithm_rounds_and_samples(rows: Annotated[int, integers(1000, 3000)]) -> 
     Source
         Zhao et al. (2023), Section 5 and Theorem 1. T is not a whole number, and T and n' define
         each other. Read: T and n' are independent inputs, and T is rounded up.
-
-    Checked
-        With the favourable rho = 1 / sqrt(n'), kappa = 1, l = 1/2, Delta = 2: whether for n = 1000 .. 3000
-        one whole T satisfies T = ceil(16 log(1 / rho)), and T = 16 log(1 / rho).
     """
     candidates = range(1, 200)
     rounded = sum(rounds == math.ceil(implied_rounds(rounds, rows)) for rounds in candidates)

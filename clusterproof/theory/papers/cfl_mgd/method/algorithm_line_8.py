@@ -71,10 +71,6 @@ def algorithm_line_8(momentum: Momentum, rounds: Annotated[int, integers(2, 14)]
         chi_p^(t)", has no meaning beside them, since line 15 of the same round computes chi_p^(t). Read: round t
         broadcasts chi^(t-1), ``cfl-mgd/equation-3``, ``update_order="momentum-first"``. With the newest model for
         chi^(t) in line 2 the gradient comes a round late: ``cfl-mgd/algorithm-line-8-delayed``.
-
-    Checked
-        Two equal scalar clusters, eta = 1/L, a start at 1/4: |e_T| by both readings in rational arithmetic, and by
-        runs.
     """
     indexed, delayed = exact_path(SHARE, momentum, START, rounds), delayed_path(momentum, rounds)
     suppose_right_choices(indexed + delayed)
@@ -112,11 +108,6 @@ def algorithm_line_8_delayed(momentum: Momentum, rounds: Annotated[int, integers
         Zhao et al. (2023), Algorithm 1, line 2: "broadcast chi_p^(t)", see ``cfl-mgd/algorithm-line-8``. That chi^(t)
         is the newest model there is the reading's; (3), (9) and (32) exclude it. So is the bound: the paper prints
         none for Algorithm 1 with a delay. Upper bound.
-
-    Checked
-        e^(t+1) = e^t + beta (e^t - e^(t-1)) - eta l_p lambda e^(t-1), which is stable iff
-        beta + eta l_p lambda < 1. On two equal scalar clusters the simplest momentum and number of
-        rounds, at least 10, in rational arithmetic, and the algorithm is run.
     """
     path = delayed_path(momentum, rounds)
     suppose_right_choices(path)

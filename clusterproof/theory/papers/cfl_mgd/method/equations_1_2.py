@@ -36,11 +36,6 @@ def equation_1(
     Source
         Zhao et al. (2023), (1). Definition. Assumptions 1-3 and (26) speak of another phi_p, the
         expectation over D_p; read so: ``cfl-mgd/equation-1-mean``.
-
-    Checked
-        A weighted mean would need the share of each client, not of the cluster. On equal clusters
-        the printed phi_p is m / P^2 times the expected loss, in rational arithmetic: same
-        minimiser, other L and mu, so that eta = 1/L is another step.
     """
     clients = clusters * clients_each
     factor = printed_weight(clients, clusters)
@@ -81,11 +76,6 @@ def equation_1_mean(
 
     Source
         Ours on Zhao et al. (2023), (1). Identity.
-
-    Checked
-        On random quadratics, a Hessian and a centre for each client: the mean of the clients'
-        gradients, summed one by one, against the task's expected gradient, which is zero at the
-        optimum and whose Rayleigh quotients lie in [mu, L].
     """
     directions = stream.standard_normal(task.optima.shape)
     means, expected, at_optimum = np.zeros((3, *task.optima.shape))
@@ -124,10 +114,6 @@ def equation_2(first_x: Distance, first_y: Distance, second_x: Distance, second_
     Source
         Zhao et al. (2023), (2) and the line after it. Definition; R is meant:
         ``cfl-mgd/equation-2-scalar``.
-
-    Checked
-        (8) takes the smallest loss and (4) a gradient of chi's shape. With d = 2 and the squared
-        error of each coordinate, the simplest two models of which neither has the smaller loss.
     """
     first, second = np.array([first_x, first_y]) ** 2, np.array([second_x, second_y]) ** 2
     comparable = bool((first <= second).all() or (second <= first).all())
@@ -165,9 +151,6 @@ def equation_2_scalar(task: Annotated[RegressionMixture, drawn(few_rows)], strea
 
     Source
         Zhao et al. (2023), (2) with R for R^d. Identity.
-
-    Checked
-        The losses that our regression tasks compute from drawn rows, against a sum row by row.
     """
     models = task.optima + stream.standard_normal(task.optima.shape)
     labels = np.zeros(2, dtype=int)

@@ -59,10 +59,6 @@ def equation_3(descent: Descent, stream: Stream) -> Sides:
     Source
         Zhao et al. (2023), (3). Definition. With lines 7 and 15 of Algorithm 1 line 8 is the same; line 2 is not:
         ``cfl-mgd/algorithm-line-8``.
-
-    Checked
-        Option I with a buffer a client against plain loops over (3), every move of the model at
-        every round, on random quadratics with scattered clients.
     """
     suppose("one cluster", descent.task.clusters == 1)
     suppose("eta > 0 and beta < 1", descent.step_size > 0 and descent.momentum < 1)
@@ -111,9 +107,6 @@ def equation_4(descent: Descent, stream: Stream) -> Sides:
 
     Source
         Zhao et al. (2023), (4). Definition.
-
-    Checked
-        The algorithms' own local update against plain loops over (4), at every step.
     """
     start = stream.standard_normal(descent.task.centers.shape)
     models, buffers, path = start, np.zeros_like(start), []
@@ -142,9 +135,6 @@ def algorithm_line_20(descent: Descent, stream: Stream) -> dict[str, Sides]:
         Zhao et al. (2023), Algorithm 1, line 20, and the last two lines of (10). Identity. The index of u in the first
         equation is s, so that u is updated before the model, though its equation is listed below. With u^(s-1) in its
         place, ``update_order="as-printed"``, the gradient is delayed by a step; that is not what is printed.
-
-    Checked
-        Both equations at every step of the algorithms' own local update, on random quadratics.
     """
     models = stream.standard_normal(descent.task.centers.shape)
     buffers = stream.standard_normal(descent.task.centers.shape)
@@ -184,9 +174,6 @@ def equation_7(descent: Descent, stream: Stream) -> Sides:
 
     Source
         Zhao et al. (2023), (4) and (7). Identity.
-
-    Checked
-        The algorithms' own local update against (7) on random quadratics, at every step.
     """
     start = stream.standard_normal(descent.task.centers.shape)
     before, now, path = start, start, []

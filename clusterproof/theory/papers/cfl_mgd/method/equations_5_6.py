@@ -43,10 +43,6 @@ def equation_5(start: Start) -> Sides:
         Zhao et al. (2023), (5) and line 15. Definition. Its first line with one momentum a cluster,
         as (32), needs no average: Theorem D reads it so. On its division by m:
         ``cfl-mgd/division-by-clients``.
-
-    Checked
-        By a run in which a model starts so far away that no client chooses it: its u_p is 0/0.
-        What we do instead is ``empty_cluster="coast"``: momentum goes on without a gradient.
     """
     members = fewest_members("gradient", start)
     words = (
@@ -71,10 +67,6 @@ def equation_6(start: Start) -> Sides:
 
     Source
         Zhao et al. (2023), (6) and line 16. Definition.
-
-    Checked
-        By a run in which a model starts so far away that no client chooses it: both averages are
-        0/0. Under option II we keep model and momentum.
     """
     members = fewest_members("model", start)
     words = (

@@ -67,10 +67,6 @@ def equation_8(task: Annotated[QuadraticMixture, drawn(some_clusters)], stream: 
 
     Source
         Zhao et al. (2023), (8) and line 5. Definition.
-
-    Checked
-        The first round's choices of the algorithm on random tasks without sampling noise against
-        expected losses compared one by one.
     """
     suppose("two clusters or more", task.clusters > 1)
     models = task.optima[stream.permutation(task.clusters)] + stream.standard_normal(task.optima.shape)
@@ -117,10 +113,6 @@ def equation_9(first_center: Place, second_center: Place, first: Place, second: 
     Source
         Zhao et al. (2023), (9). Definition. Read with C_p from the model that was broadcast:
         ``cfl-mgd/equation-9-broadcast``.
-
-    Checked
-        Two scalar clients and two models: all four assignments are tried in the circular
-        equations; the simplest instance of a grid that more than one of them solves.
     """
     centers, start = (first_center, second_center), (first, second)
     suppose(ONE_BEST, all(abs(first - center) != abs(second - center) for center in centers))
@@ -210,10 +202,6 @@ def equation_9_broadcast(task: Scattered, step_size: StepSize, momentum: Momentu
 
     Source
         Zhao et al. (2023), (9) with the index of lines 2 and 5. Identity.
-
-    Checked
-        Option I as printed against plain loops on random quadratics whose clients are scattered
-        so widely that many change their cluster.
     """
     algorithm = CFLMGD(step_size=step_size, momentum=momentum, momentum_owner="client")
     return against_loops(task, algorithm, stream)
@@ -239,10 +227,6 @@ def equation_10(
     Source
         Zhao et al. (2023), (10). Definition. Line 16 writes chi_p^t, which is the same update
         under a shifted index, and averages u: ``cfl-mgd/equation-10-line-16``.
-
-    Checked
-        Two starts of u_i that (10) allows, the mean of line 16 and zero, are run on two scalar
-        quadratics: their models differ after the second round.
     """
     averaged, zero = (
         float(
@@ -281,8 +265,5 @@ def equation_10_line_16(
 
     Source
         Zhao et al. (2023), (6), (10), lines 11, 12 and 16. Identity.
-
-    Checked
-        Option II against plain loops on random quadratics with scattered clients.
     """
     return against_loops(task, option_2(step_size, momentum, local_steps), stream)

@@ -66,10 +66,6 @@ def equation_12(identical: IdenticalClients, round_: Round) -> Sides:
     Source
         Zhao et al. (2023), (12), first line; its second is the triangle inequality. By (7) the
         gradient is at chi_i^t and the momentum chi_i^t - chi_i^(t-1): ``cfl-mgd/equation-12-shifted``.
-
-    Checked
-        On equal scalar clients with one local step in rational arithmetic; the simplest
-        difference of the two sides, and option II is run on it.
     """
     return equal((abs(identical.error(round_ + 1)), abs(shifted_formula(identical, round_))))
 
@@ -96,10 +92,6 @@ def equation_12_shifted(
 
     Source
         Zhao et al. (2023), (12) with the indices of (7). Identity.
-
-    Checked
-        Runs of option II on random quadratics, a Hessian and a centre for each client, against the
-        recursion at every round.
     """
     suppose("one cluster", task.clusters == 1)
     step_size = share / task.client_smoothness
@@ -157,10 +149,6 @@ def equation_13(model: Place, first: Place, second: Place) -> Sides:
         Zhao et al. (2023), the step from (12) to (13). Upper bound. It needs grad phi_i(chi*_p) = 0 for
         every client: ``cfl-mgd/equation-13-lipschitz``. The end of (13) alone is not refuted by equal
         clients: there |e_(t+1)| <= |e_t| + a |e_(t-1)| + beta |chi^(t-1) - chi^(t-2)| for a <= 1.
-
-    Checked
-        Two scalar clients with different minimisers, eta = L = 1, in a first round from chi, where
-        chi^(-1) = chi^0 makes the momentum terms vanish; the simplest of a grid.
     """
     distance = abs(model - (first + second) / 2)
     return at_most(
@@ -200,10 +188,6 @@ def equation_13_lipschitz(
 
     Source
         Ours on Zhao et al. (2023), (13). Upper bound, attained along the steepest direction.
-
-    Checked
-        Random quadratics with scattered clients, and the clusters' expected losses of regression
-        and logistic tasks, where the last term vanishes.
     """
     steps = stream.standard_normal((40, 1, task.dimension))
     optima = task.client_optima
@@ -250,11 +234,6 @@ def equation_14(identical: IdenticalClients, round_: Round) -> Sides:
         Zhao et al. (2023), (14). Upper bound. Its first line puts chi^t, written out by (12), for the chi^(t-1)
         of (13); its "=" sums |C_p| equal terms to one; and the newest move, chi^t - chi^(t-1), is missing
         since (12).
-
-    Checked
-        Runs of equal scalar clients in rational arithmetic; the simplest violation of a grid
-        and option II is run on it. The two sides of the "=" are compared for up to four
-        clients.
     """
     return at_most(
         abs(identical.error(round_ + 1)),
@@ -286,10 +265,6 @@ def equation_15(identical: IdenticalClients, round_: Round) -> Sides:
     Source
         Zhao et al. (2023), (15). Upper bound. It replaces the mean of distances by the distance of
         the mean, which is smaller (Jensen), and a length by a number: it cannot survive scaling.
-
-    Checked
-        Runs of equal scalar clients from 1/100 to 10 in rational arithmetic, where the ratio is
-        defined; the simplest violation of a grid, and option II is run on it.
     """
     move = identical.move(round_ - 1)
     suppose("the ratio is not 0/0", move != 0)
@@ -315,10 +290,6 @@ def equation_16(identical: IdenticalClients, round_: Round) -> Sides:
 
     Source
         Zhao et al. (2023), (16). Upper bound.
-
-    Checked
-        Runs of equal scalar clients from 1/2 or less, within the basin of Assumption 4 for Delta = 2, in
-        rational arithmetic; the simplest violation of a grid, and option II is run on it.
     """
     suppose("the start is within the basin of Assumption 4, Delta = 2", identical.start <= Fraction(1, 2))
     suppose("eps_(t-2) is not 0", identical.error(round_ - 2) != 0)

@@ -27,10 +27,6 @@ def equation_17(identical: IdenticalClients, round_: Round) -> Sides:
         Zhao et al. (2023), (17). Upper bound. Beyond (16) it divides a term by M > 1. Its last line,
         M^(t+1) eps_(-1) plus something, grows with t and says nothing about convergence. Its
         monotonicity: ``cfl-mgd/equation-17-monotone``.
-
-    Checked
-        Runs of equal scalar clients from 1/100 to 10 in rational arithmetic; the
-        simplest violation of a grid, and option II is run on it.
     """
     suppose("eps_(t-2) is not 0", identical.error(round_ - 2) != 0)
     return at_most(
@@ -75,10 +71,6 @@ def equation_17_monotone(one: IdenticalClients) -> Sides:
         Zhao et al. (2023), the sentence between (17) and (18): "If we take t = floor(log_2 eps_0^-1), we have
         eps_(t+1) <= eps_t, i.e., {eps_t} is monotonically decreasing." Upper bound. With momentum the error is not
         monotone: Lemma H (``cfl-mgd/lemma-h``) says how far it may rise.
-
-    Checked
-        Runs of equal scalar clients from 1/100 to 1 in rational arithmetic;
-        the simplest violation of a grid, and option II is run on it.
     """
     suppose("eps_0 <= 1", one.start <= 1)
     t = named_round(one.start)
@@ -104,10 +96,6 @@ def equation_18(one: IdenticalClients, round_: Round) -> Sides:
     Source
         Zhao et al. (2023), (18), from its first to its second line. Upper bound. The left side's sum
         does not change when all errors are scaled, the right side's vanishes with them.
-
-    Checked
-        Both lines along runs of equal scalar clients from 1/100 to 10 in rational arithmetic;
-        the simplest violation of a grid.
     """
     t, base, shift = round_, one.base, one.momentum / one.base
     suppose("t >= 1", t >= 1)
@@ -161,10 +149,6 @@ def equation_19(
     Proof that it says nothing
         (M^(t+2) - 1) / (M - 1) = 1 + M + ... + M^(t+1) > 1 and the first term is not negative:
         every eps_0 in (0, 1] satisfies it, whatever the algorithm does.
-
-    Checked
-        Proved symbolically for t up to 11: the right side is at least eps_0, with any first term that is
-        not negative, and eps_0 in the place of eps_(-1).
     """
     coefficient = sum((base**k for k in range(1, t + 2)), start=base**0)
     return at_least(first_term + coefficient * start, start=start)
@@ -196,10 +180,6 @@ def equation_20(base: Base) -> dict[str, Sides]:
     Proof that it says nothing
         M^(T+3) / (M - 1) >= M^3 / (M - 1) >= 27/4, attained at M = 3/2, T = 0, and the first term is
         not negative for eps_0 <= 1. The right side tends to infinity with T.
-
-    Checked
-        4 M^3 - 27 (M - 1) = (2 M - 3)^2 (M + 3), on symbols, which proves the inequality for all M > 1;
-        and that the right side grows with T.
     """
     return {
         "square": equal((4 * base**3 - 27 * (base - 1), (2 * base - 3) ** 2 * (base + 3))),

@@ -101,11 +101,6 @@ def model_averaging_rate(
         H > 1 and client losses that differ within a cluster, is the reading's; (12) has one local step, with which, or
         with equal losses, it is true of quadratics. Upper bound. The truth is linear convergence, to a biased limit
         where Hessians and minimisers differ, or divergence: ``cfl-mgd/model-averaging-recursion``.
-
-    Checked
-        Two scalar clients in rational arithmetic, lambda = 1/100 and 1: the simplest momentum and H of a
-        grid for which a run of 40 rounds ends above the bound, and option II is run on it.
-        With different minimisers: ``cfl-mgd/model-averaging-limit``.
     """
     return order_of_error(flat, center, momentum, local_steps, rounds, constant)
 
@@ -154,9 +149,5 @@ def model_averaging_limit(
         Zhao et al. (2023), Section 7, quoted in ``cfl-mgd/model-averaging-rate``. H > 1 and minimisers that differ
         within a cluster are the reading's. Upper bound. H >= 2 local steps with different Hessians move the limit;
         H = 1 does not.
-
-    Checked
-        Two scalar clients in rational arithmetic; where two local steps with beta = 1/2 end, and
-        every momentum, H and number of rounds of a grid; option II is run on it.
     """
     return order_of_error(flat, center, momentum, local_steps, rounds, constant)

@@ -103,10 +103,6 @@ def model_averaging_recursion(option_two: OptionTwo, stream: Stream) -> dict[str
 
     Source
         Ours; replaces (12)-(20). Identity.
-
-    Checked
-        Runs of option II on random clusters against the recursion at every round to 1e-10, and
-        their end against the fixed point where rho(M) < 0.8.
     """
     suppose("one cluster", option_two.task.clusters == 1)
     dimension, affine = option_two.task.dimension, option_two.map
@@ -159,10 +155,6 @@ def model_averaging_drift(
 
     Source
         Ours. Identity to first order.
-
-    Checked
-        On random clusters the fixed point's distance divided by eta, at eta = 1e-3 and 5e-4: the
-        difference from the formula is below 0.05 of the clients' pulls and halves with eta.
     """
     suppose("one cluster", task.clusters == 1)
     expected = first_order_drift(task.hessians, task.centers, momentum=momentum, local_steps=local_steps)
@@ -254,10 +246,6 @@ def model_averaging_stability(two_clients: TwoClients) -> Sides:
         Zhao et al. (2023), Section 5: "the convergence of this algorithm can be shown by studying the following
         formula", (12), without a condition on beta or H. That it is said of H > 1 and of client losses that differ
         within a cluster is the reading's; (12) has one local step, with which it is true of quadratics. Upper bound.
-
-    Checked
-        On two scalar clients: every flat curvature, momentum and H of a grid, the simplest first;
-        the algorithm is run on the one that is found.
     """
     return at_most(two_clients.rate, one=1.0)
 
@@ -290,10 +278,6 @@ def model_averaging_reset(
 
     Source
         Ours; repairs option II. Upper bound.
-
-    Checked
-        Runs on random clusters with beta <= 0.93: the distance from the fixed point shrinks by at
-        least g in every round.
     """
     suppose("one cluster", task.clusters == 1)
     spectra = np.linalg.eigvalsh(task.hessians)

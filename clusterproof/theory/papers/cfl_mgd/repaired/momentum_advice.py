@@ -60,10 +60,6 @@ def momentum_helps(
 
     Source
         Ours. Identity.
-
-    Checked
-        Random (eta l_p mu, kappa, beta): spectral radii of the companion matrices by numpy's eigenvalue
-        solver against the inequality, and no other momentum on a grid beats the best.
     """
     curvatures = np.linspace(flattest, steepest, 9)
     companions = np.zeros((9, 2, 2))
@@ -132,11 +128,6 @@ def momentum_horizon(rounds: Annotated[int, choice(*HORIZONS[2:])]) -> dict[str,
 
     Source
         Ours. Identity.
-
-    Checked
-        On the slowest cluster of the setting four unequal: the exact recursion's limit against the closed form;
-        the best momentum for T = 10, ..., 640, which must not rise from 20 on and end at 0; and runs of the
-        algorithm at T = 40 whose mean squared error at the best momentum is below that at 0 and at 0.95.
     """
     best = dict(zip(HORIZONS, best_momenta(), strict=True))
     last = rounds == HORIZONS[-1]

@@ -43,10 +43,6 @@ def momentum_certified(case: Annotated[int, choice(*range(len(CASES)))]) -> Side
 
     Source
         Ours. Upper bound.
-
-    Checked
-        ``clusterproof certify`` finds the certificates; each is written to JSON, read back and
-        re-checked in exact arithmetic without the solver, and its rate compared as a fraction.
     """
     condition, proportion, momentum = CASES[case]
     certificate = certify(momentum, condition, proportion, function_class="smooth")

@@ -40,9 +40,6 @@ def pairwise_error(task: SmallTask, share: Share, stream: Stream) -> dict[str, S
     Source
         Ours. Tight: attained by an own model displaced along the steepest direction and a wrong one along the
         flattest.
-
-    Checked
-        Models in that position and in random directions, against the exact F tail.
     """
     return statements.misclassification(task, tuned(task), share, stream)
 

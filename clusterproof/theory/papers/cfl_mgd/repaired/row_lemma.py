@@ -43,10 +43,6 @@ def row_lemma(spread: Spread, correlation: Correlation, *, scale: float = 2.0) -
 
     Source
         Ours. Tight: equal to second order at nu = 0, and the 2 in the argument cannot be a 1.
-
-    Checked
-        On spreads x up to 0.49999 and all correlations c / x, the left side in closed form; besides it gamma against
-        its pole, and each step of the proof.
     """
     covariance, x = correlation * spread, spread
     return at_most(

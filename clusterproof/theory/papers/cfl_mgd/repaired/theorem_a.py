@@ -67,12 +67,6 @@ def theorem_a(place: Place, replicates: Replicates, stream: Stream) -> dict[str,
 
     Source
         Ours; replaces Theorem 1. Upper bound.
-
-    Checked
-        The noise-free envelope against runs from all directions of the spectrum, the second moment against
-        the exact one of Gaussian regression, pi against the exact F tail on the rim of the basin; the whole
-        against runs in the setting two equal, in the same with hardly any noise, and in two curved, whose losses
-        are not quadratic, at every round.
     """
     experiment = experiment_at(place)
     return statements.runs(BOUND.best_parts(experiment.setting), experiment, replicates, stream)

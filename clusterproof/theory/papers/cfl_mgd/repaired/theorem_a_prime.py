@@ -51,12 +51,6 @@ def theorem_a_prime(momentum: Momentum, replicates: Replicates, stream: Stream) 
     Source
         Ours; replaces Theorem A where the noise is sub-Gaussian, without its factor 1 / (1 - r): 6 to 8 times
         below it.
-
-    Checked
-        Runs in the setting two curved, whose losses are not quadratic, at three momenta. The steps of the proof: one
-        step of the exponential moment, which is an equality for Gaussian noise, and for the two-valued noise of the
-        same proxy; the telescoping product, on linear Gaussian chains in closed form; and what a certificate gives,
-        at random states of losses of its class.
     """
     setting = log_cosh_experiment(momentum, 10**6 if momentum == 0.6 else 20_000)
     initial = setting.initial(stream, 1)[0]

@@ -77,14 +77,6 @@ def theorem_d(
     Source
         Ours; replaces Theorem 1 of Zhao et al. (2023) on Gaussian regression. Two-sided: a run whose error is
         too small violates it as well.
-
-    Checked
-        Runs from one random start in the settings two equal, four unequal and three wide at two momenta, and in
-        one with misassigned clients: the deviation and the error at every round. Runs with half or a quarter of
-        40 clients, every divisor, and five local steps: the deviation on the record, and the error before the
-        run. The steps of the proof: the mean gradient, the linear recursion, the drift and the covariance of real
-        gradients within the tube, the domination of the counts, the law of the counts of participants, the
-        fluctuation of the step, a client's path from stored noise, and the size of the union.
     """
     setting = experiment_at(place, tuned_momentum)
     initial = setting.initial(stream, 1)[0]

@@ -48,10 +48,6 @@ def division_by_clients(
 
     Source
         Zhao et al. (2023), (5), (9) and line 15; the paper calls eta = 1/L its step. Identity.
-
-    Checked
-        Both runs at every round on random quadratics with equal clusters; and rounds to 10^-6 at
-        kappa = 10 for P = 2, 4, 10, divided by m and by |C_p|.
     """
     suppose("two clusters or more, of equal size", task.clusters > 1 and np.ptp(task.proportions) < 1e-12)
     initial = task.initial_models(task.clusters, (), stream)

@@ -37,11 +37,6 @@ def remark_1(
     Source
         Zhao et al. (2023), Theorem 1 and Remark 1. Upper bound. The repaired floor is
         O(1 / sqrt(m n')): ``cfl-mgd/theorem-d``.
-
-    Checked
-        rho with the appendix's constants for two equal clusters, kappa = 1, without noise, at m = n' = 10^k: the
-        smallest size at which it exceeds the order with the given constant. rho is 16 kappa c_4 at every size:
-        with any c_4 > 0 the order is exceeded from some size on.
     """
     size = 10**exponent
     setting = replace(base_setting(), clients=size, samples=size)

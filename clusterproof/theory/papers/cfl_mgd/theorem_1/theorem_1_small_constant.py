@@ -69,11 +69,6 @@ def theorem_1_small_constant(clients: Clients, own: Own, momentum: Momentum) -> 
         exist"; (A38) is the appendix's condition, added to the theorem's. Upper bound. That every value below 1/32
         fails is evidence from four values, not a proof for all. Only the shares of the clusters matter: the same
         shares with more clients refute it where the probability is that of all T rounds, 1 - T P lambda_5, too.
-
-    Checked
-        On two scalar clusters with v = sigma = 0, where rho = 16 c_4: clients, sizes and a momentum close
-        to 1 for which every one of the constants is refuted at once, in rational arithmetic, and the
-        algorithm is run for each.
     """
     suppose("1 - P lambda_5 > 0", has_positive_probability(2 * 4, min(own, clients - own)))
     errors = last_errors(clients, own, momentum)
