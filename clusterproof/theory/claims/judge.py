@@ -28,8 +28,8 @@ from clusterproof.theory.claims.sides import Excluded, Sides, with_unit
 from clusterproof.theory.claims.statistics import Confidence, clopper_pearson, critical
 
 Conclusion: TypeAlias = Sides | Frequency | Expectation | Excluded
-WHOLE = "all"
-"""Key of the factor on everything that is allowed."""
+WHOLE, DECREASE = "all", "decrease"
+"""Keys of the factor on everything that is allowed, and of the share that a contraction's decrease has of the least."""
 RESOLUTION = 1e-13
 """What rounding may add to the factors, of the largest side, where the entries themselves are exact to 1e-9."""
 SAME = 1e-8
@@ -302,6 +302,8 @@ def _single_exact(sides: Sides) -> Judgement | None:
         for key, term in _keys(sides).items()
         for value in [terms[term] if term else allowed]
     }
+    if sides.decrease_from is not None and not broken and sides.decrease_from > allowed:
+        factors[DECREASE] = least_factor(sides.decrease_from - allowed, sides.decrease_from - first)
     return Judgement(
         broken=broken,
         measured=as_float(sign * first) + 0.0,  # a lower bound of 0 is no -0
@@ -327,6 +329,11 @@ def _sure(sides: Sides, entries: Entries) -> Judgement:
     broken, place = bool(entries.broken.any()), entries.worst()
     most = math.inf if broken else 1
     factors = {key: min(entries.factors(term).max(), most) for key, term in _keys(sides).items()}
+    if sides.decrease_from is not None and not broken:
+        least, found = (as_floats(sides.decrease_from - side) for side in (entries.allowed, entries.measured))
+        claimed = least > entries.tolerance
+        if claimed.any():
+            factors[DECREASE] = min(float(np.max(least[claimed] / found[claimed])), 1.0)
     return Judgement(broken=broken, factors=factors, exact=entries.exact, **_at(sides, entries, place))
 
 

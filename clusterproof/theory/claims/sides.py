@@ -167,6 +167,8 @@ class Sides:
     unit
         Largest magnitude among the floats of the instance, of which 1e-14 is rounding whatever the sides are; None
         until the statement is evaluated. Without effect where ``rounding`` is given.
+    decrease_from
+        Of a contraction the quantity before it, of the shape of ``measured``; None of other comparisons.
     """
 
     measured: Value
@@ -178,6 +180,7 @@ class Sides:
     words: str | Callable[[], str] = field(default="", compare=False)
     pairs: tuple[tuple[Value, Value], ...] = field(default=(), compare=False)
     unit: float | None = field(default=None, compare=False)
+    decrease_from: Value = field(default=None, compare=False)
 
     @property
     def allowed(self) -> Value:
@@ -201,6 +204,7 @@ def at_most(
     failure: float | None = None,
     rounding: float | None = None,
     words: str | Callable[[], str] = "",
+    decrease_from: Value = None,
     **terms: Value,
 ) -> Sides:
     """Conclude that measured <= the sum of the named terms (with probability >= 1 - failure).
@@ -212,6 +216,9 @@ def at_most(
         independent replicates.
     failure, rounding, words
         As in ``Sides``.
+    decrease_from
+        Of a contraction the quantity before it. The tightness is then also that of the decrease: a rate h allows
+        (1 - h) times that quantity, which tells .99 from .98.
     terms
         What is allowed, at least one summand.
 
@@ -223,7 +230,14 @@ def at_most(
     """
     if failure is not None and not 0 <= failure <= 1:
         raise InvalidArgument("failure", failure, "must be a probability", "suppose that it is one")
-    sides = Sides(_filled(measured=measured), _named(terms), failure, rounding=rounding, words=words)
+    sides = Sides(
+        _filled(measured=measured),
+        _named(terms),
+        failure,
+        rounding=rounding,
+        words=words,
+        decrease_from=decrease_from,
+    )
     _check_rounding(rounding, [measured, *terms.values()])
     return sides
 

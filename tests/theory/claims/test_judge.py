@@ -363,3 +363,16 @@ def test_the_factor_of_an_expectation_is_that_of_the_end_that_favours_it(
     one = expectation(np.full(600, value), range=(value - 0.5, value + 0.5), **{sense: allowed})
     expected = {} if factor is None else {"all": pytest.approx(factor(value - half, value + half))}
     assert judged(one, 1e-3).factors == expected
+
+
+def test_of_a_contraction_the_decreases_are_compared() -> None:
+    """1 - 1/100 is left where 1 - 1/200 is allowed: half of the decrease; a step of size 0 claims nothing."""
+    left, allowed = Fraction(99, 100), Fraction(199, 200)
+    for number in (Fraction, float):
+        line = at_most(number(left), rate=number(allowed), decrease_from=number(1))
+        factors = judge({"": line}, 0.1)[""].factors
+        assert float(factors["decrease"]) == pytest.approx(1 / 2, rel=1e-9)
+        nothing = at_most(number(1), rate=number(1), decrease_from=number(1))
+        assert "decrease" not in judge({"": nothing}, 0.1)[""].factors
+    entries = at_most(np.array([0.99, 0.5]), rate=np.array([0.995, 0.9]), decrease_from=np.array([1.0, 1.0]))
+    assert judge({"": entries}, 0.1)[""].factors["decrease"] == pytest.approx(1 / 2, rel=1e-9)

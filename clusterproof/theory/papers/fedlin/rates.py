@@ -51,10 +51,11 @@ def sharp(clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, loca
         mean over clients; + is after a round.
     """
     round_ = fedlin_round(clients, x, y, pace, local_steps)
-    disagreement = mean(squares(round_.controls))
+    disagreement, before = mean(squares(round_.controls)), squares(round_.model).item()
     return at_most(
         squares(round_.next_model).item(),
-        contraction=round_.rate * squares(round_.model).item(),
+        decrease_from=before,
+        contraction=round_.rate * before,
         spared=-THIRD * round_.length**2 * (1 - round_.rate) * disagreement,
     )
 
@@ -150,6 +151,5 @@ def rate(
     for _ in range(rounds):
         model = fedlin_round(clients, model[0], model[1], Fraction(1, 6), local_steps).next_model
     every = clients.deviations(Fraction(0), Fraction(0))
-    return at_most(
-        mean(clients.values(model + every)), rate=factor**rounds * mean(clients.values(first + every))
-    )
+    before = mean(clients.values(first + every))
+    return at_most(mean(clients.values(model + every)), rate=factor**rounds * before, decrease_from=before)

@@ -132,7 +132,9 @@ def basin(
     return {
         "choices": equal((np.asarray(trace.assignments), right)),
         # at round 0 both sides are the start
-        "errors": at_most(errors[1:], contraction=factor ** np.arange(1, 41)[:, None] * errors[0]),
+        "errors": at_most(
+            errors[1:], contraction=factor ** np.arange(1, 41)[:, None] * errors[0], decrease_from=errors[0]
+        ),
     }
 
 

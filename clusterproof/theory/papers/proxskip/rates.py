@@ -38,7 +38,8 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
         start, E over the coins; gamma ``step_size``, p ``probability``, mu ``strong_convexity``, L ``smoothness``, N
         ``clients``; g_i* = grad f_i(x*).
     """
-    return at_most(start.psi(clients, 1), start=sharp_rate(clients, start) * start.psi(clients))
+    before = start.psi(clients)
+    return at_most(start.psi(clients, 1), start=sharp_rate(clients, start) * before, decrease_from=before)
 
 
 def sharp_numbers(clients: PlanarClients, start: Start) -> dict[str, Any]:
@@ -79,7 +80,8 @@ def theorem_6(clients: PlanarClients, start: Start, iterations: Iterations) -> S
         ``clients``; g_i* = grad f_i(x*).
     """
     rate = printed_rate(clients, start)
-    return at_most(start.psi(clients, iterations), start=rate**iterations * start.psi(clients))
+    before = start.psi(clients)
+    return at_most(start.psi(clients, iterations), start=rate**iterations * before, decrease_from=before)
 
 
 def last_iteration(clients: PlanarClients, start: Start, iterations: int) -> dict[str, Any]:

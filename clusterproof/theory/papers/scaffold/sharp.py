@@ -42,7 +42,7 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
     """
     round_ = Round(clients, start)
     before, after = round_.psi("II")
-    return at_most(after, rate=round_.rate * before)
+    return at_most(after, rate=round_.rate * before, decrease_from=before)
 
 
 def sums(clients: PlanarClients, start: Start) -> dict[str, Fraction]:

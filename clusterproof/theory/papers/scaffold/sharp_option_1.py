@@ -56,7 +56,7 @@ def sharp_option_1(clients: PlanarClients, start: Start) -> Sides:
     """
     round_ = Round(clients, start)
     before, after = round_.psi("I", THIRD)
-    return at_most(after, rate=round_.rate * before)
+    return at_most(after, rate=round_.rate * before, decrease_from=before)
 
 
 def weights(earlier: Any, later: Any, p: Any, power: Any, unused: Any = 0) -> tuple[Any, Any, Any]:
