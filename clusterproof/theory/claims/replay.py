@@ -15,10 +15,11 @@ from clusterproof.theory.claims.claim import REGISTRY, Claim, Statement, find_cl
 from clusterproof.theory.claims.confirm import RunDisagrees
 from clusterproof.theory.claims.judge import Judgement
 from clusterproof.theory.claims.load import load_claims, source_of
+from clusterproof.theory.claims.progress import Evaluation
 from clusterproof.theory.claims.report import Recorded, Report
 from clusterproof.theory.claims.sides import Outside
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
-from clusterproof.theory.claims.trial import Evaluation, Trial
+from clusterproof.theory.claims.trial import Trial
 from clusterproof.theory.claims.verdict import FALSE, Kind, Line, confirm
 
 MOST_REPLICATES = 1_000_000

@@ -21,7 +21,8 @@ TIME = ("round", "rounds", "iteration", "iterations", "t", "T")
 """Names of indices of time: a claim about all rounds is tried up to the end of a closed range only."""
 
 if TYPE_CHECKING:
-    from clusterproof.theory.claims.trial import Evaluation, Progress, Trial
+    from clusterproof.theory.claims.progress import Evaluation, Progress
+    from clusterproof.theory.claims.trial import Trial
 
 
 def broken(statement: Statement, evaluation: Evaluation, name: str) -> str:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from typing import Any, TypeVar
@@ -20,13 +18,13 @@ from clusterproof.algorithms.time_limit import TimeLimitExceeded, time_limit
 from clusterproof.theory.claims.claim import Statement, name_of
 from clusterproof.theory.claims.expectation import Expectation, replicates_to_try
 from clusterproof.theory.claims.frequency import Frequency
-from clusterproof.theory.claims.judge import Conclusion, Entries, Judgement, judge
+from clusterproof.theory.claims.judge import Conclusion, Judgement, judge
 from clusterproof.theory.claims.more_digits import confirmed
+from clusterproof.theory.claims.progress import Evaluation, Progress, needs_no_digits, numbers_of, suspicion
 from clusterproof.theory.claims.prove import COMPARED, Tie, Unproved, prove
 from clusterproof.theory.claims.purity import Memory
 from clusterproof.theory.claims.ranges import Instance, Integers, Interval, Rationals
-from clusterproof.theory.claims.rounding import SMALLEST, TOLERANCE, as_floats
-from clusterproof.theory.claims.sides import Excluded, Outside, Sides, naming_hypotheses, recording_inexact
+from clusterproof.theory.claims.sides import Excluded, Outside, naming_hypotheses, recording_inexact
 from clusterproof.theory.claims.space import FARTHEST
 from clusterproof.theory.claims.statistics import binomial_tail
 from clusterproof.theory.claims.symbols import Condition
@@ -60,80 +58,6 @@ FEW = 10
 """Share of the replicates, one of so many, by which they are chosen."""
 LEAST = 30
 """Least number of such replicates, and of instances before a violation in floats is confirmed."""
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """An instance with its lines, what they give, and how many replicates they took."""
-
-    instance: dict[str, Any]
-    lines: dict[str, Conclusion]
-    judged: dict[str, Judgement]
-    replicates: int | None = None
-
-    @property
-    def broken(self) -> tuple[str, ...]:
-        """Names of the lines that the instance refutes, in their order."""
-        return tuple(name for name, each in self.judged.items() if each.broken)
-
-
-@dataclass
-class Progress:
-    """What the instances so far give for one line.
-
-    Attributes
-    ----------
-    instances, excluded
-        Admissible instances, and those at which the line cannot be evaluated, by the hypothesis of ``given``.
-    exact
-        Whether all sides were exact numbers.
-    tightest
-        The evaluation that uses most of what is allowed.
-    factors
-        Largest factor on each term, and its instance.
-    elsewhere
-        Largest factor on everything at an instance where the two sides are not the same number, and that instance.
-    attained, common
-        Instances at which the two sides are the same number, and the quantities that are the same at all of them.
-    found, alone
-        The evaluation that refutes it, and whether an evaluation did that breaks no earlier line.
-    waiting
-        Evaluations that break it in floats, to be confirmed by more digits.
-    rounding, doubted
-        An evaluation that breaks it by no more than rounding may explain, and the number of these.
-    trials, failures, levels
-        Repetitions of a statement with a probability, those that broke it, and repetitions by the allowed probability.
-    inconclusive
-        Instances of which the interval of an expectation decides nothing, by the reason.
-    magnitude
-        Largest magnitude of a side that is a float.
-    grows
-        Quantity with which the tightest ratio grows without slowing down, if it would pass 1.
-    unlikely
-        Probability of as many failures over all instances, if it is below the error level.
-    """
-
-    instances: int = 0
-    excluded: Counter[str] = field(default_factory=Counter)
-    exact: bool = True
-    tightest: Evaluation | None = None
-    used: float = -1.0
-    factors: dict[str, tuple[Any, dict[str, Any]]] = field(default_factory=dict)
-    elsewhere: tuple[float, dict[str, Any]] | None = None
-    attained: int = 0
-    common: dict[str, Any] | None = None
-    found: Evaluation | None = None
-    alone: bool = False
-    waiting: list[Evaluation] = field(default_factory=list)
-    rounding: Evaluation | None = None
-    doubted: int = 0
-    trials: int = 0
-    failures: int = 0
-    levels: Counter[float] = field(default_factory=Counter)
-    inconclusive: Counter[str] = field(default_factory=Counter)
-    magnitude: float = 0.0
-    grows: str = ""
-    unlikely: float | None = None
 
 
 class Trial:
@@ -427,7 +351,7 @@ class Trial:
                 self.numbers[key] = str(outside)
             return None
         if self.numbers is not None:
-            self.numbers[key] = _numbers_of(evaluation.lines)
+            self.numbers[key] = numbers_of(evaluation.lines)
         for tie in self.ties:
             tie.compare(self.space.arguments(instance), evaluation.lines)
         return evaluation
@@ -484,47 +408,19 @@ class Trial:
             if isinstance(line, Excluded):
                 progress.excluded[line.hypothesis] += 1
                 continue
-            self._keep_line(progress, evaluation, name, line)
+            progress.keep(evaluation, name, line)
         for name in evaluation.broken:
             progress = self.progress[name]
             earlier = set(evaluation.broken[: evaluation.broken.index(name)])
             if progress.found is not None and (progress.alone or earlier):
                 continue
-            if _needs_no_digits(evaluation, name):
+            if needs_no_digits(evaluation, name):
                 progress.found, progress.alone = evaluation, not earlier
             elif len(progress.waiting) + progress.doubted < FEW:
                 progress.waiting.append(evaluation)
         for name, progress in self.progress.items():
             if progress.waiting:
                 self._confirm(name, self.instances)
-
-    @staticmethod
-    def _keep_line(progress: Progress, evaluation: Evaluation, name: str, line: Conclusion) -> None:
-        judged = evaluation.judged[name]
-        progress.instances += 1
-        progress.exact &= judged.exact
-        progress.trials += judged.trials or 0
-        progress.failures += judged.failures or 0
-        if isinstance(line, Frequency):
-            progress.levels[line.allowed] += judged.trials or 0
-        elif isinstance(line, Sides) and line.failure is not None:
-            progress.levels[float(line.failure)] += judged.trials or 0
-        if judged.inconclusive:
-            progress.inconclusive[judged.inconclusive] += 1
-        if not progress.exact and isinstance(line, Sides):
-            progress.magnitude = max(progress.magnitude, _largest_side(line))
-        if judged.used > progress.used:
-            progress.tightest, progress.used = evaluation, judged.used
-        for term, factor in judged.factors.items():
-            known = progress.factors.get(term)
-            if known is None or (factor is not None and (known[0] is None or factor > known[0])):
-                progress.factors[term] = (factor, evaluation.instance)
-        if judged.attained:
-            progress.attained += 1
-            before = evaluation.instance if progress.common is None else progress.common
-            progress.common = {n: v for n, v in before.items() if _is_same(evaluation.instance[n], v)}
-        elif progress.elsewhere is None or judged.used > progress.elsewhere[0]:
-            progress.elsewhere = (judged.used, evaluation.instance)
 
     def _confirm(self, name: str, instances: int) -> None:
         """Keep what breaks a line in floats, if rounding does not explain it beside the sides of 30 instances."""
@@ -564,7 +460,7 @@ class Trial:
                     self._still_breaks(name, drawn)
             if progress.found is found:
                 break
-        if found is first or found is None or _needs_no_digits(found, name):
+        if found is first or found is None or needs_no_digits(found, name):
             return
         if not confirmed(self.statement, found, name, progress.magnitude, self.seed, self.claim):
             progress.found = first
@@ -615,7 +511,7 @@ class Trial:
             if lines is None:
                 continue
             worst = max(
-                (_suspicion(each) for each in lines.values() if not isinstance(each, Excluded)), default=0.0
+                (suspicion(each) for each in lines.values() if not isinstance(each, Excluded)), default=0.0
             )
             looks.append((worst, len(looks), instance))
             self.looked_at += 1
@@ -698,7 +594,7 @@ class Trial:
             for instance in reversed(listed):
                 key = self.space.key(instance)
                 try:
-                    again = _numbers_of(self._lines(instance, None))
+                    again = numbers_of(self._lines(instance, None))
                 except Outside as outside:
                     again = str(outside)
                 if key in first and again != first[key]:
@@ -712,57 +608,6 @@ class Trial:
                 progress.exact = False
 
 
-def _needs_no_digits(evaluation: Evaluation, name: str) -> bool:
-    """Return whether what breaks a line is exact, random, or beyond the rounding that its author stated."""
-    line = evaluation.lines[name]
-    if evaluation.judged[name].exact or not isinstance(line, Sides) or line.failure is not None:
-        return True
-    return line.rounding is not None or (
-        line.identity and line.unit is not None
-    )  # equal() then has the unit 0
-
-
 def _some(stream: np.random.Generator, names: Sequence[str]) -> list[str]:
     """Choose some of the names, at least one."""
     return [name for name in names if stream.random() < 0.5] or [names[int(stream.integers(len(names)))]]
-
-
-def _is_same(first: Any, second: Any) -> bool:
-    return first is second or (type(first) is type(second) and np.array_equal(first, second))
-
-
-def _numbers_of(lines: Mapping[str, Conclusion]) -> str:
-    """Write all numbers of sure lines, to compare two evaluations."""
-    sides = {name: each for name, each in lines.items() if isinstance(each, Sides)}
-    return repr([(name, each.pairs or each.measured, {**each.terms}) for name, each in sorted(sides.items())])
-
-
-def _largest_side(sides: Sides) -> float:
-    """Largest finite magnitude of a side."""
-    pairs = sides.pairs if sides.identity else ((sides.measured, sides.allowed),)
-    arrays = (np.abs(as_floats(side)) for pair in pairs for side in pair)
-    return max(float(np.max(array, initial=0.0, where=np.isfinite(array))) for array in arrays)
-
-
-def _suspicion(line: Any) -> float:
-    """How much few repetitions speak against a line, in standard deviations if these decide."""
-    if isinstance(line, Expectation):
-        with np.errstate(all="ignore"):
-            mean, spread = line.samples.mean(axis=0), line.samples.std(axis=0)
-            excess = {"at_most": 1, "at_least": -1}.get(line.sense, 0) * (mean - line.allowed)
-            excess = np.where(line.sense == "equal", np.abs(mean - line.allowed), excess)
-            least = TOLERANCE * np.maximum(np.abs(mean), np.abs(line.allowed)) + SMALLEST
-            worst = float(np.max(np.nan_to_num(excess / np.maximum(spread, least), nan=math.inf)))
-        return worst * math.sqrt(len(line.samples))
-    if isinstance(line, Frequency):
-        count, allowed = line.events.size, line.allowed
-        gap = float(line.events.mean()) - allowed
-        spread = math.sqrt(max(allowed * (1 - allowed), 1 / count) / count)
-        return float((abs(gap) if line.exactly else gap) / spread)
-    entries = Entries(line)
-    if line.failure is None:
-        return math.inf if entries.broken.any() else float(as_floats(entries.factors()).max(initial=0.0))
-    count = len(entries.measured)
-    share = float(entries.by_replicate(entries.broken).mean())
-    spread = math.sqrt(max(line.failure * (1 - line.failure), 1 / count) / count)
-    return float((share - line.failure) / spread)

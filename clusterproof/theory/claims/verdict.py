@@ -20,11 +20,12 @@ from clusterproof.theory.claims.claim import Claim, Statement, check_repairs, fi
 from clusterproof.theory.claims.confirm import confirm_equal
 from clusterproof.theory.claims.expectation import Expectation
 from clusterproof.theory.claims.judge import WHOLE
+from clusterproof.theory.claims.progress import Evaluation, Progress
 from clusterproof.theory.claims.prove import is_empty
 from clusterproof.theory.claims.rounding import as_float
 from clusterproof.theory.claims.sides import Outside, leaving_out
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE, Confidence, critical
-from clusterproof.theory.claims.trial import Evaluation, Progress, Trial
+from clusterproof.theory.claims.trial import Trial
 
 FEWEST = 30
 """Instances, or repetitions, below which a line that was not refuted is inconclusive."""
