@@ -1,4 +1,4 @@
-"""The command ``show``: a claim's statement, its verdict and the claim that repairs it."""
+"""The command ``show``: a claim as a page, with its verdict, a counterexample to check by hand, and what repairs it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,17 @@ import textwrap
 from clusterproof import theory
 from clusterproof.algorithms.validation import check_seed, error_line
 from clusterproof.commands import terminal
-from clusterproof.theory import Claim, code_of
+from clusterproof.theory import Claim, Verdict, code_of
 from clusterproof.theory.claims import report
+from clusterproof.theory.claims.replay import in_fractions
+
+JUDGES = {
+    "printed": "The paper prints this.",
+    "reading": "This is a reading; the source below quotes what is printed.",
+    "ours": "Ours: no source prints it.",
+}
+LONGEST = 200
+"""Characters of a counterexample up to which it is printed in a line, and its sides in fractions."""
 
 
 def show(
@@ -37,31 +46,49 @@ def show(
     terminal.load(files)
     claim = theory.find_claim(claim_id)
     width = terminal.columns() or 80
-    _print_wrapped(f"{claim.id}: {claim.source}\n{claim.title}\n\n{claim.text}", width)
+    _print_wrapped(f"{claim.id}: {claim.label}\n{claim.title} {JUDGES[claim.judges]}\n\n{claim.text}", width)
     print()
-    if not check:
-        _show_repair(claim, width)
-        return 0
-    sys.stdout.flush()
-    try:
-        verdict = theory.check(claim_id, seed=seed)
-    except Exception as error:  # the statement is printed already; report the failure in a separate line
-        terminal.complain(f"{claim_id}: the check failed with {error_line(error)}")
-        return 1
-    terminal.show(report.row(verdict, len(verdict.claim), width))
-    if verdict.counterexample is not None:
-        print(f"\ncounterexample\n{report.to_json(verdict.counterexample)}".rstrip())
-        loaded = "".join(f" {name}" for name in files)
-        print(
-            f"\nto replay it:\n\n"
-            f"    clusterproof check {claim_id}{loaded} --seed {seed} --json report.json\n"
-            f"    clusterproof check{loaded} --replay report.json\n\nor in Python:\n\n{code_of(verdict)}".rstrip()
-        )
-    for line in verdict.lines if len(verdict.lines) > 1 else ():
-        _print_wrapped(f"  {line.name or claim.id}: {line.verdict}: {line.reason}", width)
-    print()
+    if check:
+        sys.stdout.flush()
+        try:
+            verdict = theory.check(claim_id, seed=seed)
+        except Exception as error:  # the statement is printed already; report the failure in a separate line
+            terminal.complain(f"{claim_id}: the check failed with {error_line(error)}")
+            return 1
+        terminal.show(report.sentence(verdict, width))
+        _show_lines(verdict, width)
+        _show_counterexample(verdict, width)
     _show_repair(claim, width)
     return 0
+
+
+def _show_lines(verdict: Verdict, width: int) -> None:
+    """Print the verdict of each line of several."""
+    if len(verdict.lines) > 1:
+        print("\nLines")
+        for line in verdict.lines:
+            _print_wrapped(f"    {line.name or verdict.claim}  {line.verdict}: {line.reason}", width)
+
+
+def _show_counterexample(verdict: Verdict, width: int) -> None:
+    """Print the counterexample, its sides in fractions where they are exact, and the code that evaluates it."""
+    if verdict.counterexample is None:
+        return
+    print("\nCounterexample")
+    written = ", ".join(f"{name} = {value}" for name, value in verdict.counterexample.items())
+    if len(written) <= LONGEST:
+        sides = in_fractions(verdict.claim, verdict.counterexample)
+        _print_wrapped(f"    {written}" + (f"\n    {sides}" if 0 < len(sides) <= LONGEST else ""), width)
+        print()
+    print(textwrap.indent(str(code_of(verdict)), "    ").rstrip())
+
+
+def _show_repair(claim: Claim, width: int) -> None:
+    """Print the title and statement of each claim that repairs a claim."""
+    for name in claim.repaired_by:
+        repair = theory.find_claim(name)
+        statement = repair.text.partition("Statement\n")[2].partition("\n\n")[0]
+        _print_wrapped(f"\nRepaired by {repair.id}: {repair.title}\n{statement}", width)
 
 
 def _print_wrapped(text: str, width: int) -> None:
@@ -75,17 +102,10 @@ def _print_wrapped(text: str, width: int) -> None:
             lines.append(line)
         too_long = len(line) > width
     for line in lines:
-        wrapped = textwrap.wrap(line, width, subsequent_indent=_indentation(line), break_on_hyphens=False)
-        print(*wrapped, sep="\n")
+        indent = _indentation(line)
+        wrapped = textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False)
+        print(*wrapped or [""], sep="\n")
 
 
 def _indentation(line: str) -> str:
     return line[: len(line) - len(line.lstrip())]
-
-
-def _show_repair(claim: Claim, width: int) -> None:
-    """Print the title and statement of each claim that repairs a claim."""
-    for name in claim.repaired_by:
-        repair = theory.find_claim(name)
-        statement = repair.text.partition("Statement\n")[2].partition("\n\n")[0]
-        _print_wrapped(f"repaired by {repair.id}: {repair.title}\n{statement}", width)

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.claims import sentences
 from clusterproof.theory.claims.claim import REGISTRY, Claim, Statement, find_claim
@@ -17,7 +19,8 @@ from clusterproof.theory.claims.judge import Judgement
 from clusterproof.theory.claims.load import load_claims, source_of
 from clusterproof.theory.claims.progress import Evaluation
 from clusterproof.theory.claims.report import Recorded, Report
-from clusterproof.theory.claims.sides import Outside
+from clusterproof.theory.claims.rounding import is_exact
+from clusterproof.theory.claims.sides import Outside, Sides
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
 from clusterproof.theory.claims.trial import Trial
 from clusterproof.theory.claims.verdict import FALSE, Kind, Line, confirm
@@ -70,8 +73,7 @@ def replay(claim_id: str, counterexample: Mapping[str, Any]) -> Line:
 def _replay(claim: Claim[..., Any], numbers: dict[str, Any]) -> Line:
     written = dict(numbers)
     name = numbers.pop("line", "")
-    statement = _statement(claim, name)
-    key = name.removeprefix(statement.name).removeprefix(": ")
+    statement, key = find_line(claim, name)
     seed, replicates = _recorded_randomness(statement, numbers)
     instance = statement.space.decode(numbers)
     trial = Trial(
@@ -109,10 +111,29 @@ def _line(
     )
 
 
-def _statement(claim: Claim[..., Any], line: str) -> Statement:
-    """Return the statement that has a line: that of its own space, or the claim's function."""
+def find_line(claim: Claim[..., Any], line: str) -> tuple[Statement, str]:
+    """Return the statement that has a line, that of its own space or the claim's function, and its name there."""
     named = (each for each in claim.statements[1:] if line == each.name or line.startswith(f"{each.name}: "))
-    return next(named, claim.statements[0])
+    statement = next(named, claim.statements[0])
+    return statement, line.removeprefix(statement.name).removeprefix(": ")
+
+
+def in_fractions(claim_id: str, counterexample: Mapping[str, Any]) -> str:
+    """Write both sides of a line at a counterexample in fractions; empty where a side is no exact number, or random."""
+    numbers = dict(counterexample)
+    statement, key = find_line(find_claim(claim_id), numbers.pop("line", ""))
+    if statement.random:
+        return ""
+    sides = statement.lines(statement.space.decode(numbers))[key]
+    if not isinstance(sides, Sides):
+        return ""
+    if sides.identity:
+        unequal = [pair for pair in sides.pairs if all(map(is_exact, pair)) and pair[0] != pair[1]]
+        return f"{unequal[0][0]} != {unequal[0][1]}" if unequal and not np.ndim(unequal[0]) > 1 else ""
+    if np.ndim(sides.measured) or not all(map(is_exact, (sides.measured, *sides.terms.values()))):
+        return ""
+    terms = " + ".join(f"{term} ({name})" for name, term in sides.terms.items())
+    return f"{sides.measured} {'<' if sides.lower else '>'} {terms}".replace("+ -", "- ")
 
 
 def _recorded_randomness(statement: Statement, numbers: dict[str, Any]) -> tuple[int, int | None]:

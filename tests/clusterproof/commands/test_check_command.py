@@ -353,10 +353,10 @@ def test_show_gives_the_statement_the_verdict_and_the_repair(
     make_claim("p/good", outcome=RuntimeError("no"))
     assert main(["show", "p/bad"]) == 0
     output = capsys.readouterr().out
-    for words in ("p/bad: Lemma 7", "A digit is at most nine", "violated", '"digit": 7'):
+    for words in ("p/bad: Lemma 7", "A digit is at most nine", "violated", "    digit = 7\n"):
         assert words in output
-    assert "repaired by p/good: A digit is at most nine" in output
-    assert "clusterproof check p/bad --seed 0 --json report.json" in output
+    assert "Repaired by p/good: A digit is at most nine" in output
+    assert "replay('p/bad', {'digit': 7})" in output
     assert main(["show", "p/good", "--no-check"]) == 0
     assert main(["show", "p/good"]) == 1
     assert "clusterproof: p/good: the check failed with RuntimeError: no" in capsys.readouterr().err
@@ -368,8 +368,9 @@ def test_show_lists_the_lines_of_a_chain(
     two_lines("p/chain")
     assert main(["show", "p/chain"]) == 0
     output = capsys.readouterr().out
-    assert "  first: certified: " in output
-    assert "  second: violated: " in output
+    assert "  first  certified: " in output
+    assert "  second  violated: " in output
+    assert "    digit = 5, line = second\n    5 > 4 (most)\n" in output
 
 
 @pytest.mark.slow(reason="starts worker processes")
