@@ -19,6 +19,7 @@ from clusterproof.theory import Claim
 from clusterproof.theory.bounds.audit_settings import NAMES, SIZES
 from clusterproof.theory.claims.claim import source_of
 from clusterproof.theory.claims.report import NEEDED, TIMES, number
+from clusterproof.theory.headlines import HEADLINES
 from clusterproof.theory.stored_verdicts import read_verdicts
 from notes.site.notation import GREEK, written
 
@@ -164,22 +165,27 @@ class ClaimTable(SphinxDirective):
 
 
 class ClaimsOfPaper(SphinxDirective):
-    """The claims of a paper, each as a section with its statement and verdict."""
+    """The claims of a paper, each as a section with its statement and verdict: headlines first, the others folded."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         """Build the sections."""
         verdicts = read_verdicts(Path(self.config.verdicts_report))
-        claims = theory.catalogue(self.arguments[0])
-        return [self._section(claim, verdicts.get(claim.id)) for claim in claims]
+        claims = sorted(theory.catalogue(self.arguments[0]), key=lambda claim: claim.id not in HEADLINES)
+        return [self._section(claim, verdicts) for claim in claims]
 
-    def _section(self, claim: Claim[..., Any], record: dict[str, Any] | None) -> nodes.section:
-        """Write a claim: title, verdict, reason, counterexample, repair, statement."""
-        anchor = page_of(claim.id).partition("#")[2]
+    def _section(self, claim: Claim[..., Any], verdicts: dict[str, dict[str, Any]]) -> nodes.section:
+        """Write a claim: title, verdict, reason, lines, counterexample, repair, statement."""
+        anchor, record = page_of(claim.id).partition("#")[2], verdicts.get(claim.id)
         section = nodes.section("", nodes.title(text=claim.id), ids=[anchor], classes=["claim"])
         self.state.document.note_explicit_target(section)
-        section += nodes.paragraph("", "", nodes.strong("", "", *_marked(claim.title)))
+        if claim.id not in HEADLINES:
+            section += nodes.raw("", "<details><summary>", format="html")
+            section += nodes.inline("", "", _badge(record), nodes.Text(" "), *_marked(claim.title))
+            section += nodes.raw("", "</summary>", format="html")
+        else:
+            section += nodes.paragraph("", "", nodes.strong("", "", *_marked(claim.title)))
         line = nodes.paragraph("", "", _badge(record))
         said = {"": "", IDLE: f" · {IDLE}"}.get(known := sharpness(record), f" · sharp {known}")
         failed = (claim.failure,) if record and record["verdict"] == "violated" else ()
@@ -188,6 +194,7 @@ class ClaimsOfPaper(SphinxDirective):
         if record is not None:
             section += nodes.paragraph("", "", *_marked(sentence(record["reason"])))
             section += nodes.paragraph("", "", *written(_numbers(record)))
+            section += _lines(claim.id, verdicts)
             if record["counterexample"]:
                 text = json.dumps(record["counterexample"], indent=2, ensure_ascii=False)
                 section += nodes.paragraph(text="Counterexample")
@@ -201,7 +208,21 @@ class ClaimsOfPaper(SphinxDirective):
             body = nodes.paragraph("", "", *_marked(" ".join(text.split())))
             item = nodes.definition_list_item("", nodes.term(text=heading), nodes.definition("", body))
             section += nodes.definition_list("", item, classes=["card"])
+        if claim.id not in HEADLINES:
+            section += nodes.raw("", "</details>", format="html")
         return section
+
+
+def _lines(claim_id: str, verdicts: dict[str, dict[str, Any]]) -> list[nodes.Node]:
+    """Write the verdict of each line of a claim that has several."""
+    lines = {name.partition("#")[2]: one for name, one in verdicts.items() if name.startswith(f"{claim_id}#")}
+    items = [
+        nodes.list_item(
+            "", nodes.paragraph("", "", *written(f"{name} "), _badge(one), *_marked(f": {one['reason']}"))
+        )
+        for name, one in lines.items()
+    ]
+    return [nodes.paragraph(text="Lines"), nodes.bullet_list("", *items)] if items else []
 
 
 def _badge(record: dict[str, Any] | None) -> nodes.inline:

@@ -1,3 +1,29 @@
+// A search field above the claims of a paper; without scripts all are there.
+document.addEventListener("DOMContentLoaded", () => {
+  const claims = [...document.querySelectorAll("section.claim")];
+  if (!claims.length) return;
+  const form = Object.assign(document.createElement("form"), { className: "filters" });
+  form.setAttribute("role", "search");
+  form.setAttribute("aria-label", "claims");
+  form.addEventListener("submit", (event) => event.preventDefault());
+  const words = Object.assign(document.createElement("input"), { type: "search", id: "claim-words" });
+  const label = document.createElement("label");
+  label.append("words, a verdict among them", words);
+  const count = Object.assign(document.createElement("output"), { id: "claim-count" });
+  form.append(label, count);
+  claims[0].before(form);
+  const filter = () => {
+    const wanted = words.value.toLowerCase().split(/\s+/);
+    for (const claim of claims) {
+      const said = claim.textContent.toLowerCase();
+      claim.hidden = !wanted.every((word) => said.includes(word));
+    }
+    count.textContent = `${claims.filter((claim) => !claim.hidden).length} of ${claims.length} claims`;
+  };
+  words.addEventListener("input", filter);
+  filter();
+});
+
 // A search field and two filters above the table of claims; without scripts the table is whole.
 document.addEventListener("DOMContentLoaded", () => {
   const table = document.querySelector("table.claim-table");

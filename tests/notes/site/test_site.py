@@ -21,6 +21,7 @@ from checkout import CLEAN, ROOT
 
 from clusterproof.figures import FIGURES
 from clusterproof.theory import REGISTRY
+from clusterproof.theory.headlines import HEADLINES
 from clusterproof.theory.stored_verdicts import STORED_VERDICTS, read_verdicts
 from notes.site import lesson_pages
 
@@ -214,6 +215,24 @@ def test_the_catalogue_is_filtered_and_a_claim_has_its_anchor(site: Path, page: 
     assert "violated" in card.inner_text()
     assert '"momentum": "2/3"' in card.inner_text()
     assert card.get_by_role("link", name="cfl-mgd/lemma-h").is_visible()
+
+
+@in_a_browser
+def test_the_claims_of_a_paper_are_headlines_first_folded_after_and_filtered(site: Path, page: Any) -> None:
+    verdicts = read_verdicts(STORED_VERDICTS)
+    page.goto((site / "catalogue/cfl-mgd.html").as_uri())
+    claims = "[...document.querySelectorAll('section.claim')]"
+    ids = page.evaluate(f"{claims}.map(claim => claim.id.replace('cfl-mgd-', 'cfl-mgd/'))")
+    headlines = [name for name in ids if name in HEADLINES]
+    assert set(ids) == {claim.id for claim in REGISTRY.values() if claim.paper == "cfl-mgd"}
+    assert ids[: len(headlines)] == headlines
+    folded = page.evaluate(f"{claims}.filter(claim => claim.querySelector('details:not([open])')).length")
+    assert folded == len(ids) - len(headlines)
+    page.locator("#claim-words").fill("Vacuous")
+    shown = page.evaluate(f"{claims}.filter(claim => claim.offsetParent).map(claim => claim.id)")
+    vacuous = {name for name, record in verdicts.items() if record["verdict"] == "vacuous"}
+    assert {name.replace("/", "-") for name in vacuous & set(ids)} <= set(shown)
+    assert len(shown) < len(ids) / 2
 
 
 @in_a_browser
