@@ -74,18 +74,13 @@ class IdenticalClients:
         return self.error(t) ** 2 / self.error(t - 1) ** 2
 
 
-def run_identical(identical: IdenticalClients, t: int) -> float:
-    """Run option II with one local step, e_t."""
+def run_identical(identical: IdenticalClients, rounds: int) -> list[float]:
+    """Run option II with one local step, e_0 to e_T."""
     task = QuadraticMixture(
         hessians=np.full((identical.clients, 1, 1), float(identical.curvature)),
         centers=np.zeros((identical.clients, 1)),
         labels=np.zeros(identical.clients, dtype=int),
     )
     algorithm = CFLMGD(step_size=1.0, momentum=float(identical.momentum), averaging="model")
-    models = run(algorithm, task, rounds=max(t, 0), initial=np.array([[float(identical.start)]])).models
-    return float(models[-1, 0, 0])
-
-
-def run_next(identical: IdenticalClients, round_: int) -> float:
-    """|e_(t+1)| of option II."""
-    return abs(run_identical(identical, round_ + 1))
+    models = run(algorithm, task, rounds=rounds, initial=np.array([[float(identical.start)]])).models
+    return [float(model) for model in models[:, 0, 0]]

@@ -16,7 +16,7 @@ from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory.exact import fixed_points
 from clusterproof.theory.exact.algebra import DescentStep
 from clusterproof.theory.exact.basin_pairs import Pair
-from clusterproof.theory.exact.identical_clients import IdenticalClients, run_identical, run_next
+from clusterproof.theory.exact.identical_clients import IdenticalClients, run_identical
 from clusterproof.theory.exact.planar_clients import PlanarClients, mean, squares
 from clusterproof.theory.exact.prescribed_samples import confirm_play, play
 from clusterproof.theory.exact.quadrature import gaussian_nodes
@@ -281,8 +281,7 @@ def test_paths_of_two_clusters_and_of_identical_clients() -> None:
     for t in range(1, 7):
         assert same.move(t) == errors[t] - errors[t - 1]
         assert same.ratio(t) == errors[t] ** 2 / errors[t - 1] ** 2
-        assert run_identical(same, t) == pytest.approx(float(errors[t]), abs=1e-12)
-        assert run_next(same, t) == pytest.approx(abs(float(errors[t + 1])), abs=1e-12)
+    assert run_identical(same, 8) == pytest.approx([float(error) for error in errors], abs=1e-12)
     assert same.error(-1) == 2
     assert (same.growth, same.weight, same.base) == (F(7, 6), F(171, 100), F(171, 100))
     assert IdenticalClients(1, F(1), F(0), F(1)).base == 2

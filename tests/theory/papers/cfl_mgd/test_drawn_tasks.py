@@ -17,7 +17,7 @@ from clusterproof.theory.papers.cfl_mgd.lemma_2.equations_34_to_38 import random
 from clusterproof.theory.papers.cfl_mgd.method.equations_1_2 import few_rows, scattered_clusters
 from clusterproof.theory.papers.cfl_mgd.method.equations_3_4_7 import scattered_clients
 from clusterproof.theory.papers.cfl_mgd.method.equations_8_9_10 import some_clusters, widely_scattered
-from clusterproof.theory.papers.cfl_mgd.model_averaging import equations_12_to_16
+from clusterproof.theory.papers.cfl_mgd.model_averaging import equations_12_to_20
 from clusterproof.theory.papers.cfl_mgd.model_averaging.recursion import random_cluster
 from clusterproof.theory.papers.cfl_mgd.theorem_1.division_by_clients import equal_clusters
 
@@ -28,7 +28,7 @@ QUADRATICS: list[tuple[Callable[..., QuadraticMixture], dict[str, Any]]] = [
     (some_clusters, {"clusters": {2, 3, 4}, "clients": {6, 9, 12}, "dimension": {2, 3, 4}}),
     (widely_scattered, {"clusters": {2}, "clients": {8}, "dimension": {2}}),
     (equal_clusters, {"clusters": {2, 3, 4}, "clients": {6, 9, 12}, "dimension": {3}}),
-    (equations_12_to_16.scattered_clients, {"clusters": {2, 3}, "clients": {9}, "dimension": {2, 3, 4, 5}}),
+    (equations_12_to_20.scattered_clients, {"clusters": {2, 3}, "clients": {9}, "dimension": {2, 3, 4, 5}}),
 ]
 DRAWS = 120
 

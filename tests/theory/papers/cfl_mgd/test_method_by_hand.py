@@ -13,10 +13,6 @@ from sides_by_hand import all_sides_with, assert_pairs, assert_sides, sides_at, 
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture, direct_simulation
 from clusterproof.theory.claims import Outside
 from clusterproof.theory.papers.cfl_mgd.method.equations_3_4_7 import Descent
-from clusterproof.theory.papers.cfl_mgd.model_averaging.equations_17_to_20 import (
-    equation_19,
-    equation_20,
-)
 
 HESSIANS = np.array([[[0.9, 0.2], [0.2, 0.5]], [[0.4, -0.1], [-0.1, 0.8]], [[0.7, 0.3], [0.3, 0.6]]])
 CENTERS = np.array([[1.0, -0.5], [-0.25, 0.75], [0.5, 2.0]])
@@ -253,12 +249,11 @@ def test_choices_that_reproduce_themselves_under_9() -> None:
         sides_at("equation-9", {"first_center": -1, "second_center": 1, "first": "1/2", "second": "3/2"})
 
 
-def test_equations_13_to_17_on_scalars() -> None:
+def test_equation_13_on_scalars_and_three_clients() -> None:
     one = {"model": "1/2", "first": "-1", "second": "3/2"}
     assert_sides(
         sides_at("equation-13", one), F(1, 4) + (F(3, 2) + 1) / 2, distance=F(1, 4), smoothness=F(1, 4)
     )
-    assert_sides(sides_at("equation-14", {"clients": 3}, "its ="), [(F(1, 8), F(1, 24))])
     task = QuadraticMixture(hessians=HESSIANS, centers=CENTERS, labels=np.array([0, 1, 0]))
     steps = np.random.default_rng(3).standard_normal((40, 1, 2))
     optima = task.optima[[0, 1, 0]]
@@ -267,18 +262,6 @@ def test_equations_13_to_17_on_scalars() -> None:
     rest = np.linalg.norm(gradients(optima), axis=-1)
     found = sides_with("equation-13-lipschitz", task, np.random.default_rng(3))
     assert_sides(found, norms, distance=reach, rest=rest)
-    start, t, beta = F(1, 10), 3, F(3, 5)  # 2^3 <= 10 < 2^4
-    path, u = [start], F(0)
-    for _ in range(5):
-        u = beta * u + F(2, 5) * path[-1]
-        path.append(path[-1] - u)
-    equal: dict[str, Any] = {"clients": 3, "curvature": F(2, 5), "momentum": beta, "start": start}
-    assert_sides(sides_at("equation-17-monotone", equal), abs(path[t + 1]), before=abs(path[t]))
-    sides_at("equation-17-monotone", equal | {"start": F(1)})
-    with pytest.raises(Outside, match="eps_0"):
-        sides_at("equation-17-monotone", equal | {"start": F(2)})
-    with pytest.raises(Outside, match="is 0"):  # e_1 = 0
-        sides_at("equation-17-monotone", equal | {"curvature": F(1)})
 
 
 def test_curvature_and_variances_of_a_regression() -> None:
@@ -386,13 +369,3 @@ def test_the_units_of_assumption_4() -> None:
     )
     norms = [max(math.hypot(*(optimum + shift)) for optimum in task.optima) for shift in (0, 100)]
     assert (near, far) == pytest.approx(norms)
-
-
-@pytest.mark.parametrize("rounds", [0, 3])
-def test_equations_19_and_20_without_the_algorithm(rounds: int) -> None:
-    m, eps, first = F(5, 4), F(3, 10), F(1, 7)
-    found = equation_19(m, rounds, eps, first)
-    assert_sides(found, first + (m ** (rounds + 2) - 1) / (m - 1) * eps, start=eps)
-    found_at = equation_20(m)
-    assert_pairs(found_at["square"], 4 * m**3 - 27 * (m - 1))
-    assert_sides(found_at["growth"], m**4, same=m**3)

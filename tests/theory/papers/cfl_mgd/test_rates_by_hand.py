@@ -5,7 +5,7 @@ from fractions import Fraction as F  # noqa: N817 - a table of fractions
 
 import numpy as np
 import pytest
-from sides_by_hand import assert_pairs, assert_sides, heavy_ball, sides_at, sides_with
+from sides_by_hand import all_sides_with, assert_pairs, assert_sides, heavy_ball, sides_at, sides_with
 
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory.claims import Outside
@@ -179,12 +179,11 @@ def test_equations_26_to_28_on_a_regression() -> None:
         own_cost[:, k] = 1.3 / 2 * (d**2).sum(axis=-1) / unit
         other_cost[:, k] = 0.4 / 2 * (f**2).sum(axis=-1) / unit
     placed = Placed(task, models)
-    at = {n: sides_with("equation-26", placed, line=n) for n in ("convexity", "distance")}
-    assert_sides(at["convexity"], other, distance=other_cost)
-    assert_sides(at["distance"], other_cost, separation=9 / 32)
-    at = {n: sides_with("equation-27-squared", placed, line=n) for n in ("smoothness", "distance")}
-    assert_sides(at["smoothness"], own, distance=own_cost)
-    assert_sides(at["distance"], own_cost, separation=1 / 32)
-    assert_sides(sides_with("equation-28", placed), other - own, separation=1 / 4)
+    found = all_sides_with("equation-26", placed)
+    assert_sides(found["(26), convexity"], other, distance=other_cost)
+    assert_sides(found["(26), distance"], other_cost, separation=9 / 32)
+    assert_sides(found["(27), smoothness, as meant"], own, distance=own_cost)
+    assert_sides(found["(27), distance, as meant"], own_cost, separation=1 / 32)
+    assert_sides(found["(28)"], other - own, separation=1 / 4)
     with pytest.raises(Outside, match="in the basin"):
-        sides_with("equation-28", Placed(task, optima + 1.001 * offsets))
+        sides_with("equation-26", Placed(task, optima + 1.001 * offsets))

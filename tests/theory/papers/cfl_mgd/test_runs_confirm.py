@@ -23,8 +23,6 @@ SWITCH = {
 OPTION_2 = {"flat": "1/10", "center": "2", "momentum": "1/2", "local_steps": 3, "rounds": 9, "constant": "1"}
 PLACED = {"model": "1/2", "first": "-1", "second": "3/2"}
 MEASURED: list[tuple[str, dict[str, Any]]] = [
-    *((f"equation-{number}", EQUAL) for number in (12, 14, 15, 16, 17)),
-    ("equation-17-monotone", EQUAL),
     *((name, RUN) for name in ("lemma-2", "a35", "a37", "equation-38", "per-step-contraction")),
     *((f"equation-{number}", SWITCH) for number in (32, 33)),
     ("equation-13", PLACED),
@@ -68,6 +66,7 @@ AGREE: list[tuple[str, dict[str, Any]]] = [
     *((name, FALSE_MEMBER) for name in ("a29", "a30", "a31")),
     ("a32", LONG),
     *((name, RUN) for name in ("a22-parentheses", "a23", "a23-weights", "a24", "a25", "a27", "a34")),
+    ("equation-12", EQUAL),
     ("theorem-1-small-constant", RUN),
     ("algorithm-line-15-momentum-of-switchers", RUN),
     ("model-averaging-stability", {"flat": "1/10", "momentum": "4/5", "local_steps": 7}),

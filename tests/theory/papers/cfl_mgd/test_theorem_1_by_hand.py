@@ -104,7 +104,5 @@ def test_the_recursion_a38_to_a42_round_by_round(root: F, share: F, gap: F, part
     assert_sides(found, keep * F(3, 4) * start + floor, radius=start)
 
 
-def test_equation_27_and_assumption_5_on_generic_numbers() -> None:
-    found = sides_at("equation-27", {"root_of_kappa": 3, "separation": "5/2", "share": "3/4"})
-    assert_sides(found, F(9, 2) * F(3, 4) * F(5, 2) / 4 / 3, squared=F(25, 4) / 32)
+def test_assumption_5_on_generic_numbers() -> None:
     assert_sides(sides_at("assumption-5", {"first": -1, "second": 1}), [(F(5, 4), F(-3, 4))])

@@ -1,4 +1,4 @@
-"""(24)-(28): the inequalities that Lemma 1 is made of."""
+"""(24)-(30): the inequalities that Lemma 1 is made of."""
 
 from __future__ import annotations
 
@@ -27,6 +27,91 @@ from clusterproof.theory.exact.basin_pairs import Pair
 from clusterproof.theory.exact.placed import Placed, placed
 from clusterproof.theory.exact.random_tasks import random_mixture
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses
+
+
+def chebyshev(pair: Pair) -> float:
+    """64 sigma^2 / (Delta^4 mu^2 n')."""
+    task = pair.task
+    return 64 * pair.sigma**2 / (task.separation**4 * task.strong_convexity**2 * task.samples)
+
+
+@claim("cfl-mgd/equation-24", label="(24), (25), (29), (30)", tight=True)
+def wrong_choice(law: TwoPointLosses) -> dict[str, Sides]:
+    """A wrong choice needs an own loss above delta or another one below it, and both are rare.
+
+    Hypotheses
+        Models in the paper's basin; sigma^2 bounds the variance of one row's loss at both models. The losses have two
+        values (mu = 1, Delta = 2), or those of Gaussian rows.
+
+    Statement
+        With delta = (phi^1(chi_1) + phi^1(chi_p)) / 2, phi^1 the expected loss of cluster 1, phi_i that on n' rows:
+
+    Lines
+        (24)  P(xi^(1,p)) <= P(phi_i(chi_1) > delta) + P(phi_i(chi_p) <= delta), of Gaussian rows for any delta >= 0.
+        (25)  phi_i(chi_1) > delta iff phi_i(chi_1) - phi^1(chi_1) > (phi^1(chi_p) - phi^1(chi_1)) / 2, and
+        phi_i(chi_p) <= delta iff phi_i(chi_p) - phi^1(chi_p) <= -(phi^1(chi_p) - phi^1(chi_1)) / 2.
+        (29)  P(phi_i(chi_1) > delta) <= 64 sigma^2 / (Delta^4 mu^2 n').
+        (30)  P(phi_i(chi_p) <= delta) <= 64 sigma^2 / (Delta^4 mu^2 n').
+
+    Source
+        Zhao et al. (2023), (24), (25) with the line after it, (29) and (30): Chebyshev with the gap mu Delta^2 / 8 of
+        (28) and the variance sigma^2 / n'. (24) is an equality where one loss alone is random; (29) and (30) are tight
+        for rare jumps of the loss, and for Gaussian rows the truth is exponentially small in n'.
+    """
+    delta = threshold(*law.expected)
+    above, below = law.own_exceeds(delta), law.other_at_most(delta)
+    allowed = 64 * law.loss_variance / (16 * law.samples)
+    return {
+        "(24)": at_most(law.error_probability, own_above=above, other_below=below),
+        "(29)": at_most(above, chebyshev=allowed),
+        "(30)": at_most(below, chebyshev=allowed),
+    }
+
+
+def threshold(own: Fraction, other: Fraction) -> Fraction:
+    """delta of (25): the mean of the two expected losses phi^1(chi_1) and phi^1(chi_p)."""
+    return (own + other) / 2
+
+
+Loss = Annotated[Fraction, rationals(0, 3, 2, upwards=True)]
+
+
+@wrong_choice.line("(25)")
+def events_of_25(own: Loss, other: Loss, mean_own: Loss, mean_other: Loss) -> Sides:
+    """The same numbers are compared with 0 in the two events of each line."""
+    delta, half = threshold(mean_own, mean_other), (mean_other - mean_own) / 2
+    return equal((own - delta, own - mean_own - half), (other - delta, other - mean_other + half))
+
+
+def towards(noise: Fraction, samples: int, own_angle: Fraction) -> dict[str, Any]:
+    """Both models on the rim, the other one between the optima, kappa = 1: where Chebyshev is tightest."""
+    rim, ahead = Fraction(1), Fraction(1)
+    pair = Pair(1, rim, noise, samples, 0, rim, own_angle, rim, ahead)
+    return {"pair": pair, "multiple": Fraction(1)}
+
+
+@wrong_choice.line(
+    "Gaussian rows",
+    evaluations=150,
+    example=(
+        towards(Fraction(3, 2), 200, Fraction(4, 5)),
+        towards(Fraction(3, 7), 19, Fraction(4, 7)),
+    ),
+)
+def wrong_choice_of_gaussian_rows(
+    pair: Pair,
+    multiple: Annotated[
+        Fraction, choice(Fraction(1), Fraction(1, 2), Fraction(3, 2), Fraction(3), Fraction(0))
+    ],
+) -> dict[str, Sides]:
+    """The same against exact chi-square tails; (24) at a multiple of delta."""
+    delta = float(multiple) * pair.midpoint
+    above, below = pair.loss_exceeds(0, delta), pair.loss_at_most(1, delta)
+    return {
+        "(24)": at_most(pair.exact, own_above=above, other_below=below),
+        "(29)": at_most(pair.loss_exceeds(0, pair.midpoint), chebyshev=chebyshev(pair)),
+        "(30)": at_most(pair.loss_at_most(1, pair.midpoint), chebyshev=chebyshev(pair)),
+    }
 
 
 @dataclass(frozen=True)
@@ -73,74 +158,6 @@ class BasinPair:
     def other_loss(self) -> Any:
         """Expected loss of the other model, above the least."""
         return self.other_cost + self.above
-
-
-@claim("cfl-mgd/equation-24", label="(24)", tight=True, evaluations=150)
-def equation_24(
-    pair: Pair,
-    multiple: Annotated[
-        Fraction, choice(Fraction(1), Fraction(1, 2), Fraction(3, 2), Fraction(3), Fraction(0))
-    ],
-) -> Sides:
-    """A wrong choice is no likelier than that the own model's loss is above delta or the other's below it.
-
-    Hypotheses
-        Any delta >= 0; the proof takes the mean of the two expected losses.
-
-    Statement
-        P(xi^(1,p)) <= P(phi_i(chi_1) > delta) + P(phi_i(chi_p) <= delta).
-
-    Symbols
-        phi_i the loss on n' ``samples``.
-
-    Source
-        Zhao et al. (2023), (24). If phi_i(chi_1) >= phi_i(chi_p) and phi_i(chi_1) <= delta, then
-        phi_i(chi_p) <= delta. Tight: an equality where one of the losses alone is random.
-    """
-    delta = float(multiple) * pair.midpoint
-    return at_most(
-        pair.exact,
-        own_above=pair.loss_exceeds(0, delta),
-        other_below=pair.loss_at_most(1, delta),
-    )
-
-
-@equation_24.line("two values")
-def equation_24_of_two_values(law: TwoPointLosses) -> Sides:
-    """The same for losses with two values, in rational arithmetic."""
-    delta = threshold(*law.expected)
-    return at_most(
-        law.error_probability, own_above=law.own_exceeds(delta), other_below=law.other_at_most(delta)
-    )
-
-
-def threshold(own: Fraction, other: Fraction) -> Fraction:
-    """delta of (25): the mean of the two expected losses phi^1(chi_1) and phi^1(chi_p)."""
-    return (own + other) / 2
-
-
-Loss = Annotated[Fraction, rationals(0, 3, 2, upwards=True)]
-
-
-@claim("cfl-mgd/equation-25", label="(25)")
-def equation_25(own: Loss, other: Loss, mean_own: Loss, mean_other: Loss) -> Sides:
-    """A loss above the mean of the two expected losses exceeds its own mean by half their gap.
-
-    Hypotheses
-        delta = (phi^1(chi_1) + phi^1(chi_p)) / 2.
-
-    Statement
-        phi_i(chi_1) > delta iff phi_i(chi_1) - phi^1(chi_1) > (phi^1(chi_p) - phi^1(chi_1)) / 2, and
-        phi_i(chi_p) <= delta iff phi_i(chi_p) - phi^1(chi_p) <= -(phi^1(chi_p) - phi^1(chi_1)) / 2.
-
-    Symbols
-        phi^1 the expected loss of cluster 1.
-
-    Source
-        Zhao et al. (2023), (25) and the line after it. Identity of events.
-    """
-    delta, half = threshold(mean_own, mean_other), (mean_other - mean_own) / 2
-    return equal((own - delta, own - mean_own - half), (other - delta, other - mean_other + half))
 
 
 def basin_models(task: Mixture, stream: np.random.Generator) -> np.ndarray:
@@ -230,37 +247,50 @@ ROUND = {"models": Placed(ROUND_TASK, basin_models(ROUND_TASK, generator(0, "kap
 """kappa = 1, where models between the optima attain the bounds."""
 
 
-@claim("cfl-mgd/equation-26", label="(26)", tight=True, evaluations=60, example=(ROUND,))
-def equation_26(models: SomeModels) -> dict[str, Sides]:
-    """Another cluster's model costs cluster 1 at least 9 mu Delta^2 / 32 above its least loss.
+@claim("cfl-mgd/equation-26", label="(26)-(28)", tight=True, evaluations=60, example=(ROUND,))
+def costs_in_the_basin(models: SomeModels) -> dict[str, Sides]:
+    """Another cluster's model costs cluster 1 at least mu Delta^2 / 4 more than its own.
 
     Hypotheses
-        Assumption 2; ||chi_p - chi*_p|| <= (1/4) sqrt(mu/L) Delta in the round at hand.
+        Assumptions 1 and 2; in the round, ||chi_p - chi*_p|| <= (1/4) sqrt(mu/L) Delta for all p.
 
     Statement
-        phi^1(chi_p) >= phi^1(chi*_1) + (mu/2) ||chi_p - chi*_1||^2 >= phi^1(chi*_1) + (9 mu / 32) Delta^2.
+        In units of mu Delta^2:
 
-    Symbols
-        mu ``strong_convexity``, Delta ``separation``.
+    Lines
+        (26), convexity  phi^1(chi_p) >= phi^1(chi*_1) + (mu/2) ||chi_p - chi*_1||^2.
+        (26), distance  (mu/2) ||chi_p - chi*_1||^2 >= (9 mu / 32) Delta^2.
+        (27), smoothness, as meant  phi^1(chi_1) <= phi^1(chi*_1) + (L/2) ||chi_1 - chi*_1||^2.
+        (27), distance, as meant  (L/2) ||chi_1 - chi*_1||^2 <= (mu/32) Delta^2. Printed without the squares:
+        ``cfl-mgd/equation-27``.
+        (28)  phi^1(chi_p) - phi^1(chi_1) >= (mu/4) Delta^2.
 
     Source
-        Zhao et al. (2023), (26). Lower bound, attained for kappa = 1 with chi_p between the optima.
+        Zhao et al. (2023), (26), (27) with its square, and (28). Attained for kappa = 1 with both models on the line
+        between the optima.
     """
-    one, mu = Costs.of(models), models.task.strong_convexity
-    unit = mu * models.task.separation**2
-    distance = mu / 2 * one.across**2 / unit
+    one, task = Costs.of(models), models.task
+    unit = task.strong_convexity * task.separation**2
+    across = task.strong_convexity / 2 * one.across**2 / unit
+    off = task.smoothness / 2 * one.off**2 / unit
     return {
-        "convexity": at_least(one.other / unit, distance=distance, rounding=one.rounding),
-        "distance": at_least(distance, separation=9 / 32),
+        "(26), convexity": at_least(one.other / unit, distance=across, rounding=one.rounding),
+        "(26), distance": at_least(across, separation=9 / 32),
+        "(27), smoothness, as meant": at_most(one.own / unit, distance=off, rounding=one.rounding),
+        "(27), distance, as meant": at_most(off, separation=1 / 32),
+        "(28)": at_least((one.other - one.own) / unit, separation=1 / 4, rounding=one.rounding),
     }
 
 
-@equation_26.proof("algebra", at=basin_pairs)
-def equation_26_on_symbols(pair: BasinPair) -> dict[str, Sides]:
-    """The triangle inequality, squared; the first step is Assumption 2 at the optimum."""
+@costs_in_the_basin.proof(at=basin_pairs)
+def costs_on_symbols(pair: BasinPair) -> dict[str, Sides]:
+    """The triangle inequality and the radius, squared; the first steps are Assumptions 2 and 1 at the optimum."""
     return {
-        "convexity": at_least(pair.other_loss, distance=pair.other_cost),
-        "distance": at_least(pair.other_cost, separation=Fraction(9, 32)),
+        "(26), convexity": at_least(pair.other_loss, distance=pair.other_cost),
+        "(26), distance": at_least(pair.other_cost, separation=Fraction(9, 32)),
+        "(27), smoothness, as meant": at_most(pair.own_loss, distance=pair.own_cost),
+        "(27), distance, as meant": at_most(pair.own_cost, separation=Fraction(1, 32)),
+        "(28)": at_least(pair.other_loss - pair.own_loss, separation=Fraction(1, 4)),
     }
 
 
@@ -269,7 +299,7 @@ def printed_cost(root_of_kappa: int, distance: Fraction) -> Fraction:
     return Fraction(root_of_kappa**2, 2) * distance
 
 
-@claim("cfl-mgd/equation-27", label="(27)", failure="misprint", repaired_by="cfl-mgd/equation-27-squared")
+@claim("cfl-mgd/equation-27", label="(27)", failure="misprint", repaired_by="cfl-mgd/equation-26")
 def equation_27(
     root_of_kappa: Annotated[int, integers(1, 5, upwards=True)],
     separation: Annotated[Fraction, choice(Fraction(1), Fraction(2), Fraction(1, 2))],
@@ -278,86 +308,15 @@ def equation_27(
     """The own model costs at most (L/2) ||chi_1 - chi*_1||, and that at most mu Delta^2 / 32.
 
     Hypotheses
-        Assumptions 1 and 4: ||chi_1 - chi*_1|| <= (1/4) sqrt(mu/L) Delta.
+        Assumptions 1 and 4: ||chi_1 - chi*_1|| <= (1/4) sqrt(mu/L) Delta, of which the distance is a ``share``.
 
     Statement
         phi^1(chi_1) <= phi^1(chi*_1) + (L/2) ||chi_1 - chi*_1|| <= phi^1(chi*_1) + (mu/32) Delta^2, the
         distance not squared.
 
-    Symbols
-        L ``smoothness``, mu ``strong_convexity``, Delta ``separation``.
-
     Source
-        Zhao et al. (2023), (27) as printed. Upper bound. Meant is the square:
-        ``cfl-mgd/equation-27-squared``.
+        Zhao et al. (2023), (27) as printed. Meant is the square: ``cfl-mgd/equation-26``.
     """
     # sqrt(kappa) is the instance's number, so that the basin's radius is rational
     distance = share * separation / (4 * root_of_kappa)
     return at_most(printed_cost(root_of_kappa, distance), squared=separation**2 / 32)
-
-
-@claim(
-    "cfl-mgd/equation-27-squared",
-    label="(27), as meant",
-    judges="ours",
-    tight=True,
-    evaluations=60,
-    example=(ROUND,),
-)
-def equation_27_squared(models: SomeModels) -> dict[str, Sides]:
-    """The own model costs cluster 1 at most mu Delta^2 / 32 above its least loss.
-
-    Hypotheses
-        Assumption 1; ||chi_1 - chi*_1|| <= (1/4) sqrt(mu/L) Delta.
-
-    Statement
-        phi^1(chi_1) <= phi^1(chi*_1) + (L/2) ||chi_1 - chi*_1||^2 <= phi^1(chi*_1) + (mu/32) Delta^2.
-
-    Symbols
-        L ``smoothness``, mu ``strong_convexity``, Delta ``separation``.
-
-    Source
-        Zhao et al. (2023), (27) with its square. Upper bound, attained on the rim of the basin.
-    """
-    one, task = Costs.of(models), models.task
-    unit = task.strong_convexity * task.separation**2
-    distance = task.smoothness / 2 * one.off**2 / unit
-    return {
-        "smoothness": at_most(one.own / unit, distance=distance, rounding=one.rounding),
-        "distance": at_most(distance, separation=1 / 32),
-    }
-
-
-@equation_27_squared.proof("algebra", at=basin_pairs)
-def equation_27_squared_on_symbols(pair: BasinPair) -> dict[str, Sides]:
-    """The basin's radius, squared; the first step is Assumption 1 at the optimum."""
-    return {
-        "smoothness": at_most(pair.own_loss, distance=pair.own_cost),
-        "distance": at_most(pair.own_cost, separation=Fraction(1, 32)),
-    }
-
-
-@claim("cfl-mgd/equation-28", label="(28)", tight=True, evaluations=60, example=(ROUND,))
-def equation_28(models: SomeModels) -> Sides:
-    """Another cluster's model costs cluster 1 at least mu Delta^2 / 4 more than its own.
-
-    Hypotheses
-        Assumptions 1 and 2, all models in the paper's basin in the round at hand.
-
-    Statement
-        phi^1(chi_p) - phi^1(chi_1) >= (mu/4) Delta^2.
-
-    Symbols
-        mu ``strong_convexity``, Delta ``separation``.
-
-    Source
-        Zhao et al. (2023), (28): 9/32 - 1/32 = 1/4. Lower bound, attained for kappa = 1.
-    """
-    one, unit = Costs.of(models), models.task.strong_convexity * models.task.separation**2
-    return at_least((one.other - one.own) / unit, separation=1 / 4, rounding=one.rounding)
-
-
-@equation_28.proof("algebra", at=basin_pairs)
-def equation_28_on_symbols(pair: BasinPair) -> Sides:
-    """The difference of what the two models cost."""
-    return at_least(pair.other_loss - pair.own_loss, separation=Fraction(1, 4))

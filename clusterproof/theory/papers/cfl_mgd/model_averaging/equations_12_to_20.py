@@ -1,0 +1,320 @@
+"""(12)-(20): the convergence argument for model averaging."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.algorithms import CFLMGD, run
+from clusterproof.synthetic import Mixture, QuadraticMixture
+from clusterproof.theory.claims import (
+    Excluded,
+    Sides,
+    Stream,
+    at_least,
+    at_most,
+    choice,
+    claim,
+    confirm_equal,
+    drawn,
+    equal,
+    given,
+    rationals,
+    reals,
+    suppose,
+)
+from clusterproof.theory.exact.identical_clients import IdenticalClients, Round, run_identical
+from clusterproof.theory.exact.random_tasks import random_mixture
+from clusterproof.theory.exact.rounding import share_of_largest
+from clusterproof.theory.papers.cfl_mgd.model_averaging.recursion import random_cluster
+
+
+def shifted_formula(identical: IdenticalClients, t: int) -> Fraction:
+    """Right side of (12), first line: e_t - eta a e_(t-1) + beta (chi^(t-1) - chi^(t-2))."""
+    last, move = identical.error(t - 1), identical.move(t - 1)
+    return identical.error(t) - identical.curvature * last + identical.momentum * move
+
+
+def named_round(start: Fraction) -> int:
+    """The paper's t = floor(log2(1 / eps_0)), exactly."""
+    t = 0
+    while Fraction(2) ** (t + 1) <= 1 / start:
+        t += 1
+    return t
+
+
+def run_path(identical: IdenticalClients, round_: int) -> None:
+    """Compare the errors e_0 ... e_(t+1) with a run of option II."""
+    for t, error in enumerate(run_identical(identical, round_ + 1)):
+        confirm_equal(f"e_{t} of option II", error, float(identical.error(t)))
+
+
+@claim(
+    "cfl-mgd/equation-12",
+    label="(12)-(18)",
+    confirm=run_path,
+    repaired_by=("cfl-mgd/equation-12-shifted", "cfl-mgd/model-averaging-recursion", "cfl-mgd/lemma-h"),
+)
+def equations_12_to_18(identical: IdenticalClients, round_: Round) -> dict[str, Sides | Excluded]:
+    """The error of model averaging follows a recursion with ratios of old errors.
+
+    Hypotheses
+        Option II with one local step, L-smooth losses, no noise, chi^(-1) = chi^0, eps_(-1) = eps_(-2) = eps_0.
+
+    Statement
+        With eps_t = ||chi_p^t - chi*_p||, the lines below, of which (13) is ``cfl-mgd/equation-13``.
+
+    Lines
+        (12)  eps_(t+1) = ||chi_p^t - eta mean grad phi_i(chi_i^(t-1)) + beta mean (chi_i^(t-1) - chi_i^(t-2)) - chi*||.
+        A misprint: by (7) the gradient is at chi_i^t and the move chi_i^t - chi_i^(t-1).
+        (14), its =  eta L ||chi^t - chi*|| = (eta L / |C_p|) ||chi^t - chi*||. False: it sums |C_p| equal terms to one.
+        (14)  eps_(t+1) <= (1 + eta L / |C_p|) eps_t + beta ||chi^(t-1) - chi^(t-2)||. False: the newest move,
+        chi^t - chi^(t-1), is missing since (12).
+        (15)  eps_(t+1) <= (1 + eta L / |C_p|) eps_t + beta (1 + beta) ||chi^(t-1) - chi^(t-2)||^2 /
+        ||chi^(t-2) - chi^(t-1)||^2, a ratio that is 1. False: a length is replaced by a number.
+        (16)  eps_(t+1) <= (1 + eta L / |C_p|) eps_t + beta (1 + beta) eps_(t-1)^2 / eps_(t-2)^2. False as (15).
+        (17)  eps_(t+1) <= M eps_t + (beta (1 + beta) / M) eps_(t-1)^2 / eps_(t-2)^2, M = max(1 + eta L / |C_p|,
+        beta (1 + beta)). False: beyond (16) a term is divided by M > 1.
+        after (17)  eps_(t+1) <= eps_t for t = floor(log2(1 / eps_0)). False with momentum.
+        (18)  M^(t+1) eps_(-1) + sum_(k<t) (beta (1 + beta) / M)^(t-k) eps_k^2 / eps_(k-1)^2 <= M^(t+1) eps_(-1) +
+        (beta (1 + beta) / (M - 1)) sum_(k<t-1) [(eps_k / eps_(k-1) - beta / M)^2 - beta^2 / M^2] eps_(k-1)^2 +
+        (beta^2 / (M - 1)) eps_(t-1)^2. False: only the right sum vanishes as all errors are scaled to 0.
+
+    Source
+        Zhao et al. (2023), (12) to (18), and after (17): "If we take t = floor(log_2 eps_0^-1), we have
+        eps_(t+1) <= eps_t, i.e., {eps_t} is monotonically decreasing." The last line of (17), M^(t+1) eps_(-1) plus
+        something, grows with t. How far an error may rise: Lemma H (``cfl-mgd/lemma-h``).
+    """
+    one, t = identical, round_
+    after, now, move = abs(one.error(t + 1)), abs(one.error(t)), one.move(t - 1)
+    kept, formula = one.growth * now, abs(shifted_formula(one, t))
+    misprint = f"a misprint, the indices of (7) are one later: |e_{t + 1}| = {after} here, by (12) {formula}"
+    defined = one.error(t - 2) != 0
+    in_basin = one.start <= Fraction(1, 2)
+    no_ratio_is_0_by_0 = all(one.error(k) != 0 for k in range(t + 1))
+    return {
+        "(12)": equal((after, formula), words=misprint),
+        "(14), its =": equal((one.curvature * now, one.curvature / one.clients * now)),
+        "(14)": at_most(after, growth=kept, move=one.momentum * abs(move)),
+        "(15)": given(
+            "the ratio is not 0/0",
+            move != 0,
+            lambda: at_most(after, growth=kept, ratio=one.weight * move**2 / move**2),
+        ),
+        "(16)": given(
+            "the start is within the basin of Assumption 4, Delta = 2, and eps_(t-2) is not 0",
+            in_basin and defined,
+            lambda: at_most(after, growth=kept, ratio=one.weight * one.ratio(t - 1)),
+        ),
+        "(17)": given(
+            "eps_(t-2) is not 0",
+            defined,
+            lambda: at_most(after, growth=one.base * now, ratio=one.weight / one.base * one.ratio(t - 1)),
+        ),
+        "after (17)": given(
+            "eps_0 <= 1, t = floor(log2(1 / eps_0)), and no error up to eps_t is 0",
+            one.start <= 1 and t == named_round(one.start) and no_ratio_is_0_by_0,
+            lambda: at_most(after, before=now),
+        ),
+        "(18)": given(
+            "t >= 1, and no eps_k is 0 before t - 1",
+            t >= 1 and all(one.error(k - 1) != 0 for k in range(t)),
+            lambda: squares_for_ratios(one, t),
+        ),
+    }
+
+
+def squares_for_ratios(one: IdenticalClients, t: int) -> Sides:
+    """(18), from its first to its second line."""
+    base, shift = one.base, one.momentum / one.base
+    start = base ** (t + 1) * abs(one.error(-1))
+    ratios = sum(((one.weight / base) ** (t - k) * one.ratio(k) for k in range(t)), Fraction(0))
+    errors = Fraction(0)
+    for k in range(t - 1):
+        quotient = abs(one.error(k)) / abs(one.error(k - 1))
+        errors += ((quotient - shift) ** 2 - shift**2) * one.error(k - 1) ** 2
+    last = one.momentum**2 / (base - 1) * one.error(t - 1) ** 2
+    return at_most(start + ratios, start=start, errors=one.weight / (base - 1) * errors, last=last)
+
+
+@claim("cfl-mgd/equation-12-shifted", label="(12), as meant", judges="ours", evaluations=60)
+def equation_12_shifted(
+    task: Annotated[QuadraticMixture, drawn(random_cluster)],
+    share: Annotated[float, reals(Fraction(1, 10), 1)],
+    momentum: Annotated[float, reals(0, Fraction(9, 10))],
+    stream: Stream,
+) -> Sides:
+    """With one local step the mean model moves by the mean gradient and its own momentum.
+
+    Hypotheses
+        Option II, H = 1, full participation, no client changes its cluster; chi^(-1) = chi^0.
+
+    Statement
+        chi_p^(t+1) = chi_p^t - eta mean grad phi_i(chi_p^t) + beta (chi_p^t - chi_p^(t-1)), hence
+        ||chi_p^(t+1) - chi*|| <= ||chi_p^t - chi*|| + eta ||mean grad|| + beta ||chi_p^t - chi_p^(t-1)||.
+        For H > 1: ``cfl-mgd/model-averaging-recursion``.
+
+    Symbols
+        eta ``step_size``, beta ``momentum``, H ``local_steps``.
+
+    Source
+        Zhao et al. (2023), (12) with the indices of (7). Identity.
+    """
+    suppose("one cluster", task.clusters == 1)
+    step_size = share / task.client_smoothness
+    algorithm = CFLMGD(step_size=step_size, momentum=momentum, averaging="model")
+    models = run(algorithm, task, rounds=8, initial=stream.standard_normal((1, task.dimension))).models[:, 0]
+    before, now, path = models[0], models[0], []
+    for _ in models[1:]:
+        gradients = [a @ (now - c) for a, c in zip(task.hessians, task.centers, strict=True)]
+        following = now - step_size * np.mean(gradients, axis=0) + momentum * (now - before)
+        before, now = now, following
+        path.append(now)
+    return equal((models[1:], np.stack(path)), rounding=share_of_largest(1e-9, models))
+
+
+Place = Annotated[Fraction, rationals(-2, 2, 2)]
+
+
+def lipschitz_term(model: Fraction, first: Fraction, second: Fraction) -> Fraction:
+    """eta L mean ||chi_i - chi*_p|| of (13) for clients at ``first`` and ``second``, eta = L = 1."""
+    return abs(model - (first + second) / 2)
+
+
+def gradients_of_the_task(model: Fraction, first: Fraction, second: Fraction) -> float:
+    """Left side of (13) with the gradients of the task itself."""
+    task = QuadraticMixture(
+        hessians=np.ones((2, 1, 1)),
+        centers=np.array([[float(first)], [float(second)]]),
+        labels=np.zeros(2, dtype=int),
+    )
+    models = np.full((2, 1), float(model))
+    gradients = task.gradients(models, np.arange(2), np.random.default_rng(0))
+    return abs(float(model) - float(task.optima[0, 0])) + float(np.abs(gradients).mean())
+
+
+@claim(
+    "cfl-mgd/equation-13",
+    label="(13)",
+    confirm=gradients_of_the_task,
+    repaired_by="cfl-mgd/equation-13-lipschitz",
+)
+def equation_13(model: Place, first: Place, second: Place) -> Sides:
+    """The last line of (12) is at most the same with L times the distance for the gradient's norm.
+
+    Hypotheses
+        Each phi_i is L-smooth; chi*_p minimises the mean of the phi_i.
+
+    Statement
+        eta mean ||grad phi_i(chi_i^(t-1))|| <= eta L mean ||chi_i^(t-1) - chi*_p||, the other terms of
+        (12) and (13) being the same.
+
+    Symbols
+        eta ``step_size``, L ``smoothness``; means over C_p.
+
+    Source
+        Zhao et al. (2023), the step from (12) to (13). Upper bound. It needs grad phi_i(chi*_p) = 0 for
+        every client: ``cfl-mgd/equation-13-lipschitz``. The end of (13) alone is not refuted by equal
+        clients: there |e_(t+1)| <= |e_t| + a |e_(t-1)| + beta |chi^(t-1) - chi^(t-2)| for a <= 1.
+    """
+    distance = abs(model - (first + second) / 2)
+    return at_most(
+        distance + (abs(model - first) + abs(model - second)) / 2,
+        distance=distance,
+        smoothness=lipschitz_term(model, first, second),
+    )
+
+
+def scattered_clients(stream: np.random.Generator) -> QuadraticMixture:
+    """Draw two or three clusters of scattered clients."""
+    return QuadraticMixture.random(
+        clusters=int(stream.integers(2, 4)),
+        clients=9,
+        dimension=int(stream.integers(2, 6)),
+        condition_number=float(10 ** stream.uniform(0.1, 1.7)),
+        spread=0.3,
+        seed=int(stream.integers(2**31)),
+    )
+
+
+@claim("cfl-mgd/equation-13-lipschitz", label="(13), as meant", judges="ours", evaluations=20)
+def equation_13_lipschitz(
+    task: Annotated[QuadraticMixture, drawn(scattered_clients)], stream: Stream
+) -> Sides:
+    """A client's gradient is at most L times the distance plus its norm at the cluster's optimum.
+
+    Hypotheses
+        phi_i is L_i-smooth; chi* is any point.
+
+    Statement
+        ||grad phi_i(chi)|| <= L_i ||chi - chi*|| + ||grad phi_i(chi*)||; the last term is absent where
+        all clients of a cluster have the same expected loss.
+
+    Symbols
+        L_i largest curvature of client i.
+
+    Source
+        Ours on Zhao et al. (2023), (13). Upper bound, attained along the steepest direction.
+    """
+    steps = stream.standard_normal((40, 1, task.dimension))
+    optima = task.client_optima
+    at_optimum, displaced = (
+        np.linalg.norm(np.einsum("mij,...mj->...mi", task.hessians, models - task.centers), axis=-1)
+        for models in (optima, optima + steps)
+    )
+    steepest = np.linalg.eigvalsh(task.hessians).max(axis=-1)
+    return at_most(displaced, distance=steepest * np.linalg.norm(steps, axis=-1), rest=at_optimum)
+
+
+@equation_13_lipschitz.line("expected losses", evaluations=60)
+def expected_losses(task: Annotated[Mixture, drawn(random_mixture)], stream: Stream) -> Sides:
+    """The same for the clusters' expected losses, where the last term vanishes."""
+    steps = stream.standard_normal((40, task.dimension))
+    norms = [
+        np.linalg.norm(task.expected_gradient(optimum + steps, cluster), axis=-1)
+        for cluster, optimum in enumerate(task.optima)
+    ]
+    return at_most(np.stack(norms), distance=task.smoothness * np.linalg.norm(steps, axis=-1), rest=0.0)
+
+
+Base = Annotated[Fraction, rationals(1, 3, 10, upwards=True)]
+"""M of (17)."""
+
+
+@claim(
+    "cfl-mgd/equation-19",
+    label="(19), (20)",
+    says_nothing="(M^(t+2) - 1) / (M - 1) = 1 + M + ... + M^(t+1) >= 1 and M^(T+3) / (M - 1) >= 27/4: the right sides "
+    "are at least eps_0 by themselves, for every eps_0 <= 1",
+    repaired_by="cfl-mgd/model-averaging-recursion",
+)
+def equations_19_and_20(
+    base: Base,
+    t: Annotated[int, choice(*range(12))],
+    start: Annotated[Fraction, rationals(0, 1, 10)],
+    first_term: Annotated[Fraction, rationals(0, 1, 1, upwards=True)],
+) -> dict[str, Sides]:
+    """The start is at most a term of order 1 / T plus a multiple of the start that is above 1.
+
+    Hypotheses
+        As (18); t <= log2(1 / eps_0), so that eps_0 <= 1, and eps_(-1) = eps_0 at rest.
+
+    Statement
+        eps_0 <= (2 M^3 / beta) (1 / (T + 2)) (eta L / |C_p| + beta (1 + beta)) log2(1 / eps_0) + A eps_0, with M of
+        (17), and A = (M^(t+2) - 1) / (M - 1) in (19), A = M^(T+3) / (M - 1) in (20).
+
+    Source
+        Zhao et al. (2023), (19), and (20), "the upper bound of the rate of convergence". Both bound eps_0, not eps_T.
+
+    Proof that they say nothing
+        The first term is not negative for eps_0 <= 1, and A > 1: in (19) A = 1 + M + ... + M^(t+1); in (20)
+        A >= M^3 / (M - 1) >= 27/4, since 4 M^3 - 27 (M - 1) = (2 M - 3)^2 (M + 3).
+    """
+    coefficient = sum((base**k for k in range(1, t + 2)), start=base**0)
+    return {
+        "(19)": at_least(first_term + coefficient * start, start=start),
+        "(20), square": equal((4 * base**3 - 27 * (base - 1), (2 * base - 3) ** 2 * (base + 3))),
+        "(20), growth": at_least(base**4, same=base**3),
+    }
