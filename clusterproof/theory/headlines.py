@@ -43,7 +43,7 @@ _NAMES = {
     "sofl": """
         theorem-1 theorem-1-at-the-end theorem-1-robbins-monro algorithm-1-line-30 aggregation-in-cluster
         clustering-condition equation-3 equation-4 equation-6 elbow-exact-winners no-extra-communication
-        abstract-gains conclusion-gains label-shift-ceiling""",
+        tables label-shift-ceiling""",
     "ifca": "basin certain-in-basin cfl-mgd-in-basin cfl-mgd-same-basin",
     "baselines": "fedavg fedavg-optimum per-fedavg-fo-optimum per-fedavg-hf",
     "cfl": "complete-linkage single-linkage notebook-index client-ids stationary-cosine",

@@ -307,31 +307,6 @@ class GradientsAndLosses:
         return moved
 
 
-def scalar_rounds(centers, models, weight, step, rounds, *, printed=False, undefined=0):
-    """GL-CFL of devices (w - b)^2 / 2 in fractions: each round's choices, models and whether any device had a tie."""
-    signs, found = [0] * len(models), []
-    for t in range(rounds):
-        choices, tied = [], False
-        for b in centers:
-            scores = []
-            for w, sign in zip(models, signs, strict=True):
-                if sign == 0 or w == b:
-                    agrees = undefined if t > 0 else 0
-                else:
-                    agrees = 1 if ((w - b > 0) == (sign > 0)) == printed else -1
-                scores.append(weight * agrees - (1 - weight) * (w - b) ** 2 / 2)
-            choices.append(scores.index(max(scores)))
-            tied = tied or len([one for one in scores if one == max(scores)]) > 1
-        after = list(models)
-        for k, w in enumerate(models):
-            ends = [w - step * (w - b) for b, choice in zip(centers, choices, strict=True) if choice == k]
-            after[k] = sum(ends) / len(ends) if ends else w
-        signs = [int(new > old) - int(new < old) for new, old in zip(after, models, strict=True)]
-        models = after
-        found.append((choices, models, tied))
-    return found
-
-
 SERVERS = {GradientLoss: GradientsAndLosses, FedProx: Proximal, FedBCD: BlockCoordinate, PerFedAvg: Meta}
 
 

@@ -53,8 +53,6 @@ PRINTED = {
     "gradient-loss/algorithm-line-12",
     "gradient-loss/equation-2",
     "gradient-loss/only-losses",
-    "sofl/gains-over-cfl",
-    "sofl/table-4-best",
 }
 """Claims that refute a sentence of these papers as it is printed."""
 

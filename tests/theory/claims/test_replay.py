@@ -119,7 +119,7 @@ CATALOGUE: dict[str, list[dict[str, Any]]] = {
     "cfl-mgd/lemma-2": [{"own": -4}, {"momentum": 7}, {"own": 0}, {"start": 100}, {"clients": 1}],
     "cfl-mgd/a37": [{"own": -4}, {"momentum": "7"}, {"round": -1}],
     "cfl-mgd/equation-5": [{"start": 0.5}],
-    "sofl/gains-over-cfl": [{"row": "label skew, EMNIST"}, {"computed": "39/20"}],
+    "sofl/mean-square-distortion": [{"length": 4}, {"computed": "39/20"}],
 }
 
 

@@ -191,3 +191,12 @@ def test_an_exact_path_that_disagrees_with_the_algorithm_is_told(plant: Plant) -
     plant(scalar, "exact_rounds", one_eighth_further)
     with pytest.raises(ArithmeticError, match="the run gives"):
         check("equation-2")
+
+
+def test_the_algorithm_is_asked_about_each_score(plant: Plant) -> None:
+    true = scalar.score
+    plant(scalar, "score", lambda weight, s, loss: true(weight, s, loss) + Fraction(1, 100) * (loss > 5))
+    one = equation_1.TwoModels(Fraction(3, 2), Fraction(2), Fraction(1), Fraction(1), Fraction(2, 5))
+    equation_1.ask_the_algorithm(one, 2)
+    with pytest.raises(ArithmeticError, match="model 1 on 3 rows"):
+        equation_1.ask_the_algorithm(one, 3)

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -10,14 +9,12 @@ import pytest
 from catalogue import checked
 from minisom import MiniSom
 from scipy.optimize import root
-from scipy.stats import binom
 from sklearn.cluster import KMeans
-from sklearn.metrics import adjusted_rand_score
 from tolerance import assert_close
 
 from clusterproof import theory
-from clusterproof.algorithms import InvalidArgument, adjusted_rand_index
-from clusterproof.theory.papers.sofl import tables, theorem_1
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.theory.papers.sofl import theorem_1
 from clusterproof.theory.papers.sofl.frozen_cells import FrozenRow
 from clusterproof.theory.papers.sofl.label_shift import ceiling
 from clusterproof.theory.papers.sofl.theorem_1_parts import pull
@@ -97,31 +94,6 @@ def test_the_ceiling_against_a_trained_majority_vote() -> None:
     assert (votes[inputs] == labels).mean() == pytest.approx(0.25, abs=0.01)
 
 
-def test_table_3_on_mnist_is_beyond_chance_for_any_division_of_the_images() -> None:
-    """Means over twenty clients, of which some have two images: no draw in a million is near 71.89 %."""
-    verdict = checked("sofl/table-3-label-skew")
-    assert verdict.counterexample == {"method": "FedAvg"}
-    assert verdict.measured == pytest.approx(0.7189)
-    # with two images each, forty independent ones: the chance of Hoeffding's bound is that of far fewer right
-    assert verdict.bound == pytest.approx(0.25 + math.sqrt(math.log(1e4) / 80))
-    assert binom.sf(math.ceil(0.5893 * 40) - 1, 40, 1 / 4) <= 1e-4
-    sizes = np.array([2] * 10 + [10] * 5 + [386] * 5)
-    stream = np.random.default_rng(0)
-    means = (stream.binomial(sizes, 0.25, (200_000, 20)) / sizes).mean(axis=1)
-    assert (means > verdict.bound).mean() <= 1e-4
-
-
-def test_table_4_accuses_nobody_at_eight_clusters() -> None:
-    """20 clients in clusters of 3 and 2 have the ceiling 3/20, from which 15.84 % of 2000 images is no rare event."""
-    assert not [claim.id for claim in theory.catalogue("sofl") if "table-4-single" in claim.id]
-    assert binom.sf(math.ceil(0.1584 * 2000) - 1, 2000, 3 / 20) > 0.1
-    # nor is it with 24 equal clusters' clients of unequal amounts, phi = 1/2, whose accuracies are averaged
-    stream = np.random.default_rng(1)
-    sizes = np.maximum(1, np.round(2000 * stream.dirichlet(np.full(24, 0.5), 4000))).astype(int)
-    means = (stream.binomial(sizes, 1 / 8) / sizes).mean(axis=1)
-    assert (means >= 0.1584).mean() > 0.05
-
-
 def test_a_row_with_a_rare_cell_is_outside_the_repaired_theorem_1() -> None:
     """60 eta_0 P(X_c) >= 1 is asked of every cell: at eta_0 = 0.1 of one with an eighth of the samples, too."""
     cells = np.array([0, 0, 0, 0, 0, 0, 0, 1])
@@ -139,23 +111,3 @@ def test_the_bound_of_the_mean_field_is_each_neurons_own(radius: float) -> None:
         weights = [math.exp(-((j - k) ** 2) / 2 / radius**2) * width for k, (width, _) in enumerate(cells)]
         farthest = max(abs(middle - cells[j][1]) for _, middle in cells)
         assert allowed == pytest.approx((1 - weights[j] / sum(weights)) * farthest)
-
-
-def test_table_2_by_scikit_learn() -> None:
-    scores = {
-        name: adjusted_rand_score(tables.TRUE_CLUSTERS, labels) for name, labels in tables.TABLE_2.items()
-    }
-    assert [round(score, 3) for score in scores.values()] == [0.669, 0.486, 1.0]
-    for name, labels in tables.TABLE_2.items():
-        assert adjusted_rand_index(np.array(labels), np.array(tables.TRUE_CLUSTERS)) == pytest.approx(
-            scores[name]
-        )
-
-
-@pytest.mark.slow(reason="starts a process of its own")
-def test_quick_checks_need_no_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.partition(".")[0] == "sklearn"]:
-        monkeypatch.setitem(sys.modules, name, None)
-    for claim in theory.catalogue("sofl"):
-        if claim.quick:
-            theory.check(claim.id, evaluations=1)
