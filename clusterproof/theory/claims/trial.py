@@ -97,6 +97,8 @@ class Progress:
         Instances at which the two sides are the same number, and the quantities that are the same at all of them.
     found, alone
         The evaluation that refutes it, and whether an evaluation did that breaks no earlier line.
+    echoed
+        Earlier lines, in their order, that every evaluation breaks, too, that breaks it; None before the first.
     waiting
         Evaluations that break it in floats, to be confirmed by more digits.
     rounding, doubted
@@ -124,6 +126,7 @@ class Progress:
     common: dict[str, Any] | None = None
     found: Evaluation | None = None
     alone: bool = False
+    echoed: tuple[str, ...] | None = None
     waiting: list[Evaluation] = field(default_factory=list)
     rounding: Evaluation | None = None
     doubted: int = 0
@@ -134,6 +137,12 @@ class Progress:
     magnitude: float = 0.0
     grows: str = ""
     unlikely: float | None = None
+
+    def echo(self, evaluation: Evaluation, name: str) -> tuple[str, ...]:
+        """Return the lines before a broken one that an evaluation breaks, too, and keep those that all do."""
+        earlier = evaluation.broken[: evaluation.broken.index(name)]
+        self.echoed = tuple(line for line in earlier if self.echoed is None or line in self.echoed)
+        return earlier
 
 
 class Trial:
@@ -487,7 +496,7 @@ class Trial:
             self._keep_line(progress, evaluation, name, line)
         for name in evaluation.broken:
             progress = self.progress[name]
-            earlier = set(evaluation.broken[: evaluation.broken.index(name)])
+            earlier = progress.echo(evaluation, name)
             if progress.found is not None and (progress.alone or earlier):
                 continue
             if _needs_no_digits(evaluation, name):
@@ -577,7 +586,7 @@ class Trial:
         evaluation = self._evaluation(instance, key)
         if evaluation is None or name not in evaluation.broken:
             return False
-        if progress.alone and set(evaluation.broken[: evaluation.broken.index(name)]):
+        if progress.echo(evaluation, name) and progress.alone:
             return False
         progress.found = evaluation
         return True
