@@ -52,6 +52,8 @@ class Progress:
         Instances at which the two sides are the same number, and the quantities that are the same at all of them.
     found, alone
         The evaluation that refutes it, and whether an evaluation did that breaks no earlier line.
+    echoed
+        Earlier lines, in their order, that every evaluation breaks, too, that breaks it; None before the first.
     waiting
         Evaluations that break it in floats, to be confirmed by more digits.
     rounding, doubted
@@ -79,6 +81,7 @@ class Progress:
     common: dict[str, Any] | None = None
     found: Evaluation | None = None
     alone: bool = False
+    echoed: tuple[str, ...] | None = None
     waiting: list[Evaluation] = field(default_factory=list)
     rounding: Evaluation | None = None
     doubted: int = 0
@@ -89,6 +92,12 @@ class Progress:
     magnitude: float = 0.0
     grows: str = ""
     unlikely: float | None = None
+
+    def echo(self, evaluation: Evaluation, name: str) -> tuple[str, ...]:
+        """Return the lines before a broken one that an evaluation breaks, too, and keep those that all do."""
+        earlier = evaluation.broken[: evaluation.broken.index(name)]
+        self.echoed = tuple(line for line in earlier if self.echoed is None or line in self.echoed)
+        return earlier
 
     def keep(self, evaluation: Evaluation, name: str, line: Conclusion) -> None:
         """Join what an evaluation gives for this line to what the others gave."""

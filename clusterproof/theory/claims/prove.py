@@ -281,10 +281,14 @@ class Tie:
             return cls(proof, None, {"": str(reason)}, {}, {})
         return cls(proof, formula, formula.unproved, {}, {})
 
+    def speaks_of(self, line: str) -> bool:
+        """Return whether it proves the line, or a step that belongs to no line."""
+        return self.proof.at is None or self.proof.name in ("", line) or line in self.unproved
+
     def proves(self, line: str, *, all_instances: int | None) -> bool:
         """Return whether a line is proved by it; ``all_instances`` of an exhausted space may be fewer than 50."""
         key = line if line in self.unproved else ""
-        if self.unproved.get(key, "no such line") or self.refused.get(line):
+        if not self.speaks_of(line) or self.unproved.get(key, "no such line") or self.refused.get(line):
             return False
         if self.proof.space.ranges and not self.points[1] and all_instances != 1:
             return False  # at does not depend on the instance
@@ -315,7 +319,7 @@ class Tie:
         names = proved[0][0].keys() if proved and proved[0] else ()
         for name, line in lines.items():
             key = name if name in names else ""
-            if key not in names or (key != name and self.proof.name != name):
+            if key not in names or (key != name and self.proof.name != name) or isinstance(line, Excluded):
                 continue
             if not isinstance(line, Sides) or line.failure is not None:
                 self._refuse([name], "the statement is about a probability")

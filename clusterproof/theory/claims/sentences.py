@@ -173,6 +173,8 @@ def _proofs(trial: Trial, name: str, proof: str | None) -> list[str]:
     """State what the proofs by other functions are worth for a line."""
     parts = []
     for tie in trial.ties:
+        if not tie.speaks_of(name):
+            continue
         key = name if name in tie.unproved else ""
         why = tie.unproved.get(key, "" if key else "it has no such line")
         called = tie.proof.name if tie.proof.name != name else ""

@@ -411,7 +411,7 @@ class Trial:
             progress.keep(evaluation, name, line)
         for name in evaluation.broken:
             progress = self.progress[name]
-            earlier = set(evaluation.broken[: evaluation.broken.index(name)])
+            earlier = progress.echo(evaluation, name)
             if progress.found is not None and (progress.alone or earlier):
                 continue
             if needs_no_digits(evaluation, name):
@@ -473,7 +473,7 @@ class Trial:
         evaluation = self._evaluation(instance, key)
         if evaluation is None or name not in evaluation.broken:
             return False
-        if progress.alone and set(evaluation.broken[: evaluation.broken.index(name)]):
+        if progress.echo(evaluation, name) and progress.alone:
             return False
         progress.found = evaluation
         return True

@@ -223,10 +223,7 @@ def decide(
     started = time.perf_counter()
     share = significance / len(claim.statements)
     trials = [Trial(each, seed, claim.id, share, evaluations) for each in claim.statements]
-    lines: list[Line] = []
-    for trial in trials:
-        for name in list(trial.progress) or [""]:
-            lines.append(_line(claim, trial, name, lines, trials))
+    lines = [_line(claim, trial, name, trials) for trial in trials for name in list(trial.progress) or [""]]
     main = _main(lines)
     return Verdict(
         claim=claim.id,
@@ -285,14 +282,12 @@ def _joined(lines: Sequence[Line], main: Line) -> str:
     return "; ".join([main.reason, *others]) if main.verdict is Kind.INCONCLUSIVE else main.reason
 
 
-def _line(
-    claim: Claim[..., Any], trial: Trial, key: str, earlier: Sequence[Line], trials: Sequence[Trial]
-) -> Line:
+def _line(claim: Claim[..., Any], trial: Trial, key: str, trials: Sequence[Trial]) -> Line:
     """Weigh what the trial of a statement gives for one of its lines."""
     progress = trial.progress.get(key, Progress())
     name = ": ".join(filter(None, (trial.statement.name, key)))
     if progress.found is not None:
-        return _refuted(claim, trial, key, name, earlier)
+        return _refuted(claim, trial, key, name)
     if not progress.instances:
         return _without_instance(trial, progress, name)
     proof = _proof(trial, progress, key)
@@ -323,7 +318,9 @@ def _line(
         confidence=interval,
         proof=proof,
         steps=tuple(
-            tie.proof.name for tie in trial.ties if proof != "separate" and tie.proof.name and _is_step(tie)
+            tie.proof.name
+            for tie in trial.ties
+            if proof != "separate" and tie.proof.name and tie.speaks_of(key) and _is_step(tie)
         ),
         tightness=_tightness(trial, progress),
         worst=None if factor is None else as_float(factor),
@@ -433,7 +430,7 @@ def _without_instance(trial: Trial, progress: Progress, name: str) -> Line:
     )
 
 
-def _refuted(claim: Claim[..., Any], trial: Trial, key: str, name: str, earlier: Sequence[Line]) -> Line:
+def _refuted(claim: Claim[..., Any], trial: Trial, key: str, name: str) -> Line:
     progress, statement = trial.progress[key], trial.statement
     found = progress.found
     assert found is not None
@@ -442,7 +439,7 @@ def _refuted(claim: Claim[..., Any], trial: Trial, key: str, name: str, earlier:
     reason = sentences.broken(statement, found, key)
     if trial.unproved is not None and trial.unproved.get(key, "-") == "":
         reason += "; proof and instance disagree: the symbolic proof is wrong"
-    false = [line.name for line in earlier if line.verdict in FALSE]
+    echoed = [] if progress.alone else [*(progress.echoed or ())]
     used = judged.measured / judged.allowed if judged.allowed else math.inf
     return Line(
         name=name,
@@ -457,7 +454,7 @@ def _refuted(claim: Claim[..., Any], trial: Trial, key: str, name: str, earlier:
         confidence=judged.interval,
         counterexample=written(statement, found, trial.seed, name if key or statement.name else ""),
         worst=used if math.isfinite(used) else None,
-        only_where=false[0] if false and not progress.alone else None,
+        only_where=": ".join(filter(None, (statement.name, echoed[0]))) if echoed else None,
         role=statement.role,
     )
 

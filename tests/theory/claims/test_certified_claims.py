@@ -125,9 +125,10 @@ ALTERED = slow_after(14, "evaluates many claims", sorted((each.id for each in PR
 @pytest.mark.parametrize("name", ALTERED)
 def test_a_statement_with_other_sides_than_its_proof_is_not_certified(name: str) -> None:
     claim = theory.find_claim(name)
-    assert decide(claim, 0, 6).verdict is Kind.CERTIFIED
+    proved = {line.name for line in decide(claim, 0, 6).lines if line.proof == "separate"}
+    assert proved
     found = decide(altered(claim, weaker), 0, 6)
-    assert found.verdict is not Kind.CERTIFIED
+    assert not any(line.verdict is Kind.CERTIFIED for line in found.lines if line.name in proved)
     assert "separate" not in {line.proof for line in found.lines if line.role == "statement"}
 
 

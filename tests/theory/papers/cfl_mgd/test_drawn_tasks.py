@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
-from clusterproof.theory.papers.cfl_mgd.appendix.a18_to_a22 import quiet_regression
 from clusterproof.theory.papers.cfl_mgd.appendix.a35_to_a38 import random_setting
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import basin_models, noisy_regression, two_values
 from clusterproof.theory.papers.cfl_mgd.lemma_1.lemma_1_exact import doubtful_regression
@@ -73,7 +72,7 @@ def gaps(optima: np.ndarray) -> list[float]:
     return [float(np.linalg.norm(a - b)) for a, b in itertools.combinations(optima, 2)]
 
 
-def test_noisy_and_quiet_regressions() -> None:
+def test_noisy_regressions() -> None:
     tasks = several(noisy_regression)
     assert {task.clusters for task in tasks} == {2, 3}
     assert {task.dimension for task in tasks} == {2, 3, 4}
@@ -89,10 +88,6 @@ def test_noisy_and_quiet_regressions() -> None:
         assert norms.max() <= 1
         assert min(gaps(task.optima)) >= 0.7
         assert (task.labels == np.arange(task.clients) % task.clusters).all()
-    quiet = quiet_regression(np.random.default_rng(3))
-    assert quiet.samples == 400
-    for name in ("optima", "labels", "noise"):
-        np.testing.assert_array_equal(getattr(quiet, name), getattr(tasks[3], name))
     doubtful: list[RegressionMixture] = several(doubtful_regression)
     assert {task.samples for task in doubtful} == {1, 2, 3, 10, 30}
     assert min(float(task.noise) for task in doubtful) >= 0.3

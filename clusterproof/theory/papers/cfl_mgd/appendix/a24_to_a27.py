@@ -9,44 +9,10 @@ import numpy as np
 from clusterproof.theory.claims import Sides, Stream, at_most, claim, suppose
 from clusterproof.theory.exact.two_clusters import (
     LargeRun,
-    NoiseFreeRun,
     confirm_path,
     has_positive_probability,
 )
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import NoisyTask, basin_models, suppose_units
-
-
-@claim("cfl-mgd/a24", label="(A24)", confirm=confirm_path, repaired_by="cfl-mgd/a23-meant")
-def a24(noise_free: NoiseFreeRun) -> Sides:
-    """The distance of (A23) is, in expectation, at most v sqrt(|C_1 n C*_1| t / n') / (1 - beta).
-
-    Statement
-        E ||sum over C_1 n C*_1 of (sum_k beta^(t-1-k) g_i^k - grad phi^1)|| <= (v / (1 - beta))
-        sqrt(|C_1 n C*_1| t / n').
-
-    Source
-        Zhao et al. (2023), (A24), the root of (A23). Upper bound.
-    """
-    return at_most(
-        abs(noise_free.own * (noise_free.buffer - noise_free.path[noise_free.round])), noise=Fraction(0)
-    )
-
-
-@claim("cfl-mgd/a25", label="(A25)", confirm=confirm_path, repaired_by="cfl-mgd/a23-meant")
-def a25(noise_free: NoiseFreeRun) -> Sides:
-    """With probability 1 - lambda_3 (A23) is at most v sqrt(|C_1 n C*_1| t / n') / ((1 - beta) lambda_3).
-
-    Hypotheses
-        As (A23), lambda_3 in (0, 1).
-
-    Statement
-        With probability at least 1 - lambda_3, ||sum over C_1 n C*_1 of (sum_k beta^(t-1-k) g_i^k -
-        grad phi^1)|| <= (v / ((1 - beta) lambda_3)) sqrt(|C_1 n C*_1| t / n').
-
-    Source
-        Zhao et al. (2023), (A25), Markov's inequality on (A24). Probability.
-    """
-    return a24(noise_free)
 
 
 @claim("cfl-mgd/a26", label="(A26)", evaluations=200)

@@ -15,7 +15,6 @@ from clusterproof.theory.exact.algebra import Client, Number
 from clusterproof.theory.exact.placed import Draws
 from clusterproof.theory.exact.prescribed_samples import Table, confirm_play, play
 from clusterproof.theory.exact.two_clusters import carried, exact_path
-from clusterproof.theory.papers.cfl_mgd.appendix.a18_to_a22 import PrescribedRun, a21, confirm_samples
 from clusterproof.theory.papers.cfl_mgd.appendix.runs import Momentum, NoisyStart, Start, momentum_run
 
 
@@ -50,25 +49,6 @@ def past_of_false_members(start: Start, momentum: float, draws: int) -> list[lis
 def a28_on_symbols(one: Client, mean: Number) -> Sides:
     """The term of each client, in each coordinate."""
     return one.of_deviations(mean)
-
-
-@claim("cfl-mgd/a28-sum", label="after (A28)", confirm=confirm_samples, repaired_by="cfl-mgd/a19-sums")
-def a28_sum(one: PrescribedRun) -> Sides:
-    """The false members' momentum is the sum of the T_3p.
-
-    Hypotheses
-        Option I as printed.
-
-    Statement
-        T_32 = (beta eta / m) sum_(p >= 2) T_3p.
-
-    Symbols
-        T_32 of (A18), T_3p of (A28).
-
-    Source
-        Zhao et al. (2023), the line after (A28), by (A21). Identity; line 15 breaks it.
-    """
-    return a21(one)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from clusterproof import theory
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory import Kind
 from clusterproof.theory.claims import Outside
-from clusterproof.theory.exact.placed import Placed
 from clusterproof.theory.papers.cfl_mgd.appendix.a4_to_a6 import (
     a4_of_regressions,
     exponential_bounds,
@@ -20,16 +19,12 @@ from clusterproof.theory.papers.cfl_mgd.appendix.a4_to_a6 import (
     quarter_tail,
 )
 from clusterproof.theory.papers.cfl_mgd.appendix.a11_to_a14 import false_member_norms
-from clusterproof.theory.papers.cfl_mgd.appendix.a23 import noisy_sides
 from clusterproof.theory.papers.cfl_mgd.appendix.a33_a34 import ErringRun
 from clusterproof.theory.papers.cfl_mgd.appendix.a35_to_a38 import a38, allowed_floor
 from clusterproof.theory.papers.cfl_mgd.appendix.rounds import Round
-from clusterproof.theory.papers.cfl_mgd.appendix.runs import momentum_run
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
-    basin_models,
     noisy_regression,
     two_values,
-    with_samples,
 )
 
 
@@ -104,52 +99,6 @@ def test_a16_by_hand() -> None:
     assert -1 + as_float(found["jump"]) < (as_float(found["first"]) + as_float(found["second"])) / 2
     again = theory.replay("cfl-mgd/a16", {**found, "level": "1/2"})
     assert (again.measured, again.bound) == (1.0, 0.5)
-
-
-def test_a19_by_hand() -> None:
-    """Two clients of a cluster: line 15 gives both the mean of their gradients."""
-    found = checked("cfl-mgd/a19").counterexample
-    assert found is not None
-    assert found["round"] == 1
-    spread, start = as_float(found["spread"]), as_float(found["start"])
-    chi = 1 - start
-    gradients = [chi - (1 + spread), chi - (1 - spread)]
-    mean = sum(gradients) / 2
-    assert checked("cfl-mgd/a19").measured == pytest.approx(abs(mean - gradients[0]))
-
-
-def test_single_buffers_differ_where_their_sums_do_not() -> None:
-    """What a19-sums repairs: line 15 gives every client the mean, whatever its own gradients were."""
-    stream = np.random.default_rng(0)
-    task = with_samples(noisy_regression(stream), 400)
-    one = momentum_run(Placed(task, basin_models(task, stream)), 0.5, int(stream.integers(2**31)))
-    assert (one.seen.assignments == one.seen.assignments[0]).all()
-    gap = (one.buffers - one.past_gradients)[:, task.labels == 0]
-    assert np.abs(gap).max() > 0.01
-    assert np.abs(gap.sum(axis=1)).max() < 1e-10
-
-
-def test_a23_with_noise_by_simulation() -> None:
-    """Ten clients with 1000 rows each, gradients drawn row by row."""
-    errors = [0.4 * 0.8**k for k in range(6)]
-    left, right = noisy_sides(errors, deviation=0.1, momentum=0.5, clients=10, samples=1000)
-    stream = np.random.default_rng(0)
-    total = np.zeros(200)
-    for k, error in enumerate(errors[:5]):
-        x = stream.standard_normal((200, 10, 1000))
-        noise = 0.1 * stream.standard_normal(x.shape)
-        gradients = (x * (x * error - noise)).mean(axis=-1)
-        total += 0.5 ** (4 - k) * gradients.sum(axis=-1)
-    observed = float(((total - 10 * errors[5]) ** 2).mean())
-    assert left == pytest.approx(6.98, abs=0.005)
-    assert observed == pytest.approx(left, rel=0.01)
-    assert right == pytest.approx(10 * (0.01 + 2 * 0.16) * 5 / 1000 / 0.25)
-    assert right == pytest.approx(0.066)
-    again = theory.replay(
-        "cfl-mgd/a23", {"line": "noise", "clients": 10, "samples": 1000, "momentum": "1/2", "round": 5}
-    )
-    assert again.verdict is Kind.VIOLATED
-    assert (again.measured, again.bound) == pytest.approx((left, right))
 
 
 def test_a29_by_hand() -> None:

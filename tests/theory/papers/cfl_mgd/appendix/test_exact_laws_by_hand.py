@@ -117,52 +117,6 @@ def test_a33_after_rounds_without_noise() -> None:
             sides_at("a33", one | {"round": 3})
 
 
-def prescribed(one: dict[str, Any]) -> tuple[list[list[F]], list[list[F]], list[list[int]]]:
-    """Buffers before each round, gradients and choices of four clients, line by line."""
-    spread, u = one["spread"], [F(0)] * 4
-    chi, drawn_on = [1 - one["start"], -1 + one["start"]], [1 + spread, 1 - spread, F(-1), F(-1)]
-    buffers, gradients, choices = [], [], []
-    for t in range(one["round"] + 1):
-        chosen_on = [1, 1, -1, 1 if one["outliers"] >> t & 1 else -1]
-        chosen = [0 if abs(chi[0] - y) <= abs(chi[1] - y) else 1 for y in chosen_on]
-        g = [chi[p] - y for p, y in zip(chosen, drawn_on, strict=True)]
-        buffers.append(u), gradients.append(g), choices.append(chosen)  # type: ignore[func-returns-value]
-        u = [one["momentum"] * a + b for a, b in zip(u, g, strict=True)]
-        chi = [chi[p] - sum(u[i] for i in range(4) if chosen[i] == p) / 4 for p in (0, 1)]
-        u = [sum((u[i] for i in range(4) if chosen[i] == p), F(0)) / chosen.count(p) for p in chosen]
-    return buffers, gradients, choices
-
-
-@pytest.mark.parametrize(
-    ("t", "outliers", "spread"), [(3, 0b1010, 0), (2, 0b111, 0), (3, 0b1101, 0), (3, 0, F(1, 4))]
-)
-def test_buffers_against_the_past_gradients(t: int, outliers: int, spread: F | int) -> None:
-    one: dict[str, Any] = {
-        "round": t,
-        "outliers": outliers,
-        "spread": F(spread),
-        "momentum": F(3, 10),
-        "start": F(1, 4),
-    }
-    buffers, gradients, choices = prescribed(one)
-    past = [F(0)] * 4
-    for g in gradients[:t]:
-        past = [F(3, 10) * a + b for a, b in zip(past, g, strict=True)]
-    if outliers:
-        with pytest.raises(Outside, match="wrong cluster"):
-            sides_at("a19", one)
-    else:
-        assert_sides(sides_at("a19", one), list(zip(buffers[t], past, strict=True)))
-    for claim, clients in (("a20", (0, 1)), ("a21", (2, 3)), ("a28-sum", (2, 3))):
-        if spread:
-            with pytest.raises(Outside, match="noise"):
-                sides_at(claim, one)
-            continue
-        first = [i for i in clients if choices[t][i] == 0]
-        terms = [F(3, 40) * sum((values[i] for i in first), F(0)) for values in (buffers[t], past)]
-        assert_sides(sides_at(claim, one), [tuple(terms)])
-
-
 @pytest.mark.parametrize(("clients", "t", "start"), [(3, 2, F(1, 2)), (4, 1, F(-1, 2))])
 def test_a_client_that_joins_the_wrong_cluster(clients: int, t: int, start: F) -> None:
     """chi_1 stays at 1, so that (A29)'s distance is S - 2; samples of the client are -1 or -1 +- 2."""
@@ -190,26 +144,6 @@ def test_a_client_that_joins_the_wrong_cluster(clients: int, t: int, start: F) -
         sides_at(claim, one)
         with pytest.raises(Outside, match="256"):
             sides_at(claim, one | {"rarity": F(1, 927)})
-
-
-def test_a23_with_noise_and_what_is_true_of_it() -> None:
-    beta, t, n, m = F(3, 10), 4, 100, 3
-    e = [0.4 * 0.8**k for k in range(t + 1)]
-    v = [0.01 + 2 * x**2 for x in e]
-    weights = [0.3 ** (t - 1 - k) for k in range(t)]
-    mean = m * (sum(w * x for w, x in zip(weights, e, strict=False)) - e[t])
-    noise = m / n * sum(w**2 * x for w, x in zip(weights, v, strict=False))
-    one = {"clients": m, "samples": n, "momentum": beta, "round_": t}
-    assert_sides(sides_at("a23", one, "noise"), mean**2 + noise, noise=m * v[0] * t / (n * 0.7**2))
-    # gradients' noise of two values: all outcomes of two clients in three rounds
-    law, square = {F(1, 4): F(1, 10), F(-1, 36): F(9, 10)}, F(0)
-    for draws in product(law, repeat=6):
-        rounds = [draws[k] + draws[3 + k] for k in range(3)]
-        past = sum((beta ** (2 - k) * z for k, z in enumerate(rounds)), F(0))
-        square += math.prod((law[z] for z in draws), start=F(1)) * past**2
-    variance = sum(p * z**2 for z, p in law.items())
-    one = {"clients": 2, "round_": 3, "momentum": beta, "curvature": "1/2", "rarity": "1/10", "jump": "1/4"}
-    assert_sides(sides_at("a23-meant", one), square, martingale=2 * variance / (1 - beta**2))
 
 
 PAIR: dict[str, Any] = {

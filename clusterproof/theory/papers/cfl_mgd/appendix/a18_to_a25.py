@@ -1,0 +1,250 @@
+"""(A18)-(A25): the momentum T_3 of a round, and what the clients' buffers hold."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from math import prod
+from typing import Annotated, Any
+
+import numpy as np
+
+from clusterproof.theory.claims import (
+    Excluded,
+    Sides,
+    at_most,
+    choice,
+    claim,
+    equal,
+    given,
+    integers,
+    rationals,
+)
+from clusterproof.theory.exact.algebra import AtLeastOne, Client, NotNegative, Number, Positive, Share
+from clusterproof.theory.papers.cfl_mgd.appendix.scalar_run import ScalarRun, confirm_samples, total
+
+NOTHING_RANDOM = (
+    ScalarRun(2, 1, Fraction(1, 2), Fraction(1, 2), 1, 0, Fraction(0)),
+    ScalarRun(3, 2, Fraction(1, 2), Fraction(1, 2), 1, 0, Fraction(0)),
+    ScalarRun(3, 2, Fraction(2, 3), Fraction(1, 2), 5, 0, Fraction(0)),  # gradients change sign
+)
+
+
+@claim(
+    "cfl-mgd/appendix-a18",
+    label="(A18)-(A25)",
+    confirm=confirm_samples,
+    repaired_by="cfl-mgd/a23-meant",
+    evaluations=300,
+    example=[{"run": run} for run in NOTHING_RANDOM],
+)
+def own_momentum(run: ScalarRun) -> dict[str, Sides | Excluded]:
+    """The clients' buffers hold their own past gradients, which are near the present one up to noise.
+
+    Hypotheses
+        Option I as printed, u_i^0 = 0.
+
+    Statement
+        T_3 = (beta eta / m) sum_(C_1) u_i^t is at most what is left of the past gradients' noise, and |C_1 n C*_1|
+        times the present gradient. u_i^t is the buffer that enters round t, after line 15, S_i = sum_(k < t)
+        beta^(t-1-k) g_i^k, e_k = grad phi^1(chi_1^k), C = C_1 n C*_1.
+
+    Lines
+        (A18)
+            T_3 = T_31 + T_32, over C_1 n C*_1 and over C_1 - C*_1.
+        (A18), next model
+            chi_1^(t+1) = chi_1^t - (eta / m) sum_(C_1) g_i^t - T_3.
+        (A19)
+            u_i^t = S_i. False: line 15 replaces u_i by the mean over its cluster.
+        (A20)
+            T_31 = (beta eta / m) sum_C S_i. False after a round with a false member, whose gradient line 15 mixed in.
+        (A21)
+            T_32 = (beta eta / m) sum_(C_1 - C*_1) S_i. False for a member that was false before. The line after (A28)
+            repeats it.
+        (A19)-(A21), meant
+            What line 15 keeps: where C_1^0 = ... = C_1^t, T_3 = (beta eta / m) sum_(C_1) S_i = beta (chi_1^(t-1) -
+            chi_1^t).
+        (A22)
+            sum_C S_i = sum_C (S_i - e_t) + |C| e_t, times beta eta / m.
+        (A22) without parentheses, a misprint
+            The same with sum_C S_i - e_t, as (A23)-(A25) and (A29)-(A31) print it.
+        (A23), first step
+            E ||sum_C (S_i - e_t)||^2 <= E ||sum_C (sum_k g_i^k / (1 - beta) - e_t)||^2. False where gradients change
+            sign, as for beta = 1/2, g = (1, -1), e_t = 0: 1/4 <= 0.
+        (A23), second step
+            <= E ||sum_C (sum_k g_i^k - e_t)||^2 / (1 - beta)^2. False for sum_k g_i^k = e_t = 1: 1 <= 0 at beta = 1/2.
+        (A23), third step
+            <= |C| v^2 t / ((1 - beta)^2 n'). False: the mean is sum_k e_k - e_t, not 0.
+        (A23)
+            The first side is at most the last; (A24) is its root, (A25) Markov's inequality on that. False: the bias
+            sum_k beta^(t-1-k) e_k - e_t is left, which is (1 / (1 - beta) - 1) e_t if the iterates do not move.
+        (A23), with noise
+            The same along the errors 0.4 * 0.8^k of scalar regressions, where the right side is not 0.
+
+    Source
+        Zhao et al. (2023), (A18) = (37), with the first line of (32), to (A25), parentheses as in (A22).
+    """
+    u, S, own = run.buffers, run.past_gradients, run.own_members
+    w, beta, chi = run.weight, run.momentum, run.models
+    T_3, T_31, T_32 = (w * total(u, clients) for clients in (run.members, own, run.false_members))
+    e_t, count, past, plain = chi[-2] - 1, len(own), total(S, own), total(run.past_sums(Fraction(1)), own)
+    first = (past - count * e_t) ** 2
+    second = (plain / (1 - beta) - count * e_t) ** 2
+    third = (plain - count * e_t) ** 2 / (1 - beta) ** 2
+    sure = ("v = 0, so that no gradient is random", run.spread == 0)
+    return {
+        "(A18)": equal((T_3, T_31 + T_32)),
+        "(A18), next model": equal(
+            (chi[-1], chi[-2] - total(run.gradients, run.members) / run.clients - T_3)
+        ),
+        "(A19)": equal(*zip(u, S, strict=True)),
+        "(A20)": equal((T_31, w * past)),
+        "(A21)": equal((T_32, w * total(S, run.false_members))),
+        "(A19)-(A21), meant": given(
+            "C_1^0 = ... = C_1^t",
+            run.same_members,
+            lambda: equal((T_3, w * total(S, run.members)), (T_3, beta * (chi[-3] - chi[-2]))),
+        ),
+        "(A22)": equal((w * past, w * total([each - e_t for each in S], own) + w * count * e_t)),
+        "(A22) without parentheses, a misprint": equal((w * past, w * (past - e_t) + w * count * e_t)),
+        "(A23), first step": given(*sure, lambda: at_most(first, raised=second)),
+        "(A23), second step": given(*sure, lambda: at_most(second, factored=third)),
+        "(A23), third step": given(*sure, lambda: at_most(third, noise=0)),
+        "(A23)": given(*sure, lambda: at_most(first, noise=0)),
+    }
+
+
+def each_member(run: ScalarRun) -> list[list[dict[str, Any]]]:
+    """Return the numbers of each client in C_1; nobody adds what a client who is not in it does."""
+    clients, member = run.members or [0], Fraction(bool(run.members))
+    return [
+        [
+            {"one": Client(run.weight * run.buffers[i], member), "is_own": Fraction(i < run.own)}
+            for i in clients
+        ]
+    ]
+
+
+@own_momentum.proof("(A18)", at=each_member)
+def each_buffer(one: Client, is_own: Share) -> Sides:
+    """The term of each client."""
+    return one.of_parts(is_own)
+
+
+def last_round(run: ScalarRun) -> dict[str, Any]:
+    """Give the sums over C_1 one round before, by (A19)-(A21) as meant for t - 1; before any round they are 0."""
+    before, gradients = run.rounds.gradients[: run.round - 1], run.rounds.gradients[run.round - 1]
+    return {
+        "momentum": run.momentum,
+        "clients": Fraction(run.clients),
+        "count": Fraction(max(1, len(run.members))),
+        "model": run.models[-3],
+        "before": sum(
+            (run.momentum ** (run.round - 2 - k) * total(g, run.members) for k, g in enumerate(before)),
+            Fraction(0),
+        ),
+        "gradients": total(gradients, run.members),
+    }
+
+
+@own_momentum.proof("(A19)-(A21), meant", at=last_round)
+def sum_of_buffers(
+    momentum: Number, clients: Positive, count: Positive, model: Number, before: Number, gradients: Number
+) -> Sides:
+    """Step from t - 1 to t: line 15 gives each member the mean of beta u_i + g_i, whose sum moves the model."""
+    past = momentum * before + gradients
+    buffers = count * (past / count)
+    after = model - past / clients
+    weight = momentum / clients
+    return equal((weight * buffers, weight * past), (weight * buffers, momentum * (model - after)))
+
+
+def each_own_member(run: ScalarRun) -> list[list[dict[str, Any]]]:
+    """Return the numbers of each client in C_1 n C*_1."""
+    clients, member = run.own_members or [0], Fraction(bool(run.own_members))
+    mean = run.weight * (run.models[-2] - 1)
+    return [[{"one": Client(run.weight * run.past_gradients[i], member), "mean": mean} for i in clients]]
+
+
+@own_momentum.proof("(A22)", at=each_own_member)
+def each_deviation(one: Client, mean: Number) -> Sides:
+    """The term of each client."""
+    return one.of_deviations(mean)
+
+
+@own_momentum.line("(A23), with noise")
+def with_noise(
+    clients: Annotated[int, integers(1, 10, upwards=True)],
+    samples: Annotated[int, choice(1000, 100, 10)],
+    momentum: Annotated[Fraction, rationals(Fraction(1, 10), Fraction(9, 10), 10)],
+    round_: Annotated[int, integers(1, 5)],
+) -> Sides:
+    """First and last side of (A23) for s = 0.1: the gradient in round k has mean e_k, variance (s^2 + 2 e_k^2) / n'."""
+    errors = 0.4 * 0.8 ** np.arange(round_ + 1)
+    weights = float(momentum) ** np.arange(round_ - 1, -1, -1)
+    variances = 0.1**2 + 2 * errors**2
+    mean = clients * float(weights @ errors[:-1] - errors[-1])
+    left = mean**2 + clients / samples * float(weights**2 @ variances[:-1])
+    return at_most(
+        left, noise=clients * float(variances.max()) * round_ / (samples * (1 - float(momentum)) ** 2)
+    )
+
+
+@claim("cfl-mgd/a23-meant", label="(A23), noise part", judges="ours", evaluations=60)
+def a23_meant(
+    clients: Annotated[int, integers(1, 2)],
+    round_: Annotated[int, integers(1, 3)],
+    momentum: Annotated[Fraction, rationals(0, Fraction(9, 10), 10)],
+    curvature: Annotated[Fraction, choice(Fraction(1), Fraction(1, 2), Fraction(1, 10))],
+    rarity: Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 10))],
+    jump: Annotated[Fraction, choice(Fraction(1), Fraction(1, 4))],
+) -> Sides:
+    """The noise in the weighted past gradients has second moment at most |C| v^2 / (n' (1 - beta^2)).
+
+    Hypotheses
+        Assumption 3 along the run, batches of their own in each round, C = C_1 n C*_1 the same in all
+        rounds.
+
+    Statement
+        E ||sum over C of sum_(k < t) beta^(t-1-k) (g_i^k - grad phi^1(chi^k))||^2 <=
+        |C| v^2 / (n' (1 - beta^2)); the bias sum_k beta^(t-1-k) grad phi^1(chi^k) is not noise, and is
+        part of the heavy ball (Theorem D).
+
+    Source
+        What is true of (A23) of Zhao et al. (2023): the terms are martingale differences. Equality up to the factor
+        1 - beta^(2t).
+    """
+    law = {jump: rarity, -jump * rarity / (1 - rarity): 1 - rarity}
+    variance = sum(weight * value**2 for value, weight in law.items())
+    moment = Fraction(0)
+    for outcome in product(product(law, repeat=clients), repeat=round_):
+        weight = prod(law[value] for batch in outcome for value in batch)
+        error, buffer, past = Fraction(1, 2), Fraction(0), Fraction(0)
+        for batch in outcome:
+            gradient = error + Fraction(sum(batch)) / clients
+            past = momentum * past + clients * (gradient - error)
+            buffer = momentum * buffer + gradient
+            error -= curvature * buffer
+        moment += weight * past**2
+    return at_most(moment, martingale=clients * variance / (1 - momentum**2))
+
+
+def last_step(
+    clients: int, round_: int, momentum: Fraction, curvature: Fraction, rarity: Fraction, jump: Fraction
+) -> dict[str, Fraction]:
+    """Give what the induction says of the last round, whatever the curvature."""
+    return {
+        "noise": clients * jump**2 * rarity / (1 - rarity),
+        "limit": 1 / (1 - momentum**2),
+        "share": 1 - momentum ** (2 * (round_ - 1)),
+    }
+
+
+@a23_meant.proof("induction", at=last_step)
+def a23_meant_on_symbols(noise: NotNegative, limit: AtLeastOne, share: Share) -> Sides:
+    """From t to t + 1, noise = |C| v^2 / n' and limit = 1 / (1 - beta^2), of whose product the moment is a share.
+
+    The noise of the round is uncorrelated with those before, which are taken times beta; at t = 0 the moment is 0.
+    """
+    before = share * noise * limit
+    return at_most(noise + (1 - 1 / limit) * before, martingale=noise * limit)
