@@ -118,7 +118,7 @@ def altered(claim: Claim[..., Any], change: Any) -> Claim[..., Any]:
     return other
 
 
-ALTERED = slow_after(14, "evaluates many claims", sorted((each.id for each in PROVED), key=LONG.__contains__))
+ALTERED = slow_after(10, "evaluates many claims", [each.id for each in PROVED if each.id not in LONG])
 
 
 @pytest.mark.usefixtures("few")
