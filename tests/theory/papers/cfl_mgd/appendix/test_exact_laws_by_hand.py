@@ -230,7 +230,7 @@ def test_a_pair_of_models_under_gaussian_rows(steep_axis: int) -> None:
     own = 3 / 4 * radius * np.array([math.cos(math.pi / 5), math.sin(math.pi / 5)])
     other = np.array([2, 0]) + radius / 2 * np.array([math.cos(4 * math.pi / 5), math.sin(4 * math.pi / 5)])
     a, b, c = (49 / 64 + x @ (spectrum * y) for x, y in ((own, own), (other, other), (own, other)))
-    delta, variance = (a + b) / 4, max(a, b) ** 2 / 2
+    variance = max(a, b) ** 2 / 2
     q = math.sqrt((a + b) ** 2 - 4 * c**2)
     wrong = stats.f.sf((q + b - a) / (q - b + a), n, n)
     one, unit = PAIR | {"steep_axis": steep_axis}, variance / (2**4 / 9 * n)
