@@ -84,12 +84,12 @@ def printed_descent(
 
 
 FAULTS: list[tuple[str, Fault]] = [
-    ("equation-1-mean", (QuadraticMixture, "expected_gradient", scaled(1.01))),
-    ("equation-2-scalar", (direct_simulation, "losses", scaled(2))),
-    ("equation-3", (algorithm_module, "CFLMGD", lambda _: printed_order)),
-    ("equation-4", (QuadraticMixture, "local_steps", lambda _: printed_descent)),
+    ("equation-1-mean#(1), gradient", (QuadraticMixture, "expected_gradient", scaled(1.01))),
+    ("equation-1-mean#(2)", (direct_simulation, "losses", scaled(2))),
+    ("equation-3#(3)", (algorithm_module, "CFLMGD", lambda _: printed_order)),
+    ("equation-3#(4)", (QuadraticMixture, "local_steps", lambda _: printed_descent)),
     ("algorithm-line-20", (QuadraticMixture, "local_steps", lambda _: printed_descent)),
-    ("equation-7", (QuadraticMixture, "local_steps", lambda _: printed_descent)),
+    ("equation-3#(7)", (QuadraticMixture, "local_steps", lambda _: printed_descent)),
     ("equation-8", (averaging, "choose_clusters", lambda _: farthest)),
     ("equation-9-broadcast", (averaging, "choose_clusters", lambda _: farthest)),
     ("equation-9-broadcast", (algorithm_module, "CFLMGD", lambda _: printed_order)),
