@@ -33,7 +33,7 @@ mgd/a38-invariance cfl-mgd/a4 cfl-mgd/a41 cfl-mgd/a5 cfl-mgd/a6 cfl-mgd/a7 cfl-m
 mgd/algorithm-line-20 cfl-mgd/assumption-1 cfl-mgd/assumption-2 cfl-mgd/assumption-3 cfl-mgd/assumption-3-ball
 cfl-mgd/assumption-4 cfl-mgd/asymptotic-region cfl-mgd/division-by-clients cfl-mgd/equation-10-line-16 cfl-
 mgd/equation-19 cfl-mgd/equation-24 cfl-mgd/equation-26 cfl-mgd/equation-3 cfl-
-mgd/equation-32-fixed-clusters cfl-mgd/equation-37 cfl-mgd/equation-4 cfl-mgd/equation-7 cfl-
+mgd/equation-32-fixed-clusters cfl-
 mgd/equation-9-broadcast cfl-mgd/lemma-1 cfl-mgd/lemma-1-cantelli cfl-mgd/lemma-1-worst-case cfl-mgd/lemma-h
 cfl-mgd/model-averaging-recursion cfl-mgd/model-averaging-reset cfl-mgd/model-averaging-stability cfl-
 mgd/momentum-certified cfl-mgd/momentum-helps cfl-mgd/momentum-horizon cfl-mgd/norm-inequality cfl-
@@ -52,7 +52,7 @@ gradient-loss/reduction-up-to gradient-loss/same-start gradient-loss/sooner grad
 loss/training-loss gradient-loss/training-loss-in-passes gradient-loss/weight-at-start gradient-loss/weight-
 at-start-by gradient-loss/what-clusters ifca/basin ifca/certain-in-basin ifca/cfl-mgd-in-basin ifca/cfl-mgd-
 same-basin ifca/monotone-from-anywhere ifca/monotone-in-basin local-gd/lemma-2 scaffold/convex scaffold/sharp-
-option-1 sofl/guarded-count
+option-1 sofl/guarded-count cfl-mgd/equation-12 cfl-mgd/equation-32
 """
 """Claims whose check takes more than half a second."""
 CLAIMS = [

@@ -22,7 +22,7 @@ from clusterproof.theory.exact.identical_clients import IdenticalClients
 from clusterproof.theory.exact.prescribed_samples import Rounds
 from clusterproof.theory.exact.scalar_clients import exact_run
 from clusterproof.theory.papers.cfl_mgd.lemma_1 import equations_24_to_30 as lemma_1_proof
-from clusterproof.theory.papers.cfl_mgd.lemma_2 import equations_32_33 as equation_32
+from clusterproof.theory.papers.cfl_mgd.lemma_2 import equations_32_33_37 as equation_32
 from clusterproof.theory.papers.cfl_mgd.lemma_2 import equations_34_to_38 as lemma_2_split
 from clusterproof.theory.papers.cfl_mgd.model_averaging import equations_12_to_20 as model_averaging_chain
 from clusterproof.theory.papers.cfl_mgd.model_averaging import rate as model_averaging_rate
@@ -84,12 +84,12 @@ def printed_descent(
 
 
 FAULTS: list[tuple[str, Fault]] = [
-    ("equation-1-mean", (QuadraticMixture, "expected_gradient", scaled(1.01))),
-    ("equation-2-scalar", (direct_simulation, "losses", scaled(2))),
-    ("equation-3", (algorithm_module, "CFLMGD", lambda _: printed_order)),
-    ("equation-4", (QuadraticMixture, "local_steps", lambda _: printed_descent)),
+    ("equation-1-mean#(1), gradient", (QuadraticMixture, "expected_gradient", scaled(1.01))),
+    ("equation-1-mean#(2)", (direct_simulation, "losses", scaled(2))),
+    ("equation-3#(3)", (algorithm_module, "CFLMGD", lambda _: printed_order)),
+    ("equation-3#(4)", (QuadraticMixture, "local_steps", lambda _: printed_descent)),
     ("algorithm-line-20", (QuadraticMixture, "local_steps", lambda _: printed_descent)),
-    ("equation-7", (QuadraticMixture, "local_steps", lambda _: printed_descent)),
+    ("equation-3#(7)", (QuadraticMixture, "local_steps", lambda _: printed_descent)),
     ("equation-8", (averaging, "choose_clusters", lambda _: farthest)),
     ("equation-9-broadcast", (averaging, "choose_clusters", lambda _: farthest)),
     ("equation-9-broadcast", (algorithm_module, "CFLMGD", lambda _: printed_order)),
@@ -115,7 +115,7 @@ FAULTS: list[tuple[str, Fault]] = [
     ("equation-32-fixed-clusters", (scalar_clients, "exact_run", forgetful)),
     ("equation-35", (lemma_2_split.Round, "gradient_sum", scaled(-10))),
     ("equation-36", (lemma_2_split.Round, "gradient_sum", scaled(1e9))),
-    ("equation-37", (scalar_clients, "exact_run", wrong_momenta)),
+    ("equation-32#after (37)", (scalar_clients, "exact_run", wrong_momenta)),
 ]
 
 
@@ -152,8 +152,13 @@ CORRECTIONS: list[tuple[str, Fault]] = [
     ("equation-12#(15)", (IdenticalClients, "weight", lambda _: property(lambda one: Fraction(100)))),
     ("equation-12#(16)", (IdenticalClients, "ratio", lambda _: lambda one, t: Fraction(10))),
     ("equation-27", (lemma_1_proof, "printed_cost", lambda _: squared)),
-    ("equation-32", (equation_32, "sides", lambda true: lambda instance: (true(instance)[1],) * 2)),
-    ("equation-33", (equation_32, "sides", lambda true: lambda instance: (true(instance)[1],) * 2)),
+    *(
+        (
+            f"equation-32#{line}",
+            (equation_32, "second_models", lambda true: lambda *runs: (true(*runs)[1],) * 2),
+        )
+        for line in ("(32)", "(33)")
+    ),
     ("equation-38", (lemma_2_split, "at_most", with_full_step)),
     (
         "model-averaging-limit",

@@ -24,7 +24,6 @@ OPTION_2 = {"flat": "1/10", "center": "2", "momentum": "1/2", "local_steps": 3, 
 PLACED = {"model": "1/2", "first": "-1", "second": "3/2"}
 MEASURED: list[tuple[str, dict[str, Any]]] = [
     *((name, RUN) for name in ("lemma-2", "a35", "a37", "equation-38", "per-step-contraction")),
-    *((f"equation-{number}", SWITCH) for number in (32, 33)),
     ("equation-13", PLACED),
     ("model-averaging-rate", OPTION_2),
     ("model-averaging-limit", OPTION_2),
@@ -67,6 +66,7 @@ AGREE: list[tuple[str, dict[str, Any]]] = [
     ("a32", LONG),
     *((name, RUN) for name in ("a22-parentheses", "a23", "a23-weights", "a24", "a25", "a27", "a34")),
     ("equation-12", EQUAL),
+    ("equation-32", SWITCH),
     ("theorem-1-small-constant", RUN),
     ("algorithm-line-15-momentum-of-switchers", RUN),
     ("model-averaging-stability", {"flat": "1/10", "momentum": "4/5", "local_steps": 7}),

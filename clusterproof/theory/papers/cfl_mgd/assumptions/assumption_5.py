@@ -115,9 +115,6 @@ def assumption_5_same_batch(batch: OneBatch) -> Sides:
     Statement
         E[g_i | i in C_p] = grad phi_p(chi_p).
 
-    Symbols
-        n' ``samples``.
-
     Source
         Ours: what a reader may expect. Zhao et al. (2023) assume the opposite of its hypothesis: Section 5, "we utilize
         resampling techniques [47] in our theoretical guarantees to reduce the dependency between the category
@@ -147,9 +144,6 @@ def assumption_5_resampled(
     Proof
         A batch is a value with a probability: over pairs of independent batches the sum of choice times
         gradient is a product. Each row's gradient has the mean grad phi_p, so that a batch's has.
-
-    Symbols
-        n' ``samples``.
 
     Source
         Zhao et al. (2023), Assumption 5 with the resampling of its Section 5. Identity.

@@ -59,9 +59,6 @@ def lemma_1(pair: Pair, *, c_1: float = CONSTANT, power_of_samples: float = 1.0)
     Statement
         P(phi_i(chi_p) >= phi_i(chi_p')) <= c_1 sigma^2 / (Delta^4 mu^2 n'), c_1 = 128.
 
-    Symbols
-        Delta ``separation``, n' ``samples``.
-
     Source
         Zhao et al. (2023), Lemma 1 with (24)-(30); the constant is the sum of (29) and (30), and
         (27) lacks a square. Upper bound, loose: 64 is enough, and needed for every n'. For Gaussian rows the
@@ -125,9 +122,6 @@ def lemma_1_union(
         The printed (23) repeats the event of (22); meant is its union over p' != p. Then
         P(some wrong model's loss is at most the own one's) <= c_1 P sigma^2 / (Delta^4 mu^2 n'). What is
         checked is more: the sum of the probabilities over p' != p, of which the union is at most.
-
-    Symbols
-        P ``clusters``, Delta ``separation``, n' ``samples``.
 
     Source
         Zhao et al. (2023), Lemma 1, (23). Upper bound; for the sum 64 (P - 1) is enough, and needed as P grows.

@@ -30,9 +30,6 @@ def lemma_1_cantelli(pair: Pair) -> Sides:
         Cantelli's inequality for phi_i(chi_p) - phi_i(chi_p'), whose mean is at most -mu Delta^2 / 4
         by (28) and whose variance is at most 4 sigma^2 / n'.
 
-    Symbols
-        Delta ``separation``, n' ``samples``.
-
     Source
         Ours. Tight: attained for one row by losses with two values.
     """

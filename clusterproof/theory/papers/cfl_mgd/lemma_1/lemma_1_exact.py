@@ -54,9 +54,6 @@ def lemma_1_exact(
         Rotate the two residuals to independence; the comparison becomes one of two independent
         chi-square variables with n' degrees of freedom each.
 
-    Symbols
-        n' ``samples``.
-
     Source
         Ours; replaces Lemma 1 for Gaussian regression. Identity.
     """

@@ -85,9 +85,6 @@ def asymptotic_region(
         r(a) = sqrt(beta) where underdamped; where overdamped, r(a) <= 1 - a, and
         1 - l mu / L < 1 - l mu / 8L.
 
-    Symbols
-        l ``proportions``, beta ``momentum``.
-
     Source
         Ours. Identity of two regions.
     """

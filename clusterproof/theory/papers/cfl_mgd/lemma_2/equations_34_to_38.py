@@ -1,4 +1,4 @@
-"""(34)-(38): the three terms of Lemma 2's proof and their bounds."""
+"""(34)-(36) and (38): the three terms of Lemma 2's proof and their bounds."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ from clusterproof.theory.claims import (
     suppose,
 )
 from clusterproof.theory.claims.ranges import settings_of, task_from
-from clusterproof.theory.exact.algebra import Client, OwnTerm
-from clusterproof.theory.exact.algebra import Share as Part
+from clusterproof.theory.exact.algebra import OwnTerm
 from clusterproof.theory.exact.placed import Draws
-from clusterproof.theory.exact.scalar_clients import Centers, Momentum, Place, exact_run
+from clusterproof.theory.exact.scalar_clients import Momentum
 from clusterproof.theory.exact.two_clusters import exact_path, has_positive_probability, run_two_clusters
 from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import (
     CERTAIN,
@@ -168,9 +167,6 @@ def equation_34(round_: SmallBatches, draws: Draws) -> Sides:
         T_1 = chi_1 - chi*_1 - (eta/m) sum g_i = [chi_1 - chi*_1 - eta' grad phi^1(chi_1)]
         + eta' (grad phi^1(chi_1) - mean g_i), eta' = (eta/m) |C_1 n C*_1|, sums over C_1 n C*_1.
 
-    Symbols
-        eta ``step_size``, m ``clients``.
-
     Source
         Zhao et al. (2023), (34) and (A1). Identity.
     """
@@ -213,9 +209,6 @@ def equation_35(round_: LargeBatches, level: Level, stream: Stream, replicates: 
     Statement
         With probability at least 1 - lambda_0 - 2 exp(-c l m), c = 1/8:
         ||T_1|| <= (1 - l mu / 8L) ||chi_1 - chi*_1|| + 2 v / (lambda_0 L sqrt(l m n')).
-
-    Symbols
-        l ``proportions``, v^2 the variance of one row's gradient.
 
     Source
         Zhao et al. (2023), (35) with (A1)-(A8). Upper bound; Markov makes the noise term loose.
@@ -285,71 +278,6 @@ equation_36.line("two values", evaluations=60, example=(CERTAIN,))(exact_displac
 equation_36.line("noise across")(noise_across)
 
 
-@claim("cfl-mgd/equation-37", label="(37)", evaluations=150)
-def equation_37(
-    centers: Centers,
-    own: Annotated[int, integers(0, 63)],
-    first: Place,
-    second: Place,
-    momentum: Momentum,
-) -> Sides:
-    """The momentum term is that of the own clients plus that of the false members.
-
-    Hypotheses
-        None. With C_1 of the round in which the u_i are sent, T_3 = beta (chi_1^(t-1) - chi_1^t).
-
-    Statement
-        T_3 = (beta eta/m) sum_(C_1) u_i = (eta beta/m) sum_(C_1 n C*_1) u_i + (beta eta/m) sum_(C_1 - C*_1) u_i.
-
-    Symbols
-        u_i the clients' momentum.
-
-    Source
-        Zhao et al. (2023), (37) and (A18). Identity, a definition of T_31 and T_32; what is
-        wrong is their bound, ``cfl-mgd/equation-38``.
-    """
-    path = exact_run(centers, [first, second], momentum=momentum, rounds=4, reading="line 15")
-    share, sides = momentum / len(centers), []
-    for chosen, momenta in zip(path.assignments, path.momenta, strict=True):
-        members = [i for i, cluster in enumerate(chosen) if cluster == 0]
-        parts = [
-            sum((momenta[i] for i in members if own >> i & 1 == is_own), Fraction(0)) for is_own in (1, 0)
-        ]
-        sides.append(
-            (share * sum((momenta[i] for i in members), Fraction(0)), share * parts[0] + share * parts[1])
-        )
-    left, right = np.array(sides, dtype=object).T
-    return equal((left, right))
-
-
-def momenta_of_members(
-    centers: tuple[Fraction, ...], own: int, first: Fraction, second: Fraction, momentum: Fraction
-) -> list[list[dict[str, Any]]]:
-    """Return the numbers of each client in C_1; the bits of ``own`` say which clients are in C*_1."""
-    path = exact_run(centers, [first, second], momentum=momentum, rounds=4, reading="line 15")
-    is_own = np.array([own >> i & 1 for i in range(len(centers))])[:, None]
-    terms = np.array(path.momenta, dtype=object)[..., None] * momentum / len(centers)
-    return Client.each(terms, np.array(path.assignments) == 0, is_own=is_own)
-
-
-@equation_37.proof("algebra", at=momenta_of_members)
-def equation_37_on_symbols(one: Client, is_own: Part) -> Sides:
-    """The term of each client."""
-    return one.of_parts(is_own)
-
-
-@equation_37.step("move", evaluations=150, needed=False)
-def equation_37_move(centers: Centers, first: Place, second: Place, momentum: Momentum) -> Sides:
-    """The momentum's sum over C_1 is beta times the move of the model in that round."""
-    path = exact_run(centers, [first, second], momentum=momentum, rounds=4, reading="line 15")
-    sums, moves = [], []
-    for t, (chosen, momenta) in enumerate(zip(path.assignments, path.momenta, strict=True)):
-        sent = sum((u for i, u in enumerate(momenta) if chosen[i] == 0), Fraction(0))
-        sums.append(momentum * sent / len(centers))
-        moves.append(momentum * (path.models[t][0] - path.models[t + 1][0]))
-    return equal((np.array(sums), np.array(moves)))
-
-
 Clients = Annotated[int, integers(2, 100, upwards=True)]
 Own = Annotated[int, integers(1, lambda clients: clients - 1)]
 RoundNumber = Annotated[int, integers(1, 6)]
@@ -380,9 +308,6 @@ def equation_38(clients: Clients, own: Own, momentum: Momentum, round_: RoundNum
         ||T_3|| <= c_3 beta v sqrt(l t) / (lambda_3 (1 - beta) L sqrt(m n')) + c_4 l
         + c_5 beta sigma^2 / (mu^2 lambda_2 Delta^4 n')
         + c_6 beta sigma v sqrt(P t) / (lambda_4 mu L Delta^2 n' (1 - beta) sqrt(m lambda_2)), c_4 = 1/4.
-
-    Symbols
-        l = min l_p, v and sigma the deviations of Assumption 3.
 
     Source
         Zhao et al. (2023), (38) with (A18)-(A34). Upper bound. (A27) takes a lower bound on

@@ -38,9 +38,6 @@ def per_step_contraction(momentum: Momentum, round_: Round) -> Sides:
     Statement
         ||chi_p^(t+1) - chi*_p|| <= (1 - l mu / 8L) ||chi_p^t - chi*_p||.
 
-    Symbols
-        l ``proportions``, beta ``momentum``.
-
     Source
         Ours. (31) of Zhao et al. (2023) adds rho_0, which is at least c_4 l > 0 without noise, too: with the
         appendix's c_4 = 1/4 it holds where this fails, since 0 + 1/8 = |e_3|. What breaks (31) is
@@ -109,9 +106,6 @@ def per_step_region(
         Overdamped, the ratio e_(t+1) / e_t starts at 1 - l_p and decreases to a positive limit.
         Underdamped, e_t changes sign infinitely often, and next to a sign change the ratio is
         as large as one likes.
-
-    Symbols
-        l_p ``proportions``, beta ``momentum``.
 
     Source
         Ours. Identity of two regions.

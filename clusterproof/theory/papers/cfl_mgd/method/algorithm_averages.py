@@ -87,9 +87,6 @@ def algorithm_line_12_option_2_momentum(
         LocalUpdate(chi_p_hat^t, u_p^t, eta, H): the model has the index p_hat, the momentum p. Line 16
         averages u over the cluster; (10) does not.
 
-    Symbols
-        H ``local_steps``; ``reset_momentum``.
-
     Source
         Zhao et al. (2023), lines 11, 12, 16 and (10). Read: u of the chosen cluster, averaged, as
         printed; ``reset_momentum`` starts from zero, which is always stable.

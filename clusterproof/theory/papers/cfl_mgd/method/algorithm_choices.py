@@ -73,9 +73,6 @@ def algorithm_line_5_ties(second: Annotated[float, choice(-0.001, 0.0)]) -> Side
     Statement
         p_hat = argmin_p phi_i(chi_p^t).
 
-    Symbols
-        P ``clusters``.
-
     Source
         Zhao et al. (2023), (8) and line 5. Read: the smallest index. Ties have probability zero for
         continuous data and different models; equal starts tie for every client.
@@ -144,9 +141,6 @@ def algorithm_rounds_and_samples(rows: Annotated[int, integers(1000, 3000)]) -> 
 
     Statement
         n' = n / 2T, T = (8L / l mu) log(Delta / 2 rho), rho a function of n'.
-
-    Symbols
-        T ``rounds``, n' ``samples``.
 
     Source
         Zhao et al. (2023), Section 5 and Theorem 1. T is not a whole number, and T and n' define

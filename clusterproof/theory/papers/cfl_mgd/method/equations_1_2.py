@@ -17,25 +17,31 @@ def printed_weight(clients: int, clusters: int) -> Fraction:
     return Fraction(1, clusters) * Fraction(clients, clusters)
 
 
-@claim("cfl-mgd/equation-1", label="(1)", repaired_by="cfl-mgd/equation-1-mean", ill_posed=True)
-def equation_1(
+@claim(
+    "cfl-mgd/equation-1",
+    label="(1), (2)",
+    repaired_by="cfl-mgd/equation-1-mean",
+    ill_posed=True,
+)
+def objective(
     clusters: Annotated[int, integers(2, 4, upwards=True)],
     clients_each: Annotated[int, integers(1, 10, upwards=True)],
-) -> Sides:
-    """The cluster's loss is |D_p| / |D| times the sum of its clients' losses.
+) -> dict[str, Sides]:
+    """The loss of a client is a mean over its rows, and that of a cluster a sum over its clients.
 
     Hypotheses
-        None: it is a definition.
+        None: both are definitions.
 
     Statement
-        phi_p(chi) = (|D_p| / |D|) sum_(i in C*_p) phi_i(chi).
+        With |D_p| / |D| the share of the data that cluster p owns, C*_p its clients, Y the rows of a client:
 
-    Symbols
-        |D_p| / |D| the share of the data that cluster p owns, C*_p its clients.
+    Lines
+        (1)  phi_p(chi) = (|D_p| / |D|) sum_(i in C*_p) phi_i(chi). Two meanings: Assumptions 1-3 and (26) speak of the
+        expectation over D_p.
+        (2)  phi_i(chi; Y) = (1 / |Y|) sum_(y in Y) f(chi; y), f(.; y): chi -> R^d. Without a smallest loss; R is meant.
 
     Source
-        Zhao et al. (2023), (1). Definition. Assumptions 1-3 and (26) speak of another phi_p, the
-        expectation over D_p; read so: ``cfl-mgd/equation-1-mean``.
+        Zhao et al. (2023), (1), (2) and the line after it. As meant: ``cfl-mgd/equation-1-mean``.
     """
     clients = clusters * clients_each
     factor = printed_weight(clients, clusters)
@@ -43,7 +49,23 @@ def equation_1(
         f"phi_p has two definitions: with m = {clients} and {clusters} equal clusters (1) is {float(factor):g} times "
         "the expected loss of Assumptions 1-3"
     )
-    return equal((factor, 1), words=words)
+    return {"(1)": equal((factor, 1), words=words)}
+
+
+Distance = Annotated[int, integers(0, 2, upwards=True)]
+"""Of a model from the client's minimiser in one coordinate."""
+
+
+@objective.line("(2)")
+def loss_of_a_client(first_x: Distance, first_y: Distance, second_x: Distance, second_y: Distance) -> Sides:
+    """Two models of which neither has the smaller loss in R^2."""
+    first, second = np.array([first_x, first_y]) ** 2, np.array([second_x, second_y]) ** 2
+    comparable = bool((first <= second).all() or (second <= first).all())
+    words = (
+        f"(8) needs a smallest loss: of two models with the losses {(first / 2).tolist()} and {(second / 2).tolist()} "
+        "in R^2 neither has it, and a gradient would be a d x d matrix; R is meant"
+    )
+    return at_least(int(comparable), one=1, words=words)
 
 
 def scattered_clusters(stream: np.random.Generator) -> QuadraticMixture:
@@ -58,8 +80,8 @@ def scattered_clusters(stream: np.random.Generator) -> QuadraticMixture:
     )
 
 
-@claim("cfl-mgd/equation-1-mean", label="(1), as meant", judges="reading")
-def equation_1_mean(
+@claim("cfl-mgd/equation-1-mean", label="(1), (2), as meant", judges="reading")
+def objective_as_meant(
     task: Annotated[QuadraticMixture, drawn(scattered_clusters)], stream: Stream
 ) -> dict[str, Sides]:
     """With the mean over the cluster's clients, (1) is the expected loss of the assumptions.
@@ -68,14 +90,11 @@ def equation_1_mean(
         Equal amounts of data a client.
 
     Statement
-        phi_p(chi) = (1 / |C*_p|) sum_(i in C*_p) phi_i(chi) has the gradient that vanishes at chi*_p
-        and the curvature between mu and L that the assumptions speak of.
-
-    Symbols
-        chi*_p ``optima``, L ``smoothness``, mu ``strong_convexity``.
+        phi_p(chi) = (1 / |C*_p|) sum_(i in C*_p) phi_i(chi) has the gradient that vanishes at chi*_p and the curvature
+        between mu and L that the assumptions speak of. In (2), f(.; y): R^d -> R.
 
     Source
-        Ours on Zhao et al. (2023), (1). Identity.
+        Ours on Zhao et al. (2023), (1), and (2) with R for R^d. Identities.
     """
     directions = stream.standard_normal(task.optima.shape)
     means, expected, at_optimum = np.zeros((3, *task.optima.shape))
@@ -88,40 +107,10 @@ def equation_1_mean(
         at_optimum[cluster] = task.expected_gradient(optimum, cluster)
     quotients = (means * directions).sum(axis=-1) / (directions**2).sum(axis=-1)
     return {
-        "gradient": equal((means, expected), (at_optimum, 0.0), rounding=1e-9),
-        "least curvature": at_least(quotients, mu=task.strong_convexity),
-        "largest curvature": at_most(quotients, smoothness=task.smoothness),
+        "(1), gradient": equal((means, expected), (at_optimum, 0.0), rounding=1e-9),
+        "(1), least curvature": at_least(quotients, mu=task.strong_convexity),
+        "(1), largest curvature": at_most(quotients, smoothness=task.smoothness),
     }
-
-
-Distance = Annotated[int, integers(0, 2, upwards=True)]
-"""Of a model from the client's minimiser in one coordinate."""
-
-
-@claim("cfl-mgd/equation-2", label="(2)", repaired_by="cfl-mgd/equation-2-scalar", ill_posed=True)
-def equation_2(first_x: Distance, first_y: Distance, second_x: Distance, second_y: Distance) -> Sides:
-    """A client's loss is the mean of f(chi; y), which takes values in R^d.
-
-    Hypotheses
-        None: it is a definition.
-
-    Statement
-        phi_i(chi; Y) = (1 / |Y|) sum_(y in Y) f(chi; y), f(.; y): chi -> R^d.
-
-    Symbols
-        Y the client's rows, d the number of parameters.
-
-    Source
-        Zhao et al. (2023), (2) and the line after it. Definition; R is meant:
-        ``cfl-mgd/equation-2-scalar``.
-    """
-    first, second = np.array([first_x, first_y]) ** 2, np.array([second_x, second_y]) ** 2
-    comparable = bool((first <= second).all() or (second <= first).all())
-    words = (
-        f"(8) needs a smallest loss: of two models with the losses {(first / 2).tolist()} and {(second / 2).tolist()} "
-        "in R^2 neither has it, and a gradient would be a d x d matrix; R is meant"
-    )
-    return at_least(int(comparable), one=1, words=words)
 
 
 def few_rows(stream: np.random.Generator) -> RegressionMixture:
@@ -136,22 +125,9 @@ def few_rows(stream: np.random.Generator) -> RegressionMixture:
     )
 
 
-@claim("cfl-mgd/equation-2-scalar", label="(2), as meant", judges="reading", evaluations=30)
-def equation_2_scalar(task: Annotated[RegressionMixture, drawn(few_rows)], stream: Stream) -> Sides:
-    """A client's loss is the mean of the scalar losses of its rows.
-
-    Hypotheses
-        f(.; y): R^d -> R.
-
-    Statement
-        phi_i(chi; Y) = (1 / |Y|) sum_(y in Y) f(chi; y).
-
-    Symbols
-        |Y| = n' ``samples``.
-
-    Source
-        Zhao et al. (2023), (2) with R for R^d. Identity.
-    """
+@objective_as_meant.line("(2)", evaluations=30)
+def scalar_loss_of_a_client(task: Annotated[RegressionMixture, drawn(few_rows)], stream: Stream) -> Sides:
+    """The mean of the rows' losses, one by one."""
     models = task.optima + stream.standard_normal(task.optima.shape)
     labels = np.zeros(2, dtype=int)
     features, errors = direct_simulation.draw_data(labels, task.covariances, task.noise, task.samples, stream)

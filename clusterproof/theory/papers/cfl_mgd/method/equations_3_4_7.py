@@ -10,7 +10,7 @@ import numpy as np
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.algorithms import Descent as Steps
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import Sides, Stream, claim, drawn, equal, reals, suppose
+from clusterproof.theory.claims import Excluded, Sides, Stream, claim, drawn, equal, given, reals, suppose
 from clusterproof.theory.exact.rounding import share_of_largest
 
 STEPS = 12
@@ -43,36 +43,6 @@ class Descent:
         return np.stack([a @ offset for a, offset in zip(self.task.hessians, offsets, strict=True)])
 
 
-@claim("cfl-mgd/equation-3", label="(3)", ill_posed=False, evaluations=200)
-def equation_3(descent: Descent, stream: Stream) -> Sides:
-    """Under gradient averaging a client's momentum is beta times the old one plus its gradient.
-
-    Hypotheses
-        u_i^0 = 0; the gradient is at the model that the round broadcast, as (4), (9) and (32); eta > 0 and beta < 1.
-
-    Statement
-        u_i^t = beta u_i^(t-1) + grad phi_i(chi_p^(t-1)).
-
-    Symbols
-        beta ``momentum``, u the momentum buffer.
-
-    Source
-        Zhao et al. (2023), (3). Definition. With lines 7 and 15 of Algorithm 1 line 8 is the same; line 2 is not:
-        ``cfl-mgd/algorithm-line-8``.
-    """
-    suppose("one cluster", descent.task.clusters == 1)
-    suppose("eta > 0 and beta < 1", descent.step_size > 0 and descent.momentum < 1)
-    algorithm = CFLMGD(step_size=descent.step_size, momentum=descent.momentum, momentum_owner="client")
-    start = stream.standard_normal((1, descent.task.dimension))
-    models = run(algorithm, descent.task, rounds=STEPS, initial=start).models[:, 0]
-    buffers = np.zeros_like(descent.task.centers)
-    moves = []
-    for model in models[:-1]:
-        buffers = descent.momentum * buffers + descent.gradients(model)
-        moves.append(descent.step_size * buffers.mean(axis=0))
-    return equal((models[:-1] - models[1:], np.stack(moves)), rounding=share_of_largest(1e-10, models))
-
-
 def local_step(
     descent: Descent, models: np.ndarray, buffers: np.ndarray, stream: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -92,30 +62,61 @@ def by_the_algorithms(descent: Descent, start: np.ndarray, stream: np.random.Gen
     return np.stack(path)
 
 
-@claim("cfl-mgd/equation-4", label="(4)", ill_posed=False, evaluations=200)
-def equation_4(descent: Descent, stream: Stream) -> Sides:
-    """Under model averaging every client runs momentum descent, buffer first and model second.
+def moves_of_option_1(descent: Descent, start: np.ndarray) -> Sides:
+    """Compare the moves of option I with eta times the clients' mean momentum by (3)."""
+    algorithm = CFLMGD(step_size=descent.step_size, momentum=descent.momentum, momentum_owner="client")
+    models = run(algorithm, descent.task, rounds=STEPS, initial=start).models[:, 0]
+    buffers = np.zeros_like(descent.task.centers)
+    moves = []
+    for model in models[:-1]:
+        buffers = descent.momentum * buffers + descent.gradients(model)
+        moves.append(descent.step_size * buffers.mean(axis=0))
+    return equal((models[:-1] - models[1:], np.stack(moves)), rounding=share_of_largest(1e-10, models))
+
+
+@claim("cfl-mgd/equation-3", label="(3), (4), (7)", evaluations=300)
+def momentum_descent(descent: Descent, stream: Stream) -> dict[str, Sides | Excluded]:
+    """A client's momentum is beta times the old one plus its gradient, in three forms.
 
     Hypotheses
-        None: it is a definition. Line 20 of Algorithm 1 prints the same: ``cfl-mgd/algorithm-line-20``.
+        u_i^0 = 0, which the paper does not state at (7): with u^0 = 1 the forms differ in the first step;
+        chi^(-1) = chi^0.
 
     Statement
-        u_i^t = beta u_i^(t-1) + grad phi_i(chi_i^(t-1)), chi_i^t = chi_i^(t-1) - eta u_i^t.
+        Option I for one cluster, and the local steps of option II:
 
-    Symbols
-        eta ``step_size``, beta ``momentum``, u the momentum buffer.
+    Lines
+        (3)  u_i^t = beta u_i^(t-1) + grad phi_i(chi_p^(t-1)), at the model that the round broadcast, as (4), (9) and
+        (32). With lines 7 and 15 of Algorithm 1 line 8 is the same; line 2 is not: ``cfl-mgd/algorithm-line-8``.
+        (4)  u_i^t = beta u_i^(t-1) + grad phi_i(chi_i^(t-1)), chi_i^t = chi_i^(t-1) - eta u_i^t. Line 20 of Algorithm 1
+        prints the same: ``cfl-mgd/algorithm-line-20``.
+        (7)  chi^t = chi^(t-1) - eta grad phi(chi^(t-1)) + beta (chi^(t-1) - chi^(t-2)), the same models as (4).
 
     Source
-        Zhao et al. (2023), (4). Definition.
+        Zhao et al. (2023), (3), (4) and (7).
     """
+    suppose("one cluster", descent.task.clusters == 1)
     start = stream.standard_normal(descent.task.centers.shape)
-    models, buffers, path = start, np.zeros_like(start), []
+    models, buffers, single = start, np.zeros_like(start), [start, start]
+    path = []
     for _ in range(STEPS):
         buffers = descent.momentum * buffers + descent.gradients(models)
         models = models - descent.step_size * buffers
         path.append(models)
-    algorithm_path = by_the_algorithms(descent, start, stream)
-    return equal((algorithm_path, np.stack(path)), rounding=share_of_largest(1e-10, algorithm_path))
+        before, now = single[-2:]
+        move = descent.momentum * (now - before)
+        single.append(now - descent.step_size * descent.gradients(now) + move)
+    local = by_the_algorithms(descent, start, stream)
+    rounding = share_of_largest(1e-10, local)
+    return {
+        "(3)": given(
+            "eta > 0 and beta < 1",
+            descent.step_size > 0 and descent.momentum < 1,
+            lambda: moves_of_option_1(descent, start[:1]),
+        ),
+        "(4)": equal((local, np.stack(path)), rounding=rounding),
+        "(7)": equal((local, np.stack(single[2:])), rounding=rounding),
+    }
 
 
 @claim("cfl-mgd/algorithm-line-20", label="Algorithm 1, line 20", evaluations=200)
@@ -127,9 +128,6 @@ def algorithm_line_20(descent: Descent, stream: Stream) -> dict[str, Sides]:
 
     Statement
         chi_i^(s) = chi_i^(s-1) - eta u_i^(s) and u_i^(s) = beta u_i^(s-1) + grad phi_i(chi_i^(s-1)).
-
-    Symbols
-        eta ``step_size``, beta ``momentum``, u the momentum buffer.
 
     Source
         Zhao et al. (2023), Algorithm 1, line 20, and the last two lines of (10). Identity. The index of u in the first
@@ -155,31 +153,3 @@ def algorithm_line_20(descent: Descent, stream: Stream) -> dict[str, Sides]:
             rounding=share_of_largest(1e-10, np.stack(momenta)),
         ),
     }
-
-
-@claim("cfl-mgd/equation-7", label="(7)", evaluations=200)
-def equation_7(descent: Descent, stream: Stream) -> Sides:
-    """The buffer form (4) and the single-variable form (7) of momentum descent are equal.
-
-    Hypotheses
-        chi^(-1) = chi^(0), and u^(0) = 0: the paper does not state the second here; with
-        u^(0) = 1 the forms differ in the first step.
-
-    Statement
-        u^t = beta u^(t-1) + grad phi(chi^(t-1)), chi^t = chi^(t-1) - eta u^t gives the same chi
-        as chi^t = chi^(t-1) - eta grad phi(chi^(t-1)) + beta (chi^(t-1) - chi^(t-2)).
-
-    Symbols
-        eta ``step_size``, beta ``momentum``, u the momentum buffer.
-
-    Source
-        Zhao et al. (2023), (4) and (7). Identity.
-    """
-    start = stream.standard_normal(descent.task.centers.shape)
-    before, now, path = start, start, []
-    for _ in range(STEPS):
-        following = now - descent.step_size * descent.gradients(now) + descent.momentum * (now - before)
-        before, now = now, following
-        path.append(now)
-    algorithm_path = by_the_algorithms(descent, start, stream)
-    return equal((algorithm_path, np.stack(path)), rounding=share_of_largest(1e-10, algorithm_path))

@@ -26,51 +26,41 @@ def fewest_members(averaging: str, start: float) -> int:
     return int((trace.assignments == 1).sum(axis=-1).min())
 
 
-@claim("cfl-mgd/equation-5", label="(5)", repaired_by="cfl-mgd/theorem-d", ill_posed=True)
-def equation_5(start: Start) -> Sides:
-    """Gradient averaging gives every cluster a model and a momentum in every round.
+@claim(
+    "cfl-mgd/equation-5",
+    label="(5), (6)",
+    repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/equation-10-line-16"),
+    ill_posed=True,
+)
+def averages(start: Start) -> dict[str, Sides]:
+    """Both kinds of averaging give every cluster a model and a momentum in every round.
 
     Hypotheses
         None beyond Algorithm 1.
 
     Statement
-        chi_p^t = chi_p^(t-1) - (eta/m) sum_i r_ip u_i^t and u_p^t = sum_i r_ip u_i^t / sum_i r_ip.
+        With r_ip the one-hot assignment:
 
-    Symbols
-        r_ip the one-hot assignment, eta ``step_size``.
-
-    Source
-        Zhao et al. (2023), (5) and line 15. Definition. Its first line with one momentum a cluster,
-        as (32), needs no average: Theorem D reads it so. On its division by m:
+    Lines
+        (5)  chi_p^t = chi_p^(t-1) - (eta/m) sum_i r_ip u_i^t and u_p^t = sum_i r_ip u_i^t / sum_i r_ip. Its first line
+        with one momentum a cluster, as (32), needs no average: Theorem D reads it so. On its division by m:
         ``cfl-mgd/division-by-clients``.
-    """
-    members = fewest_members("gradient", start)
-    words = (
-        f"a model at {start:g} among optima +-1 is chosen by {members} clients, so that u_p is 0/0; "
-        "read: the model coasts on its momentum"
-    )
-    return at_least(members, one=1, words=words)
-
-
-@claim("cfl-mgd/equation-6", label="(6)", repaired_by="cfl-mgd/equation-10-line-16", ill_posed=True)
-def equation_6(start: Start) -> Sides:
-    """Model averaging gives every cluster a model and a momentum in every round.
-
-    Hypotheses
-        None beyond Algorithm 1.
-
-    Statement
-        chi_p^t = sum_i r_ip chi_i^t / sum_i r_ip and u_p^t = sum_i r_ip u_i^t / sum_i r_ip.
-
-    Symbols
-        r_ip the one-hot assignment.
+        (6)  chi_p^t = sum_i r_ip chi_i^t / sum_i r_ip and u_p^t = sum_i r_ip u_i^t / sum_i r_ip.
 
     Source
-        Zhao et al. (2023), (6) and line 16. Definition.
+        Zhao et al. (2023), (5), (6) and lines 15, 16. Definitions.
     """
-    members = fewest_members("model", start)
-    words = (
-        f"a model at {start:g} among optima +-1 is chosen by {members} clients, so that chi_p and u_p are 0/0; "
-        "read: model and momentum are kept"
-    )
-    return at_least(members, one=1, words=words)
+    by_gradients, by_models = (fewest_members(averaging, start) for averaging in ("gradient", "model"))
+    words = "a model at {:g} among optima +-1 is chosen by {} clients, so that {} 0/0; read: {}"
+    return {
+        "(5)": at_least(
+            by_gradients,
+            one=1,
+            words=words.format(start, by_gradients, "u_p is", "the model coasts on its momentum"),
+        ),
+        "(6)": at_least(
+            by_models,
+            one=1,
+            words=words.format(start, by_models, "chi_p and u_p are", "model and momentum are kept"),
+        ),
+    }

@@ -62,9 +62,6 @@ def equation_8(task: Annotated[QuadraticMixture, drawn(some_clusters)], stream: 
     Statement
         p_hat = argmin_(p in [P]) phi_i(chi_p^t).
 
-    Symbols
-        P ``clusters``.
-
     Source
         Zhao et al. (2023), (8) and line 5. Definition.
     """
@@ -197,9 +194,6 @@ def equation_9_broadcast(task: Scattered, step_size: StepSize, momentum: Momentu
         C_p = {i : p = argmin phi_i(chi_p^(t-1))}, u_i^t = beta u_i^(t-1) + grad phi_i(chi_p^(t-1)),
         chi_p^t = chi_p^(t-1) - (eta/m) sum_(i in C_p) u_i^t.
 
-    Symbols
-        eta ``step_size``, beta ``momentum``; ``momentum_owner="client"``.
-
     Source
         Zhao et al. (2023), (9) with the index of lines 2 and 5. Identity.
     """
@@ -259,9 +253,6 @@ def equation_10_line_16(
         chi_i^0 = chi_p, u_i^0 = u_p, H steps of (4); then chi_p and u_p become the means of chi_i^H
         and u_i^H over the clients of the cluster. Writing the result chi_p^t (line 16) or
         chi_p^(t+1) (10) is the same.
-
-    Symbols
-        H ``local_steps``.
 
     Source
         Zhao et al. (2023), (6), (10), lines 11, 12 and 16. Identity.

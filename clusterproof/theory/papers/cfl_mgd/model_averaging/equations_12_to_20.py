@@ -156,9 +156,6 @@ def equation_12_shifted(
         ||chi_p^(t+1) - chi*|| <= ||chi_p^t - chi*|| + eta ||mean grad|| + beta ||chi_p^t - chi_p^(t-1)||.
         For H > 1: ``cfl-mgd/model-averaging-recursion``.
 
-    Symbols
-        eta ``step_size``, beta ``momentum``, H ``local_steps``.
-
     Source
         Zhao et al. (2023), (12) with the indices of (7). Identity.
     """

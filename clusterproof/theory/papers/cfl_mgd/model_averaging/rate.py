@@ -92,9 +92,6 @@ def model_averaging_rate(
         ||chi_p^T - chi*_p|| <= (C / T) ||chi_p^0 - chi*_p|| for a constant C, up to logarithms.
         Checked for C = 1000, and with it for every smaller one.
 
-    Symbols
-        H ``local_steps``, beta ``momentum``.
-
     Source
         Zhao et al. (2023), Section 7: "For the gradient averaging and model averaging methods [...], we show that their
         convergence rates are [...] and O~(1/T), respectively", by (20), which bounds eps_0. That eps_T is bounded, for
@@ -141,9 +138,6 @@ def model_averaging_limit(
     Statement
         ||chi_p^T - chi*_p|| <= (C / T) ||chi_p^0 - chi*_p||. Checked for C = 1, and since the error stays
         away from 0, no C helps for all T.
-
-    Symbols
-        H ``local_steps``, beta ``momentum``.
 
     Source
         Zhao et al. (2023), Section 7, quoted in ``cfl-mgd/model-averaging-rate``. H > 1 and minimisers that differ

@@ -150,9 +150,6 @@ def model_averaging_drift(
         c_H(beta) = (1/H) sum_(j<H) sum_(k=1..j) (1 - beta^k) / (1 - beta): 2 at (5, 0) and 3.71 at
         (5, .9). With H = 1, or with equal Hessians, there is no drift.
 
-    Symbols
-        H ``local_steps``, beta ``momentum``, eta ``step_size``.
-
     Source
         Ours. Identity to first order.
     """
@@ -238,9 +235,6 @@ def model_averaging_stability(two_clients: TwoClients) -> Sides:
 
     Statement
         The rounds of option II, which averages chi and u (line 16), converge: rho(M) <= 1.
-
-    Symbols
-        H ``local_steps``, beta ``momentum``.
 
     Source
         Zhao et al. (2023), Section 5: "the convergence of this algorithm can be shown by studying the following

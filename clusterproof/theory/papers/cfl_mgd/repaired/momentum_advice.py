@@ -55,9 +55,6 @@ def momentum_helps(
         there on every direction is underdamped with rate sqrt(beta), which passes 1 - eta l_p mu at its
         square.
 
-    Symbols
-        l_p ``proportions``, beta ``momentum``, eta ``step_size``.
-
     Source
         Ours. Identity.
     """

@@ -38,9 +38,6 @@ def momentum_certified(case: Annotated[int, choice(*range(len(CASES)))]) -> Side
     Proof
         A Lyapunov function for each case, in rational numbers.
 
-    Symbols
-        kappa ``condition_number``, l_p ``proportions``, beta ``momentum``.
-
     Source
         Ours. Upper bound.
     """

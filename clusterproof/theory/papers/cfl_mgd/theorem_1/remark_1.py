@@ -31,9 +31,6 @@ def remark_1(
         rho = (16 L / mu l) rho_0 <= C (1 / sqrt(m n') + 1 / n' + 1 / (n' sqrt(m))), up to logarithms,
         for some constant C. Checked for C = 10^6, and with it for every smaller one.
 
-    Symbols
-        m ``clients``, n' ``samples``.
-
     Source
         Zhao et al. (2023), Theorem 1 and Remark 1. Upper bound. The repaired floor is
         O(1 / sqrt(m n')): ``cfl-mgd/theorem-d``.

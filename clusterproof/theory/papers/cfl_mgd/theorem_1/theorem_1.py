@@ -47,9 +47,6 @@ def theorem_1(share: Share, root_of_kappa: RootOfKappa, separation: Separation) 
         With probability at least 1 - lambda, ||chi_p^T - chi*_p|| <= rho = (16 L / mu l) rho_0 for
         all p, rho_0 as (A36) with c_1 .. c_6 of the appendix (c_4 = 1/4).
 
-    Symbols
-        l = min l_p ``proportions``, Delta ``separation``, L ``smoothness``, mu ``strong_convexity``.
-
     Source
         Zhao et al. (2023), Theorem 1 and Appendix B; the printed 16L / (mu p) is read as (A42).
         Upper bound. Constants of which the paper states only that they exist:
