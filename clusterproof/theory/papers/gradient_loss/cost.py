@@ -46,9 +46,6 @@ def cost_of_an_iteration(clusters: Annotated[int, integers(1, 8, upwards=True)])
         K forward and K backward passes, K + 2 K, against K and one, K + 2. So T iterations cost less than T_IFCA of
         the baseline only where T / T_IFCA < (K + 2) / (3 K): 1/2 for K = 4, 1/3 as K grows.
 
-    Symbols
-        K ``clusters``.
-
     Source
         Lin et al. (2023), Algorithm 1, lines 5 to 9, and its baseline, IFCA. Every percentage of Section III-B counts
         iterations. Sent are the K models, for new devices their last moves too, and one model back.
@@ -73,9 +70,6 @@ def fewer_passes(stream: Stream, replicates: Replicates) -> Frequency:
 
     Statement
         P(12 T > 6 T_IFCA) <= 1/2.
-
-    Symbols
-        As ``gradient-loss/sooner``.
 
     Source
         Lin et al. (2023), abstract: "can reduce clustering iterations by up to 99%"; Section III-B: "can reduce 99%
@@ -104,9 +98,6 @@ def sooner_by(stream: Stream, replicates: Replicates) -> Frequency:
     Statement
         As the title: a quarter to nearly a half of the iterations is saved. From one point, the median saving is
         none or one iteration.
-
-    Symbols
-        As ``gradient-loss/sooner``.
 
     Source
         Ours; the interval of the saving whose sign ``gradient-loss/sooner`` and ``gradient-loss/same-start`` state.
@@ -154,9 +145,6 @@ def weight_at_start_by(stream: Stream, replicates: Replicates) -> Frequency:
 
     Statement
         The median over runs of the difference of the mean purities of iterations 2 to 4 is between 0.03 and 0.1.
-
-    Symbols
-        lambda ``weight``.
 
     Source
         Ours; the interval of the difference whose sign ``gradient-loss/weight-at-start`` states.

@@ -57,10 +57,7 @@ def equation_7_empty(away: Away, stream: Stream) -> Sides:
         Some cluster has no device, which Section II-C grants.
 
     Statement
-        w_k^(t+1) = (1 / |M_k|) sum over M_k of w_i^(t+1), for all k.
-
-    Symbols
-        M_k the devices that chose k; ``empty_cluster``.
+        w_k^(t+1) = (1 / |M_k|) sum over M_k of w_i^(t+1), for all k; M_k are the devices that chose k.
 
     Source
         Lin et al. (2023), (7). With |M_k| = 0 it is 0 / 0. Read: the model stays, as in Section II-C, unless
@@ -86,15 +83,9 @@ def equation_7_empty(away: Away, stream: Stream) -> Sides:
 def empty_cluster_rule(away: Away, stream: Stream) -> Sides:
     """K random devices are allocated, one to each cluster, so that no cluster is empty.
 
-    Hypotheses
-        None: it is a definition.
-
     Statement
         "we can randomly select K devices and allocate one device to one cluster .. we only need to make
         sure that each cluster will have one device per FL training iteration".
-
-    Symbols
-        K the number of clusters; ``empty_cluster``.
 
     Source
         Lin et al. (2023), Section II-C. In which rounds, before or after the vote, and whether purity
@@ -182,9 +173,6 @@ def empty_for_good(groups: TwoGroups) -> Sides:
     Statement
         No device chooses a model that was not updated in an earlier iteration.
 
-    Symbols
-        alpha ``step_size``, lambda ``weight``; ``sign``.
-
     Source
         Lin et al. (2023), Section II-C: "When the FL model is not updated, the gradient vector calculated by each
         device may not be correct such that the device will not select the cluster without updated FL model in the
@@ -228,9 +216,6 @@ def pinning(
     Statement
         If some cluster has no device after the vote, K distinct random devices are sent to clusters 1 ..
         K, one to each: no cluster is empty, and every model moves.
-
-    Symbols
-        K ``clusters``; ``empty_cluster="when-empty"``.
 
     Source
         Ours; the rule of Section II-C with its gaps filled.

@@ -71,10 +71,6 @@ def equation_1(one: TwoModels, rows: Annotated[int, integers(1, 10, upwards=True
     Statement
         The maximiser of lambda S_ik - (1 - lambda) L_ik is the same on the mini-batch and on its copies.
 
-    Symbols
-        L_ik = sum over the mini-batch of l(w_k, z), S_ik cosine, lambda ``weight``; the printed sum is
-        ``loss_reduction="sum"``.
-
     Source
         Lin et al. (2023), (1), a sum over the mini-batch, and after (4): "lambda is a weight parameter that controls
         the importance of the gradient similarity and the training loss". That copies of the data change nothing is
@@ -176,15 +172,9 @@ def equation_1_mean(
 ) -> Sides:
     """With the mean loss, a mini-batch and several copies of it give the same scores.
 
-    Hypotheses
-        None.
-
     Statement
         L_ik = (1 / |Z_i|) sum over Z_i of l(w_k, z) and its gradient do not change when Z_i is copied;
         lambda S_ik - (1 - lambda) L_ik, hence the choice, does not either.
-
-    Symbols
-        L_ik, S_ik and lambda as in ``gradient-loss/equation-1``; ``loss_reduction="mean"``.
 
     Source
         Ours; replaces the sum in (1). Identity.

@@ -49,9 +49,6 @@ def equation_2(first: Point, second: Point, start: Point, step: Step) -> Sides:
         Delta w_k^(t-1) = w_k^t - w_k^(t-1) is the average gradient of all devices in cluster k at
         iteration t - 1.
 
-    Symbols
-        alpha ``step_size``; Delta w ``moves`` of the algorithm's state.
-
     Source
         Lin et al. (2023), (2) and the sentence after it.
     """
@@ -100,9 +97,6 @@ def equation_2_descent(start: Start, step_size: Rate, weight: Share) -> Sides:
 
     Statement
         w_k^t - w_k^(t-1) = -alpha (1 / |M_k|) sum over M_k of grad L_ik^(t-1); 0 where M_k is empty.
-
-    Symbols
-        alpha ``step_size``, M_k the devices that chose k.
 
     Source
         Ours; (5) inserted into (7). Identity.
@@ -212,9 +206,6 @@ def equations_4_7(
     Statement
         s_i = argmax_k (lambda S_ik - (1 - lambda) L_ik); w_i = w_(s_i) - alpha grad L_(i s_i);
         M_k = {i : s_i = k}; w_k = (1 / |M_k|) sum over M_k of w_i.
-
-    Symbols
-        lambda ``weight``, alpha ``step_size``.
 
     Source
         Lin et al. (2023), (4)-(7). Definition. S_ik by (3) with either sign, and 0 where (3) is 0 / 0.

@@ -97,11 +97,8 @@ def equation_3(one: TwoDevices) -> Sides:
         Two devices, one a cluster; no noise, equal curvatures; lambda = 0.2, as in Section III-B.
 
     Statement
-        lambda S_ik - (1 - lambda) L_ik with S_ik = G_ik . Delta w_k / (|G_ik| |Delta w_k|) is at its largest for
-        the device's own cluster k.
-
-    Symbols
-        G_ik gradient at model k, Delta w_k = w_k^t - w_k^(t-1); lambda ``weight``, ``sign="as-printed"``.
+        lambda S_ik - (1 - lambda) L_ik with S_ik = G_ik . Delta w_k / (|G_ik| |Delta w_k|), G_ik the gradient at model
+        k, is at its largest for the device's own cluster k.
 
     Source
         Lin et al. (2023), (3) and (4), by which "the cluster identity is estimated". That the estimate is right for
@@ -182,9 +179,6 @@ def equation_3_worst(start: RoundStart, step_size: Rate) -> Sides:
     Statement
         S_(i, true) = -1 = min over all vectors of the cosine.
 
-    Symbols
-        S_ik of (3) with ``sign="as-printed"``, alpha ``step_size``.
-
     Source
         Ours. Delta w = -alpha a (w - b), and the next gradient a (1 - alpha a)(w - b) is parallel to it.
     """
@@ -247,9 +241,6 @@ def equation_3_descent(
     Statement
         cos(-G_ik, Delta w_k) >= 2 sqrt(r s) / (r + s) with r = 1 - alpha L and s = 1 - alpha mu for the
         device's own cluster: exactly 1 where L = mu, and then no cluster scores higher.
-
-    Symbols
-        ``sign="descent"``; alpha ``step_size``, L ``smoothness``, mu ``strong_convexity``.
 
     Source
         Ours; replaces (3). With e = w - b, Delta w = -alpha A e and the next gradient (I - alpha A) A e:

@@ -41,9 +41,6 @@ def equation_4_ifca(
     Statement
         lambda = 0 gives s_i = argmin_k L_ik, hence IFCA's choices and models in every round.
 
-    Symbols
-        lambda ``weight``.
-
     Source
         Lin et al. (2023), (4)-(7); the baseline is reference [5]. Identity.
     """
@@ -88,9 +85,6 @@ def loss_margin(
         L_(i, s_i) - min_k L_ik <= 2 lambda / (1 - lambda), with mean losses: 1/2 for lambda = 0.2. With the
         sum of (1) over B rows the mean loss may differ by 1 / B of that: 1/100 for B = 50.
 
-    Symbols
-        lambda ``weight``, B ``samples``, ``loss_reduction``.
-
     Source
         Ours. The similarities of two models differ by at most 2.
     """
@@ -118,9 +112,6 @@ def equation_3_first_round(center: Point, model_0: Point, model_1: Point, weight
 
     Statement
         Delta w_k^(t-1) = w_k^t - w_k^(t-1) and S_ik = G_ik . Delta w_k / (|G_ik| |Delta w_k|) for t = 0, .., T - 1.
-
-    Symbols
-        t the round; ``rounds`` of the algorithm's state.
 
     Source
         Lin et al. (2023), (2), (3) and Algorithm 1, line 2. There is no w^(-1); (3) is 0 / 0 where a model

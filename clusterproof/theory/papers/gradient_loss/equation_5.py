@@ -46,9 +46,6 @@ def equation_5_batch(step: Rate, rows: Rows) -> dict[str, Sides]:
         w - alpha grad L with L of (1) is w - alpha |Z| grad (L / |Z|), and does not lead away from the minimiser
         exactly where alpha <= 2 / |Z|: a learning rate of the sum is one of the mean only if it is divided by |Z|.
 
-    Symbols
-        alpha ``step_size``; |Z| the rows of the mini-batch.
-
     Source
         Ours on Lin et al. (2023), (1) and (5); the paper states neither its batches nor its learning rates. The
         algorithm takes the mean in the step for either ``loss_reduction``.
@@ -88,15 +85,9 @@ def by_line_12(center: Fraction, start: Fraction, step: Fraction, rounds: int) -
 def algorithm_line_12(center: Point, start: Point, step: Step) -> Sides:
     """The devices upload w_i^t, and the server averages by (7).
 
-    Hypotheses
-        None: it is a definition.
-
     Statement
         Line 11 updates the local model by (5), line 12 uploads s_i^t and w_i^t, line 14 averages by (7),
-        which prints w_i^(t+1): the two give the same models.
-
-    Symbols
-        w_i^(t+1) the device's update in iteration t, by (5); w_i^t that of the last iteration.
+        which prints w_i^(t+1), the update in iteration t: the two give the same models.
 
     Source
         Lin et al. (2023), Algorithm 1, line 12: "Upload s_i^t and w_i^t", against Section II-B3: the device

@@ -71,10 +71,6 @@ def equation_3_euclidean(clusters: TwoClusters) -> Sides:
         S_ik = -||G_ik - Delta w_k|| is no larger in the other cluster than in one whose average gradient of the last
         round is the device's own gradient.
 
-    Symbols
-        G_ik gradient at model k, Delta w_k = -alpha times the average gradient;
-        ``similarity="euclidean"``, ``sign="as-printed"``.
-
     Source
         Lin et al. (2023), after (3): "if we consider both the magnitude and direction, we can use euclidean metric",
         and after (2): Delta w "is the average gradient of all devices in cluster k". The reading puts the two
@@ -108,15 +104,9 @@ def equation_3_euclidean_descent(
 ) -> Sides:
     """Minus the distance of the gradient from the average gradient is largest where the two agree.
 
-    Hypotheses
-        None.
-
     Statement
         S_ik = -||G_ik + Delta w_k / alpha|| is minus the distance of G_ik from the average gradient of
         cluster k in the last round: 0 where they are equal, below 0 elsewhere.
-
-    Symbols
-        alpha ``step_size``; ``similarity="euclidean"``, ``sign="descent"``.
 
     Source
         Ours; replaces the printed distance. Delta w_k / alpha is minus the average gradient, by
@@ -146,14 +136,8 @@ def equation_3_inverse(
 ) -> Sides:
     """The inverse of the distance is the similarity, that is, minus the distance.
 
-    Hypotheses
-        None: it is a definition.
-
     Statement
         "treat the inverse of distance as similarity (i.e. S_ik = -d(G_ik, Delta w_k))".
-
-    Symbols
-        d the Euclidean distance, lambda ``weight``.
 
     Source
         Lin et al. (2023), text after (3). The text has 1 / d and the formula -d. Read: -d; 1 / d is

@@ -39,9 +39,6 @@ def sooner(stream: Stream, replicates: Replicates) -> Frequency:
     Statement
         P(T > T_IFCA) <= 1/2 for the first iterations T and T_IFCA with purity at least 0.9.
 
-    Symbols
-        lambda ``weight``, alpha ``step_size``.
-
     Source
         Lin et al. (2023), Section III-B: "the proposed algorithm .. can reduce 99% iterations to achieve 0.9
         clustering purity". On the printed sign and the summed loss, which this does not use, see
@@ -66,11 +63,9 @@ def same_start(stream: Stream, replicates: Replicates) -> Frequency:
         As ``gradient-loss/sooner``, but the models start within 0.01 of the separation of one point.
 
     Statement
-        P(T_IFCA - T > 2) <= 1/2: the method's saving is that over a slow start of its baseline, which
-        independent initial models cause, since their losses differ for reasons other than the cluster.
-
-    Symbols
-        T and T_IFCA first iterations with purity at least 0.9; lambda = 0.2 ``weight``.
+        P(T_IFCA - T > 2) <= 1/2 for the first iterations with purity at least 0.9: the method's saving is that over a
+        slow start of its baseline, which independent initial models cause, since their losses differ for reasons
+        other than the cluster.
 
     Source
         Ours; identifies the iterations that Section III-B saves. The paper does not state how
@@ -95,9 +90,6 @@ def reduction_curve(
 
     Statement
         P(T_IFCA - T > 2) <= 1/2 for each of the nine, from one point.
-
-    Symbols
-        As ``gradient-loss/same-start``.
 
     Source
         Ours; the image version is a matter of runs with networks.
@@ -129,9 +121,6 @@ def weight_at_start(stream: Stream, replicates: Replicates) -> Frequency:
 
     Statement
         P(mean purity of iterations 2-4 with lambda = 0.5 < that with lambda = 0.1) <= 1/2.
-
-    Symbols
-        lambda ``weight``.
 
     Source
         Lin et al. (2023), Section III-B: "when lambda changes from 0.1 to 0.5, the proposed algorithm can

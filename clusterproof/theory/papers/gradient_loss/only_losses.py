@@ -43,13 +43,11 @@ def only_losses(half: Half, pull: Pull) -> Sides:
     """The method of [4] clusters devices by their loss values alone.
 
     Hypotheses
-        [4] is CFL (Sattler, Mueller and Samek, 2020), Algorithm 2, at a model that is stationary for the mean.
+        [4] is CFL (Sattler, Mueller and Samek, 2020), Algorithm 2, at a model that is stationary for the mean: w = 0
+        of 2 ``half`` devices with losses (w -+ ``pull``)^2 / 2.
 
     Statement
         Two sets of devices with the same loss values at the model have the same clusters.
-
-    Symbols
-        2 ``half`` devices with losses (w -+ ``pull``)^2 / 2, at w = 0.
 
     Source
         Lin et al. (2023), Section I: "these works [2]-[10] considered the use of only local loss values of edge devices
@@ -97,9 +95,6 @@ def ifca_by_losses(half: Half, pull: Pull) -> Sides:
     Statement
         Two sets of devices with the same losses at IFCA's models have the same clusters, for any gradients; two
         sets with the same updates have the same clusters of CFL, for any losses.
-
-    Symbols
-        2 ``half`` devices, quadratic, ``pull`` the distance of their minimisers.
 
     Source
         Ours; the part of Lin et al. (2023), Section I, that holds, see ``gradient-loss/only-losses``: true of [5],

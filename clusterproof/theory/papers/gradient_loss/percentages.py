@@ -24,14 +24,12 @@ def reduction_ceiling(
     """A reduction of iterations is at most 1 - 2 / T for a baseline that needs T.
 
     Hypotheses
-        S = 0 in the first iteration, where nothing has moved; the baseline shares data and starts.
+        S = 0 in the first iteration, where nothing has moved; the baseline shares data and starts. T is the first
+        iteration with purity at least 0.9, counted from 1.
 
     Statement
         The first iteration is the baseline's own: T_new >= min(2, T_IFCA), hence the reduction is at most
         1 - 2 / T_IFCA for T_IFCA >= 2, and 99 % needs a baseline of at least 200 iterations.
-
-    Symbols
-        T the first iteration with purity at least 0.9, counted from 1.
 
     Source
         Ours. Proof: in the first iteration both maximise -L_ik.
@@ -64,10 +62,6 @@ def reduction_up_to(
 
     Statement
         "reduces iterations required to achieve 0.9 clustering purity by up to 98 %, 21 % and 97 %".
-
-    Symbols
-        T and T_IFCA as in ``gradient-loss/sooner``; an iteration costs 12 passes where the baseline's costs 6, see
-        ``gradient-loss/cost-of-an-iteration``.
 
     Source
         Lin et al. (2023), Section III-B and Fig. 5 (Fashion-MNIST, CIFAR10, EMNIST). "Up to" is a

@@ -82,11 +82,8 @@ def purity_as_accuracy(true: Balanced, found: Clusters) -> Sides:
         True clusters of equal size, and no more clusters than true ones, which are named as favourably as possible.
 
     Statement
-        P = (1 / M) sum_k max_j |M*_j and M_k| is at most the share of devices in the true cluster that names theirs,
-        for the best one-to-one naming.
-
-    Symbols
-        M_k the devices of cluster k, M*_j those of true cluster j.
+        P = (1 / M) sum_k max_j |M*_j and M_k|, with M_k the devices of cluster k and M*_j those of true cluster j, is
+        at most the share of devices in the true cluster that names theirs, for the best one-to-one naming.
 
     Source
         Lin et al. (2023), Section III-A3: "purity which is defined as the percentage of devices that are classified
@@ -133,15 +130,9 @@ Partitions = Annotated[np.ndarray, drawn(draw_partitions, write=np.ndarray.tolis
 def purity_bound(partitions: Partitions) -> dict[str, Sides]:
     """Purity is at least the share of correct devices, and never falls when clusters are split.
 
-    Hypotheses
-        None.
-
     Statement
         P >= max over one-to-one namings of the share of correct devices; P of a refinement is at least
         P, and 1 for singletons. P is informative only together with the number of clusters.
-
-    Symbols
-        As ``gradient-loss/purity``.
 
     Source
         Ours.
@@ -221,9 +212,6 @@ def class_overlap(
     Statement
         Any two clusters share at least 6 classes; for EMNIST 47 classes remain, and any two clusters share
         at least 33. 8 clusters drop 7 of 47 each, so that some class is dropped twice.
-
-    Symbols
-        None.
 
     Source
         Lin et al. (2023), Section III-A1 (MNIST, Fashion-MNIST, CIFAR10; 33 is ours).

@@ -49,13 +49,11 @@ def training_loss(stream: Stream, replicates: Replicates) -> Frequency:
     """Over the first iterations the training loss is lower than the baseline's.
 
     Hypotheses
-        As ``gradient-loss/sooner``: models that start apart, lambda = 0.2.
+        As ``gradient-loss/sooner``: models that start apart, lambda = 0.2. The training loss is the mean over devices
+        of the expected loss of the model that each has chosen.
 
     Statement
         P(mean over iterations 1 to 12 of the training loss > the baseline's) <= 1/2.
-
-    Symbols
-        The training loss is the mean over devices of the expected loss of the model that each has chosen.
 
     Source
         Lin et al. (2023), Fig. 4 and Section III-B: "the cluster performance and training efficiency of the proposed
@@ -82,9 +80,6 @@ def training_loss_in_passes(stream: Stream, replicates: Replicates) -> Frequency
 
     Statement
         P(mean over iterations 1 to 6 of the training loss > the baseline's over iterations 2, 4, ..., 12) <= 1/2.
-
-    Symbols
-        As ``gradient-loss/training-loss``.
 
     Source
         Lin et al. (2023), Section III-B, of Fig. 4: "when CNN is used as FL model, the cluster performance and

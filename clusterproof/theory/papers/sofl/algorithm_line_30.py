@@ -31,13 +31,10 @@ def algorithm_line_30(first: Amount, second: Amount, other: Amount) -> Sides:
     """A cluster's model is the sum of its clients' models with weights n_m / n.
 
     Hypotheses
-        None: it is a definition. n is "the amount of data" of the input.
+        n is "the amount of data" of the input.
 
     Statement
-        M = |C_i|, W_i = sum_(m=1)^M (n_m / n) w_m.
-
-    Symbols
-        n_m the data of client m, n of all; M the clients of the cluster.
+        M = |C_i|, W_i = sum_(m=1)^M (n_m / n) w_m, n_m the data of client m.
 
     Source
         Zhang and Qiao (2024), Algorithm 1, lines 1 and 27-31. With the input's n the weights of a cluster
@@ -84,9 +81,6 @@ def aggregation_in_cluster(
 
     Statement
         W_i = (1 / |C_i|) sum_(m in C_i) w_m, so that equal models are kept and W_i is in their convex hull.
-
-    Symbols
-        w_m the clients' models after their local steps, |C_i| the cluster's clients.
 
     Source
         Zhang and Qiao (2024), (5) and Algorithm 1, line 30, with n the data of the cluster. Identity.

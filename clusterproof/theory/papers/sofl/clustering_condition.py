@@ -24,9 +24,6 @@ def clustering_condition(
     Statement
         (a) 0 < ||sum_i Delta w_i|| < delta_1 and (b) max_i ||Delta w_i|| > delta_2 > 0.
 
-    Symbols
-        Delta w_i the clients' updates; ``trigger="stationary"``.
-
     Source
         Zhang and Qiao (2024), Section 4.1. Read: the mean for the sum of (a), as in Sattler et al., and (a)
         alone; thresholds that are fixed before training would make (b) a condition again, but no value

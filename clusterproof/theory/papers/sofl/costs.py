@@ -29,9 +29,6 @@ def no_extra_communication(clusters: Clusters, local_steps: Steps) -> Sides:
     Statement
         Numbers down and up, and the clients' passes, are FedAvg's; the map and the second clustering are the server's.
 
-    Symbols
-        E ``local_steps``.
-
     Source
         Zhang and Qiao (2024), Sections 3 and 4: the clusters are computed from the updates that are sent anyway.
     """
@@ -52,9 +49,6 @@ def ifca_consumption(clusters: Clusters, local_steps: Steps) -> Sides:
     Statement
         IFCA sends K models to a client and one back, (K + 1) / 2 times SoFL's numbers; its clients make K - 1 forward
         passes more, (3 E + K - 1) / (3 E) times SoFL's work: twice for K = 4 and E = 1, 1.02 times for E = 50.
-
-    Symbols
-        K ``clusters``, E ``local_steps``.
 
     Source
         Zhang and Qiao (2024), on IFCA: "several times" holds for the models sent to clients, K times, and not for

@@ -75,9 +75,6 @@ def mean_square_distortion(length: Length) -> Sides:
         The least distortion over all pairs of neurons, with these winners, is the least one over all pairs with
         any winners.
 
-    Symbols
-        The samples are the clients' parameters.
-
     Source
         Zhang and Qiao (2024), Section 4.1: "By adjusting the winning neurons and their neighborhoods according to the
         client parameters, the SOM forms a quantitative mapping with minimum mean square distortion". Which distortion,
@@ -135,9 +132,6 @@ def mean_square_distortion_nearest(
 
     Statement
         The sum of squared distances of the samples from their winners does not rise.
-
-    Symbols
-        The rate is that of (10).
 
     Source
         Ours; the step of Lloyd's algorithm, shortened by the rate.

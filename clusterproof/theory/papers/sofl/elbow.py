@@ -76,9 +76,6 @@ def elbow_exact_winners(triple: ThreeWinners) -> Sides:
     Statement
         K = elbow(M), M the winners, with the curve WCSS_1 .. WCSS_z of (6), z = |M|.
 
-    Symbols
-        M ``winners``, z their number; ``cluster_count="elbow"``.
-
     Source
         Zhang and Qiao (2024), Section 4.1 (b): "By analyzing the WCSS curves of the winning neurons, the accuracy of
         the K value of the number of clusters is ensured", and Algorithm 1, line 14, K = elbow(M). The detector is

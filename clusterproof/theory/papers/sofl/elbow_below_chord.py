@@ -68,9 +68,6 @@ def elbow_below_chord(points: Points) -> dict[str, Sides]:
         of points have the same distance. So the elbow answers 1 for a regular simplex and for no
         other set of z >= 3 winners, and never z.
 
-    Symbols
-        z the number of winners.
-
     Source
         Ours on Zhang and Qiao (2024), Algorithm 1, line 14 and (6). Tight. The only sets of winners
         that are called one cluster are thus those that are most clearly z of them.

@@ -32,9 +32,6 @@ def equation_10(
         nu' = nu + eta g (gamma - nu) has ||nu' - gamma|| = (1 - eta g) ||nu - gamma|| and
         cos(nu', gamma) >= cos(nu, gamma): the winner by (8), (9) moves in the sense of (9), too.
 
-    Symbols
-        nu ``neurons``, gamma the client's update, eta ``learning_rate``, g by (11).
-
     Source
         Zhang and Qiao (2024), (8)-(10). Identity for the distance, one-sided for the cosine.
 
@@ -75,9 +72,6 @@ def shrinking_neighbourhood(updates: Updates, radius: Radius) -> Sides:
     Statement
         N has one unit at the end of a run.
 
-    Symbols
-        sigma_0 ``radius``, T_max ``updates``, g by (11).
-
     Source
         Zhang and Qiao (2024), Section 3.3: "The range of N shrinks with time and only includes BMU after a certain
         time", and Section 4.2: sigma(t) "determines the update range of the BMU neighborhood". (10) leaves the units
@@ -112,9 +106,6 @@ def shrinking_neighbourhood_weights(updates: Updates, radius: Radius) -> Sides:
 
     Statement
         g < 1/1000 for the next neighbour at t = T_max.
-
-    Symbols
-        As ``sofl/shrinking-neighbourhood``.
 
     Source
         Zhang and Qiao (2024), Section 3.3: N "only includes BMU after a certain time". That N is all units, and that

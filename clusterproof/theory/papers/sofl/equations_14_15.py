@@ -51,9 +51,6 @@ def equations_14_15(points: Points, stream: Stream) -> dict[str, Sides]:
         sum_j ||xi_j - mu_(i(j))||^2 does not rise in (14) or (15), and after finitely many rounds all
         centres are unchanged.
 
-    Symbols
-        xi_j the winners, mu_i the centres.
-
     Source
         Zhang and Qiao (2024), (14), (15) and the stopping rule after them. Upper bound. The rest is a
         local minimum: the paper's Table 2 shows a wrong one of k-means, from one start.

@@ -34,9 +34,6 @@ def equation_3(
     Statement
         min over W = {w_1 .. w_K} and C = {C_1 .. C_K} of sum_k sum_(i in C_k) L(w_k, D_i).
 
-    Symbols
-        K ``clusters``; L(w, D_i) = phi_i(w), the client's loss.
-
     Source
         Zhang and Qiao (2024), (3) and Section 4. Definition. The sum has no weights p_i, which (1)
         and (5) have. Read: K is given from outside, as the number of true clusters, and (6) is
@@ -89,9 +86,6 @@ def equation_4(
         A partition that minimises sum_k sum_(i,j in C_k) dist(theta_i, theta_j) has, with the best
         model of each cluster, the least sum of losses (3).
 
-    Symbols
-        theta_i ``client_optima``, dist |x - y| or its square.
-
     Source
         Zhang and Qiao (2024), Section 4: "we can decompose Equation (3) into two distinct optimization stages: the
         clustering stage with the optimization objective, as shown in Equation (4), and the model fusion stage". That
@@ -129,9 +123,6 @@ def equation_6(task: Annotated[QuadraticMixture, drawn(whole_mixture)]) -> dict[
     Statement
         min_W sum_k sum_(i in C_k) phi_i(w_k) = WCSS / 2 = (1/2) sum_k sum_(i in C_k) ||theta_i - mu_k||^2,
         and the sum over ordered pairs of (4) is sum_k 2 |C_k| WCSS_k.
-
-    Symbols
-        mu_k ``optima``, theta_i ``centers``.
 
     Source
         Zhang and Qiao (2024), (3), (4) and (6). Identity, ours. At a given K both therefore have the

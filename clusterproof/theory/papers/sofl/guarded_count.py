@@ -56,12 +56,9 @@ def guarded_count(stream: Stream, replicates: Replicates) -> Frequency:
         P(K_hat != K) <= 0.05, where K_hat is the number k of 2 .. z whose partition of the clients, by k-means
         on the z winners, has the largest mean cosine silhouette, and 1 where that is below 0.25.
 
-    Symbols
-        ``cluster_count="silhouette"``; z the number of winners. Clusters at a large cosine of each other may
-        be merged, so that 0.25 is no general constant.
-
     Source
-        Ours on Zhang and Qiao (2024), Algorithm 1, line 14. Needs scikit-learn, the extra ``cluster``. It
+        Ours on Zhang and Qiao (2024), Algorithm 1, line 14. Clusters at a large cosine of each other may be merged, so
+        that 0.25 is no general constant. Needs scikit-learn, the extra ``cluster``. It
         replaces the elbow by the chord, which never answers z and hardly ever one: ``sofl/elbow-below-chord``.
     """
     wrong = []

@@ -64,9 +64,6 @@ def initialisation(stream: Stream, replicates: Replicates) -> Frequency:
         Two starts on the same updates give different partitions with probability at most 0.1 for the map with k-means
         on its winners, and at least 0.4 for k-means.
 
-    Symbols
-        Partitions are the same where their adjusted Rand index is 1.
-
     Source
         Zhang and Qiao (2024), Section 5.2.2: "the results obtained from clustering using SOM networks are less affected
         by the initialization". The text does not state than what; Table 2 compares it with k-means. With ten k-means++

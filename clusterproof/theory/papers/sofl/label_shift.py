@@ -71,14 +71,11 @@ def label_shift_ceiling(
 
     Hypotheses
         K clusters of equal weight with the same inputs; cluster c has the labels (y + s_c) mod 10, with
-        distinct s_c mod 10.
+        distinct s_c mod 10. The accuracy is that of the server's model, before any local training.
 
     Statement
         mean over the clusters of P(h(x) = y + s_c) <= 1/K for every function h; more generally, at most
         the largest weight of clients that share a shift. Attained by h(x) = y + s.
-
-    Symbols
-        s_c ``shifts``; the accuracy is that of the server's model, before any local training.
 
     Source
         Ours on the partition of Zhang and Qiao (2024), Section 5.1.1. Tight; an impossibility.

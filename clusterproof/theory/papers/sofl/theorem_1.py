@@ -78,9 +78,6 @@ def theorem_1(rate: Rate) -> Sides:
     Statement
         w_c(n) -> m_c = (1 / P(X_c)) int_(X_c) x f(x) dx as n -> infinity, for all c in Y.
 
-    Symbols
-        w_c ``neurons``, m_c ``centres``, n the time step, Y the neurons.
-
     Source
         Zhang and Qiao (2024), Theorem 1, on "the SOM algorithm", after Yin and Allinson (1995), who assume eta -> 0
         with sum eta = infinity and sum eta^2 finite, and a neighbourhood that shrinks to the winner alone. Without
@@ -115,9 +112,6 @@ def theorem_1_at_the_end(learning_rate: Rate, radius: Radius) -> Sides:
 
     Statement
         E||w_c - m_c||^2 after T_max updates tends to 0 as T_max -> infinity.
-
-    Symbols
-        w_c ``neurons``, m_c ``centres``; eta_0 ``learning_rate``, sigma_0 ``radius``.
 
     Source
         Zhang and Qiao (2024), Section 4.1: "the corresponding neurons will be located at the center-of-mass position
@@ -179,9 +173,6 @@ def theorem_1_robbins_monro(
     Statement
         E||w_c - m_c||^2 = O(1 / t): it is at most 60 eta_0 v / t plus what is left of the start, v the
         largest variance of a cell.
-
-    Symbols
-        ``schedule="robbins-monro"``; v ``variance``.
 
     Source
         Yin and Allinson (1995) as repaired for frozen cells (ours). Upper bound. Continued past T_max,

@@ -55,9 +55,6 @@ def running_mean(samples: Samples) -> Sides:
     Statement
         w_c(n) = (x_1 + .. + x_n) / n over the samples that c has won so far, at every update.
 
-    Symbols
-        n the hits of neuron c; radius 0.
-
     Source
         MacQueen (1967), reference 18 of Zhang and Qiao (2024); the exact core of Theorem 1. Identity. The
         samples are those won along the way, not those of the final cell.
@@ -170,9 +167,6 @@ def frozen_cell_variance(law: Law, updates: Updates, rate: Rate) -> Sides:
     Statement
         Var w(n) = (eta / (2 - eta)) (1 - (1 - eta)^(2n)) Var(x | X_c), which tends to eta / (2 - eta).
 
-    Symbols
-        eta ``learning_rate``, n the updates of the neuron.
-
     Source
         Ours on Zhang and Qiao (2024), Theorem 1 and (10). Identity. With SoFL's eta_0 / 3 = 1/30 the share
         is 1/59.
@@ -246,10 +240,8 @@ def mean_field(neurons: Annotated[int, integers(2, 12, upwards=True)]) -> dict[s
     Statement
         At the fixed point w_j = sum_k g_jk P_k m_k / sum_k g_jk P_k the distance is at most
         |w_j - m_j| <= (sum_(k != j) g_jk P_k / sum_k g_jk P_k) max_k |m_k - m_j|, which is O(exp(-1 / 2 sigma^2));
-        at sigma = 0 it is zero. The mean error never falls when sigma grows.
-
-    Symbols
-        g_jk = exp(-(j - k)^2 / 2 sigma^2), sigma ``radius``, P_k and m_k the cells' probabilities and means.
+        at sigma = 0 it is zero. The mean error never falls when sigma grows. g_jk is
+        exp(-(j - k)^2 / 2 sigma^2), P_k and m_k are the cells' probabilities and means.
 
     Source
         Ours on Zhang and Qiao (2024), Theorem 1, (10) and (11). Upper bound. SoFL's schedule ends at

@@ -1,0 +1,311 @@
+"""SoFL's map, elbow and second clustering, where no single instance decides: other libraries, simulations, refusals."""
+
+import itertools
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from minisom import MiniSom
+from scipy.optimize import root
+from sides_by_hand import assert_sides, sides_at
+from sklearn.cluster import KMeans
+
+from clusterproof import theory
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms import self_organising_map as som
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.claims import Outside
+from clusterproof.theory.papers.sofl import (
+    algorithm_line_30,
+    distortion,
+    elbow_below_chord,
+    equations_14_15,
+    guarded_count,
+    initialisation,
+    theorem_1,
+    uniform_cells,
+)
+from clusterproof.theory.papers.sofl.frozen_cells import FrozenRow, mean_over_orders
+from clusterproof.theory.papers.sofl.label_shift import ceiling
+
+
+def test_the_end_of_a_run_with_all_neurons_by_minisom() -> None:
+    """Runs of the library with the paper's parameters end at the limit of the recursion, well above the lesser one."""
+    theirs = MiniSom(1, 2, 2, sigma=1.5, learning_rate=0.1, activation_distance="cosine", random_seed=3)
+    alone, everything = theorem_1.last_distances(Fraction(1, 10), Fraction(3, 2))
+    all_samples = np.array([[1, 0], [1.5, 0], [0, 1], [0, 1.5]])
+    squares = []
+    for seed in range(12):
+        theirs._weights = 1.25 * np.eye(2)[None]
+        samples = all_samples[np.random.default_rng(seed).integers(0, 4, 3000)]
+        theirs.train(samples, len(samples), random_order=False)
+        squares.append(((theirs.get_weights()[0, 0] - [1.25, 0]) ** 2).sum())
+    # the relative spread of one square is about 0.4, of the mean of twelve 0.12
+    assert np.mean(squares) == pytest.approx(everything, rel=0.5)
+    assert np.mean(squares) > 10 * alone
+
+
+def cut_off(updates: int, longest: int, samples: Any, start: Any, seed: int) -> np.ndarray:
+    """Neurons of a map of two after ``longest`` updates by (9)-(13), with N the units within sigma(t) of the winner."""
+    neurons, stream = np.array(start), np.random.default_rng(seed)
+    for t in range(longest):
+        late = 1 + t / (updates / 2)
+        x = samples[stream.integers(len(samples))]
+        winner = int(np.argmax(neurons @ x / np.linalg.norm(neurons, axis=1)))
+        for j, distance in enumerate(abs(np.arange(2) - winner)):
+            if distance <= 1.5 / late:
+                neurons[j] += 0.1 / late * math.exp(-(distance**2) * late**2 / 4.5) * (x - neurons[j])
+    return neurons
+
+
+def test_the_end_of_a_run_does_not_depend_on_what_n_is() -> None:
+    """With a cut-off in the place of all neurons the distance is 1/59 of the variance 1/16 or more, too."""
+    samples, start = np.array([[1, 0], [1.5, 0], [0, 1], [0, 1.5]]), 1.25 * np.eye(2)
+    ends = [((cut_off(3000, 3000, samples, start, seed) - start) ** 2).sum(axis=1) for seed in range(30)]
+    # the relative spread of a squared normal variable is sqrt(2), of the mean of sixty 0.18
+    assert np.mean(ends) == pytest.approx(1 / 59 / 16, rel=0.6)
+
+
+def test_a_sample_that_is_not_in_its_cell_is_told() -> None:
+    row = FrozenRow(samples=np.eye(2), cells=np.array([1, 0]), start=np.eye(2))
+    with pytest.raises(ArithmeticError, match="left its cell"):
+        mean_over_orders(row, 1, learning_rate=0.5, radius=1.5, schedule="as-printed")
+
+
+def test_a_row_with_a_rare_cell_is_outside_the_repaired_theorem_1() -> None:
+    """60 eta_0 P(X_c) >= 1 is asked of every cell: at eta_0 = 0.1 of one with an eighth of the samples, too."""
+    cells = np.array([0, 0, 0, 0, 0, 0, 0, 1])
+    row = theorem_1.write_row(FrozenRow(samples=np.eye(2)[cells], cells=cells, start=np.eye(2)))
+    with pytest.raises(InvalidArgument, match="60 eta_0"):
+        theory.replay("sofl/theorem-1-robbins-monro", {"row": row})
+
+
+def test_the_mean_field_of_four_neurons_at_every_radius() -> None:
+    def cells(points: np.ndarray) -> tuple[list[float], list[float]]:
+        ends = [0.0, *((x + y) / 2 for x, y in itertools.pairwise(points)), 1.0]
+        return [y - x for x, y in itertools.pairwise(ends)], [
+            (x + y) / 2 for x, y in itertools.pairwise(ends)
+        ]
+
+    distance, allowed, errors = [], [], []
+    for radius in (0.15, 0.2, 0.3, 0.5, 1.0, 1.5):
+        near = [[math.exp(-((j - k) ** 2) / 2 / radius**2) for k in range(4)] for j in range(4)]
+
+        def update(points: np.ndarray, near: Any = near) -> list[float]:
+            widths, middles = cells(points)
+            return [
+                sum(near[j][k] * widths[k] * (middles[k] - points[j]) for k in range(4)) for j in range(4)
+            ]
+
+        points = root(update, (np.arange(4) + 0.5) / 4, tol=1e-14).x
+        widths, middles = cells(points)
+        weight = [[near[j][k] * widths[k] for k in range(4)] for j in range(4)]
+        distance.append([abs(x - m) for x, m in zip(points, middles, strict=True)])
+        reach = [max(abs(m - middle) for m in middles) for middle in middles]
+        allowed.append([(sum(weight[j]) - weight[j][j]) / sum(weight[j]) * reach[j] for j in range(4)])
+        errors.append(np.mean(np.square(distance[-1])) / (np.mean(np.square(widths)) / 12))
+    one, middles = {"neurons": 4}, [1 / 8, 3 / 8, 5 / 8, 7 / 8]
+    found = sides_at("sofl/mean-field-fixed-point", one, line="bound")
+    np.testing.assert_allclose(found.measured, distance, atol=1e-11)
+    np.testing.assert_allclose(found.terms["pull"], allowed, rtol=1e-9)
+    found = sides_at("sofl/mean-field-fixed-point", one, line="monotone")
+    np.testing.assert_allclose([*found.measured, found.terms["wider"][-1]], errors, rtol=1e-9, atol=1e-18)
+    np.testing.assert_allclose(found.terms["wider"], errors[1:], rtol=1e-9, atol=1e-18)
+    assert_sides(sides_at("sofl/mean-field-fixed-point", one, line="zero"), [(middles, middles)])
+    with pytest.raises(ArithmeticError, match="in 3 iterations"):
+        uniform_cells.mean_field_fixed_point(4, 1.5, most=3)
+    # cells of 3/10, 3/10 and 2/5, whose means are 3/20, 9/20 and 4/5
+    error = (0.05**2 + 0.05**2 + 0.0) / ((0.09 + 0.09 + 0.16) / 12)
+    assert uniform_cells.cell_error(np.array([0.4, 0.8, 0.2])) == pytest.approx(error)
+
+
+def test_a_map_below_the_stated_distortion_is_told(plant: Any) -> None:
+    plant(som, "train", lambda *_, **__: np.array([[[5.5, 0.0], [0.0, 1.0]]]))
+    distortion.run_the_map(10)
+    plant(som, "best_matching_units", lambda *_: np.array([1, 0, 1]))
+    plant(som, "train", lambda *_, **__: np.array([[[10.0, 0.0], [0.5, 0.5]]]))
+    with pytest.raises(ArithmeticError, match=r"below 40\.5"):
+        distortion.run_the_map(10)
+
+
+def test_a_regular_simplex_is_the_one_set_that_the_elbow_calls_one_cluster() -> None:
+    """Seven corners: every partition into k parts has the sum (7 - k) times half the squared side."""
+    from clusterproof.algorithms.second_clustering import elbow
+
+    curve = [KMeans(k, n_init=10, random_state=0).fit(np.eye(7)).inertia_ for k in range(1, 7)]
+    np.testing.assert_allclose(curve, [7 - k for k in range(1, 7)], atol=1e-9)
+    assert elbow(np.array([7.0 - k for k in range(1, 8)])) == 1
+
+
+Points = Sequence[tuple[Fraction, ...]]
+
+
+def points_at(*rows: Sequence[int]) -> list[tuple[Fraction, ...]]:
+    return [tuple(map(Fraction, row)) for row in rows]
+
+
+def square(x: Sequence[Fraction], y: Sequence[Fraction]) -> Fraction:
+    return sum(((a - b) ** 2 for a, b in zip(x, y, strict=True)), Fraction(0))
+
+
+PLANE = points_at([0, 0], [1, 3], [4, 1], [5, 5], [2, 2])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_half_steps_14_and_15_in_loops(seed: int) -> None:
+    points, stream = PLANE, np.random.default_rng(seed)
+    count = int(stream.integers(1, 5))
+    centres = [points[i] for i in stream.choice(5, count, replace=False)]
+    sums, rounds = [], 0
+    while True:
+        labels = [min(range(count), key=lambda k: square(x, centres[k])) for x in points]
+        sums.append(sum(square(x, centres[k]) for x, k in zip(points, labels, strict=True)))
+        before = centres
+        own = [[x for x, k in zip(points, labels, strict=True) if k == c] for c in range(count)]
+        centres = [
+            tuple(sum(column) / Fraction(len(each)) for column in zip(*each, strict=True)) for each in own
+        ]
+        sums.append(sum(square(x, centres[k]) for x, k in zip(points, labels, strict=True)))
+        if centres == before:
+            break
+        rounds += 1
+    found = equations_14_15.equations_14_15(points, np.random.default_rng(seed))
+    assert_sides(found["falls"], [*sums[1:], sums[-1]], before=sums)
+    assert_sides(found["rests"], rounds, longest=49)
+
+
+def test_an_empty_cluster_keeps_its_centre() -> None:
+    kept = equations_14_15.means(points_at([0], [5]), points_at([1], [9]), [0, 0])
+    assert kept == [(Fraction(5, 2),), (9,)]
+
+
+def whole_task(hessian: float = 1.0, first: float = 3.0) -> QuadraticMixture:
+    centers = np.array([[first, 1.0], [0.0, -2.0], [5.0, 5.0], [7.0, -4.0], [6.0, 2.0]])
+    hessians = np.broadcast_to(np.diag([1.0, hessian]), (5, 2, 2))
+    return QuadraticMixture(hessians=hessians, centers=centers, labels=np.array([0, 0, 1, 1, 1]))
+
+
+@pytest.mark.parametrize(
+    ("options", "hypothesis"),
+    [({"hessian": 1.5}, "phi_i"), ({"first": 0.5}, "whole"), ({"first": 1000.0}, "1000")],
+)
+def test_tasks_outside_the_hypotheses_of_equation_6(options: dict[str, float], hypothesis: str) -> None:
+    with pytest.raises(Outside, match=hypothesis):
+        sides_at("sofl/equation-6", {"task": whole_task(**options)}, line="pairs")
+
+
+def test_points_clusters_and_rows_that_are_refused() -> None:
+    for points in (
+        [[0], [1]],
+        [[0], [1], [1]],
+        [[0], [1], [2, 3]],
+        [[0.5], [1], [2]],
+        [[i] for i in range(7)],
+    ):
+        with pytest.raises(ValueError, match="three to six"):
+            elbow_below_chord.read_points(points)  # type: ignore[arg-type]
+    for members in ([1, 0], [0, 2, 1], [[0, 1]]):
+        with pytest.raises(ValueError, match="first appearance"):
+            algorithm_line_30.read_members(members)  # type: ignore[arg-type]
+    written = theorem_1.write_row(FrozenRow(samples=np.eye(2), cells=np.arange(2), start=np.eye(2)))
+    for wrong in ({"cells": [0]}, {"cells": [0.0, 1]}, {"start": [[1.0]] * 2}):
+        with pytest.raises(ValueError, match="must go together"):
+            theorem_1.read_row(written | wrong)
+
+
+def test_ceilings_by_hand() -> None:
+    quarter, twentieth = Fraction(1, 4), Fraction(1, 20)
+    assert ceiling([0, 2, 4, 6], [quarter] * 4, 10) == quarter
+    # 20 clients in 8 clusters of 3, 3, 3, 3, 2, 2, 2, 2
+    clients = [*[c for c in range(4) for _ in range(3)], *[c for c in range(4, 8) for _ in range(2)]]
+    assert ceiling(clients, [twentieth] * 20, 10) == Fraction(3, 20)
+    assert ceiling([0, 10], [Fraction(1, 2)] * 2, 10) == 1
+
+
+def test_the_ceiling_against_a_trained_majority_vote() -> None:
+    """Draws from the partition itself: the most frequent label of each input is right 1/K of the time."""
+    stream = np.random.default_rng(0)
+    inputs, cluster = stream.integers(0, 10, 40_000), stream.integers(0, 4, 40_000)
+    labels = (inputs + 2 * cluster) % 10
+    votes = np.array([np.bincount(labels[inputs == x], minlength=10).argmax() for x in range(10)])
+    assert (votes[inputs] == labels).mean() == pytest.approx(0.25, abs=0.01)
+
+
+def test_the_runs_in_which_the_guard_counts_wrongly(plant: Any) -> None:
+    tasks: list[QuadraticMixture] = []
+    seeds: set[int] = set()
+
+    def four(task: QuadraticMixture, seed: int) -> int:
+        tasks.append(task)
+        seeds.add(seed)
+        return 4
+
+    plant(guarded_count, "counted", four)
+    found = guarded_count.guarded_count(np.random.default_rng(0), 40)
+    counts = [len(set(task.labels.tolist())) for task in tasks]
+    assert len(seeds) == 40
+    assert found.events.tolist() == [count != 4 for count in counts]
+    assert (found.allowed, found.exactly, set(counts)) == (0.05, False, {1, 2, 4, 8})
+    cosines: dict[tuple[int, bool], list[float]] = {}
+    for task, count in zip(tasks, counts, strict=True):
+        assert np.bincount(task.labels).tolist() == [24 // count] * count
+        for i, j in itertools.combinations(range(24), 2):
+            x, y = task.centers[[i, j]]
+            same = bool(task.labels[i] == task.labels[j])
+            cosines.setdefault((count, same), []).append(x @ y / np.linalg.norm(x) / np.linalg.norm(y))
+    for (count, same), each in cosines.items():
+        assert np.mean(each) == pytest.approx((0.8 if count > 1 else 0.1) if same else 0, abs=0.02)
+
+
+def test_clusters_of_the_same_updates_from_two_starts() -> None:
+    stream = np.random.default_rng(2)
+    middles, noise = stream.standard_normal((4, 30)), stream.standard_normal((20, 30))
+    data = initialisation.updates_of_clients(np.random.default_rng(2))
+    np.testing.assert_allclose(data, [middles[i // 5] + noise[i] / 2 for i in range(20)])
+    stream = np.random.default_rng(3)
+    neurons = stream.random((36, 30)) * 2 - 1
+    neurons /= np.linalg.norm(neurons, axis=1, keepdims=True)
+    order = np.arange(500) % 20
+    stream.shuffle(order)
+
+    places = np.array([(row, column) for row in range(6) for column in range(6)])
+
+    def winner(x: np.ndarray) -> int:
+        return int(np.argmax(neurons @ x / np.sqrt((neurons**2).sum(axis=1))))
+
+    for t, x in enumerate(data[order]):
+        late = 1 + t / 250
+        apart = ((places - places[winner(x)]) ** 2).sum(axis=1)
+        neurons += 0.5 / late * np.exp(-apart * late**2 / 2)[:, None] * (x - neurons)
+    points = neurons[[winner(x) for x in data]]
+    labels = KMeans(4, n_init=10, random_state=int(stream.integers(2**31))).fit(points).labels_
+    assert not initialisation.differ(initialisation.by_map(data, np.random.default_rng(3)), labels)
+    for seed in range(20):
+        start = int(np.random.default_rng(seed).integers(2**31))
+        labels = KMeans(4, init="random", n_init=1, random_state=start).fit(data).labels_
+        assert initialisation.by_k_means(data, np.random.default_rng(seed)).tolist() == labels.tolist()
+
+
+def test_which_pairs_of_starts_are_counted(plant: Any) -> None:
+    seen: list[np.ndarray] = []
+
+    def scripted(data: np.ndarray, stream: np.random.Generator) -> np.ndarray:
+        """Return the same clusters under other names, then others, in turn."""
+        seen.append(data)
+        return (
+            np.arange(20) // 10
+            if len(seen) % 2
+            else [1 - np.arange(20) // 10, np.arange(20) // 9][len(seen) // 2 % 2]
+        )
+
+    for name in ("by_map", "by_k_means"):
+        plant(initialisation, name, scripted)
+    found = initialisation.initialisation(np.random.default_rng(0), 4)
+    assert (found.events.tolist(), found.allowed) == ([True, False, True, False], 0.1)
+    found = initialisation.initialisation_of_k_means(np.random.default_rng(0), 4)
+    assert (found.events.tolist(), found.allowed) == ([False, True, False, True], 0.6)
+    assert all((x == y).all() for x, y in zip(seen[::2], seen[1::2], strict=True))
+    assert (seen[0] != seen[2]).all()
