@@ -24,6 +24,7 @@ from clusterproof.theory.runs.run_statistics import (
     Statistic,
     standardise,
     statistics_of_assignments,
+    statistics_of_dependence,
     statistics_of_models,
 )
 from clusterproof.theory.runs.same_task import check_same_task
@@ -343,6 +344,7 @@ def _statistics(
     yield from statistics_of_models(cut, tolerance)
     chosen = np.concatenate([assignments, own.assignments], axis=1)
     yield from statistics_of_assignments(chosen, own.labels, models.shape[2])
+    yield from statistics_of_dependence(cut, chosen, own.labels, tolerance)
 
 
 def _compare_samples(models: np.ndarray, assignments: np.ndarray, own: Trace, tolerance: float) -> _Tests:

@@ -12,6 +12,7 @@ from clusterproof.theory.runs.run_statistics import (
     significant_bits,
     standardise,
     statistics_of_assignments,
+    statistics_of_dependence,
     statistics_of_models,
 )
 from clusterproof.theory.runs.same_law import (
@@ -252,6 +253,7 @@ def test_the_statistics_of_models_by_hand() -> None:
         )[:, 4:],  # those of a lag replace those of the one before under their name
         "covariance of consecutive increments": moves[1] * moves[0],
         "variance of the innovations, relative": news[1] ** 2,
+        "mean absolute value of the innovations, relative": np.abs(news[1]),
         "covariance of consecutive innovations": news[1] * news[0],
     }
     for name, values in expected.items():
@@ -266,6 +268,23 @@ def test_the_statistics_of_models_by_hand() -> None:
             np.testing.assert_allclose(
                 along.values[:, 2 * p + column], scaled(points @ inverse @ shift), atol=1e-6
             )
+
+
+def test_sizes_of_clusters_are_multiplied_by_the_increments_of_their_models() -> None:
+    """Two models in one dimension, three clients of the clusters 0, 0, 1, four replicates, one round."""
+    models = np.zeros((2, 4, 2, 1))
+    models[0] = 5.0
+    models[1, :, 0, 0], models[1, :, 1, 0] = [6.0, 4.0, 6.0, 4.0], [5.0, 5.0, 7.0, 7.0]
+    # members of model 0: both, none, both, none of cluster 0; client 2 is with model 1 but in the last replicate
+    assignments = np.array([[[0, 0, 1], [1, 1, 1], [0, 0, 1], [1, 1, -1]]])
+    (found,) = statistics_of_dependence(models, assignments, np.array([0, 0, 1]), 1e-12)
+    signs, rare = np.array([1, -1, 1, -1]), np.array([1, 1, 1, -3]) / 3**0.5
+    later = np.array([-1, -1, 1, 1])
+    expected = [signs * signs, -signs * later, 0 * signs, rare * later]
+    np.testing.assert_allclose(found.values, np.stack(expected, axis=-1))
+    pairs = [(q, p) for q in (0, 1) for p in (0, 1)]
+    assert found.labels == [f"cluster {q}, model {p}, coordinate 0" for q, p in pairs]
+    assert found.round == 1
 
 
 def test_a_difference_is_told_by_the_means_of_both_samples() -> None:
