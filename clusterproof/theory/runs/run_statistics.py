@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -66,6 +66,8 @@ def statistics_of_models(models: np.ndarray, tolerance: float) -> Iterator[Stati
             yield from _products(name, step, scaled, names)
         news = standardise(_innovations(models, step), rounding)
         yield Statistic("variance of the innovations, relative", step, news**2, names)
+        # heavy tails show in this, of which the variance is known
+        yield Statistic("mean absolute value of the innovations, relative", step, np.abs(news), names)
         if step > 1:
             yield Statistic("covariance of consecutive increments", step, moves * before, names)
             yield Statistic("covariance of consecutive innovations", step, news * news_before, names)
@@ -96,7 +98,7 @@ def statistics_of_assignments(assignments: np.ndarray, labels: np.ndarray, count
     for step, chosen in enumerate(assignments, start=1):
         table = [(chosen[:, labels == q] == p).sum(axis=-1) for q in np.unique(labels) for p in models]
         yield Statistic("number of clients", step, np.stack(table, axis=-1).astype(float), sizes)
-    for step, (first, second) in enumerate(pairwise(assignments), start=2):
+    for step, (first, second) in enumerate(itertools.pairwise(assignments), start=2):
         same = np.stack([(first == second).sum(axis=-1), ((first < 0) == (second < 0)).sum(axis=-1)], axis=-1)
         names = ["with the model of the round before", "present or absent as in the round before"]
         yield Statistic("number of clients", step, same.astype(float), names)
@@ -104,6 +106,34 @@ def statistics_of_assignments(assignments: np.ndarray, labels: np.ndarray, count
         shares = (assignments == p).mean(axis=0)
         clients = [f"client {i} {words[p + 1]}" for i in range(len(labels))]
         yield Statistic("share of rounds", len(assignments), shares, clients)
+
+
+def statistics_of_dependence(
+    models: np.ndarray, assignments: np.ndarray, labels: np.ndarray, tolerance: float
+) -> Iterator[Statistic]:
+    """Yield the products of the sizes of clusters with the increments of their models in the same round.
+
+    Of gradients at the rows by which clients chose, or at those of other clients, only these may differ.
+
+    Parameters
+    ----------
+    models, tolerance
+        As for ``statistics_of_models``.
+    assignments, labels
+        As for ``statistics_of_assignments``.
+    """
+    (count, dimension), clusters = models.shape[-2:], np.unique(labels)
+    columns = itertools.product(clusters, range(count), range(dimension))
+    names = [f"cluster {q}, model {p}, coordinate {j}" for q, p, j in columns]
+    rounding = tolerance * float(np.abs(models[0]).max())
+    for step, chosen in enumerate(assignments, start=1):
+        rounding = max(rounding, tolerance * float(np.abs(models[step]).max()))
+        increments = (models[step] - models[step - 1]).reshape(len(chosen), -1)
+        moves = standardise(increments, rounding).reshape(-1, 1, count, dimension)
+        members = [(chosen[:, labels == q] == p).sum(axis=-1) for q in clusters for p in range(count)]
+        sizes = standardise(np.stack(members, axis=-1), 0.0).reshape(-1, len(clusters), count, 1)
+        values = (sizes * moves).reshape(len(chosen), -1)
+        yield Statistic("covariance of clients and increments", step, values, names)
 
 
 def standardise(values: np.ndarray, unit: float) -> np.ndarray:

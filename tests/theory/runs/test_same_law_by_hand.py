@@ -12,6 +12,7 @@ from clusterproof.theory.runs.run_statistics import (
     significant_bits,
     standardise,
     statistics_of_assignments,
+    statistics_of_dependence,
     statistics_of_models,
 )
 from clusterproof.theory.runs.same_law import (
@@ -76,7 +77,10 @@ def test_the_first_difference_of_two_paths_is_told() -> None:
 
     def told(models: np.ndarray, assignments: np.ndarray, stable: np.ndarray) -> tuple[str, str]:
         numbers = np.array([4, 7])
-        return _compare_paths(models, assignments, own, stable, 1e-9, numbers, "why")  # type: ignore[arg-type]
+        return _compare_paths(models, assignments, own, stable, 1e-9, numbers, "why", likely)  # type: ignore[arg-type]
+
+    def likely(*arrays: object) -> str:
+        return f"; replicate at {arrays[-1]}"
 
     assert told(own.models, own.assignments, sure) == (
         "holds",
@@ -84,11 +88,11 @@ def test_the_first_difference_of_two_paths_is_told() -> None:
     )
     chosen = own.assignments.copy()
     chosen[1, 1, 4] = 1
-    other_client = "round 2, replicate 7: client 4 is with model 1, not 0"
+    other_client = "round 2, replicate 7: client 4 is with model 1, not 0; replicate at 1"
     assert told(own.models, chosen, sure) == ("differs", other_client)
     models = own.models.copy()
     models[2, 1, 0, 2] = 5.0
-    where = "round 2, replicate 7, model 0, coordinate 2: 5.0 is not 1.0, and why"
+    where = "round 2, replicate 7, model 0, coordinate 2: 5.0 is not 1.0, and why; replicate at 1"
     assert told(models, chosen, sure) == ("differs", where)
     unsure = sure.copy()
     unsure[2:, 1] = False
@@ -252,6 +256,7 @@ def test_the_statistics_of_models_by_hand() -> None:
         )[:, 4:],  # those of a lag replace those of the one before under their name
         "covariance of consecutive increments": moves[1] * moves[0],
         "variance of the innovations, relative": news[1] ** 2,
+        "mean absolute value of the innovations, relative": np.abs(news[1]),
         "covariance of consecutive innovations": news[1] * news[0],
     }
     for name, values in expected.items():
@@ -266,6 +271,23 @@ def test_the_statistics_of_models_by_hand() -> None:
             np.testing.assert_allclose(
                 along.values[:, 2 * p + column], scaled(points @ inverse @ shift), atol=1e-6
             )
+
+
+def test_sizes_of_clusters_are_multiplied_by_the_increments_of_their_models() -> None:
+    """Two models in one dimension, three clients of the clusters 0, 0, 1, four replicates, one round."""
+    models = np.zeros((2, 4, 2, 1))
+    models[0] = 5.0
+    models[1, :, 0, 0], models[1, :, 1, 0] = [6.0, 4.0, 6.0, 4.0], [5.0, 5.0, 7.0, 7.0]
+    # members of model 0: both, none, both, none of cluster 0; client 2 is with model 1 but in the last replicate
+    assignments = np.array([[[0, 0, 1], [1, 1, 1], [0, 0, 1], [1, 1, -1]]])
+    (found,) = statistics_of_dependence(models, assignments, np.array([0, 0, 1]), 1e-12)
+    signs, rare = np.array([1, -1, 1, -1]), np.array([1, 1, 1, -3]) / 3**0.5
+    later = np.array([-1, -1, 1, 1])
+    expected = [signs * signs, -signs * later, 0 * signs, rare * later]
+    np.testing.assert_allclose(found.values, np.stack(expected, axis=-1))
+    pairs = [(q, p) for q in (0, 1) for p in (0, 1)]
+    assert found.labels == [f"cluster {q}, model {p}, coordinate 0" for q, p in pairs]
+    assert found.round == 1
 
 
 def test_a_difference_is_told_by_the_means_of_both_samples() -> None:
