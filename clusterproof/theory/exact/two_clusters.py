@@ -8,17 +8,13 @@ mu = L = 1, Delta = 2, nothing is random, and all of the paper's assumptions hol
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, reduce
-from typing import Annotated
+from functools import reduce
 
 import numpy as np
 
 from clusterproof.algorithms import CFLMGD, Trace, run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import choice, integers, rationals
-from clusterproof.theory.claims.confirm import confirm_equal
 
 
 def exact_path(curvature: Fraction, momentum: Fraction, start: Fraction, rounds: int) -> list[Fraction]:
@@ -92,52 +88,3 @@ def run_two_clusters(clients: int, own: int, algorithm: CFLMGD, start: float, ro
     """
     initial = np.array([[1.0 - start], [-1.0 + start]])
     return run(algorithm, two_cluster_task(clients, own), rounds=rounds, initial=initial)
-
-
-@dataclass(frozen=True)
-class NoiseFreeRun:
-    """A run of this task from models at distance ``start`` from their optima, evaluated in round ``round``."""
-
-    clients: Annotated[int, integers(2, 10, upwards=True)]
-    own: Annotated[int, integers(1, lambda clients: clients - 1)]
-    momentum: Annotated[Fraction, rationals(Fraction(1, 10), Fraction(9, 10), 10)]
-    start: Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 4), Fraction(1, 10))]
-    round: Annotated[int, integers(1, 6)]
-
-    @property
-    def share(self) -> Fraction:
-        """l_1."""
-        return Fraction(self.own, self.clients)
-
-    @cached_property
-    def path(self) -> list[Fraction]:
-        """Errors e_0 .. e_t of model 1, which are its gradients."""
-        return exact_path(self.share, self.momentum, self.start, self.round)
-
-    @property
-    def buffer(self) -> Fraction:
-        """sum_(k < t) beta^(t-1-k) e_k: the buffers of the cluster's clients."""
-        return carried(self.path[: self.round], self.momentum)
-
-
-@dataclass(frozen=True)
-class LargeRun(NoiseFreeRun):
-    """Such a run of up to 100 clients, for statements with a probability that few clients make negative."""
-
-    clients: Annotated[int, integers(2, 100, upwards=True)]
-
-
-def confirm_path(noise_free: NoiseFreeRun) -> None:
-    """Run the algorithm and compare its errors with the exact path.
-
-    Raises
-    ------
-    ArithmeticError
-        If they differ.
-    """
-    algorithm = CFLMGD(step_size=1.0, momentum=float(noise_free.momentum), momentum_owner="client")
-    trace = run_two_clusters(
-        noise_free.clients, noise_free.own, algorithm, float(noise_free.start), noise_free.round
-    )
-    for t, expected in enumerate(noise_free.path):
-        confirm_equal(f"error of round {t}", float(np.asarray(trace.errors)[t, 0]), abs(float(expected)))

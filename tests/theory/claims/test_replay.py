@@ -117,7 +117,7 @@ def test_a_task_of_another_kind_is_refused(registry: dict[str, Any]) -> None:
 
 CATALOGUE: dict[str, list[dict[str, Any]]] = {
     "cfl-mgd/lemma-2": [{"own": -4}, {"momentum": 7}, {"own": 0}, {"start": 100}, {"clients": 1}],
-    "cfl-mgd/a37": [{"own": -4}, {"momentum": "7"}, {"round": -1}],
+    "cfl-mgd/appendix-a35": [{"own": -4}, {"momentum": "7"}, {"round": -1}],
     "cfl-mgd/equation-5": [{"start": 0.5}],
     "sofl/mean-square-distortion": [{"length": 4}, {"computed": "39/20"}],
 }
@@ -134,11 +134,12 @@ def test_claims_of_the_catalogue_replay_and_refuse(name: str) -> None:
 
 
 def test_instances_of_a_true_claim_are_consistent_and_others_refused() -> None:
-    true = {"root": 1, "share": "1/2", "floor": "1/2"}
-    assert theory.replay("cfl-mgd/a41", true).verdict is Kind.CONSISTENT
-    for change in ({"root": "1/4"}, {"floor": "-1/2"}, {"share": 7}):
+    true: dict[str, Any] = {"root": 1, "share": "1/2", "separation": 2, "part_of_floor": "1/2", "rounds": 3}
+    true |= {"line": "(A41)"}
+    assert theory.replay("cfl-mgd/appendix-a39", true).verdict is Kind.CONSISTENT
+    for change in ({"root": "1/4"}, {"part_of_floor": "-1/2"}, {"share": 7}):
         with pytest.raises(InvalidArgument, match=r"counterexample\."):
-            theory.replay("cfl-mgd/a41", true | change)
+            theory.replay("cfl-mgd/appendix-a39", true | change)
 
 
 # ---- a report

@@ -24,7 +24,7 @@ from clusterproof.theory.exact.recorded_run import record
 from clusterproof.theory.exact.rounding import share_of_largest
 from clusterproof.theory.exact.scalar_clients import exact_run, read_centers, run_algorithm, write_centers
 from clusterproof.theory.exact.shared_batch import OneBatch
-from clusterproof.theory.exact.two_clusters import NoiseFreeRun, carried, confirm_path
+from clusterproof.theory.exact.two_clusters import carried, exact_path
 from clusterproof.theory.exact.two_point_law import TwoPointLaw, confirm_choices
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses, tightest
 
@@ -263,15 +263,12 @@ def test_prescribed_samples_agree_with_a_recorded_run() -> None:
 
 
 def test_paths_of_two_clusters_and_of_identical_clients() -> None:
-    one = NoiseFreeRun(5, 2, F(3, 10), F(1, 4), 4)
     error, buffer = [F(1, 4)], F(0)
     for _ in range(4):
         assert carried(error[:-1], F(3, 10)) * F(3, 10) + error[-1] == F(3, 10) * buffer + error[-1]
         buffer = F(3, 10) * buffer + error[-1]
         error.append(error[-1] - F(2, 5) * buffer)
-    assert one.path == error
-    assert one.buffer == buffer
-    confirm_path(one)
+    assert exact_path(F(2, 5), F(3, 10), F(1, 4), 4) == error
     same = IdenticalClients(3, F(1, 2), F(9, 10), F(2))
     errors, step = [F(2)], F(0)
     for _ in range(8):

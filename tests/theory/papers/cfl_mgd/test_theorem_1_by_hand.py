@@ -10,7 +10,7 @@ from sides_by_hand import assert_sides, sides_at
 
 from clusterproof.theory.bounds.audit_settings import experiment
 from clusterproof.theory.bounds.setting import Setting
-from clusterproof.theory.papers.cfl_mgd.appendix.a35_to_a38 import a36
+from clusterproof.theory.papers.cfl_mgd.appendix.a35_to_a38 import floor_of_a_round
 from clusterproof.theory.papers.cfl_mgd.theorem_1.printed_floor import (
     FloorConstants,
     printed_conclusion,
@@ -40,7 +40,7 @@ def test_the_floor_is_the_sum_of_the_seven_terms_of_a36() -> None:
         found = printed_floor(one, **at, constants=FloorConstants(*c))
         assert found == pytest.approx(rho_0(one, 5, 0.7, 1.9, 0.4, c))
     assert printed_floor(one, **at) == pytest.approx(rho_0(one, 5, 0.7, 1.9, 0.4, PRINTED))
-    assert_sides(a36(one, 0.7, 1.9, 0.4, 5), [(1, 1)])
+    assert_sides(floor_of_a_round(one, 0.7, 1.9, 0.4, 5), [(1, 1)])
     assert printed_conclusion(one, 0.3) == pytest.approx(16 * 1.7 / (0.6 * min(one.proportions)) * 0.3)
 
 
@@ -72,36 +72,6 @@ def test_the_steps_by_which_theorem_1_is_vacuous() -> None:
     allowed = 4 * F(2, 7) / 32 * F(8, 27) * F(5, 3)
     assert_sides(sides_at("theorem-1", one, "(A38)"), F(2, 7) / 4, allowed=allowed)
     assert_sides(sides_at("theorem-1", one, "rounds"), F(5, 3) / 2 / rho, quarter=F(1, 4))
-
-
-@pytest.mark.parametrize(
-    ("root", "share", "gap", "part"),
-    [(F(3, 2), F(1, 3), F(1, 2), F(7, 20)), (F(2), F(2, 7), F(5, 3), F(3, 20))],
-)
-def test_the_recursion_a38_to_a42_round_by_round(root: F, share: F, gap: F, part: F) -> None:
-    """e' = (1 - l mu / 8L) e + rho_0 from sqrt(mu / L) Delta / 4, rho_0 a part of (l / 32) (mu / L)^(3/2) Delta."""
-    one = {"root": root, "share": share, "separation": gap, "part_of_floor": part}
-    kappa, start, floor = root**2, gap / 4 / root, part * share / 32 * gap / root**3
-    keep, inverse = 1 - share / (8 * kappa), 8 * kappa / share
-    path = [start]
-    while len(path) < 700:  # rounded, since fractions grow long
-        path.append(F(round((keep * path[-1] + floor) * 10**30), 10**30))
-    assert_sides(sides_at("a39", one | {"rounds": 9}), path[9], start=keep**9 * start, floors=inverse * floor)
-    exact = inverse * math.log(share * gap / (32 * floor * kappa))
-    left = 8 * floor / share * root
-    assert_sides(sides_at("a40", one), [(float(start) * float(keep) ** exact / float(left), 1)])
-    rounds, rho = math.ceil(exact), 2 * inverse * floor
-    assert exact == pytest.approx(inverse * math.log(gap / (2 * rho)))  # (A42)'s T is (A40)'s
-    assert_sides(sides_at("a40-meant", one), keep**rounds * start, left=left)
-    assert_sides(sides_at("a42", one), path[rounds], radius=rho)
-    for p in (1, 3):
-        radius = 16 * kappa / p * floor
-        rounds = max(0, math.ceil(inverse * math.log(gap / (2 * radius))))
-        assert_sides(sides_at("a42-printed", one | {"p": p}), path[rounds], radius=radius)
-    found = sides_at("a41", {"root": root, "share": share, "floor": floor})
-    assert_sides(found, left + inverse * floor, radius=rho)
-    found = sides_at("a38-invariance", one | {"part_of_radius": F(3, 4)})
-    assert_sides(found, keep * F(3, 4) * start + floor, radius=start)
 
 
 def test_assumption_5_on_generic_numbers() -> None:

@@ -12,11 +12,13 @@ import numpy as np
 from clusterproof.theory.bounds.audit_settings import experiment
 from clusterproof.theory.bounds.setting import Setting
 from clusterproof.theory.claims import (
+    Excluded,
     Sides,
     at_most,
     claim,
     drawn,
     equal,
+    given,
     integers,
     rationals,
     reals,
@@ -33,7 +35,7 @@ Share = Annotated[Fraction, rationals(Fraction(1, 100), Fraction(1, 2), 10)]
 Separation = Annotated[Fraction, rationals(Fraction(1, 10), 2, 4)]
 """Delta."""
 Part = Annotated[Fraction, rationals(0, 1, 4)]
-"""The floor as a share of the allowed one."""
+"""A share of the radius, or of the floor, that (A38) allows."""
 Positive = Annotated[float, reals(Fraction(1, 100), 1, upwards=True)]
 
 
@@ -51,32 +53,46 @@ def random_setting(stream: np.random.Generator) -> Setting:
 
 
 @claim(
-    "cfl-mgd/a35",
-    label="(A35)",
+    "cfl-mgd/appendix-a35",
+    label="(A35)-(A37)",
     confirm=run_round,
     repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"),
-    example=({"pair": replace(BY_HAND, clients=24, own=12)},),
+    example=({"pair": replace(BY_HAND, clients=24, own=12)}, {"pair": BY_HAND}),
+    evaluations=300,
 )
-def a35(pair: TwoClusters) -> Sides:
-    """In a round the error of cluster 1 shrinks by 1 - l mu / 8L, up to seven terms.
+def one_round(pair: TwoClusters) -> dict[str, Sides | Excluded]:
+    """In a round every cluster's error shrinks by 1 - l mu / 8L, up to rho_0.
 
     Hypotheses
-        As (A8), (A17) and (A34). The printed probability is positive: 4 exp(-l m / 8) < 1, that is l m >= 12.
+        As (A8), (A17) and (A34). The printed probability is positive, with c = 1/8 (A5).
 
     Statement
-        With probability at least 1 - lambda_0 - P lambda_1 - 2 lambda_2 - lambda_3 - P lambda_4 -
-        4 exp(-clm), ||chi_1^(t+1) - chi*_1|| <= (1 - l mu / 8L) ||chi_1^t - chi*_1|| + the floors of (A8),
-        (A17) and (A34).
+        ||chi_p^(t+1) - chi*_p|| <= (1 - l mu / 8L) ||chi_p^t - chi*_p|| + rho_0, l = min l_p ``proportions``.
 
-    Symbols
-        l = min l_p ``proportions``.
+    Lines
+        (A35)
+            For p = 1, with the floors of (A8), (A17) and (A34) and probability at least 1 - lambda_0 - P lambda_1 - 2
+            lambda_2 - lambda_3 - P lambda_4 - 4 exp(-clm), which is positive from l m = 12 on. False: it inherits
+            (A34). The union counts the event of (A6) twice.
+        (A37) = (31) of Lemma 2
+            For all p, with probability at least 1 - P lambda_5, positive for two clusters from l m = 17 on.
+        (A36)
+            rho_0 = 2 v / (lambda_0 L sqrt(l m n')) + c_1 sigma^2 / (mu^2 lambda_2 Delta^4 n') + c_2 v sigma sqrt(P) /
+            (lambda_1 mu L Delta^2 n' sqrt(m lambda_2)) + c_3 beta v sqrt(l t) / (lambda_3 (1 - beta) L sqrt(m n')) +
+            c_4 l + c_5 beta sigma^2 / (mu^2 lambda_2 Delta^4 n') + c_6 beta sigma v sqrt(P t) / (lambda_4 mu L Delta^2
+            n' (1 - beta) sqrt(m lambda_2)). A definition: the sum of the three floors. It grows with t, which (A37),
+            (A39) and Theorem 1 forget, and its term c_4 l is a length only in units of (A10).
 
     Source
-        Zhao et al. (2023), (A35). Probability; inherits (A34). The union counts the event of (A6) twice
-        and is below 1 only for l m > 8 log 4 = 11.1.
+        Zhao et al. (2023), (A35)-(A37). "For any lambda_5 in (0, 1)" needs l m > 8 log 4, and a positive probability
+        l m > 8 log 4P.
     """
-    suppose("1 - ... - 4 exp(-clm) > 0", has_positive_probability(4, pair.fewest))
-    return pair.sides()
+    return {
+        "(A35)": given("1 - ... - 4 exp(-clm) > 0", has_positive_probability(4, pair.fewest), pair.sides),
+        "(A37) = (31) of Lemma 2": given(
+            "1 - P lambda_5 > 0", has_positive_probability(2 * 4, pair.fewest), pair.sides
+        ),
+    }
 
 
 def floor_of_descent(setting: Setting, deviation: float, level: float) -> float:
@@ -104,33 +120,15 @@ def floor_of_momentum(setting: Setting, deviation: float, spread: float, level: 
     return own_momentum + floor_of_false_members(setting, carried, spread, level, beta)
 
 
-@claim("cfl-mgd/a36", label="(A36)", ill_posed=False, evaluations=200)
-def a36(
+@one_round.line("(A36)", evaluations=200)
+def floor_of_a_round(
     setting: Annotated[Setting, drawn(random_setting, write=asdict, read=lambda code: Setting(**code))],
     gradient_deviation: Positive,
     loss_deviation: Positive,
     level: Annotated[float, reals(Fraction(1, 100), 1)],
     round_: Annotated[int, integers(1, 100, upwards=True)],
 ) -> Sides:
-    """rho_0 is the sum of the floors of (A8), (A17) and (A34).
-
-    Hypotheses
-        None: a definition.
-
-    Statement
-        rho_0 = 2 v / (lambda_0 L sqrt(l m n')) + c_1 sigma^2 / (mu^2 lambda_2 Delta^4 n') + c_2 v sigma
-        sqrt(P) / (lambda_1 mu L Delta^2 n' sqrt(m lambda_2)) + c_3 beta v sqrt(l t) / (lambda_3 (1 - beta) L
-        sqrt(m n')) + c_4 l + c_5 beta sigma^2 / (mu^2 lambda_2 Delta^4 n') + c_6 beta sigma v sqrt(P t) /
-        (lambda_4 mu L Delta^2 n' (1 - beta) sqrt(m lambda_2)), and lambda_5 = lambda_0 + P lambda_1 +
-        2 lambda_2 + lambda_3 + P lambda_4 + 4 exp(-clm).
-
-    Symbols
-        As (A8), (A17), (A34).
-
-    Source
-        Zhao et al. (2023), (A36). Definition. It grows with t, which (A37), (A39) and Theorem 1 forget, and
-        its term c_4 l is a length only in units of (A10).
-    """
+    """The floor that Theorem 1 uses is the sum of those of (A8), (A17) and (A34)."""
     curvatures = (setting.strong_convexity, setting.smoothness, setting.separation)
     suppose("mu, L, Delta > 0 and 0 <= beta < 1", min(curvatures) > 0 and 0 <= setting.momentum < 1)
     v, sigma = gradient_deviation, loss_deviation
@@ -150,91 +148,46 @@ def a36(
     return equal((whole / parts, 1.0), rounding=1e-10)
 
 
-@claim(
-    "cfl-mgd/a37",
-    label="(A37)",
-    confirm=run_round,
-    repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"),
-    example=({"pair": BY_HAND},),
-)
-def a37(pair: TwoClusters) -> Sides:
-    """In a round every cluster's error shrinks by 1 - l mu / 8L, up to rho_0.
-
-    Hypotheses
-        As (A35). The printed probability is positive: 8 exp(-l m / 8) < 1 for two clusters, that is l m >= 17.
-
-    Statement
-        With probability at least 1 - P lambda_5, for all p, ||chi_p^(t+1) - chi*_p|| <= (1 - l mu / 8L)
-        ||chi_p^t - chi*_p|| + rho_0.
-
-    Symbols
-        rho_0 and lambda_5 of (A36).
-
-    Source
-        Zhao et al. (2023), (A37) = (31) of Lemma 2. Probability; inherits (A35). "For any lambda_5 in
-        (0, 1)" needs l m > 8 log 4, and a positive probability l m > 8 log 4P.
-    """
-    suppose("1 - P lambda_5 > 0", has_positive_probability(2 * 4, pair.fewest))
-    return pair.sides()
-
-
-def allowed_floor(root: Fraction, share: Fraction, separation: Fraction) -> Fraction:
-    """The right side of (A38), (l / 32) (mu / L)^(3/2) Delta."""
-    return share * separation / (32 * root**3)
-
-
-def next_error(root: Fraction, share: Fraction, error: Fraction, floor: Fraction) -> Fraction:
-    """The right side of (A37)."""
-    return (1 - share / (8 * root**2)) * error + floor
-
-
-@claim("cfl-mgd/a38", label="(A38)", repaired_by="cfl-mgd/theorem-d")
-def a38(
+@claim("cfl-mgd/appendix-a38", label="(A38)", repaired_by="cfl-mgd/theorem-d")
+def small_floor(
     root: Root,
     share: Share,
     separation: Separation,
     other_terms: Annotated[Fraction, rationals(0, 1, 2, upwards=True)],
-) -> Sides:
-    """The floor is small enough for the iterates to stay in the basin.
+) -> dict[str, Sides | Excluded]:
+    """The floor is so small that the iterates stay in the basin.
 
     Hypotheses
         (A36) with c_4 = 1/4, max ||chi*|| <= 1 and so Delta <= 2.
 
     Statement
-        rho_0 <= (l / 32) (mu / L)^(3/2) Delta.
+        rho_0 <= (l / 32) (mu / L)^(3/2) Delta, and ||chi_p^t - chi*_p|| <= sqrt(mu / L) Delta / 4 for all t.
 
-    Symbols
-        l = min l_p, Delta ``separation``.
+    Lines
+        (A38)
+            rho_0, which is c_4 l and other terms, is that small, and a model on the rim of the basin stays in it.
+            Vacuous: c_4 l alone is more, at best l / 4 against l / 16.
+        after (A38)
+            Under (A37) and (A38), were they true, the basin is never left. An equality on the rim, and in (A38).
 
     Source
-        Zhao et al. (2023), (A38). It is what keeps ||chi_p - chi*_p|| <= sqrt(mu / L) Delta / 4 under (A37):
-        ``cfl-mgd/a38-invariance``.
+        Zhao et al. (2023), (A38) and the line after it.
     """
-    floor = Fraction(FloorConstants().c4) * share + other_terms
-    suppose("(A38)", floor <= allowed_floor(root, share, separation))
-    # the line after (A38), which uses it
-    radius = separation / (4 * root)
-    return at_most(next_error(root, share, radius, floor), radius=radius)
+    radius, floor = separation / (4 * root), Fraction(FloorConstants().c4) * share + other_terms
+    small = floor <= allowed_floor(root, share, separation)
+    next_error = (1 - share / (8 * root**2)) * radius + floor
+    return {"(A38)": given("(A38)", small, lambda: at_most(next_error, radius=radius))}
 
 
-@claim("cfl-mgd/a38-invariance", label="after (A38)", tight=True)
-def a38_invariance(
+@small_floor.line("after (A38)")
+def staying_in_the_basin(
     root: Root, share: Share, separation: Separation, part_of_radius: Part, part_of_floor: Part
 ) -> Sides:
-    """Under (A37) and (A38) the basin is never left.
+    """One round of (A37) from within the basin, with a floor that (A38) allows."""
+    radius, floor = separation / (4 * root), part_of_floor * allowed_floor(root, share, separation)
+    return at_most((1 - share / (8 * root**2)) * part_of_radius * radius + floor, radius=radius)
 
-    Hypotheses
-        (A37) and (A38), were they true.
 
-    Statement
-        ||chi_p^t - chi*_p|| <= sqrt(mu / L) Delta / 4 implies the same for t + 1.
-
-    Symbols
-        As (A38).
-
-    Source
-        Zhao et al. (2023), the line after (A38). Tight: an equality on the rim with equality in (A38).
-    """
-    radius = separation / (4 * root)
-    floor = part_of_floor * allowed_floor(root, share, separation)
-    return at_most(next_error(root, share, part_of_radius * radius, floor), radius=radius)
+def allowed_floor(root: Fraction, share: Fraction, separation: Fraction) -> Fraction:
+    """The right side of (A38), (l / 32) (mu / L)^(3/2) Delta."""
+    return share * separation / (32 * root**3)

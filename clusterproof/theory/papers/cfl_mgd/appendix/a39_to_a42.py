@@ -8,17 +8,13 @@ from fractions import Fraction
 from typing import Annotated
 
 from clusterproof.theory.claims import Sides, at_most, choice, claim, equal, integers, rationals
-from clusterproof.theory.exact.algebra import NotNegative
+from clusterproof.theory.exact.algebra import AtLeastOne, NotNegative
 from clusterproof.theory.exact.algebra import Share as Part
-
-"""Claims that follow from (A39)."""
 
 
 @dataclass(frozen=True)
 class Recursion:
     """The worst case of (A37): e_(t+1) = (1 - l mu / 8L) e_t + rho_0, from the rim of the basin.
-
-    Fractions are long after many rounds, so that the claims are searched instead of exhausted.
 
     Attributes
     ----------
@@ -71,149 +67,112 @@ class Recursion:
         return factor * self.start + (1 - factor) / self.decay * self.floor
 
 
-@claim("cfl-mgd/a39", label="(A39)", evaluations=120)
-def a39(recursion: Recursion, rounds: Annotated[int, integers(0, 30)]) -> Sides:
-    """T rounds of (A37) give (1 - l mu / 8L)^T ||e_0|| + (8L / l mu) rho_0.
+@claim("cfl-mgd/appendix-a39", label="(A39)-(A42)", evaluations=120)
+def rounds_of_a_contraction(
+    recursion: Recursion, rounds: Annotated[int, integers(0, 30)]
+) -> dict[str, Sides]:
+    """After T = (8L / l mu) log(Delta / 2 rho) rounds the error is at most rho = (16 L / mu l) rho_0.
 
     Hypotheses
-        (A37) in every round, with the same rho_0; see ``cfl-mgd/a37`` for whether it holds.
+        (A37) in every round, with the same rho_0, and (A38), were they true (``cfl-mgd/appendix-a35``); chi_p^0 on
+        the rim of the basin. Each round costs P lambda_5 of probability, T P lambda_5 in all, which the paper leaves
+        out.
 
     Statement
-        ||chi_p^T - chi*_p|| <= (1 - l mu / 8L)^T ||chi_p^0 - chi*_p|| + (8L / l mu) rho_0.
+        ||chi_p^T - chi*_p|| <= rho, conditional on what ``cfl-mgd/appendix-a35`` refutes.
 
-    Symbols
-        l = min l_p, rho_0 of (A36).
+    Lines
+        (A39)
+            ||chi_p^T - chi*_p|| <= (1 - l mu / 8L)^T ||chi_p^0 - chi*_p|| + (8L / l mu) rho_0, for any T; attained as
+            T grows.
+        (A40), meant
+            (sqrt(mu / L) Delta / 4) (1 - l mu / 8L)^T <= (8 rho_0 / l) sqrt(L / mu) for T = (8L / l mu) log(l mu Delta
+            / (32 rho_0 L)), rounded up, which is what (A41) uses; printed is =, ``cfl-mgd/appendix-misprints``.
+        (A41)
+            (8 rho_0 / l) sqrt(L / mu) + (8L / mu l) rho_0 <= (16 L / mu l) rho_0; an equality at L = mu.
+        (A42)
+            ||chi_p^T - chi*_p|| <= rho for that T, which is (8L / l mu) log(Delta / 2 rho), rounded up.
 
     Source
-        Zhao et al. (2023), (A39): a geometric sum. Upper bound, attained as T grows. Each round costs
-        P lambda_5 of probability, T P lambda_5 in all, which the paper leaves out.
+        Zhao et al. (2023), (A39)-(A42).
     """
-    error = recursion.start
+    error, decay, floor = recursion.start, recursion.decay, recursion.floor
+    root, share = recursion.root, recursion.share
     for _ in range(rounds):
-        error = (1 - recursion.decay) * error + recursion.floor
-    return at_most(
-        error,
-        start=(1 - recursion.decay) ** rounds * recursion.start,
-        floors=recursion.floor / recursion.decay,
-    )
+        error = (1 - decay) * error + floor
+    kept = (1 - decay) ** rounds * recursion.start
+    left = (1 - decay) ** recursion.rounds * recursion.start
+    return {
+        "(A39)": at_most(error, start=kept, floors=floor / decay),
+        "(A40), meant": at_most(left, left=8 * floor / share * root),
+        "(A41)": at_most(8 * floor / share * (root + root**2), radius=recursion.radius),
+        "(A42)": at_most(recursion.after(recursion.rounds), radius=recursion.radius),
+    }
 
 
 def last_round(recursion: Recursion, rounds: int) -> dict[str, Fraction]:
     """Give what the induction says of the last round; of none, that nothing decays."""
-    decay = recursion.decay if rounds else Fraction(0)
-    start, floors = (
-        (1 - recursion.decay) ** max(rounds - 1, 0) * recursion.start,
-        recursion.floor / recursion.decay,
-    )
+    before = max(rounds - 1, 0)
+    kept, floors = (1 - recursion.decay) ** before * recursion.start, recursion.floor / recursion.decay
     return {
-        "decay": decay,
-        "kept": start,
+        "decay": recursion.decay if rounds else Fraction(0),
+        "kept": kept,
         "floors": floors,
-        "used": recursion.after(max(rounds - 1, 0)) / (start + floors),
+        "used": recursion.after(before) / (kept + floors),
     }
 
 
-@a39.proof("induction", at=last_round)
-def a39_on_symbols(decay: Part, kept: NotNegative, floors: NotNegative, used: Part) -> Sides:
+@rounds_of_a_contraction.proof("(A39)", at=last_round)
+def one_more_round(decay: Part, kept: NotNegative, floors: NotNegative, used: Part) -> Sides:
     """Step T to T + 1 for an error within kept + floors, where rho_0 = decay times floors; at T = 0, floors = 0."""
     error = used * (kept + floors)
     return at_most((1 - decay) * error + decay * floors, start=(1 - decay) * kept, floors=floors)
 
 
-@claim("cfl-mgd/a40", label="(A40)", failure="misprint", repaired_by="cfl-mgd/a40-meant")
-def a40(recursion: Recursion) -> Sides:
-    """After T = (8L / l mu) log(l mu Delta / (32 rho_0 L)) rounds, exactly 8 rho_0 sqrt(L / mu) / l is left.
-
-    Hypotheses
-        (A38), ||chi_p^0 - chi*_p|| on the rim of the basin.
-
-    Statement
-        (sqrt(mu / L) Delta / 4) (1 - l mu / 8L)^((8L / l mu) log(l mu Delta / (32 rho_0 L))) =
-        (sqrt(mu / L) Delta / 4) exp(-log(l mu Delta / (32 rho_0 L))) = (8 rho_0 / l) sqrt(L / mu).
-
-    Source
-        Zhao et al. (2023), (A40), as printed: (1 - x)^(1/x) = 1/e. Identity; it is less, since
-        log(1 - x) < -x.
-    """
-    # relative to the right side, so that the start cancels; T is not rounded
-    exponent = math.log(recursion.argument) * math.log1p(-float(recursion.decay)) / float(recursion.decay)
-    return equal((math.exp(exponent + math.log(recursion.argument)), 1.0), rounding=1e-9)
-
-
-@claim("cfl-mgd/a40-meant", label="(A40), meant", judges="ours", evaluations=120)
-def a40_meant(recursion: Recursion) -> Sides:
-    """After T rounds, rounded up, at most 8 rho_0 sqrt(L / mu) / l is left of the start.
-
-    Hypotheses
-        As (A40); T = (8L / l mu) log(l mu Delta / (32 rho_0 L)) rounded up to an integer.
-
-    Statement
-        (1 - l mu / 8L)^T ||chi_p^0 - chi*_p|| <= (8 rho_0 / l) sqrt(L / mu).
-
-    Source
-        What (A41) of Zhao et al. (2023) uses of (A40). Upper bound.
-    """
-    return at_most(
-        (1 - recursion.decay) ** recursion.rounds * recursion.start,
-        left=8 * recursion.floor / recursion.share * recursion.root,
-    )
-
-
-Root = Annotated[Fraction, rationals(1, 3, 2, upwards=True)]
-"""sqrt(L / mu)."""
-Share = Annotated[Fraction, rationals(Fraction(1, 10), Fraction(1, 2), 10)]
-"""l."""
-Floor = Annotated[Fraction, rationals(0, 1, 4, upwards=True)]
-"""rho_0."""
-
-
-@claim("cfl-mgd/a41", label="(A41)", tight=True)
-def a41(root: Root, share: Share, floor: Floor) -> Sides:
-    """What is left of the start and the floors together are at most (16 L / mu l) rho_0.
-
-    Hypotheses
-        (A39) and (A40) as meant.
-
-    Statement
-        ||chi_p^T - chi*_p|| <= (8 rho_0 / l) sqrt(L / mu) + (8L / mu l) rho_0 <= (16 L / mu l) rho_0.
-
-    Source
-        Zhao et al. (2023), (A41). Upper bound, the second an equality at L = mu.
-    """
+@rounds_of_a_contraction.proof(
+    "(A41)", at=lambda recursion, **_: {n: getattr(recursion, n) for n in ("root", "share", "floor")}
+)
+def sum_of_both(
+    root: AtLeastOne,
+    share: Annotated[Fraction, rationals(Fraction(1, 10), Fraction(1, 2), 10)],
+    floor: NotNegative,
+) -> Sides:
+    """For all sqrt(L / mu) >= 1 and rho_0 >= 0."""
     return at_most(8 * floor / share * (root + root**2), radius=16 * root**2 / share * floor)
 
 
-@claim("cfl-mgd/a42", label="(A42)", evaluations=120)
-def a42(recursion: Recursion) -> Sides:
-    """After T rounds the error is at most rho = (16 L / mu l) rho_0.
+@claim(
+    "cfl-mgd/appendix-misprints",
+    label="(A40), and rho of Theorem 1",
+    failure="misprint",
+    repaired_by="cfl-mgd/appendix-a39",
+)
+def misprints(recursion: Recursion, p: Annotated[int, integers(1, 4)]) -> dict[str, Sides]:
+    """After T rounds exactly 8 rho_0 sqrt(L / mu) / l is left of the start, and rho is (16 L / mu p) rho_0.
 
     Hypotheses
-        (A37) in every round and (A38), were they true; T rounded up.
+        As ``cfl-mgd/appendix-a39``; p the number of the cluster.
 
     Statement
-        rho = (16 L / mu l) rho_0, T = (8L / l mu) log(Delta / 2 rho), which is that of (A40).
+        What ``cfl-mgd/appendix-a39`` states, as printed.
+
+    Lines
+        (A40)
+            (sqrt(mu / L) Delta / 4) (1 - l mu / 8L)^T = (8 rho_0 / l) sqrt(L / mu) for T = (8L / l mu) log(l mu Delta
+            / (32 rho_0 L)), not rounded. It is less, since log(1 - x) < -x. Divided by the right side.
+        Theorem 1, rho
+            After T = (8L / l mu) log(Delta / 2 rho) rounds, rounded up, the error is at most rho = (16 L / mu p) rho_0,
+            with p for l. Since p >= 1 >= 2 l, the floor (8L / l mu) rho_0 of (A39) alone reaches it.
 
     Source
-        Zhao et al. (2023), (A42). Upper bound, conditional: ``cfl-mgd/a38`` finds (A38) unsatisfiable with
-        the paper's constants.
+        Zhao et al. (2023), (A40), which uses (1 - x)^(1/x) = 1/e, and Theorem 1; meant are <= and l.
     """
-    return at_most(recursion.after(recursion.rounds), radius=recursion.radius)
-
-
-@claim("cfl-mgd/a42-printed", label="Theorem 1, rho", failure="misprint", repaired_by="cfl-mgd/a42")
-def a42_printed(recursion: Recursion, p: Annotated[int, integers(1, 4)]) -> Sides:
-    """After T = (8L / l mu) log(Delta / 2 rho) rounds the error is at most rho = (16 L / mu p) rho_0.
-
-    Hypotheses
-        As (A42); p the number of the cluster.
-
-    Statement
-        rho = (16 L / mu p) rho_0, p instead of l.
-
-    Source
-        Zhao et al. (2023), Theorem 1, as printed. Upper bound; a misprint of (A42). Since p >= 1 >= 2 l, the
-        floor (8L / l mu) rho_0 of (A39) alone reaches it.
-    """
+    decay, log = recursion.decay, math.log(recursion.argument)
+    # relative to the right side, so that the start cancels
+    ratio = math.exp(log * math.log1p(-float(decay)) / float(decay) + log)
     radius = 16 * recursion.root**2 / p * recursion.floor
-    rounds = math.ceil(max(0.0, math.log(recursion.separation / (2 * radius))) / recursion.decay)
-    return at_most(recursion.after(rounds), radius=radius)
+    rounds = math.ceil(max(0.0, math.log(recursion.separation / (2 * radius))) / decay)
+    return {
+        "(A40)": equal((ratio, 1.0), rounding=1e-9),
+        "Theorem 1, rho": at_most(recursion.after(rounds), radius=radius),
+    }

@@ -66,27 +66,41 @@ def a9_next_model(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
     return equal((one.models - one.weight * total, one.following), rounding=1e-10)
 
 
-@claim("cfl-mgd/a10", label="(A10)", evaluations=200)
-def a10(start: NoisyStart) -> dict[str, Sides]:
-    """The gradient of another cluster at chi_1 is at most 3 L.
+@claim("cfl-mgd/appendix-a10", label="(A10), (A26)", evaluations=200)
+def gradients_in_the_basin(start: NoisyStart) -> dict[str, Sides]:
+    """At chi_1 the gradient of another cluster is at most 3 L, and that of its own at most L.
 
     Hypotheses
         Assumption 1, chi_1 in the basin, and max ||chi*_p|| <= 1 with the constant 1 where Assumption 4
         says <~ 1; so Delta <= 2.
 
     Statement
-        ||grad phi_p(chi_1) - grad phi_p(chi*_p)|| <= L ||chi_1 - chi*_p|| <= 3 L.
+        In the units in which the largest optimum has norm 1; free of units: ``cfl-mgd/a10-meant``. Squared, over L^2.
 
-    Symbols
-        L ``smoothness``.
+    Lines
+        (A10)
+            ||grad phi_p(chi_1) - grad phi_p(chi*_p)|| <= L ||chi_1 - chi*_p||.
+        after (A10)
+            ||chi_1 - chi*_p|| <= 3; 2.5 is enough.
+        (A26)
+            ||grad phi^1(chi_1) - grad phi^1(chi*_1)|| <= L ||chi_1 - chi*_1||.
+        (A26), in units
+            ||chi_1 - chi*_1|| <= 1; Delta / (4 sqrt(kappa)) <= 1/2 is meant in any.
 
     Source
-        Zhao et al. (2023), (A10). Upper bound in the units in which the largest optimum has norm 1;
-        2.5 L is enough. Free of units: ``cfl-mgd/a10-meant``.
+        Zhao et al. (2023), (A10) and (A26).
     """
-    suppose_units(start.task)
-    gradients, reach = of_other_clusters(start.task, start.points[:1])
-    return {"smoothness": at_most(gradients, reach=reach), "units": at_most(reach, nine=9)}
+    task, model = start.task, start.points[:1]
+    suppose_units(task)
+    gradients, reach = of_other_clusters(task, model)
+    own = float((task.expected_gradient(model[0], 0) ** 2).sum()) / task.smoothness**2
+    off = float(((model[0] - task.optima[0]) ** 2).sum())
+    return {
+        "(A10)": at_most(gradients, reach=reach),
+        "after (A10)": at_most(reach, nine=9),
+        "(A26)": at_most(own, reach=off),
+        "(A26), in units": at_most(off, one=1),
+    }
 
 
 def of_other_clusters(task: Mixture, models: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -133,8 +147,8 @@ def triangles_in_units(start: Start) -> list[dict[str, Fraction]]:
 Cosine = Annotated[Any, rationals(-1, 1, 4)]
 
 
-@a10.proof("algebra", at=triangles_in_units)
-def a10_on_symbols(
+@gradients_in_the_basin.proof(at=triangles_in_units)
+def by_the_law_of_cosines(
     root: AtLeastOne,
     apart: Annotated[Any, rationals(0, 2, 4)],
     separation: Annotated[Any, rationals(0, lambda apart: apart, 4)],
@@ -145,7 +159,7 @@ def a10_on_symbols(
     """From Delta <= ||chi*_1 - chi*_p|| <= 2, the basin and the law of cosines; for ``saved`` see ``triangles``."""
     radius = share * separation / (4 * root)
     reach = apart**2 + 2 * cosine * apart * radius + radius**2
-    return {"smoothness": at_most(reach - saved, reach=reach), "units": at_most(reach, nine=9)}
+    return {"(A10)": at_most(reach - saved, reach=reach), "after (A10)": at_most(reach, nine=9)}
 
 
 def on_the_rim(task: Mixture, stream: np.random.Generator) -> np.ndarray:

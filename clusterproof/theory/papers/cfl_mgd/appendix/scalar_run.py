@@ -34,7 +34,7 @@ class ScalarRun:
         Gradient batches of the clients of cluster 1 are 1 + spread, 1 - spread, 1 + spread, ...; the others' are -1.
     """
 
-    clients: Annotated[int, integers(2, 12)]
+    clients: Annotated[int, integers(2, 16)]
     own: Annotated[int, integers(1, lambda clients: clients - 1)]
     momentum: Annotated[Fraction, rationals(Fraction(1, 10), Fraction(9, 10), 10)]
     start: Annotated[Fraction, choice(*(Fraction(k, 20) for k in (0, 10, 5, 2)))]

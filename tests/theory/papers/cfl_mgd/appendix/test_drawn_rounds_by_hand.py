@@ -15,7 +15,7 @@ from clusterproof.theory.papers.cfl_mgd.appendix.a1_to_a3 import a3
 from clusterproof.theory.papers.cfl_mgd.appendix.a7_a8 import a8
 from clusterproof.theory.papers.cfl_mgd.appendix.a11_to_a14 import a12, a13, a14
 from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import a17
-from clusterproof.theory.papers.cfl_mgd.appendix.a33_a34 import a33_of_regressions
+from clusterproof.theory.papers.cfl_mgd.appendix.a26_to_a34 import momentum_on_regressions
 from clusterproof.theory.papers.cfl_mgd.appendix.rounds import simulate_round
 from clusterproof.theory.papers.cfl_mgd.appendix.runs import momentum_run
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import basin_models, with_samples
@@ -107,7 +107,7 @@ def test_a33_on_runs_of_which_some_leave_the_basin() -> None:
         sides.append((inside * beta * carried, beta * count, beta * cross))
     measured, counts, crosses = zip(*sides, strict=True)
     assert 0 < sum(size > 0 for size in measured) < 5
-    found = a33_of_regressions(TASK, beta, t, np.random.default_rng(4), 5)
+    found = momentum_on_regressions(TASK, beta, t, np.random.default_rng(4), 5)
     assert_sides(found, measured, count=counts, cross=crosses)
 
 
@@ -139,7 +139,7 @@ def plain_sums(seed: int, beta: float, task: RegressionMixture) -> dict[str, np.
 
 @pytest.mark.parametrize("beta", [0.35, 0.8])
 def test_the_identities_of_a_run_with_false_members(beta: float) -> None:
-    """The sums over C_1 of (A1), (A9) and (A28), and the models that follow."""
+    """The sums over C_1 of (A1) and (A9), and the models that follow."""
     sums, weight = plain_sums(5, beta, TASK), 1 / (CLIENTS * SMOOTH)
     assert (np.abs(sums["g1"]) > 0).any()
     assert (np.abs(sums["g2"]) > 0).any()
@@ -150,8 +150,7 @@ def test_the_identities_of_a_run_with_false_members(beta: float) -> None:
     for (claim, part), value in expected.items():
         assert_pairs(sides_with(claim, start, beta, draws, statement=part), value)
     np.testing.assert_allclose(chi - weight * (sums["g"] + beta * sums["u"]), following, atol=1e-12)
-    for claim, name in (("a9", "g"), ("a28", "S")):
-        assert_pairs(sides_with(claim, start, beta, draws), np.stack([sums[f"{name}{p}"] for p in (1, 2)]))
+    assert_pairs(sides_with("a9", start, beta, draws), np.stack([sums[f"g{p}"] for p in (1, 2)]))
 
 
 def test_34_and_35_from_the_draws_of_a_round() -> None:
@@ -212,29 +211,36 @@ def test_gradients_of_other_clusters_within_the_basin() -> None:
     chi = OPTIMA + basin * offsets / np.linalg.norm(offsets, axis=-1, keepdims=True)
     start = start_of(TASK, 3)[0]
     drawn = start.points[:1]
-    for claim, placed, models, name, term, bound in (
-        ("a10-meant", Placed(TASK, chi), chi[:, 0], "geometry", "square", (diameter + basin) ** 2),
-        ("a10", start, drawn, "units", "nine", 9),
+    for claim, placed, models, first, name, term, bound in (
+        (
+            "a10-meant",
+            Placed(TASK, chi),
+            chi[:, 0],
+            "smoothness",
+            "geometry",
+            "square",
+            (diameter + basin) ** 2,
+        ),
+        ("appendix-a10", start, drawn, "(A10)", "after (A10)", "nine", 9),
     ):
         reach = np.array([((models - OPTIMA[p]) ** 2).sum(axis=-1) for p in (1, 2)])
         squares = np.array(
             [((((models - OPTIMA[p]) @ SPREAD[p]) / SMOOTH) ** 2).sum(axis=-1) for p in (1, 2)]
         )
-        assert_sides(sides_with(claim, placed, line="smoothness"), squares, reach=reach)
+        assert_sides(sides_with(claim, placed, line=first), squares, reach=reach)
         assert_sides(sides_with(claim, placed, line=name), reach, **{term: bound})
         far = Placed(
             TASK, OPTIMA + 1.001 * (placed.points - OPTIMA) * (basin / np.linalg.norm(models[0] - OPTIMA[0]))
         )
         with pytest.raises(Outside, match="<= B"):
             sides_with(claim, far)
-    away = SMOOTH * float(np.linalg.norm(drawn[0] - OPTIMA[0]))
-    gradient = np.linalg.norm(SPREAD[0] @ (drawn[0] - OPTIMA[0]))
-    assert_sides(sides_with("a26", TASK, np.random.default_rng(3), line="smoothness"), gradient, reach=away)
-    assert_sides(sides_with("a26", TASK, np.random.default_rng(3), line="units"), away, one=SMOOTH)
+    away = float(np.linalg.norm(drawn[0] - OPTIMA[0]))
+    gradient = np.linalg.norm(SPREAD[0] @ (drawn[0] - OPTIMA[0])) / SMOOTH
+    assert_sides(sides_with("appendix-a10", start, line="(A26)"), gradient**2, reach=away**2)
+    assert_sides(sides_with("appendix-a10", start, line="(A26), in units"), away**2, one=1)
     wide = RegressionMixture(optima=OPTIMA * 1.2, covariance=SPREAD, noise=1.2, labels=LABELS, samples=ROWS)
-    for claim, given in (("a10", (Placed(wide, wide.optima),)), ("a26", (wide, np.random.default_rng(3)))):
-        with pytest.raises(Outside, match="max"):
-            sides_with(claim, *given)
+    with pytest.raises(Outside, match="max"):
+        sides_with("appendix-a10", Placed(wide, wide.optima))
 
 
 def prefers(own: np.ndarray, other: np.ndarray, p: int, rows: int = ROWS) -> float:

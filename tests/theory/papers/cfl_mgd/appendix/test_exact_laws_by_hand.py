@@ -48,17 +48,6 @@ def test_steps_of_a7_and_equation_25() -> None:
     assert_pairs(sides_at("equation-24", one, "(25)"), 3 / 2 - 17 / 12, 5 / 2 - 17 / 12)
 
 
-def test_a38_where_the_optima_are_far_apart() -> None:
-    """sqrt(kappa) = 5/4 and Delta = 20: rho_0 = l / 4 + 1/100 is below (l / 32) (mu / L)^(3/2) Delta."""
-    one: dict[str, Any] = {"root": F(5, 4), "share": F(2, 7), "separation": F(20), "other_terms": F(1, 100)}
-    radius, floor = F(20) / 4 / F(5, 4), F(1, 14) + F(1, 100)
-    assert_sides(sides_at("a38", one), (1 - F(2, 7) / 8 * F(16, 25)) * radius + floor, radius=radius)
-    limit = F(2, 7) / 32 * F(64, 125) * 20 - F(1, 14)
-    sides_at("a38", one | {"other_terms": limit})
-    with pytest.raises(Outside, match="A38"):
-        sides_at("a38", one | {"other_terms": limit + F(1, 10**6)})
-
-
 LAW = {"samples": 3, "rarity": F(1, 3), "jump": F(3), "first": F(-1, 4), "second": F(1, 4)}
 
 
@@ -90,60 +79,6 @@ def test_a16_as_printed(jump: F, level: F) -> None:
     threshold = 128 * (2 + 6) * variance / (16 * level * 3)
     many = sum(chance for k, chance in enumerate(binomial(6, wrong)) if k > threshold)
     assert_sides(sides_at("a16", one | {"own": 2, "foreign": 6, "level": level}), 1 - many, printed=1 - level)
-
-
-def test_a33_after_rounds_without_noise() -> None:
-    """P(more than 384 sigma^2 m / (16 lambda_2 |u|) clients of cluster 2 err in round t)."""
-    one: dict[str, Any] = {"clients": 20, "foreign": 12, "round": 2, "momentum": F(9, 10), "start": F(1, 2)}
-    one |= {"rarity": F(1, 1000), "jump": F(5, 2)}
-    ends = []
-    for share in (F(8, 20), F(12, 20)):
-        e, u = one["start"], F(0)
-        for _ in range(one["round"]):
-            u = one["momentum"] * u + e
-            e -= share * u
-        ends.append((e, u))
-    wrong, variance = wrong_choice(one | {"samples": 1, "first": -ends[0][0], "second": -ends[1][0]})
-    assert wrong == F(1, 1000)
-    for level in (F(99, 100), F(1, 2)):
-        threshold = 3 * 128 * variance / 16 * 20 / (level * abs(ends[1][1]))
-        many = sum(chance for k, chance in enumerate(binomial(12, wrong)) if k > threshold)
-        assert 0 < many < 1
-        assert_sides(sides_at("a33", one | {"level": level}), many, markov=level)
-    for foreign in (4, 16):  # a model that four fifths of the clients have is 0.55 away after three rounds
-        one |= {"foreign": foreign, "momentum": F(99, 100), "level": F(1, 2)}
-        sides_at("a33", one | {"round": 2})
-        with pytest.raises(Outside, match="basin"):
-            sides_at("a33", one | {"round": 3})
-
-
-@pytest.mark.parametrize(("clients", "t", "start"), [(3, 2, F(1, 2)), (4, 1, F(-1, 2))])
-def test_a_client_that_joins_the_wrong_cluster(clients: int, t: int, start: F) -> None:
-    """chi_1 stays at 1, so that (A29)'s distance is S - 2; samples of the client are -1 or -1 +- 2."""
-    beta, rarity = F(2, 5), F(1, 1000)
-    chances, first, square = {F(0): 1 - 2 * rarity, F(2): rarity, F(-2): rarity}, F(0), F(0)
-    tail = {F(1, 2): F(0), F(1, 10): F(0)}
-    variance = 8 * rarity * t / (1 - beta) ** 2
-    for noise in product(chances, repeat=t):
-        e, u = start, F(0)
-        for z in noise:
-            u = beta * u + e - z
-            e -= u / clients
-        weight = math.prod((chances[z] for z in noise), start=F(1))
-        first, square = first + weight * abs(u - 2), square + weight * (u - 2) ** 2
-        for level in tail:
-            tail[level] += weight * ((u - 2) ** 2 > variance / level**2)
-    one: dict[str, Any] = {"clients": clients, "round": t, "momentum": beta, "start": start, "rarity": rarity}
-    assert_sides(sides_at("a29", one), square, noise=variance)
-    assert_sides(sides_at("a30", one), first**2, noise=variance)
-    for level, chance in tail.items():
-        assert_sides(sides_at("a31", one | {"level": level}), chance, markov=level)
-    # the variance of the loss at 3/2 is 58 p - 16 p^2, of which 1/16 is allowed
-    for claim in ("a29", "a30", "a31", "a32"):
-        one |= {"level": F(1, 4), "rarity": F(1, 928)}
-        sides_at(claim, one)
-        with pytest.raises(Outside, match="256"):
-            sides_at(claim, one | {"rarity": F(1, 927)})
 
 
 PAIR: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""(A28)-(A32): the false members' momentum T_32, with the steps of (A22)-(A25) again."""
+"""(A29)-(A32): the false members' past gradients and their momentum, given the clusters."""
 
 from __future__ import annotations
 
@@ -8,47 +8,11 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import Annotated, Any
+from typing import Annotated
 
 from clusterproof.theory.claims import Sides, at_most, choice, claim, integers, rationals, suppose
-from clusterproof.theory.exact.algebra import Client, Number
-from clusterproof.theory.exact.placed import Draws
 from clusterproof.theory.exact.prescribed_samples import Table, confirm_play, play
 from clusterproof.theory.exact.two_clusters import carried, exact_path
-from clusterproof.theory.papers.cfl_mgd.appendix.runs import Momentum, NoisyStart, Start, momentum_run
-
-
-@claim("cfl-mgd/a28", label="(A28)", evaluations=50)
-def a28(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
-    """The false members' past gradients are their distance from the present gradient, plus that gradient.
-
-    Hypotheses
-        None: algebra.
-
-    Statement
-        T_3p = sum over C_1 n C*_p of S_i = sum over C_1 n C*_p of (S_i - grad phi_p(chi_1)) +
-        |C_1 n C*_p| grad phi_p(chi_1), S_i = sum_(k < t) beta^(t-1-k) g_i^k.
-
-    Symbols
-        C_1 n C*_p the clients of cluster p that chose model 1 in round t.
-
-    Source
-        Zhao et al. (2023), (A28). Identity. The line after it is ``cfl-mgd/a28-sum``.
-    """
-    one = momentum_run(start, momentum, draws)
-    return one.deviations(one.past_gradients)
-
-
-def past_of_false_members(start: Start, momentum: float, draws: int) -> list[list[dict[str, Any]]]:
-    """Return the numbers of each false member."""
-    one = momentum_run(start, momentum, draws)
-    return one.each_deviation(one.past_gradients)
-
-
-@a28.proof("algebra", at=past_of_false_members)
-def a28_on_symbols(one: Client, mean: Number) -> Sides:
-    """The term of each client, in each coordinate."""
-    return one.of_deviations(mean)
 
 
 @dataclass(frozen=True)
@@ -120,70 +84,51 @@ def confirm_scripts(one: FalseMemberRun) -> None:
         confirm_play(choices, gradients, initial, one.momentum)
 
 
-@claim("cfl-mgd/a29", label="(A29)", confirm=confirm_scripts, repaired_by="cfl-mgd/theorem-d")
-def a29(one: FalseMemberRun) -> Sides:
+@claim(
+    "cfl-mgd/appendix-a29",
+    label="(A29)-(A32)",
+    confirm=lambda one, **_: confirm_scripts(one),
+    repaired_by="cfl-mgd/theorem-d",
+    evaluations=200,
+)
+def false_members(
+    one: FalseMemberRun, level: Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 10))]
+) -> dict[str, Sides]:
     """The false members' weighted past gradients are near the present one, up to noise.
 
     Hypotheses
-        Assumptions 1-4 with the constants of the proof; given the clusters.
+        Assumptions 1-4 with the constants of the proof; given the clusters; lambda_4 = ``level``.
 
     Statement
-        E ||sum over C_1 n C*_p of (S_i - grad phi_p(chi_1))||^2 <= |C_1 n C*_p| v^2 t / ((1 - beta)^2 n').
+        With D = sum over C_1 n C*_p of (S_i - grad phi_p(chi_1)), S_i as in (A28), and N = |C_1 n C*_p| v^2 t / ((1 -
+        beta)^2 n'), D is sqrt(N), but for the probability. False: a false member's past gradients were mostly taken
+        at its own model, where they vanish; grad phi_p(chi_1) has length mu Delta.
 
-    Symbols
-        S_i as (A28), v ``gradient_variance`` (its root), n' ``samples``.
-
-    Source
-        Zhao et al. (2023), (A29): the three steps of (A23). Upper bound. A false member's past gradients were
-        mostly taken at its own model, where they vanish; grad phi_p(chi_1) has length mu Delta.
-    """
-    one.suppose_samples()
-    return at_most(
-        sum((weight * gap**2 for weight, gap in one.distances), Fraction(0)), noise=one.noise_bound
-    )
-
-
-@claim("cfl-mgd/a30", label="(A30)", confirm=confirm_scripts, repaired_by="cfl-mgd/theorem-d")
-def a30(one: FalseMemberRun) -> Sides:
-    """The distance of (A29) is, in expectation, at most v sqrt(|C_1 n C*_p| t / n') / (1 - beta).
-
-    Hypotheses
-        As (A29).
-
-    Statement
-        E ||sum over C_1 n C*_p of (S_i - grad phi_p(chi_1))|| <= (v / (1 - beta)) sqrt(|C_1 n C*_p| t / n').
+    Lines
+        (A29)
+            E ||D||^2 <= N, by the three steps of (A23).
+        (A30)
+            E ||D|| <= sqrt(N), squared.
+        (A31)
+            P(||D|| > sqrt(N) / lambda_4) <= lambda_4, Markov's inequality.
+        (A32)
+            With probability at least 1 - P lambda_4, ||T_32|| <= (3 L beta eta / m) |C_1 - C*_1| + (beta eta v sqrt(P)
+            / (m (1 - beta) lambda_4)) sqrt(|C_1 - C*_1| t / n'). False: a false member brings the buffer of the
+            cluster that it comes from, up to ||e|| / (1 - beta) for a small one.
 
     Source
-        Zhao et al. (2023), (A30), the root of (A29). Upper bound.
+        Zhao et al. (2023), (A29)-(A32); (A32) from (A28), (A10) and (A31).
     """
     one.suppose_samples()
     mean = sum((weight * abs(gap) for weight, gap in one.distances), Fraction(0))
-    return at_most(mean**2, noise=one.noise_bound)
-
-
-@claim(
-    "cfl-mgd/a31",
-    label="(A31)",
-    confirm=lambda one, **_: confirm_scripts(one),
-    repaired_by="cfl-mgd/theorem-d",
-)
-def a31(one: FalseMemberRun, level: Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 10))]) -> Sides:
-    """With probability 1 - lambda_4 (A29) is at most v sqrt(|C_1 n C*_p| t / n') / ((1 - beta) lambda_4).
-
-    Hypotheses
-        As (A29), lambda_4 in (0, 1).
-
-    Statement
-        Given the clusters, with probability at least 1 - lambda_4, ||sum over C_1 n C*_p of (S_i - grad
-        phi_p(chi_1))|| <= (v / ((1 - beta) lambda_4)) sqrt(|C_1 n C*_p| t / n').
-
-    Source
-        Zhao et al. (2023), (A31), Markov's inequality on (A30). Probability.
-    """
-    one.suppose_samples()
-    allowed = one.noise_bound / level**2
-    fails = sum((weight for weight, gap in one.distances if gap**2 > allowed), Fraction(0))
-    return at_most(fails, markov=level)
+    square = sum((weight * gap**2 for weight, gap in one.distances), Fraction(0))
+    most = one.noise_bound / level**2
+    fails = sum((weight for weight, gap in one.distances if gap**2 > most), Fraction(0))
+    return {
+        "(A29)": at_most(square, noise=one.noise_bound),
+        "(A30)": at_most(mean**2, noise=one.noise_bound),
+        "(A31)": at_most(fails, markov=level),
+    }
 
 
 @dataclass(frozen=True)
@@ -209,27 +154,14 @@ def confirm_total(one: LongFalseMemberRun) -> None:
         raise ArithmeticError(f"(A32): the run's false member has u = {float(false_member)}")
 
 
-@claim("cfl-mgd/a32", label="(A32)", confirm=confirm_total, repaired_by="cfl-mgd/theorem-d")
-def a32(one: LongFalseMemberRun) -> Sides:
-    """The false members' momentum is at most 3 L beta eta times their share, plus noise.
+@false_members.line("(A32)", confirm=confirm_total)
+def momentum_of_false_members(one: LongFalseMemberRun) -> Sides:
+    """The probability with which one false member's momentum is larger.
 
-    Hypotheses
-        As (A10) and (A31).
-
-    Statement
-        Given the clusters, with probability at least 1 - P lambda_4, ||T_32|| <= (3 L beta eta / m)
-        |C_1 - C*_1| + (beta eta v sqrt(P) / (m (1 - beta) lambda_4)) sqrt(|C_1 - C*_1| t / n').
-
-    Symbols
-        C_1 - C*_1 the false members.
-
-    Source
-        Zhao et al. (2023), (A32), from (A28) and (A31). Probability. A false member brings the buffer of
-        the cluster that it comes from, up to ||e|| / (1 - beta) for a small one.
+    Outcomes with noise in some gradient are left out; the square root is compared by squares.
     """
     one.suppose_samples()
     path = exact_path(Fraction(1, one.clients), one.momentum, one.start, one.round)
     excess = abs(carried(path[: one.round], one.momentum)) - 3
-    # outcomes with noise in some gradient are left out; the square root is compared by squares
     fails = excess > 0 and excess**2 > 2 * one.noise_bound / one.level**2
     return at_most(one.law[Fraction(0)] ** one.round if fails else Fraction(0), union=2 * one.level)

@@ -1,0 +1,196 @@
+"""(A27), (A28), (A33), (A34): the bounds on T_31 and T_32, and that on the whole momentum T_3."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, Any
+
+import numpy as np
+
+from clusterproof.theory.claims import (
+    Excluded,
+    Replicates,
+    Sides,
+    Stream,
+    at_most,
+    choice,
+    claim,
+    equal,
+    given,
+    integers,
+    rationals,
+    suppose,
+)
+from clusterproof.theory.exact.algebra import Client, Number
+from clusterproof.theory.exact.placed import Placed
+from clusterproof.theory.exact.two_clusters import carried, exact_path, has_positive_probability
+from clusterproof.theory.exact.two_point_law import TwoPointLaw, binomial_upper_tail
+from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import CONSTANT
+from clusterproof.theory.papers.cfl_mgd.appendix.runs import Momentum, momentum_run
+from clusterproof.theory.papers.cfl_mgd.appendix.scalar_run import ScalarRun, confirm_samples, total
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import NoisyTask, basin_models, suppose_units
+
+LEVEL = 0.1
+"""lambda_2 = lambda_4 on random runs."""
+
+# the instance that can be followed by hand
+BY_HAND = ScalarRun(12, 6, Fraction(2, 3), Fraction(1, 2), 1, 0, Fraction(0))
+
+
+@claim(
+    "cfl-mgd/appendix-a27",
+    label="(A27)-(A34)",
+    confirm=confirm_samples,
+    repaired_by="cfl-mgd/theorem-d",
+    example={"run": BY_HAND},
+    evaluations=300,
+)
+def momentum_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
+    """The momentum of a round is at most the last four terms of (38).
+
+    Hypotheses
+        As (A25) and (A26), eta = 1/L, |C_1 n C*_1| >= l_1 m / 4. The printed probability is positive:
+        2 exp(-l m / 8) < 1, that is l m >= 6.
+
+    Statement
+        ||T_3|| <= c_3 beta v sqrt(l t) / (lambda_3 (1 - beta) L sqrt(m n')) + c_4 l + the bound of (A33), c_3 = 1/2,
+        c_4 = 1/4.
+
+    Lines
+        (A27)
+            With probability at least 1 - lambda_3 - 2 exp(-clm), ||T_31|| is at most the first two terms. False: it
+            takes |C_1 n C*_1| = l m / 4, its lower bound, for an upper one, drops beta and, by (A25), the bias. Without
+            bias the honest term is beta l_1 ||grad phi^1|| / L, and l / 4 has no units.
+        (A28)
+            T_3p = sum over C_1 n C*_p of S_i = sum over C_1 n C*_p of (S_i - grad phi_p(chi_1)) + |C_1 n C*_p| grad
+            phi_p(chi_1), S_i = sum_(k < t) beta^(t-1-k) g_i^k; here p = 2. That T_32 = (beta eta / m) sum_(p >= 2)
+            T_3p, the line after it, is (A21).
+        (A34)
+            With probability at least 1 - lambda_2 - lambda_3 - P lambda_4 - 2 exp(-clm), (38). It inherits (A27).
+        (A33)
+            With probability at least 1 - lambda_2 - P lambda_4, ||T_32|| <= c_1 beta sigma^2 / (mu^2 lambda_2 Delta^4
+            n') + c_2 beta sigma v sqrt(P t) / (lambda_4 mu L Delta^2 n' (1 - beta) sqrt(m lambda_2)), c_1 = 384, c_2 =
+            sqrt(128); here with the first term alone, where clients of two clusters err in round t after rounds
+            without noise. Its derivation is false, since (A32) is; no instance breaks it: by line 15 the buffer of a
+            client from cluster q is the last displacement of model q over eta |C_q| / m, at most 2 B L m / |C_q| within
+            the basin, and 128 is at least twice what Chebyshev's inequality needs. For hundreds of clusters this leaves
+            no slack.
+        (A33), regressions
+            The last round of random runs, where the models are in the basin.
+
+    Source
+        Zhao et al. (2023), (A27) to (A34) = (38). The momentum is kept whole in Theorem D.
+    """
+    S, false = run.past_gradients, run.false_members
+    fewest = min(run.own, run.clients - run.own)
+    usable = run.spread == 0 and run.outliers == 0 and has_positive_probability(2, fewest)
+    positive = ("v = sigma = 0, 1 - ... - 2 exp(-clm) > 0", usable)
+    T_3, T_31 = (abs(run.weight * total(run.buffers, who)) for who in (run.members, run.own_members))
+    gradient, c_4_l = run.models[-2] + 1, Fraction(fewest, 4 * run.clients)
+    apart = total([each - gradient for each in S], false)
+    return {
+        "(A27)": given(*positive, lambda: at_most(T_31, mismatch=c_4_l)),
+        "(A28)": equal((total(S, false), apart + len(false) * gradient)),
+        "(A34)": given(*positive, lambda: at_most(T_3, mismatch=c_4_l)),
+    }
+
+
+def each_false_member(run: ScalarRun) -> list[list[dict[str, Any]]]:
+    """Return the numbers of each client in C_1 n C*_2; nobody adds what a client who is not in it does."""
+    clients, member = run.false_members or [0], Fraction(bool(run.false_members))
+    return [[{"one": Client(run.past_gradients[i], member), "mean": run.models[-2] + 1} for i in clients]]
+
+
+@momentum_of_a_round.proof("(A28)", at=each_false_member)
+def each_deviation(one: Client, mean: Number) -> Sides:
+    """The term of each client."""
+    return one.of_deviations(mean)
+
+
+@dataclass(frozen=True)
+class ErringRun:
+    """Two scalar clusters, rounds without noise, and a law with two values by which clients err in round t."""
+
+    clients: Annotated[int, integers(2, 20)]
+    foreign: Annotated[int, integers(1, lambda clients: clients - 1)]
+    round: Annotated[int, integers(1, 12)]
+    momentum: Annotated[Fraction, choice(Fraction(1, 2), Fraction(9, 10), Fraction(99, 100))]
+    start: Annotated[Fraction, choice(Fraction(1, 2), Fraction(-1, 2))]
+    rarity: Annotated[Fraction, choice(*(Fraction(1, k) for k in (5, 10, 50, 1000)))]
+    jump: Annotated[Fraction, rationals(Fraction(1, 4), 3, 4, upwards=True)]
+
+    def path(self, share: Fraction) -> list[Fraction]:
+        """e_0 .. e_t of the model of a cluster with this share of the clients."""
+        return exact_path(share, self.momentum, self.start, self.round)
+
+    @property
+    def law(self) -> TwoPointLaw:
+        """The law, with the models of round t."""
+        foreign = Fraction(self.foreign, self.clients)
+        return TwoPointLaw(
+            samples=1,
+            rarity=self.rarity,
+            jump=self.jump,
+            first=-self.path(1 - foreign)[-1],
+            second=-self.path(foreign)[-1],
+        )
+
+    @property
+    def buffer(self) -> Fraction:
+        """|u_2^t|."""
+        path = self.path(Fraction(self.foreign, self.clients))
+        return abs(carried(path[: self.round], self.momentum))
+
+
+# one client that errs is one too many, and each of seven does with probability 1/1000
+ERRING = {
+    "erring": ErringRun(8, 7, 1, Fraction(99, 100), Fraction(1, 2), Fraction(1, 1000), Fraction(8, 5)),
+    "level": Fraction(99, 100),
+}
+
+
+@momentum_of_a_round.line("(A33)", evaluations=150, example=ERRING)
+def momentum_of_clients_that_err(
+    erring: ErringRun,
+    level: Annotated[Fraction, choice(Fraction(1, 1000), Fraction(1, 10), Fraction(1, 2), Fraction(99, 100))],
+) -> Sides:
+    """The probability with which the false members' momentum is more than the first term, at most lambda_2."""
+    law, buffer = erring.law, erring.buffer
+    suppose("the models are in the basin", max(abs(law.first), abs(law.second)) <= Fraction(1, 2))
+    if buffer == 0:
+        return at_most(Fraction(0), markov=level)
+    threshold = 3 * CONSTANT * law.needed_samples * erring.clients / (level * buffer)
+    return at_most(binomial_upper_tail(erring.foreign, law.error_probability, threshold), markov=level)
+
+
+@momentum_of_a_round.line("(A33), regressions", replicates=100, evaluations=20)
+def momentum_on_regressions(
+    task: NoisyTask,
+    momentum: Momentum,
+    round_: Annotated[int, integers(1, 2)],
+    stream: Stream,
+    replicates: Replicates,
+) -> Sides:
+    """The last round of random runs, where the models are in the basin."""
+    suppose_units(task)
+    start, seed, t = Placed(task, basin_models(task, stream)), int(stream.integers(2**31)), round_
+    recorded = momentum_run(start, momentum, seed, rounds=t + 1, replicates=replicates)
+    models = recorded.seen.models[t]
+    inside = np.linalg.norm(models - task.optima, axis=-1).max(axis=-1) <= task.basin_radius
+    others = range(1, task.clusters)
+    deviation = np.sqrt(np.max([task.gradient_variance(models[:, 0], p) for p in others], axis=0))
+    spread = np.max([task.loss_variance(models[:, q], p) for p in others for q in (0, p)], axis=0)
+    size = (
+        momentum
+        * recorded.weight
+        * np.linalg.norm(recorded.sum_over(recorded.buffers, own=False)[t], axis=-1)
+    )
+    gap = task.strong_convexity * task.separation**2
+    root = np.sqrt(float(CONSTANT) * spread * task.clusters * t / (task.clients * LEVEL))
+    return at_most(
+        np.where(inside, size, 0.0),
+        count=3 * CONSTANT * momentum * spread / (gap**2 * LEVEL * task.samples),
+        cross=momentum * deviation * root / (LEVEL * gap * task.smoothness * task.samples * (1 - momentum)),
+        failure=LEVEL * (1 + task.clusters),
+    )
