@@ -10,11 +10,11 @@ from sides_by_hand import assert_sides, heavy_ball, sides_at
     ("clients", "own", "beta", "start", "t"), [(70, 30, F(7, 10), F(1, 4), 3), (70, 50, F(3, 5), F(1, 10), 2)]
 )
 def test_two_scalar_clusters_without_noise(clients: int, own: int, beta: F, start: F, t: int) -> None:
-    """Lemma 2, (38) and the appendix's (A22) to (A37), where cluster 1 is the smaller and the larger one."""
+    """The appendix's (A22) to (A37), where cluster 1 is the smaller and the larger one."""
     one = {"clients": clients, "own": own, "momentum": beta, "start": start, "round": t}
     share, smallest = F(own, clients), F(min(own, clients - own), clients)
     e, floor = heavy_ball(share, beta, start, t + 1), smallest / 4
-    for name in ("lemma-2", "a35", "a37"):
+    for name in ("a35", "a37"):
         shrunk = (1 - smallest / 8) * abs(e[t])
         assert_sides(sides_at(name, one), abs(e[t + 1]), contraction=shrunk, mismatch=floor)
     past, total = sum((beta ** (t - 1 - k) * e[k] for k in range(t)), F(0)), sum(e[:t], F(0))
@@ -28,9 +28,3 @@ def test_two_scalar_clusters_without_noise(clients: int, own: int, beta: F, star
         assert_sides(sides_at(second, one), beta * share * abs(past), mismatch=floor)
     right = beta / clients * (own * past - e[t]) + beta * share * e[t]
     assert_sides(sides_at("a22-parentheses", one), [(beta * share * past, right)])
-    e = heavy_ball(share, beta, F(1, 2), t)
-    one = {"clients": clients, "own": own, "momentum": beta, "round_": t}
-    assert_sides(sides_at("equation-38", one), beta * abs(e[t] - e[t - 1]), mismatch=floor)
-    e = heavy_ball(F(1, 2), beta, F(1, 2), t + 1)
-    found = sides_at("per-step-contraction", {"momentum": beta, "round_": t})
-    assert_sides(found, abs(e[t + 1]), contraction=(1 - F(1, 2) / 8) * abs(e[t]))
