@@ -48,9 +48,10 @@ def test_equations_3_4_7_and_12_on_three_clients(beta: float, eta: float) -> Non
         v = beta * v + gradients(np.tile(x, (3, 1))).mean(axis=0)
         x = x - eta / steepest * v
         single.append(x)
-    assert_pairs(
-        sides_with("equation-12-shifted", ONE_CLUSTER, eta, beta, np.random.default_rng(1)), np.array(single)
+    found_single = sides_with(
+        "equation-12-shifted", ONE_CLUSTER, eta, beta, np.random.default_rng(1), line="(12)"
     )
+    assert_pairs(found_single, np.array(single))
 
 
 def test_line_20_is_4_from_any_momentum() -> None:
@@ -93,7 +94,7 @@ def test_equation_13_as_meant_on_three_clients() -> None:
     norms = np.array([np.linalg.norm(gradients(optima + d), axis=-1) for d in steps])
     reach = [[np.linalg.eigvalsh(a)[-1] * np.linalg.norm(d) for a in HESSIANS] for d in steps]
     rest = np.linalg.norm(gradients(optima), axis=-1)
-    found = sides_with("equation-13-lipschitz", task, np.random.default_rng(3))
+    found = sides_with("equation-12-shifted", task, np.random.default_rng(3), statement="(13)")
     assert_sides(found, norms, distance=reach, rest=rest)
 
 

@@ -153,7 +153,7 @@ def equation_32_fixed_clusters(centers: Centers, first: Place, second: Place, mo
         As (32).
 
     Source
-        Ours on Zhao et al. (2023), (32). Identity.
+        Ours on Zhao et al. (2023), (32).
     """
     rounds = 6
     paths = [

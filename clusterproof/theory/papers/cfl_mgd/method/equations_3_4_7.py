@@ -130,7 +130,7 @@ def algorithm_line_20(descent: Descent, stream: Stream) -> dict[str, Sides]:
         chi_i^(s) = chi_i^(s-1) - eta u_i^(s) and u_i^(s) = beta u_i^(s-1) + grad phi_i(chi_i^(s-1)).
 
     Source
-        Zhao et al. (2023), Algorithm 1, line 20, and the last two lines of (10). Identity. The index of u in the first
+        Zhao et al. (2023), Algorithm 1, line 20, and the last two lines of (10). The index of u in the first
         equation is s, so that u is updated before the model, though its equation is listed below. With u^(s-1) in its
         place, ``update_order="as-printed"``, the gradient is delayed by a step; that is not what is printed.
     """
