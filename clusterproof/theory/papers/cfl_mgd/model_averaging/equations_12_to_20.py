@@ -56,6 +56,7 @@ def run_path(identical: IdenticalClients, round_: int) -> None:
     label="(12)-(18)",
     confirm=run_path,
     repaired_by=("cfl-mgd/equation-12-shifted", "cfl-mgd/model-averaging-recursion", "cfl-mgd/lemma-h"),
+    evaluations=1000,
 )
 def equations_12_to_18(identical: IdenticalClients, round_: Round) -> dict[str, Sides | Excluded]:
     """The error of model averaging follows a recursion with ratios of old errors.
@@ -67,20 +68,28 @@ def equations_12_to_18(identical: IdenticalClients, round_: Round) -> dict[str, 
         With eps_t = ||chi_p^t - chi*_p||, the lines below, of which (13) is ``cfl-mgd/equation-13``.
 
     Lines
-        (12)  eps_(t+1) = ||chi_p^t - eta mean grad phi_i(chi_i^(t-1)) + beta mean (chi_i^(t-1) - chi_i^(t-2)) - chi*||.
-        A misprint: by (7) the gradient is at chi_i^t and the move chi_i^t - chi_i^(t-1).
-        (14), its =  eta L ||chi^t - chi*|| = (eta L / |C_p|) ||chi^t - chi*||. False: it sums |C_p| equal terms to one.
-        (14)  eps_(t+1) <= (1 + eta L / |C_p|) eps_t + beta ||chi^(t-1) - chi^(t-2)||. False: the newest move,
-        chi^t - chi^(t-1), is missing since (12).
-        (15)  eps_(t+1) <= (1 + eta L / |C_p|) eps_t + beta (1 + beta) ||chi^(t-1) - chi^(t-2)||^2 /
-        ||chi^(t-2) - chi^(t-1)||^2, a ratio that is 1. False: a length is replaced by a number.
-        (16)  eps_(t+1) <= (1 + eta L / |C_p|) eps_t + beta (1 + beta) eps_(t-1)^2 / eps_(t-2)^2. False as (15).
-        (17)  eps_(t+1) <= M eps_t + (beta (1 + beta) / M) eps_(t-1)^2 / eps_(t-2)^2, M = max(1 + eta L / |C_p|,
-        beta (1 + beta)). False: beyond (16) a term is divided by M > 1.
-        after (17)  eps_(t+1) <= eps_t for t = floor(log2(1 / eps_0)). False with momentum.
-        (18)  M^(t+1) eps_(-1) + sum_(k<t) (beta (1 + beta) / M)^(t-k) eps_k^2 / eps_(k-1)^2 <= M^(t+1) eps_(-1) +
-        (beta (1 + beta) / (M - 1)) sum_(k<t-1) [(eps_k / eps_(k-1) - beta / M)^2 - beta^2 / M^2] eps_(k-1)^2 +
-        (beta^2 / (M - 1)) eps_(t-1)^2. False: only the right sum vanishes as all errors are scaled to 0.
+        (12)
+            eps_(t+1) = ||chi_p^t - eta mean grad phi_i(chi_i^(t-1)) + beta mean (chi_i^(t-1) - chi_i^(t-2)) - chi*||. A
+            misprint: by (7) the gradient is at chi_i^t and the move chi_i^t - chi_i^(t-1).
+        (14), its =
+            eta L ||chi^t - chi*|| = (eta L / |C_p|) ||chi^t - chi*||. False: it sums |C_p| equal terms to one.
+        (14)
+            eps_(t+1) <= (1 + eta L / |C_p|) eps_t + beta ||chi^(t-1) - chi^(t-2)||. False: the newest move, chi^t -
+            chi^(t-1), is missing since (12).
+        (15)
+            eps_(t+1) <= (1 + eta L / |C_p|) eps_t + beta (1 + beta) ||chi^(t-1) - chi^(t-2)||^2 / ||chi^(t-2) -
+            chi^(t-1)||^2, a ratio that is 1. False: a length is replaced by a number.
+        (16)
+            eps_(t+1) <= (1 + eta L / |C_p|) eps_t + beta (1 + beta) eps_(t-1)^2 / eps_(t-2)^2. False as (15).
+        (17)
+            eps_(t+1) <= M eps_t + (beta (1 + beta) / M) eps_(t-1)^2 / eps_(t-2)^2, M = max(1 + eta L / |C_p|, beta (1 +
+            beta)). False: beyond (16) a term is divided by M > 1.
+        after (17)
+            eps_(t+1) <= eps_t for t = floor(log2(1 / eps_0)). False with momentum.
+        (18)
+            M^(t+1) eps_(-1) + sum_(k<t) (beta (1 + beta) / M)^(t-k) eps_k^2 / eps_(k-1)^2 <= M^(t+1) eps_(-1) + (beta
+            (1 + beta) / (M - 1)) sum_(k<t-1) [(eps_k / eps_(k-1) - beta / M)^2 - beta^2 / M^2] eps_(k-1)^2 + (beta^2 /
+            (M - 1)) eps_(t-1)^2. False: only the right sum vanishes as all errors are scaled to 0.
 
     Source
         Zhao et al. (2023), (12) to (18), and after (17): "If we take t = floor(log_2 eps_0^-1), we have
@@ -155,10 +164,12 @@ def one_local_step(
         For H > 1: ``cfl-mgd/model-averaging-recursion``.
 
     Lines
-        (12)  chi_p^(t+1) = chi_p^t - eta mean grad phi_i(chi_p^t) + beta (chi_p^t - chi_p^(t-1)), hence
-        ||chi_p^(t+1) - chi*|| <= ||chi_p^t - chi*|| + eta ||mean grad|| + beta ||chi_p^t - chi_p^(t-1)||.
-        (13)  ||grad phi_i(chi)|| <= L_i ||chi - chi*|| + ||grad phi_i(chi*)|| for any chi*; the last term is absent
-        where all clients of a cluster have the same expected loss. Attained along the steepest direction.
+        (12)
+            chi_p^(t+1) = chi_p^t - eta mean grad phi_i(chi_p^t) + beta (chi_p^t - chi_p^(t-1)), hence ||chi_p^(t+1) -
+            chi*|| <= ||chi_p^t - chi*|| + eta ||mean grad|| + beta ||chi_p^t - chi_p^(t-1)||.
+        (13)
+            ||grad phi_i(chi)|| <= L_i ||chi - chi*|| + ||grad phi_i(chi*)|| for any chi*; the last term is absent where
+            all clients of a cluster have the same expected loss. Attained along the steepest direction.
 
     Source
         Ours on Zhao et al. (2023): (12) with the indices of (7), and (13).
