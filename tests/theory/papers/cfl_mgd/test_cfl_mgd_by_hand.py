@@ -12,7 +12,6 @@ from catalogue import checked
 from clusterproof import theory
 from clusterproof.theory import Kind
 from clusterproof.theory.papers.cfl_mgd.lemma_2 import lemma_2
-from clusterproof.theory.papers.cfl_mgd.method.algorithm_averages import rest_point
 
 
 def test_same_seed_same_numbers() -> None:
@@ -69,9 +68,3 @@ def test_asymptotic_rate_is_the_square_root_of_the_momentum() -> None:
     for t in range(1, 81):  # (A39) holds: its floor is 8 kappa c_4 = 2
         error, before = error - error / 2 + 0.9 * (error - before), error
         assert abs(error) <= 0.9375**t * 0.5 + 8 / 0.5 * 0.5 / 4
-
-
-@pytest.mark.parametrize("copies", [1, 2, 5])
-def test_option_ii_rests_at_the_mean_over_clients_however_many_rows_they_have(copies: int) -> None:
-    """One client at 0 and others at 1; with one a row it is the mean over rows."""
-    assert rest_point(copies) == pytest.approx(copies / (1 + copies))

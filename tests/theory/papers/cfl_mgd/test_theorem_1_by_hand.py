@@ -53,26 +53,3 @@ def test_remark_1_compares_rho_with_the_order_in_m_and_n(exponent: int) -> None:
     rho = 16 * one.smoothness / one.strong_convexity / min(one.proportions) * floor
     found = sides_at("remark-1", {"exponent": exponent, "constant": F(3)})
     assert_sides(found, rho, own=3 / size, false_members=3 / size, cross=3 / (size * math.sqrt(size)))
-
-
-def test_the_printed_probability_and_what_is_meant() -> None:
-    """1 - lambda = lambda_0 + P lambda_1 + 2 lambda_2 + lambda_3 + P lambda_4 + 4 exp(-clm), lm = 100."""
-    tail = 4 * math.exp(-100 / 8)
-    printed, half = (x + 3 * x + 2 * x + x + 3 * x + tail for x in (0.01, 0.005))
-    found = sides_at("theorem-1-probability", {"clusters": 3, "rounds": 50, "failure": 0.01})
-    assert_sides(found, printed, meant=1 - 50 * 3 * printed)
-    assert f"guarantee is {printed:.3f}, and falls to {half:.3f}" in found.words()
-
-
-def test_the_steps_by_which_theorem_1_is_vacuous() -> None:
-    """l = 2/7, kappa = 9/4, Delta = 5/3: rho = 16 kappa rho_0 / l with rho_0 = l / 4."""
-    one = {"share": "2/7", "root_of_kappa": "3/2", "separation": "5/3"}
-    rho, start = 16 * F(9, 4) / F(2, 7) * F(2, 7) / 4, F(5, 3) / 4 / F(3, 2)
-    assert_sides(sides_at("theorem-1", one, "conclusion"), rho, start=8 * F(27, 8) * start)
-    allowed = 4 * F(2, 7) / 32 * F(8, 27) * F(5, 3)
-    assert_sides(sides_at("theorem-1", one, "(A38)"), F(2, 7) / 4, allowed=allowed)
-    assert_sides(sides_at("theorem-1", one, "rounds"), F(5, 3) / 2 / rho, quarter=F(1, 4))
-
-
-def test_assumption_5_on_generic_numbers() -> None:
-    assert_sides(sides_at("assumption-5", {"first": -1, "second": 1}), [(F(5, 4), F(-3, 4))])

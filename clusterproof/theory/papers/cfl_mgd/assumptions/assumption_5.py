@@ -1,4 +1,4 @@
-"""Assumption 5: unbiased gradients, with a fresh batch and, as a contrast, with the batch that chose."""
+"""Assumption 5: unbiased gradients, as printed and with a fresh batch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from clusterproof.theory.claims import (
     suppose,
 )
 from clusterproof.theory.exact.algebra import NotNegative, Number, Positive, Share
-from clusterproof.theory.exact.shared_batch import OneBatch
 
 Row = Annotated[int, choice(-1, 1)]
 """y of a two-point law."""
@@ -100,34 +99,6 @@ def assumption_5(first: Row, second: Row) -> Sides:
 
 
 @claim(
-    "cfl-mgd/assumption-5-same-batch",
-    label="Assumption 5 without resampling",
-    judges="ours",
-    repaired_by="cfl-mgd/assumption-5-resampled",
-)
-def assumption_5_same_batch(batch: OneBatch) -> Sides:
-    """Without resampling, the gradient of a client that chose model p is unbiased for grad phi_p.
-
-    Hypotheses
-        The same n' rows choose the model and give the gradient. chi_2 is at its optimum, so that Delta = |chi_2|, and
-        n' >= P sigma^2 / (mu^2 Delta^4), as Assumption 4 with the constant 1; sigma^2 is that of chi_2.
-
-    Statement
-        E[g_i | i in C_p] = grad phi_p(chi_p).
-
-    Source
-        Ours: what a reader may expect. Zhao et al. (2023) assume the opposite of its hypothesis: Section 5, "we utilize
-        resampling techniques [47] in our theoretical guarantees to reduce the dependency between the category
-        evaluation and computed gradient". Identity. It shows why they do.
-    """
-    # sigma^2 = chi_2^2 for f = (chi - y)^2 / 2 with y = +-1, and P = 2
-    suppose("n' >= P sigma^2 / (mu^2 Delta^4)", batch.samples * batch.other**2 >= 2)
-    gradient = batch.mean_gradient
-    suppose("the client may choose its own model", gradient is not None)
-    return equal((gradient, batch.own))
-
-
-@claim(
     "cfl-mgd/assumption-5-resampled", label="Assumption 5, fresh batch", judges="reading", replicates=100_000
 )
 def assumption_5_resampled(
@@ -146,7 +117,8 @@ def assumption_5_resampled(
         gradient is a product. Each row's gradient has the mean grad phi_p, so that a batch's has.
 
     Source
-        Zhao et al. (2023), Assumption 5 with the resampling of its Section 5. Identity.
+        Zhao et al. (2023), Assumption 5 with the resampling of its Section 5. On the batch that chose, the gradient is
+        biased: ``cfl-mgd/algorithm-line-7-resampling``.
     """
     task = RegressionMixture(
         optima=np.array([[0.0], [0.5]]),

@@ -47,11 +47,15 @@ def wrong_choice(law: TwoPointLosses) -> dict[str, Sides]:
         With delta = (phi^1(chi_1) + phi^1(chi_p)) / 2, phi^1 the expected loss of cluster 1, phi_i that on n' rows:
 
     Lines
-        (24)  P(xi^(1,p)) <= P(phi_i(chi_1) > delta) + P(phi_i(chi_p) <= delta), of Gaussian rows for any delta >= 0.
-        (25)  phi_i(chi_1) > delta iff phi_i(chi_1) - phi^1(chi_1) > (phi^1(chi_p) - phi^1(chi_1)) / 2, and
-        phi_i(chi_p) <= delta iff phi_i(chi_p) - phi^1(chi_p) <= -(phi^1(chi_p) - phi^1(chi_1)) / 2.
-        (29)  P(phi_i(chi_1) > delta) <= 64 sigma^2 / (Delta^4 mu^2 n').
-        (30)  P(phi_i(chi_p) <= delta) <= 64 sigma^2 / (Delta^4 mu^2 n').
+        (24)
+            P(xi^(1,p)) <= P(phi_i(chi_1) > delta) + P(phi_i(chi_p) <= delta), of Gaussian rows for any delta >= 0.
+        (25)
+            phi_i(chi_1) > delta iff phi_i(chi_1) - phi^1(chi_1) > (phi^1(chi_p) - phi^1(chi_1)) / 2, and phi_i(chi_p)
+            <= delta iff phi_i(chi_p) - phi^1(chi_p) <= -(phi^1(chi_p) - phi^1(chi_1)) / 2.
+        (29)
+            P(phi_i(chi_1) > delta) <= 64 sigma^2 / (Delta^4 mu^2 n').
+        (30)
+            P(phi_i(chi_p) <= delta) <= 64 sigma^2 / (Delta^4 mu^2 n').
 
     Source
         Zhao et al. (2023), (24), (25) with the line after it, (29) and (30): Chebyshev with the gap mu Delta^2 / 8 of
@@ -258,12 +262,16 @@ def costs_in_the_basin(models: SomeModels) -> dict[str, Sides]:
         In units of mu Delta^2:
 
     Lines
-        (26), convexity  phi^1(chi_p) >= phi^1(chi*_1) + (mu/2) ||chi_p - chi*_1||^2.
-        (26), distance  (mu/2) ||chi_p - chi*_1||^2 >= (9 mu / 32) Delta^2.
-        (27), smoothness, as meant  phi^1(chi_1) <= phi^1(chi*_1) + (L/2) ||chi_1 - chi*_1||^2.
-        (27), distance, as meant  (L/2) ||chi_1 - chi*_1||^2 <= (mu/32) Delta^2. Printed without the squares:
-        ``cfl-mgd/equation-27``.
-        (28)  phi^1(chi_p) - phi^1(chi_1) >= (mu/4) Delta^2.
+        (26), convexity
+            phi^1(chi_p) >= phi^1(chi*_1) + (mu/2) ||chi_p - chi*_1||^2.
+        (26), distance
+            (mu/2) ||chi_p - chi*_1||^2 >= (9 mu / 32) Delta^2.
+        (27), smoothness, as meant
+            phi^1(chi_1) <= phi^1(chi*_1) + (L/2) ||chi_1 - chi*_1||^2.
+        (27), distance, as meant
+            (L/2) ||chi_1 - chi*_1||^2 <= (mu/32) Delta^2. Printed without the squares: ``cfl-mgd/equation-27``.
+        (28)
+            phi^1(chi_p) - phi^1(chi_1) >= (mu/4) Delta^2.
 
     Source
         Zhao et al. (2023), (26), (27) with its square, and (28). Attained for kappa = 1 with both models on the line

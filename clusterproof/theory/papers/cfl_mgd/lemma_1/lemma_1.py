@@ -33,7 +33,7 @@ def equation_21(task: SomeRegression, stream: Stream) -> dict[str, Sides | Exclu
         Y_i the n' rows that the client chooses with.
 
     Source
-        Zhao et al. (2023), (21), a bracket of which is missing. Definition. For P > 2 it is larger
+        Zhao et al. (2023), (21), a bracket of which is missing. For P > 2 it is larger
         than "divided into p"; and xi^(p,p), the right choice by the text, would be sure by (21).
     """
     suppose("two clusters or more", task.clusters > 1)

@@ -52,7 +52,7 @@ def asymptotic_rate(momentum: Annotated[float, choice(0.9)], rounds: Annotated[i
 
     Source
         Ours. (A39) of Zhao et al. (2023) adds (8L / l mu) rho_0 >= 8 kappa c_4 > 0, so that it bounds no rate of
-        decrease: an error that tends to 0, as here, ends below it. Upper bound.
+        decrease: an error that tends to 0, as here, ends below it.
     """
     measured, claimed = rate_of_a_run(momentum, rounds), claimed_rate(0.5, 1.0)
     words = (
@@ -86,7 +86,7 @@ def asymptotic_region(
         1 - l mu / L < 1 - l mu / 8L.
 
     Source
-        Ours. Identity of two regions.
+        Ours.
     """
     curvatures = float(proportion) * np.geomspace(1 / condition_number, 1, 22)
     companions = np.zeros((22, 2, 2))

@@ -98,14 +98,18 @@ def momentum_of_the_average(switcher: Switcher) -> dict[str, Sides]:
         With sums over C_1, and u_i the clients' momentum, which line 15 averages:
 
     Lines
-        (32)  chi_1^(t+1) = chi_1^t - (eta/m) sum (beta u_i^t + g_i^t) = chi_1^t - (eta/m) sum g_i^t
-        + beta (chi_1^t - chi_1^(t-1)). False: needs C_1^(t+1) = C_1^t. Read: by the second (R2).
-        (33)  ||chi_1^t - (eta/m) sum g_i^t + beta (chi_1^t - chi_1^(t-1)) - chi*_1|| = ||chi_1^t - chi*_1
-        - (eta/m) sum g_i^t - (beta eta/m) sum u_i^t||. False: it is (32) again; the step after it, to
-        ||T_1|| + ||T_2|| + ||T_3||, is the triangle inequality.
-        (37)  T_3 = (beta eta/m) sum u_i = (eta beta/m) sum_(C_1 n C*_1) u_i + (beta eta/m) sum_(C_1 - C*_1) u_i, a
-        definition of T_31 and T_32, as (A18); their bound is ``cfl-mgd/equation-38``.
-        after (37)  T_3 = beta (chi_1^(t-1) - chi_1^t) with C_1 of the round in which the u_i are sent.
+        (32)
+            chi_1^(t+1) = chi_1^t - (eta/m) sum (beta u_i^t + g_i^t) = chi_1^t - (eta/m) sum g_i^t + beta (chi_1^t -
+            chi_1^(t-1)). False: needs C_1^(t+1) = C_1^t. Read: by the second (R2).
+        (33)
+            ||chi_1^t - (eta/m) sum g_i^t + beta (chi_1^t - chi_1^(t-1)) - chi*_1|| = ||chi_1^t - chi*_1 - (eta/m) sum
+            g_i^t - (beta eta/m) sum u_i^t||. False: it is (32) again; the step after it, to ||T_1|| + ||T_2|| +
+            ||T_3||, is the triangle inequality.
+        (37)
+            T_3 = (beta eta/m) sum u_i = (eta beta/m) sum_(C_1 n C*_1) u_i + (beta eta/m) sum_(C_1 - C*_1) u_i, a
+            definition of T_31 and T_32, as (A18); their bound is ``cfl-mgd/equation-38``.
+        after (37)
+            T_3 = beta (chi_1^(t-1) - chi_1^t) with C_1 of the round in which the u_i are sent.
 
     Source
         Zhao et al. (2023), (32), (33) and (37).
@@ -153,7 +157,7 @@ def equation_32_fixed_clusters(centers: Centers, first: Place, second: Place, mo
         As (32).
 
     Source
-        Ours on Zhao et al. (2023), (32). Identity.
+        Ours on Zhao et al. (2023), (32).
     """
     rounds = 6
     paths = [

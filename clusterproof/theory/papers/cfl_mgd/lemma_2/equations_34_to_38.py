@@ -168,7 +168,7 @@ def equation_34(round_: SmallBatches, draws: Draws) -> Sides:
         + eta' (grad phi^1(chi_1) - mean g_i), eta' = (eta/m) |C_1 n C*_1|, sums over C_1 n C*_1.
 
     Source
-        Zhao et al. (2023), (34) and (A1). Identity.
+        Zhao et al. (2023), (34) and (A1).
     """
     task, count, total = round_.task, *own_gradients(round_, draws)
     suppose("C_1 n C*_1 is not empty", count > 0)
@@ -310,7 +310,7 @@ def equation_38(clients: Clients, own: Own, momentum: Momentum, round_: RoundNum
         + c_6 beta sigma v sqrt(P t) / (lambda_4 mu L Delta^2 n' (1 - beta) sqrt(m lambda_2)), c_4 = 1/4.
 
     Source
-        Zhao et al. (2023), (38) with (A18)-(A34). Upper bound. (A27) takes a lower bound on
+        Zhao et al. (2023), (38) with (A18)-(A34). (A27) takes a lower bound on
         |C_1 n C*_1| for an upper one, and (A23) forgets the mean of the momentum; the honest term
         is of the order beta l_1 ||grad phi^1|| / L. Lemma H (``cfl-mgd/lemma-h``) bounds the run
         without this split.

@@ -114,7 +114,7 @@ def lemma_2(pair: TwoClusters, *, c_4: Fraction = MISMATCH) -> Sides:
         ``momentum``, v and sigma the standard deviations of Assumption 3.
 
     Source
-        Zhao et al. (2023), Lemma 2 and Appendix A, with c = 1/8 by Hoeffding's inequality. Upper bound. Only the
+        Zhao et al. (2023), Lemma 2 and Appendix A, with c = 1/8 by Hoeffding's inequality. Only the
         shares of the clusters matter: with more clients the same shares refute it for every other c > 0. It is
         false for every c_4, too: with beta = 9/10, l_1 = 1 - l and e_0 = 1/2 the error |e_2| = 9/20 - (9/10 + l) l / 2
         tends to 9/20 as l tends to 0, and the right side (1 - l/8) l / 2 + c_4 l tends to 0.

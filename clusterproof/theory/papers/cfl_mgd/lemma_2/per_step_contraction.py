@@ -41,7 +41,7 @@ def per_step_contraction(momentum: Momentum, round_: Round) -> Sides:
     Source
         Ours. (31) of Zhao et al. (2023) adds rho_0, which is at least c_4 l > 0 without noise, too: with the
         appendix's c_4 = 1/4 it holds where this fails, since 0 + 1/8 = |e_3|. What breaks (31) is
-        ``cfl-mgd/lemma-2``. Upper bound.
+        ``cfl-mgd/lemma-2``.
     """
     path = exact_path(Fraction(1, 2), momentum, Fraction(1, 2), round_ + 1)
     return at_most(abs(path[round_ + 1]), contraction=Fraction(15, 16) * abs(path[round_]))
@@ -108,7 +108,7 @@ def per_step_region(
         as large as one likes.
 
     Source
-        Ours. Identity of two regions.
+        Ours.
     """
     share, beta = float(proportion), float(momentum)
     boundary = (1 - math.sqrt(share)) ** 2

@@ -107,7 +107,7 @@ def algorithm_line_8_delayed(momentum: Momentum, rounds: Annotated[int, integers
     Source
         Zhao et al. (2023), Algorithm 1, line 2: "broadcast chi_p^(t)", see ``cfl-mgd/algorithm-line-8``. That chi^(t)
         is the newest model there is the reading's; (3), (9) and (32) exclude it. So is the bound: the paper prints
-        none for Algorithm 1 with a delay. Upper bound.
+        none for Algorithm 1 with a delay.
     """
     path = delayed_path(momentum, rounds)
     suppose_right_choices(path)

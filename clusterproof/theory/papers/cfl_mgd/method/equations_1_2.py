@@ -36,9 +36,11 @@ def objective(
         With |D_p| / |D| the share of the data that cluster p owns, C*_p its clients, Y the rows of a client:
 
     Lines
-        (1)  phi_p(chi) = (|D_p| / |D|) sum_(i in C*_p) phi_i(chi). Two meanings: Assumptions 1-3 and (26) speak of the
-        expectation over D_p.
-        (2)  phi_i(chi; Y) = (1 / |Y|) sum_(y in Y) f(chi; y), f(.; y): chi -> R^d. Without a smallest loss; R is meant.
+        (1)
+            phi_p(chi) = (|D_p| / |D|) sum_(i in C*_p) phi_i(chi). Two meanings: Assumptions 1-3 and (26) speak of the
+            expectation over D_p.
+        (2)
+            phi_i(chi; Y) = (1 / |Y|) sum_(y in Y) f(chi; y), f(.; y): chi -> R^d. Without a smallest loss; R is meant.
 
     Source
         Zhao et al. (2023), (1), (2) and the line after it. As meant: ``cfl-mgd/equation-1-mean``.

@@ -86,11 +86,14 @@ def momentum_descent(descent: Descent, stream: Stream) -> dict[str, Sides | Excl
         Option I for one cluster, and the local steps of option II:
 
     Lines
-        (3)  u_i^t = beta u_i^(t-1) + grad phi_i(chi_p^(t-1)), at the model that the round broadcast, as (4), (9) and
-        (32). With lines 7 and 15 of Algorithm 1 line 8 is the same; line 2 is not: ``cfl-mgd/algorithm-line-8``.
-        (4)  u_i^t = beta u_i^(t-1) + grad phi_i(chi_i^(t-1)), chi_i^t = chi_i^(t-1) - eta u_i^t. Line 20 of Algorithm 1
-        prints the same: ``cfl-mgd/algorithm-line-20``.
-        (7)  chi^t = chi^(t-1) - eta grad phi(chi^(t-1)) + beta (chi^(t-1) - chi^(t-2)), the same models as (4).
+        (3)
+            u_i^t = beta u_i^(t-1) + grad phi_i(chi_p^(t-1)), at the model that the round broadcast, as (4), (9) and
+            (32). With lines 7 and 15 of Algorithm 1 line 8 is the same; line 2 is not: ``cfl-mgd/algorithm-line-8``.
+        (4)
+            u_i^t = beta u_i^(t-1) + grad phi_i(chi_i^(t-1)), chi_i^t = chi_i^(t-1) - eta u_i^t. Line 20 of Algorithm 1
+            prints the same: ``cfl-mgd/algorithm-line-20``.
+        (7)
+            chi^t = chi^(t-1) - eta grad phi(chi^(t-1)) + beta (chi^(t-1) - chi^(t-2)), the same models as (4).
 
     Source
         Zhao et al. (2023), (3), (4) and (7).
@@ -130,7 +133,7 @@ def algorithm_line_20(descent: Descent, stream: Stream) -> dict[str, Sides]:
         chi_i^(s) = chi_i^(s-1) - eta u_i^(s) and u_i^(s) = beta u_i^(s-1) + grad phi_i(chi_i^(s-1)).
 
     Source
-        Zhao et al. (2023), Algorithm 1, line 20, and the last two lines of (10). Identity. The index of u in the first
+        Zhao et al. (2023), Algorithm 1, line 20, and the last two lines of (10). The index of u in the first
         equation is s, so that u is updated before the model, though its equation is listed below. With u^(s-1) in its
         place, ``update_order="as-printed"``, the gradient is delayed by a step; that is not what is printed.
     """

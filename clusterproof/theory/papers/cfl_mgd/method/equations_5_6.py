@@ -42,10 +42,12 @@ def averages(start: Start) -> dict[str, Sides]:
         With r_ip the one-hot assignment:
 
     Lines
-        (5)  chi_p^t = chi_p^(t-1) - (eta/m) sum_i r_ip u_i^t and u_p^t = sum_i r_ip u_i^t / sum_i r_ip. Its first line
-        with one momentum a cluster, as (32), needs no average: Theorem D reads it so. On its division by m:
-        ``cfl-mgd/division-by-clients``.
-        (6)  chi_p^t = sum_i r_ip chi_i^t / sum_i r_ip and u_p^t = sum_i r_ip u_i^t / sum_i r_ip.
+        (5)
+            chi_p^t = chi_p^(t-1) - (eta/m) sum_i r_ip u_i^t and u_p^t = sum_i r_ip u_i^t / sum_i r_ip. Its first line
+            with one momentum a cluster, as (32), needs no average: Theorem D reads it so. On its division by m:
+            ``cfl-mgd/division-by-clients``.
+        (6)
+            chi_p^t = sum_i r_ip chi_i^t / sum_i r_ip and u_p^t = sum_i r_ip u_i^t / sum_i r_ip.
 
     Source
         Zhao et al. (2023), (5), (6) and lines 15, 16. Definitions.

@@ -63,7 +63,7 @@ def equation_8(task: Annotated[QuadraticMixture, drawn(some_clusters)], stream: 
         p_hat = argmin_(p in [P]) phi_i(chi_p^t).
 
     Source
-        Zhao et al. (2023), (8) and line 5. Definition.
+        Zhao et al. (2023), (8) and line 5.
     """
     suppose("two clusters or more", task.clusters > 1)
     models = task.optima[stream.permutation(task.clusters)] + stream.standard_normal(task.optima.shape)
@@ -108,7 +108,7 @@ def equation_9(first_center: Place, second_center: Place, first: Place, second: 
         r_ip = 1 for i in C_p^t.
 
     Source
-        Zhao et al. (2023), (9). Definition. Read with C_p from the model that was broadcast:
+        Zhao et al. (2023), (9). Read with C_p from the model that was broadcast:
         ``cfl-mgd/equation-9-broadcast``.
     """
     centers, start = (first_center, second_center), (first, second)
@@ -195,7 +195,7 @@ def equation_9_broadcast(task: Scattered, step_size: StepSize, momentum: Momentu
         chi_p^t = chi_p^(t-1) - (eta/m) sum_(i in C_p) u_i^t.
 
     Source
-        Zhao et al. (2023), (9) with the index of lines 2 and 5. Identity.
+        Zhao et al. (2023), (9) with the index of lines 2 and 5.
     """
     algorithm = CFLMGD(step_size=step_size, momentum=momentum, momentum_owner="client")
     return against_loops(task, algorithm, stream)
@@ -219,7 +219,7 @@ def equation_10(
         H ``local_steps``; the start of u_i^(s) is not stated.
 
     Source
-        Zhao et al. (2023), (10). Definition. Line 16 writes chi_p^t, which is the same update
+        Zhao et al. (2023), (10). Line 16 writes chi_p^t, which is the same update
         under a shifted index, and averages u: ``cfl-mgd/equation-10-line-16``.
     """
     averaged, zero = (
@@ -255,6 +255,6 @@ def equation_10_line_16(
         chi_p^(t+1) (10) is the same.
 
     Source
-        Zhao et al. (2023), (6), (10), lines 11, 12 and 16. Identity.
+        Zhao et al. (2023), (6), (10), lines 11, 12 and 16.
     """
     return against_loops(task, option_2(step_size, momentum, local_steps), stream)

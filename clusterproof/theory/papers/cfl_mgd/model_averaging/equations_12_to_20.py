@@ -56,6 +56,7 @@ def run_path(identical: IdenticalClients, round_: int) -> None:
     label="(12)-(18)",
     confirm=run_path,
     repaired_by=("cfl-mgd/equation-12-shifted", "cfl-mgd/model-averaging-recursion", "cfl-mgd/lemma-h"),
+    evaluations=1000,
 )
 def equations_12_to_18(identical: IdenticalClients, round_: Round) -> dict[str, Sides | Excluded]:
     """The error of model averaging follows a recursion with ratios of old errors.
@@ -67,20 +68,28 @@ def equations_12_to_18(identical: IdenticalClients, round_: Round) -> dict[str, 
         With eps_t = ||chi_p^t - chi*_p||, the lines below, of which (13) is ``cfl-mgd/equation-13``.
 
     Lines
-        (12)  eps_(t+1) = ||chi_p^t - eta mean grad phi_i(chi_i^(t-1)) + beta mean (chi_i^(t-1) - chi_i^(t-2)) - chi*||.
-        A misprint: by (7) the gradient is at chi_i^t and the move chi_i^t - chi_i^(t-1).
-        (14), its =  eta L ||chi^t - chi*|| = (eta L / |C_p|) ||chi^t - chi*||. False: it sums |C_p| equal terms to one.
-        (14)  eps_(t+1) <= (1 + eta L / |C_p|) eps_t + beta ||chi^(t-1) - chi^(t-2)||. False: the newest move,
-        chi^t - chi^(t-1), is missing since (12).
-        (15)  eps_(t+1) <= (1 + eta L / |C_p|) eps_t + beta (1 + beta) ||chi^(t-1) - chi^(t-2)||^2 /
-        ||chi^(t-2) - chi^(t-1)||^2, a ratio that is 1. False: a length is replaced by a number.
-        (16)  eps_(t+1) <= (1 + eta L / |C_p|) eps_t + beta (1 + beta) eps_(t-1)^2 / eps_(t-2)^2. False as (15).
-        (17)  eps_(t+1) <= M eps_t + (beta (1 + beta) / M) eps_(t-1)^2 / eps_(t-2)^2, M = max(1 + eta L / |C_p|,
-        beta (1 + beta)). False: beyond (16) a term is divided by M > 1.
-        after (17)  eps_(t+1) <= eps_t for t = floor(log2(1 / eps_0)). False with momentum.
-        (18)  M^(t+1) eps_(-1) + sum_(k<t) (beta (1 + beta) / M)^(t-k) eps_k^2 / eps_(k-1)^2 <= M^(t+1) eps_(-1) +
-        (beta (1 + beta) / (M - 1)) sum_(k<t-1) [(eps_k / eps_(k-1) - beta / M)^2 - beta^2 / M^2] eps_(k-1)^2 +
-        (beta^2 / (M - 1)) eps_(t-1)^2. False: only the right sum vanishes as all errors are scaled to 0.
+        (12)
+            eps_(t+1) = ||chi_p^t - eta mean grad phi_i(chi_i^(t-1)) + beta mean (chi_i^(t-1) - chi_i^(t-2)) - chi*||. A
+            misprint: by (7) the gradient is at chi_i^t and the move chi_i^t - chi_i^(t-1).
+        (14), its =
+            eta L ||chi^t - chi*|| = (eta L / |C_p|) ||chi^t - chi*||. False: it sums |C_p| equal terms to one.
+        (14)
+            eps_(t+1) <= (1 + eta L / |C_p|) eps_t + beta ||chi^(t-1) - chi^(t-2)||. False: the newest move, chi^t -
+            chi^(t-1), is missing since (12).
+        (15)
+            eps_(t+1) <= (1 + eta L / |C_p|) eps_t + beta (1 + beta) ||chi^(t-1) - chi^(t-2)||^2 / ||chi^(t-2) -
+            chi^(t-1)||^2, a ratio that is 1. False: a length is replaced by a number.
+        (16)
+            eps_(t+1) <= (1 + eta L / |C_p|) eps_t + beta (1 + beta) eps_(t-1)^2 / eps_(t-2)^2. False as (15).
+        (17)
+            eps_(t+1) <= M eps_t + (beta (1 + beta) / M) eps_(t-1)^2 / eps_(t-2)^2, M = max(1 + eta L / |C_p|, beta (1 +
+            beta)). False: beyond (16) a term is divided by M > 1.
+        after (17)
+            eps_(t+1) <= eps_t for t = floor(log2(1 / eps_0)). False with momentum.
+        (18)
+            M^(t+1) eps_(-1) + sum_(k<t) (beta (1 + beta) / M)^(t-k) eps_k^2 / eps_(k-1)^2 <= M^(t+1) eps_(-1) + (beta
+            (1 + beta) / (M - 1)) sum_(k<t-1) [(eps_k / eps_(k-1) - beta / M)^2 - beta^2 / M^2] eps_(k-1)^2 + (beta^2 /
+            (M - 1)) eps_(t-1)^2. False: only the right sum vanishes as all errors are scaled to 0.
 
     Source
         Zhao et al. (2023), (12) to (18), and after (17): "If we take t = floor(log_2 eps_0^-1), we have
@@ -139,25 +148,31 @@ def squares_for_ratios(one: IdenticalClients, t: int) -> Sides:
     return at_most(start + ratios, start=start, errors=one.weight / (base - 1) * errors, last=last)
 
 
-@claim("cfl-mgd/equation-12-shifted", label="(12), as meant", judges="ours", evaluations=60)
-def equation_12_shifted(
+@claim("cfl-mgd/equation-12-shifted", label="(12), (13), as meant", judges="ours", evaluations=60)
+def one_local_step(
     task: Annotated[QuadraticMixture, drawn(random_cluster)],
     share: Annotated[float, reals(Fraction(1, 10), 1)],
     momentum: Annotated[float, reals(0, Fraction(9, 10))],
     stream: Stream,
-) -> Sides:
+) -> dict[str, Sides]:
     """With one local step the mean model moves by the mean gradient and its own momentum.
 
     Hypotheses
-        Option II, H = 1, full participation, no client changes its cluster; chi^(-1) = chi^0.
+        Option II, H = 1, full participation, no client changes its cluster; chi^(-1) = chi^0; phi_i is L_i-smooth.
 
     Statement
-        chi_p^(t+1) = chi_p^t - eta mean grad phi_i(chi_p^t) + beta (chi_p^t - chi_p^(t-1)), hence
-        ||chi_p^(t+1) - chi*|| <= ||chi_p^t - chi*|| + eta ||mean grad|| + beta ||chi_p^t - chi_p^(t-1)||.
         For H > 1: ``cfl-mgd/model-averaging-recursion``.
 
+    Lines
+        (12)
+            chi_p^(t+1) = chi_p^t - eta mean grad phi_i(chi_p^t) + beta (chi_p^t - chi_p^(t-1)), hence ||chi_p^(t+1) -
+            chi*|| <= ||chi_p^t - chi*|| + eta ||mean grad|| + beta ||chi_p^t - chi_p^(t-1)||.
+        (13)
+            ||grad phi_i(chi)|| <= L_i ||chi - chi*|| + ||grad phi_i(chi*)|| for any chi*; the last term is absent where
+            all clients of a cluster have the same expected loss. Attained along the steepest direction.
+
     Source
-        Zhao et al. (2023), (12) with the indices of (7). Identity.
+        Ours on Zhao et al. (2023): (12) with the indices of (7), and (13).
     """
     suppose("one cluster", task.clusters == 1)
     step_size = share / task.client_smoothness
@@ -169,7 +184,7 @@ def equation_12_shifted(
         following = now - step_size * np.mean(gradients, axis=0) + momentum * (now - before)
         before, now = now, following
         path.append(now)
-    return equal((models[1:], np.stack(path)), rounding=share_of_largest(1e-9, models))
+    return {"(12)": equal((models[1:], np.stack(path)), rounding=share_of_largest(1e-9, models))}
 
 
 Place = Annotated[Fraction, rationals(-2, 2, 2)]
@@ -196,7 +211,7 @@ def gradients_of_the_task(model: Fraction, first: Fraction, second: Fraction) ->
     "cfl-mgd/equation-13",
     label="(13)",
     confirm=gradients_of_the_task,
-    repaired_by="cfl-mgd/equation-13-lipschitz",
+    repaired_by="cfl-mgd/equation-12-shifted",
 )
 def equation_13(model: Place, first: Place, second: Place) -> Sides:
     """The last line of (12) is at most the same with L times the distance for the gradient's norm.
@@ -212,8 +227,8 @@ def equation_13(model: Place, first: Place, second: Place) -> Sides:
         eta ``step_size``, L ``smoothness``; means over C_p.
 
     Source
-        Zhao et al. (2023), the step from (12) to (13). Upper bound. It needs grad phi_i(chi*_p) = 0 for
-        every client: ``cfl-mgd/equation-13-lipschitz``. The end of (13) alone is not refuted by equal
+        Zhao et al. (2023), the step from (12) to (13). It needs grad phi_i(chi*_p) = 0 for
+        every client: ``cfl-mgd/equation-12-shifted``. The end of (13) alone is not refuted by equal
         clients: there |e_(t+1)| <= |e_t| + a |e_(t-1)| + beta |chi^(t-1) - chi^(t-2)| for a <= 1.
     """
     distance = abs(model - (first + second) / 2)
@@ -236,25 +251,11 @@ def scattered_clients(stream: np.random.Generator) -> QuadraticMixture:
     )
 
 
-@claim("cfl-mgd/equation-13-lipschitz", label="(13), as meant", judges="ours", evaluations=20)
-def equation_13_lipschitz(
+@one_local_step.line("(13)", evaluations=20)
+def gradients_of_clients(
     task: Annotated[QuadraticMixture, drawn(scattered_clients)], stream: Stream
 ) -> Sides:
-    """A client's gradient is at most L times the distance plus its norm at the cluster's optimum.
-
-    Hypotheses
-        phi_i is L_i-smooth; chi* is any point.
-
-    Statement
-        ||grad phi_i(chi)|| <= L_i ||chi - chi*|| + ||grad phi_i(chi*)||; the last term is absent where
-        all clients of a cluster have the same expected loss.
-
-    Symbols
-        L_i largest curvature of client i.
-
-    Source
-        Ours on Zhao et al. (2023), (13). Upper bound, attained along the steepest direction.
-    """
+    """A client's gradient against L_i times the distance plus its norm at the cluster's optimum."""
     steps = stream.standard_normal((40, 1, task.dimension))
     optima = task.client_optima
     at_optimum, displaced = (
@@ -265,7 +266,7 @@ def equation_13_lipschitz(
     return at_most(displaced, distance=steepest * np.linalg.norm(steps, axis=-1), rest=at_optimum)
 
 
-@equation_13_lipschitz.line("expected losses", evaluations=60)
+@one_local_step.line("(13), expected losses", evaluations=60)
 def expected_losses(task: Annotated[Mixture, drawn(random_mixture)], stream: Stream) -> Sides:
     """The same for the clusters' expected losses, where the last term vanishes."""
     steps = stream.standard_normal((40, task.dimension))

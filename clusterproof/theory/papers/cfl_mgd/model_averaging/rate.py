@@ -96,7 +96,7 @@ def model_averaging_rate(
         Zhao et al. (2023), Section 7: "For the gradient averaging and model averaging methods [...], we show that their
         convergence rates are [...] and O~(1/T), respectively", by (20), which bounds eps_0. That eps_T is bounded, for
         H > 1 and client losses that differ within a cluster, is the reading's; (12) has one local step, with which, or
-        with equal losses, it is true of quadratics. Upper bound. The truth is linear convergence, to a biased limit
+        with equal losses, it is true of quadratics. The truth is linear convergence, to a biased limit
         where Hessians and minimisers differ, or divergence: ``cfl-mgd/model-averaging-recursion``.
     """
     return order_of_error(flat, center, momentum, local_steps, rounds, constant)
@@ -141,7 +141,7 @@ def model_averaging_limit(
 
     Source
         Zhao et al. (2023), Section 7, quoted in ``cfl-mgd/model-averaging-rate``. H > 1 and minimisers that differ
-        within a cluster are the reading's. Upper bound. H >= 2 local steps with different Hessians move the limit;
+        within a cluster are the reading's. H >= 2 local steps with different Hessians move the limit;
         H = 1 does not.
     """
     return order_of_error(flat, center, momentum, local_steps, rounds, constant)

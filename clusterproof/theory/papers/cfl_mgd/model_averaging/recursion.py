@@ -102,7 +102,7 @@ def model_averaging_recursion(option_two: OptionTwo, stream: Stream) -> dict[str
         B_i = ((I - eta A_i, -eta beta I), (A_i, beta I)), H ``local_steps``.
 
     Source
-        Ours; replaces (12)-(20). Identity.
+        Ours; replaces (12)-(20).
     """
     suppose("one cluster", option_two.task.clusters == 1)
     dimension, affine = option_two.task.dimension, option_two.map
@@ -239,7 +239,7 @@ def model_averaging_stability(two_clients: TwoClients) -> Sides:
     Source
         Zhao et al. (2023), Section 5: "the convergence of this algorithm can be shown by studying the following
         formula", (12), without a condition on beta or H. That it is said of H > 1 and of client losses that differ
-        within a cluster is the reading's; (12) has one local step, with which it is true of quadratics. Upper bound.
+        within a cluster is the reading's; (12) has one local step, with which it is true of quadratics.
     """
     return at_most(two_clients.rate, one=1.0)
 
@@ -271,7 +271,7 @@ def model_averaging_reset(
         Pi_H of Lemma H, beta ``momentum``, H ``local_steps``.
 
     Source
-        Ours; repairs option II. Upper bound.
+        Ours; repairs option II.
     """
     suppose("one cluster", task.clusters == 1)
     spectra = np.linalg.eigvalsh(task.hessians)

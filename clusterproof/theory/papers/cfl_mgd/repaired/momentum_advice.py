@@ -56,7 +56,7 @@ def momentum_helps(
         square.
 
     Source
-        Ours. Identity.
+        Ours.
     """
     curvatures = np.linspace(flattest, steepest, 9)
     companions = np.zeros((9, 2, 2))
@@ -124,7 +124,7 @@ def momentum_horizon(rounds: Annotated[int, choice(*HORIZONS[2:])]) -> dict[str,
         N = l_p m n', a_j = alpha lambda_j, T ``rounds``.
 
     Source
-        Ours. Identity.
+        Ours.
     """
     best = dict(zip(HORIZONS, best_momenta(), strict=True))
     last = rounds == HORIZONS[-1]

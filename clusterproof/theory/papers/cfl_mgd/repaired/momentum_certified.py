@@ -39,7 +39,7 @@ def momentum_certified(case: Annotated[int, choice(*range(len(CASES)))]) -> Side
         A Lyapunov function for each case, in rational numbers.
 
     Source
-        Ours. Upper bound.
+        Ours.
     """
     condition, proportion, momentum = CASES[case]
     certificate = certify(momentum, condition, proportion, function_class="smooth")

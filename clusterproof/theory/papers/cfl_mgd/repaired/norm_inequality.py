@@ -62,7 +62,7 @@ def norm_inequality(
         tr, op trace and largest eigenvalue of the covariance, u = log(1 / failure).
 
     Source
-        Ours, after Catoni and Giulini (2017) and Chugg, Wang and Ramdas (2023). Upper bound.
+        Ours, after Catoni and Giulini (2017) and Chugg, Wang and Ramdas (2023).
     """
     residuals = stream.chisquare(rows, replicates)
     norms = np.sqrt(residuals / rows * stream.chisquare(dimension, replicates))

@@ -66,7 +66,7 @@ def theorem_a(place: Place, replicates: Replicates, stream: Stream) -> dict[str,
         ``clusterproof certify``.
 
     Source
-        Ours; replaces Theorem 1. Upper bound.
+        Ours; replaces Theorem 1.
     """
     experiment = experiment_at(place)
     return statements.runs(BOUND.best_parts(experiment.setting), experiment, replicates, stream)

@@ -47,7 +47,7 @@ def division_by_clients(
         l_p ``proportions``, m ``clients``; ``normalisation="clients"`` and ``"cluster"``.
 
     Source
-        Zhao et al. (2023), (5), (9) and line 15; the paper calls eta = 1/L its step. Identity.
+        Zhao et al. (2023), (5), (9) and line 15; the paper calls eta = 1/L its step.
     """
     suppose("two clusters or more, of equal size", task.clusters > 1 and np.ptp(task.proportions) < 1e-12)
     initial = task.initial_models(task.clusters, (), stream)

@@ -32,7 +32,7 @@ def remark_1(
         for some constant C. Checked for C = 10^6, and with it for every smaller one.
 
     Source
-        Zhao et al. (2023), Theorem 1 and Remark 1. Upper bound. The repaired floor is
+        Zhao et al. (2023), Theorem 1 and Remark 1. The repaired floor is
         O(1 / sqrt(m n')): ``cfl-mgd/theorem-d``.
     """
     size = 10**exponent

@@ -49,7 +49,7 @@ def theorem_1(share: Share, root_of_kappa: RootOfKappa, separation: Separation) 
 
     Source
         Zhao et al. (2023), Theorem 1 and Appendix B; the printed 16L / (mu p) is read as (A42).
-        Upper bound. Constants of which the paper states only that they exist:
+        Constants of which the paper states only that they exist:
         ``cfl-mgd/theorem-1-small-constant``.
     """
     suppose(

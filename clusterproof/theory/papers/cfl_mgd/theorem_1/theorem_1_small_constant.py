@@ -61,12 +61,9 @@ def theorem_1_small_constant(clients: Clients, own: Own, momentum: Momentum) -> 
         With that probability, after T = (8L / l mu) log(Delta / 2 rho) rounds, rounded up,
         ||chi_p^T - chi*_p|| <= rho.
 
-    Symbols
-        As Theorem 1.
-
     Source
         Ours: four values of a constant that Zhao et al. (2023), Theorem 1, leave open, "constants c_1, ..., c_6 > 0
-        exist"; (A38) is the appendix's condition, added to the theorem's. Upper bound. That every value below 1/32
+        exist"; (A38) is the appendix's condition, added to the theorem's. That every value below 1/32
         fails is evidence from four values, not a proof for all. Only the shares of the clusters matter: the same
         shares with more clients refute it where the probability is that of all T rounds, 1 - T P lambda_5, too.
     """
