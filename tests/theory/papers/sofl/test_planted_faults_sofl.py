@@ -332,11 +332,6 @@ def test_the_printed_schedule_breaks_the_repaired_theorem(plant: Plant) -> None:
     assert theory.check("sofl/theorem-1-robbins-monro", evaluations=1).verdict is Kind.VIOLATED
 
 
-def test_a_schedule_that_vanishes_shrinks_the_neighbourhood(plant: Plant) -> None:
-    plant(som, "decayed", lambda start, t, updates, schedule: start / (1 + 30 * t))
-    assert theory.check("sofl/shrinking-neighbourhood-weights").verdict is Kind.CONSISTENT
-
-
 def test_an_update_of_the_wrong_sign_is_seen(plant: Plant) -> None:
     plant(som, "train", away)
     assert theory.check("sofl/equation-10").verdict is Kind.VIOLATED
