@@ -17,7 +17,7 @@ from clusterproof.theory.papers.sofl import (
     algorithm_line_30,
     clustering_condition,
     distortion,
-    elbow_below_chord,
+    elbow,
     equations_3_4,
     equations_14_15,
     frozen_cells,
@@ -133,14 +133,14 @@ FAULTS: dict[str, tuple[str, ModuleType, str, Any, Kind]] = {
     ),
     "no simplex": (
         "sofl/elbow-below-chord",
-        elbow_below_chord,
+        elbow,
         "equidistant",
         lambda points: False,
         Kind.VIOLATED,
     ),
     "half the chord": (
         "sofl/elbow-below-chord",
-        elbow_below_chord,
+        elbow,
         "chord",
         lambda curve: [value / 2 for value in curve],
         Kind.VIOLATED,
@@ -297,10 +297,10 @@ def test_a_drop_that_both_methods_make_would_pass(plant: Plant) -> None:
 def test_an_elbow_that_answers_every_winner_breaks_its_own_line(plant: Plant, count: int) -> None:
     points: list[Point] = [(Fraction(place**2),) for place in range(count)]
     plant(second_clustering, "elbow", len)
-    found = elbow_below_chord.elbow_below_chord(points)["never z"]
+    found = elbow.elbow_below_chord(points)["never z"]
     assert (found.measured, found.allowed) == (count, count - 1)
     plant(second_clustering, "elbow", lambda curve: len(curve) - 1)
-    found = elbow_below_chord.elbow_below_chord(points)["never z"]
+    found = elbow.elbow_below_chord(points)["never z"]
     assert found.measured == found.allowed == count - 1
 
 
