@@ -208,8 +208,9 @@ def equations_4_7(
         M_k = {i : s_i = k}; w_k = (1 / |M_k|) sum over M_k of w_i.
 
     Lines
-        (lambda = 0)  s_i = argmin_k L_ik: the choices and models are those of the baseline, reference [5], IFCA with
-        model averaging and one local step, where both see the same data.
+        (lambda = 0)
+            s_i = argmin_k L_ik: the choices and models are those of the baseline, reference [5], IFCA with model
+            averaging and one local step, where both see the same data.
 
     Source
         Lin et al. (2023), (4)-(7). Definition. S_ik by (3) with either sign, and 0 where (3) is 0 / 0.

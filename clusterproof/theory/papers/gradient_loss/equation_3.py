@@ -188,7 +188,8 @@ def equation_3_descent(
         cluster: exactly 1 where L = mu, and then no cluster scores higher.
 
     Lines
-        (as printed)  Where L = mu, S_(i, true) = -1, the least that there is.
+        (as printed)
+            Where L = mu, S_(i, true) = -1, the least that there is.
 
     Source
         Ours; replaces (3). With e = w - b, Delta w = -alpha A e and the next gradient (I - alpha A) A e:

@@ -230,7 +230,7 @@ FAULTS: dict[str, tuple[str, ModuleType, str, Any, Kind]] = {
         tuple(map(Fraction, ("3.83", "2.4", "1.95", "1.2"))),
         Kind.VIOLATED,
     ),
-    "13 to 17": ("sofl/tables#6", tables, "CONCLUSION", (13, 17), Kind.VIOLATED),
+    "13 to 17": ("sofl/tables#Section 6", tables, "CONCLUSION", (13, 17), Kind.VIOLATED),
     "levels within their intervals": (
         "sofl/tables#5.2.4, Figure 9",
         tables,
