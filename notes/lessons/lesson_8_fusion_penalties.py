@@ -21,7 +21,7 @@ with app.setup(hide_code=True):
 @app.cell(hide_code=True)
 def _():
     verdicts = {
-        name: check(name) for name in ("fpfc/window", "gradient-loss/equation-3-worst", "cfl/two-clusters")
+        name: check(name) for name in ("fpfc/window", "gradient-loss/equation-3-descent", "cfl/two-clusters")
     }
     assert all(one.verdict in ("certified", "consistent") for one in verdicts.values())
     mo.md(rf"""
@@ -184,7 +184,7 @@ def _():
     **GL-CFL** adds to the loss the cosine of a device's gradient with the *last move* of each model. A move is *minus* a step
     times the mean gradient. So the printed cosine is $-1$ for the device's own cluster, the least that there is: without noise
     it speaks against the right cluster and for any other. With the sign of the descent it speaks for it
-    (`clusterproof show gradient-loss/equation-3-worst`).
+    (`clusterproof show gradient-loss/equation-3-descent`).
 
     **SoFL** puts a self-organising map over the updates: a grid of vectors, of which the nearest one to an update and its
     neighbours on the grid move towards it. Clients of a cluster end at neurons near each other. Below, a letter is a cluster

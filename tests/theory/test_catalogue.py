@@ -45,8 +45,8 @@ augmentation fpfc/one-term-waiting fpfc/repaired-duals fpfc/repaired-mapping fpf
 fpfc/repaired-proof fpfc/theorem-1-duals fpfc/theorem-1-mapping fpfc/theorem-1-models fpfc/theorem-1-models-
 positive fpfc/theorem-1-participation fpfc/window gradient-loss/class-overlap gradient-loss/cost-of-an-
 iteration gradient-loss/empty-cluster-rule gradient-loss/empty-for-good gradient-loss/equation-1-mean
-gradient-loss/equation-2-descent gradient-loss/equation-3-descent gradient-loss/equation-3-worst gradient-
-loss/equation-4-ifca gradient-loss/equation-5-batch gradient-loss/fewer-passes gradient-loss/only-losses
+gradient-loss/equation-2-descent gradient-loss/equation-3-descent gradient-
+loss/equations-4-7 gradient-loss/equation-5-batch gradient-loss/fewer-passes gradient-loss/only-losses
 gradient-loss/pinning gradient-loss/purity-bound gradient-loss/reduction-ceiling gradient-loss/reduction-curve
 gradient-loss/reduction-up-to gradient-loss/same-start gradient-loss/sooner gradient-loss/sooner-by gradient-
 loss/training-loss gradient-loss/training-loss-in-passes gradient-loss/weight-at-start gradient-loss/weight-

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.algorithms import GradientLoss, Randomness, run
+from clusterproof.algorithms import IFCA, GradientLoss, Randomness, run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.claims import Sides, Stream, choice, claim, drawn, equal, reals, suppose
 from clusterproof.theory.exact.algebra import Number, fraction
@@ -207,6 +207,11 @@ def equations_4_7(
         s_i = argmax_k (lambda S_ik - (1 - lambda) L_ik); w_i = w_(s_i) - alpha grad L_(i s_i);
         M_k = {i : s_i = k}; w_k = (1 / |M_k|) sum over M_k of w_i.
 
+    Lines
+        (lambda = 0)
+            s_i = argmin_k L_ik: the choices and models are those of the baseline, reference [5], IFCA with model
+            averaging and one local step, where both see the same data.
+
     Source
         Lin et al. (2023), (4)-(7). Definition. S_ik by (3) with either sign, and 0 where (3) is 0 / 0.
     """
@@ -219,4 +224,36 @@ def equations_4_7(
     return {
         "choices": equal((np.asarray(trace.assignments, dtype=object), np.array(choices).astype(object))),
         "models": equal((np.asarray(trace.models), np.stack(models)), rounding=ROUNDING * largest),
+    }
+
+
+def spread_mixture(stream: np.random.Generator) -> QuadraticMixture:
+    """Draw two to four clusters of four devices each, with minimisers of their own and L = 1."""
+    clusters = int(stream.integers(2, 5))
+    return QuadraticMixture.random(
+        clusters=clusters,
+        clients=4 * clusters,
+        dimension=3,
+        condition_number=4.0,
+        spread=0.4,
+        seed=int(stream.integers(2**31)),
+    )
+
+
+@equations_4_7.line("lambda = 0", evaluations=50)
+def ifca_at_weight_zero(
+    task: Annotated[QuadraticMixture, drawn(spread_mixture)],
+    step_size: Annotated[float, reals(Fraction(1, 20), 1)],
+    stream: Stream,
+) -> dict[str, Sides]:
+    """Compare with IFCA."""
+    suppose("alpha <= 1 / L", step_size * task.client_smoothness <= 1 + 1e-12)
+    start = task.pooled_optimum + stream.standard_normal((task.clusters, task.dimension))
+    trace = run(GradientLoss(step_size=step_size, weight=0.0), task, rounds=6, initial=start)
+    expected = run(IFCA(step_size=step_size, averaging="model"), task, rounds=6, initial=start)
+    return {
+        "choices": equal((trace.assignments.astype(object), expected.assignments.astype(object))),
+        "models": equal(
+            (trace.models, expected.models), rounding=1e-10 * (1 + float(np.abs(expected.models).max()))
+        ),
     }

@@ -168,20 +168,42 @@ RoundStart = Annotated[
 ]
 
 
-@claim("gradient-loss/equation-3-worst", label="(3) as printed", judges="ours", evaluations=100)
-def equation_3_worst(start: RoundStart, step_size: Rate) -> Sides:
-    """Without noise the printed similarity of a device with its own cluster is -1, the least there is.
+def kantorovich(smallest: float, largest: float) -> float:
+    """Least cosine of v and M v, over all v, for a symmetric M with eigenvalues in a positive range."""
+    return 2 * math.sqrt(smallest * largest) / (smallest + largest)
+
+
+@claim("gradient-loss/equation-3-descent", label="(3) with its sign", judges="ours", evaluations=100)
+def equation_3_descent(
+    task: Annotated[QuadraticMixture, drawn(noiseless_mixture)], step_size: Rate, stream: Stream
+) -> Sides:
+    """With the descent sign the own cluster's similarity is near its largest value, 1, as printed near its least, -1.
 
     Hypotheses
-        The devices of a cluster have one minimiser and the Hessian a I, alpha a < 1; all chose rightly
-        in the last round, whose models were not yet at rest.
+        The devices of a cluster have one minimiser and one Hessian, with eigenvalues in [mu, L], alpha L < 1; all chose
+        rightly in the last round, whose models were not yet at rest.
 
     Statement
-        S_(i, true) = -1 = min over all vectors of the cosine.
+        cos(-G_ik, Delta w_k) >= 2 sqrt(r s) / (r + s) with r = 1 - alpha L and s = 1 - alpha mu for the device's own
+        cluster: exactly 1 where L = mu, and then no cluster scores higher.
+
+    Lines
+        (as printed)
+            Where L = mu, S_(i, true) = -1, the least that there is.
 
     Source
-        Ours. Delta w = -alpha a (w - b), and the next gradient a (1 - alpha a)(w - b) is parallel to it.
+        Ours; replaces (3). With e = w - b, Delta w = -alpha A e and the next gradient (I - alpha A) A e:
+        Kantorovich's inequality for I - alpha A.
     """
+    start = task.initial_models(task.clusters, (), stream)
+    own, _ = second_round(task, GradientLoss(step_size=step_size), start)
+    least = kantorovich(1 - step_size * task.smoothness, 1 - step_size * task.strong_convexity)
+    return at_least(own, kantorovich=least)
+
+
+@equation_3_descent.line("as printed", evaluations=100)
+def equation_3_worst(start: RoundStart, step_size: Rate) -> Sides:
+    """Delta w = -alpha a (w - b), and the next gradient a (1 - alpha a)(w - b) is parallel to it."""
     _, state = printed_round(start, step_size)
     task, clients = start.task, np.arange(start.task.clients)
     _, every = task.losses_and_gradients(np.array(state.models), clients, np.random.default_rng(0))
@@ -206,7 +228,7 @@ def each_coordinate(start: Placed[QuadraticMixture], step_size: float) -> list[l
     return [[numbers | {"coordinate": fraction(each)} for each in offset] for offset in offsets]
 
 
-@equation_3_worst.proof("algebra", at=each_coordinate)
+@equation_3_descent.proof("algebra", at={"as printed": each_coordinate})
 def equation_3_worst_on_symbols(coordinate: Number, curvature: NotNegative, step: Share) -> Sides:
     """The term of each coordinate of w - b in G . Delta w and in |G| |Delta w|; ``step`` is alpha a, at most 1.
 
@@ -217,36 +239,7 @@ def equation_3_worst_on_symbols(coordinate: Number, curvature: NotNegative, step
     return equal((gradient * move, -lengths * coordinate**2))
 
 
-@equation_3_worst.step("similarity", evaluations=100, needed=False)
+@equation_3_descent.step("as printed, similarity", evaluations=100, needed=False)
 def equation_3_worst_similarity(start: RoundStart, step_size: Rate) -> Sides:
     """The algorithm's own similarities."""
     return equal((printed_round(start, step_size)[0], -1.0), rounding=1e-12)
-
-
-def kantorovich(smallest: float, largest: float) -> float:
-    """Least cosine of v and M v, over all v, for a symmetric M with eigenvalues in a positive range."""
-    return 2 * math.sqrt(smallest * largest) / (smallest + largest)
-
-
-@claim("gradient-loss/equation-3-descent", label="(3) with its sign", judges="ours", evaluations=100)
-def equation_3_descent(
-    task: Annotated[QuadraticMixture, drawn(noiseless_mixture)], step_size: Rate, stream: Stream
-) -> Sides:
-    """With the descent sign the own cluster's similarity is near its largest value, 1.
-
-    Hypotheses
-        As ``gradient-loss/equation-3-worst``, but any Hessian with eigenvalues in [mu, L], the same
-        for the devices of a cluster; alpha L < 1.
-
-    Statement
-        cos(-G_ik, Delta w_k) >= 2 sqrt(r s) / (r + s) with r = 1 - alpha L and s = 1 - alpha mu for the
-        device's own cluster: exactly 1 where L = mu, and then no cluster scores higher.
-
-    Source
-        Ours; replaces (3). With e = w - b, Delta w = -alpha A e and the next gradient (I - alpha A) A e:
-        Kantorovich's inequality for I - alpha A.
-    """
-    start = task.initial_models(task.clusters, (), stream)
-    own, _ = second_round(task, GradientLoss(step_size=step_size), start)
-    least = kantorovich(1 - step_size * task.smoothness, 1 - step_size * task.strong_convexity)
-    return at_least(own, kantorovich=least)

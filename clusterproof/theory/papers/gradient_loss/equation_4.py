@@ -7,53 +7,11 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.algorithms import IFCA, GradientLoss, run
+from clusterproof.algorithms import GradientLoss
 from clusterproof.algorithms.gradient_loss import MovingState
-from clusterproof.synthetic import QuadraticMixture, RegressionMixture
+from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.claims import Sides, Stream, at_most, choice, claim, drawn, equal, reals, suppose
 from clusterproof.theory.papers.gradient_loss.scalar import Point, Weight, best, score, sign
-
-
-def spread_mixture(stream: np.random.Generator) -> QuadraticMixture:
-    """Draw two to four clusters of four devices each, with minimisers of their own and L = 1."""
-    clusters = int(stream.integers(2, 5))
-    return QuadraticMixture.random(
-        clusters=clusters,
-        clients=4 * clusters,
-        dimension=3,
-        condition_number=4.0,
-        spread=0.4,
-        seed=int(stream.integers(2**31)),
-    )
-
-
-@claim("gradient-loss/equation-4-ifca", label="(4), lambda = 0", evaluations=50)
-def equation_4_ifca(
-    task: Annotated[QuadraticMixture, drawn(spread_mixture)],
-    step_size: Annotated[float, reals(Fraction(1, 20), 1)],
-    stream: Stream,
-) -> dict[str, Sides]:
-    """With weight 0 the method is its baseline, IFCA with model averaging and one local step.
-
-    Hypotheses
-        Losses and gradients without noise, so that both see the same data; no pinning.
-
-    Statement
-        lambda = 0 gives s_i = argmin_k L_ik, hence IFCA's choices and models in every round.
-
-    Source
-        Lin et al. (2023), (4)-(7); the baseline is reference [5]. Identity.
-    """
-    suppose("alpha <= 1 / L", step_size * task.client_smoothness <= 1 + 1e-12)
-    start = task.pooled_optimum + stream.standard_normal((task.clusters, task.dimension))
-    trace = run(GradientLoss(step_size=step_size, weight=0.0), task, rounds=6, initial=start)
-    expected = run(IFCA(step_size=step_size, averaging="model"), task, rounds=6, initial=start)
-    return {
-        "choices": equal((trace.assignments.astype(object), expected.assignments.astype(object))),
-        "models": equal(
-            (trace.models, expected.models), rounding=1e-10 * (1 + float(np.abs(expected.models).max()))
-        ),
-    }
 
 
 def batches(stream: np.random.Generator) -> RegressionMixture:

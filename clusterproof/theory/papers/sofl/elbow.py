@@ -1,4 +1,4 @@
-"""Line 14 of Algorithm 1, K = elbow(M), where the map is perfect."""
+"""Line 14 of Algorithm 1, K = elbow(M): why it cannot answer the number of winners, and hardly ever one."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from clusterproof.algorithms import self_organising_map as som
 from clusterproof.algorithms.second_clustering import elbow
-from clusterproof.theory.claims import Sides, at_most, claim, integers, suppose
-from clusterproof.theory.papers.sofl.partitions import Point, exact_curve
+from clusterproof.theory.claims import Sides, at_most, claim, equal, integers, suppose
+from clusterproof.theory.papers.sofl.partitions import Point, Points, exact_curve, squared_distance
 
 Place = Annotated[int, integers(0, 4, upwards=True)]
 
@@ -89,3 +89,47 @@ def elbow_exact_winners(triple: ThreeWinners) -> Sides:
         and with z = K winners it gives fewer than K clusters.
     """
     return at_most(len(triple.points), answer=elbow_of(triple.points))
+
+
+def chord(curve: list[Fraction]) -> list[Fraction]:
+    """Return the straight line from the first to the last value of a curve."""
+    last = len(curve) - 1
+    return [(curve[0] * (last - k) + curve[-1] * k) / last for k in range(len(curve))]
+
+
+def equidistant(points: list[Point]) -> bool:
+    """Return whether all pairs of points have the same distance."""
+    distances = {squared_distance(points[i], points[j]) for i in range(len(points)) for j in range(i)}
+    return len(distances) <= 1
+
+
+@claim("sofl/elbow-below-chord", label="Algorithm 1, line 14", judges="ours", tight=True, evaluations=30)
+def elbow_below_chord(points: Points) -> dict[str, Sides]:
+    """The curve of within-cluster sums lies below its chord, and on it only for a regular simplex.
+
+    Hypotheses
+        z >= 3 distinct points, the curve WCSS_1 .. WCSS_z of the least sums.
+
+    Statement
+        WCSS_k <= WCSS_1 (z - k) / (z - 1) for k = 1 .. z, with equality for all k exactly where all pairs
+        of points have the same distance. So the elbow answers 1 for a regular simplex and for no
+        other set of z >= 3 winners, and never z.
+
+    Source
+        Ours on Zhang and Qiao (2024), Algorithm 1, line 14 and (6). Tight. The only sets of winners
+        that are called one cluster are thus those that are most clearly z of them.
+
+    Proof
+        Make k - 1 random points clusters of their own and the rest one cluster. Its sum is that of the
+        squared distances of its pairs over z - k + 1; in the mean over the choices that is WCSS_1 (z - k)
+        / (z - 1), and the least sum is at most the mean. At k = z - 1 the sum is half of one pair's squared
+        distance: if the least equals the mean, all pairs are equal; then every partition attains it.
+    """
+    curve, regular = exact_curve(points), equidistant(points)
+    line, answer = chord(curve), elbow(np.array([float(value) for value in curve]))
+    return {
+        "below": at_most(curve, chord=line),
+        "equality": equal((int(curve == line), int(regular))),
+        "one": equal((int(answer == 1), int(regular))),
+        "never z": at_most(answer, fewer=len(points) - 1),
+    }

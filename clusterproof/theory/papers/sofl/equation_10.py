@@ -9,7 +9,7 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.algorithms import self_organising_map as som
-from clusterproof.theory.claims import Sides, Stream, at_least, at_most, choice, claim, equal, integers, reals
+from clusterproof.theory.claims import Sides, Stream, at_least, choice, claim, equal, integers, reals
 
 
 def cosine(first: np.ndarray, second: np.ndarray) -> float:
@@ -49,8 +49,6 @@ def equation_10(
 
 NEURONS = 5
 """Neurons in a row, the first of which wins."""
-NEGLIGIBLE = 1e-3
-"""A neighbour that moves by less than this share of the winner's move counts as unchanged."""
 
 Updates = Annotated[int, integers(1, 1000, upwards=True)]
 Radius = Annotated[Fraction, choice(Fraction(3, 2))]
@@ -76,9 +74,9 @@ def shrinking_neighbourhood(updates: Updates, radius: Radius) -> Sides:
         Zhang and Qiao (2024), Section 3.3: "The range of N shrinks with time and only includes BMU after a certain
         time", and Section 4.2: sigma(t) "determines the update range of the BMU neighborhood". (10) leaves the units
         outside N as they are, and no line defines N. With N the units within sigma(t) of the winner the sentence is
-        true, from t > T_max / 4 on; with N all units, whose g by (11) is positive, it is not:
-        ``sofl/shrinking-neighbourhood-weights``. A radius that vanishes, as in ``sofl/theorem-1-robbins-monro``, makes
-        the two alike in the limit.
+        true, from t > T_max / 4 on; with N all units, whose g by (11) is positive, it is not: at the end the next one
+        still makes exp(-9 / 2 sigma_0^2) = 0.135 of the winner's move. A radius that vanishes, as in
+        ``sofl/theorem-1-robbins-monro``, makes the two alike in the limit.
     """
     width = som.decayed(float(radius), updates, updates, "as-printed")
     within = sum(distance <= width for distance in range(NEURONS))
@@ -88,37 +86,5 @@ def shrinking_neighbourhood(updates: Updates, radius: Radius) -> Sides:
         words=lambda: (
             f"N is not defined: of five units in a row, sigma_0 = {radius}, T_max = {updates}, {within} is within "
             f"sigma(T_max) = {width:g} of the winner and {positive} have a positive g; read: no unit is left out"
-        ),
-    )
-
-
-@claim(
-    "sofl/shrinking-neighbourhood-weights",
-    label="Section 3.3, (10)-(13), no unit left out",
-    judges="reading",
-    repaired_by="sofl/theorem-1-robbins-monro",
-)
-def shrinking_neighbourhood_weights(updates: Updates, radius: Radius) -> Sides:
-    """With N all units, the winner's neighbour moves by less than a thousandth of the winner's move at the end.
-
-    Hypotheses
-        As ``sofl/shrinking-neighbourhood``; no unit is left out of N.
-
-    Statement
-        g < 1/1000 for the next neighbour at t = T_max.
-
-    Source
-        Zhang and Qiao (2024), Section 3.3: N "only includes BMU after a certain time". That N is all units, and that
-        one which moves by less than a thousandth counts as left out, are the reading's. With N the units within
-        sigma(t) the sentence is true. A schedule that vanishes meets the reading: ``sofl/theorem-1-robbins-monro``.
-    """
-    width = som.decayed(float(radius), updates, updates, "as-printed")
-    share = math.exp(-1 / (2 * width**2))
-    return at_most(
-        share,
-        negligible=NEGLIGIBLE,
-        words=lambda: (
-            f"sigma_0 = {radius}, T_max = {updates}: the radius ends at sigma_0 / 3 for every T_max, and the next "
-            f"neighbour still makes exp(-9 / 2 sigma_0^2) = {share:.4g} of the winner's move, unless it is outside N"
         ),
     )

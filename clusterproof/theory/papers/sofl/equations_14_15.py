@@ -5,8 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from clusterproof.theory.claims import Sides, Stream, at_most, claim
-from clusterproof.theory.papers.sofl.elbow_below_chord import Points
-from clusterproof.theory.papers.sofl.partitions import Point, squared_distance
+from clusterproof.theory.papers.sofl.partitions import Point, Points, squared_distance
 
 LONGEST = 50
 """Rounds after which the centres must be at rest, many more than the partitions of a run."""

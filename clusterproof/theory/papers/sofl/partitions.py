@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.theory.claims import drawn
 
 Point = tuple[Fraction, ...]
 
@@ -50,3 +55,34 @@ def exact_curve(points: Sequence[Point]) -> list[Fraction]:
         groups, total = max(labels) + 1, within_sum(points, labels)
         best[groups] = min(best.get(groups, total), total)
     return [best[groups] for groups in range(1, len(points) + 1)]
+
+
+def random_points(stream: np.random.Generator) -> list[Point]:
+    """Three to six distinct points at small whole numbers; one time in four the corners of a simplex."""
+    count = int(stream.integers(3, 7))
+    if stream.random() < 0.25:
+        return [tuple(Fraction(int(i == k)) for i in range(count)) for k in range(count)]
+    dimension = int(stream.integers(1, 4))
+    while True:
+        points = {tuple(Fraction(int(x)) for x in stream.integers(0, 6, dimension)) for _ in range(count)}
+        if len(points) == count:
+            return sorted(points)
+
+
+def write_points(points: Sequence[Point]) -> list[list[int]]:
+    """Return points at whole numbers as JSON."""
+    return [[int(value) for value in point] for point in points]
+
+
+def read_points(written: list[list[int]]) -> list[Point]:
+    """Read three to six distinct points at whole numbers."""
+    points: list[Point] = [tuple(Fraction(value) for value in point) for point in written]
+    whole = all(type(value) is int for point in written for value in point)
+    if not (
+        whole and 3 <= len(points) <= 6 and len(set(points)) == len(points) and len({*map(len, points)}) == 1
+    ):
+        raise ValueError("three to six distinct points at whole numbers are needed")
+    return points
+
+
+Points = Annotated[list[Point], drawn(random_points, write=write_points, read=read_points)]

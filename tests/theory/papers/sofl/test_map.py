@@ -21,10 +21,10 @@ from clusterproof.theory.claims import Outside
 from clusterproof.theory.papers.sofl import (
     algorithm_line_30,
     distortion,
-    elbow_below_chord,
     equations_14_15,
     guarded_count,
     initialisation,
+    partitions,
     theorem_1,
     uniform_cells,
 )
@@ -206,7 +206,7 @@ def test_points_clusters_and_rows_that_are_refused() -> None:
         [[i] for i in range(7)],
     ):
         with pytest.raises(ValueError, match="three to six"):
-            elbow_below_chord.read_points(points)  # type: ignore[arg-type]
+            partitions.read_points(points)  # type: ignore[arg-type]
     for members in ([1, 0], [0, 2, 1], [[0, 1]]):
         with pytest.raises(ValueError, match="first appearance"):
             algorithm_line_30.read_members(members)  # type: ignore[arg-type]
