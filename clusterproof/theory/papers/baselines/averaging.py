@@ -34,9 +34,6 @@ def fedavg(task: Task, local_steps: LocalSteps) -> Sides:
         A round is w -> w - mean Q_i (w - b_i); it rests at the stated point: H = 1 is the exact optimum,
         H -> infinity the plain mean of the b_i.
 
-    Symbols
-        eta ``step_size``, H ``local_steps``.
-
     Source
         Ours; FedAvg is McMahan et al. (2017), Algorithm 1. Identity.
     """
@@ -54,9 +51,6 @@ def fedprox(task: Task, proximal: Strength, local_steps: LocalSteps) -> Sides:
 
     Statement
         The rest is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i.
-
-    Symbols
-        mu ``proximal``, eta ``step_size``, H ``local_steps``.
 
     Source
         Ours; FedProx is Li et al. (2020), Algorithm 2, its local problems solved by H gradient steps.
@@ -80,9 +74,6 @@ def fedprox_exact(task: Task, proximal: Strength) -> Sides:
     Statement
         The rest is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i; mu -> infinity gives the exact optimum,
         mu -> 0 the plain mean of the b_i.
-
-    Symbols
-        mu ``proximal``.
 
     Source
         Ours; Li et al. (2020), Algorithm 2 with gamma = 0. Identity.
@@ -137,9 +128,6 @@ def fedavg_optimum(curvature: Curvature, step: Step, local_steps: Steps) -> Side
 
     Statement
         The rounds end at the minimiser of mean phi_i, whatever the number of local steps.
-
-    Symbols
-        H ``local_steps``, eta ``step_size``.
 
     Source
         McMahan et al. (2017), restated, not read: the mean loss is their objective. That FedAvg with a constant step

@@ -58,7 +58,7 @@ def single_linkage(
         of single linkage.
 
     Symbols
-        Delta w_i the client's update; ``linkage="single"``.
+        Delta w_i the client's update.
 
     Source
         Sattler et al. (2020) ask for this cut. Proof: the last merge is the weakest edge of a maximum
@@ -95,9 +95,6 @@ def complete_linkage(
 
     Statement
         As ``cfl/single-linkage``, for agglomerative clustering with complete linkage on minus the cosine.
-
-    Symbols
-        ``linkage="complete"``.
 
     Source
         Public code of CFL, github.com/felisat/clustered-federated-learning, commit 23a1c38, fl_devices.py:
@@ -198,9 +195,6 @@ def client_ids(
 
     Statement
         The clusters of a round refine those of the round before; at the end they are the true ones.
-
-    Symbols
-        ``assignments`` of the state: the cluster of every client.
 
     Source
         Ours; replaces the listing of ``cfl/notebook-index``.

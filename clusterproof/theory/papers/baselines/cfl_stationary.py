@@ -92,9 +92,6 @@ def two_clusters(
     Statement
         The cosine of two updates is -1 across the clusters and 1 inside.
 
-    Symbols
-        As ``cfl/stationary-cosine``, which it extends to unequal sizes for K = 2.
-
     Source
         Ours; the setting is that of CFL, Sattler et al. (2020). Identity: n_1 g_1 + n_2 g_2 = 0.
     """
@@ -142,9 +139,6 @@ def stationary_cosine_anywhere(
 
     Statement
         cos(Delta w_i, Delta w_j) = -1 / (K - 1) for clients of different clusters.
-
-    Symbols
-        As ``cfl/stationary-cosine``.
 
     Source
         Ours: an expectation that no source prints. The value is that of a regular simplex. The sum of

@@ -65,9 +65,6 @@ def cfl_mgd_gradient(task: Task, momentum: Momentum) -> Sides:
     Statement
         chi_p = (sum A_i)^-1 sum A_i b_i over the cluster's clients, and its buffer is 0.
 
-    Symbols
-        eta ``step_size``, beta ``momentum``; ``averaging="gradient"``.
-
     Source
         Ours; CFL-MGD is Zhao et al. (2023), Algorithm 1. Identity.
     """
@@ -88,9 +85,6 @@ def cfl_mgd_model(task: Task, momentum: Momentum, local_steps: FewSteps) -> Side
     Statement
         z = (chi, u) of a cluster solves the stated equation with M_i = ((I - eta A_i, -eta beta I), (A_i,
         beta I)). One local step gives u = 0 and the exact optimum.
-
-    Symbols
-        H ``local_steps``; ``averaging="model"``.
 
     Source
         Ours; Zhao et al. (2023), (4) and (6). Rate and drift: ``cfl-mgd/model-averaging-recursion``.
@@ -135,9 +129,6 @@ def clustered_rest(
     Statement
         The model of a cluster is (sum Q_i)^-1 sum Q_i b_i over its clients, Q_i = I - (I - eta A_i)^H; H = 1
         for GL-CFL.
-
-    Symbols
-        eta ``step_size``, H ``local_steps``.
 
     Source
         Ours; IFCA is Ghosh et al. (2020) with model averaging, CFL Sattler et al. (2020), GL-CFL Lin et

@@ -75,9 +75,6 @@ def per_fedavg_first_order(task: Task, inner: InnerStep, local_steps: FewSteps) 
     Statement
         The rest is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i, another point than with the Hessian.
 
-    Symbols
-        As ``baselines/per-fedavg-hf``; ``gradient="first-order"``.
-
     Source
         Ours; Fallah et al. (2020), Section 5, the first-order approximation. Identity.
     """
@@ -119,9 +116,6 @@ def per_fedavg_first_order_optimum(curvature: Curvature, inner: Inner) -> Sides:
     Statement
         The rest minimises F(w) = mean phi_i(w - alpha grad phi_i(w)).
 
-    Symbols
-        alpha ``inner_step_size``.
-
     Source
         Fallah et al. (2020), restated, not read: they define F and offer the first-order variant for it. That the
         variant ends at the minimiser of F is the reading's.
@@ -152,8 +146,7 @@ def fedbcd(
         z is that of ``baselines/fedprox-exact`` with mu = 2 rho, and x_i = (A_i + mu I)^-1 (A_i b_i + mu z).
 
     Symbols
-        mu ``proximal`` = 2 rho of the paper, whose penalty has no 1/2; ``local_steps``,
-        ``server_step_size``.
+        mu = 2 rho of the paper, whose penalty has no 1/2.
 
     Source
         Ours; FedBCD is Wu et al. (2021). Identity.
@@ -183,9 +176,6 @@ def fedbcd_separate(
         z = (sum Q_i)^-1 sum Q_i b_i with the stated Q_i and c = (1 - pull)^n; x_i = z + c Q_i (b_i - z).
         Unlike the penalised variant it depends on n.
 
-    Symbols
-        ``pull``, n ``local_steps``, eta ``step_size``.
-
     Source
         Ours; Wu et al. (2021), FedBCD-I. Identity.
     """
@@ -206,9 +196,6 @@ def local(task: Task, local_steps: LocalSteps) -> Sides:
 
     Statement
         w_i = b_i for every client.
-
-    Symbols
-        ``local_steps``.
 
     Source
         Ours; the baseline of FPFC, Table 1. Identity.

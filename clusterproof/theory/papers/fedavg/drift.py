@@ -93,8 +93,7 @@ def drift(
         ||grad f_i(y_k) - g_i*|| <= L ||y_k - x*|| <= L gamma k ||g_i*||, since gradients do not grow along the steps.
 
     Symbols
-        gamma ``step_size``, K ``local_steps``, x* the minimiser of f = mean f_i, g_i* = grad f_i(x*),
-        zeta*^2 = mean ||g_i*||^2.
+        x* the minimiser of f = mean f_i, g_i* = grad f_i(x*), zeta*^2 = mean ||g_i*||^2.
 
     Source
         Ours. Upper bound; its first term is attained, its second is far from the truth for small gamma.

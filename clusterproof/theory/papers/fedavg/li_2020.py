@@ -110,8 +110,7 @@ def theorem_1(problem: Problem) -> Sides:
         all w A2 and A4 exclude each other.
 
     Symbols
-        E ``local_steps``, K ``drawn`` of N clients with weights p_k, eta ``step``; C_k as in ``fedavg/exact-bias``;
-        kappa, L, mu, B, G and Gamma = F* - sum p_k F_k* as in the paper.
+        E local steps; K of N clients, with weights p_k, are drawn; Gamma = F* - sum p_k F_k*.
     """
     return compared(problem, Q(0), Q(0))
 
@@ -128,10 +127,6 @@ def theorem_2(problem: Problem, drawn: Annotated[int, choice(1, 2, 5)]) -> Sides
 
     Source
         Li et al. (2020), main text of the ICLR 2020 version, Scheme I.
-
-    Symbols
-        E ``local_steps``, K ``drawn`` of N clients with weights p_k, eta ``step``; C_k as in ``fedavg/exact-bias``;
-        kappa, L, mu, B, G and Gamma = F* - sum p_k F_k* as in the paper.
     """
     return compared(problem, Q(1, drawn), Q(1, drawn))
 
@@ -148,10 +143,6 @@ def theorem_3(problem: Problem, drawn: Annotated[int, choice(1, 2)]) -> Sides:
 
     Source
         Li et al. (2020), main text of the ICLR 2020 version, Scheme II.
-
-    Symbols
-        E ``local_steps``, K ``drawn`` of N clients with weights p_k, eta ``step``; C_k as in ``fedavg/exact-bias``;
-        kappa, L, mu, B, G and Gamma = F* - sum p_k F_k* as in the paper.
     """
     return compared(problem, Q(2 - drawn, drawn), Q(2 - drawn, drawn))
 
@@ -180,10 +171,6 @@ def theorem_4(local_steps: LocalSteps, pace: Pace) -> Sides:
 
     Hypotheses
         Quadratic clients that differ, a fixed step eta, E local steps, all clients in every round.
-
-    Symbols
-        E ``local_steps``, K ``drawn`` of N clients with weights p_k, eta ``step``; C_k as in ``fedavg/exact-bias``;
-        kappa, L, mu, B, G and Gamma = F* - sum p_k F_k* as in the paper.
     """
     step = pace / local_steps
     return at_least(abs(fixed_point(PRINTED, step, local_steps) - Q(1, 3)), bias=(local_steps - 1) * step / 9)
@@ -204,10 +191,6 @@ def exact_bias(
 
     Hypotheses
         Quadratic clients that differ, a fixed step eta, E local steps, all clients in every round.
-
-    Symbols
-        E ``local_steps``, K ``drawn`` of N clients with weights p_k, eta ``step``; C_k as in ``fedavg/exact-bias``;
-        kappa, L, mu, B, G and Gamma = F* - sum p_k F_k* as in the paper.
     """
     clients = ((Q(1), Q(-1)), (Q(2), center), (Q(4), Q(1)))
     rest = fixed_point(clients, step, local_steps)
@@ -244,10 +227,6 @@ def fixed_steps_fail(
         optimum". Theorem 4, on one problem, stands (``fedavg/theorem-4``); that the second sentence speaks of every
         problem is the reading's. Equal Hessians are left out: there it is plainly false. For E = 2 the exact condition
         is sum p_k a_k^2 (b_k - w*) = 0, free of eta, so that FedAvg then rests at w* with every fixed step.
-
-    Symbols
-        E ``local_steps``, K ``drawn`` of N clients with weights p_k, eta ``step``; C_k as in ``fedavg/exact-bias``;
-        kappa, L, mu, B, G and Gamma = F* - sum p_k F_k* as in the paper.
     """
     suppose("the clients differ", (first, second) != (0, 0))
     clients = ((Q(1), Q(first)), (Q(2), Q(second)), (Q(3), -Q(first + 2 * second, 3)))

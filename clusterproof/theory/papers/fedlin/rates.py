@@ -47,8 +47,7 @@ def sharp(clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, loca
         f*).
 
     Symbols
-        eta ``step_size``, K ``local_steps`` (tau of the paper), f = mean f_i, x* its minimiser, g_i* = grad f_i(x*),
-        mean over clients; + is after a round.
+        eta ``step_size``, K ``local_steps`` (tau of the paper), g_i* = grad f_i(x*); + is after a round.
     """
     round_ = fedlin_round(clients, x, y, pace, local_steps)
     disagreement, before = mean(squares(round_.controls)), squares(round_.model).item()
@@ -91,10 +90,6 @@ def convex(
 
     Source
         Ours. Upper bound; the mean gap of R rounds is at most 4 ||x_0 - x*||^2 / (eta K R).
-
-    Symbols
-        eta ``step_size``, K ``local_steps`` (tau of the paper), f = mean f_i, x* its minimiser, g_i* = grad f_i(x*),
-        mean over clients; + is after a round.
     """
     round_ = fedlin_round(clients, x, y, pace, local_steps)
     gap = mean(clients.values(round_.model + 0 * round_.controls))
@@ -140,10 +135,6 @@ def rate(
     Source
         Mitra, Jaafar, Pappas and Hassani (2021), recalled: the text was not read. Upper bound, loose by about 2 in the
         exponent: semidefinite programs of one round give (1 - eta mu)^(2K), which equal clients attain.
-
-    Symbols
-        eta ``step_size``, K ``local_steps`` (tau of the paper), f = mean f_i, x* its minimiser, g_i* = grad f_i(x*),
-        mean over clients; + is after a round.
     """
     suppose("0 < mu < L", 0 < clients.strong_convexity < clients.smoothness)
     factor, first = 1 - clients.strong_convexity / (6 * clients.smoothness), vector(x, y)

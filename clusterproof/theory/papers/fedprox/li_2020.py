@@ -45,7 +45,7 @@ def theorem_4(
         Li et al. (2020), main text of the paper.
 
     Symbols
-        rho the function ``gain``, mu ``proximal``, B ``dissimilarity``, K ``drawn``.
+        rho the function ``gain``, B the dissimilarity, K clients are drawn.
     """
     a, b, w, mu = (1.0, float(curvature)), (0.0, float(center)), float(model), float(proximal)
     gradients = [one * (w - other) for one, other in zip(a, b, strict=True)]
@@ -82,9 +82,6 @@ def corollary_7(
 
     Source
         Li et al. (2020), main text of the paper, which has "1 << B" and an approximate sign.
-
-    Symbols
-        rho the function ``gain``, mu ``proximal``, B ``dissimilarity``, K ``drawn``.
     """
     suppose("B <= sqrt(K) / 2", 4 * dissimilarity**2 <= drawn)
     return at_least(
@@ -107,9 +104,6 @@ def corollary_7_repaired(
 
     Source
         Ours.
-
-    Symbols
-        rho the function ``gain``, mu ``proximal``, B ``dissimilarity``, K ``drawn``.
     """
     b = float(dissimilarity)
     drawn = -(-times * dissimilarity**2 // 1)  # at least times B^2, a whole number
@@ -132,9 +126,6 @@ def remark_5(
 
     Hypotheses
         Convex clients, exact solves, rho > 0.
-
-    Symbols
-        rho the function ``gain``, mu ``proximal``, B ``dissimilarity``, K ``drawn``.
     """
     suppose("rho > 0", gain(float(proximal), float(dissimilarity), drawn) > 0)
     return at_most(2 * dissimilarity**2, clients=drawn)

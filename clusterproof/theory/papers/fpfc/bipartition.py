@@ -51,9 +51,6 @@ def bipartition(clients: Annotated[int, integers(2, 9)], stream: Stream) -> Side
         Every cut crosses an edge of the tree, so has a cosine at least its least one; the cut at that edge has no
         larger.
 
-    Symbols
-        m ``clients``.
-
     Source
         Ours, on the step of CFL that Yu et al. (2023), Introduction, call "computationally expensive": no measure is
         named there, and the sentence is not judged.

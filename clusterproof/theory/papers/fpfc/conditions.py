@@ -33,9 +33,6 @@ def conditions(condition: Condition, step: Step) -> Sides:
         So c >= 1/2 and 1 - 2c <= 0: the bound on rho is negative or infinite, and it binds nothing or
         everything. Likewise log c < 0 makes T_i > 2 log 2 / log c hold for every T_i.
 
-    Symbols
-        alpha ``step_size``, rho ``augmentation``, T_i ``local_steps``.
-
     Source
         Yu et al. (2023), Theorem 1, a reading. The text has "T_i > 2 log 2 / log c" and "rho > max{L_f / (1 - 2c),
         2 lambda / xi, 2 / (a - 1), L_-}". That L_f / (1 - 2c) is positive, as a bound on rho would be, is not printed;

@@ -75,9 +75,6 @@ def convex(spread: Spread, strength: Strength) -> Sides:
         At the minimiser of F some two clients of one cluster have distinct models, or some two of different clusters
         the same model: at most 5 of the 6 pairs of clients are equal or not as their clusters are.
 
-    Symbols
-        s ``spread``, lambda ``strength``.
-
     Source
         Yu et al. (2023), Approach, a reading. Printed is "Convex functions could lead to biased estimates of parameters
         and can not correctly recover clusters as shown in our experiments". That speaks of the paper's experiments,

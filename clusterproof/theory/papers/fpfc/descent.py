@@ -30,9 +30,6 @@ def descent(case: Random, pair_rule: Annotated[str, choice("either", "all")], st
         sum_i h_i majorises L_rho in w, since its quadratic part has Hessian rho (I - 11'/m) <= rho I, and each
         local step of at most 1 / (L_f + rho) lowers h_i; the pairs' update lowers it for rho > 2 L_g.
 
-    Symbols
-        As ``fpfc/repaired-models``.
-
     Source
         Ours, for simultaneous updates of any subset of clients; the proof of Theorem 1 rests on it.
     """

@@ -101,9 +101,6 @@ def one_term_large_augmentation(case: LargeAugmentation, stream: Stream) -> Side
         steps of length l have lowered h_i by rho l^2 / 8. So later steps pay for their own moves, and only the first
         one counts in A_1: the proof does not give A. The note "FPFC's theorem, repaired" has the lines.
 
-    Symbols
-        As ``fpfc/repaired-models``.
-
     Source
         Ours; ``fpfc/repaired-models`` with one term less. Next to rho = 2 L_g it is false: ``fpfc/one-term-waiting``.
     """

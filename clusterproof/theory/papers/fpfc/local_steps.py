@@ -27,9 +27,6 @@ def local_steps(case: Random, stream: Stream) -> Sides:
         h_i is rho-strongly convex and (L_f + rho)-smooth; a gradient step of at most 1 / (L_f + rho) contracts
         the distance from its minimiser by 1 - alpha rho on quadratics.
 
-    Symbols
-        alpha ``step_size``, rho ``augmentation``, T ``local_steps``.
-
     Source
         Ours, on quadratics: the condition of Theorem 1 of Yu et al. (2023) on T rests on it.
     """

@@ -98,9 +98,6 @@ def one_term(case: EveryPair, stream: Stream) -> Sides | Expectation:
         -(2 / T)(||g_0||^2 + ... + ||g_{T-1}||^2), as these gradients never grow; each lowers L_rho by alpha
         (1 - alpha L_h / 2) times itself. The note "FPFC's theorem, repaired" has the lines.
 
-    Symbols
-        As ``fpfc/repaired-models``.
-
     Source
         Ours; ``fpfc/repaired-models`` with one term less.
     """

@@ -148,7 +148,7 @@ def theorem_1_participation(clients: Clients, rounds: Rounds, *, power_of_pairs:
         C_2 = L_g^2 / (m rho (rho^2 - L_g rho - 2 L_g^2)), for any participation probabilities.
 
     Symbols
-        m ``clients``, K ``rounds``; P the least probability that one of two clients takes part.
+        P the least probability that one of two clients takes part.
 
     Source
         Yu et al. (2023), Algorithm 1 and Theorem 1, a reading. Line 5 leaves pairs of one participant and one absent

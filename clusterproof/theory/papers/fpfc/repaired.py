@@ -213,9 +213,6 @@ def repaired_mapping(differences: Differences) -> Sides:
         theta + v has length (1 + lambda / xi) t, t <= xi: the map gives 0, or t + lambda t / xi - lambda; the
         distance is at most lambda xi / (lambda + xi), at t = lambda xi / (lambda + xi).
 
-    Symbols
-        As ``fpfc/repaired-models``.
-
     Source
         Ours; the second inequality of Theorem 1 of Yu et al. (2023), ``fpfc/theorem-1-mapping``, with m (m - 1) for
         m^2, as a client has no pair with itself. It needs a > 2, which SCAD has by definition: for a <= 2 the unit
@@ -245,9 +242,6 @@ def repaired_duals(clients: Clients, rounds: Rounds) -> Sides:
 
     Proof
         As ``fpfc/repaired-models``: sum of ||d v||^2 <= L_g^2 sum of ||d theta||^2, and each residual rests for 1 / P.
-
-    Symbols
-        As ``fpfc/repaired-models``.
 
     Source
         Ours; replaces the third inequality of Theorem 1 of Yu et al. (2023).

@@ -145,9 +145,6 @@ def local_fall(case: Random, stream: Stream) -> Sides:
         5. L_rho >= F after every round.
         6. (x + y)^2 <= (x^2 / A + y^2 / B)(A + B).
 
-    Symbols
-        As ``fpfc/repaired-models``.
-
     Source
         Ours; the note "FPFC's theorem, repaired" writes it out.
     """

@@ -46,9 +46,6 @@ def theorem_1_duals(
         As the title, for the mean over K rounds and any participation probabilities, with
         C_2 = L_g^2 / (m rho (rho^2 - L_g rho - 2 L_g^2)).
 
-    Symbols
-        rho ``augmentation``; the rule is ``pair_rule = "both"``.
-
     Source
         Yu et al. (2023), Algorithm 1 and Theorem 1, a reading. Line 5 has "For i, j in A_k (i < j), server computes"
         and "For i not in A_k and j not in A_k: theta_ij^(k+1) = theta_ij^k": pairs of one participant and one absent

@@ -43,9 +43,6 @@ def theorem_1_mapping(
         is at most lambda xi / (lambda + xi). There are m (m - 1) ordered pairs. So the inequality holds before the
         first round, where G = 0, and after any number of them; it measures the smoothing, and does not fall with K.
 
-    Symbols
-        a - 2 ``concavity_above_2``, lambda ``strength``, xi ``smoothing``, m the number of clients.
-
     Source
         Yu et al. (2023), Theorem 1, which names SCAD after Fan and Li; for a <= 2 the inequality is false. The other
         two inequalities do measure the distance from a stationary point, see ``fpfc/repaired-models`` and

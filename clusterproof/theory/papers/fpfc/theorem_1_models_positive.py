@@ -93,9 +93,6 @@ def theorem_1_models_positive(case: Positive, stream: Stream) -> Sides | Expecta
         rho, C_1 >= 3.5 (A + B): the inequality follows from the repaired one. With r = c^(T/2), the other way to read
         (c - T/2)^-1, it follows likewise where rho - L_f - 2 r L_h > 0.
 
-    Symbols
-        As ``fpfc/repaired-models``; c, r and L_- as ``fpfc/theorem-1-models``, L_- arbitrarily small for convex losses.
-
     Source
         Yu et al. (2023), Theorem 1, as ``fpfc/theorem-1-models`` reads it, with the condition that C_1 needs in the
         place of rho > L_f / (1 - 2q) and q < 1/2.

@@ -55,7 +55,7 @@ def one_term_waiting(
         needed.
 
     Symbols
-        ``ratio`` rho / L_g, ``share`` alpha L_h; the rest as ``fpfc/repaired-models``.
+        ``ratio`` rho / L_g, ``share`` alpha L_h.
 
     Source
         Ours: the statement of ``fpfc/one-term``, which holds if every pair is updated in every round. Where one

@@ -66,7 +66,7 @@ def fusion_window(
         at 0; and across clusters the penalty is constant.
 
     Symbols
-        lambda ``strength``, a ``concavity``, Delta ``separation``.
+        Delta the separation.
 
     Source
         Ours; Yu et al. (2023) do not state which lambda recovers the clusters.

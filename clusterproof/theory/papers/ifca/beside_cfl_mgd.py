@@ -27,9 +27,6 @@ def cfl_mgd_in_basin(
     Statement
         P(some client is in a wrong cluster after 60 rounds) <= 0.05 for each beta.
 
-    Symbols
-        beta ``momentum``.
-
     Source
         Zhao et al. (2023), Assumption 4 with (3); compare ``ifca/certain-in-basin``. Probability.
     """
@@ -72,9 +69,6 @@ def cfl_mgd_same_basin(
 
     Statement
         P(success of CFL-MGD) >= P(success of IFCA).
-
-    Symbols
-        beta ``momentum``, Delta ``separation``.
 
     Source
         Ours; the comparison that Zhao et al. (2023) make of final accuracies takes one start for both. With

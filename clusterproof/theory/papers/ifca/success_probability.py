@@ -102,9 +102,6 @@ def monotone_in_basin(clusters: Clusters, stream: Stream, replicates: Replicates
     Statement
         P(success) does not fall as Delta grows at s = 1, nor as s falls at Delta = 2; P = 2 and 4.
 
-    Symbols
-        As ``ifca/certain-in-basin``.
-
     Source
         Ours; what readers expect of a map of success over separation and noise. Misclassification falls
         with Delta / s by the exact F law, and only Delta / s matters since starts scale with Delta.
@@ -141,9 +138,6 @@ def monotone_from_anywhere(
 
     Statement
         P(success) does not fall as Delta grows at s = 1.
-
-    Symbols
-        As ``ifca/certain-in-basin``.
 
     Source
         Ours; the expectation without the initialisation condition. False: at a small separation the noise

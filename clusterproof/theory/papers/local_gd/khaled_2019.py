@@ -79,7 +79,8 @@ def lemma_1(
         Khaled et al. (2019): the paper's text, without its proofs.
 
     Symbols
-        gamma ``step``, H ``gap``, M clients, V_t the variance of the points, sigma^2 the mean squared gradient at x*.
+        V_t the variance of the points, H steps between two averagings of M clients, sigma^2 the mean squared gradient
+        at x*.
     """
     before = average([x, y])
     after = before - step * average(clients.gradients([x, y]))
@@ -108,9 +109,6 @@ def lemma_2(clients: Clients, start: Start, gap: Gap, pace: Pace) -> Sides:
 
     Source
         Khaled et al. (2019): the paper's text, without its proofs.
-
-    Symbols
-        gamma ``step``, H ``gap``, M clients, V_t the variance of the points, sigma^2 the mean squared gradient at x*.
     """
     step = pace / (4 * gap)
     path = clients.run(start, step, gap, gap)
@@ -136,9 +134,6 @@ def theorem_1(
     Source
         Khaled et al. (2019): the paper's text, without its proofs. At H = 1, and for equal Hessians, the true floor
         is 0.
-
-    Symbols
-        gamma ``step``, H ``gap``, M clients, V_t the variance of the points, sigma^2 the mean squared gradient at x*.
     """
     step, steps = pace / (4 * gap), gap * epochs
     centre = average([average(points) for points in clients.run(start, step, steps, gap)])
@@ -161,9 +156,6 @@ def corollary_1(clients: Clients, start: Start, gap: Gap, root: Annotated[int, c
 
     Source
         Khaled et al. (2019): the paper's text, without its proofs.
-
-    Symbols
-        gamma ``step``, H ``gap``, M clients, V_t the variance of the points, sigma^2 the mean squared gradient at x*.
     """
     suppose("H <= sqrt(T / M)", 2 * gap <= root)
     path = clients.run(start, Q(1, 2 * root), root**2, gap)

@@ -34,9 +34,7 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
         asymptotic rates are smaller. With it Psi_T <= rate^T Psi_0 in expectation.
 
     Symbols
-        Psi = sum over i of ||x_i - x*||^2 + (gamma^2 / p^2) ||h_i - g_i*||^2, + is after one iteration, 0 at the
-        start, E over the coins; gamma ``step_size``, p ``probability``, mu ``strong_convexity``, L ``smoothness``, N
-        ``clients``; g_i* = grad f_i(x*).
+        Psi as in ``proxskip/identity``.
     """
     before = start.psi(clients)
     return at_most(start.psi(clients, 1), start=sharp_rate(clients, start) * before, decrease_from=before)
@@ -75,9 +73,7 @@ def theorem_6(clients: PlanarClients, start: Start, iterations: Iterations) -> S
         decides it is loose by 2 in the exponent, ``proxskip/sharp`` has its square.
 
     Symbols
-        Psi = sum over i of ||x_i - x*||^2 + (gamma^2 / p^2) ||h_i - g_i*||^2, + is after one iteration, 0 at the
-        start, E over the coins; gamma ``step_size``, p ``probability``, mu ``strong_convexity``, L ``smoothness``, N
-        ``clients``; g_i* = grad f_i(x*).
+        Psi as in ``proxskip/identity``.
     """
     rate = printed_rate(clients, start)
     before = start.psi(clients)

@@ -187,12 +187,6 @@ def bias_ratio(local_steps: LocalSteps, fresh: Fresh) -> Sides:
     Hypotheses
         Equal clients f_i = f in one dimension, a = f''(x*) > 0, independent additive gradient noise of variance
         sigma^2, all clients in every round, eta_g = 1, H >= 2 local steps; to first order in tau = f'''(x*).
-
-    Symbols
-        gamma ``step_size``, H ``local_steps``, N ``clients``, r = 1 - gamma a; b = E_pi x - x*, the mean of the
-        stationary law; [h] = 1 + r + ... + r^(h-1). In the linear system M_h is the second moment of a client's point
-        after h local steps, X that of x, V the variance of c_i - c (0 for FedAvg): b = -(gamma tau / 2) sum over h <
-        H of r^(H-1-h) M_h / (1 - r^H), M_h = r^(2h) X + (gamma [h])^2 V + gamma^2 sigma^2 (1 + r^2 + ... + r^(2h-2)).
     """
     one, zero = Fraction(1), Fraction(0)
     fedavg = Law(one, zero, local_steps).floor()
@@ -246,12 +240,6 @@ def bias_larger(
     Hypotheses
         Equal clients f_i = f in one dimension, a = f''(x*) > 0, independent additive gradient noise of variance
         sigma^2, all clients in every round, eta_g = 1, H >= 2 local steps; to first order in tau = f'''(x*).
-
-    Symbols
-        gamma ``step_size``, H ``local_steps``, N ``clients``, r = 1 - gamma a; b = E_pi x - x*, the mean of the
-        stationary law; [h] = 1 + r + ... + r^(h-1). In the linear system M_h is the second moment of a client's point
-        after h local steps, X that of x, V the variance of c_i - c (0 for FedAvg): b = -(gamma tau / 2) sum over h <
-        H of r^(H-1-h) M_h / (1 - r^H), M_h = r^(2h) X + (gamma [h])^2 V + gamma^2 sigma^2 (1 + r^2 + ... + r^(2h-2)).
     """
     suppose("0 < gamma a < 1", 0 < length < 1)
     share, gamma = 1 - Fraction(1, clients), length / curvature

@@ -54,8 +54,7 @@ def convex(clients: PlanarClients, start: Start) -> dict[str, Sides]:
         Karimireddy et al. (2020).
 
     Symbols
-        eta ``step_size``, K ``local_steps``, g_i* = grad f_i(x*), mean over clients; + is after a round. In the proof
-        p = 1 - eta mu, S_k = 1 + p + ... + p^(k-1), sigma_k = 1 - S_k / K.
+        As ``scaffold/sharp``.
     """
     round_ = Round(clients, start)
     gaps = [mean(clients.values(point)) for point in round_.path[0][:-1]]

@@ -51,8 +51,7 @@ def sharp_option_1(clients: PlanarClients, start: Start) -> Sides:
         gradients, eta_g = 1, eta L K <= 1; c = mean c_i.
 
     Symbols
-        eta ``step_size``, K ``local_steps``, g_i* = grad f_i(x*), mean over clients; + is after a round. In the proof
-        p = 1 - eta mu, S_k = 1 + p + ... + p^(k-1), sigma_k = 1 - S_k / K.
+        As ``scaffold/sharp``.
     """
     round_ = Round(clients, start)
     before, after = round_.psi("I", THIRD)

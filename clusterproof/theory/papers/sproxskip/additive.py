@@ -29,9 +29,7 @@ def additive(
         f_i = mu ||.||^2 / 2 with p = 1. Compared with the floor of ``sproxskip/repaired`` it is smaller.
 
     Symbols
-        Psi = sum over i of ||x_i - x*||^2 + (gamma^2 / p^2) ||h_i - g_i*||^2, + is after one iteration, 0 at the
-        start, E over the coins; gamma ``step_size``, p ``probability``, mu ``strong_convexity``, L ``smoothness``, N
-        ``clients``; g_i* = grad f_i(x*).
+        Psi as in ``proxskip/identity``.
     """
     rate = sharp_rate(clients, start)
     noise = clients.deviations(noise_x, noise_y) + noise_y

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import beta
-from sides_by_hand import assert_sides, sides_at, statement_of
+from sides_by_hand import assert_sides, statement_of
 
 from clusterproof.algorithms import CFLMGD, IFCA, run
 from clusterproof.synthetic import RegressionMixture
@@ -53,19 +53,6 @@ def test_drawn_mixtures_are_in_the_statement(seed: int) -> None:
     task = basin.draw_mixture(np.random.default_rng(seed))
     assert (task.data, task.noise) == ("population", 1.0)
     assert 2 <= task.clusters <= 10
-
-
-@pytest.mark.parametrize("condition", [1, 7])
-def test_the_worst_pair_on_both_sides_of_the_radius(condition: int, plant: Any) -> None:
-    for name, wrong in (("within", 0), ("beyond", 1)):
-        found = sides_at("ifca/basin", {"condition_number": condition}, "worst pair", name)
-        assert_sides(found, [(wrong, wrong)])
-    limit = 1 / (1 + np.sqrt(condition))
-    assert [basin.misassigned(condition, share * limit) for share in (0.9995, 1.0005)] == [False, True]
-    plant(basin, "misassigned", lambda of, radius: 1e6 * radius if of == condition else np.nan)
-    for name, share in (("within", 999_000), ("beyond", 1_001_000)):
-        found = sides_at("ifca/basin", {"condition_number": condition}, "worst pair", name)
-        assert [pair[0] for pair in found.pairs] == pytest.approx([share * limit], abs=2)
 
 
 def test_the_task_of_a_cell_and_its_success() -> None:

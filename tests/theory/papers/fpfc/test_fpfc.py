@@ -1,66 +1,34 @@
-"""FPFC's claims by hand, and settings outside their hypotheses."""
+"""FPFC on moments, losses and runs that are computed by hand."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.special
 
-from clusterproof import theory
-from clusterproof.algorithms import FPFC, InvalidArgument, Randomness
+from clusterproof.algorithms import FPFC, Randomness
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.synthetic.softmax import SoftmaxMixture
-from clusterproof.theory import Kind
 from clusterproof.theory.claims import Outside
 from clusterproof.theory.claims.judge import judge
 from clusterproof.theory.papers.fpfc import (
+    convex,
     one_term,
     partial_participation,
     repaired,
     repaired_moments,
+    waiting_pairs,
     window,
 )
 from clusterproof.theory.papers.fpfc.huber import HuberSum
 from clusterproof.theory.papers.fpfc.measured import objective
+from clusterproof.theory.papers.fpfc.simplex import Simplex
 
 Plant = Callable[..., Any]
-
-
-@pytest.mark.parametrize(
-    ("claim_id", "change", "hypothesis"),
-    [
-        ("fpfc/repaired-models", {"pair_rule": "both"}, "pairs with a participant"),
-        ("fpfc/repaired-models", {"start": "own"}, "from a common start"),
-        ("fpfc/repaired-models", {"augmentation": 1e-3}, "2 L_g|two minima"),
-        ("fpfc/repaired-models", {"step_size": 10.0}, "L_f"),
-        ("fpfc/descent", {"pair_rule": "both"}, "pairs with a participant"),
-        ("fpfc/descent", {"step_size": 10.0}, "L_f"),
-    ],
-)
-def test_settings_that_the_theorem_does_not_speak_of_are_refused(
-    claim_id: str, change: dict[str, Any], hypothesis: str
-) -> None:
-    written = repaired.write_setting(repaired.draw_setting(np.random.default_rng(0)))
-    rule = {"pair_rule": "all"} if claim_id == "fpfc/descent" else {}
-    assert theory.replay(claim_id, {"case": written, "seed": 0, **rule}).verdict is Kind.CONSISTENT
-    with pytest.raises(InvalidArgument, match=f"{hypothesis}|must be what"):
-        theory.replay(claim_id, {"case": {**written, **change}, "seed": 0, **rule})
-
-
-@pytest.mark.parametrize("share", [1.01, 1.9])
-def test_steps_just_above_one_over_the_curvature_of_h_are_outside(share: float) -> None:
-    """alpha (L_f + rho) <= 1 is the hypothesis; a step up to twice that still descends, but is outside."""
-    setting, task = repaired.draw_setting(np.random.default_rng(0))
-    curvature = task.client_smoothness + setting.algorithm.augmentation
-    for alpha in (1 / curvature, share / curvature):
-        one = replace(setting, algorithm=replace(setting.algorithm, step_size=alpha))
-        if alpha == 1 / curvature:
-            repaired.suppose_the_hypotheses(one)
-        else:
-            with pytest.raises(Outside, match="alpha"):
-                repaired.suppose_the_hypotheses(one)
 
 
 def test_the_first_term_alone_is_reached_and_the_second_one_adds_next_to_nothing() -> None:
@@ -107,16 +75,6 @@ def test_the_pairs_term_is_not_needed_for_losses_that_are_convex_and_not_quadrat
             assert np.asarray(state.models) == pytest.approx(points, abs=1e-9)
         assert max(plain[1:]) > 1e-4
         assert (np.cumsum(plain[1:]) <= np.cumsum(augmented)[1:] * (1 + 1e-12)).all()
-
-
-def test_one_term_is_not_claimed_where_a_pair_waits() -> None:
-    waits = repaired.draw_setting(np.random.default_rng(1))
-    assert waits[0].participation < 1
-    written = repaired.write_setting(waits)
-    with pytest.raises(InvalidArgument, match="every pair is updated in every round"):
-        theory.replay("fpfc/one-term", {"case": written, "seed": 0})
-    with pytest.raises(Outside, match="every pair"):
-        one_term.one_term(waits, np.random.default_rng(0))
 
 
 def test_a_clients_norms_may_rise_where_a_pair_waits() -> None:
@@ -177,3 +135,25 @@ def test_the_values_of_huber_losses_are_scipys(seed: int) -> None:
     for point in 2 * stream.standard_normal((5, 2)):
         away = loss.features @ point - loss.targets
         assert loss.value(point) == pytest.approx(scipy.special.huber(loss.width, away).sum())
+
+
+def test_a_run_of_the_simplex_leaves_the_parabola_where_it_is_shorter(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    one = Simplex(4, 3.0, 0.5)
+    curvature, rho = 1e-4 * 30, 30.0
+    assert one.rounds == int(math.log(50) * 4 * (curvature + rho) / (0.5 * (curvature + 10)))
+    waiting_pairs.stay_on_the_parabola(4, 3.0, 0.5)
+    monkeypatch.setattr(waiting_pairs, "SMOOTHING", 0.95)
+    with pytest.raises(ArithmeticError, match=r"a pair is 0\.9\d* long"):
+        waiting_pairs.stay_on_the_parabola(4, 3.0, 0.5)
+    with pytest.raises(Outside, match="rho > 2 L_g"):
+        waiting_pairs.one_term_waiting(4, 2.0, 0.5)
+
+
+def test_models_that_are_not_those_of_the_algorithm_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    convex.run_the_algorithm(Fraction(1, 10), Fraction(1, 4))
+    true = convex.minimiser
+    monkeypatch.setattr(convex, "minimiser", lambda b, strength: true(b, strength * Fraction(101, 100)))
+    with pytest.raises(ArithmeticError, match="a model of FPFC-l1"):
+        convex.run_the_algorithm(Fraction(1, 10), Fraction(1, 4))
