@@ -72,9 +72,9 @@ def check(
     Parameters
     ----------
     ids
-        Claims to evaluate, such as cfl-mgd/lemma-2, or a line of one, such as 'cfl-mgd/appendix-a18#(A23)';
-        patterns in quotes, such as 'cfl-mgd/lemma-*'; and Python files that state claims, such as my_paper.py, which
-        are executed. If claims of a file are named too, only those are evaluated of it.
+        Claims to evaluate, such as cfl-mgd/lemma-2, or a line of one, such as 'cfl-mgd/appendix-a18#(A23)'; patterns in
+        quotes, such as 'cfl-mgd/lemma-*'; and Python files that state claims, such as my_paper.py, which are executed.
+        If claims of a file are named too, only those are evaluated of it.
     all_claims
         Every claim, also lines of proofs; with ids or --paper, also the claims whose checks take long.
     paper

@@ -55,7 +55,7 @@ BEST: dict[str, Callable[[], float]] = {
     "cfl-mgd/lemma-1": half,
     "cfl-mgd/lemma-1-union": half,
     "cfl-mgd/a4": by_cantelli,
-    "cfl-mgd/a6": one_client,
+    "cfl-mgd/appendix-a5#(A6)": one_client,
     "cfl-mgd/a15": half,
     "cfl-mgd/a16-meant": half,
     "cfl-mgd/a17": markov_on_the_mean,

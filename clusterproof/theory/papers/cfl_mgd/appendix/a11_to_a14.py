@@ -40,9 +40,6 @@ def a11(
         Given the clusters, E ||sum over C_1 n C*_p of (g_i - grad phi_p(chi_1))||^2 <=
         |C_1 n C*_p| v^2 / n'.
 
-    Symbols
-        v^2 ``gradient_variance`` at chi_1, n' ``samples``.
-
     Source
         Zhao et al. (2023), (A11). Tight: an equality where v^2 is the variance at chi_1.
     """
@@ -77,9 +74,6 @@ def a12(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicate
         Given the clusters, with probability at least 1 - lambda_1, ||sum over C_1 n C*_p of
         (g_i - grad phi_p(chi_1))|| <= sqrt(|C_1 n C*_p|) v / (lambda_1 sqrt(n')).
 
-    Symbols
-        As (A11).
-
     Source
         Zhao et al. (2023), (A12). Probability, by Markov's inequality.
     """
@@ -100,9 +94,6 @@ def a13(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicate
     Statement
         Given the clusters, with probability at least 1 - lambda_1, ||T_2p|| <= 3 L |C_1 n C*_p| +
         sqrt(|C_1 n C*_p|) v / (lambda_1 sqrt(n')).
-
-    Symbols
-        As (A9) and (A11).
 
     Source
         Zhao et al. (2023), (A13), from (A10) and (A12). Probability.
@@ -137,9 +128,6 @@ def a14(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicate
     Statement
         Given the clusters, with probability at least 1 - P lambda_1, ||T_2|| <= (3 L eta / m) |C_1 - C*_1| +
         (eta v sqrt(P) / (lambda_1 m sqrt(n'))) sqrt(|C_1 - C*_1|).
-
-    Symbols
-        C_1 - C*_1 the false members, P ``clusters``.
 
     Source
         Zhao et al. (2023), (A14), from (A13) by a union over p and Cauchy-Schwarz. Probability.

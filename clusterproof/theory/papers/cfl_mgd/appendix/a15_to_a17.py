@@ -127,10 +127,6 @@ def a15(task: NoisyTask, stream: Stream) -> Sides:
     Statement
         E |C_1 - C*_1| <= c_1 m sigma^2 / (mu^2 Delta^4 n'), c_1 = 128.
 
-    Symbols
-        C_1 - C*_1 the false members, clients of other clusters that chose model 1; n' ``samples``, Delta
-        ``separation``.
-
     Source
         Zhao et al. (2023), (A15), from Lemma 1. Upper bound; (1 - l_1) m is enough for m.
     """
@@ -177,9 +173,6 @@ def a16(law: TwoPointLaw, own: Own, foreign: Foreign, level: Level) -> Sides:
     Statement
         P(|C_1 - C*_1| <= c_1 m sigma^2 / (mu^2 lambda_2 Delta^4 n')) <= 1 - lambda_2.
 
-    Symbols
-        As (A15).
-
     Source
         Zhao et al. (2023), (A16), as printed: the inequality points the wrong way.
     """
@@ -199,9 +192,6 @@ def a16_meant(law: TwoPointLosses, own: Own, foreign: Crowd, level: Level) -> Si
 
     Statement
         P(|C_1 - C*_1| <= c_1 m sigma^2 / (mu^2 lambda_2 Delta^4 n')) >= 1 - lambda_2.
-
-    Symbols
-        As (A15).
 
     Source
         Zhao et al. (2023), (A16) as (A17) uses it. Probability, by Markov's inequality on (A15).
@@ -236,9 +226,6 @@ def a17(
         With probability at least 1 - P lambda_1 - lambda_2, ||T_2|| <= c_1 sigma^2 / (mu^2 lambda_2 Delta^4
         n') + c_2 v sigma sqrt(P) / (lambda_1 mu L Delta^2 n' sqrt(m lambda_2)), c_1 = 384 = 3 * 128,
         c_2 = sqrt(128).
-
-    Symbols
-        As (A14) and (A15).
 
     Source
         Zhao et al. (2023), (A17) = (36), from (A14) and (A16) as meant. Probability; a quarter of the right side is

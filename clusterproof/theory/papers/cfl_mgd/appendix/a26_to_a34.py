@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from clusterproof.algorithms import CFLMGD
 from clusterproof.theory.claims import (
     Excluded,
     Replicates,
@@ -20,14 +21,14 @@ from clusterproof.theory.claims import (
     given,
     integers,
     rationals,
+    reals,
     suppose,
 )
 from clusterproof.theory.exact.algebra import Client, Number
-from clusterproof.theory.exact.placed import Placed
+from clusterproof.theory.exact.recorded_run import record
 from clusterproof.theory.exact.two_clusters import carried, exact_path, has_positive_probability
 from clusterproof.theory.exact.two_point_law import TwoPointLaw, binomial_upper_tail
 from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import CONSTANT
-from clusterproof.theory.papers.cfl_mgd.appendix.runs import Momentum, momentum_run
 from clusterproof.theory.papers.cfl_mgd.appendix.scalar_run import ScalarRun, confirm_samples, total
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import NoisyTask, basin_models, suppose_units
 
@@ -167,25 +168,24 @@ def momentum_of_clients_that_err(
 @momentum_of_a_round.line("(A33), regressions", replicates=100, evaluations=20)
 def momentum_on_regressions(
     task: NoisyTask,
-    momentum: Momentum,
+    momentum: Annotated[float, reals(Fraction(1, 20), Fraction(19, 20))],
     round_: Annotated[int, integers(1, 2)],
     stream: Stream,
     replicates: Replicates,
 ) -> Sides:
     """The last round of random runs, where the models are in the basin."""
     suppose_units(task)
-    start, seed, t = Placed(task, basin_models(task, stream)), int(stream.integers(2**31)), round_
-    recorded = momentum_run(start, momentum, seed, rounds=t + 1, replicates=replicates)
-    models = recorded.seen.models[t]
+    start, seed, t = basin_models(task, stream), int(stream.integers(2**31)), round_
+    algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=momentum, momentum_owner="client")
+    initial = np.broadcast_to(start, (replicates, *start.shape))
+    seen = record(task, algorithm, rounds=t + 1, initial=initial, seed=seed)
+    models, false = seen.models[t], (seen.assignments[t] == 0) & (task.labels != 0)
     inside = np.linalg.norm(models - task.optima, axis=-1).max(axis=-1) <= task.basin_radius
     others = range(1, task.clusters)
     deviation = np.sqrt(np.max([task.gradient_variance(models[:, 0], p) for p in others], axis=0))
     spread = np.max([task.loss_variance(models[:, q], p) for p in others for q in (0, p)], axis=0)
-    size = (
-        momentum
-        * recorded.weight
-        * np.linalg.norm(recorded.sum_over(recorded.buffers, own=False)[t], axis=-1)
-    )
+    buffers = np.linalg.norm((seen.buffers[t] * false[..., None]).sum(axis=-2), axis=-1)
+    size = momentum * buffers / (task.smoothness * task.clients)
     gap = task.strong_convexity * task.separation**2
     root = np.sqrt(float(CONSTANT) * spread * task.clusters * t / (task.clients * LEVEL))
     return at_most(

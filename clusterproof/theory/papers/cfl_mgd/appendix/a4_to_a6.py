@@ -84,9 +84,6 @@ def a4(law: TwoPointLosses) -> Sides:
     Statement
         P(a client of cluster 1 chooses model 1) >= 1/2, hence E |C_1 n C*_1| >= l_1 m / 2.
 
-    Symbols
-        n' ``samples``, Delta ``separation``, sigma^2 ``loss_variance`` at the models.
-
     Source
         Zhao et al. (2023), (A4), "using Lemma 1". Lower bound; by Cantelli's inequality 64 (2 P - 3)
         is enough, and for P = 2 nothing less is; with 256 (P - 1) at most a fifth errs, for every P. That some
@@ -152,9 +149,6 @@ def a4_constant(law: BoundedLosses) -> Sides:
     Statement
         P(a client chooses its own model) >= 1/2.
 
-    Symbols
-        As (A4).
-
     Source
         Ours: the constant 1, which the paper hides, on Zhao et al. (2023), Assumption 4, "n' >~ p sigma^2 / (mu^2
         Delta^4)", and before (A4): "Using Lemma 1 and ([23], Theorem 1), we can obtain the probability that each client
@@ -165,26 +159,32 @@ def a4_constant(law: BoundedLosses) -> Sides:
     return at_most(law.error_probability, half=Fraction(1, 2))
 
 
-@claim("cfl-mgd/a5", label="(A5)")
-def a5(count: Count, sixteenths: Sixteenths) -> Sides:
+@claim("cfl-mgd/appendix-a5", label="(A5), (A6)")
+def clients_that_stay(count: Count, sixteenths: Sixteenths) -> dict[str, Sides]:
     """Fewer than a quarter of the own clients stay with probability at most 2 exp(-clm), c = 1/8.
 
     Hypotheses
-        Clients of cluster 1 choose independently and rightly with probability at least 1/2.
+        Clients of cluster 1 choose independently and rightly with probability at least 1/2; c = 1/8 is Hoeffding's.
 
     Statement
-        P(|C_1 n C*_1| <= l_1 m / 4) <= P(| |C_1 n C*_1| - E | >= l_1 m / 4) <= 2 exp(-clm).
+        P(|C_1 n C*_1| <= l_1 m / 4) <= P(| |C_1 n C*_1| - E | >= l_1 m / 4) <= 2 exp(-clm). N = l_1 m >= l m.
 
-    Symbols
-        N = l_1 m >= l m the cluster's clients; c = 1/8 is Hoeffding's.
+    Lines
+        (A5)
+            The middle term is at most the last. Below 1 only for l m > 8 log 2. The best exponent is KL(3/8 || 5/8) =
+            0.1277, at p = 5/8, and KL(1/4 || 1/2) = 0.1308 for the first term; larger c fail:
+            ``cfl-mgd/a5-constant``.
+        (A6)
+            The first term is at most the last; exp(-clm) is enough, since only one tail counts.
 
     Source
-        Zhao et al. (2023), (A5). Probability. Below 1 only for l m > 8 log 2. The best exponent is
-        KL(3/8 || 5/8) = 0.1277 for the middle term, at p = 5/8, and KL(1/4 || 1/2) = 0.1308 for the
-        first; larger c fail: ``cfl-mgd/a5-constant``.
+        Zhao et al. (2023), (A5) and (A6).
     """
     allowed = 2 * exponential_bounds(HOEFFDING * count)[0]
-    return at_most(quarter_deviation(count, sixteenths), hoeffding=allowed)
+    return {
+        "(A5)": at_most(quarter_deviation(count, sixteenths), hoeffding=allowed),
+        "(A6)": at_most(quarter_tail(count, sixteenths), hoeffding=allowed),
+    }
 
 
 def best_exponent() -> float:
@@ -192,26 +192,7 @@ def best_exponent() -> float:
     return math.log(2) + 0.25 * math.log(0.25) + 0.75 * math.log(0.75)
 
 
-@claim("cfl-mgd/a6", label="(A6)")
-def a6(count: Count, sixteenths: Sixteenths) -> Sides:
-    """At least a quarter of the own clients stay with probability at least 1 - 2 exp(-clm), c = 1/8.
-
-    Hypotheses
-        As (A5).
-
-    Statement
-        P(|C_1 n C*_1| >= l_1 m / 4) >= 1 - 2 exp(-clm).
-
-    Symbols
-        As (A5).
-
-    Source
-        Zhao et al. (2023), (A6). Probability; 1 - exp(-clm) is true as well, since only one tail counts.
-    """
-    return at_most(quarter_tail(count, sixteenths), hoeffding=2 * exponential_bounds(HOEFFDING * count)[0])
-
-
-@claim("cfl-mgd/a5-constant", label="(A5), c = 1/5", judges="ours", repaired_by="cfl-mgd/a5")
+@claim("cfl-mgd/a5-constant", label="(A5), c = 1/5", judges="ours", repaired_by="cfl-mgd/appendix-a5")
 def a5_constant(count: Count, constant: Annotated[Fraction, choice(Fraction(1, 5))]) -> Sides:
     """The constant c of (A5) may be 1/5.
 
@@ -221,12 +202,9 @@ def a5_constant(count: Count, constant: Annotated[Fraction, choice(Fraction(1, 5
     Statement
         P(|C_1 n C*_1| <= l_1 m / 4) <= 2 exp(-l_1 m / 5).
 
-    Symbols
-        As (A5).
-
     Source
         Ours, on the sharpness of (A5) in Zhao et al. (2023), which names no c and is true with c = 1/8,
-        ``cfl-mgd/a5``. c can be at most KL(1/4 || 1/2) = log 2 + (1/4) log(1/4) + (3/4) log(3/4) = 0.1308.
+        ``cfl-mgd/appendix-a5``. c can be at most KL(1/4 || 1/2) = log 2 + (1/4) log(1/4) + (3/4) log(3/4) = 0.1308.
     """
     measured, allowed = quarter_tail(count, 8), 2 * exponential_bounds(constant * count)[1]
     return at_most(

@@ -8,16 +8,16 @@ import pytest
 from scipy import stats
 from sides_by_hand import assert_pairs, assert_sides, sides_with
 
+from clusterproof.algorithms import CFLMGD
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.claims import Outside
+from clusterproof.theory.claims import Excluded, Outside
 from clusterproof.theory.exact.placed import Placed
-from clusterproof.theory.papers.cfl_mgd.appendix.a1_to_a3 import a3
-from clusterproof.theory.papers.cfl_mgd.appendix.a7_a8 import a8
+from clusterproof.theory.exact.recorded_run import record
+from clusterproof.theory.papers.cfl_mgd.appendix.a3_a8 import a3, a8
 from clusterproof.theory.papers.cfl_mgd.appendix.a11_to_a14 import a12, a13, a14
 from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import a17
 from clusterproof.theory.papers.cfl_mgd.appendix.a26_to_a34 import momentum_on_regressions
 from clusterproof.theory.papers.cfl_mgd.appendix.rounds import simulate_round
-from clusterproof.theory.papers.cfl_mgd.appendix.runs import momentum_run
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import basin_models, with_samples
 from clusterproof.theory.papers.cfl_mgd.lemma_1.lemma_1 import crowd
 from clusterproof.theory.papers.cfl_mgd.lemma_2.equations_34_to_38 import Round, equation_35, equation_36
@@ -98,7 +98,9 @@ def test_a8_and_what_false_members_add_in_a14_a17_and_36() -> None:
 def test_a33_on_runs_of_which_some_leave_the_basin() -> None:
     beta, t, sides = 0.7, 2, []
     start, draws = start_of(TASK, 4)
-    run = momentum_run(start, beta, draws, rounds=t + 1, replicates=5).seen
+    algorithm = CFLMGD(step_size=1 / SMOOTH, momentum=beta, momentum_owner="client")
+    initial = np.broadcast_to(start.points, (5, *start.points.shape))
+    run = record(TASK, algorithm, rounds=t + 1, initial=initial, seed=draws)
     for models, chosen, buffers in zip(run.models[t], run.assignments[t], run.buffers[t], strict=True):
         inside = np.linalg.norm(models - OPTIMA, axis=-1).max() <= math.sqrt(MU / SMOOTH) * GAP / 4
         carried = np.linalg.norm(buffers[(chosen == 0) & (LABELS != 0)].sum(axis=0)) / (CLIENTS * SMOOTH)
@@ -115,42 +117,6 @@ def start_of(task: RegressionMixture, seed: int) -> tuple[Placed[RegressionMixtu
     """Random models in the basin, and the seed of a run."""
     stream = np.random.default_rng(seed)
     return Placed(task, basin_models(task, stream)), int(stream.integers(2**31))
-
-
-def plain_sums(seed: int, beta: float, task: RegressionMixture) -> dict[str, np.ndarray]:
-    """Round by round what the clients in C_1 hold: gradients, past gradients and buffers, own ones and others'."""
-    seen = momentum_run(start_of(task, seed)[0], beta, start_of(task, seed)[1]).seen
-    sums: dict[str, list[np.ndarray]] = {
-        name: [] for name in ("g", "S", "u", "g0", "g1", "g2", "S0", "S1", "S2")
-    }
-    for t, chosen in enumerate(seen.assignments):
-        first = [i for i in range(CLIENTS) if chosen[i] == 0]
-        past = {
-            i: sum((beta ** (t - 1 - k) * seen.gradients[k, i] for k in range(t)), np.zeros(2)) for i in first
-        }
-        drawn, held = ({i: values[t, i] for i in first} for values in (seen.gradients, seen.buffers))
-        for name, values in (("g", drawn), ("S", past), ("u", held)):
-            sums[name].append(sum((values[i] for i in first), np.zeros(2)))
-            for p in range(3):
-                if name != "u":
-                    sums[f"{name}{p}"].append(sum((values[i] for i in first if LABELS[i] == p), np.zeros(2)))
-    return {name: np.array(each) for name, each in sums.items()} | {"chi": seen.models[:, 0]}
-
-
-@pytest.mark.parametrize("beta", [0.35, 0.8])
-def test_the_identities_of_a_run_with_false_members(beta: float) -> None:
-    """The sums over C_1 of (A1) and (A9), and the models that follow."""
-    sums, weight = plain_sums(5, beta, TASK), 1 / (CLIENTS * SMOOTH)
-    assert (np.abs(sums["g1"]) > 0).any()
-    assert (np.abs(sums["g2"]) > 0).any()
-    chi, following = sums["chi"][:-1], sums["chi"][1:]
-    expected = {("a1", ""): chi - OPTIMA[0] - weight * sums["g0"]}
-    expected |= {("a9", "next model"): following, ("a1", "next model"): following - OPTIMA[0]}
-    start, draws = start_of(TASK, 5)
-    for (claim, part), value in expected.items():
-        assert_pairs(sides_with(claim, start, beta, draws, statement=part), value)
-    np.testing.assert_allclose(chi - weight * (sums["g"] + beta * sums["u"]), following, atol=1e-12)
-    assert_pairs(sides_with("a9", start, beta, draws), np.stack([sums[f"g{p}"] for p in (1, 2)]))
 
 
 def test_34_and_35_from_the_draws_of_a_round() -> None:
@@ -190,15 +156,16 @@ def test_a2_and_a7_from_the_offsets() -> None:
     for share in (Fraction(1), Fraction(3, 7)):
         h = float(share) / SMOOTH
         left = ((d - h * spectra * d) ** 2).sum(axis=-1) / (d**2).sum(axis=-1)
-        for claim, rate in (("a2", h * MU * SMOOTH / (MU + SMOOTH)), ("a2-sharp", h * MU)):
-            assert_sides(sides_with(claim, models, share), left, squared=(1 - rate) ** 2)
-    with pytest.raises(Outside, match="h > 0"):
-        sides_with("a2", models, Fraction(0))
+        for line, rate in (("(A2)", h * MU * SMOOTH / (MU + SMOOTH)), ("(A2), sharper", h * MU)):
+            found = sides_with("appendix-a2", models, share, line=line)
+            assert_sides(found, left, squared=(1 - rate) ** 2)
+    assert sides_with("appendix-a2", models, Fraction(0), line="(A2)") == Excluded("h > 0")
     squared = (1 - 7 / 30 * MU / (8 * SMOOTH)) ** 2
     for share, staying in ((0, (3, 4, 2)), (Fraction(1, 2), (6, 9, 4)), (1, (9, 14, 7))):
         after = d - np.array(staying)[:, None] / (CLIENTS * SMOOTH) * spectra * d
         left = (after**2).sum(axis=-1) / (d**2).sum(axis=-1)
-        assert_sides(sides_with("a7", models, Fraction(share)), left, squared=squared)
+        found = sides_with("appendix-a2", models, Fraction(share), line="(A7)")
+        assert_sides(found, left, squared=squared)
 
 
 def test_gradients_of_other_clusters_within_the_basin() -> None:

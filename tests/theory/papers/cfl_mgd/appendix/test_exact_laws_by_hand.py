@@ -10,41 +10,13 @@ import pytest
 from scipy import stats
 from sides_by_hand import assert_pairs, assert_sides, sides_at
 
-from clusterproof.theory.claims import Outside
-
 
 def binomial(count: int, p: F) -> list[F]:
     return [math.comb(count, k) * p**k * (1 - p) ** (count - k) for k in range(count + 1)]
 
 
-@pytest.mark.parametrize(("count", "sixteenths"), [(13, 10), (40, 8), (36, 14)])
-def test_a5_a6_and_a_larger_constant(count: int, sixteenths: int) -> None:
-    p = F(sixteenths, 16)
-    chances = binomial(count, p)
-    far = sum(chance for k, chance in enumerate(chances) if abs(k - count * p) >= F(count, 4))
-    few = sum(chance for k, chance in enumerate(chances) if k <= F(count, 4))
-    one = {"count": count, "sixteenths": sixteenths}
-    assert_sides(sides_at("a5", one), far, hoeffding=2 * math.exp(-count / 8))
-    assert_sides(sides_at("a6", one), few, hoeffding=2 * math.exp(-count / 8))
-    half = sum(binomial(count, F(1, 2))[: count // 4 + 1])
-    found = sides_at("a5-constant", {"count": count, "constant": "1/5"})
-    assert_sides(found, half, hoeffding=2 * math.exp(-count / 5))
-    largest = 0.25 * math.log(1 / 2) + 0.75 * math.log(3 / 2)  # KL(1/4 || 1/2)
-    words = found.words if isinstance(found.words, str) else found.words()
-    assert f"{float(half):.4g} > 2 exp(-{count}/5) = {2 * math.exp(-count / 5):.4g}" in words
-    assert f"KL(1/4 || 1/2) = {largest:.4f}" in words
-
-
-def test_steps_of_a7_and_equation_25() -> None:
-    one: dict[str, Any] = {"clients": 11, "own": 7, "shared": 3}
-    assert_sides(sides_at("a7-step-printed", one), F(1, 4), step=F(3, 11))
-    assert_sides(sides_at("a7-step", one, line="at least"), F(3, 11), quarter=F(4, 11) / 4)
-    assert_sides(sides_at("a7-step", one, line="at most"), F(3, 11), one=1)
-    for claim in ("a7-step", "a7-step-printed"):
-        sides_at(claim, {"clients": 11, "own": 8, "shared": 2}, line="at most" if claim == "a7-step" else "")
-        with pytest.raises(Outside, match="l_1 m / 4"):
-            sides_at(claim, {"clients": 11, "own": 9, "shared": 2})
-    one = {"own": "3/2", "other": "5/2", "mean_own": "1/2", "mean_other": "7/3"}
+def test_equation_25() -> None:
+    one: dict[str, Any] = {"own": "3/2", "other": "5/2", "mean_own": "1/2", "mean_other": "7/3"}
     assert_pairs(sides_at("equation-24", one, "(25)"), 3 / 2 - 17 / 12, 5 / 2 - 17 / 12)
 
 

@@ -1,4 +1,4 @@
-"""(A9) and (A10): the false members' gradients T_2 of a round, and their bound without noise."""
+"""(A10), (A26): gradients within the basin."""
 
 from __future__ import annotations
 
@@ -9,61 +9,15 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from clusterproof.synthetic import Mixture
-from clusterproof.theory.claims import Sides, at_most, claim, equal, rationals, suppose
-from clusterproof.theory.exact.algebra import AtLeastOne, Client, NotNegative, Number, Share, fraction
-from clusterproof.theory.exact.placed import Draws, Placed, placed
+from clusterproof.synthetic import Mixture, RegressionMixture
+from clusterproof.theory.claims import Sides, at_most, claim, rationals, suppose
+from clusterproof.theory.exact.algebra import AtLeastOne, NotNegative, Share, fraction
+from clusterproof.theory.exact.placed import Placed, placed
 from clusterproof.theory.exact.random_tasks import random_mixture
-from clusterproof.theory.papers.cfl_mgd.appendix.runs import Momentum, NoisyStart, Start, momentum_run
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import suppose_units
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import basin_models, noisy_regression, suppose_units
 
-
-@claim("cfl-mgd/a9", label="(A9)", evaluations=50)
-def a9(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
-    """The gradients of cluster p's clients in C_1 are their mean plus noise.
-
-    Hypotheses
-        Option I.
-
-    Statement
-        T_2p = |C_1 n C*_p| grad phi_p(chi_1) + sum over C_1 n C*_p of (g_i - grad phi_p(chi_1)), and
-        T_2 = (eta/m) sum_(p >= 2) T_2p is what the false members contribute to chi_1^(t+1).
-
-    Symbols
-        C_1 n C*_p the clients of cluster p that chose model 1.
-
-    Source
-        Zhao et al. (2023), (A9). Identity.
-    """
-    one = momentum_run(start, momentum, draws)
-    return one.deviations(one.gradients)
-
-
-def false_gradients(start: Start, momentum: float, draws: int) -> list[list[dict[str, Any]]]:
-    """Return the numbers of each false member."""
-    one = momentum_run(start, momentum, draws)
-    return one.each_deviation(one.gradients)
-
-
-@a9.proof("algebra", at=false_gradients)
-def a9_on_symbols(one: Client, mean: Number) -> Sides:
-    """The term of each client, in each coordinate."""
-    return one.of_deviations(mean)
-
-
-@a9.step("next model", evaluations=50, needed=False)
-def a9_next_model(start: NoisyStart, momentum: Momentum, draws: Draws) -> Sides:
-    """The algorithm's next model is that with the right side of (A9)."""
-    one, task = momentum_run(start, momentum, draws), start.task
-    false_members = np.zeros_like(one.models)
-    for cluster in range(1, task.clusters):
-        chosen = one.shared(cluster)[..., None]
-        mean = task.expected_gradient(one.models, cluster)
-        noise = (one.gradients - mean[:, None]) * chosen
-        false_members += chosen.sum(axis=1) * mean + noise.sum(axis=1)
-    carried = one.sum_over(one.buffers, own=True) + one.sum_over(one.buffers, own=False)
-    total = one.sum_over(one.gradients, own=True) + false_members + momentum * carried
-    return equal((one.models - one.weight * total, one.following), rounding=1e-10)
+Start = Placed[RegressionMixture]
+NoisyStart = Annotated[Start, placed(RegressionMixture, noisy_regression, basin_models)]
 
 
 @claim("cfl-mgd/appendix-a10", label="(A10), (A26)", evaluations=200)
