@@ -20,7 +20,6 @@ from clusterproof.theory.exact import scalar_clients, two_clusters
 from clusterproof.theory.exact.basin_pairs import Pair
 from clusterproof.theory.exact.identical_clients import IdenticalClients
 from clusterproof.theory.exact.prescribed_samples import Rounds
-from clusterproof.theory.exact.scalar_clients import exact_run
 from clusterproof.theory.papers.cfl_mgd.lemma_1 import equations_24_to_30 as lemma_1_proof
 from clusterproof.theory.papers.cfl_mgd.lemma_2 import equations_32_33_37 as equation_32
 from clusterproof.theory.papers.cfl_mgd.lemma_2 import equations_34_to_38 as lemma_2_split
@@ -218,20 +217,3 @@ def test_events_of_25_need_the_midpoint(plant: Callable[..., Any]) -> None:
     """With a delta that is not the mean of the two, the events differ."""
     plant(lemma_1_proof, "threshold", lambda own, other: (own + other) / 3)
     assert theory.check("cfl-mgd/equation-24#(25)").verdict is Kind.VIOLATED
-
-
-def test_the_three_readings_of_line_15_by_hand() -> None:
-    """chi_1^(2) = .475, .49375 and .4875: the owner of the momentum of the client that stays."""
-    centers = [Fraction(-1, 2), Fraction(0), Fraction(1, 2), Fraction(1)]
-    starts, momentum = [Fraction(-1, 4), Fraction(-1)], Fraction(1, 10)
-    ends = [
-        exact_run(centers, starts, momentum=momentum, rounds=2, reading=reading).models[2][0]
-        for reading in ("line 15", "own", "server")
-    ]
-    first = [Fraction(-1, 4) - c for c in centers]
-    after = Fraction(-1, 4) - sum(first) / 4
-    second = [after - c for c in centers[1:]]
-    mean, own = sum(first) / 4, sum(first[1:])
-    assert ends[0] == after - (sum(second) + 3 * momentum * mean) / 4
-    assert ends[1] == after - (sum(second) + momentum * own) / 4
-    assert ends[2] == after - sum(second) / 4 + momentum * (after - Fraction(-1, 4))
