@@ -201,7 +201,7 @@ def equation_3_descent(
     return at_least(own, kantorovich=least)
 
 
-@equation_3_descent.line("as printed", evaluations=100)
+@equation_3_descent.line("as printed", evaluations=50)
 def equation_3_worst(start: RoundStart, step_size: Rate) -> Sides:
     """Delta w = -alpha a (w - b), and the next gradient a (1 - alpha a)(w - b) is parallel to it."""
     _, state = printed_round(start, step_size)
@@ -239,7 +239,7 @@ def equation_3_worst_on_symbols(coordinate: Number, curvature: NotNegative, step
     return equal((gradient * move, -lengths * coordinate**2))
 
 
-@equation_3_descent.step("as printed, similarity", evaluations=100, needed=False)
+@equation_3_descent.step("as printed, similarity", evaluations=50, needed=False)
 def equation_3_worst_similarity(start: RoundStart, step_size: Rate) -> Sides:
     """The algorithm's own similarities."""
     return equal((printed_round(start, step_size)[0], -1.0), rounding=1e-12)
