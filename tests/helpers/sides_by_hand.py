@@ -75,14 +75,6 @@ def sides_with(claim_id: str, *arguments: Any, statement: str = "", line: str = 
     return all_sides_with(claim_id, *arguments, statement=statement)[line]
 
 
-def sides_of_proof(claim_id: str, instance: dict[str, Any]) -> dict[str, Sides]:
-    """The sides of a claim's proof at the numbers to which it takes an instance of the claim."""
-    first = statement_of(claim_id)
-    proof = proof_of(claim_id)
-    assert proof.at is not None
-    return proof.lines(proof.space.flatten(proof.at(**first.space.arguments(quantities_of(first, instance)))))
-
-
 def assert_sides(found: Sides, measured: Any, **terms: Any) -> None:
     """Assert what is measured, or the pairs of an equation, and every named term of what is allowed."""
     left: Any = found.pairs if found.identity else found.measured
@@ -101,8 +93,3 @@ def assert_pairs(found: Sides, *values: Any) -> None:
         for side in pair:
             one = np.broadcast_to(np.array(side, float), expected.shape)
             np.testing.assert_allclose(one, expected, rtol=1e-9, atol=1e-9)
-
-
-def compare(claim_id: str, instance: dict[str, Any], measured: Any, line: str = "", /, **terms: Any) -> None:
-    """Assert both sides of a claim's function at an instance."""
-    assert_sides(sides_at(claim_id, instance, line=line), measured, **terms)
