@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +19,7 @@ from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.claims.rounding import TOLERANCE, unit_of
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
+from clusterproof.theory.runs.likely_mistake import likely_mistake
 from clusterproof.theory.runs.permutation_bound import log_p_values, scores
 from clusterproof.theory.runs.run_check import SUSPICIOUS, Inconclusive
 from clusterproof.theory.runs.run_statistics import (
@@ -133,8 +135,10 @@ def same_law(
     if not _draws_numbers(algorithm, task, distinct, trace.rounds):
         moved = _own_run(algorithm, task, trace, _perturbed(distinct, PERTURBATIONS, rounding), 1)
         stable = _stable(once, moved, len(distinct), tolerance)
-        every = np.arange(models.shape[1])
-        return _compare_paths(models, assignments, once, stable, tolerance, every, "the run is without noise")
+        every, reason = np.arange(models.shape[1]), "the run is without noise"
+        everyone = np.broadcast_to(np.arange(task.clients), (trace.rounds, len(every), task.clients))
+        mistake = partial(likely_mistake, algorithm, task, everyone)
+        return _compare_paths(models, assignments, once, stable, tolerance, every, reason, mistake)
     repeated = _compare_repeated(algorithm, task, trace, models, assignments, tolerance=tolerance)
     if repeated is not None and repeated[0] == "differs":
         return repeated
@@ -216,14 +220,19 @@ def _compare_paths(
     tolerance: float,
     numbers: np.ndarray,
     reason: str,
+    mistake: Callable[[np.ndarray, np.ndarray, Trace, int], str],
 ) -> tuple[Kind, str]:
-    """Compare the replicates of given numbers round by round, as far as rounding does not decide how they go on."""
+    """Compare the replicates of given numbers round by round, as far as rounding does not decide how they go on.
+
+    A difference is followed by the likely mistake of its replicate.
+    """
     wrong = ~_close(models, own.models, tolerance) & stable[:, :, None, None]
     if wrong.any():
         place = tuple(int(i) for i in np.argwhere(wrong)[0])
         where = f"round {place[0]}, replicate {numbers[place[1]]}, model {place[2]}, coordinate {place[3]}"
+        likely = mistake(models, assignments, own, place[1])
         return "differs", (
-            f"{where}: {float(models[place])!r} is not {float(own.models[place])!r}, and {reason}"
+            f"{where}: {float(models[place])!r} is not {float(own.models[place])!r}, and {reason}{likely}"
         )
     odd = (assignments != own.assignments) & stable[1:, :, None]
     if odd.any():
@@ -231,6 +240,7 @@ def _compare_paths(
         return "differs", (
             f"round {step + 1}, replicate {numbers[replicate]}: client {client} is with model "
             f"{assignments[step, replicate, client]}, not {own.assignments[step, replicate, client]}"
+            + mistake(models, assignments, own, replicate)
         )
     if not stable.all():
         step = int(np.argwhere(~stable)[0][0])
@@ -284,7 +294,9 @@ def _compare_repeated(
     moved = _own_run(given, task, trace, _perturbed(starts, PERTURBATIONS, rounding), 1)
     stable = _stable(own, moved, len(known), tolerance)
     reason = "the participants are those of the run, and nothing else is random"
-    return _compare_paths(models[:, known], assignments[:, known], own, stable, tolerance, known, reason)
+    mistake = partial(likely_mistake, algorithm, task, participants)
+    arrays = models[:, known], assignments[:, known]
+    return _compare_paths(*arrays, own, stable, tolerance, known, reason, mistake)
 
 
 class _Tests:

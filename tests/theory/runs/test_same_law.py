@@ -405,3 +405,31 @@ def test_heavy_tails_of_the_same_variance_are_seen() -> None:
     trace = run(algorithm, heavy, rounds=ROUNDS, seed=0, replicates=REPLICATES, initial=task.optima)
     with pytest.raises(AssertionError, match="mean absolute value of the innovations"):
         assert_same_law(task, trace)
+
+
+EXPECTED = RegressionMixture.random(
+    clusters=2, clients=8, dimension=3, condition_number=4.0, noise=0.5, samples=10, data="population", seed=0
+)
+IN_HALVES = CFLMGD(step_size=0.1, momentum=0.5, participation=0.5)
+TRAINED = FedAvg(step_size=0.1, local_steps=3, server_step_size=0.7)
+
+
+@pytest.mark.parametrize(
+    ("task", "algorithm", "fault", "said"),
+    [
+        (EXPECTED, IN_HALVES, {"normalisation": "participants"}, "gradients are divided by |S|, not by N"),
+        (QUADRATIC, TRAINED, {"server_step_size": 1.0}, "the server's step size has no effect"),
+        (EXPECTED, CFLMGD(step_size=0.1, momentum=0.5), {"momentum": 0.45}, "momentum is 0.45 whatever is"),
+        # no mistake of the bank is four local steps for two
+        (QUADRATIC, FedAvg(step_size=0.1, local_steps=2), {"local_steps": 4}, ""),
+    ],
+)
+def test_a_run_without_noise_names_the_mistake_that_gives_it(
+    task: Any, algorithm: Any, fault: dict[str, Any], said: str
+) -> None:
+    how: dict[str, Any] = {"rounds": 6, "replicates": 2, "seed": 1}
+    how["initial"] = task.optima[: algorithm.model_count(task)] + 0.3
+    wrong = run(dataclasses.replace(algorithm, **fault), task, **how)
+    kind, sentence = same_law(task, dataclasses.replace(wrong, settings=run(algorithm, task, **how).settings))
+    assert kind == "differs"
+    assert f"; it is as if {said}" in sentence if said else "as if" not in sentence

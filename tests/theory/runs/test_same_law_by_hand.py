@@ -77,7 +77,10 @@ def test_the_first_difference_of_two_paths_is_told() -> None:
 
     def told(models: np.ndarray, assignments: np.ndarray, stable: np.ndarray) -> tuple[str, str]:
         numbers = np.array([4, 7])
-        return _compare_paths(models, assignments, own, stable, 1e-9, numbers, "why")  # type: ignore[arg-type]
+        return _compare_paths(models, assignments, own, stable, 1e-9, numbers, "why", likely)  # type: ignore[arg-type]
+
+    def likely(*arrays: object) -> str:
+        return f"; replicate at {arrays[-1]}"
 
     assert told(own.models, own.assignments, sure) == (
         "holds",
@@ -85,11 +88,11 @@ def test_the_first_difference_of_two_paths_is_told() -> None:
     )
     chosen = own.assignments.copy()
     chosen[1, 1, 4] = 1
-    other_client = "round 2, replicate 7: client 4 is with model 1, not 0"
+    other_client = "round 2, replicate 7: client 4 is with model 1, not 0; replicate at 1"
     assert told(own.models, chosen, sure) == ("differs", other_client)
     models = own.models.copy()
     models[2, 1, 0, 2] = 5.0
-    where = "round 2, replicate 7, model 0, coordinate 2: 5.0 is not 1.0, and why"
+    where = "round 2, replicate 7, model 0, coordinate 2: 5.0 is not 1.0, and why; replicate at 1"
     assert told(models, chosen, sure) == ("differs", where)
     unsure = sure.copy()
     unsure[2:, 1] = False
