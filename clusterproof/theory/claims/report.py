@@ -198,11 +198,11 @@ def _line_words(verdict: Verdict) -> list[str]:
     words = []
     if false[0].verdict in (Kind.VIOLATED, Kind.ILL_POSED):
         words.append(f"the first false line is {false[0].name}")
-    echoes = [line.name for line in false if line.only_where]
-    if echoes:
-        fail = "fails" if len(echoes) == 1 else "fail"
+    for cause in dict.fromkeys(line.only_where for line in false if line.only_where):
+        echoes = [line.name for line in false if line.only_where == cause]
+        fail, where = "fails" if len(echoes) == 1 else "fail", "it" if cause == false[0].name else cause
         words.append(
-            f"{', '.join(echoes)} {fail} only where it does, at {plural('instance', verdict.instances or 0)}"
+            f"{', '.join(echoes)} {fail} only where {where} does, at {plural('instance', verdict.instances or 0)}"
         )
     others = [line.name for line in false[1:] if not line.only_where]
     return words + ([f"also {', '.join(others)}"] if others else [])

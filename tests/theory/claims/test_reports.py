@@ -340,9 +340,13 @@ def test_lines_that_fail_only_where_the_first_does_are_told_apart() -> None:
         Line(name="(2)", verdict=Kind.VIOLATED, reason=""),
         Line(name="(3)", verdict=Kind.VIOLATED, reason="", only_where="(2)"),
         Line(name="(4)", verdict=Kind.VIOLATED, reason=""),
+        Line(name="(5)", verdict=Kind.VIOLATED, reason="", only_where="(4)"),
     ]
     told = evidence(verdict_with(verdict=Kind.VIOLATED, lines=tuple(found), instances=90))
-    assert told == "why; the first false line is (2); (3) fails only where it does, at 90 instances; also (4)"
+    assert told == (
+        "why; the first false line is (2); (3) fails only where it does, at 90 instances; "
+        "(5) fails only where (4) does, at 90 instances; also (4)"
+    )
 
 
 def test_counts_of_verdicts_and_of_tightness() -> None:

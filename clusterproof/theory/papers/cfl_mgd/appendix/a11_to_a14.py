@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from math import comb
 from typing import Annotated
@@ -10,15 +9,16 @@ from typing import Annotated
 import numpy as np
 
 from clusterproof.theory.claims import (
+    Excluded,
     Replicates,
     Sides,
     Stream,
     at_most,
     choice,
     claim,
+    given,
     integers,
     rationals,
-    suppose,
 )
 from clusterproof.theory.papers.cfl_mgd.appendix.rounds import Level, Round, simulate_round
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import ExtremeTask, Place, suppose_units, two_values
@@ -63,52 +63,6 @@ HALF = CROWD | {"level": Fraction(2, 5)}
 RARELY = ALONE | {"level": Fraction(1, 10)}
 
 
-@claim("cfl-mgd/a12", label="(A12)", replicates=600, evaluations=15, example=(ALONE,))
-def a12(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates) -> Sides:
-    """The noise of cluster p's clients in C_1 is at most sqrt(|C_1 n C*_p|) v / (lambda_1 sqrt(n')).
-
-    Hypotheses
-        As (A11).
-
-    Statement
-        Given the clusters, with probability at least 1 - lambda_1, ||sum over C_1 n C*_p of
-        (g_i - grad phi_p(chi_1))|| <= sqrt(|C_1 n C*_p|) v / (lambda_1 sqrt(n')).
-
-    Source
-        Zhao et al. (2023), (A12). Probability, by Markov's inequality.
-    """
-    one = simulate_round(task, place, replicates, stream, with_clients_of=1)
-    spread = one.gradient_deviation(1) * np.sqrt(one.shared(1) / task.samples)
-    return at_most(
-        np.linalg.norm(one.deviation(1), axis=-1), noise=spread / float(level), failure=float(level)
-    )
-
-
-@claim("cfl-mgd/a13", label="(A13)", replicates=300, evaluations=15, example=(CROWD, RARELY))
-def a13(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates) -> Sides:
-    """The gradients of cluster p's clients in C_1 sum to at most 3 L times their number, plus noise.
-
-    Hypotheses
-        As (A10) and (A11).
-
-    Statement
-        Given the clusters, with probability at least 1 - lambda_1, ||T_2p|| <= 3 L |C_1 n C*_p| +
-        sqrt(|C_1 n C*_p|) v / (lambda_1 sqrt(n')).
-
-    Source
-        Zhao et al. (2023), (A13), from (A10) and (A12). Probability.
-    """
-    suppose_units(task)
-    one = simulate_round(task, place, replicates, stream, with_clients_of=1)
-    spread = one.gradient_deviation(1) * np.sqrt(one.shared(1) / task.samples)
-    return at_most(
-        np.linalg.norm(one.total(1), axis=-1),
-        count=3 * task.smoothness * one.shared(1),
-        noise=spread / float(level),
-        failure=float(level),
-    )
-
-
 def false_member_norms(one: Round) -> tuple[np.ndarray, np.ndarray, float]:
     """||T_2|| and the number of false members in each replicate, and v: the largest over the clusters."""
     others = range(1, one.task.clusters)
@@ -118,30 +72,58 @@ def false_member_norms(one: Round) -> tuple[np.ndarray, np.ndarray, float]:
     return norms, counts, max(one.gradient_deviation(p) for p in others)
 
 
-@claim("cfl-mgd/a14", label="(A14)", replicates=300, evaluations=15, example=(HALF, RARELY))
-def a14(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates) -> Sides:
+@claim(
+    "cfl-mgd/appendix-a12",
+    label="(A12)-(A14)",
+    replicates=600,
+    evaluations=15,
+    example=(ALONE, CROWD, HALF, RARELY),
+)
+def false_members(
+    task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates
+) -> dict[str, Sides | Excluded]:
     """The false members move model 1 by at most 3 L eta times their share, plus noise.
 
     Hypotheses
-        As (A10) and (A11); v the largest over the clusters.
+        As (A10) and (A11); given the clusters; lambda_1 = ``level``.
 
     Statement
-        Given the clusters, with probability at least 1 - P lambda_1, ||T_2|| <= (3 L eta / m) |C_1 - C*_1| +
-        (eta v sqrt(P) / (lambda_1 m sqrt(n'))) sqrt(|C_1 - C*_1|).
+        With the probability of each line, by Markov's inequality, where some client of cluster 2 joins C_1; p = 2.
+
+    Lines
+        (A12)
+            With probability at least 1 - lambda_1, ||sum over C_1 n C*_p of (g_i - grad phi_p(chi_1))|| <=
+            sqrt(|C_1 n C*_p|) v / (lambda_1 sqrt(n')).
+        (A13)
+            With probability at least 1 - lambda_1, ||T_2p|| <= 3 L |C_1 n C*_p| + sqrt(|C_1 n C*_p|) v / (lambda_1
+            sqrt(n')), from (A10) and (A12).
+        (A14)
+            With probability at least 1 - P lambda_1, ||T_2|| <= (3 L eta / m) |C_1 - C*_1| + (eta v sqrt(P) /
+            (lambda_1 m sqrt(n'))) sqrt(|C_1 - C*_1|), v the largest over the clusters, by a union over p and
+            Cauchy-Schwarz.
 
     Source
-        Zhao et al. (2023), (A14), from (A13) by a union over p and Cauchy-Schwarz. Probability.
+        Zhao et al. (2023), (A12)-(A14).
     """
-    failure = task.clusters * float(level)
-    suppose("P lambda_1 < 1", failure < 1)
     suppose_units(task)
-    norms, counts, deviation = false_member_norms(
-        simulate_round(task, place, replicates, stream, with_clients_of=1)
+    one, rate = simulate_round(task, place, replicates, stream, with_clients_of=1), float(level)
+    noise = one.gradient_deviation(1) * np.sqrt(one.shared(1) / task.samples) / rate
+    total, counts, deviation = false_member_norms(one)
+    cross = (
+        deviation * np.sqrt(task.clusters * counts / task.samples) / (task.smoothness * rate * task.clients)
     )
-    root = math.sqrt(task.clusters / task.samples)
-    return at_most(
-        norms,
-        count=3 * counts / task.clients,
-        noise=deviation * root * np.sqrt(counts) / (task.smoothness * float(level) * task.clients),
-        failure=failure,
-    )
+    failure = task.clusters * rate
+    return {
+        "(A12)": at_most(np.linalg.norm(one.deviation(1), axis=-1), noise=noise, failure=rate),
+        "(A13)": at_most(
+            np.linalg.norm(one.total(1), axis=-1),
+            count=3 * task.smoothness * one.shared(1),
+            noise=noise,
+            failure=rate,
+        ),
+        "(A14)": given(
+            "P lambda_1 < 1",
+            failure < 1,
+            lambda: at_most(total, count=3 * counts / task.clients, noise=cross, failure=failure),
+        ),
+    }

@@ -7,24 +7,17 @@ import numpy as np
 import pytest
 from catalogue import checked
 
-from clusterproof import theory
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.papers.cfl_mgd.appendix.a4_to_a6 import (
     a4_of_regressions,
     exponential_bounds,
 )
 from clusterproof.theory.papers.cfl_mgd.appendix.a11_to_a14 import false_member_norms
-from clusterproof.theory.papers.cfl_mgd.appendix.a26_to_a34 import ErringRun
 from clusterproof.theory.papers.cfl_mgd.appendix.rounds import Round
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
     noisy_regression,
     two_values,
 )
-
-
-def as_float(value: object) -> float:
-    numerator, _, denominator = str(value).partition("/")
-    return float(numerator) / float(denominator or 1)
 
 
 def test_a4_of_regressions_without_false_alarm() -> None:
@@ -43,30 +36,6 @@ def test_exponential_is_enclosed(exponent: float) -> None:
     assert float(high) == pytest.approx(math.exp(-exponent), rel=1e-12)
 
 
-def test_a5_constant_by_hand() -> None:
-    """c = 1/5 fails at N = 40 already, and the first N to fail is 32."""
-    verdict = checked("cfl-mgd/a5-constant")
-    assert verdict.counterexample == {"count": 32, "constant": "1/5"}
-    tail = sum(math.comb(40, k) for k in range(11)) / 2**40
-    assert tail == pytest.approx(0.0011107, rel=1e-4)
-    again = theory.replay("cfl-mgd/a5-constant", {"count": 40, "constant": "1/5"})
-    assert again.measured == pytest.approx(tail)
-    assert again.bound == pytest.approx(2 * math.exp(-8))
-    for count in range(1, 32):
-        assert sum(math.comb(count, k) for k in range(count // 4 + 1)) <= 2**count * 2 * math.exp(-count / 5)
-    divergence = 0.25 * math.log(0.25 / 0.5) + 0.75 * math.log(0.75 / 0.5)
-    assert divergence == pytest.approx(0.1308, abs=5e-5)
-    assert f"{divergence:.4f}" in verdict.reason
-
-
-def test_a16_by_hand() -> None:
-    """A client whose samples are too near to its optimum for any wrong choice: P = 1 > 1/2."""
-    found = {"samples": 1, "rarity": "1/2", "jump": "1/4", "first": 0, "second": 0, "own": 1, "foreign": 1}
-    assert -1 + as_float(found["jump"]) < (as_float(found["first"]) + as_float(found["second"])) / 2
-    again = theory.replay("cfl-mgd/a16", {**found, "level": "1/2"})
-    assert (again.measured, again.bound) == (1.0, 0.5)
-
-
 @pytest.mark.slow(reason="evaluates claims with all their instances")
 def test_sharp_bounds_are_reported_tight_and_loose_ones_loose() -> None:
     for name in ("appendix-a2#(A2), sharper", "a10-meant", "a11", "a7-step"):
@@ -82,23 +51,6 @@ def test_each_gradient_of_two_values_is_a_jump_away_from_its_mean() -> None:
     np.testing.assert_allclose(np.abs(drawn), 1.5)
     assert (drawn < 0).any()
     assert (drawn > 0).any()
-
-
-@pytest.mark.parametrize("rounds", [1, 2, 5])
-def test_an_erring_run_is_heavy_ball_of_each_cluster(rounds: int) -> None:
-    beta, rarity, jump = Fraction(9, 10), Fraction(1, 5), Fraction(3, 4)
-    run = ErringRun(5, 2, rounds, beta, Fraction(-1, 2), rarity, jump)
-    ends = {}
-    for share in (Fraction(3, 5), Fraction(2, 5)):
-        error, buffer = Fraction(-1, 2), Fraction(0)
-        for _ in range(rounds):
-            buffer = beta * buffer + error
-            error -= share * buffer
-        ends[share] = (error, buffer)
-    law = run.law
-    assert (law.first, law.second) == (-ends[Fraction(3, 5)][0], -ends[Fraction(2, 5)][0])
-    assert run.buffer == abs(ends[Fraction(2, 5)][1])
-    assert (law.samples, law.rarity, law.jump) == (1, rarity, jump)
 
 
 def test_false_members_by_loops() -> None:
