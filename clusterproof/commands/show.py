@@ -65,7 +65,7 @@ def show(
 def _show_lines(verdict: Verdict, width: int) -> None:
     """Print the verdict of each line of several."""
     if len(verdict.lines) > 1:
-        print("\nLines")
+        print("\nVerdicts of the lines")
         for line in verdict.lines:
             _print_wrapped(f"    {line.name or verdict.claim}  {line.verdict}: {line.reason}", width)
 
@@ -78,7 +78,9 @@ def _show_counterexample(verdict: Verdict, width: int) -> None:
     written = ", ".join(f"{name} = {value}" for name, value in verdict.counterexample.items())
     if len(written) <= LONGEST:
         sides = in_fractions(verdict.claim, verdict.counterexample)
-        _print_wrapped(f"    {written}" + (f"\n    {sides}" if 0 < len(sides) <= LONGEST else ""), width)
+        _print_wrapped(f"    {written}", width)
+        if 0 < len(sides) <= LONGEST:
+            _print_wrapped(f"    {sides}", width)
         print()
     print(textwrap.indent(str(code_of(verdict)), "    ").rstrip())
 
