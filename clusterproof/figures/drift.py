@@ -13,7 +13,7 @@ import clusterproof.figures.style as style
 from clusterproof.algorithms import CFLMGD, Algorithm, FedAvg, FedBCD, FedProx, PerFedAvg, generator, run
 from clusterproof.figures.illustration import Illustration
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.exact import fixed_points
+from clusterproof.theory.exact import affine_rounds
 
 CLUSTERS, CLIENTS, DIMENSION = 4, 60, 3
 CONDITION_NUMBER, SEPARATION = 5.0, 2.0
@@ -80,14 +80,14 @@ def by_local_steps() -> list[Method]:
     methods = [
         Method(
             "FedAvg",
-            partial(fixed_points.fedavg, **step),
+            partial(affine_rounds.fedavg_rest, **step),
             partial(FedAvg, **step),
             _rounds_of_steps,
             (style.BLACK, "o"),
         ),
         Method(
             "FedProx, inexact",
-            partial(fixed_points.fedprox, **proximal),
+            partial(affine_rounds.fedprox_rest, **proximal),
             partial(FedProx, **proximal),
             lambda steps: max(_rounds_of_steps(steps), _rounds_to_rest(PROXIMAL)),
             (style.GREEN, "^"),
@@ -97,13 +97,13 @@ def by_local_steps() -> list[Method]:
         ("Per-FedAvg, HF", "second-order", (style.PURPLE, "D")),
         ("Per-FedAvg, FO", "first-order", (style.ORANGE, "v")),
     ):
-        point = partial(fixed_points.per_fedavg, **inner, second_order=gradient == "second-order")
+        point = partial(affine_rounds.per_fedavg_rest, **inner, second_order=gradient == "second-order")
         personal = partial(PerFedAvg, **inner, gradient=gradient)
         methods.append(Method(name, point, personal, _rounds_of_steps, look))
     for momentum, look in MOMENTA.items():
         heavy = {**step, "momentum": momentum}
         averaged = partial(CFLMGD, **heavy, clusters=1, averaging="model")
-        name, limit = rf"CFL-MGD II, $\beta = {momentum:g}$", partial(fixed_points.cfl_mgd, **heavy)
+        name, limit = rf"CFL-MGD II, $\beta = {momentum:g}$", partial(affine_rounds.cfl_mgd_rest, **heavy)
         methods.append(Method(name, limit, averaged, _rounds_of_steps, look))
     return methods
 
@@ -115,21 +115,21 @@ def by_strength() -> list[Method]:
     return [
         Method(
             "FedProx, exact",
-            fixed_points.fedprox,
+            affine_rounds.fedprox_rest,
             lambda proximal: FedProx(**step, proximal=proximal, local_steps=_steps_to_solve(proximal)),
             _rounds_to_rest,
             (style.BLUE, "s"),
         ),
         Method(
             "FedBCD",
-            fixed_points.fedbcd,
+            affine_rounds.fedbcd_rest,
             partial(FedBCD, **inexact),
             lambda proximal: 3 * _rounds_to_rest(proximal) + _rounds_of_steps(LOCAL_STEPS),
             (style.VERMILLION, "x"),
         ),
         Method(
             "FedProx, inexact",
-            partial(fixed_points.fedprox, **inexact),
+            partial(affine_rounds.fedprox_rest, **inexact),
             partial(FedProx, **inexact),
             lambda proximal: max(_rounds_to_rest(proximal), _rounds_of_steps(LOCAL_STEPS)),
             (style.GREEN, "^"),

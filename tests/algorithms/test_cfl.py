@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from clusterproof.algorithms import CFL, FedAvg, Randomness, run
 from clusterproof.algorithms.participation import draw_participants
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture, strategies
-from clusterproof.theory.exact import fixed_points
+from clusterproof.theory.exact import affine_rounds
 
 INTERLEAVED = QuadraticMixture(
     hessians=np.ones((12, 1, 1)) * np.eye(2),
@@ -67,9 +67,9 @@ def test_separated_clusters_are_found_and_rest_at_their_fixed_points(clusters, l
     assert trace.adjusted_rand_index == 1.0
 
     def inside(hessians, centers):
-        return fixed_points.fedavg(hessians, centers, step_size=0.9, local_steps=3)
+        return affine_rounds.fedavg_rest(hessians, centers, step_size=0.9, local_steps=3)
 
-    rest = fixed_points.within_clusters(inside, task.hessians, task.centers, task.labels)
+    rest = affine_rounds.within_clusters(inside, task.hessians, task.centers, task.labels)
     np.testing.assert_allclose(trace.models[-1], rest[task.labels], rtol=0, atol=1e-10)
     assert trace.errors.shape == (151, 12)
 

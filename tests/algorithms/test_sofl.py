@@ -17,7 +17,7 @@ from clusterproof.algorithms import (
 from clusterproof.algorithms import self_organising_map as som
 from clusterproof.algorithms.participation import draw_participants
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
-from clusterproof.theory.exact import fixed_points
+from clusterproof.theory.exact import affine_rounds
 
 SEPARATED = QuadraticMixture.random(
     clusters=3, clients=18, dimension=6, condition_number=2, spread=0.15, separation=3, seed=4
@@ -92,10 +92,12 @@ def test_after_it_every_cluster_rests_at_its_own_fixed_point(method, proximal):
     def inside(hessians, centers):
         kept = {"step_size": 0.6, "local_steps": 3}
         if method == "per-fedavg":
-            return fixed_points.per_fedavg(hessians, centers, inner_step_size=0.3, second_order=False, **kept)
-        return fixed_points.fedprox(hessians, centers, proximal=proximal, **kept)
+            return affine_rounds.per_fedavg_rest(
+                hessians, centers, inner_step_size=0.3, second_order=False, **kept
+            )
+        return affine_rounds.fedprox_rest(hessians, centers, proximal=proximal, **kept)
 
-    rest = fixed_points.within_clusters(inside, task.hessians, task.centers, task.labels)
+    rest = affine_rounds.within_clusters(inside, task.hessians, task.centers, task.labels)
     np.testing.assert_allclose(trace.models[-1], rest[task.labels], rtol=0, atol=1e-10)
 
 

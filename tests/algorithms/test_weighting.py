@@ -16,7 +16,7 @@ from clusterproof.algorithms import (
     run,
 )
 from clusterproof.synthetic import QuadraticMixture, from_settings
-from clusterproof.theory.exact import fixed_points
+from clusterproof.theory.exact import affine_rounds
 
 SIZES = np.array([1, 7, 2, 5, 3, 9])
 
@@ -32,16 +32,16 @@ def mixture(clusters=1, sizes=SIZES, clients=6):
 
 
 POINTS = [
-    (partial(FedAvg, local_steps=1), partial(fixed_points.fedavg, local_steps=1)),
-    (partial(FedAvg, local_steps=4), partial(fixed_points.fedavg, local_steps=4)),
+    (partial(FedAvg, local_steps=1), partial(affine_rounds.fedavg_rest, local_steps=1)),
+    (partial(FedAvg, local_steps=4), partial(affine_rounds.fedavg_rest, local_steps=4)),
     (
         partial(FedProx, local_steps=3, proximal=0.4),
-        partial(fixed_points.fedprox, local_steps=3, proximal=0.4),
+        partial(affine_rounds.fedprox_rest, local_steps=3, proximal=0.4),
     ),
     *(
         (
             partial(PerFedAvg, local_steps=2, inner_step_size=0.3, gradient=gradient),
-            partial(fixed_points.per_fedavg, local_steps=2, inner_step_size=0.3, second_order=second),
+            partial(affine_rounds.per_fedavg_rest, local_steps=2, inner_step_size=0.3, second_order=second),
         )
         for gradient, second in (("first-order", False), ("second-order", True))
     ),
@@ -105,7 +105,7 @@ def test_clusters_rest_at_their_own_weighted_point(kind):
     assert len(np.unique(trace.assignments[-1])) == 2
     for cluster in range(2):
         own = task.labels == cluster
-        expected = fixed_points.fedavg(
+        expected = affine_rounds.fedavg_rest(
             task.hessians[own], task.centers[own], step_size=0.5, shares=sizes[own]
         )
         np.testing.assert_allclose(trace.models[-1][own], np.tile(expected, (own.sum(), 1)), atol=1e-9)

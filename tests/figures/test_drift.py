@@ -9,7 +9,7 @@ from drawings import line as line_of
 from tiers import slow_after
 
 from clusterproof.figures import drift
-from clusterproof.theory.exact import fixed_points
+from clusterproof.theory.exact import affine_rounds
 
 ETA, ALPHA, MU, BETAS = 0.1, 0.5, 1.0, {"0": 0.0, "0.5": 0.5, "0.9": 0.9}
 
@@ -139,5 +139,5 @@ def test_one_step_has_no_drift_and_many_tend_to_the_mean_of_the_optima():
     _, (limit, _) = line(0, "mean of optima")
     assert limit == pytest.approx(distance(problem()[1].mean(axis=0)))
     hessians, optima = problem()
-    many = fixed_points.fedavg(hessians, optima, step_size=ETA, local_steps=5000)
+    many = affine_rounds.fedavg_rest(hessians, optima, step_size=ETA, local_steps=5000)
     assert distance(many) == pytest.approx(limit, abs=1e-9)

@@ -1,8 +1,8 @@
-"""Fixed points of algorithms on quadratics in closed form, beside those of ``fixed_points``, which the library uses."""
+"""Fixed points of algorithms on quadratics in closed form, beside the ones of ``affine_rounds``."""
 
 import numpy as np
 
-from clusterproof.theory.exact.fixed_points import exact
+from clusterproof.theory.exact.affine_rounds import exact
 
 
 def corrected(hessians: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""One round of each algorithm on quadratics as a matrix, beside those of ``round_maps``, which the library uses.
+"""One round of each algorithm on quadratics as a matrix, beside those of ``affine_rounds``, which the library uses.
 
 Clients have equal weights, ``hessians`` are A_i (m, d, d), and C_i = I - (I - eta A_i)^K is the part of its way to
 its optimum that a client covers in K steps.
@@ -7,7 +7,7 @@ its optimum that a client covers in K steps.
 import numpy as np
 from numpy.linalg import inv
 
-from clusterproof.theory.exact.fixed_points import covered
+from clusterproof.theory.exact.affine_rounds import covered
 
 
 def fedavg(

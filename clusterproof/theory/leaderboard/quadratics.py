@@ -17,8 +17,8 @@ import numpy as np
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.synthetic import NoisyQuadraticMixture, QuadraticMixture
 from clusterproof.theory.certificates.rounds import Algorithm, Round
-from clusterproof.theory.exact import round_maps
-from clusterproof.theory.exact.fixed_points import sums_of_powers
+from clusterproof.theory.exact import affine_rounds
+from clusterproof.theory.exact.affine_rounds import sums_of_powers
 from clusterproof.theory.leaderboard.setting import Setting, TaskClass
 
 FLATTEST = 1e-6
@@ -92,7 +92,7 @@ def moments_of(
         added[:size, :size] = server**2 * noise.sum(axis=0) / clients**2
         return Moments(maps, added, np.append(start, 1.0), slice(0, size))
     if round_.algorithm is Algorithm.SCAFFOLD:
-        matrix = round_maps.scaffold(
+        matrix = affine_rounds.scaffold_map(
             hessians,
             step_size=step,
             local_steps=round_.local_steps,
@@ -104,7 +104,8 @@ def moments_of(
     probability = float(round_.probability or 1)
     maps = np.stack(
         [
-            root * round_maps.proxskip(hessians, step_size=step, communicate=met, probability=probability)
+            root
+            * affine_rounds.proxskip_map(hessians, step_size=step, communicate=met, probability=probability)
             for met, root in ((True, probability**0.5), (False, (1 - probability) ** 0.5))
         ]
     )

@@ -20,7 +20,7 @@ from numpy.linalg import matrix_power
 from clusterproof.algorithms import FedBCD, Local, PerFedAvg, Trace
 from clusterproof.algorithms.fedbcd import DEFAULTS
 from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
-from clusterproof.theory.exact import fixed_points, round_maps
+from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.runs.sections import replicated
 from clusterproof.theory.runs.trace_bound import ROUNDING
 
@@ -93,13 +93,13 @@ class AffineRounds:
         flat = np.concatenate([self.own, self.common], axis=1).reshape(len(self.own), -1)
         _, first, counts = np.unique(flat, axis=0, return_index=True, return_counts=True)
         own, common = self.own[first], self.common[first]
-        apart = [round_maps.radius(matrix) for matrix, count in zip(own, counts, strict=True) if count > 1]
+        apart = [affine_rounds.radius(matrix) for matrix, count in zip(own, counts, strict=True) if count > 1]
         if self.server is None:
-            return max(round_maps.radius(matrix) for matrix in own)
+            return max(affine_rounds.radius(matrix) for matrix in own)
         shares, identity = counts / counts.sum(), np.eye(size)
         pull = np.einsum("g,gij->ij", shares, common)
         if not own.any():
-            return round_maps.radius((1 - self.server) * identity + self.server * pull)
+            return affine_rounds.radius((1 - self.server) * identity + self.server * pull)
         if size * (1 + len(own)) > MOST_UNKNOWNS:
             return None
         groups = len(own)
@@ -109,7 +109,7 @@ class AffineRounds:
             matrix[0, :, 1 + group] = self.server * shares[group] * own[group]
             matrix[1 + group, :, 0] = common[group]
             matrix[1 + group, :, 1 + group] = own[group]
-        return max([round_maps.radius(matrix.reshape((1 + groups) * size, -1)), *apart])
+        return max([affine_rounds.radius(matrix.reshape((1 + groups) * size, -1)), *apart])
 
     def _locally(self, clients: np.ndarray, model: np.ndarray) -> np.ndarray:
         away, apart = clients - self.centers, model - self.centers
@@ -159,7 +159,7 @@ def _per_fedavg(algorithm: PerFedAvg, hessians: np.ndarray, centers: np.ndarray)
     shrink = identity - inner * hessians
     curvature = shrink @ hessians @ shrink if second else hessians @ shrink
     power = matrix_power(identity - algorithm.step_size * curvature, algorithm.local_steps)
-    rest = fixed_points.per_fedavg(
+    rest = affine_rounds.per_fedavg_rest(
         hessians,
         centers,
         step_size=algorithm.step_size,
@@ -182,11 +182,11 @@ def _fedbcd(algorithm: FedBCD, hessians: np.ndarray, centers: np.ndarray) -> Aff
         curvature = hessians + strength * identity
         own = matrix_power(identity - algorithm.step_size * curvature, steps)
         common = (identity - own) @ np.linalg.inv(curvature) * strength
-        rest, _ = fixed_points.fedbcd(hessians, centers, proximal=strength)
+        rest, _ = affine_rounds.fedbcd_rest(hessians, centers, proximal=strength)
         return AffineRounds(own, common, centers, server, rest[None])
     kept = (1 - strength) ** steps
     own = kept * matrix_power(identity - algorithm.step_size * hessians, steps)
-    rest, _ = fixed_points.fedbcd_separate(
+    rest, _ = affine_rounds.fedbcd_separate_rest(
         hessians, centers, step_size=algorithm.step_size, local_steps=steps, pull=strength
     )
     common = np.broadcast_to((1 - kept) * identity, own.shape)
@@ -202,4 +202,4 @@ def parameter_of(algorithm: FedBCD) -> float:
 
 def _local(algorithm: Local, hessians: np.ndarray, centers: np.ndarray) -> AffineRounds:
     power = matrix_power(np.eye(centers.shape[1]) - algorithm.step_size * hessians, algorithm.local_steps)
-    return AffineRounds(power, 0 * power, centers, None, fixed_points.local(centers))
+    return AffineRounds(power, 0 * power, centers, None, affine_rounds.local_rest(centers))

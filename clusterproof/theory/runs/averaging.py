@@ -9,7 +9,7 @@ import numpy as np
 
 from clusterproof.algorithms import FedAvg, FedProx, Trace
 from clusterproof.synthetic import Mixture
-from clusterproof.theory.exact import fixed_points, round_maps
+from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.papers.fedprox.li_2020 import gain
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.client_losses import gradients_at
@@ -89,18 +89,18 @@ def rest_of(of: OneModelRun) -> Rest | None:
     share, centers = groups.shares(of.weights), groups.mean_centers(of.weights)
     step, steps, server = algorithm.step_size, algorithm.local_steps, 1.0
     if isinstance(algorithm, FedProx):
-        covers = fixed_points.pulled_cover(groups.hessians, algorithm.proximal, step, steps)
+        covers = affine_rounds.pulled_cover(groups.hessians, algorithm.proximal, step, steps)
     else:
-        covers = fixed_points.covered(groups.hessians, step, steps)
+        covers = affine_rounds.covered(groups.hessians, step, steps)
         server = algorithm.server_step_size
     if not np.isfinite(covers).all():
         return None
     try:
-        point = fixed_points.weighted_mean(covers, centers, share)
+        point = affine_rounds.weighted_mean(covers, centers, share)
     except np.linalg.LinAlgError:  # a step of 2 / L returns to where it began
         return None
     distance = float(np.linalg.norm(point - of.task.pooled_optimum))
-    radius = round_maps.radius(round_maps.averaging(covers, server_step_size=server, shares=share))
+    radius = affine_rounds.radius(affine_rounds.averaging_map(covers, server_step_size=server, shares=share))
     return Rest(point, distance if distance > ROUNDING * of.unit else 0.0, radius)
 
 

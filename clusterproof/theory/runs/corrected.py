@@ -9,7 +9,7 @@ import numpy as np
 
 from clusterproof.algorithms import Scaffold, Trace
 from clusterproof.synthetic import Mixture
-from clusterproof.theory.exact import round_maps
+from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.client_losses import gradients_at
 from clusterproof.theory.runs.common_model import (
@@ -64,11 +64,11 @@ def _radius(of: OneModelRun) -> float | None:
     share = groups.shares(of.weights)
     step, steps = algorithm.step_size, algorithm.local_steps
     if not isinstance(algorithm, Scaffold):
-        matrix = round_maps.fedlin(groups.hessians, step_size=step, local_steps=steps, shares=share)
+        matrix = affine_rounds.fedlin_map(groups.hessians, step_size=step, local_steps=steps, shares=share)
     elif (1 + len(groups.hessians)) * of.task.dimension > LARGEST:
         return None
     else:
-        matrix = round_maps.scaffold(
+        matrix = affine_rounds.scaffold_map(
             groups.hessians,
             step_size=step,
             local_steps=steps,
@@ -76,7 +76,7 @@ def _radius(of: OneModelRun) -> float | None:
             server_step_size=algorithm.server_step_size,
             shares=share,
         )
-    return round_maps.radius(matrix) if np.isfinite(matrix).all() else None
+    return affine_rounds.radius(matrix) if np.isfinite(matrix).all() else None
 
 
 def round_conditions(of: OneModelRun) -> tuple[Condition, ...]:

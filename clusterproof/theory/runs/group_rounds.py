@@ -12,7 +12,7 @@ import numpy as np
 
 from clusterproof.algorithms import GradientLoss, SoFL, Trace
 from clusterproof.synthetic import Mixture
-from clusterproof.theory.exact import fixed_points, round_maps
+from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.affine_rounds import exact_quadratics
 from clusterproof.theory.runs.groups import is_true, last_known, settled
@@ -92,11 +92,11 @@ def moves_of(algorithm: Any, hessians: np.ndarray) -> np.ndarray:
         return np.asarray(step * hessians)
     if isinstance(algorithm, SoFL) and algorithm.method == "fedprox":
         curvature = hessians + algorithm.proximal * identity
-        covered = fixed_points.covered(curvature, step, algorithm.local_steps)
+        covered = affine_rounds.covered(curvature, step, algorithm.local_steps)
         return np.asarray(covered @ np.linalg.inv(curvature) @ hessians)
     if isinstance(algorithm, SoFL) and algorithm.method == "per-fedavg":
-        return fixed_points.covered(hessians @ (identity - step / 2 * hessians), step, algorithm.local_steps)
-    return fixed_points.covered(hessians, step, algorithm.local_steps)
+        return affine_rounds.covered(hessians @ (identity - step / 2 * hessians), step, algorithm.local_steps)
+    return affine_rounds.covered(hessians, step, algorithm.local_steps)
 
 
 def _first_difference(run: GroupRun) -> tuple[int, float] | None:
@@ -121,9 +121,9 @@ def group_rest(run: GroupRun) -> tuple[np.ndarray, float]:
     for one, labels in enumerate(run.labels[-1]):
         for group in np.unique(labels):
             members = labels == group
-            rests[one, members] = fixed_points.weighted_mean(run.moves[members], run.centers[members])
+            rests[one, members] = affine_rounds.weighted_mean(run.moves[members], run.centers[members])
             matrix = np.eye(run.centers.shape[1]) - run.moves[members].mean(axis=0)
-            radius = max(radius, round_maps.radius(matrix))
+            radius = max(radius, affine_rounds.radius(matrix))
     return np.linalg.norm(run.after - rests, axis=-1), radius
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from clusterproof.algorithms import FedBCD, Local, PerFedAvg, Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
-from clusterproof.theory.exact import fixed_points
+from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.affine_rounds import (
     AffineRounds,
@@ -182,7 +182,7 @@ def _where(setting: Setting) -> str:
         return f"fixed point {common} from the common optimum, exactly"
     quadratics = exact_quadratics(task)
     assert quadratics is not None
-    own = fixed_points.pulled(quadratics[0], centers, rest[0], parameter_of(algorithm))
+    own = affine_rounds.pulled(quadratics[0], centers, rest[0], parameter_of(algorithm))
     return (
         f"minimises sum phi_i(x_i) + mu/2 |x_i - z|^2: z is {common} from the common optimum, the x_i "
         f"{_range(np.linalg.norm(own - centers, axis=-1))} from the clients' own, exactly"
@@ -196,7 +196,7 @@ def _gap(setting: Setting) -> float:
     assert quadratics is not None
     hessians, centers = quadratics
     shrink = np.eye(centers.shape[1]) - inner_step(setting.algorithm) * hessians
-    minimiser = fixed_points.weighted_mean(shrink @ hessians @ shrink, centers)
+    minimiser = affine_rounds.weighted_mean(shrink @ hessians @ shrink, centers)
     gap = float(np.linalg.norm(setting.rounds.rest[0] - minimiser))
     return gap if gap > AT_REST * setting.size else 0.0
 

@@ -7,7 +7,7 @@ import numpy as np
 from clusterproof.algorithms import Trace, generator
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.claims.statistics import binomial_tail
-from clusterproof.theory.exact import round_maps
+from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.bounded import FAILURE, FEWEST_RUNS, SIGNIFICANCE
 from clusterproof.theory.runs.common_model import (
@@ -190,7 +190,9 @@ def second_moments(of: OneModelRun) -> np.ndarray | None:
     share, optimum = groups.shares(weights), of.task.pooled_optimum
     p, step = of.algorithm.probability, of.algorithm.step_size
     maps = [
-        round_maps.proxskip(groups.hessians, step_size=step, communicate=met, probability=p, shares=share)
+        affine_rounds.proxskip_map(
+            groups.hessians, step_size=step, communicate=met, probability=p, shares=share
+        )
         for met in (True, False)
     ]
     gradients = np.einsum("gij,gj->gi", groups.hessians, optimum - groups.mean_centers(weights))

@@ -13,7 +13,7 @@ from scipy import stats
 
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
-from clusterproof.theory.exact import fixed_points
+from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.exact.algebra import DescentStep
 from clusterproof.theory.exact.basin_pairs import Pair
 from clusterproof.theory.exact.identical_clients import IdenticalClients, run_identical
@@ -328,7 +328,7 @@ def test_a_client_of_double_share_counts_as_two(name: str) -> None:
     hessians, centers = curved_clients(2)
 
     def rest(clients: list[int], shares: np.ndarray | None) -> np.ndarray:
-        found = getattr(fixed_points, name)(
+        found = getattr(affine_rounds, f"{name}_rest")(
             hessians[clients], centers[clients], shares=shares, **SHARED[name]
         )
         return np.asarray(found)

@@ -23,7 +23,7 @@ from clusterproof.algorithms.base import State
 from clusterproof.algorithms.proxskip import SkippingState
 from clusterproof.algorithms.scaffold import ControlState
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.exact import fixed_points, round_maps
+from clusterproof.theory.exact import affine_rounds
 
 COUNTS = np.array([2, 5])
 FIVE = {"step_size": 0.1, "local_steps": 5}
@@ -94,7 +94,9 @@ MAPS = [
     *(
         (
             Scaffold(**FIVE, option=option, server_step_size=0.8),
-            lambda a, option=option: round_maps.scaffold(a, **FIVE, option=option, server_step_size=0.8),
+            lambda a, option=option: affine_rounds.scaffold_map(
+                a, **FIVE, option=option, server_step_size=0.8
+            ),
         )
         for option in ("I", "II")
     ),
@@ -126,7 +128,9 @@ def test_proxskip_s_round_is_the_closed_form_of_its_coin(task, communicate):
 
     origin = moved(np.zeros(2 * size))
     found = np.stack([moved(unit) - origin for unit in np.eye(2 * size)], axis=1)
-    closed = round_maps.proxskip(task.hessians, step_size=0.5, communicate=communicate, probability=0.5)
+    closed = affine_rounds.proxskip_map(
+        task.hessians, step_size=0.5, communicate=communicate, probability=0.5
+    )
     np.testing.assert_allclose(found, closed, rtol=0, atol=1e-12)
 
 
@@ -135,13 +139,13 @@ def test_proxskip_s_radii_of_mean_and_second_moment():
     embedding = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, -1]], dtype=float)
     once, never = (
         np.linalg.pinv(embedding)
-        @ round_maps.proxskip(TWO.hessians, step_size=0.5, communicate=communicate, probability=0.5)
+        @ affine_rounds.proxskip_map(TWO.hessians, step_size=0.5, communicate=communicate, probability=0.5)
         @ embedding
         for communicate in (True, False)
     )
-    assert abs(round_maps.radius((once + never) / 2) - 0.625) <= 1e-10
+    assert abs(affine_rounds.radius((once + never) / 2) - 0.625) <= 1e-10
     squares = (np.kron(once, once) + np.kron(never, never)) / 2
-    assert abs(round_maps.radius(squares) - 0.53125) <= 1e-10
+    assert abs(affine_rounds.radius(squares) - 0.53125) <= 1e-10
 
 
 A, B, SLOW = TWO.hessians, TWO.centers, SPREAD.hessians
@@ -150,11 +154,11 @@ RATES = {
     "FedProx exact": (round_matrices.fedprox(A, proximal=1), Fraction(5, 12)),
     "FedProx": (round_matrices.fedprox(A, **FIVE, proximal=1), Fraction(55461, 100000)),
     "FedLin": (round_matrices.fedlin(A, **FIVE), Fraction(176299, 400000)),
-    "SCAFFOLD I": (round_maps.scaffold(A, **FIVE, option="I"), 0.4148861249),
-    "SCAFFOLD II": (round_maps.scaffold(A, **FIVE, option="II"), 0.3857350000),
+    "SCAFFOLD I": (affine_rounds.scaffold_map(A, **FIVE, option="I"), 0.4148861249),
+    "SCAFFOLD II": (affine_rounds.scaffold_map(A, **FIVE, option="II"), 0.3857350000),
     "FedAvg, 4 steps": (round_matrices.fedavg(SLOW, **FOUR), 0.8738547981),
-    "SCAFFOLD I, 4 steps": (round_maps.scaffold(SLOW, **FOUR, option="I"), 0.8686374381),
-    "SCAFFOLD II, 4 steps": (round_maps.scaffold(SLOW, **FOUR, option="II"), 0.8688697770),
+    "SCAFFOLD I, 4 steps": (affine_rounds.scaffold_map(SLOW, **FOUR, option="I"), 0.8686374381),
+    "SCAFFOLD II, 4 steps": (affine_rounds.scaffold_map(SLOW, **FOUR, option="II"), 0.8688697770),
     "FedLin, 4 steps": (round_matrices.fedlin(SLOW, **FOUR), 0.8693228039),
 }
 
@@ -162,17 +166,17 @@ RATES = {
 @pytest.mark.parametrize("name", RATES)
 def test_rates_of_two_scalar_clients(name):
     matrix, expected = RATES[name]
-    assert abs(round_maps.radius(matrix) - float(expected)) <= 1e-10
+    assert abs(affine_rounds.radius(matrix) - float(expected)) <= 1e-10
 
 
 POINTS = {
-    "FedAvg": (fixed_points.fedavg(A, B, **FIVE), [Fraction(67232, 108183)]),
+    "FedAvg": (affine_rounds.fedavg_rest(A, B, **FIVE), [Fraction(67232, 108183)]),
     "FedAvg, unequal steps": (
-        fixed_points.fedavg(A, B, step_size=0.1, local_steps=COUNTS),
+        affine_rounds.fedavg_rest(A, B, step_size=0.1, local_steps=COUNTS),
         [Fraction(8404, 10779)],
     ),
-    "FedProx exact": (fixed_points.fedprox(A, B, proximal=1), [Fraction(4, 7)]),
-    "FedProx": (fixed_points.fedprox(A, B, **FIVE, proximal=1), [Fraction(2521, 4049)]),
+    "FedProx exact": (affine_rounds.fedprox_rest(A, B, proximal=1), [Fraction(4, 7)]),
+    "FedProx": (affine_rounds.fedprox_rest(A, B, **FIVE, proximal=1), [Fraction(2521, 4049)]),
     "SCAFFOLD": (points_at_rest.corrected(A, B)[0], [Fraction(2, 3)]),
 }
 
@@ -197,7 +201,7 @@ STEPS = np.array([2, 5, 3])
 SOME = {"step_size": 0.5, "local_steps": 4}
 CORRECTED = ("models", "controls")
 ENDS = [
-    (FedAvg(**SOME, server_step_size=0.6), ("models",), (fixed_points.fedavg(H, C, **SOME),)),
+    (FedAvg(**SOME, server_step_size=0.6), ("models",), (affine_rounds.fedavg_rest(H, C, **SOME),)),
     (FedLin(**SOME), ("models",), points_at_rest.corrected(H, C)[:1]),
     *(
         (Scaffold(**SOME, option=option, **options), CORRECTED, points_at_rest.corrected(H, C))
@@ -227,20 +231,20 @@ def test_a_long_run_ends_at_the_closed_form(algorithm, names, expected):
 
 def test_with_unequal_steps_fedavg_does_not_tend_to_the_optimum():
     """As the step size goes to 0, it rests at the mean weighted by K_i A_i."""
-    weighted = fixed_points.weighted_mean(STEPS[:, None, None] * H, C)
-    assert np.abs(weighted - fixed_points.exact(H, C)).max() > 0.05
+    weighted = affine_rounds.weighted_mean(STEPS[:, None, None] * H, C)
+    assert np.abs(weighted - affine_rounds.exact_rest(H, C)).max() > 0.05
     for step_size in (1e-6, 1e-7):
-        found = fixed_points.fedavg(H, C, step_size=step_size, local_steps=STEPS)
+        found = affine_rounds.fedavg_rest(H, C, step_size=step_size, local_steps=STEPS)
         assert np.abs(found - weighted).max() <= 10 * step_size
 
 
 def test_fedprox_between_fedavg_and_the_mean_of_the_centers():
     """Without a pull, with a pull that vanishes, and with one that grows."""
-    averaged = fixed_points.fedavg(H, C, **SOME)
+    averaged = affine_rounds.fedavg_rest(H, C, **SOME)
     for found, expected, tolerance in (
-        (fixed_points.fedprox(H, C, **SOME, proximal=0), averaged, 1e-12),
-        (fixed_points.fedprox(H, C, **SOME, proximal=1e-8), averaged, 1e-7),
-        (fixed_points.fedprox(H, C, proximal=1e-8), C.mean(axis=0), 1e-7),
+        (affine_rounds.fedprox_rest(H, C, **SOME, proximal=0), averaged, 1e-12),
+        (affine_rounds.fedprox_rest(H, C, **SOME, proximal=1e-8), averaged, 1e-7),
+        (affine_rounds.fedprox_rest(H, C, proximal=1e-8), C.mean(axis=0), 1e-7),
     ):
         np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
 
@@ -257,10 +261,10 @@ def test_scaffold_i_diverges_where_ii_does_not():
     # the control variates' difference is the second coordinate; their mean follows x
     change = np.array([[1, 0], [0, 1], [0, -1]], dtype=float)
     keep = np.array([[1, 0, 0], [0, 0.5, -0.5]])
-    matrix = keep @ round_maps.scaffold(hessians, **ten, option="I") @ change
+    matrix = keep @ affine_rounds.scaffold_map(hessians, **ten, option="I") @ change
     assert abs(np.linalg.det(matrix) - determinant) <= 1e-10
-    assert abs(round_maps.radius(matrix) - 1.4955) <= 5e-5
-    assert round_maps.radius(round_maps.scaffold(hessians, **ten, option="II")) < 1
+    assert abs(affine_rounds.radius(matrix) - 1.4955) <= 5e-5
+    assert affine_rounds.radius(affine_rounds.scaffold_map(hessians, **ten, option="II")) < 1
     task = scalars(1.0, 0.001)
     for option, grows in (("I", True), ("II", False)):
         made, randomness = Scaffold(**ten, option=option), Randomness.from_seed(0)
@@ -278,4 +282,4 @@ def test_scaffold_ii_is_stable_on_drawn_tasks():
             seed, clients=int(stream.integers(1, 6)) if seed % 2 else 3, dimension=int(stream.integers(1, 4))
         )
         steps = {"step_size": stream.uniform(0.05, 1), "local_steps": int(stream.integers(1, 50))}
-        assert round_maps.radius(round_maps.scaffold(task.hessians, **steps, option="II")) < 1
+        assert affine_rounds.radius(affine_rounds.scaffold_map(task.hessians, **steps, option="II")) < 1

@@ -11,7 +11,7 @@ import numpy as np
 from clusterproof.algorithms import FedAvg, FedProx
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.claims import Sides, claim, equal, integers, rationals
-from clusterproof.theory.exact import fixed_points
+from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.papers.baselines.resting import (
     INSTANCES,
     LocalSteps,
@@ -38,7 +38,7 @@ def fedavg(task: Task, local_steps: LocalSteps) -> Sides:
         Ours; FedAvg is McMahan et al. (2017), Algorithm 1. Identity.
     """
     step = 1 / task.client_smoothness
-    form = fixed_points.fedavg(task.hessians, task.centers, step_size=step, local_steps=local_steps)
+    form = affine_rounds.fedavg_rest(task.hessians, task.centers, step_size=step, local_steps=local_steps)
     return rests_at(FedAvg(step_size=step, local_steps=local_steps), task, form)
 
 
@@ -58,7 +58,7 @@ def fedprox(task: Task, proximal: Strength, local_steps: LocalSteps) -> Sides:
     """
     strength = float(proximal)
     step = 1 / (task.client_smoothness + strength)
-    form = fixed_points.fedprox(
+    form = affine_rounds.fedprox_rest(
         task.hessians, task.centers, proximal=strength, step_size=step, local_steps=local_steps
     )
     return rests_at(FedProx(step_size=step, proximal=strength, local_steps=local_steps), task, form)
@@ -82,7 +82,7 @@ def fedprox_exact(task: Task, proximal: Strength) -> Sides:
     step = 1 / (task.client_smoothness + strength)
     slowest = 1 - step * (float(np.linalg.eigvalsh(task.hessians).min()) + strength)
     steps = max(1, math.ceil(math.log(1e-15) / math.log(slowest))) if slowest > 1e-15 else 1
-    form = fixed_points.fedprox(task.hessians, task.centers, proximal=strength)
+    form = affine_rounds.fedprox_rest(task.hessians, task.centers, proximal=strength)
     return rests_at(FedProx(step_size=step, proximal=strength, local_steps=steps), task, form)
 
 

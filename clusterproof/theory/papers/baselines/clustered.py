@@ -21,7 +21,7 @@ from clusterproof.theory.claims import (
     rationals,
     suppose,
 )
-from clusterproof.theory.exact import fixed_points
+from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.papers.baselines.resting import (
     INSTANCES,
     TOLERANCE,
@@ -71,7 +71,7 @@ def cfl_mgd_gradient(task: Task, momentum: Momentum) -> Sides:
     suppose_far_apart(task)
     algorithm = CFLMGD(step_size=1 / task.client_smoothness, momentum=float(momentum))
     models, buffers = rest_of_right_clusters(algorithm, task)
-    optima = fixed_points.within_clusters(fixed_points.exact, task.hessians, task.centers, task.labels)
+    optima = affine_rounds.within_clusters(affine_rounds.exact_rest, task.hessians, task.centers, task.labels)
     return equal((models, optima), (buffers, 0 * optima), rounding=TOLERANCE)
 
 
@@ -93,7 +93,7 @@ def cfl_mgd_model(task: Task, momentum: Momentum, local_steps: FewSteps) -> Side
     step, beta = 0.2 / task.client_smoothness, float(momentum)
     algorithm = CFLMGD(step_size=step, momentum=beta, averaging="model", local_steps=local_steps)
     ends = [
-        fixed_points.cfl_mgd(
+        affine_rounds.cfl_mgd_rest(
             task.hessians[members],
             task.centers[members],
             step_size=step,
@@ -137,8 +137,8 @@ def clustered_rest(
     suppose_far_apart(task)
     suppose("a cluster has two clients at least", np.bincount(task.labels).min() >= 2)
     step = 1 / task.client_smoothness
-    inside = partial(fixed_points.fedavg, step_size=step, local_steps=local_steps)
-    expected = fixed_points.within_clusters(inside, task.hessians, task.centers, task.labels)
+    inside = partial(affine_rounds.fedavg_rest, step_size=step, local_steps=local_steps)
+    expected = affine_rounds.within_clusters(inside, task.hessians, task.centers, task.labels)
     within = {algorithm.name: algorithm for algorithm in algorithms_within(step, local_steps)}
 
     def rests(algorithm: Any) -> Sides:

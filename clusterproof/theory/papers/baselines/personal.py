@@ -10,7 +10,7 @@ import numpy as np
 from clusterproof.algorithms import FedBCD, Local, PerFedAvg
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.claims import Sides, choice, claim, equal, rationals
-from clusterproof.theory.exact import fixed_points
+from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.papers.baselines.averaging import Curvature, pair
 from clusterproof.theory.papers.baselines.resting import (
     INSTANCES,
@@ -28,7 +28,7 @@ InnerStep = Annotated[Fraction, rationals(Fraction(1, 10), Fraction(1, 2), 10)]
 def personal_rest(task: QuadraticMixture, inner: Fraction, local_steps: int, *, second_order: bool) -> Sides:
     """Conclude that Per-FedAvg rests at its closed form."""
     inner_step, step = float(inner) / task.client_smoothness, 1 / task.client_smoothness
-    form = fixed_points.per_fedavg(
+    form = affine_rounds.per_fedavg_rest(
         task.hessians,
         task.centers,
         step_size=step,
@@ -158,7 +158,9 @@ def fedbcd(
         local_steps=local_steps,
         server_step_size=float(server),
     )
-    return rests_at(algorithm, task, *fixed_points.fedbcd(task.hessians, task.centers, proximal=strength))
+    return rests_at(
+        algorithm, task, *affine_rounds.fedbcd_rest(task.hessians, task.centers, proximal=strength)
+    )
 
 
 @claim("baselines/fedbcd-separate", label="FedBCD-I", judges="ours", evaluations=INSTANCES)
@@ -181,7 +183,7 @@ def fedbcd_separate(
     """
     step = 1 / task.client_smoothness
     algorithm = FedBCD(step_size=step, local_steps=local_steps, variant="separate", pull=float(pull))
-    forms = fixed_points.fedbcd_separate(
+    forms = affine_rounds.fedbcd_separate_rest(
         task.hessians, task.centers, step_size=step, local_steps=local_steps, pull=float(pull)
     )
     return rests_at(algorithm, task, *forms)
@@ -201,4 +203,4 @@ def local(task: Task, local_steps: LocalSteps) -> Sides:
         Ours; the baseline of FPFC, Table 1. Identity.
     """
     algorithm = Local(step_size=1 / task.client_smoothness, local_steps=local_steps)
-    return rests_at(algorithm, task, fixed_points.local(task.centers))
+    return rests_at(algorithm, task, affine_rounds.local_rest(task.centers))

@@ -19,7 +19,7 @@ from clusterproof.theory.claims import (
     rationals,
     suppose,
 )
-from clusterproof.theory.exact import round_maps
+from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.exact.algebra import NotNegative, Positive
 
 LocalSteps = Annotated[int, integers(2, 20, upwards=True)]
@@ -153,7 +153,7 @@ def stationary_law(
     law = Law(curvature, length / curvature, local_steps, method, 2)
     gamma = float(law.step_size)
     hessians = np.full((clients, 1, 1), float(curvature))
-    matrix = round_maps.scaffold(hessians, step_size=gamma, local_steps=local_steps, option=method)
+    matrix = affine_rounds.scaffold_map(hessians, step_size=gamma, local_steps=local_steps, option=method)
     run_noise = float(powers(law.r**2, local_steps))  # variance of a client's noise, over gamma^2
     enters = np.zeros((1 + clients, 2 * clients))
     enters[0, :clients] = -gamma / clients * run_noise**0.5

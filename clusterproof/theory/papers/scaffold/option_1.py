@@ -11,7 +11,7 @@ from clusterproof.algorithms import Scaffold, run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.claims import Sides, at_most, choice, claim, integers, rationals
 from clusterproof.theory.claims.confirm import RunDisagrees
-from clusterproof.theory.exact import round_maps
+from clusterproof.theory.exact import affine_rounds
 
 Flat = Annotated[Fraction, choice(*(Fraction(1, 10**k) for k in range(4)))]
 Pace = Annotated[Fraction, rationals(Fraction(1, 4), 1, 4)]
@@ -63,7 +63,7 @@ def option_1_diverges(flat: Flat, pace: Pace, local_steps: LocalSteps) -> Sides:
         may expect. Their theorems do not state it: their step, restated, is at most 1 / (81 L K eta_g), which excludes
         this instance. At eta L = 1 the radius tends to more than 1 as a_2 -> 0 for every K >= 6.
     """
-    matrix = round_maps.scaffold(
+    matrix = affine_rounds.scaffold_map(
         np.array([[[1.0]], [[float(flat)]]]), step_size=float(pace), local_steps=local_steps, option="I"
     )
-    return at_most(round_maps.radius(matrix), one=1)
+    return at_most(affine_rounds.radius(matrix), one=1)

@@ -13,7 +13,7 @@ from clusterproof.algorithms import CFL, InvalidArgument
 from clusterproof.algorithms import bipartition as parts
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory import Kind
-from clusterproof.theory.exact import fixed_points
+from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.papers.baselines import (
     averaging,
     cfl_cut,
@@ -70,11 +70,15 @@ def as_positions(true: Any) -> Any:
 
 SLIGHTLY = scaled(1 + 1e-6)
 FAULTS: list[tuple[str, Any, str, Callable[[Any], Any]]] = [
-    *((claim_id, fixed_points, "weighted_mean", SLIGHTLY) for claim_id in AT_REST if "local" not in claim_id),
-    ("baselines/local", fixed_points, "local", SLIGHTLY),
-    ("baselines/fedbcd", fixed_points, "fedbcd", first_model_only),
-    ("baselines/fedbcd-separate", fixed_points, "fedbcd_separate", first_model_only),
-    ("baselines/cfl-mgd-model", fixed_points, "cfl_mgd", first_model_only),
+    *(
+        (claim_id, affine_rounds, "weighted_mean", SLIGHTLY)
+        for claim_id in AT_REST
+        if "local" not in claim_id
+    ),
+    ("baselines/local", affine_rounds, "local_rest", SLIGHTLY),
+    ("baselines/fedbcd", affine_rounds, "fedbcd_rest", first_model_only),
+    ("baselines/fedbcd-separate", affine_rounds, "fedbcd_separate_rest", first_model_only),
+    ("baselines/cfl-mgd-model", affine_rounds, "cfl_mgd_rest", first_model_only),
     ("baselines/clustered", clustered, "algorithms_within", lambda true: lambda step, _: true(step / 2, 2)),
     ("cfl/stationary-cosine", parts, "cosine_similarities", SLIGHTLY),
     ("cfl/two-clusters", parts, "cosine_similarities", SLIGHTLY),

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from clusterproof.theory.exact import round_maps
+from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.exact.planar_clients import PlanarClients
 from clusterproof.theory.papers.proxskip.rates import sharp_rate
 from clusterproof.theory.papers.proxskip.setting import Start
@@ -65,7 +65,7 @@ def test_the_identity_and_the_rate_on_losses_that_are_not_quadratic(
 
 
 def test_the_iteration_is_the_library_s() -> None:
-    """On quadratics both coins are the matrices of ``round_maps``, which tests compare with the algorithm."""
+    """On quadratics both coins are the matrices of ``affine_rounds``, which tests compare with the algorithm."""
     clients = PlanarClients(3, F(1), F(1, 10), F(1), F(100), F(1, 2), F(100), 1)
     start = Start(F(1), F(-1), F(1, 2), F(2), F(1), F(1, 2), F(1, 4))
     ((_, models, controls),) = start.states(clients)
@@ -75,7 +75,8 @@ def test_the_iteration_is_the_library_s() -> None:
     before = np.concatenate([models.ravel(), controls.ravel()]).astype(float)
     for communicate, (_, x, h) in zip((True, False), start.states(clients, 1), strict=True):
         after = (
-            round_maps.proxskip(hessians, step_size=0.5, communicate=communicate, probability=0.25) @ before
+            affine_rounds.proxskip_map(hessians, step_size=0.5, communicate=communicate, probability=0.25)
+            @ before
         )
         np.testing.assert_allclose(np.concatenate([x.ravel(), h.ravel()]).astype(float), after, atol=1e-13)
 

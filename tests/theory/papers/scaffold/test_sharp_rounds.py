@@ -16,7 +16,7 @@ from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory import Kind
 from clusterproof.theory.certificates.one_round import failing_condition
 from clusterproof.theory.claims.prove import Unproved, prove
-from clusterproof.theory.exact import round_maps
+from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.exact.planar_clients import DIRECTIONS, PlanarClients
 from clusterproof.theory.papers.scaffold import multipliers
 from clusterproof.theory.papers.scaffold.multipliers import closed_form
@@ -286,8 +286,10 @@ def test_option_1_diverges_by_hand() -> None:
     covered = [1 - (1 - a) ** 10 for a in (first, second)]
     determinant = (covered[1] / second - covered[0] / first) * (first - second) / 4
     assert float(determinant) == pytest.approx(2.2365, abs=5e-5)
-    matrix = round_maps.scaffold(np.array([[[1.0]], [[1e-3]]]), step_size=1.0, local_steps=10, option="I")
-    assert round_maps.radius(matrix) ** 2 == pytest.approx(float(determinant), rel=1e-6)
+    matrix = affine_rounds.scaffold_map(
+        np.array([[[1.0]], [[1e-3]]]), step_size=1.0, local_steps=10, option="I"
+    )
+    assert affine_rounds.radius(matrix) ** 2 == pytest.approx(float(determinant), rel=1e-6)
     found = theory.replay("scaffold/option-1-diverges", {"flat": "1/1000", "pace": 1, "local_steps": 10})
     assert found.verdict == "violated"
     assert found.measured == pytest.approx(1.4955, abs=5e-5)

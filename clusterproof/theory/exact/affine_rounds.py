@@ -1,4 +1,4 @@
-"""Fixed points of each algorithm on quadratics, in closed form.
+"""Rounds on quadratics as affine maps: their matrices, whose spectral radius is the rate, and where they rest.
 
 With phi_i(w) = (w - b_i)' A_i (w - b_i) / 2 a client's round is an affine map of what it receives,
 w -> w - Q_i (w - b_i), with a matrix Q_i that depends on the algorithm. The mean of these maps is at
@@ -7,11 +7,14 @@ rest where sum_i Q_i (w - b_i) = 0, hence
     w* = (sum_i Q_i)^-1 sum_i Q_i b_i,
 
 a mean of the clients' optima weighted by matrices. FedAvg with one step has Q_i = eta A_i and rests
-at the exact optimum of the mean loss; any other Q_i moves the point, which is called client drift.
+at the exact optimum of the mean loss; any other Q_i moves the point, which is called client drift. With all clients in
+every round the state's distance from its fixed point is multiplied by a matrix in every round (``..._map``).
 
-All functions take ``hessians`` A_i (m, d, d), symmetric positive definite, and ``centers`` b_i (m, d);
-results are in the units of ``centers``. Participation is full. Clients have equal weights, or ``shares`` p_i (m,)
-that stand before every Q_i: n_i / n where samples weigh.
+All functions take ``hessians`` A_i (m, d, d), symmetric positive definite, and ``centers`` b_i (m, d); results are in
+the units of ``centers``. Clients have equal weights, or ``shares`` p_i (m,) that stand before every Q_i: n_i / n where
+samples weigh; with the shares of groups of clients that have the same Hessian, a map is that of the groups' means. The
+radius is that of the distance; it may hold modes of control variates that no model shows, and at a double eigenvalue it
+has half of its digits.
 """
 
 from __future__ import annotations
@@ -44,17 +47,17 @@ def weighted_mean(weights: np.ndarray, centers: np.ndarray, shares: np.ndarray |
     return np.asarray(solve(weights.sum(axis=0), np.einsum("mij,mj->i", weights, centers)))
 
 
-def exact(hessians: np.ndarray, centers: np.ndarray) -> np.ndarray:
+def exact_rest(hessians: np.ndarray, centers: np.ndarray) -> np.ndarray:
     """Minimiser of the mean loss: Q_i = A_i, (d,)."""
     return weighted_mean(hessians, centers)
 
 
-def local(centers: np.ndarray) -> np.ndarray:
+def local_rest(centers: np.ndarray) -> np.ndarray:
     """LOCAL rests at every client's own optimum, (m, d)."""
     return centers
 
 
-def fedavg(
+def fedavg_rest(
     hessians: np.ndarray,
     centers: np.ndarray,
     *,
@@ -99,7 +102,7 @@ def pulled(hessians: np.ndarray, centers: np.ndarray, common: np.ndarray, streng
     return np.asarray(solve(curvature, right[..., None])[..., 0])
 
 
-def fedprox(
+def fedprox_rest(
     hessians: np.ndarray,
     centers: np.ndarray,
     *,
@@ -120,7 +123,7 @@ def fedprox(
 def pulled_cover(
     hessians: np.ndarray, proximal: float, step_size: float | None, local_steps: int | None
 ) -> np.ndarray:
-    """Q_i of ``fedprox``, (m, d, d)."""
+    """Q_i of ``fedprox_rest``, (m, d, d)."""
     curvature = hessians + proximal * np.eye(hessians.shape[-1])
     weights = inv(curvature) @ hessians
     if local_steps is not None and step_size is not None:
@@ -128,7 +131,9 @@ def pulled_cover(
     return np.asarray(weights)
 
 
-def fedbcd(hessians: np.ndarray, centers: np.ndarray, *, proximal: float) -> tuple[np.ndarray, np.ndarray]:
+def fedbcd_rest(
+    hessians: np.ndarray, centers: np.ndarray, *, proximal: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Penalised FedBCD: the fixed point of exact FedProx, for any number of steps, and the personal models.
 
     At rest x_i = argmin phi_i(x) + mu/2 ||x - z||^2 = (A_i + mu I)^-1 (A_i b_i + mu z), since x_i is
@@ -140,11 +145,11 @@ def fedbcd(hessians: np.ndarray, centers: np.ndarray, *, proximal: float) -> tup
     tuple
         z (d,) and x_i (m, d).
     """
-    common = fedprox(hessians, centers, proximal=proximal)
+    common = fedprox_rest(hessians, centers, proximal=proximal)
     return common, pulled(hessians, centers, common, proximal)
 
 
-def fedbcd_separate(
+def fedbcd_separate_rest(
     hessians: np.ndarray, centers: np.ndarray, *, step_size: float, local_steps: int, pull: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """FedBCD-I: Q_i = (I - c M_i)^-1 (I - M_i) with M_i = (I - eta A_i)^n and c = (1 - pull)^n.
@@ -166,7 +171,7 @@ def fedbcd_separate(
     return common, common + retained * np.einsum("mij,mj->mi", weights, centers - common)
 
 
-def per_fedavg(
+def per_fedavg_rest(
     hessians: np.ndarray,
     centers: np.ndarray,
     *,
@@ -191,7 +196,7 @@ def per_fedavg(
     return weighted_mean(weights, centers, shares)
 
 
-def cfl_mgd(
+def cfl_mgd_rest(
     hessians: np.ndarray,
     centers: np.ndarray,
     *,
@@ -240,3 +245,105 @@ def within_clusters(
     """
     groups = [labels == cluster for cluster in range(int(labels.max()) + 1)]
     return np.stack([fixed_point(hessians[group], centers[group]) for group in groups])
+
+
+def radius(matrix: np.ndarray) -> float:
+    """Largest absolute eigenvalue of a square matrix."""
+    return float(np.abs(np.linalg.eigvals(matrix)).max())
+
+
+def _weights(hessians: np.ndarray, shares: np.ndarray | None) -> np.ndarray:
+    """Return the shares p_i (m,), equal if None."""
+    return np.full(len(hessians), 1 / len(hessians)) if shares is None else np.asarray(shares)
+
+
+def averaging_map(
+    covers: np.ndarray, *, server_step_size: float = 1.0, shares: np.ndarray | None = None
+) -> np.ndarray:
+    """FedAvg or FedProx on x, I - eta_g sum_i p_i Q_i, (d, d); Q_i (m, d, d) is ``covered`` or ``pulled_cover``."""
+    mean = np.einsum("m,mij->ij", _weights(covers, shares), covers)
+    return np.asarray(np.eye(covers.shape[-1]) - server_step_size * mean)
+
+
+def fedlin_map(
+    hessians: np.ndarray, *, step_size: float, local_steps: int, shares: np.ndarray | None = None
+) -> np.ndarray:
+    """FedLin on x, I - eta mean_i(sum over k < K of (I - eta A_i)^k) mean A_i, (d, d).
+
+    A client's y_k - x obeys z <- (I - eta A_i) z - eta (mean A) (x - x*), from 0.
+    """
+    share = _weights(hessians, shares)
+    sums = sums_of_powers(hessians, step_size, local_steps)
+    mean, total = (np.einsum("m,mij->ij", share, each) for each in (hessians, sums))
+    return np.asarray(np.eye(hessians.shape[-1]) - step_size * total @ mean)
+
+
+def scaffold_map(
+    hessians: np.ndarray,
+    *,
+    step_size: float,
+    local_steps: int,
+    option: str,
+    server_step_size: float = 1.0,
+    shares: np.ndarray | None = None,
+) -> np.ndarray:
+    """SCAFFOLD on (x, c_1, ..., c_m) with c the mean of the c_i, ((1 + m) d, (1 + m) d).
+
+    With phi_i the mean of (I - eta A_i)^k over k < K, C_i = K eta phi_i A_i, and distances e of x and gamma_i of c_i
+    from their fixed points::
+
+        e <- (I - eta_g mean C_i) e - eta_g K eta mean phi_i (mean gamma - gamma_i)
+        gamma_i <- A_i e                                          option I
+        gamma_i <- phi_i A_i e - (I - phi_i) (mean gamma - gamma_i)   option II
+    """
+    clients, dimension, _ = hessians.shape
+    identity, length = np.eye(dimension), local_steps * step_size
+    share = _weights(hessians, shares)
+    phi = sums_of_powers(hessians, step_size, local_steps) / local_steps
+    cover = length * phi @ hessians
+    result = np.zeros((1 + clients, dimension, 1 + clients, dimension))
+    result[0, :, 0] = identity - server_step_size * np.einsum("m,mij->ij", share, cover)
+    average = np.einsum("m,mij->ij", share, phi)
+    for other in range(clients):
+        # what gamma_other contributes to mean gamma, and to its own gamma_i
+        result[0, :, 1 + other] = -server_step_size * length * (average - phi[other]) * share[other]
+    for client in range(clients):
+        result[1 + client, :, 0] = hessians[client] if option == "I" else phi[client] @ hessians[client]
+        if option == "II":
+            rest = identity - phi[client]
+            for other in range(clients):
+                result[1 + client, :, 1 + other] = rest * (client == other) - rest * share[other]
+    return _flat(result)
+
+
+def proxskip_map(
+    hessians: np.ndarray,
+    *,
+    step_size: float,
+    communicate: bool,
+    probability: float,
+    shares: np.ndarray | None = None,
+) -> np.ndarray:
+    """ProxSkip on (x_1, ..., x_m, h_1, ..., h_m) after a coin that says whether clients communicate, (2md, 2md).
+
+    On h_i of sum 0. The mean of the state follows the mean of the two maps with weights p and 1 - p, and its second
+    moment the mean of their Kronecker squares.
+    """
+    clients, dimension, _ = hessians.shape
+    size = clients * dimension
+    descent = np.zeros((clients, dimension, clients, dimension))
+    for client in range(clients):
+        descent[client, :, client] = np.eye(dimension) - step_size * hessians[client]
+    moved = np.concatenate([_flat(descent), step_size * np.eye(size)], axis=1)
+    kept = np.concatenate([np.zeros((size, size)), np.eye(size)], axis=1)
+    if not communicate:
+        return np.concatenate([moved, kept])
+    average = np.kron(np.tile(_weights(hessians, shares), (clients, 1)), np.eye(dimension))
+    return np.concatenate(
+        [average @ moved, kept + probability / step_size * (average - np.eye(size)) @ moved]
+    )
+
+
+def _flat(blocks: np.ndarray) -> np.ndarray:
+    """Join blocks (r, d, c, d) to a matrix (r d, c d)."""
+    return np.reshape(blocks, (blocks.shape[0] * blocks.shape[1], -1))

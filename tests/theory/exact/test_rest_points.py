@@ -19,7 +19,7 @@ from clusterproof.algorithms import (
     run,
 )
 from clusterproof.synthetic import strategies
-from clusterproof.theory.exact import fixed_points
+from clusterproof.theory.exact import affine_rounds
 
 TOLERANCE = 1e-10
 ROUNDS = 1500
@@ -55,7 +55,7 @@ def test_fedavg(task, steps):
     state = rest(FedAvg(step_size=step, local_steps=steps), task, rounds=400)
     close(
         state.models[0],
-        fixed_points.fedavg(task.hessians, task.centers, step_size=step, local_steps=steps),
+        affine_rounds.fedavg_rest(task.hessians, task.centers, step_size=step, local_steps=steps),
     )
 
 
@@ -64,7 +64,7 @@ def test_fedavg(task, steps):
 def test_fedprox_with_few_local_steps(task, steps, strength):
     step = 1 / (task.client_smoothness + strength)
     state = rest(FedProx(step_size=step, proximal=strength, local_steps=steps), task, rounds=500)
-    expected = fixed_points.fedprox(
+    expected = affine_rounds.fedprox_rest(
         task.hessians, task.centers, proximal=strength, step_size=step, local_steps=steps
     )
     close(state.models[0], expected)
@@ -75,7 +75,7 @@ def test_fedprox_with_few_local_steps(task, steps, strength):
 def test_fedprox_solved_exactly_is_the_limit_of_many_local_steps(task, strength):
     step = 1 / (task.client_smoothness + strength)
     state = rest(FedProx(step_size=step, proximal=strength, local_steps=150), task, rounds=150)
-    close(state.models[0], fixed_points.fedprox(task.hessians, task.centers, proximal=strength))
+    close(state.models[0], affine_rounds.fedprox_rest(task.hessians, task.centers, proximal=strength))
 
 
 @settings(max_examples=examples(50))
@@ -88,7 +88,7 @@ def test_penalised_fedbcd_whatever_its_steps(task, steps, strength, server_step_
         server_step_size=server_step_size,
     )
     state = rest(algorithm, task)
-    common, personal = fixed_points.fedbcd(task.hessians, task.centers, proximal=strength)
+    common, personal = affine_rounds.fedbcd_rest(task.hessians, task.centers, proximal=strength)
     close(state.models[0], common)
     close(state.personal, personal)
 
@@ -99,7 +99,7 @@ def test_separate_fedbcd(task, steps, pull):
     step = 1 / task.client_smoothness
     algorithm = FedBCD(step_size=step, local_steps=steps, variant="separate", pull=pull)
     state = rest(algorithm, task)
-    common, personal = fixed_points.fedbcd_separate(
+    common, personal = affine_rounds.fedbcd_separate_rest(
         task.hessians, task.centers, step_size=step, local_steps=steps, pull=pull
     )
     close(state.models[0], common)
@@ -117,7 +117,7 @@ def test_per_fedavg(task, steps, inner, second_order):
         local_steps=steps,
         gradient="second-order" if second_order else "first-order",
     )
-    expected = fixed_points.per_fedavg(
+    expected = affine_rounds.per_fedavg_rest(
         task.hessians,
         task.centers,
         step_size=step,
@@ -135,7 +135,7 @@ def test_second_order_per_fedavg_with_one_step_minimises_the_loss_after_the_inne
     shrink = np.eye(task.dimension) - inner * task.hessians
     outer = np.einsum("mij,mjk,mkl->mil", shrink, task.hessians, shrink)
     minimiser = np.linalg.lstsq(outer.sum(axis=0), np.einsum("mij,mj->i", outer, task.centers))[0]
-    found = fixed_points.per_fedavg(
+    found = affine_rounds.per_fedavg_rest(
         task.hessians, task.centers, step_size=0.7, inner_step_size=inner, second_order=True
     )
     close(found, minimiser)
@@ -145,7 +145,7 @@ def test_second_order_per_fedavg_with_one_step_minimises_the_loss_after_the_inne
 @given(TASKS, STEPS)
 def test_local(task, steps):
     state = rest(Local(step_size=1 / task.client_smoothness, local_steps=steps), task, rounds=400)
-    close(state.models, fixed_points.local(task.centers))
+    close(state.models, affine_rounds.local_rest(task.centers))
 
 
 @settings(max_examples=examples(50))
@@ -158,7 +158,7 @@ def test_cfl_mgd_model_averaging_inside_a_cluster(task, steps, momentum):
     step = 0.2 / task.client_smoothness
     algorithm = CFLMGD(step_size=step, momentum=momentum, averaging="model", local_steps=steps)
     state = rest(algorithm, task)
-    model, buffer = fixed_points.cfl_mgd(
+    model, buffer = affine_rounds.cfl_mgd_rest(
         task.hessians, task.centers, step_size=step, momentum=momentum, local_steps=steps
     )
     close(state.models[0], model)
@@ -174,9 +174,9 @@ def test_ifca_rests_at_fedavgs_point_of_each_cluster(task, steps):
     assert (trace.assignments == task.labels).all()
 
     def inside(hessians, centers):
-        return fixed_points.fedavg(hessians, centers, step_size=step, local_steps=steps)
+        return affine_rounds.fedavg_rest(hessians, centers, step_size=step, local_steps=steps)
 
-    close(trace.models[-1], fixed_points.within_clusters(inside, task.hessians, task.centers, task.labels))
+    close(trace.models[-1], affine_rounds.within_clusters(inside, task.hessians, task.centers, task.labels))
 
 
 @settings(max_examples=examples(50))
@@ -191,7 +191,9 @@ def test_gl_cfl_rests_at_the_optimum_of_each_cluster(task, similarity):
     algorithm = GradientLoss(step_size=1 / task.client_smoothness, similarity=similarity, weight=0.02)
     trace = run(algorithm, task, rounds=300)
     assert (trace.assignments == task.labels).all()
-    rest_at = fixed_points.within_clusters(fixed_points.exact, task.hessians, task.centers, task.labels)
+    rest_at = affine_rounds.within_clusters(
+        affine_rounds.exact_rest, task.hessians, task.centers, task.labels
+    )
     close(trace.models[-1], rest_at)
     close(rest_at, task.optima)
 
@@ -201,16 +203,18 @@ def test_gl_cfl_rests_at_the_optimum_of_each_cluster(task, similarity):
 def test_limits_of_the_closed_forms(task):
     """One FedAvg step is exact; many give the mean; pull 1 is FedAvg; equal penalties, equal points."""
     hessians, centers, step = task.hessians, task.centers, 1 / task.client_smoothness
-    close(fixed_points.exact(hessians, centers), task.pooled_optimum)
-    close(fixed_points.fedavg(hessians, centers, step_size=step), task.pooled_optimum)
-    close(fixed_points.fedavg(hessians, centers, step_size=step, local_steps=5000), centers.mean(axis=0))
+    close(affine_rounds.exact_rest(hessians, centers), task.pooled_optimum)
+    close(affine_rounds.fedavg_rest(hessians, centers, step_size=step), task.pooled_optimum)
     close(
-        fixed_points.fedbcd_separate(hessians, centers, step_size=step, local_steps=3, pull=1.0)[0],
-        fixed_points.fedavg(hessians, centers, step_size=step, local_steps=3),
+        affine_rounds.fedavg_rest(hessians, centers, step_size=step, local_steps=5000), centers.mean(axis=0)
     )
     close(
-        fixed_points.fedprox(hessians, centers, proximal=0.3, step_size=step / 2, local_steps=5000),
-        fixed_points.fedbcd(hessians, centers, proximal=0.3)[0],
+        affine_rounds.fedbcd_separate_rest(hessians, centers, step_size=step, local_steps=3, pull=1.0)[0],
+        affine_rounds.fedavg_rest(hessians, centers, step_size=step, local_steps=3),
+    )
+    close(
+        affine_rounds.fedprox_rest(hessians, centers, proximal=0.3, step_size=step / 2, local_steps=5000),
+        affine_rounds.fedbcd_rest(hessians, centers, proximal=0.3)[0],
     )
 
 
@@ -218,7 +222,7 @@ def test_limits_of_the_closed_forms(task):
 def test_local_steps_drift_from_the_exact_optimum(steps):
     """Two clients, A = 1/4 and 1, b = -1 and 1: the exact optimum is 0.6, the drift grows with H."""
     hessians, centers = np.array([[[0.25]], [[1.0]]]), np.array([[-1.0], [1.0]])
-    assert fixed_points.fedavg(hessians, centers, step_size=1.0)[0] == pytest.approx(0.6)
+    assert affine_rounds.fedavg_rest(hessians, centers, step_size=1.0)[0] == pytest.approx(0.6)
     weight = 1 - 0.75**steps
-    found = fixed_points.fedavg(hessians, centers, step_size=1.0, local_steps=steps)
+    found = affine_rounds.fedavg_rest(hessians, centers, step_size=1.0, local_steps=steps)
     assert found[0] == pytest.approx((1 - weight) / (1 + weight))
