@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from clusterproof.theory.exact.affine_rounds import exact
+from clusterproof.theory.exact.affine_rounds import exact_rest
 
 
 def corrected(hessians: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -13,5 +13,5 @@ def corrected(hessians: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, np
     tuple
         x* (d,) and the clients' gradients there, whose mean is 0, (m, d).
     """
-    optimum = exact(hessians, centers)
+    optimum = exact_rest(hessians, centers)
     return optimum, np.einsum("mij,mj->mi", hessians, optimum - centers)
