@@ -148,7 +148,6 @@ def with_full_step(true: Callable[..., Sides]) -> Callable[..., Sides]:
 CORRECTIONS: list[tuple[str, Fault]] = [
     ("equation-12#(12)", (model_averaging_chain, "shifted_formula", lambda _: shifted)),
     ("equation-13", (model_averaging_chain, "lipschitz_term", with_rest)),
-    ("equation-12#(15)", (IdenticalClients, "weight", lambda _: property(lambda one: Fraction(100)))),
     ("equation-12#(16)", (IdenticalClients, "ratio", lambda _: lambda one, t: Fraction(10))),
     ("equation-27", (lemma_1_proof, "printed_cost", lambda _: squared)),
     *(

@@ -66,8 +66,6 @@ def own_momentum(run: ScalarRun) -> dict[str, Sides | Excluded]:
             chi_1^t).
         (A22)
             sum_C S_i = sum_C (S_i - e_t) + |C| e_t, times beta eta / m.
-        (A22) without parentheses, a misprint
-            The same with sum_C S_i - e_t, as (A23)-(A25) and (A29)-(A31) print it.
         (A23), first step
             E ||sum_C (S_i - e_t)||^2 <= E ||sum_C (sum_k g_i^k / (1 - beta) - e_t)||^2. False where gradients change
             sign, as for beta = 1/2, g = (1, -1), e_t = 0: 1/4 <= 0.
@@ -106,7 +104,6 @@ def own_momentum(run: ScalarRun) -> dict[str, Sides | Excluded]:
             lambda: equal((T_3, w * total(S, run.members)), (T_3, beta * (chi[-3] - chi[-2]))),
         ),
         "(A22)": equal((w * past, w * total([each - e_t for each in S], own) + w * count * e_t)),
-        "(A22) without parentheses, a misprint": equal((w * past, w * (past - e_t) + w * count * e_t)),
         "(A23), first step": given(*sure, lambda: at_most(first, raised=second)),
         "(A23), second step": given(*sure, lambda: at_most(second, factored=third)),
         "(A23), third step": given(*sure, lambda: at_most(third, noise=0)),

@@ -87,6 +87,7 @@ def confirm_scripts(one: FalseMemberRun) -> None:
 @claim(
     "cfl-mgd/appendix-a29",
     label="(A29)-(A32)",
+    judges="reading",
     confirm=lambda one, **_: confirm_scripts(one),
     repaired_by="cfl-mgd/theorem-d",
     evaluations=200,
@@ -117,7 +118,8 @@ def false_members(
             cluster that it comes from, up to ||e|| / (1 - beta) for a small one.
 
     Source
-        Zhao et al. (2023), (A29)-(A32); (A32) from (A28), (A10) and (A31).
+        Zhao et al. (2023), (A29)-(A32); (A32) from (A28), (A10) and (A31). "given the clusters" is the reading's: the
+        print has "with probability of at least 1 - lambda_4" over all.
     """
     one.suppose_samples()
     mean = sum((weight * abs(gap) for weight, gap in one.distances), Fraction(0))

@@ -84,6 +84,7 @@ def third_terms(switcher: Switcher, printed: Rounds) -> tuple[np.ndarray, np.nda
 @claim(
     "cfl-mgd/equation-32",
     label="(32), (33), (37)",
+    judges="reading",
     confirm=run_both,
     repaired_by="cfl-mgd/equation-32-fixed-clusters",
     evaluations=600,
@@ -92,7 +93,7 @@ def momentum_of_the_average(switcher: Switcher) -> dict[str, Sides]:
     """Averaging the clients' momentum equals momentum on the average of their gradients.
 
     Hypotheses
-        Option I as printed, full participation, no noise.
+        Option I as printed, full participation, no noise; models start anywhere.
 
     Statement
         With sums over C_1, and u_i the clients' momentum, which line 15 averages:
@@ -112,7 +113,9 @@ def momentum_of_the_average(switcher: Switcher) -> dict[str, Sides]:
             T_3 = beta (chi_1^(t-1) - chi_1^t) with C_1 of the round in which the u_i are sent.
 
     Source
-        Zhao et al. (2023), (32), (33) and (37).
+        Zhao et al. (2023), (32), (33) and (37). That models start anywhere is the reading's: the paper has "Suppose
+        Assumptions 1-5 hold", so that they start near the optima. There the momentum is foreign where noise makes a
+        client choose wrongly: ``cfl-mgd/appendix-a18``, (A19).
     """
     printed, server = switcher.play("line 15"), switcher.play("server")
     suppose("no client has two best models", not printed.ties)

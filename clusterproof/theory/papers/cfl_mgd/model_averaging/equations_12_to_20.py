@@ -62,7 +62,8 @@ def equations_12_to_18(identical: IdenticalClients, round_: Round) -> dict[str, 
     """The error of model averaging follows a recursion with ratios of old errors.
 
     Hypotheses
-        Option II with one local step, L-smooth losses, no noise, chi^(-1) = chi^0, eps_(-1) = eps_(-2) = eps_0.
+        Option II with one local step, L-smooth losses, no noise, chi^(-1) = chi^0, eps_(-1) = eps_(-2) = eps_0, and
+        mean chi_i^t = chi_p^t by (6).
 
     Statement
         With eps_t = ||chi_p^t - chi*_p||, the lines below, of which (13) is ``cfl-mgd/equation-13``.
@@ -76,9 +77,9 @@ def equations_12_to_18(identical: IdenticalClients, round_: Round) -> dict[str, 
         (14)
             eps_(t+1) <= (1 + eta L / |C_p|) eps_t + beta ||chi^(t-1) - chi^(t-2)||. False: the newest move, chi^t -
             chi^(t-1), is missing since (12).
-        (15)
-            eps_(t+1) <= (1 + eta L / |C_p|) eps_t + beta (1 + beta) ||chi^(t-1) - chi^(t-2)||^2 / ||chi^(t-2) -
-            chi^(t-1)||^2, a ratio that is 1. False: a length is replaced by a number.
+        (15), its =
+            beta ||chi^(t-1) - chi^(t-2)|| = beta (1 + beta) ||chi^(t-1) - chi^(t-2)||^2 / ||chi^(t-2) - chi^(t-1)||^2,
+            a ratio that is 1. False: a length is replaced by a number.
         (16)
             eps_(t+1) <= (1 + eta L / |C_p|) eps_t + beta (1 + beta) eps_(t-1)^2 / eps_(t-2)^2. False as (15).
         (17)
@@ -107,10 +108,10 @@ def equations_12_to_18(identical: IdenticalClients, round_: Round) -> dict[str, 
         "(12)": equal((after, formula), words=misprint),
         "(14), its =": equal((one.curvature * now, one.curvature / one.clients * now)),
         "(14)": at_most(after, growth=kept, move=one.momentum * abs(move)),
-        "(15)": given(
+        "(15), its =": given(
             "the ratio is not 0/0",
             move != 0,
-            lambda: at_most(after, growth=kept, ratio=one.weight * move**2 / move**2),
+            lambda: equal((one.momentum * abs(move), one.weight * move**2 / move**2)),
         ),
         "(16)": given(
             "the start is within the basin of Assumption 4, Delta = 2, and eps_(t-2) is not 0",
@@ -118,8 +119,8 @@ def equations_12_to_18(identical: IdenticalClients, round_: Round) -> dict[str, 
             lambda: at_most(after, growth=kept, ratio=one.weight * one.ratio(t - 1)),
         ),
         "(17)": given(
-            "eps_(t-2) is not 0",
-            defined,
+            "the start is within the basin of Assumption 4, Delta = 2, and eps_(t-2) is not 0",
+            in_basin and defined,
             lambda: at_most(after, growth=one.base * now, ratio=one.weight / one.base * one.ratio(t - 1)),
         ),
         "after (17)": given(
@@ -209,7 +210,7 @@ def gradients_of_the_task(model: Fraction, first: Fraction, second: Fraction) ->
 
 @claim(
     "cfl-mgd/equation-13",
-    label="(13)",
+    label="(12) to (13), the step",
     confirm=gradients_of_the_task,
     repaired_by="cfl-mgd/equation-12-shifted",
 )
