@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -263,6 +263,8 @@ class Tie:
         By line, why the proof does not speak of it.
     points
         The first place at which it was compared, and whether there was another one.
+    known
+        Lines of the statement.
     """
 
     proof: Proof
@@ -271,6 +273,7 @@ class Tie:
     compared: dict[str, int]
     refused: dict[str, str]
     points: tuple[Any, bool] = (None, False)
+    known: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, proof: Proof) -> Tie:
@@ -283,7 +286,8 @@ class Tie:
 
     def speaks_of(self, line: str) -> bool:
         """Return whether it proves the line, or a step that belongs to no line."""
-        return self.proof.at is None or self.proof.name in ("", line) or line in self.unproved
+        of_no_line = self.proof.at is None or not self.known & {self.proof.name, *self.unproved}
+        return of_no_line or self.proof.name in ("", line) or line in self.unproved
 
     def proves(self, line: str, *, all_instances: int | None) -> bool:
         """Return whether a line is proved by it; ``all_instances`` of an exhausted space may be fewer than 50."""
@@ -297,6 +301,7 @@ class Tie:
 
     def compare(self, arguments: Mapping[str, Any], lines: Mapping[str, Conclusion]) -> None:
         """Compare the lines of one instance with those that the proof gives for it."""
+        self.known |= lines.keys()
         if self.proof.at is None or self.formula is None:
             return
         try:

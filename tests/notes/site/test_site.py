@@ -204,7 +204,7 @@ def test_the_catalogue_is_filtered_and_a_claim_has_its_anchor(site: Path, page: 
     page.locator("#claim-paper").select_option("fpfc")
     page.locator("#claim-verdict").select_option("vacuous")
     shown = page.evaluate(f"{rows}.filter(row => row.offsetParent).map(row => row.cells[0].innerText.trim())")
-    kind = {name for name, record in verdicts.items() if record["verdict"] == "vacuous"}
+    kind = {name for name, record in verdicts.items() if record["verdict"] == "vacuous" and "#" not in name}
     assert set(shown) == {name for name in kind if name.startswith("fpfc/")}
     page.locator("#claim-paper").select_option("all")
     page.locator("#claim-verdict").select_option("all")

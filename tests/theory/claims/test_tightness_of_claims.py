@@ -23,7 +23,7 @@ from clusterproof.theory.claims import (
     rationals,
 )
 from clusterproof.theory.claims.expectation import replicates_to_try
-from clusterproof.theory.claims.judge import WHOLE, Entries, judge
+from clusterproof.theory.claims.judge import DECREASE, WHOLE, Entries, judge
 from clusterproof.theory.claims.report import NEEDED, evidence, tightness_words
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
 from clusterproof.theory.claims.trial import Trial
@@ -254,7 +254,12 @@ def test_each_ratio_of_the_catalogue_flips_its_comparison(claim: Claim) -> None:
             if progress.found is not None or progress.rounding is not None:
                 return
             for term, (factor, instance) in progress.factors.items():
-                if factor is None or not NEEDED < factor < np.inf or not progress.tightest:
+                if (
+                    term == DECREASE
+                    or factor is None
+                    or not NEEDED < factor < np.inf
+                    or not progress.tightest
+                ):
                     continue
                 lines = statement.lines(instance, claim=claim.id, replicates=progress.tightest.replicates)
                 level = trial.significance / trial.settings
