@@ -214,7 +214,7 @@ def test_the_catalogue_is_filtered_and_a_claim_has_its_anchor(site: Path, page: 
     card = page.locator("section#cfl-mgd-lemma-2")
     assert "violated" in card.inner_text()
     assert '"momentum": "2/3"' in card.inner_text()
-    assert card.get_by_role("link", name="cfl-mgd/lemma-h").is_visible()
+    assert card.get_by_role("link", name="cfl-mgd/theorem-d").is_visible()
 
 
 @in_a_browser
