@@ -312,8 +312,9 @@ def equation_38(clients: Clients, own: Own, momentum: Momentum, round_: RoundNum
     Source
         Zhao et al. (2023), (38) with (A18)-(A34). (A27) takes a lower bound on
         |C_1 n C*_1| for an upper one, and (A23) forgets the mean of the momentum; the honest term
-        is of the order beta l_1 ||grad phi^1|| / L. Lemma H (``cfl-mgd/lemma-h``) bounds the run
-        without this split.
+        is of the order beta l_1 ||grad phi^1|| / L. c_4 is that of (A27); (38) is false for every other, too: with
+        l_1 = 1 - l the left side of round 1 tends to beta / 2 as l tends to 0. Lemma H (``cfl-mgd/lemma-h``) bounds
+        the run without this split.
     """
     suppose("1 - ... - 2 exp(-clm) > 0", has_positive_probability(2, min(own, clients - own)))
     share = Fraction(own, clients)
