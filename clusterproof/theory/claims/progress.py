@@ -133,9 +133,8 @@ def needs_no_digits(evaluation: Evaluation, name: str) -> bool:
     line = evaluation.lines[name]
     if evaluation.judged[name].exact or not isinstance(line, Sides) or line.failure is not None:
         return True
-    return line.rounding is not None or (
-        line.identity and line.unit is not None
-    )  # equal() then has the unit 0
+    # an equation with rounding= has the unit 0
+    return line.rounding is not None or (line.identity and line.unit is not None)
 
 
 def _is_same(first: Any, second: Any) -> bool:

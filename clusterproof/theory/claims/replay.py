@@ -128,8 +128,10 @@ def in_fractions(claim_id: str, counterexample: Mapping[str, Any]) -> str:
     if not isinstance(sides, Sides):
         return ""
     if sides.identity:
-        unequal = [pair for pair in sides.pairs if all(map(is_exact, pair)) and pair[0] != pair[1]]
-        return f"{unequal[0][0]} != {unequal[0][1]}" if unequal and not np.ndim(unequal[0]) > 1 else ""
+        numbers_only = (
+            pair for pair in sides.pairs if not any(map(np.ndim, pair)) and all(map(is_exact, pair))
+        )
+        return next((f"{left} != {right}" for left, right in numbers_only if left != right), "")
     if np.ndim(sides.measured) or not all(map(is_exact, (sides.measured, *sides.terms.values()))):
         return ""
     terms = " + ".join(f"{term} ({name})" for name, term in sides.terms.items())

@@ -32,7 +32,7 @@ from clusterproof.theory.claims import (
     reals,
     suppose,
 )
-from clusterproof.theory.claims.replay import disagreement, recorded_claims
+from clusterproof.theory.claims.replay import disagreement, in_fractions, recorded_claims
 from clusterproof.theory.claims.report import read_report, report, to_json
 
 # ---- one counterexample
@@ -224,6 +224,42 @@ def test_an_honest_report_is_confirmed(records: dict[str, Any], tmp_path: Path) 
     assert {name: difference(record, tmp_path) for name, record in records.items()} == dict.fromkeys(
         records, ""
     )
+
+
+@pytest.mark.usefixtures("stated")
+def test_a_chain_that_is_recorded_as_true_beside_a_false_line_is_refused(
+    records: dict[str, Any], tmp_path: Path
+) -> None:
+    chain = {name: one for name, one in records.items() if name.startswith("toy/chain")}
+    false = next(name for name, one in chain.items() if "#" in name and one["verdict"] == "violated")
+    whole = chain["toy/chain"] | {"verdict": "consistent", "counterexample": None}
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps({"claims": [whole, *(one for name, one in chain.items() if "#" in name)]}))
+    written = read_report(path)
+    assert disagreement(written.claims[0], written) == f"recorded as consistent, and {false} as false"
+
+
+def test_both_sides_are_written_in_fractions_where_they_are_numbers(registry: dict[str, Any]) -> None:
+    """An equation of arrays, and a side in floats, have none."""
+
+    @claim("toy/thirds")
+    def thirds(n: Annotated[int, integers(1, 9)]) -> dict[str, Sides]:
+        third = Fraction(n, 3)
+        return {
+            "bound": at_most(third, half=Fraction(1, 2), less=Fraction(-1, 6)),
+            "equation": equal((third, n), (third, Fraction(1))),
+            "arrays": equal((np.array([third, third], dtype=object), np.array([n, n], dtype=object))),
+            "floats": at_most(float(third), half=0.5),
+        }
+
+    lines = ("bound", "equation", "arrays", "floats")
+    found = {line: in_fractions("toy/thirds", {"n": 2, "line": line}) for line in lines}
+    assert found == {
+        "bound": "2/3 > 1/2 (half) - 1/6 (less)",
+        "equation": "2/3 != 2",
+        "arrays": "",
+        "floats": "",
+    }
 
 
 @pytest.mark.usefixtures("stated")

@@ -77,7 +77,7 @@ def test_the_first_difference_of_two_paths_is_told() -> None:
 
     def told(models: np.ndarray, assignments: np.ndarray, stable: np.ndarray) -> tuple[str, str]:
         numbers = np.array([4, 7])
-        return _compare_paths(models, assignments, own, stable, 1e-9, numbers, "why", likely)  # type: ignore[arg-type]
+        return _compare_paths(models, assignments, own, stable, 1e-9, numbers, "why", likely)
 
     def likely(*arrays: object) -> str:
         return f"; replicate at {arrays[-1]}"

@@ -51,10 +51,10 @@ def test_drawn_orders_and_updates() -> None:
     assert seen == set(drawn)
     for wrong in ([0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1, 2, 2], [[0, 1, 2]], [*range(6)] * 3):
         with pytest.raises(ValueError, match="three clients"):
-            cfl_cut.read_labels(wrong)  # type: ignore[arg-type]
+            cfl_cut.read_labels(wrong)
     for rows in ([[1.0]], [[1.0]] * 9, [[1.0], [float("inf")]], [1.0, 2.0]):
         with pytest.raises(ValueError, match="two to eight"):
-            cfl_cut.read_updates(rows)  # type: ignore[arg-type]
+            cfl_cut.read_updates(rows)
 
 
 def test_sizes_of_the_drawn_tasks() -> None:

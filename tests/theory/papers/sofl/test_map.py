@@ -206,10 +206,10 @@ def test_points_clusters_and_rows_that_are_refused() -> None:
         [[i] for i in range(7)],
     ):
         with pytest.raises(ValueError, match="three to six"):
-            partitions.read_points(points)  # type: ignore[arg-type]
+            partitions.read_points(points)
     for members in ([1, 0], [0, 2, 1], [[0, 1]]):
         with pytest.raises(ValueError, match="first appearance"):
-            algorithm_line_30.read_members(members)  # type: ignore[arg-type]
+            algorithm_line_30.read_members(members)
     written = theorem_1.write_row(FrozenRow(samples=np.eye(2), cells=np.arange(2), start=np.eye(2)))
     for wrong in ({"cells": [0]}, {"cells": [0.0, 1]}, {"start": [[1.0]] * 2}):
         with pytest.raises(ValueError, match="must go together"):

@@ -38,7 +38,7 @@ def parts_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
     T_2p = len(false) * other + total([each - other for each in g], false)
     T_3 = run.weight * total(run.buffers, run.members)
 
-    def T_1() -> Fraction:  # noqa: N802
+    def T_1() -> Fraction:  # noqa: N802 - the proof's symbol
         h, mean = Fraction(len(own), run.clients), total(g, own) / len(own)
         return (error - h * error) + h * (error - mean)
 

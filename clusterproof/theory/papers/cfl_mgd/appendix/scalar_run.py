@@ -28,7 +28,7 @@ class ScalarRun:
     round
         t.
     outliers
-        The last client, of cluster 2, chooses on the outlier +1 in the rounds whose bits are set; everybody chooses on
+        The last client, of cluster 2, chooses on the outlier +1 in the rounds whose bits are set; all clients choose on
         the cluster's mean else.
     spread
         Gradient batches of the clients of cluster 1 are 1 + spread, 1 - spread, 1 + spread, ...; the others' are -1.
@@ -39,7 +39,7 @@ class ScalarRun:
     momentum: Annotated[Fraction, rationals(Fraction(1, 10), Fraction(9, 10), 10)]
     start: Annotated[Fraction, choice(*(Fraction(k, 20) for k in (0, 10, 5, 2)))]
     round: Annotated[int, integers(1, 6)]
-    outliers: Annotated[int, integers(0, lambda round: 2 ** (round + 1) - 1)]  # noqa: A006, ARG005 - the field
+    outliers: Annotated[int, integers(0, lambda round: 2 ** (round + 1) - 1)]  # noqa: A006, ARG005 - named as the field
     spread: Annotated[Fraction, choice(*(Fraction(k, 20) for k in (0, 2, 5)))]
 
     @property
