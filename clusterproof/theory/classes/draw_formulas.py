@@ -109,7 +109,7 @@ def draw_separable(
     scale: Rational,
     stream: np.random.Generator,
 ) -> Separable:
-    """Return a separable function with second derivatives in a range; it is bounded from below if they may be negative."""
+    """Return a separable function with second derivatives in a range, bounded from below if that has negative ones."""
     parts = []
     for j, q in enumerate(basis):
         breaks, curvatures = _draw_curvatures(low, high, inner(q, at), scale, stream)

@@ -8,46 +8,46 @@ import pytest
 
 from clusterproof.theory.classes.vectors import Vector
 
-V = Vector([1, Fraction(1, 2)])
-W = Vector([-3, 2])
+v = Vector([1, Fraction(1, 2)])
+w = Vector([-3, 2])
 
 
 def test_linear_combinations_and_inner_products_are_exact():
-    assert (2 * V - W / 3 + -V * Fraction(1, 2)).entries == (Fraction(5, 2), Fraction(1, 12))
-    assert type(V @ W) is Fraction
-    assert V @ W == -2
+    assert (2 * v - w / 3 + -v * Fraction(1, 2)).entries == (Fraction(5, 2), Fraction(1, 12))
+    assert type(v @ w) is Fraction
+    assert v @ w == -2
 
 
 def test_equal_vectors_are_one_key():
-    assert {V: 1}[W + Vector([4, Fraction(-3, 2)])] == 1
-    assert V != W
-    assert V != (1, Fraction(1, 2))
-    assert pickle.loads(pickle.dumps(V)) == V
+    assert {v: 1}[w + Vector([4, Fraction(-3, 2)])] == 1
+    assert v != w
+    assert v != (1, Fraction(1, 2))
+    assert pickle.loads(pickle.dumps(v)) == v
 
 
 @pytest.mark.parametrize(
     "operation",
     [
-        lambda: V * 0.5,
-        lambda: 0.5 * V,
-        lambda: V / 2.0,
-        lambda: V * True,
-        lambda: np.float64(2) * V,
-        lambda: V * np.int64(2),
-        lambda: np.ones(2) + V,
-        lambda: np.linalg.norm(V),
-        lambda: V + 1,
-        lambda: 1 - V,
-        lambda: V * V,
-        lambda: V @ 2,
-        lambda: V**2,
-        lambda: abs(V),
-        lambda: V[0],
-        lambda: len(V),
-        lambda: float(V),
-        lambda: sorted([V, W]),
-        lambda: bool(V),
-        lambda: list(V),
+        lambda: v * 0.5,
+        lambda: 0.5 * v,
+        lambda: v / 2.0,
+        lambda: v * True,
+        lambda: np.float64(2) * v,
+        lambda: v * np.int64(2),
+        lambda: np.ones(2) + v,
+        lambda: np.linalg.norm(v),
+        lambda: v + 1,
+        lambda: 1 - v,
+        lambda: v * v,
+        lambda: v @ 2,
+        lambda: v**2,
+        lambda: abs(v),
+        lambda: v[0],
+        lambda: len(v),
+        lambda: float(v),
+        lambda: sorted([v, w]),
+        lambda: bool(v),
+        lambda: list(v),
     ],
 )
 def test_everything_else_is_refused(operation):
