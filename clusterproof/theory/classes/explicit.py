@@ -20,7 +20,7 @@ SHARES = tuple(Fraction(1, n) for n in (5, 10, 30, 100, 300, 1000, 10_000, 100_0
 DIGITS = (1, 2, 3, 4, 6, 8)
 SMALL = 1e-7
 """Share of the largest singular value below which a direction is left out."""
-LEAST = 1e-9
+LEAST = 1e-7
 """Excess, in a trace of 1, below which a solver's is rounding."""
 
 

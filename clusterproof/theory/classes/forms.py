@@ -220,7 +220,8 @@ def conditions(trace: Trace) -> list[Condition]:
 def _twice(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return the symmetric matrix of 2 <first, second>."""
     outer: np.ndarray = np.multiply.outer(first, second)
-    return outer + outer.T
+    both: np.ndarray = outer + outer.T
+    return both
 
 
 def _square(vector: np.ndarray) -> np.ndarray:

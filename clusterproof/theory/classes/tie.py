@@ -19,7 +19,7 @@ class Logged(World):
         self.squared_distance = world.squared_distance
         self.world = world
         self.calls: list[Any] = []
-        self.at_solution = [
+        self.at_solution: list[Any] = [
             None if world.solution is None else oracle.evaluate(world.solution) for oracle in world.oracles
         ]
         self.oracles: Sequence[Oracle] = [_LoggedOracle(self, oracle) for oracle in world.oracles]

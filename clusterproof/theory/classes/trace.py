@@ -416,12 +416,12 @@ class Trace(World):
         self.inequalities.append(self.forked[-1])
         return holds
 
-    def assume_equal(self, left: Any, right: Any) -> None:
-        """Make it a hypothesis that two points, or two numbers, are equal."""
-        if isinstance(left, TracedPoint) or isinstance(right, TracedPoint):
-            self.coincident.append(left - right)
+    def assume_equal(self, gap: TracedPoint | TracedNumber) -> None:
+        """Make it a hypothesis that the difference of two points, or of two numbers, is zero."""
+        if isinstance(gap, TracedPoint):
+            self.coincident.append(gap)
         else:
-            self.equations.append(self.constant(Fraction(0)) + left - right)
+            self.equations.append(gap)
 
 
 @dataclass(frozen=True, eq=False)
