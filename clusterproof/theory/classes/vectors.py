@@ -53,6 +53,9 @@ class Vector:
             return NotImplemented
         return _vector([a + b for a, b in zip(self._entries, other._entries, strict=True)])
 
+    def __radd__(self, other: Any) -> Vector:
+        return self if type(other) is int and other == 0 else NotImplemented  # the start of sum()
+
     def __sub__(self, other: Any) -> Vector:
         if type(other) is not Vector:
             return NotImplemented
