@@ -340,7 +340,7 @@ def main() -> None:
         ratios.append(seconds / their_seconds)
         tight, certified = timed(partial(getattr, case, "tight"))
         more, raising = timed(partial(with_more, case))
-        exact, raised = exact + (tight is not None), raised + more
+        exact, raised = exact + (tight is not None), raised + (more or tight is not None)
         print(
             f"{each.name:21}{case.ratio:11.8f}{number:11.8f}{differences[-1]:12.1e}{seconds:7.3f}{their_seconds:7.3f}"
             f"  {str(tight.ratio) if tight else 'no':26}{certified:9.2f}{f'{raising:.2f}' if more else 'no':>9}",
@@ -349,7 +349,7 @@ def main() -> None:
     report_target("largest relative difference", max(differences), 1e-6, at_most=True)
     report_target("our time over PEPit's, the largest", max(ratios), 1, at_most=True)
     report_target("exact certificates", exact, 10)
-    report_target("certificates with 1e-6 more", raised, len(EXAMPLES))
+    report_target("certificates, exact or with 1e-6 more", raised, len(EXAMPLES))
 
 
 if __name__ == "__main__":
