@@ -229,6 +229,12 @@ def _compare(
     for number in range(count):
         stream = generator(trial.seed, trial.claim, trial.statement.name, "traced", number)
         drawn = allowed.draw(setting, stream)
+        if not traced:  # its hypotheses exclude the setting
+            try:
+                _lines(trial.statement, {**setting, name: allowed.passed(drawn, setting)})
+            except Outside:
+                continue
+            raise NotTraced("the hypotheses exclude its trace, and do not exclude drawn functions")
         if line := difference(traced, evaluate, drawn.world.fresh()):
             raise NotTraced(
                 f"{line} has other sides on a drawn function than on its trace: do not ask for types"

@@ -282,9 +282,26 @@ def counted(f: Strong) -> Sides:
     return at_most(f(f.start) - f.minimum, bound=f.distance**2 * len(CALLS))
 
 
+def swallowed(f: Strong) -> Sides:
+    """Catch what the trace refuses."""
+    try:
+        size = abs(f(f.start) - f.minimum)
+    except TypeError:
+        size = f(f.start) - f.minimum
+    return at_most(size, bound=f.distance**2)
+
+
+def excluded(f: Strong) -> Sides:
+    """Exclude the trace by a hypothesis."""
+    suppose("it is a vector", "Vector" in type(f.start).__name__)
+    return at_most(f(f.start) - f.minimum, bound=f.distance**2)
+
+
 @pytest.mark.parametrize(
     ("function", "words"),
     [
+        (swallowed, "abs of a quantity that depends on f"),
+        (excluded, "the hypotheses exclude its trace"),
         (adaptive, "division by a quantity that depends on f"),
         (float_step, "0.5 is no int or Fraction: write Fraction(1, 2)"),
         (coordinates, "coordinates of a point"),
@@ -310,6 +327,16 @@ def test_the_message_names_the_line() -> None:
     verdict = verdict_on(magnitude)
     line = magnitude.__code__.co_firstlineno + 2
     assert f"line {line}: abs" in verdict.reason
+
+
+def test_settings_that_the_hypotheses_exclude_are_left_out() -> None:
+    def step(f: Strong, step: Annotated[int, choice(1, 2, 3)]) -> Sides:
+        """A gradient step of at most 1 does not go away from the minimiser."""
+        suppose("step <= 1", step <= 1)
+        x = f.start - step * f.gradient(f.start)
+        return at_most((x - f.minimiser) @ (x - f.minimiser), bound=f.distance**2)
+
+    assert verdict_on(step).verdict is Kind.CERTIFIED
 
 
 @pytest.mark.parametrize(
