@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 import numpy as np
-from flint import fmpq
+from flint import fmpq, fmpq_mat
 
 from clusterproof.theory.classes.definitions import Definition, OperatorClass, SetClass
 from clusterproof.theory.classes.formulas import Envelope, Formula, Maximum, Separable, SmoothMaximum
@@ -297,5 +297,11 @@ def _draw_operator(
                 rows[i] += a * q._entries[i] * q + b * (q._entries[i] * p - p._entries[i] * q)
             j += 1
         j += 1
+    if definition.monotone and not limits and stream.random() < 0.5:
+        skew = fmpq_mat(
+            len(rows), len(rows), [fmpq(int(stream.random() * 5) - 2) for _ in range(len(rows) ** 2)]
+        )
+        skew -= skew.transpose()
+        rows = [row + Vector(line) for row, line in zip(rows, skew.tolist(), strict=True)]
     matrix = tuple(rows)
     return AffineOperator(matrix, image - Vector([inner(row, at) for row in matrix]))

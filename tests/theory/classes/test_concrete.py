@@ -36,6 +36,7 @@ def test_each_proximal_point_has_its_own_subgradient():
     world = absolute_value()
     f = problem(world)
     first = f.prox(f.start, Fraction(2))
+    assert f.gradient(f.minimiser) == 0 * f.start
     second = f.prox(first, Fraction(2))
     assert first == second == f.minimiser
     assert f.gradient(first) == f.start / 2

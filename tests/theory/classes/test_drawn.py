@@ -135,7 +135,7 @@ def test_the_infimum_of_a_mean_is_the_least_value_between_breaks():
 
 @pytest.mark.parametrize("definition", SETS, ids=repr)
 def test_projections_and_linear_minima_of_sets(definition):
-    for world, points in worlds(definition):
+    for world, points in worlds(definition, count=30):
         C = problem(world)
         (oracle,) = world.oracles
         inside = [C.project(point) for point in [*points, world.start]]
@@ -211,6 +211,8 @@ def test_the_solution_of_a_sum_is_its_least_point(definitions, groups):
             assert len(sets) > 1 or total(inside) >= world.minimum
         apart += any(oracle.evaluate(world.solution)[0] != 0 * world.solution for _, oracle in functions)
         assert world.squared_distance <= 1
+        for oracle in world.oracles:
+            assert violated_condition(oracle.definition, *zip(*oracle.triplets, strict=True)) is None
     assert apart > 3 or not functions
 
 

@@ -10,10 +10,10 @@ from clusterproof.theory.classes.vectors import Vector, combination, inner
 def test_no_point_has_a_smaller_slope_than_those_with_weight():
     stream = np.random.default_rng(0)
     for _ in range(300):
-        dimension, count, largest = (int(stream.integers(*ends)) for ends in ((1, 5), (1, 10), (1, 4)))
+        dimension, count, largest = (int(stream.integers(*ends)) for ends in ((1, 5), (1, 12), (1, 6)))
 
         def integers(size, largest=largest):
-            return [int(entry) for entry in stream.integers(-largest, largest, size)]
+            return [int(entry) for entry in stream.integers(-largest, largest + 1, size)]
 
         points = [Vector(integers(dimension)) for _ in range(count)]
         costs = [fmpq(cost, 2) for cost in integers(count)]
