@@ -193,16 +193,18 @@ class ConcreteWorld(World):
         for oracle in self.oracles:
             oracle.fix(solution)
 
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates."""
+        return self.start.dimension
+
     def point(self) -> Vector:
         """Return the next of the further points; after those that are listed, small fractions."""
         number, self._points = self._points, self._points + 1
         if number < len(self.further):
             return self.further[number]
         return Vector(
-            [
-                Fraction((2 * number + 3 * i + 1) % 7 - 3, (number + i) % 4 + 1)
-                for i in range(self.start.dimension)
-            ]
+            [Fraction((2 * number + 3 * i + 1) % 7 - 3, (number + i) % 4 + 1) for i in range(self.dimension)]
         )
 
     def fresh(self) -> ConcreteWorld:
@@ -214,7 +216,7 @@ class ConcreteWorld(World):
         """Return what ``from_json`` reads and a reader can check; what was evaluated does not change it."""
         texts = [oracle.formula.text() for oracle in self.oracles]
         return {
-            "dimension": self.start.dimension,
+            "dimension": self.dimension,
             "start": written(self.start),
             "minimiser": None if self.solution is None else written(self.solution),
             "minimum": str(self.minimum),
