@@ -5,6 +5,7 @@ comparisons), ``judge`` (one instance), ``verdict`` (all instances that are trie
 """
 
 from clusterproof.theory.claims.claim import claim
+from clusterproof.theory.claims.class_ranges import functions, operators, sets
 from clusterproof.theory.claims.confirm import RunDisagrees, confirm_equal
 from clusterproof.theory.claims.expectation import Expectation, expectation
 from clusterproof.theory.claims.frequency import Frequency, probability
@@ -21,11 +22,16 @@ from clusterproof.theory.claims.sides import (
     suppose,
 )
 from clusterproof.theory.claims.space import Replicates, Stream
+from clusterproof.theory.classes.function import ConvexSet, Function, Operator
+from clusterproof.theory.classes.trace import least
 
 __all__ = [
+    "ConvexSet",
     "Excluded",
     "Expectation",
     "Frequency",
+    "Function",
+    "Operator",
     "Outside",
     "Replicates",
     "RunDisagrees",
@@ -39,11 +45,15 @@ __all__ = [
     "drawn",
     "equal",
     "expectation",
+    "functions",
     "given",
     "integers",
     "parametrize_with_claims",
+    "least",
+    "operators",
     "probability",
     "rationals",
     "reals",
+    "sets",
     "suppose",
 ]

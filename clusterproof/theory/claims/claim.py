@@ -558,6 +558,11 @@ def short(value: Any) -> str:
         return text
     if isinstance(value, dict) and "task" in value:
         return f"a {value['task']} task"
+    if isinstance(value, dict) and "formula" in value:
+        formula = (
+            value["formula"] if len(value["formula"]) <= LONG else f"a function on R^{value['dimension']}"
+        )
+        return f"{formula}, started at ({', '.join(value['start'])})"
     return text[: LONG - 3] + "..."
 
 

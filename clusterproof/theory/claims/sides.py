@@ -14,6 +14,11 @@ import numpy as np
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.claims.rounding import TOLERANCE, floats_of, is_exact, unit_of
 from clusterproof.theory.claims.symbols import Condition, Symbol
+from clusterproof.theory.classes.trace import Comparison, TracedNumber, TracedPoint
+from clusterproof.theory.classes.vectors import Vector
+
+POINTS = (Vector, TracedPoint, TracedNumber)
+"""What functions of a class are evaluated at, and what they return on a trace."""
 
 Value: TypeAlias = Any
 """A number (int, Fraction, float), an array of them, or a symbol of a proof."""
@@ -49,8 +54,8 @@ def suppose(name: str, holds: Any) -> None:
     name
         The hypothesis in the paper's words; quoted in errors of a replay and in vacuous verdicts.
     holds
-        Whether the instance meets it. A comparison of symbols is recorded and not decided: the symbolic proof
-        then shows the conclusion without using the hypothesis.
+        Whether the instance meets it; ``equal((left, right))`` for points of functions of a class. A comparison of
+        symbols is recorded and not decided: the symbolic proof then shows the conclusion without using the hypothesis.
 
     Raises
     ------
@@ -67,6 +72,11 @@ def suppose(name: str, holds: Any) -> None:
         raise InvalidArgument(
             "holds", holds, "must be true or false, not a text", 'write suppose("x > 0", x > 0)'
         )
+    if isinstance(holds, Sides) and holds.identity:
+        holds = _assume_equal(holds.pairs)
+    if isinstance(holds, Comparison):
+        holds.assume()
+        holds = True
     condition = holds if isinstance(holds, Condition) else None
     if condition is None and not isinstance(holds, bool):
         array = np.asarray(holds)
@@ -78,6 +88,18 @@ def suppose(name: str, holds: Any) -> None:
         stated[name] = condition
     if not (condition is not None or name in _LEFT_OUT.get() or np.all(holds)):
         raise Outside(name)
+
+
+def _assume_equal(pairs: tuple[tuple[Value, Value], ...]) -> bool:
+    """Return whether both sides are equal; on a trace make it a hypothesis."""
+    holds = True
+    for left, right in pairs:
+        gap = left - right
+        if isinstance(gap, TracedPoint | TracedNumber):
+            gap.trace.assume_equal(gap)
+        else:
+            holds = holds and bool(np.all(left == right))
+    return holds
 
 
 @dataclass(frozen=True)
@@ -277,6 +299,10 @@ def equal(
     """
     if not pairs:
         raise InvalidArgument("pairs", pairs, "must hold one (left, right) or more", "give the two sides")
+    if any(isinstance(side, POINTS) for pair in pairs for side in pair):
+        return Sides(
+            [left - right for left, right in pairs], {"rounding": 0}, identity=True, pairs=pairs, unit=0.0
+        )
     gaps = [_filled(left=left) - _filled(right=right) for left, right in pairs]
     _check_rounding(rounding, [side for pair in pairs for side in pair])
     unit = None if rounding is None else 0.0

@@ -109,7 +109,7 @@ class Space:
     @property
     def drawn(self) -> bool:
         """Whether a quantity is an object that a function draws, so that there is nothing to simplify."""
-        return any(isinstance(allowed, Drawn) for allowed in self.ranges.values())
+        return any(allowed.drawn for allowed in self.ranges.values())
 
     @property
     def complete(self) -> bool:
@@ -124,6 +124,10 @@ class Space:
         InvalidArgument
             If a record has other values than it was given.
         """
+        return self.in_records({n: self.ranges[n].passed(value, instance) for n, value in instance.items()})
+
+    def in_records(self, instance: Instance) -> dict[str, Any]:
+        """Put quantities into their records, as they are; raise what ``arguments`` does."""
         rest = dict(instance)
         made = {}
         for name, (record, keys) in self.records.items():
@@ -364,7 +368,7 @@ def _exactly(allowed: Interval, value: float) -> Any:
 def _simpler(allowed: Range, instance: Instance, name: str) -> list[Any]:
     """Return values of a quantity that are simpler than its own, the simplest first."""
     value = instance[name]
-    if isinstance(allowed, Drawn):
+    if allowed.drawn:
         return []
     if isinstance(allowed, Reals):
         rounded = [0.0, 1.0, -1.0, *allowed.ends(instance), *(float(f"{value:.{d}g}") for d in (1, 2, 3, 6))]

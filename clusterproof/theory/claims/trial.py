@@ -28,6 +28,7 @@ from clusterproof.theory.claims.sides import Excluded, Outside, naming_hypothese
 from clusterproof.theory.claims.space import FARTHEST
 from clusterproof.theory.claims.statistics import binomial_tail
 from clusterproof.theory.claims.symbols import Condition
+from clusterproof.theory.claims.traced import TracedLine, has_class, trace_lines
 
 Result = TypeVar("Result")
 
@@ -96,6 +97,8 @@ class Trial:
         Its proofs.
     unproved
         By line, why the function is not proved on symbols; None if that was not tried.
+    traced
+        Of a statement about functions of a class, what worst cases give for each line.
     """
 
     def __init__(
@@ -129,6 +132,7 @@ class Trial:
         if statement.random:
             self.settings = len(statement.first) + (DECIDED + 1 if statement.repeated else self.wanted)
         self.ties: list[Tie] = []
+        self.traced: Mapping[str, TracedLine] = {}
         self.unproved: Mapping[str, str] | None = None
         if run:
             self.memory = Memory(statement.function)
@@ -151,6 +155,8 @@ class Trial:
         self.began = time.process_time()
         for instance in self.statement.first:
             self.evaluate(instance)
+        if has_class(self.space) and not self.statement.random:
+            self.traced = trace_lines(self)
         if self.statement.repeated:
             self._decide_settings()
         else:

@@ -25,6 +25,13 @@ from clusterproof.theory.claims.prove import is_empty
 from clusterproof.theory.claims.rounding import as_float
 from clusterproof.theory.claims.sides import Outside, leaving_out
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE, Confidence, critical
+from clusterproof.theory.claims.traced import (
+    TracedLine,
+    check_conditions,
+    class_of,
+    evaluated_world,
+    has_class,
+)
 from clusterproof.theory.claims.trial import Trial
 
 FEWEST = 30
@@ -79,7 +86,8 @@ class Line:
         Numbers of the simplest instance that breaks the line.
     proof
         How it was proved for every instance: ``"exhausted"``, ``"symbols"`` (its own function), ``"separate"`` (another
-        function, with the same sides at the instances that were tried); None if it was not.
+        function, with the same sides at the instances that were tried), ``"dual"`` (by exact multipliers of the
+        conditions of a class of functions); None if it was not.
     steps
         Names of what was proved of its argument only.
     tightness
@@ -288,13 +296,18 @@ def _line(claim: Claim[..., Any], trial: Trial, key: str, trials: Sequence[Trial
     name = ": ".join(filter(None, (trial.statement.name, key)))
     if progress.found is not None:
         return _refuted(claim, trial, key, name)
-    if not progress.instances:
+    traced = trial.traced.get(key) or trial.traced.get("")
+    if not progress.instances and not (traced and traced.settings):
         return _without_instance(trial, progress, name)
-    proof = _proof(trial, progress, key)
+    proof = "dual" if traced and traced.proved else _proof(trial, progress, key)
     others = [each for each in trials if each is not trial and each.statement.role == "statement"]
     elsewhere = sum(each.instances for each in others) if not progress.excluded else 0
     doubts = [] if proof else _doubts(trial, progress, key, elsewhere)
     reason = sentences.holds(trial, progress, key, proof)
+    if traced is not None:
+        doubts = [] if proof else sentences.doubts_of_trace(traced)
+        if traced.settings:
+            reason = f"{sentences.of_trace(traced, trial.space)}; of drawn ones it {reason}"
     verdict = Kind.CERTIFIED if proof else Kind.CONSISTENT
     if doubts:
         verdict, reason = Kind.INCONCLUSIVE, "; ".join([*dict.fromkeys(doubts), reason])
@@ -305,7 +318,7 @@ def _line(claim: Claim[..., Any], trial: Trial, key: str, trials: Sequence[Trial
     factor = None if judged is None else judged.factors.get(WHOLE)
     interval = judged.interval if judged is not None else None
     exact = progress.exact and factor is not None
-    return Line(
+    line = Line(
         name=name,
         verdict=verdict,
         reason=reason,
@@ -326,6 +339,19 @@ def _line(claim: Claim[..., Any], trial: Trial, key: str, trials: Sequence[Trial
         worst=None if factor is None else as_float(factor),
         worst_exact=str(factor) if exact else None,
         role=trial.statement.role,
+    )
+    return _with_worst_case(line, traced) if traced is not None and traced.settings else line
+
+
+def _with_worst_case(line: Line, traced: TracedLine) -> Line:
+    """Replace what drawn functions give by the worst case over all."""
+    ratio = 1 / traced.worst if traced.worst else None
+    return replace(
+        line,
+        exhausted=traced.proved,
+        worst=traced.worst,
+        worst_exact=None if traced.worst_exact is None else str(traced.worst_exact),
+        tightness={WHOLE: {"ratio": ratio, "instance": None}},
     )
 
 
@@ -466,7 +492,11 @@ def confirm(claim_id: str, statement: Statement, found: Evaluation, key: str) ->
     ------
     RunDisagrees
         If the run gives something else than the statement.
+    InvalidArgument
+        If a function is not of its class, by the points that were evaluated.
     """
+    if has_class(statement.space):
+        check_conditions(statement, found.instance)
     if statement.confirm is None:
         return
     observed, measured = (
@@ -480,6 +510,9 @@ def confirm(claim_id: str, statement: Statement, found: Evaluation, key: str) ->
 def written(statement: Statement, found: Evaluation, seed: int, line: str) -> dict[str, Any]:
     """Write a counterexample: its quantities, the line, and what gives its random numbers."""
     example = statement.space.encode(found.instance)
+    if has_class(statement.space):
+        name, _ = class_of(statement.space)
+        example[name] |= evaluated_world(statement, found.instance).evaluated()
     if line:
         example["line"] = line
     if statement.random:

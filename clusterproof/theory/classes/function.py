@@ -81,8 +81,8 @@ class Problem:
     ----------
     world
         What it is evaluated on.
-    indices
-        The oracles that it consists of.
+    parts, index
+        Its summands; of a single oracle none, and the number of the oracle.
     distance
         The number that the class gives |start - solution| at most; None if it gives none.
     mean
@@ -98,29 +98,29 @@ class Problem:
         distance: Fraction | None = None,
         mean: bool = False,
     ) -> None:
-        self._world, self._index, self._mean = world, index, mean
+        self.world, self._index, self._mean = world, index, mean
         self._distance = distance
         self.parts: tuple[Any, ...] = tuple(parts) or (self,)
 
     @property
     def start(self) -> Point:
         """Where a method starts."""
-        return self._world.start
+        return self.world.start
 
     @property
     def distance(self) -> Any:
         """The number that the class gives; else of |start - solution| only ``distance**2``."""
-        if self._world.solution is None:
+        if self.world.solution is None:
             raise TypeError("f.distance: a function that is not convex has no minimiser: use f.minimum")
-        return Distance(self._world.squared_distance) if self._distance is None else self._distance
+        return Distance(self.world.squared_distance) if self._distance is None else self._distance
 
     def point(self) -> Point:
         """Return a further point, of which nothing is known: a second start, or an error."""
-        return self._world.point()
+        return self.world.point()
 
     @property
     def _oracle(self) -> Oracle:
-        return self._world.oracles[self._index]
+        return self.world.oracles[self._index]
 
     def _combined(self, values: Sequence[Any]) -> Any:
         total = sum(values[1:], start=values[0])
@@ -136,14 +136,14 @@ class Function(Problem):
     @property
     def minimiser(self) -> Point:
         """A point x* of least value."""
-        if self._world.solution is None:
+        if self.world.solution is None:
             raise TypeError("f.minimiser: a function that is not convex needs no minimiser: use f.minimum")
-        return self._world.solution
+        return self.world.solution
 
     @property
     def minimum(self) -> Number:
         """The least value, f*; of functions without a minimiser their infimum."""
-        return self._world.minimum
+        return self.world.minimum
 
     def gradient(self, point: Point) -> Point:
         """Return the gradient at a point; of a nonsmooth function a subgradient, the same at the same point."""
@@ -169,7 +169,7 @@ class Function(Problem):
             raise TypeError(
                 "f.prox: the proximal point of a sum is not known: use that of a part, f.parts[0].prox"
             )
-        return self._oracle.proximal(point, Fraction(step))
+        return self._oracle.proximal(point, _positive(step))
 
     @property
     def smoothness(self) -> Any:
@@ -188,7 +188,7 @@ class Function(Problem):
 
     @property
     def _class(self) -> FunctionClass:
-        definitions = {self._world.oracles[part._index].definition for part in self.parts}
+        definitions = {self.world.oracles[part._index].definition for part in self.parts}
         if len(definitions) > 1:
             raise TypeError("f.smoothness: the parts have different constants: use those of f.parts[0]")
         (definition,) = definitions
@@ -220,7 +220,7 @@ class Operator(Problem):
     @property
     def solution(self) -> Point:
         """A zero; of operators that are only Lipschitz a fixed point."""
-        return self._world.solution
+        return self.world.solution
 
     def __call__(self, point: Point) -> Point:
         """Return the image of a point."""
@@ -228,7 +228,7 @@ class Operator(Problem):
 
     def resolvent(self, point: Point, step: Any) -> Point:
         """Return y with y + step A(y) = point."""
-        return self._oracle.proximal(point, Fraction(step))
+        return self._oracle.proximal(point, _positive(step))
 
     @property
     def lipschitz(self) -> Any:
@@ -257,14 +257,14 @@ class Sum(Problem):
     @property
     def solution(self) -> Point:
         """A point at which the sum of subgradients, normals and images is zero."""
-        return self._world.solution
+        return self.world.solution
 
     minimiser = solution
 
     @property
     def minimum(self) -> Number:
         """The least value of the sum of the functions over the sets."""
-        return self._world.minimum
+        return self.world.minimum
 
     def __call__(self, point: Point) -> Number:
         """Return the sum of the functions' values; of sets nothing is added, so that the point must lie in them."""
@@ -298,15 +298,24 @@ def problem(
             problem(world, distance=distance, groups=(size,), offset=first)
             for size, first in zip(groups, starts, strict=True)
         ]
-        kind = Function if all(isinstance(part, Function) for part in parts) else Sum
+        kind: type[Problem] = Function if all(isinstance(part, Function) for part in parts) else Sum
         return kind(world, parts, distance=distance)
     definition = world.oracles[offset].definition
-    kinds = {FunctionClass: Function, SetClass: ConvexSet, OperatorClass: Operator}
-    kind = kinds[type(definition)]
+    kinds: dict[type, type[Problem]] = {FunctionClass: Function, SetClass: ConvexSet, OperatorClass: Operator}
+    member = kinds[type(definition)]
     if groups[0] == 1:
-        return kind(world, index=offset, distance=distance)
-    members = [kind(world, index=offset + number, distance=distance) for number in range(groups[0])]
-    return kind(world, members, index=offset, distance=distance, mean=True)
+        return member(world, index=offset, distance=distance)
+    members = [member(world, index=offset + number, distance=distance) for number in range(groups[0])]
+    return member(world, members, index=offset, distance=distance, mean=True)
+
+
+def _positive(step: Any) -> Fraction:
+    """Return a step of a proximal point, an int or Fraction above 0."""
+    if type(step) is not int and type(step) is not Fraction:
+        raise TypeError(f"step = {step!r} of a proximal point must be an int or a Fraction")
+    if step <= 0:
+        raise TypeError(f"step = {step} of a proximal point must be greater than 0")
+    return Fraction(step)
 
 
 def _constant(value: Fraction | None) -> int | Fraction | None:
