@@ -93,14 +93,12 @@ class ConcreteOracle(Oracle):
         Raises
         ------
         TypeError
-            If the step is not positive, or not below 1/L where there may be several such points.
+            If the step is not below 1/L where there may be several such points.
         """
         smoothness = self._nonmonotone_smoothness
-        if step <= 0 or (smoothness is not None and step * smoothness >= 1):
-            limit = (
-                "" if smoothness is None else f" and below {1 / smoothness}, as it is not convex or monotone"
-            )
-            raise TypeError(f"the step of a proximal point is {step}, but must be positive{limit}")
+        if smoothness is not None and step * smoothness >= 1:
+            rule = f"must be below {1 / smoothness}, as what it is taken of is not convex or monotone"
+            raise TypeError(f"step = {step} of a proximal point {rule}")
         s = rational(step)
         result = self.formula.proximal(_checked(point), s)
         return self._returned(result, (point - result) / s)
@@ -188,15 +186,11 @@ class ConcreteWorld(World):
         self.oracles: Sequence[ConcreteOracle] = tuple(oracles)
         self.start, self.solution, self.minimum = start, solution, minimum
         self.further = tuple(further)
+        self.dimension = start.dimension
         self.squared_distance = None if solution is None else (start - solution) @ (start - solution)
         self._points = 0
         for oracle in self.oracles:
             oracle.fix(solution)
-
-    @property
-    def dimension(self) -> int:
-        """Number of coordinates."""
-        return self.start.dimension
 
     def point(self) -> Vector:
         """Return the next of the further points; after those that are listed, small fractions."""

@@ -227,7 +227,9 @@ def _draw_set(
     if stream.random() < 0.5:
         basis = draw_basis(dimension, stream)
         lower, upper = [], []
-        for q, share in zip(basis, draw_unit(dimension, stream)._entries, strict=True):
+        halves = draw_unit(1, stream) if dimension == 1 else Vector([Fraction(1, 2)] * dimension)
+        shares = pick((halves, draw_unit(dimension, stream)), stream)  # of length 1 at most
+        for q, share in zip(basis, shares._entries, strict=True):
             width, push = size * abs(share), inner(q, normal)
             below = width * pick((0, 1, fmpq(1, 2), fmpq(1, 3)), stream)
             if push != 0:
