@@ -110,7 +110,11 @@ class OfClass(Range):
 
     def describe(self, so_far: Instance) -> str:
         """Name the classes."""
-        return f"of the class {' + '.join(map(str, self.definitions(so_far)))}"
+        groups = [(group.count, group.definition(so_far)) for group in self.groups]
+        return " + ".join(
+            f"a {each}" if count == 1 else f"the mean of {count} functions, each a {each}"
+            for count, each in groups
+        )
 
     def encode(self, value: Problem) -> Any:
         """Write dimension, start, minimiser, minimum and formula, every number a text of a fraction."""

@@ -13,6 +13,7 @@ from clusterproof.theory.claims.class_ranges import OfClass
 from clusterproof.theory.claims.ranges import Instance
 from clusterproof.theory.claims.sides import Excluded, Outside, Sides, leaving_out, naming_hypotheses
 from clusterproof.theory.claims.space import Space
+from clusterproof.theory.claims.symbols import Condition
 from clusterproof.theory.classes.definitions import OperatorClass
 from clusterproof.theory.classes.function import World
 from clusterproof.theory.classes.trace import Least, NotTraced, Trace, TracedNumber, TracedPath, paths
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from clusterproof.theory.claims.claim import Statement
     from clusterproof.theory.claims.trial import Trial
     from clusterproof.theory.classes.concrete import ConcreteWorld
+    from clusterproof.theory.classes.path_program import PathProgram
 
 SETTINGS = 64
 """Values of the other quantities that are certified if they are no more; a dozen are drawn of longer lists."""
@@ -79,12 +81,7 @@ def trace_lines(trial: Trial) -> dict[str, TracedLine]:
     An explicit function that seems to break a line is evaluated by the trial, which decides.
     """
     name, allowed = class_of(trial.space)
-    others = Space(
-        {n: each for n, each in trial.space.ranges.items() if n != name},
-        trial.space.records,
-        trial.space.stream,
-        trial.space.replicates,
-    )
+    others = other_quantities(trial.space)
     lines: dict[str, TracedLine] = {}
     settings, complete = _settings(trial, others)
     began = time.process_time()
@@ -93,7 +90,7 @@ def trace_lines(trial: Trial) -> dict[str, TracedLine]:
             complete = False
             break
         try:
-            traced = trace_paths(trial, name, allowed, setting)
+            traced = trace_paths(trial.statement, setting, trial.stated)
             _compare(trial, name, allowed, setting, traced, max(1, COMPARED // len(settings)))
         except NotTraced as refusal:
             return {"": TracedLine(refused=str(refusal))}
@@ -116,6 +113,13 @@ def class_of(space: Space) -> tuple[str, OfClass]:
     return name, allowed
 
 
+def other_quantities(space: Space) -> Space:
+    """Return the space of the quantities beside the function of a class."""
+    name, _ = class_of(space)
+    ranges = {other: allowed for other, allowed in space.ranges.items() if other != name}
+    return Space(ranges, space.records, space.stream, space.replicates)
+
+
 def _settings(trial: Trial, others: Space) -> tuple[Sequence[Instance], bool]:
     """Return the values of the other quantities that are tried, and whether they are all."""
     listed = others.instances(SETTINGS)
@@ -136,23 +140,33 @@ def _settings(trial: Trial, others: Space) -> tuple[Sequence[Instance], bool]:
     return list(chosen.values()), False
 
 
-def trace_paths(trial: Trial, name: str, allowed: OfClass, setting: Instance) -> list[TracedPath]:
-    """Return the paths of a statement at one setting.
+def trace_paths(
+    statement: Statement, setting: Instance, stated: dict[str, Condition | None] | None = None
+) -> list[TracedPath]:
+    """Return the paths of a statement at one setting of its other quantities, with (smaller, larger) side of each line.
+
+    Parameters
+    ----------
+    statement, setting
+        The function, and its other quantities.
+    stated
+        The hypotheses are added to it.
 
     Raises
     ------
     NotTraced
         If the function cannot be traced, or gives other sides when it is traced again.
     """
+    name, allowed = class_of(statement.space)
     definitions, weights, reach = allowed.definitions(setting), allowed.weights(), allowed.reach(setting)
 
     def make(decisions: Sequence[bool]) -> Trace:
         return Trace(definitions, weights, reach, decisions)
 
     def evaluate(trace: Trace) -> dict[str, tuple[Any, Any]] | None:
-        with naming_hypotheses(trial.stated):
+        with naming_hypotheses({} if stated is None else stated):
             try:
-                return _lines(trial, {**setting, name: allowed.problem(trace, setting)})
+                return _lines(statement, {**setting, name: allowed.problem(trace, setting)})
             except Outside:
                 return None
 
@@ -164,10 +178,10 @@ def trace_paths(trial: Trial, name: str, allowed: OfClass, setting: Instance) ->
     return first
 
 
-def _lines(trial: Trial, instance: Instance) -> dict[str, tuple[Any, Any]]:
+def _lines(statement: Statement, instance: Instance) -> dict[str, tuple[Any, Any]]:
     """Evaluate the function, and return (smaller, larger) side of each of its lines."""
     try:
-        value = trial.statement.function(**trial.space.in_records(instance))
+        value = statement.function(**statement.space.in_records(instance))
     except (NotTraced, Outside):
         raise
     except Exception as error:  # whatever a trace's numbers meet in a user's function
@@ -210,11 +224,17 @@ def _compare(
 
     def evaluate(world: World) -> Mapping[str, Any]:
         with leaving_out(frozenset(trial.stated)):
-            return _lines(trial, {**setting, name: allowed.problem(world, setting)})
+            return _lines(trial.statement, {**setting, name: allowed.problem(world, setting)})
 
     for number in range(count):
         stream = generator(trial.seed, trial.claim, trial.statement.name, "traced", number)
         drawn = allowed.draw(setting, stream)
+        if not traced:  # its hypotheses exclude the setting
+            try:
+                _lines(trial.statement, {**setting, name: allowed.passed(drawn, setting)})
+            except Outside:
+                continue
+            raise NotTraced("the hypotheses exclude its trace, and do not exclude drawn functions")
         if line := difference(traced, evaluate, drawn.world.fresh()):
             raise NotTraced(
                 f"{line} has other sides on a drawn function than on its trace: do not ask for types"
@@ -231,7 +251,6 @@ def _decide(
     line: TracedLine,
 ) -> None:
     """Solve, certify or refute one line at one setting."""
-    from clusterproof.theory.classes.path_program import PathProgram
     from clusterproof.theory.classes.worst_case import WorstCase
 
     progress = trial.progress.get(key)
@@ -240,13 +259,7 @@ def _decide(
     line.settings += 1
     certified, raised = True, True
     for path in traced:
-        measured, bound = (
-            each if isinstance(each, TracedNumber | Least) else path.trace.constant(Fraction(each))
-            for each in path.lines[key]
-        )
-        if isinstance(bound, Least):
-            raise NotTraced("least(...) is on the larger side: state a line for each of its numbers")
-        case = WorstCase(PathProgram(path.trace, measured, bound))
+        case = WorstCase(program_of(path, key))
         ratio = case.ratio
         if ratio is not None and (line.worst is None or ratio > line.worst):
             line.worst, line.tightest = ratio, setting
@@ -263,6 +276,19 @@ def _decide(
     line.certified += certified
     line.raised += raised and not certified
     line.open_ += not raised
+
+
+def program_of(path: TracedPath, line: str) -> PathProgram:
+    """Return the program of a line on one path."""
+    from clusterproof.theory.classes.path_program import PathProgram
+
+    measured, bound = (
+        each if isinstance(each, TracedNumber | Least) else path.trace.constant(Fraction(each))
+        for each in path.lines[line]
+    )
+    if isinstance(bound, Least):
+        raise NotTraced("least(...) is on the larger side: state a line for each of its numbers")
+    return PathProgram(path.trace, measured, bound)
 
 
 def _refute(trial: Trial, name: str, allowed: OfClass, setting: Instance, case: Any, key: str) -> bool:

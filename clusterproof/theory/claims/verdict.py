@@ -304,6 +304,8 @@ def _line(claim: Claim[..., Any], trial: Trial, key: str, trials: Sequence[Trial
     elsewhere = sum(each.instances for each in others) if not progress.excluded else 0
     doubts = [] if proof else _doubts(trial, progress, key, elsewhere)
     reason = sentences.holds(trial, progress, key, proof)
+    if traced is None and has_class(trial.space):
+        doubts.append("drawn functions only: its trace has no such line")
     if traced is not None:
         doubts = [] if proof else sentences.doubts_of_trace(traced)
         if traced.settings:

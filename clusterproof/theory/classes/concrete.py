@@ -93,14 +93,12 @@ class ConcreteOracle(Oracle):
         Raises
         ------
         TypeError
-            If the step is not positive, or not below 1/L where there may be several such points.
+            If the step is not below 1/L where there may be several such points.
         """
         smoothness = self._nonmonotone_smoothness
-        if step <= 0 or (smoothness is not None and step * smoothness >= 1):
-            limit = (
-                "" if smoothness is None else f" and below {1 / smoothness}, as it is not convex or monotone"
-            )
-            raise TypeError(f"the step of a proximal point is {step}, but must be positive{limit}")
+        if smoothness is not None and step * smoothness >= 1:
+            rule = f"must be below {1 / smoothness}, as what it is taken of is not convex or monotone"
+            raise TypeError(f"step = {step} of a proximal point {rule}")
         s = rational(step)
         result = self.formula.proximal(_checked(point), s)
         return self._returned(result, (point - result) / s)
@@ -188,6 +186,7 @@ class ConcreteWorld(World):
         self.oracles: Sequence[ConcreteOracle] = tuple(oracles)
         self.start, self.solution, self.minimum = start, solution, minimum
         self.further = tuple(further)
+        self.dimension = start.dimension
         self.squared_distance = None if solution is None else (start - solution) @ (start - solution)
         self._points = 0
         for oracle in self.oracles:
@@ -199,10 +198,7 @@ class ConcreteWorld(World):
         if number < len(self.further):
             return self.further[number]
         return Vector(
-            [
-                Fraction((2 * number + 3 * i + 1) % 7 - 3, (number + i) % 4 + 1)
-                for i in range(self.start.dimension)
-            ]
+            [Fraction((2 * number + 3 * i + 1) % 7 - 3, (number + i) % 4 + 1) for i in range(self.dimension)]
         )
 
     def fresh(self) -> ConcreteWorld:
@@ -214,7 +210,7 @@ class ConcreteWorld(World):
         """Return what ``from_json`` reads and a reader can check; what was evaluated does not change it."""
         texts = [oracle.formula.text() for oracle in self.oracles]
         return {
-            "dimension": self.start.dimension,
+            "dimension": self.dimension,
             "start": written(self.start),
             "minimiser": None if self.solution is None else written(self.solution),
             "minimum": str(self.minimum),

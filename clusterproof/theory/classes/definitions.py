@@ -28,6 +28,12 @@ class FunctionClass:
     lipschitz: Fraction | None = None
     convex: bool = True
 
+    def __str__(self) -> str:
+        convexity = f"{self.strong_convexity}-strongly convex" if self.strong_convexity else "convex"
+        words = [] if self.smoothness is None else [f"{self.smoothness}-smooth"]
+        words += [] if self.lipschitz is None else [f"{self.lipschitz}-Lipschitz"]
+        return " ".join([*words, convexity if self.convex else "perhaps not convex", "function"])
+
     @property
     def curvature(self) -> Fraction:
         """Least second derivative: mu, or -L of functions that are not convex."""
@@ -45,6 +51,11 @@ class SetClass:
     """
 
     diameter: Fraction | None = None
+
+    def __str__(self) -> str:
+        return "closed convex set" + (
+            "" if self.diameter is None else f" of diameter at most {self.diameter}"
+        )
 
 
 @dataclass(frozen=True)
@@ -67,6 +78,15 @@ class OperatorClass:
     strong_monotonicity: Fraction = Fraction(0)
     cocoercivity: Fraction | None = None
     lipschitz: Fraction | None = None
+
+    def __str__(self) -> str:
+        words = [] if self.cocoercivity is None else [f"{self.cocoercivity}-cocoercive"]
+        words += [] if self.lipschitz is None else [f"{self.lipschitz}-Lipschitz"]
+        if self.monotone:
+            words.append(
+                f"{self.strong_monotonicity}-strongly monotone" if self.strong_monotonicity else "monotone"
+            )
+        return " ".join([*words, "operator"])
 
     @property
     def has_fixed_point(self) -> bool:

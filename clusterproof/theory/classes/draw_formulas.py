@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 import numpy as np
-from flint import fmpq
+from flint import fmpq, fmpq_mat
 
 from clusterproof.theory.classes.definitions import Definition, OperatorClass, SetClass
 from clusterproof.theory.classes.formulas import Envelope, Formula, Maximum, Separable, SmoothMaximum
@@ -227,7 +227,9 @@ def _draw_set(
     if stream.random() < 0.5:
         basis = draw_basis(dimension, stream)
         lower, upper = [], []
-        for q, share in zip(basis, draw_unit(dimension, stream)._entries, strict=True):
+        halves = draw_unit(1, stream) if dimension == 1 else Vector([Fraction(1, 2)] * dimension)
+        shares = pick((halves, draw_unit(dimension, stream)), stream)  # of length 1 at most
+        for q, share in zip(basis, shares._entries, strict=True):
             width, push = size * abs(share), inner(q, normal)
             below = width * pick((0, 1, fmpq(1, 2), fmpq(1, 3)), stream)
             if push != 0:
@@ -297,5 +299,11 @@ def _draw_operator(
                 rows[i] += a * q._entries[i] * q + b * (q._entries[i] * p - p._entries[i] * q)
             j += 1
         j += 1
+    if definition.monotone and not limits and stream.random() < 0.5:
+        skew = fmpq_mat(
+            len(rows), len(rows), [fmpq(int(stream.random() * 5) - 2) for _ in range(len(rows) ** 2)]
+        )
+        skew -= skew.transpose()
+        rows = [row + Vector(line) for row, line in zip(rows, skew.tolist(), strict=True)]
     matrix = tuple(rows)
     return AffineOperator(matrix, image - Vector([inner(row, at) for row in matrix]))

@@ -20,8 +20,6 @@ from clusterproof.theory.classes.draw_formulas import (
     pick,
 )
 from clusterproof.theory.classes.formulas import Maximum
-from clusterproof.theory.classes.interpolated import refuse_empty
-from clusterproof.theory.classes.piecewise import mean
 from clusterproof.theory.classes.sets import Indicator
 from clusterproof.theory.classes.vectors import Rational, Vector, combination, fraction, inner, rational, zero
 
@@ -42,7 +40,8 @@ def draw_world(
     Parameters
     ----------
     definitions
-        The class of every function, set and operator, those of one group after those of the other.
+        The class of every function, set and operator, those of one group after those of the other. Functions
+        that are not convex are single.
     groups
         Number of them in every summand, which is their mean, as of ``problem``.
     stream
@@ -51,19 +50,11 @@ def draw_world(
         |start - solution| is at most this; None for no limit.
     dimension
         Of the space; None for 1 to 4.
-
-    Raises
-    ------
-    ValueError
-        If no function is in a class, or functions that are not convex are added to others than their like.
     """
-    for definition in definitions:
-        refuse_empty(definition)
     if dimension is None:
         dimension = pick((1, 1, 1, 2, 2, 3, 4), stream)
-    functions = [definition for definition in definitions if isinstance(definition, FunctionClass)]
-    if not all(function.convex for function in functions):
-        return _draw_bounded(definitions, groups, dimension, stream)
+    if isinstance(definitions[0], FunctionClass) and not definitions[0].convex:
+        return _draw_bounded(definitions[0], dimension, stream)
     weights = [fmpq(1, size) for size in groups for _ in range(size)]
     if distance is None:
         radius = pick((fmpq(1), magnitude(stream)), stream)
@@ -125,25 +116,17 @@ def _draw_balanced(
     return vectors
 
 
-def _draw_bounded(
-    definitions: Sequence[Definition], groups: Sequence[int], dimension: int, stream: np.random.Generator
-) -> ConcreteWorld:
-    """Return functions that are not convex: separable in one basis, so that the infimum of their mean is known."""
-    basis, scale = draw_basis(dimension, stream), pick((fmpq(1), magnitude(stream)), stream)
+def _draw_bounded(definition: FunctionClass, dimension: int, stream: np.random.Generator) -> ConcreteWorld:
+    """Return a function that is not convex, of which the infimum is known."""
+    L = rational(definition.smoothness)
+    scale = pick((fmpq(1), magnitude(stream)), stream)
     start, centre = draw_small(dimension, stream), draw_small(dimension, stream)
-    formulas = []
-    for definition in definitions:
-        if not isinstance(definition, FunctionClass) or definition.convex or definition.smoothness is None:
-            raise ValueError("functions that are not convex are drawn alone, or as a mean of their like")
-        L = rational(definition.smoothness)
-        gradient, value = L * scale / 2 * draw_small(dimension, stream), fmpq(pick((0, 1, -2), stream))
-        formulas.append(draw_separable(-L, L, basis, centre, gradient, value, scale, stream))
-    if len(groups) > 1:
-        raise ValueError("functions that are not convex are drawn alone, or as a mean of their like")
-    parts = zip(*(formula.parts for formula in formulas), strict=True)
-    minimum = sum((mean(coordinate).infimum() for coordinate in parts), fmpq(0))
-    oracles = [ConcreteOracle(*pair) for pair in zip(definitions, formulas, strict=True)]
-    return ConcreteWorld(oracles, start, None, fraction(minimum), _further(start, scale, stream))
+    gradient, value = L * scale / 2 * draw_small(dimension, stream), fmpq(pick((0, 1, -2), stream))
+    basis = draw_basis(dimension, stream)
+    formula = draw_separable(-L, L, basis, centre, gradient, value, scale, stream)
+    minimum = sum((part.infimum() for part in formula.parts), fmpq(0))
+    oracle = ConcreteOracle(definition, formula)
+    return ConcreteWorld([oracle], start, None, fraction(minimum), _further(start, scale, stream))
 
 
 def _further(centre: Vector, radius: Rational, stream: np.random.Generator) -> list[Vector]:

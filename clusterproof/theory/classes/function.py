@@ -169,7 +169,7 @@ class Function(Problem):
             raise TypeError(
                 "f.prox: the proximal point of a sum is not known: use that of a part, f.parts[0].prox"
             )
-        return self._oracle.proximal(point, Fraction(step))
+        return self._oracle.proximal(point, _positive(step))
 
     @property
     def smoothness(self) -> Any:
@@ -228,7 +228,7 @@ class Operator(Problem):
 
     def resolvent(self, point: Point, step: Any) -> Point:
         """Return y with y + step A(y) = point."""
-        return self._oracle.proximal(point, Fraction(step))
+        return self._oracle.proximal(point, _positive(step))
 
     @property
     def lipschitz(self) -> Any:
@@ -307,6 +307,15 @@ def problem(
         return member(world, index=offset, distance=distance)
     members = [member(world, index=offset + number, distance=distance) for number in range(groups[0])]
     return member(world, members, index=offset, distance=distance, mean=True)
+
+
+def _positive(step: Any) -> Fraction:
+    """Return a step of a proximal point, an int or Fraction above 0."""
+    if type(step) is not int and type(step) is not Fraction:
+        raise TypeError(f"step = {step!r} of a proximal point must be an int or a Fraction")
+    if step <= 0:
+        raise TypeError(f"step = {step} of a proximal point must be greater than 0")
+    return Fraction(step)
 
 
 def _constant(value: Fraction | None) -> int | Fraction | None:

@@ -51,7 +51,6 @@ def interpolated(
     ValueError
         If the triplets do not fulfil a condition of the class, or if the conditions do not ensure an operator.
     """
-    refuse_empty(definition)
     violated = violated_condition(definition, points, gradients, values, minimum=minimum)
     if violated is not None:
         raise ValueError(
@@ -68,18 +67,6 @@ def interpolated(
     if not definition.convex and minimum is not None:
         x, g, f = _with_minimum(definition, x, g, f, rational(minimum))
     return ConcreteOracle(definition, _function(definition, x, g, f), known)
-
-
-def refuse_empty(definition: Definition) -> None:
-    """Raise ValueError for Lipschitz functions that are to be strongly convex: there are none; or not convex."""
-    if (
-        isinstance(definition, FunctionClass)
-        and definition.lipschitz is not None
-        and definition.curvature != 0
-    ):
-        raise ValueError(
-            "a Lipschitz function is not strongly convex; one that is not convex is not supported"
-        )
 
 
 def violated_condition(

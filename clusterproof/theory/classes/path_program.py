@@ -56,6 +56,13 @@ class PathProgram:
         self.equations = list(map(self._only, others[last:]))
         self.program = self._program(self.inequalities)
 
+    @property
+    def names(self) -> list[str]:
+        """Names of the inequalities, such as ``interpolation of 0: 2, 1`` of the first function's triplets 2 and 1."""
+        names = [f"{each.kind} of {each.oracle}: {each.first}, {each.second}" for each in self.conditions]
+        names += [f"hypothesis {number}" for number in range(len(self._others) - 1)]
+        return [*names, "1 >= 0"]
+
     def smaller(self, definitions: Sequence[Definition]) -> Program:
         """Return the program of smaller classes."""
         return self._program([*map(self._only, self._conditions(definitions)), *self._others])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 from flint import fmpq
@@ -66,25 +67,16 @@ class Piecewise:
 
     def text(self) -> str:
         """Return its pieces for a reader."""
-        formulas = [polynomial(piece) for piece in self.pieces]
-        if not self.breaks:
+        changes = [i for i, pair in enumerate(pairwise(self.pieces)) if pair[0] != pair[1]]
+        breaks = [self.breaks[i] for i in changes]
+        formulas = [polynomial(self.pieces[i]) for i in [*changes, -1]]
+        if not breaks:
             return formulas[0]
-        lower = ["", *(f"{t} < " for t in self.breaks)]
-        upper = [*(f" <= {t}" for t in self.breaks), ""]
+        lower = ["", *(f"{t} < " for t in breaks)]
+        upper = [*(f" <= {t}" for t in breaks), ""]
         return "; ".join(
             f"{formula} for {low}x{high}" for formula, low, high in zip(formulas, lower, upper, strict=True)
         )
-
-
-def mean(functions: Sequence[Piecewise]) -> Piecewise:
-    """Return the mean of several functions."""
-    breaks = sorted({t for function in functions for t in function.breaks})
-    pieces = []
-    for t in [*breaks, breaks[-1] + 1] if breaks else [fmpq(0)]:
-        parts = [function.pieces[bisect_left(function.breaks, t)] for function in functions]
-        a, b, c = (sum(column, fmpq(0)) / len(functions) for column in zip(*parts, strict=True))
-        pieces.append((a, b, c))
-    return Piecewise(tuple(breaks), tuple(pieces))
 
 
 def polynomial(piece: Piece, variable: str = "x") -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +18,9 @@ FORKS = 6
 HERE = str(Path(__file__).parent)
 
 
+_REFUSED: ContextVar[list[str] | None] = ContextVar("what a trace refused", default=None)
+
+
 class NotTraced(TypeError):
     """The function does with a point or number what a trace cannot follow; the message names line and remedy."""
 
@@ -26,7 +30,10 @@ def refuse(what: str, remedy: str) -> NoReturn:
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(HERE):
         frame = frame.f_back
-    raise NotTraced(f"line {frame.f_lineno}: {what}: {remedy}")
+    message = f"line {frame.f_lineno}: {what}: {remedy}"
+    if (refused := _REFUSED.get()) is not None:
+        refused.append(message)  # whatever the function catches
+    raise NotTraced(message)
 
 
 def exact(value: Any) -> Fraction:
@@ -450,7 +457,14 @@ def paths(make: Callable[[Sequence[bool]], Trace], evaluate: Callable[[Trace], A
     decisions: list[bool] = []
     while True:
         trace = make(decisions)
-        lines = evaluate(trace)
+        refused: list[str] = []
+        token = _REFUSED.set(refused)
+        try:
+            lines = evaluate(trace)
+        finally:
+            _REFUSED.reset(token)
+        if refused:
+            raise NotTraced(refused[0])
         if lines is not None:
             yield TracedPath(trace, lines)
         decisions = trace.decisions[: trace.forks]

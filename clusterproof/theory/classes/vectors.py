@@ -33,7 +33,6 @@ class Vector:
 
     __slots__ = ("_entries",)
     _entries: tuple[Rational, ...]
-    __array_ufunc__ = None  # a NumPy scalar times a vector is left to __rmul__, which refuses it
 
     def __init__(self, entries: Iterable[Any]) -> None:
         self._entries = tuple([rational(entry) for entry in entries])

@@ -61,22 +61,22 @@ class WorstCase:
     @property
     def exceeds(self) -> bool:
         """Whether a solver's worst case exceeds the bound by more than its rounding."""
-        if self.ratio is not None and self.ratio <= 1 + float(SLACK):
-            return False
-        return self.excess is None or self.excess > LEAST
+        if self.ratio is not None and self.ratio > 1 + float(SLACK):
+            return True
+        return self.certificate is None and (self.excess is None or self.excess > LEAST)
 
     @cached_property
     def certificate(self) -> Certificate | None:
-        """A proof of the bound; None if none is found."""
-        if self.exceeds:
-            return None
-        if self.solution is not None and self.solution.ratio < 1 - float(SLACK):
-            found = with_slack(self.path, self.solution, Fraction(1), self.forced)
-            if found is not None:
-                return found
-        found = self.tight
-        if found is not None and found.ratio <= 1:
-            return found
+        """A proof of the bound itself; None if none is found."""
+        if self.solution is not None:
+            if self.solution.ratio > 1 + float(SLACK):
+                return None
+            if self.solution.ratio < 1 - float(SLACK):
+                found = with_slack(self.path, self.solution, Fraction(1), self.forced)
+                if found is not None:
+                    return found
+            elif self.tight is not None and self.tight.ratio == 1:
+                return self.tight
         return with_faces(self.path, Fraction(1))
 
     @cached_property

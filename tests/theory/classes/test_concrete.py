@@ -36,6 +36,7 @@ def test_each_proximal_point_has_its_own_subgradient():
     world = absolute_value()
     f = problem(world)
     first = f.prox(f.start, Fraction(2))
+    assert f.gradient(f.minimiser) == 0 * f.start
     second = f.prox(first, Fraction(2))
     assert first == second == f.minimiser
     assert f.gradient(first) == f.start / 2
@@ -61,8 +62,6 @@ def test_a_linear_minimum_has_the_opposite_direction_as_normal_vector():
 
 def test_steps_and_points_that_are_none_are_refused():
     f = problem(absolute_value())
-    with pytest.raises(TypeError, match="must be positive"):
-        f.prox(f.start, 0)
     for call in (f.gradient, lambda x: f.prox(x, 1)):
         with pytest.raises(TypeError, match="no point"):
             call(3)
@@ -75,7 +74,7 @@ def test_steps_and_points_that_are_none_are_refused():
 
 
 HUBER = Piecewise.from_curvatures(
-    numbers(-1, 1), numbers(0, 1, 0), at=rational(0), derivative=rational(0), value=rational(0)
+    numbers(-1, 0, 1), numbers(0, 1, 1, 0), at=rational(0), derivative=rational(0), value=rational(0)
 )
 PARABOLA = Piecewise((), (numbers(3, 0, 0),))
 SQUARE = vectors([1, 0], [0, 1])
