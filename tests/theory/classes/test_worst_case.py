@@ -139,6 +139,23 @@ def proximal_gradient(steps, step):
     return STRONGLY + functions(), sides, max((1 - step * MU) ** 2, (1 - step) ** 2) ** steps
 
 
+def douglas_rachford(cycles, step):
+    def sides(p):
+        f, g = p.parts
+
+        def after(w):
+            for _ in range(cycles):
+                x = g.prox(w, step)
+                w = w + f.prox(2 * x - w, step) - x
+            return w
+
+        first, second = p.start, p.point()
+        moved, before = after(first) - after(second), first - second
+        return moved @ moved, before @ before
+
+    return STRONGLY + functions(), sides, max(1 / (1 + step * MU), step / (1 + step)) ** (2 * cycles)
+
+
 CLOSED_FORMS = {
     # Drori and Teboulle (2014), Theorem 3.1
     **{f"gradient descent {n}": gradient_descent(n, 1) for n in (1, 2, 3, 4)},
@@ -160,6 +177,8 @@ CLOSED_FORMS = {
     **{f"inexact gradient {s}": inexact_gradient(s) for s in (Q(1, 10), Q(1, 3))},
     # Taylor, Hendrickx and Glineur (2018), Theorem 3.1
     "proximal gradient": proximal_gradient(2, Q(1)),
+    # Giselsson and Boyd (2016), Theorem 2; the ratio of the first solution is off by 1e-6
+    "Douglas-Rachford": douglas_rachford(2, Q(3)),
 }
 CASES = pytest.mark.parametrize("form", CLOSED_FORMS.values(), ids=CLOSED_FORMS)
 
