@@ -71,7 +71,7 @@ class ConcreteOracle(Oracle):
         self._of_object: dict[int, tuple[Vector, Vector]] = {}
 
     def fix(self, point: Vector | None) -> None:
-        """Return the first known subgradient at a point whenever this object is passed, whatever is evaluated before."""
+        """Return the first known subgradient at a point whenever this object is passed, whatever came before."""
         for at, gradient in self.known:
             if point is not None and at == point:
                 self._of_object.setdefault(id(point), (point, gradient))
