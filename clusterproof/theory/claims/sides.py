@@ -14,11 +14,8 @@ import numpy as np
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.claims.rounding import TOLERANCE, floats_of, is_exact, unit_of
 from clusterproof.theory.claims.symbols import Condition, Symbol
+from clusterproof.theory.classes.function import Quantity
 from clusterproof.theory.classes.trace import Comparison, TracedNumber, TracedPoint
-from clusterproof.theory.classes.vectors import Vector
-
-POINTS = (Vector, TracedPoint, TracedNumber)
-"""What functions of a class are evaluated at, and what they return on a trace."""
 
 Value: TypeAlias = Any
 """A number (int, Fraction, float), an array of them, or a symbol of a proof."""
@@ -299,7 +296,7 @@ def equal(
     """
     if not pairs:
         raise InvalidArgument("pairs", pairs, "must hold one (left, right) or more", "give the two sides")
-    if any(isinstance(side, POINTS) for pair in pairs for side in pair):
+    if any(isinstance(side, Quantity) for pair in pairs for side in pair):
         return Sides(
             [left - right for left, right in pairs], {"rounding": 0}, identity=True, pairs=pairs, unit=0.0
         )
