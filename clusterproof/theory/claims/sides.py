@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -320,13 +320,24 @@ def _named(terms: dict[str, Value]) -> dict[str, Value]:
 def _filled(**sides: Value) -> Value:
     """Return a side, and refuse one that is no real number or an empty array: of no numbers everything holds."""
     ((name, value),) = sides.items()
-    if isinstance(value, np.ndarray | list | tuple) and np.size(value) == 0:
+    if isinstance(value, list | tuple):
+        value = _as_array(name, value)
+    if isinstance(value, np.ndarray) and value.size == 0:
         raise InvalidArgument(
             name, np.shape(value), "must not be an empty array", "suppose that there is something to compare"
         )
     if value is None or isinstance(value, str | complex) or getattr(_kind(value), "kind", "") == "c":
         raise InvalidArgument(name, value, "must be real numbers", "take .real or abs(...) of complex ones")
     return value
+
+
+def _as_array(name: str, value: list[Any] | tuple[Any, ...]) -> np.ndarray:
+    """Return the numbers of a list, which keep their type if they are exact; the sum of lists would join them."""
+    with suppress(ValueError):
+        array = np.array(value, dtype=object if is_exact(value) else None)
+        if not any(isinstance(each, list | tuple) for each in array.flat):
+            return array
+    raise InvalidArgument(name, value, "must have rows of equal length", "give an array")
 
 
 def _kind(value: Value) -> Any:

@@ -93,6 +93,8 @@ class Trial:
         Multiple of its end up to which each open range was tried.
     stopped
         Seconds after which the trial was stopped; None if it ended.
+    given_up
+        Seconds after which the evaluation of an instance beyond the ranges' ends was stopped, one for each.
     ties
         Its proofs.
     unproved
@@ -121,6 +123,7 @@ class Trial:
         self.exhausted = False
         self.reached: dict[str, int] = {}
         self.stopped: float | None = None
+        self.given_up: list[float] = []
         self.farthest = FARTHEST
         self.seen: dict[str, tuple[str, ...] | None] = {}
         self.numbers: dict[str, str] | None = None
@@ -256,8 +259,11 @@ class Trial:
             return evaluate()
         beyond, began = max(2, *multiples.values()), time.process_time()
         result, ended = None, False
-        with suppress(ArithmeticError, MemoryError, TimeLimitExceeded), time_limit(2 * LONGEST):
-            result, ended = evaluate(), True
+        try:
+            with suppress(ArithmeticError, MemoryError), time_limit(2 * LONGEST):
+                result, ended = evaluate(), True
+        except TimeLimitExceeded:
+            self.given_up.append(2 * LONGEST)
         if not ended or time.process_time() - began > LONGEST:
             self.farthest = max(1.0, min(self.farthest, beyond / 2))
         return result
