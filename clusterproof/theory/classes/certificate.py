@@ -171,7 +171,10 @@ class _Face:
             rows.append({first + number: Fraction(1) for number in range(len(path.measured))})
             rows[-1][size] = Fraction(1)
         for row in self.basis:
-            direction = row * lcm(*(entry.denominator for entry in row))
+            unit = lcm(*(entry.denominator for entry in row))
+            direction = np.array(
+                [int(entry * unit) for entry in row], dtype=object
+            )  # far faster than fractions
             products = [form.matrix @ direction for form in (*self.columns, target)]
             rows += [_sparse([product[entry] for product in products]) for entry in range(len(direction))]
         self.echelon = eliminate([row for row in rows if row])

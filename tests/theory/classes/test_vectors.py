@@ -14,6 +14,7 @@ w = Vector([-3, 2])
 
 def test_linear_combinations_and_inner_products_are_exact():
     assert (2 * v - w / 3 + -v * Fraction(1, 2)).entries == (Fraction(5, 2), Fraction(1, 12))
+    assert sum([v, w]) == v + w
     assert type(v @ w) is Fraction
     assert v @ w == -2
 
@@ -37,6 +38,8 @@ def test_equal_vectors_are_one_key():
         lambda: np.ones(2) + v,
         lambda: np.linalg.norm(v),
         lambda: v + 1,
+        lambda: v + 0,
+        lambda: 1 + v,
         lambda: 1 - v,
         lambda: v * v,
         lambda: v @ 2,
