@@ -16,11 +16,19 @@ from clusterproof.algorithms.randomness import generator
 from clusterproof.theory.claims.claim import Proof, quantities
 from clusterproof.theory.claims.judge import Conclusion
 from clusterproof.theory.claims.polynomial_signs import Bounds, is_nonnegative, is_positive
-from clusterproof.theory.claims.ranges import Instance
+from clusterproof.theory.claims.ranges import Instance, Range
 from clusterproof.theory.claims.rounding import TOLERANCE, is_exact
+from clusterproof.theory.claims.several import Several
 from clusterproof.theory.claims.sides import Excluded, Outside, Sides, naming_hypotheses
 from clusterproof.theory.claims.space import Space
-from clusterproof.theory.claims.symbols import Symbol, exactly, limiting_terms, recording_refusals, symbols
+from clusterproof.theory.claims.symbols import (
+    Condition,
+    Symbol,
+    exactly,
+    limiting_terms,
+    recording_refusals,
+    symbols,
+)
 
 CASES = 1000
 """Most combinations of listed values, each of which gets a proof of its own."""
@@ -33,6 +41,8 @@ TRIES, LISTED = 400, 1000
 NO_FORMULA = (TypeError, ValueError, AttributeError, ZeroDivisionError, OverflowError, InvalidArgument)
 """What a function raises on symbols that is no formula of them."""
 
+UNDECIDED = "the coefficients do not decide"
+
 Evaluate = Callable[[Instance], Mapping[str, Conclusion]]
 """Returns the lines of an instance by name."""
 
@@ -42,22 +52,65 @@ class Unproved(Exception):
 
 
 @dataclass(frozen=True)
-class Formula:
-    """What a function is on symbols, case by case, and of each line why it is not proved; empty if it is."""
+class Case:
+    """What a function is on symbols, at one combination of the quantities that are choices.
 
-    cases: Sequence[tuple[Instance, Mapping[str, Conclusion]]]
+    Attributes
+    ----------
+    listed
+        These quantities.
+    lines
+        What the function returns.
+    hypotheses
+        Comparisons of symbols that all lines suppose.
+    """
+
+    listed: Instance
+    lines: Mapping[str, Conclusion]
+    hypotheses: Sequence[Condition]
+
+
+@dataclass(frozen=True)
+class Formula:
+    """What a function is on symbols, case by case.
+
+    Attributes
+    ----------
+    space, cases, bounds
+        Of the function, and the least and largest value of each symbol.
+    unproved
+        Of each line why it is not proved; empty if it is.
+    """
+
+    space: Space
+    cases: Sequence[Case]
+    bounds: Sequence[Bounds]
     unproved: Mapping[str, str]
 
     def at(self, instance: Instance) -> dict[str, Any] | None:
         """Put numbers in the place of the symbols; None if there is no such case."""
-        for case, lines in self.cases:
-            listed = {name: value for name, value in case.items() if not isinstance(value, Symbol)}
-            if all(instance[name] == value for name, value in listed.items()):
-                numbers = [
-                    Fraction(v) if isinstance(v, int | float | Fraction) else 0 for v in instance.values()
-                ]
-                return {name: _at(line, numbers) for name, line in lines.items()}
+        for case in self.cases:
+            if all(instance[name] == value for name, value in case.listed.items()):
+                numbers = [n for name in self.space.ranges for n in self._numbers(name, instance[name])]
+                return {name: _at(line, numbers) for name, line in case.lines.items()}
         return None
+
+    def _numbers(self, name: str, value: Any) -> list[Any]:
+        allowed = self.space.ranges[name]
+        numbers = allowed.numbers(value) if isinstance(allowed, Several) else [value]
+        return [Fraction(each) if isinstance(each, int | float | Fraction) else 0 for each in numbers]
+
+    def is_sum_of_squares(self, line: str) -> bool:
+        """Return whether a line that the coefficients do not decide is proved by sums of squares."""
+        if self.unproved.get(line) != UNDECIDED:
+            return False
+        from clusterproof.theory.claims.squares import is_certified
+
+        return all(
+            _is_settled(excess, self.bounds) or is_certified(excess, self.bounds, case.hypotheses)
+            for case in self.cases
+            for excess in _excesses(case.lines[line])
+        )
 
 
 def prove(space: Space, evaluate: Evaluate) -> Formula:
@@ -84,8 +137,8 @@ def prove(space: Space, evaluate: Evaluate) -> Formula:
 
 
 def _prove(space: Space, evaluate: Evaluate) -> Formula:
-    cases, bounds = _cases(space)
-    formulas: list[tuple[Instance, Mapping[str, Conclusion]]] = []
+    cases, bounds, names = _cases(space)
+    formulas: list[Case] = []
     unproved: dict[str, str] = {}
     for case in cases:
         try:
@@ -93,18 +146,19 @@ def _prove(space: Space, evaluate: Evaluate) -> Formula:
                 lines = evaluate(case)
             if refused:
                 raise Unproved(f"the function catches what symbols raise: {refused[0]}")
-            assumed = any(condition is not None for condition in stated.values())
+            assumed = [condition for condition in stated.values() if condition is not None]
             for name, line in lines.items():
-                unproved[name] = unproved.get(name, "") or _doubt(line, bounds, assumed)
+                unproved[name] = unproved.get(name, "") or _doubt(line, bounds, bool(assumed))
         except Outside:  # a choice that the hypotheses exclude
             continue
         except NO_FORMULA as error:
             raise Unproved(f"the statement is no formula: {error}") from error
-        formulas.append((case, lines))
+        formulas.append(Case({name: case[name] for name in names}, lines, assumed))
     if not formulas:
         raise Unproved("no combination of choices meets the hypotheses")
-    formula = Formula(formulas, unproved)
-    if not all(unproved.values()) and (where := _differs(space, evaluate, formula)):
+    formula = Formula(space, formulas, bounds, unproved)
+    open_lines = [why for why in unproved.values() if why in ("", UNDECIDED)]
+    if open_lines and (where := _differs(space, evaluate, formula)):
         raise Unproved(f"the function does not give what its formula gives at {where}")
     return formula
 
@@ -112,7 +166,7 @@ def _prove(space: Space, evaluate: Evaluate) -> Formula:
 def is_empty(space: Space, evaluate: Evaluate) -> bool:
     """Return whether the coefficients show that no instance of the ranges meets the hypotheses."""
     try:
-        cases, bounds = _cases(space)
+        cases, bounds, _ = _cases(space)
     except Unproved:
         return False
     return all(_is_excluded(evaluate, case, bounds) for case in cases)
@@ -136,16 +190,27 @@ def _is_excluded(evaluate: Evaluate, case: Instance, bounds: Sequence[Bounds]) -
     return False
 
 
-def _cases(space: Space) -> tuple[list[dict[str, Any]], list[Bounds]]:
-    """Return instances with a symbol for each quantity that is no choice, and the quantities' bounds."""
-    listed, bounds = {}, []
+def _cases(space: Space) -> tuple[list[dict[str, Any]], list[Bounds], list[str]]:
+    """Return instances with symbols for all quantities but choices, the symbols' bounds, and the choices' names."""
+    listed: dict[str, Any] = {}
+    bounds: list[Bounds] = []
     known: dict[str, Any] = {}
-    every = symbols(tuple(space.ranges))
+    left = iter(
+        symbols(tuple(n for name, each in space.ranges.items() for n in _symbols_of(name, each))).values()
+    )
     for name, allowed in space.ranges.items():
         try:
+            if isinstance(allowed, Several):
+                numbers: list[Any] = []
+                for _ in _symbols_of(name, allowed):
+                    bounds.append(allowed.number_bounds(numbers, known))
+                    numbers.append(next(left))
+                known[name] = allowed.build(numbers, known)
+                continue
             ends = allowed.bounds(known)
         except (KeyError, *NO_FORMULA) as error:
             raise Unproved(f"the range of {name} has no formula for an end") from error
+        symbol = next(left)
         if ends is None:
             values = allowed.values(known)
             if values is None or not allowed.complete:
@@ -153,14 +218,24 @@ def _cases(space: Space) -> tuple[list[dict[str, Any]], list[Bounds]]:
             listed[name] = values
             bounds.append((0, None))  # takes the place of a symbol that does not occur
         else:
-            known[name] = every[name]
+            known[name] = symbol
             bounds.append(ends)
     if not known:
         raise Unproved("every quantity is a choice")
     cases = list(itertools.islice(itertools.product(*listed.values()), CASES + 1))
     if len(cases) > CASES:
         raise Unproved(f"there are more than {CASES} combinations of choices")
-    return [every | dict(zip(listed, case, strict=True)) for case in cases], bounds
+    return [known | dict(zip(listed, case, strict=True)) for case in cases], bounds, list(listed)
+
+
+def _symbols_of(name: str, allowed: Range) -> list[str]:
+    """Name the symbols of a quantity."""
+    if not isinstance(allowed, Several):
+        return [name]
+    try:
+        return [f"{name}[{index}]" for index in range(allowed.count({}))]
+    except (KeyError, *NO_FORMULA) as error:
+        raise Unproved(f"{name} has no fixed number of symbols") from error
 
 
 def _doubt(line: Conclusion, bounds: Sequence[Bounds], assumed: bool) -> str:
@@ -169,20 +244,36 @@ def _doubt(line: Conclusion, bounds: Sequence[Bounds], assumed: bool) -> str:
         proved = isinstance(line, Excluded) or _holds(line, bounds, assumed)
     except NO_FORMULA as error:
         return f"the statement is no formula: {error}"
-    return "" if proved else "the coefficients do not decide"
+    return "" if proved else UNDECIDED
 
 
 def _holds(line: Conclusion, bounds: Sequence[Bounds], assumed: bool) -> bool:
     if not isinstance(line, Sides) or line.failure is not None or line.rounding:
         raise TypeError("a proof needs sure and exact sides")
     if line.identity:
-        for gap in line.measured if not assumed else ():
+        gaps = _entries(line.measured)
+        for gap in gaps if not assumed else ():
             if isinstance(gap, Symbol) and not any(
                 is_positive(each, bounds) for each in (gap.bottom, -gap.bottom)
             ):
                 raise TypeError("it divides by a quantity whose sign neither a range nor a hypothesis gives")
-        return all(not g.top.terms if isinstance(g, Symbol) else exactly(g) == 0 for g in line.measured)
-    excess = line.measured - line.allowed if line.lower else line.allowed - line.measured
+        return all(not g.top.terms if isinstance(g, Symbol) else exactly(g) == 0 for g in gaps)
+    return all(_is_settled(excess, bounds) for excess in _excesses(line))
+
+
+def _excesses(line: Any) -> list[Any]:
+    """Return by how much each entry of a line holds."""
+    if not isinstance(line, Sides):
+        return []
+    first, *others = (
+        np.asarray(side, dtype=object) if isinstance(side, list | tuple) else side
+        for side in (line.measured, *line.terms.values())
+    )
+    allowed = sum(others[1:], start=others[0])
+    return _entries(first - allowed if line.lower else allowed - first)
+
+
+def _is_settled(excess: Any, bounds: Sequence[Bounds]) -> bool:
     if not isinstance(excess, Symbol):
         return bool(exactly(excess) >= 0)
     return _has_sign(excess, bounds, is_nonnegative)
@@ -230,6 +321,11 @@ def _at(line: Any, numbers: Sequence[Any]) -> Any:
     """Put numbers in the place of the symbols."""
 
     def value(side: Any) -> Any:
+        if isinstance(side, list | tuple):
+            return [value(each) for each in side]
+        if isinstance(side, np.ndarray) and side.dtype == object:
+            entries = [value(each) for each in side.ravel()]
+            return np.array(entries, dtype=object).reshape(side.shape)
         return side.at(numbers) if isinstance(side, Symbol) else side
 
     if not isinstance(line, Sides):

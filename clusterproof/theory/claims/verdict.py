@@ -11,6 +11,8 @@ from enum import StrEnum
 from importlib import metadata
 from typing import Any, ClassVar, TypeVar
 
+import numpy as np
+
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.drawable import Drawable
 from clusterproof.algorithms.notebook import html_table
@@ -395,7 +397,9 @@ def _tightness(trial: Trial, progress: Progress) -> dict[str, dict[str, Any]] | 
     if progress.attained and progress.elsewhere is not None and not trial.statement.random:
         other = progress.elsewhere[1]
         only_at = {
-            n: v for n, v in (progress.common or {}).items() if other.get(n) is not v and other.get(n) != v
+            n: v
+            for n, v in (progress.common or {}).items()
+            if other.get(n) is not v and not np.array_equal(other.get(n), v)
         }
         if only_at:
             factors[WHOLE] = progress.elsewhere
