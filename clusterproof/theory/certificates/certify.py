@@ -12,7 +12,7 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import check_choice, check_number
 from clusterproof.theory.certificates.certify_round import certify_round
 from clusterproof.theory.certificates.companion import entries
-from clusterproof.theory.certificates.exact import fraction, rational
+from clusterproof.theory.squares.exact import fraction, rational
 from clusterproof.theory.certificates.lyapunov import System, Unknowns
 from clusterproof.theory.certificates.one_round import RoundCertificate
 from clusterproof.theory.certificates.parameters import Parameters, exact, root_above

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.theory.certificates.exact import is_positive_semidefinite, rational
+from clusterproof.theory.squares.exact import is_positive_semidefinite, rational
 from clusterproof.theory.certificates.rounds import (
     MAX_LOCAL_STEPS,
     Algorithm,

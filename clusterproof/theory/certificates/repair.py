@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.theory.certificates.exact import fraction, is_positive_semidefinite, rational
+from clusterproof.theory.squares.exact import fraction, is_positive_semidefinite, rational
 from clusterproof.theory.certificates.lyapunov import (
     PAIRS,
     POINTS,

@@ -22,7 +22,7 @@ from clusterproof.theory.claims.frequency import Frequency
 from clusterproof.theory.claims.judge import Conclusion, Judgement, judge
 from clusterproof.theory.claims.more_digits import confirmed
 from clusterproof.theory.claims.progress import Evaluation, Progress, needs_no_digits, numbers_of, suspicion
-from clusterproof.theory.claims.prove import COMPARED, Tie, Unproved, prove
+from clusterproof.theory.claims.prove import COMPARED, Formula, Tie, Unproved, prove
 from clusterproof.theory.claims.purity import Memory
 from clusterproof.theory.claims.ranges import Instance, Integers, Interval, Rationals
 from clusterproof.theory.claims.sides import Excluded, Outside, naming_hypotheses, recording_inexact
@@ -98,6 +98,8 @@ class Trial:
         Its proofs.
     unproved
         By line, why the function is not proved on symbols; None if that was not tried.
+    squares
+        Lines that are proved by sums of squares.
     """
 
     def __init__(
@@ -132,6 +134,8 @@ class Trial:
             self.settings = len(statement.first) + (DECIDED + 1 if statement.repeated else self.wanted)
         self.ties: list[Tie] = []
         self.unproved: Mapping[str, str] | None = None
+        self.formula: Formula | None = None
+        self.squares: set[str] = set()
         if run:
             self.memory = Memory(statement.function)
             self._prove()
@@ -143,7 +147,8 @@ class Trial:
         self.ties = [Tie.of(proof) for proof in statement.proofs]
         if not (statement.random or self.space.drawn):
             try:
-                self.unproved = prove(self.space, statement.lines).unproved
+                self.formula = prove(self.space, statement.lines)
+                self.unproved = self.formula.unproved
             except Unproved as reason:
                 self.unproved = {"": str(reason)}
 
@@ -165,6 +170,9 @@ class Trial:
                 self._simplify(name)
         if not self.statement.random:
             self._compare_ties()
+        if self.formula is not None:
+            lines = [name for name, each in self.progress.items() if not each.found and not each.excluded]
+            self.squares = {name for name in lines if self.formula.is_sum_of_squares(name)}
 
     def _sample(self) -> None:
         """Evaluate all instances, if they are not too many; else the corners, and drawn ones."""

@@ -81,7 +81,8 @@ class Line:
         Numbers of the simplest instance that breaks the line.
     proof
         How it was proved for every instance: ``"exhausted"``, ``"symbols"`` (its own function), ``"separate"`` (another
-        function, with the same sides at the instances that were tried); None if it was not.
+        function, with the same sides at the instances that were tried), ``"squares"`` (its own function, by sums of
+        squares); None if it was not.
     steps
         Names of what was proved of its argument only.
     tightness
@@ -345,7 +346,7 @@ def _proof(trial: Trial, progress: Progress, key: str) -> str | None:
     limit = progress.instances if trial.exhausted else None
     if any(tie.proves(key, all_instances=limit) for tie in trial.ties):
         return "separate"
-    return None
+    return "squares" if key in trial.squares else None
 
 
 def _doubts(trial: Trial, progress: Progress, key: str, elsewhere: int) -> list[str]:

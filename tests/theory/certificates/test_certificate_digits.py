@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from clusterproof.theory.certificates.exact import fraction
+from clusterproof.theory.squares.exact import fraction
 from clusterproof.theory.certificates.lyapunov import Unknowns
 from clusterproof.theory.certificates.repair import rounded
 
