@@ -249,9 +249,9 @@ class Psd(Several):
     def changes(self, value: np.ndarray, so_far: Instance) -> Iterator[np.ndarray]:
         """Scale each coordinate, also by a negative number, and add each e_i, e_i + e_j and e_i - e_j."""
         order = len(value)
-        for index, factor in itertools.product(range(order), (0, Fraction(1, 2), 2, -1)):
+        for index, factor in itertools.product(range(order), map(Fraction, ("0", "1/2", "2", "-1"))):
             scale = np.array([Fraction(1)] * order, object)
-            scale[index] = Fraction(factor)
+            scale[index] = factor
             yield _matrix(scale[:, None] * value * scale)
         unit = np.eye(order, dtype=int)
         pairs = itertools.combinations(range(order), 2)
@@ -283,7 +283,7 @@ class Psd(Several):
 
     def encode(self, value: Any) -> list[Any]:
         """Write the rows."""
-        return [[encode_number(each) for each in row] for row in value.tolist()]
+        return [[encode_number(each) for each in row] for row in list(value)]
 
     def decode(self, code: Any) -> np.ndarray:
         """Read the rows."""

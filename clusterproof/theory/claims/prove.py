@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -41,6 +42,8 @@ TRIES, LISTED = 400, 1000
 NO_FORMULA = (TypeError, ValueError, AttributeError, ZeroDivisionError, OverflowError, InvalidArgument)
 """What a function raises on symbols that is no formula of them."""
 
+SECONDS = 10.0
+"""Processor time after which no further sum of squares is looked for."""
 UNDECIDED = "the coefficients do not decide"
 
 Evaluate = Callable[[Instance], Mapping[str, Conclusion]]
@@ -80,34 +83,57 @@ class Formula:
         Of the function, and the least and largest value of each symbol.
     unproved
         Of each line why it is not proved; empty if it is.
+    compared
+        Instances at which the function gave what its formula gives.
     """
 
     space: Space
     cases: Sequence[Case]
     bounds: Sequence[Bounds]
     unproved: Mapping[str, str]
+    compared: int = 0
 
     def at(self, instance: Instance) -> dict[str, Any] | None:
         """Put numbers in the place of the symbols; None if there is no such case."""
-        for case in self.cases:
-            if all(instance[name] == value for name, value in case.listed.items()):
-                numbers = [n for name in self.space.ranges for n in self._numbers(name, instance[name])]
-                return {name: _at(line, numbers) for name, line in case.lines.items()}
-        return None
+        case = self._case(instance)
+        if case is None:
+            return None
+        numbers = self._numbers(instance)
+        return {name: _at(line, numbers) for name, line in case.lines.items()}
 
-    def _numbers(self, name: str, value: Any) -> list[Any]:
-        allowed = self.space.ranges[name]
-        numbers = allowed.numbers(value) if isinstance(allowed, Several) else [value]
+    def breaks_hypothesis(self, instance: Instance) -> bool:
+        """Return whether an instance breaks a hypothesis on symbols, by more than rounding may explain."""
+        case, numbers = self._case(instance), self._numbers(instance)
+        return case is not None and any(
+            condition.excess.at(numbers) > TOLERANCE
+            for condition in case.hypotheses
+            if condition.excess is not None and not condition.of_line
+        )
+
+    def _case(self, instance: Instance) -> Case | None:
+        cases = (
+            case for case in self.cases if all(instance[name] == value for name, value in case.listed.items())
+        )
+        return next(cases, None)
+
+    def _numbers(self, instance: Instance) -> list[Any]:
+        numbers: list[Any] = []
+        for name, allowed in self.space.ranges.items():
+            numbers += allowed.numbers(instance[name]) if isinstance(allowed, Several) else [instance[name]]
         return [Fraction(each) if isinstance(each, int | float | Fraction) else 0 for each in numbers]
 
     def is_sum_of_squares(self, line: str) -> bool:
         """Return whether a line that the coefficients do not decide is proved by sums of squares."""
-        if self.unproved.get(line) != UNDECIDED:
+        if self.unproved.get(line) != UNDECIDED or not self.compared:
             return False
         from clusterproof.theory.claims.squares import is_certified
 
+        began = time.process_time()
         return all(
-            _is_settled(excess, self.bounds) or is_certified(excess, self.bounds, case.hypotheses)
+            _is_settled(excess, self.bounds)
+            or is_certified(
+                excess, self.bounds, case.hypotheses, seconds=SECONDS - time.process_time() + began
+            )
             for case in self.cases
             for excess in _excesses(case.lines[line])
         )
@@ -157,10 +183,12 @@ def _prove(space: Space, evaluate: Evaluate) -> Formula:
     if not formulas:
         raise Unproved("no combination of choices meets the hypotheses")
     formula = Formula(space, formulas, bounds, unproved)
-    open_lines = [why for why in unproved.values() if why in ("", UNDECIDED)]
-    if open_lines and (where := _differs(space, evaluate, formula)):
+    if not {"", UNDECIDED} & set(unproved.values()):
+        return formula
+    where, compared = _differs(space, evaluate, formula)
+    if where:
         raise Unproved(f"the function does not give what its formula gives at {where}")
-    return formula
+    return replace(formula, compared=compared)
 
 
 def is_empty(space: Space, evaluate: Evaluate) -> bool:
@@ -288,8 +316,8 @@ def _has_sign(excess: Symbol, bounds: Sequence[Bounds], sign: Callable[..., bool
 # ---- whether the function gives on numbers what it gave on symbols: a proof speaks of no other function
 
 
-def _differs(space: Space, evaluate: Evaluate, formula: Formula) -> str:
-    """Return an instance at which a function and its formula have other sides; empty if none is found."""
+def _differs(space: Space, evaluate: Evaluate, formula: Formula) -> tuple[str, int]:
+    """Return an instance at which function and formula differ, empty if none is found, and how many do not."""
     left = 2 * COMPARED
     for instance in _instances(space):
         with suppress(Outside, ZeroDivisionError):
@@ -298,11 +326,12 @@ def _differs(space: Space, evaluate: Evaluate, formula: Formula) -> str:
                 continue
             found = evaluate(instance)
             left -= 1
-            if found.keys() != lines.keys() or not all(_are_same(found[n], [[lines[n]]]) for n in found):
-                return quantities(space.encode(instance))
+            same = found.keys() == lines.keys() and all(_are_same(found[n], [[lines[n]]]) for n in found)
+            if not same or formula.breaks_hypothesis(instance):
+                return quantities(space.encode(instance)), 0
         if not left:
             break
-    return ""
+    return "", 2 * COMPARED - left
 
 
 def _instances(space: Space) -> Iterator[Instance]:
@@ -378,7 +407,10 @@ class Tie:
             formula = prove(proof.space, proof.lines)
         except Unproved as reason:
             return cls(proof, None, {"": str(reason)}, {}, {})
-        return cls(proof, formula, formula.unproved, {}, {})
+        unproved = {
+            line: "" if formula.is_sum_of_squares(line) else why for line, why in formula.unproved.items()
+        }
+        return cls(proof, formula, unproved, {}, {})
 
     def speaks_of(self, line: str) -> bool:
         """Return whether it proves the line, or a step that belongs to no line."""

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from clusterproof.theory.claims.drawing import draw_value
-from clusterproof.theory.claims.ranges import LISTED, End, Instance, Range
+from clusterproof.theory.claims.ranges import End, Instance, Range
 from clusterproof.theory.claims.several import Entrywise
 
 LONGEST_PERIOD, MOST_PHASES = 4, 4
+LISTED = 10_000
+"""Most sequences that are listed."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -205,7 +205,7 @@ class Entrywise(Several):
         simplest = min(
             [*self._candidates(so_far), *dict.fromkeys(entries)], key=lambda each: bits(self.entries, each)
         )
-        moves = [[each] * size for each in dict.fromkeys([simplest, *entries])]
+        moves = [[each] * size for each in dict.fromkeys([simplest, *self._candidates(so_far), *entries])]
         length = size // 2
         while length > 1:
             starts = range(0, size - length + 1, length)

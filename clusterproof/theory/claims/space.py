@@ -122,7 +122,7 @@ class Space:
         return rest | made
 
     def flatten(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Take arguments, records included, apart into quantities.
+        """Take arguments, records included, apart into quantities; lists become vectors, matrices or sequences.
 
         Raises
         ------
@@ -134,6 +134,8 @@ class Space:
             keys = self.records[name][1] if name in self.records else ()
             flat |= {key: getattr(value, key) for key in keys} or {name: value}
         for name, allowed in self.ranges.items():
+            if isinstance(allowed, Several) and isinstance(flat.get(name), list):
+                flat[name] = allowed.decode(allowed.encode(flat[name]))
             if name not in flat or not allowed.holds(flat[name], flat):
                 raise InvalidArgument(name, flat.get(name), f"must be {allowed.describe(flat)}", "correct it")
         return {name: flat[name] for name in self.ranges}

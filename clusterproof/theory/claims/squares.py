@@ -8,13 +8,15 @@ from typing import Any
 
 from clusterproof.theory.claims.polynomial_signs import Bounds, is_positive
 from clusterproof.theory.claims.symbols import Condition, Polynomial, Powers, Symbol
-from clusterproof.theory.squares.search import find_proof
+from clusterproof.theory.squares.search import SECONDS, find_proof
 
 MOST_SYMBOLS, MOST_DEGREE = 12, 8
 """More symbols, or a higher degree, are not tried."""
 
 
-def is_certified(excess: Any, bounds: Sequence[Bounds], hypotheses: Sequence[Condition]) -> bool:
+def is_certified(
+    excess: Any, bounds: Sequence[Bounds], hypotheses: Sequence[Condition], *, seconds: float = SECONDS
+) -> bool:
     """Return whether sums of squares show that a quotient of polynomials is nonnegative.
 
     Parameters
@@ -25,6 +27,8 @@ def is_certified(excess: Any, bounds: Sequence[Bounds], hypotheses: Sequence[Con
         Least and largest value of each symbol.
     hypotheses
         Comparisons of symbols that hold wherever the statement speaks.
+    seconds
+        Processor time after which no further program is solved.
     """
     if not isinstance(excess, Symbol):
         return False
@@ -41,7 +45,7 @@ def is_certified(excess: Any, bounds: Sequence[Bounds], hypotheses: Sequence[Con
     used = sum(any(powers[i] for powers in target.terms) for i in range(count))
     if degree > MOST_DEGREE or used > MOST_SYMBOLS:
         return False
-    return find_proof(target.terms, [each.terms for each in generators]) is not None
+    return find_proof(target.terms, [each.terms for each in generators], seconds) is not None
 
 
 def _numerator(

@@ -170,7 +170,7 @@ class Trial:
                 self._simplify(name)
         if not self.statement.random:
             self._compare_ties()
-        if self.formula is not None:
+        if self.formula is not None and not (self.exhausted and self.space.complete):
             lines = [name for name, each in self.progress.items() if not each.found and not each.excluded]
             self.squares = {name for name in lines if self.formula.is_sum_of_squares(name)}
 

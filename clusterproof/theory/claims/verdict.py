@@ -396,11 +396,11 @@ def _tightness(trial: Trial, progress: Progress) -> dict[str, dict[str, Any]] | 
     factors = dict(progress.factors)
     only_at: dict[str, Any] = {}
     if progress.attained and progress.elsewhere is not None and not trial.statement.random:
-        other = progress.elsewhere[1]
+        other: Mapping[str, Any] = progress.elsewhere[1]
         only_at = {
             n: v
             for n, v in (progress.common or {}).items()
-            if other.get(n) is not v and not np.array_equal(other.get(n), v)
+            if other[n] is not v and not np.array_equal(other[n], v)
         }
         if only_at:
             factors[WHOLE] = progress.elsewhere
