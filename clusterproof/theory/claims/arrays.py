@@ -268,13 +268,15 @@ class Psd(Several):
                 scale = np.array([Fraction(1)] * order, object)
                 scale[index] = Fraction(factor)
                 moves.append(_matrix(scale[:, None] * value * scale))
-        whole = [[Fraction(round(each)) for each in row] for row in value.tolist()]
+        largest = max(map(abs, value.ravel()), default=0)
+        for unit in (largest, 1) if largest else ():
+            moves += [_matrix(_rounded(value / unit, k)) for k in (1, 2, 4)]
         for i, j in itertools.combinations_with_replacement(range(order), 2):
-            for each in dict.fromkeys([Fraction(0), Fraction(1), Fraction(-1), whole[i][j], value[i, j] - 1]):
+            near = (Fraction(round(value[i, j] / share)) for share in (1, 2, 10))
+            for each in dict.fromkeys([Fraction(0), Fraction(1), Fraction(-1), *near]):
                 moved = value.copy()
                 moved[i, j] = moved[j, i] = each
                 moves.append(_matrix(moved))
-        moves.append(_matrix(np.array(whole, dtype=object).reshape(order, order)))
         return moves
 
     def bits(self, value: np.ndarray, so_far: Instance) -> float:
@@ -344,6 +346,12 @@ def _matrix(entries: Any) -> np.ndarray:
     return array_of(
         [each if is_fraction(each) else Fraction(int(each)) for each in array.ravel()], array.shape
     )
+
+
+def _rounded(matrix: np.ndarray, denominator: int) -> np.ndarray:
+    """Round the entries to multiples of a unit fraction."""
+    entries = [Fraction(round(each * denominator), denominator) for each in matrix.ravel()]
+    return np.array(entries, dtype=object).reshape(matrix.shape)
 
 
 def _normalised(weights: Sequence[Any]) -> tuple[Fraction, ...]:
