@@ -17,8 +17,8 @@ from clusterproof.theory.squares.terms import Powers, Terms, combination, produc
 
 DIGITS = (1, 2, 3, 4, 6, 8, 10, 12)
 """Decimals to which the solver's numbers are rounded, in turn."""
-DENOMINATOR = 60
-"""Largest denominator in the vectors on which a matrix vanishes."""
+BITS = 16
+"""Of the largest denominator in the vectors on which a matrix vanishes."""
 
 
 class Program:
@@ -52,6 +52,11 @@ class Program:
         given = {powers for each in self.products for powers in each}
         self.powers = sorted(given | set(target))
         self.is_solvable = bool(self.products) and given >= set(target)
+
+    @classmethod
+    def of(cls, target: Terms, parts: Sequence[Part]) -> Program:
+        """State the program with the parts' monomials."""
+        return cls(target, parts, [[{powers: Fraction(1)} for powers in part.monomials] for part in parts])
 
     def solve(self, seconds: float) -> tuple[float, list[np.ndarray]] | None:
         """Return the largest common least eigenvalue, at most 1, and the matrices; None if the solver has none.
@@ -150,7 +155,7 @@ class Program:
             blocks.append(Block(part.factors, basis, matrix))
         return blocks
 
-    def on_face(self, matrices: Sequence[np.ndarray], tolerance: float) -> Program | None:
+    def on_face(self, matrices: Sequence[np.ndarray], tolerance: float, rounding: float) -> Program | None:
         """Leave out of each basis the directions in which a solution vanishes; None if there are none.
 
         Parameters
@@ -159,13 +164,15 @@ class Program:
             The solution.
         tolerance
             Eigenvalue, of the largest one, below which it vanishes.
+        rounding
+            Largest error of the fractions by which the entries of these directions are replaced.
         """
         largest = max(float(np.linalg.eigvalsh(each)[-1]) for each in matrices)
         bases: list[Sequence[Terms]] = []
         for basis, matrix in zip(self.bases, matrices, strict=True):
             values, vectors = np.linalg.eigh(matrix)
             kernel = vectors[:, values < tolerance * largest].T
-            left = null_space(_echelon(kernel), len(basis)) if len(kernel) else None
+            left = null_space(_echelon(kernel, rounding), len(basis)) if len(kernel) else None
             bases.append(basis if left is None else [combination(each, basis) for each in left])
         if all(new is old for new, old in zip(bases, self.bases, strict=True)):
             return None
@@ -177,8 +184,8 @@ def _triangle(order: int) -> list[tuple[int, int]]:
     return [(row, column) for column in range(order) for row in range(column + 1)]
 
 
-def _echelon(rows: np.ndarray) -> list[list[Fraction]]:
-    """Return the reduced echelon form of rows of floats, its entries rounded to small denominators."""
+def _echelon(rows: np.ndarray, rounding: float) -> list[list[Fraction]]:
+    """Return the reduced echelon form of rows of floats, its entries replaced by simple fractions."""
     rest = np.array(rows, dtype=float)
     for index in range(len(rest)):
         size = np.abs(rest[index:])
@@ -188,4 +195,10 @@ def _echelon(rows: np.ndarray) -> list[list[Fraction]]:
         for other in range(len(rest)):
             if other != index:
                 rest[other] -= rest[other, column] * rest[index]
-    return [[Fraction(float(entry)).limit_denominator(DENOMINATOR) for entry in row] for row in rest]
+    return [[_simple(float(entry), rounding) for entry in row] for row in rest]
+
+
+def _simple(number: float, rounding: float) -> Fraction:
+    """Return a fraction near a float, with a small denominator."""
+    every = (Fraction(number).limit_denominator(2**power) for power in range(BITS))
+    return next((each for each in every if abs(each - Fraction(number)) <= rounding), Fraction(number))

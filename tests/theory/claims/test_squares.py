@@ -28,6 +28,7 @@ from clusterproof.theory.claims.symbols import symbols
 from clusterproof.theory.claims.verdict import decide
 from clusterproof.theory.squares.proof import Block, is_proof
 from clusterproof.theory.squares.search import find_proof
+from clusterproof.theory.squares.terms import Powers, Terms
 from tests.theory.claims.attempts import stated, verdict_on
 
 Real = Annotated[Fraction, rationals(-2, 2, 4, upwards=True, downwards=True)]
@@ -247,9 +248,9 @@ def test_what_is_certified_is_nowhere_negative() -> None:
 
 # ---- the check of a proof
 
-SQUARE = {(2,): Fraction(1), (1,): Fraction(-2), (0,): Fraction(1)}
+SQUARE: dict[Powers, Fraction] = {(2,): Fraction(1), (1,): Fraction(-2), (0,): Fraction(1)}
 """(x - 1)^2"""
-BASIS = [{(0,): Fraction(1)}, {(1,): Fraction(1)}]
+BASIS: list[Terms] = [{(0,): Fraction(1)}, {(1,): Fraction(1)}]
 
 
 def gram(*rows: tuple[int | Fraction, ...]) -> list[list[Fraction]]:
@@ -262,12 +263,12 @@ def test_a_proof_is_an_identity_of_fractions_with_matrices_at_least_0() -> None:
     for forged in (
         gram((1 + off, -1), (-1, 1)),  # another polynomial
         gram((1, -1), (-1, 1 + off)),
-        gram((1, -2), (0, 1)),  # not symmetric
+        gram((1, 0), (-2, 1)),  # not symmetric
         gram((1, -1)),  # not square
     ):
         assert not is_proof(SQUARE, [], [Block((), BASIS, forged)])
     # an identity with a matrix that is not >= 0: x = 0 1 + (1/2 + 1/2) x
-    line = {(1,): Fraction(1)}
+    line: Terms = {(1,): Fraction(1)}
     assert not is_proof(line, [], [Block((), BASIS, gram((0, Fraction(1, 2)), (Fraction(1, 2), 0)))])
     # generators count as nonnegative, not their negatives
     assert is_proof(line, [line], [Block((0,), BASIS[:1], gram((1,)))])
@@ -277,7 +278,11 @@ def test_a_proof_is_an_identity_of_fractions_with_matrices_at_least_0() -> None:
 
 
 def test_a_found_proof_is_refused_with_another_target() -> None:
-    target = {(2, 0): Fraction(1), (1, 1): Fraction(-2), (0, 2): Fraction(1)}  # (x - y)^2
+    target: dict[Powers, Fraction] = {
+        (2, 0): Fraction(1),
+        (1, 1): Fraction(-2),
+        (0, 2): Fraction(1),
+    }  # (x - y)^2
     blocks = find_proof(target, [])
     assert blocks is not None
     assert is_proof(target, [], blocks)
@@ -290,7 +295,7 @@ def test_the_least_constant_is_that_of_a_program_stated_in_cvxpy() -> None:
     import cvxpy
 
     monomials = [(0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2)]
-    target = {(4, 0): 1, (0, 4): 1, (2, 1): -3, (1, 1): -2}
+    target: dict[Powers, int] = {(4, 0): 1, (0, 4): 1, (2, 1): -3, (1, 1): -2}
     matrix, constant = cvxpy.Variable((6, 6), PSD=True), cvxpy.Variable()
     sums: dict[tuple[int, ...], Any] = {}
     for (i, a), (j, b) in itertools.product(enumerate(monomials), repeat=2):
@@ -299,8 +304,8 @@ def test_the_least_constant_is_that_of_a_program_stated_in_cvxpy() -> None:
     equations = [
         side == (constant if powers == (0, 0) else target.get(powers, 0)) for powers, side in sums.items()
     ]
-    cvxpy.Problem(cvxpy.Minimize(constant), equations).solve(solver=cvxpy.CLARABEL)
-    least = Fraction(float(constant.value)).limit_denominator(10**9)
+    program: Any = cvxpy.Problem(cvxpy.Minimize(constant), equations)
+    least = Fraction(float(program.solve(solver=cvxpy.CLARABEL))).limit_denominator(10**9)
 
     def found(c: Fraction) -> bool:
         return find_proof({**{p: Fraction(v) for p, v in target.items()}, (0, 0): c}, []) is not None
