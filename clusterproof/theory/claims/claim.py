@@ -553,7 +553,7 @@ def quantities(numbers: Mapping[str, Any]) -> str:
 
 def short(value: Any) -> str:
     """Write a quantity, or the kind of object that it is if the text is long."""
-    text = str(value)
+    text = _listed(value) if isinstance(value, list) else str(value)
     if len(text) <= LONG:
         return text
     if isinstance(value, dict) and "task" in value:
@@ -564,6 +564,11 @@ def short(value: Any) -> str:
         )
         return f"{formula}, started at ({', '.join(value['start'])})"
     return text[: LONG - 3] + "..."
+
+
+def _listed(value: Any) -> str:
+    """Write a vector as (1, 1/2), a matrix as ((1, 0), (0, 1))."""
+    return f"({', '.join(map(_listed, value))})" if isinstance(value, list) else str(value)
 
 
 def name_of(function: Callable[..., Any]) -> str:

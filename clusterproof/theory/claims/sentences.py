@@ -130,6 +130,8 @@ def holds(trial: Trial, progress: Progress, name: str, proof: str | None) -> str
         text += ", in exact arithmetic"
     elif proof == "symbols":
         text = f"proved symbolically for every instance in the ranges; {text}"
+    elif proof == "squares":
+        text = f"proved by sums of squares for every instance of the ranges that meets the hypotheses; {text}"
     text += "".join(f", for {words}" for words in _cut_off(trial))
     if trial.reached:
         text += f", and beyond the ranges: {_beyond(trial.reached)}"

@@ -119,7 +119,7 @@ def given(name: str, holds: Any, make: Callable[[], Sides]) -> Sides | Excluded:
         Returns the line's sides; called only if it does.
     """
     try:
-        suppose(name, holds)
+        suppose(name, replace(holds, of_line=True) if isinstance(holds, Condition) else holds)
     except Outside as outside:
         outside.forgive()
         return Excluded(name)
@@ -304,11 +304,15 @@ def equal(
     _check_rounding(rounding, [side for pair in pairs for side in pair])
     unit = None if rounding is None else 0.0
     if rounding is None:
-        floats = [
-            side for pair in pairs for side in pair if not isinstance(side, Symbol) and not is_exact(side)
-        ]
+        floats = [side for pair in pairs for side in pair if not _is_symbolic(side) and not is_exact(side)]
         rounding = TOLERANCE * unit_of(side for pair in pairs for side in pair) if floats else 0
     return Sides(gaps, {"rounding": rounding}, identity=True, words=words, pairs=pairs, unit=unit)
+
+
+def _is_symbolic(side: Value) -> bool:
+    """Return whether a side is, or holds, symbols of a proof."""
+    entries = side.ravel() if isinstance(side, np.ndarray) and side.dtype == object else [side]
+    return any(isinstance(entry, Symbol) for entry in entries)
 
 
 def _named(terms: dict[str, Value]) -> dict[str, Value]:

@@ -11,6 +11,8 @@ from enum import StrEnum
 from importlib import metadata
 from typing import Any, ClassVar, TypeVar
 
+import numpy as np
+
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.drawable import Drawable
 from clusterproof.algorithms.notebook import html_table
@@ -87,7 +89,7 @@ class Line:
     proof
         How it was proved for every instance: ``"exhausted"``, ``"symbols"`` (its own function), ``"separate"`` (another
         function, with the same sides at the instances that were tried), ``"dual"`` (by exact multipliers of the
-        conditions of a class of functions); None if it was not.
+        conditions of a class of functions), ``"squares"`` (its own function, by sums of squares); None if it was not.
     steps
         Names of what was proved of its argument only.
     tightness
@@ -371,7 +373,7 @@ def _proof(trial: Trial, progress: Progress, key: str) -> str | None:
     limit = progress.instances if trial.exhausted else None
     if any(tie.proves(key, all_instances=limit) for tie in trial.ties):
         return "separate"
-    return None
+    return "squares" if key in trial.squares else None
 
 
 def _doubts(trial: Trial, progress: Progress, key: str, elsewhere: int) -> list[str]:
@@ -421,9 +423,11 @@ def _tightness(trial: Trial, progress: Progress) -> dict[str, dict[str, Any]] | 
     factors = dict(progress.factors)
     only_at: dict[str, Any] = {}
     if progress.attained and progress.elsewhere is not None and not trial.statement.random:
-        other = progress.elsewhere[1]
+        other: Mapping[str, Any] = progress.elsewhere[1]
         only_at = {
-            n: v for n, v in (progress.common or {}).items() if other.get(n) is not v and other.get(n) != v
+            n: v
+            for n, v in (progress.common or {}).items()
+            if other[n] is not v and not np.array_equal(other[n], v)
         }
         if only_at:
             factors[WHOLE] = progress.elsewhere

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -40,3 +40,21 @@ def is_positive_semidefinite(matrix: Iterable[Iterable[Any]]) -> bool:
             for i, line in enumerate(rest[1:])
         ]
     return True
+
+
+def null_space(rows: Sequence[Sequence[Any]], size: int) -> list[list[Fraction]]:
+    """Return a basis of the vectors of a length that are orthogonal to all rows, which hold integers or fractions."""
+    from flint import fmpq_mat
+
+    if not rows:
+        return [[Fraction(int(i == j)) for j in range(size)] for i in range(size)]
+    entries = [rational(Fraction(entry)) for row in rows for entry in row]
+    reduced, rank = fmpq_mat(len(rows), size, entries).rref()
+    pivots = [next(j for j in range(size) if reduced[i, j] != 0) for i in range(rank)]
+    basis = []
+    for free in (j for j in range(size) if j not in pivots):
+        vector = [Fraction(int(j == free)) for j in range(size)]
+        for i, pivot in enumerate(pivots):
+            vector[pivot] = -fraction(reduced[i, free])
+        basis.append(vector)
+    return basis
