@@ -86,7 +86,7 @@ def _replay(claim: Claim[..., Any], numbers: dict[str, Any]) -> Line:
     judged = evaluation.judged[key]
     if judged.broken:
         confirm(claim.id, statement, evaluation, key)
-        verdict = Kind.ILL_POSED if claim.ill_posed else Kind.VIOLATED
+        verdict = Kind.ILL_POSED if claim.of_line(name)["ill_posed"] else Kind.VIOLATED
         reason = sentences.broken(statement, evaluation, key)
     else:
         lower = getattr(evaluation.lines[key], "lower", False)

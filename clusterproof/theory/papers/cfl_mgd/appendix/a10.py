@@ -20,7 +20,7 @@ Start = Placed[RegressionMixture]
 NoisyStart = Annotated[Start, placed(RegressionMixture, noisy_regression, basin_models)]
 
 
-@claim("cfl-mgd/appendix-a10", label="(A10), (A26)", evaluations=200)
+@claim("cfl-mgd/appendix-a10", label="(A10), (A26)", judges={"(A26), in units": "reading"}, evaluations=200)
 def gradients_in_the_basin(start: NoisyStart) -> dict[str, Sides]:
     """At chi_1 the gradient of another cluster is at most 3 L, and that of its own at most L.
 

@@ -33,8 +33,9 @@ NOTHING_RANDOM = (
 @claim(
     "cfl-mgd/appendix-a18",
     label="(A18)-(A25)",
+    judges={"(A19)-(A21), meant": "ours"},
     confirm=confirm_samples,
-    repaired_by="cfl-mgd/a23-meant",
+    repaired_by={"(A23), third step": "cfl-mgd/a23-meant", "(A23)": "cfl-mgd/a23-meant"},
     evaluations=300,
     example=[{"run": run} for run in NOTHING_RANDOM],
 )

@@ -43,7 +43,7 @@ BY_HAND = ScalarRun(12, 6, Fraction(2, 3), Fraction(1, 2), 1, 0, Fraction(0))
     "cfl-mgd/appendix-a27",
     label="(A27)-(A34)",
     confirm=confirm_samples,
-    repaired_by="cfl-mgd/theorem-d",
+    repaired_by={"(A27)": "cfl-mgd/theorem-d", "(A34)": "cfl-mgd/theorem-d"},
     example={"run": BY_HAND},
     evaluations=300,
 )

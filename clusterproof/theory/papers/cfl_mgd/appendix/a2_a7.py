@@ -56,7 +56,7 @@ def descent_steps(models: Placed[Any], share: Fraction) -> list[dict[str, Any]]:
     return [{"one": one, "share": share} for one in steps]
 
 
-@claim("cfl-mgd/appendix-a2", label="(A2), (A7)", evaluations=150)
+@claim("cfl-mgd/appendix-a2", label="(A2), (A7)", judges={"(A2), sharper": "ours"}, evaluations=150)
 def descent(models: AroundOptima, share: Share) -> dict[str, Sides | Excluded]:
     """One gradient step on phi^1 contracts.
 

@@ -251,7 +251,14 @@ ROUND = {"models": Placed(ROUND_TASK, basin_models(ROUND_TASK, generator(0, "kap
 """kappa = 1, where models between the optima attain the bounds."""
 
 
-@claim("cfl-mgd/equation-26", label="(26)-(28)", tight=True, evaluations=60, example=(ROUND,))
+@claim(
+    "cfl-mgd/equation-26",
+    label="(26)-(28)",
+    judges={"(27), smoothness, as meant": "reading", "(27), distance, as meant": "reading"},
+    tight=True,
+    evaluations=60,
+    example=(ROUND,),
+)
 def costs_in_the_basin(models: SomeModels) -> dict[str, Sides]:
     """Another cluster's model costs cluster 1 at least mu Delta^2 / 4 more than its own.
 

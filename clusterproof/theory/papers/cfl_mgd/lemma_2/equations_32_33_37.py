@@ -84,9 +84,9 @@ def third_terms(switcher: Switcher, printed: Rounds) -> tuple[np.ndarray, np.nda
 @claim(
     "cfl-mgd/equation-32",
     label="(32), (33), (37)",
-    judges="reading",
+    judges={"": "reading", "(37)": "printed"},
     confirm=run_both,
-    repaired_by="cfl-mgd/equation-32-fixed-clusters",
+    repaired_by=dict.fromkeys(("(32)", "(33)"), "cfl-mgd/equation-32-fixed-clusters"),
     evaluations=600,
 )
 def momentum_of_the_average(switcher: Switcher) -> dict[str, Sides]:

@@ -55,7 +55,12 @@ def run_path(identical: IdenticalClients, round_: int) -> None:
     "cfl-mgd/equation-12",
     label="(12)-(18)",
     confirm=run_path,
-    repaired_by=("cfl-mgd/equation-12-shifted", "cfl-mgd/model-averaging-recursion", "cfl-mgd/lemma-h"),
+    failure={"(12)": "misprint"},
+    repaired_by={
+        "(12)": "cfl-mgd/equation-12-shifted",
+        "": "cfl-mgd/model-averaging-recursion",
+        "after (17)": "cfl-mgd/lemma-h",
+    },
     evaluations=1000,
 )
 def equations_12_to_18(identical: IdenticalClients, round_: Round) -> dict[str, Sides | Excluded]:
