@@ -59,6 +59,5 @@ BEST: dict[str, Callable[[], float]] = {
     "cfl-mgd/a15": half,
     "cfl-mgd/a16-meant": half,
     "cfl-mgd/a17": markov_on_the_mean,
-    "cfl-mgd/equation-36": markov_on_the_mean,
 }
 """The least factor on the bound of each at which it is still true."""

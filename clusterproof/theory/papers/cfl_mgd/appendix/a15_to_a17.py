@@ -209,7 +209,7 @@ CERTAIN = {
 }
 
 
-@claim("cfl-mgd/a17", label="(A17)", replicates=200, evaluations=15)
+@claim("cfl-mgd/a17", label="(A17) = (36)", replicates=200, evaluations=15)
 def a17(
     task: NoisyTask,
     level: Annotated[Fraction, choice(Fraction(1, 10), Fraction(1, 4))],

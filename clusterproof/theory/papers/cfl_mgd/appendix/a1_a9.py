@@ -10,7 +10,7 @@ from clusterproof.theory.exact.algebra import Client, Number, OwnTerm
 from clusterproof.theory.papers.cfl_mgd.appendix.scalar_run import ScalarRun, confirm_samples, total
 
 
-@claim("cfl-mgd/appendix-a1", label="(A1), (A9)", confirm=confirm_samples, evaluations=300)
+@claim("cfl-mgd/appendix-a1", label="(A1) = (34), (A9)", confirm=confirm_samples, evaluations=300)
 def parts_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
     """A round is one gradient step plus averaged noise, less the false members' gradients and the momentum.
 

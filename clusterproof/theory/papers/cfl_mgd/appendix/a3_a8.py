@@ -44,7 +44,7 @@ QUIET = {"task": two_values(8, 72, 1e-3), "level": Fraction(1, 10), "place": "ap
 NOISE = {"task": two_values(40, 40, 0.2), "level": Fraction(1, 10), "place": "optima"}
 
 
-@claim("cfl-mgd/a8", label="(A8)", replicates=300, evaluations=15, example=(QUIET, NOISE))
+@claim("cfl-mgd/a8", label="(A8) = (35)", replicates=300, evaluations=15, example=(QUIET, NOISE))
 def a8(task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates) -> Sides:
     """The own clients' part of a round contracts by 1 - l mu / 8L up to 2 v / (lambda_0 L sqrt(l m n')).
 

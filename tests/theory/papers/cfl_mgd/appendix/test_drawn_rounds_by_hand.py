@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from sides_by_hand import assert_pairs, assert_sides, sides_with
+from sides_by_hand import assert_sides, sides_with
 
 from clusterproof.algorithms import CFLMGD
 from clusterproof.synthetic import RegressionMixture
@@ -19,9 +19,8 @@ from clusterproof.theory.papers.cfl_mgd.appendix.a11_to_a14 import false_members
 from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import a17
 from clusterproof.theory.papers.cfl_mgd.appendix.a26_to_a34 import momentum_on_regressions
 from clusterproof.theory.papers.cfl_mgd.appendix.rounds import simulate_round
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import basin_models, with_samples
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import basin_models
 from clusterproof.theory.papers.cfl_mgd.lemma_1.lemma_1 import crowd
-from clusterproof.theory.papers.cfl_mgd.lemma_2.equations_34_to_38 import Round, equation_35, equation_36
 
 OPTIMA = np.array([[0.9, 0.1], [-0.5, 0.7], [-0.3, -0.8]])
 SPREAD = np.array([np.diag([1.3, 0.4]), np.diag([0.5, 1.1]), np.diag([0.9, 0.6])])
@@ -66,7 +65,7 @@ def test_the_gradients_of_one_clusters_clients_in_c_1(line: str, p: int) -> None
     assert_sides(found[line] if line else found, apart, **terms)
 
 
-def test_a8_and_what_false_members_add_in_a14_a17_and_36() -> None:
+def test_a8_and_what_false_members_add_in_a14_and_a17() -> None:
     models, v, counts, totals = draw(None)
     e = models[0] - OPTIMA[0]
     found = a8(TASK, Fraction(1, 100), "random", np.random.default_rng(3), 6)
@@ -78,16 +77,6 @@ def test_a8_and_what_false_members_add_in_a14_a17_and_36() -> None:
     moved = np.linalg.norm(totals[1] + totals[2], axis=-1) / (CLIENTS * SMOOTH)
     count, cross = printed_terms(sigma_squared(models), max(v[1:]), 0.15, 0.15)
     assert_sides(a17(TASK, *FIRST, np.random.default_rng(3), 6), moved, count=count, cross=cross)
-    stream, every = np.random.default_rng(3), np.tile(np.arange(CLIENTS), (6, 1))
-    losses = TASK.losses(np.tile(models, (6, 1, 1)), every, stream)
-    members = (losses.argmin(axis=-1) == 0) & (LABELS != 0)
-    drawn = TASK.gradients(np.tile(models[0], (6, CLIENTS, 1)), every, stream)
-    moved = np.array([np.linalg.norm(g[m].sum(axis=0)) for g, m in zip(drawn, members, strict=True)])
-    spread = max(float(TASK.loss_variance(chi, p)) for chi in models for p in range(3))
-    count, cross = printed_terms(spread, max(v), 0.4 / 3, 0.2)
-    found = equation_36(Round(TASK, models), 0.4, 0.2, np.random.default_rng(3), 6)
-    assert_sides(found, moved / (CLIENTS * SMOOTH), count=count, cross=cross)
-    assert found.failure == pytest.approx(3 * 0.4 / 3 + 0.2)
     _, v, counts, totals = draw(1)
     number = counts[1] + counts[2]
     noise = max(v[1:]) * math.sqrt(3) / (0.15 * CLIENTS * math.sqrt(ROWS) * SMOOTH) * np.sqrt(number)
@@ -120,35 +109,6 @@ def start_of(task: RegressionMixture, seed: int) -> tuple[Placed[RegressionMixtu
     """Random models in the basin, and the seed of a run."""
     stream = np.random.default_rng(seed)
     return Placed(task, basin_models(task, stream)), int(stream.integers(2**31))
-
-
-def test_34_and_35_from_the_draws_of_a_round() -> None:
-    models = OPTIMA + np.array([[0.1, -0.05], [0.04, 0.12], [-0.11, 0.02]])
-    e, every = models[0] - OPTIMA[0], np.tile(np.arange(CLIENTS), (6, 1))
-    spread, v = (
-        max(float(variance(chi, p)) for chi in points for p in range(3))
-        for variance, points in ((TASK.loss_variance, models), (TASK.gradient_variance, models[:1]))
-    )
-    enough = math.ceil(256 * 2 * spread / (MU**2 * GAP**4))
-    with pytest.raises(Outside, match="n' >="):
-        equation_35(Round(with_samples(TASK, enough - 1), models), 0.5, np.random.default_rng(3), 6)
-    task = with_samples(TASK, enough)
-    stream = np.random.default_rng(3)
-    members = (task.losses(np.tile(models, (6, 1, 1)), every, stream).argmin(axis=-1) == 0) & (LABELS == 0)
-    drawn = task.gradients(np.tile(models[0], (6, CLIENTS, 1)), every, stream)
-    own = np.array([g[m].sum(axis=0) for g, m in zip(drawn, members, strict=True)])
-    with pytest.raises(Outside, match="lambda_0"):
-        equation_35(Round(task, models), 0.17, np.random.default_rng(3), 6)  # 2 exp(-7 / 8) is 0.834
-    found = equation_35(Round(task, models), 0.16, np.random.default_rng(3), 6)
-    kept = (1 - 7 / 30 * MU / SMOOTH / 8) * np.linalg.norm(e)
-    noise = 2 * math.sqrt(v) / (0.16 * SMOOTH * math.sqrt(7 * enough))
-    assert_sides(found, np.linalg.norm(e - own / (CLIENTS * SMOOTH), axis=-1), contraction=kept, noise=noise)
-    assert found.failure == pytest.approx(0.16 + 2 * math.exp(-7 / 8))
-    stream = np.random.default_rng(3)
-    chosen = TASK.losses(models[None], every[:1], stream).argmin(axis=-1)[0] == 0
-    drawn = TASK.gradients(np.tile(models[0], (1, CLIENTS, 1)), every[:1], stream)[0]
-    left = e - drawn[chosen & (LABELS == 0)].sum(axis=0) / (CLIENTS * SMOOTH)
-    assert_pairs(sides_with("equation-34", Round(TASK, models), 3), left)
 
 
 def test_a2_and_a7_from_the_offsets() -> None:
