@@ -23,7 +23,7 @@ from clusterproof.theory.claims.rounding import is_exact
 from clusterproof.theory.claims.sides import Outside, Sides
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
 from clusterproof.theory.claims.trial import Trial
-from clusterproof.theory.claims.verdict import FALSE, Kind, Line, confirm
+from clusterproof.theory.claims.verdict import FALSE, Kind, Line, confirm, with_facts
 
 MOST_REPLICATES = 1_000_000
 """More than this no recorded counterexample is repeated."""
@@ -91,7 +91,8 @@ def _replay(claim: Claim[..., Any], numbers: dict[str, Any]) -> Line:
     else:
         lower = getattr(evaluation.lines[key], "lower", False)
         verdict, reason = Kind.CONSISTENT, sentences.comparison(judged, ">=" if lower else "<=")
-    return _line(name, verdict, f"replayed: {reason}", judged, evaluation, written)
+    line = _line(name, verdict, f"replayed: {reason}", judged, evaluation, written)
+    return with_facts(claim, line)
 
 
 def _line(

@@ -230,9 +230,7 @@ def decide(
     lines = [_line(claim, trial, name, trials) for trial in trials for name in list(trial.progress) or [""]]
     if all(trial.progress for trial in trials):
         _require_lines(claim, [line.name for line in lines])
-    for place, line in enumerate(lines):
-        own = claim.of_line(line.name)
-        lines[place] = replace(line, **{name: own[name] for name in ("judges", "failure", "repaired_by")})
+    lines = [with_facts(claim, line) for line in lines]
     main = _main(lines)
     return Verdict(
         claim=claim.id,
@@ -247,6 +245,12 @@ def decide(
         | {"reason": main.reason if main.verdict in FALSE else _joined(lines, main)}
         | {"repaired_by": claim.repaired_by},
     )
+
+
+def with_facts(claim: Claim[..., Any], line: Line) -> Line:
+    """Return a line with what it judges, what a counterexample to it shows, and what repairs it."""
+    own = claim.of_line(line.name)
+    return replace(line, judges=own["judges"], failure=own["failure"], repaired_by=own["repaired_by"])
 
 
 def _require_lines(claim: Claim[..., Any], names: Sequence[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from clusterproof.algorithms import CFLMGD
 from clusterproof.synthetic import RegressionMixture, TwoPointMixture
-from clusterproof.theory.claims import choice, suppose
+from clusterproof.theory.claims import choice
 from clusterproof.theory.exact.recorded_run import record
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import basin_models
 
@@ -39,6 +39,11 @@ class Round:
     members: np.ndarray
     gradients: np.ndarray
 
+    def with_clients_of(self, cluster: int) -> Round:
+        """Keep the replicates in which some client of a cluster joined C_1, for statements given the clusters."""
+        some = (self.members & (self.task.labels == cluster)).any(axis=-1)
+        return replace(self, members=self.members[some], gradients=self.gradients[some])
+
     def shared(self, cluster: int) -> np.ndarray:
         """|C_1 n C*_p|, (replicates,)."""
         return np.asarray((self.members & (self.task.labels == cluster)).sum(axis=-1))
@@ -64,12 +69,7 @@ class Round:
 
 
 def simulate_round(
-    task: RegressionMixture | TwoPointMixture,
-    place: str,
-    replicates: int,
-    stream: np.random.Generator,
-    *,
-    with_clients_of: int | None = None,
+    task: RegressionMixture | TwoPointMixture, place: str, replicates: int, stream: np.random.Generator
 ) -> Round:
     """Run one round from models in the basin, in all replicates.
 
@@ -83,17 +83,9 @@ def simulate_round(
         Number of repetitions.
     stream
         Generator of the models and of the run's seed.
-    with_clients_of
-        Keep only the replicates in which some client of this cluster joined C_1, for statements conditional on
-        the clusters.
     """
     models = basin_models(task, stream, place)
     algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=0.0, momentum_owner="client")
     initial = np.broadcast_to(models, (replicates, *models.shape))
     seen = record(task, algorithm, rounds=1, initial=initial, seed=int(stream.integers(2**31)))
-    members, gradients = seen.assignments[0] == 0, seen.gradients[0]
-    if with_clients_of is not None:
-        some = (members & (task.labels == with_clients_of)).any(axis=-1)
-        suppose("some client of the cluster joins C_1", some.any())
-        members, gradients = members[some], gradients[some]
-    return Round(task, models, members, gradients)
+    return Round(task, models, seen.assignments[0] == 0, seen.gradients[0])

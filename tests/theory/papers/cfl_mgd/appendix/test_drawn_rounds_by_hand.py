@@ -14,9 +14,8 @@ from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.claims import Excluded, Outside, Sides
 from clusterproof.theory.exact.placed import Placed
 from clusterproof.theory.exact.recorded_run import record
-from clusterproof.theory.papers.cfl_mgd.appendix.a3_a8 import a3, a8
-from clusterproof.theory.papers.cfl_mgd.appendix.a11_to_a14 import false_members
-from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import a17
+from clusterproof.theory.papers.cfl_mgd.appendix.a3_to_a14 import false_members, own_clients
+from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import displacement
 from clusterproof.theory.papers.cfl_mgd.appendix.a26_to_a34 import momentum_on_regressions
 from clusterproof.theory.papers.cfl_mgd.appendix.rounds import simulate_round
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import basin_models
@@ -45,7 +44,8 @@ def sigma_squared(models: np.ndarray) -> float:
 
 def draw(clients_of: int | None) -> tuple[np.ndarray, list[float], list[np.ndarray], list[np.ndarray]]:
     """Models, v of each cluster, and for each cluster the numbers and summed gradients of its clients in C_1."""
-    one = simulate_round(TASK, "random", 6, np.random.default_rng(3), with_clients_of=clients_of)
+    one = simulate_round(TASK, "random", 6, np.random.default_rng(3))
+    one = one if clients_of is None else one.with_clients_of(clients_of)
     counts, totals = [], []
     for p in range(3):
         chosen = [[i for i in range(CLIENTS) if members[i] and LABELS[i] == p] for members in one.members]
@@ -54,21 +54,21 @@ def draw(clients_of: int | None) -> tuple[np.ndarray, list[float], list[np.ndarr
     return one.models, [math.sqrt(TASK.gradient_variance(one.models[0], p)) for p in range(3)], counts, totals
 
 
-@pytest.mark.parametrize(("line", "p"), [("", 0), ("(A12)", 1), ("(A13)", 1)])
+@pytest.mark.parametrize(("line", "p"), [("(A3)", 0), ("(A12)", 1), ("(A13)", 1)])
 def test_the_gradients_of_one_clusters_clients_in_c_1(line: str, p: int) -> None:
     models, v, counts, totals = draw(p)
     mean = SPREAD[p] @ (models[0] - OPTIMA[p]) * (line != "(A13)")
     apart = np.linalg.norm(totals[p] - counts[p][:, None] * mean, axis=-1)
     terms = {"noise": np.sqrt(counts[p] / ROWS) * v[p] / 0.15}
     terms |= {"count": 3 * SMOOTH * counts[p]} if line == "(A13)" else {}
-    found: Any = (false_members if line else a3)(TASK, *FIRST, np.random.default_rng(3), 6)
-    assert_sides(found[line] if line else found, apart, **terms)
+    found: Any = (own_clients if p == 0 else false_members)(TASK, *FIRST, np.random.default_rng(3), 6)
+    assert_sides(found[line], apart, **terms)
 
 
 def test_a8_and_what_false_members_add_in_a14_and_a17() -> None:
     models, v, counts, totals = draw(None)
     e = models[0] - OPTIMA[0]
-    found = a8(TASK, Fraction(1, 100), "random", np.random.default_rng(3), 6)
+    found: Any = own_clients(TASK, Fraction(1, 100), "random", np.random.default_rng(3), 6)["(A8)"]
     kept = (1 - 7 / 30 * MU / SMOOTH / 8) * np.linalg.norm(e)
     noise = 2 * v[0] / (0.01 * SMOOTH * math.sqrt(7 * ROWS))
     after = np.linalg.norm(e - totals[0] / (CLIENTS * SMOOTH), axis=-1)
@@ -76,7 +76,7 @@ def test_a8_and_what_false_members_add_in_a14_and_a17() -> None:
     assert found.failure == pytest.approx(0.01 + 2 * math.exp(-7 / 8))
     moved = np.linalg.norm(totals[1] + totals[2], axis=-1) / (CLIENTS * SMOOTH)
     count, cross = printed_terms(sigma_squared(models), max(v[1:]), 0.15, 0.15)
-    assert_sides(a17(TASK, *FIRST, np.random.default_rng(3), 6), moved, count=count, cross=cross)
+    assert_sides(displacement(TASK, *FIRST, np.random.default_rng(3), 6), moved, count=count, cross=cross)
     _, v, counts, totals = draw(1)
     number = counts[1] + counts[2]
     noise = max(v[1:]) * math.sqrt(3) / (0.15 * CLIENTS * math.sqrt(ROWS) * SMOOTH) * np.sqrt(number)
@@ -143,7 +143,7 @@ def test_gradients_of_other_clusters_within_the_basin() -> None:
     drawn = start.points[:1]
     for claim, placed, models, first, name, term, bound in (
         (
-            "a10-meant",
+            "(A10), meant",
             Placed(TASK, chi),
             chi[:, 0],
             "smoothness",
@@ -151,19 +151,19 @@ def test_gradients_of_other_clusters_within_the_basin() -> None:
             "square",
             (diameter + basin) ** 2,
         ),
-        ("appendix-a10", start, drawn, "(A10)", "after (A10)", "nine", 9),
+        ("", start, drawn, "(A10)", "after (A10)", "nine", 9),
     ):
         reach = np.array([((models - OPTIMA[p]) ** 2).sum(axis=-1) for p in (1, 2)])
         squares = np.array(
             [((((models - OPTIMA[p]) @ SPREAD[p]) / SMOOTH) ** 2).sum(axis=-1) for p in (1, 2)]
         )
-        assert_sides(sides_with(claim, placed, line=first), squares, reach=reach)
-        assert_sides(sides_with(claim, placed, line=name), reach, **{term: bound})
+        assert_sides(sides_with("appendix-a10", placed, statement=claim, line=first), squares, reach=reach)
+        assert_sides(sides_with("appendix-a10", placed, statement=claim, line=name), reach, **{term: bound})
         far = Placed(
             TASK, OPTIMA + 1.001 * (placed.points - OPTIMA) * (basin / np.linalg.norm(models[0] - OPTIMA[0]))
         )
         with pytest.raises(Outside, match="<= B"):
-            sides_with(claim, far)
+            sides_with("appendix-a10", far, statement=claim)
     away = float(np.linalg.norm(drawn[0] - OPTIMA[0]))
     gradient = np.linalg.norm(SPREAD[0] @ (drawn[0] - OPTIMA[0])) / SMOOTH
     assert_sides(sides_with("appendix-a10", start, line="(A26)"), gradient**2, reach=away**2)
@@ -191,13 +191,21 @@ def test_expected_false_members_and_errors_of_regressions() -> None:
     expected = 14 * prefers(models[1], models[0], 1) + 7 * prefers(models[2], models[0], 2)
     spread = max(variance_of_losses(models[q], p) for p in (1, 2) for q in (0, p))
     bound = 128 * CLIENTS * spread / (MU**2 * GAP**4 * ROWS)
-    assert_sides(sides_with("a15", TASK, np.random.default_rng(3)), expected, chebyshev=bound)
+    assert_sides(
+        sides_with("appendix-a15", TASK, np.random.default_rng(3), statement="(A15), regressions"),
+        expected,
+        chebyshev=bound,
+    )
     errors = []
     for p in range(3):
         spread = max(variance_of_losses(chi, p) for chi in models)
         rows = math.ceil(256 * 2 * spread / (MU**2 * GAP**4))
         errors.append(sum(prefers(models[p], models[q], p, rows) for q in range(3) if q != p))
-    assert_sides(sides_with("a4", TASK, np.random.default_rng(3), statement="regressions"), errors, half=0.5)
+    assert_sides(
+        sides_with("appendix-a4", TASK, np.random.default_rng(3), statement="(A4), regressions"),
+        errors,
+        half=0.5,
+    )
     stream, basin = np.random.default_rng(3), math.sqrt(MU / SMOOTH) * GAP / 4
     offsets = stream.standard_normal((50, 3, 2))
     offsets *= stream.choice([1.0, 0.5], (50, 1, 1)) / np.linalg.norm(offsets, axis=-1, keepdims=True)
