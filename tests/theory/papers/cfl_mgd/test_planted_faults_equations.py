@@ -139,9 +139,9 @@ def with_rest(true: Callable[..., Fraction]) -> Callable[..., Fraction]:
 
 CORRECTIONS: list[tuple[str, Fault]] = [
     ("equation-12#(12)", (model_averaging_chain, "shifted_formula", lambda _: shifted)),
-    ("equation-13", (model_averaging_chain, "lipschitz_term", with_rest)),
+    ("equation-12#(13)", (model_averaging_chain, "lipschitz_term", with_rest)),
     ("equation-12#(16)", (IdenticalClients, "ratio", lambda _: lambda one, t: Fraction(10))),
-    ("equation-27", (lemma_1_proof, "printed_cost", lambda _: squared)),
+    ("equation-26#(27)", (lemma_1_proof, "printed_cost", lambda _: squared)),
     *(
         (
             f"equation-32#{line}",
