@@ -86,7 +86,7 @@ def equations_12_to_18(identical: IdenticalClients, round_: Round) -> dict[str, 
             eta L ||chi^t - chi*|| = (eta L / |C_p|) ||chi^t - chi*||. False: it sums |C_p| equal terms to one.
         (14)
             eps_(t+1) <= (1 + eta L / |C_p|) eps_t + beta ||chi^(t-1) - chi^(t-2)||. False: the newest move, chi^t -
-            chi^(t-1), is missing since (12).
+            chi^(t-1), is missing since (12). It rests on (6), by which chi_p^t is the mean of the clients' models.
         (15), its =
             beta ||chi^(t-1) - chi^(t-2)|| = beta (1 + beta) ||chi^(t-1) - chi^(t-2)||^2 / ||chi^(t-2) - chi^(t-1)||^2,
             a ratio that is 1. False: a length is replaced by a number.

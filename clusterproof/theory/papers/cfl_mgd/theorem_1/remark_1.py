@@ -17,7 +17,13 @@ def base_setting() -> Setting:
     return experiment("S1", None).setting
 
 
-@claim("cfl-mgd/remark-1", label="Theorem 1, Remark 1", repaired_by="cfl-mgd/theorem-d")
+@claim(
+    "cfl-mgd/remark-1",
+    label="Theorem 1, Remark 1",
+    repaired_by="cfl-mgd/theorem-d",
+    # refutes it with p for l in rho, as Theorem 1 prints it, too
+    example={"exponent": 7, "constant": Fraction(10**6)},
+)
 def remark_1(
     exponent: Annotated[int, integers(0, 16)], constant: Annotated[Fraction, choice(Fraction(10**6))]
 ) -> Sides:
