@@ -14,8 +14,13 @@ from clusterproof.theory.exact.prescribed_samples import run_prescribed
 from clusterproof.theory.exact.two_point_law import binomial_upper_tail
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses, tightest
 from clusterproof.theory.papers.cfl_mgd.appendix.a3_to_a14 import false_member_norms
-from clusterproof.theory.papers.cfl_mgd.appendix.rounds import simulate_round
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import NoisyTask, Place, basin_models, suppose_units
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
+    NoisyTask,
+    Place,
+    basin_models,
+    simulate_round,
+    suppose_units,
+)
 
 NEGLIGIBLE = 1e-15
 """Outcomes with a smaller probability are omitted."""

@@ -28,8 +28,8 @@ from clusterproof.theory.exact.algebra import Client, Number
 from clusterproof.theory.exact.recorded_run import record
 from clusterproof.theory.exact.two_clusters import carried, exact_path, has_positive_probability
 from clusterproof.theory.exact.two_point_law import TwoPointLaw, binomial_upper_tail
+from clusterproof.theory.papers.cfl_mgd.appendix.a1_a9 import ScalarRun, confirm_samples, total
 from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import CONSTANT
-from clusterproof.theory.papers.cfl_mgd.appendix.scalar_run import ScalarRun, confirm_samples, total
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import NoisyTask, basin_models, suppose_units
 
 LEVEL = 0.1

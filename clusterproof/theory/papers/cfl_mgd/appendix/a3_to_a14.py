@@ -22,8 +22,15 @@ from clusterproof.theory.claims import (
     rationals,
     suppose,
 )
-from clusterproof.theory.papers.cfl_mgd.appendix.rounds import Level, Round, simulate_round
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import ExtremeTask, Place, suppose_units, two_values
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
+    ExtremeTask,
+    Level,
+    Place,
+    Round,
+    simulate_round,
+    suppose_units,
+    two_values,
+)
 
 # one own client, whose noise has the norm v always: Markov's inequality on the norm is an equality
 ALWAYS = {"task": two_values(1, 1, 0.1), "level": Fraction(9, 10), "place": "optima"}

@@ -13,8 +13,8 @@ from clusterproof.theory.papers.cfl_mgd.appendix.a4_to_a6 import (
     a4_of_regressions,
     exponential_bounds,
 )
-from clusterproof.theory.papers.cfl_mgd.appendix.rounds import Round
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
+    Round,
     noisy_regression,
     two_values,
 )
