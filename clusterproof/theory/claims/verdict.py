@@ -102,6 +102,8 @@ class Line:
         An earlier line that each instance breaks, too, that breaks this one; None for any other line.
     role
         As in ``Statement``.
+    judges, failure, repaired_by
+        As in ``Claim``, of this line.
     """
 
     name: str
@@ -122,6 +124,9 @@ class Line:
     worst_exact: str | None = None
     only_where: str | None = None
     role: str = "statement"
+    judges: str = "printed"
+    failure: str = "false statement"
+    repaired_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -130,8 +135,10 @@ class Verdict(Line, Drawable):
 
     Attributes
     ----------
-    claim, paper, label, judges, failure, repaired_by
+    claim, paper, label
         As in ``Claim``; of a line, ``claim`` is ``paper/name#line``.
+    repaired_by
+        Ids of the claims that replace this one, or one of its lines.
     seed
         The check's random numbers are those of this seed and the claim's id.
     lines
@@ -149,9 +156,6 @@ class Verdict(Line, Drawable):
     claim: str
     paper: str
     label: str
-    judges: str = "printed"
-    failure: str = "false statement"
-    repaired_by: tuple[str, ...] = ()
     seed: int = 0
     lines: tuple[Line, ...] = ()
     seconds: float = 0.0
@@ -234,21 +238,38 @@ def decide(
     share = significance / len(claim.statements)
     trials = [Trial(each, seed, claim.id, share, evaluations) for each in claim.statements]
     lines = [_line(claim, trial, name, trials) for trial in trials for name in list(trial.progress) or [""]]
+    if all(trial.progress for trial in trials):
+        _require_lines(claim, [line.name for line in lines])
+    lines = [with_facts(claim, line) for line in lines]
     main = _main(lines)
     return Verdict(
         claim=claim.id,
         paper=claim.paper,
         label=claim.label,
-        judges=claim.judges,
-        failure=claim.failure,
-        repaired_by=claim.repaired_by,
         seed=seed,
         lines=tuple(lines),
         seconds=time.perf_counter() - started,
         evaluations=evaluations,
         version=version(),
-        **vars(main) | {"reason": main.reason if main.verdict in FALSE else _joined(lines, main)},
+        **vars(main)
+        | {"reason": main.reason if main.verdict in FALSE else _joined(lines, main)}
+        | {"repaired_by": claim.repaired_by},
     )
+
+
+def with_facts(claim: Claim[..., Any], line: Line) -> Line:
+    """Return a line with what it judges, what a counterexample to it shows, and what repairs it."""
+    own = claim.of_line(line.name)
+    return replace(line, judges=own["judges"], failure=own["failure"], repaired_by=own["repaired_by"])
+
+
+def _require_lines(claim: Claim[..., Any], names: Sequence[str]) -> None:
+    """Refuse a claim that says something of a line which it does not have."""
+    for argument, values in claim.of_lines.items():
+        for name in values:
+            if name and name not in names:
+                rule = f"must name lines of {claim.id}: {', '.join(filter(None, names)) or 'it has one only'}"
+                raise InvalidArgument(argument, name, rule, "write the line's name as the claim does")
 
 
 def unite(verdicts: Sequence[Verdict]) -> Verdict:
@@ -471,11 +492,12 @@ def _refuted(claim: Claim[..., Any], trial: Trial, key: str, name: str) -> Line:
     reason = sentences.broken(statement, found, key)
     if trial.unproved is not None and trial.unproved.get(key, "-") == "":
         reason += "; proof and instance disagree: the symbolic proof is wrong"
-    echoed = [] if progress.alone else [*(progress.echoed or ())]
+    # of a single instance every false line is refuted where the first is
+    echoed = [] if progress.alone or not trial.space.ranges else [*(progress.echoed or ())]
     used = judged.measured / judged.allowed if judged.allowed else math.inf
     return Line(
         name=name,
-        verdict=Kind.ILL_POSED if claim.ill_posed else Kind.VIOLATED,
+        verdict=Kind.ILL_POSED if claim.of_line(name)["ill_posed"] else Kind.VIOLATED,
         reason=reason,
         measured=judged.measured,
         bound=judged.allowed,

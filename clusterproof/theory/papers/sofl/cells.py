@@ -1,9 +1,4 @@
-"""A row of neurons whose cells do not change: mean-square distance to the cells' means, exactly.
-
-While every sample keeps its best matching unit c(x), the update (10) of neuron j with a drawn sample x is
-w <- (1 - a_x) w + a_x x, a_x = eta g(j, c(x)): the first two moments of w - m_j obey a closed linear
-recursion. ``mean_over_orders`` is the independent route: the algorithm itself on every order of samples.
-"""
+"""Rows of neurons whose cells are known: frozen ones, and intervals of the uniform density."""
 
 from __future__ import annotations
 
@@ -127,3 +122,43 @@ def _advance(
     for factor, between, step in zip(shrunk, mixed, noise, strict=True):
         second = factor * second + between + step
     return mean, second
+
+
+def cell_bounds(neurons: np.ndarray) -> np.ndarray:
+    """Ends of the neurons' intervals, midpoints between neighbours, for sorted neurons (C,): (C + 1,)."""
+    return np.concatenate([[0.0], (neurons[1:] + neurons[:-1]) / 2, [1.0]])
+
+
+def cell_error(neurons: np.ndarray) -> float:
+    """Mean of (w_c - m_c)^2 over the mean of the cells' variances, for neurons (C,) in [0, 1]."""
+    ordered = np.sort(neurons)
+    bounds = cell_bounds(ordered)
+    widths, centres = np.diff(bounds), (bounds[1:] + bounds[:-1]) / 2
+    return float(((ordered - centres) ** 2).mean() / (widths**2 / 12).mean())
+
+
+def mean_field_fixed_point(
+    neurons: int, radius: float, *, tolerance: float = 1e-14, most: int = 20_000
+) -> np.ndarray:
+    """Return the zero of the mean update, w_j = sum_k g_jk P_k m_k / sum_k g_jk P_k, (C,).
+
+    Iterated from equal cells; radius 0 gives g = identity.
+
+    Raises
+    ------
+    ArithmeticError
+        If the iteration does not converge.
+    """
+    grid = np.arange(neurons)
+    distance = (grid[:, None] - grid[None]) ** 2
+    with np.errstate(under="ignore"):
+        near = np.exp(-distance / max(2 * radius**2, 1e-300))
+    points = (grid + 0.5) / neurons * 0.9 + 0.02
+    for _ in range(most):
+        bounds = cell_bounds(points)
+        weights = near * np.diff(bounds)
+        new_points = weights @ ((bounds[1:] + bounds[:-1]) / 2) / weights.sum(axis=1)
+        if np.abs(new_points - points).max() <= tolerance:
+            return np.asarray(new_points)
+        points = new_points
+    raise ArithmeticError(f"no fixed point for {neurons} neurons and radius {radius} in {most} iterations")
