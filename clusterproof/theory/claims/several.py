@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.theory.claims.drawing import draw_near, draw_value
-from clusterproof.theory.claims.ranges import End, Instance, Interval, Range, value_of
+from clusterproof.theory.claims.ranges import End, Instance, Interval, Range, Rationals, value_of
 from clusterproof.theory.claims.simplifying import bits, simpler_values
 
 CANDIDATES = 6
@@ -283,3 +283,8 @@ def _between(value: Any, low: Any, high: Any) -> Any:
 def is_fraction(value: Any) -> bool:
     """Return whether a value is one of Python's fractions."""
     return type(value) is Fraction
+
+
+def decode_fraction(code: Any) -> Fraction:
+    """Read an integer or a fraction such as ``"9/10"``."""
+    return Rationals(0, 1).decode(code)

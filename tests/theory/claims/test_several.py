@@ -25,7 +25,7 @@ from clusterproof.theorem import (
     suppose,
     vectors,
 )
-from clusterproof.theory.claims.arrays import Psd
+from clusterproof.theory.claims.psd import Psd
 from clusterproof.theory.claims.space import Space
 from clusterproof.theory.claims.verdict import decide
 from tests.theory.claims.attempts import stated, verdict_on
