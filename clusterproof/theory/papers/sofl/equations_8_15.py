@@ -18,33 +18,45 @@ def cosine(first: np.ndarray, second: np.ndarray) -> float:
     return float(first @ second / (np.linalg.norm(first) * np.linalg.norm(second)))
 
 
-@claim("sofl/equation-10", label="(8)-(10)", evaluations=300)
+@claim("sofl/equation-10", label="(8)-(10), (14), (15)", evaluations=300)
 def equation_10(
     dimension: Annotated[int, integers(2, 8)],
     rate: Annotated[float, reals(Fraction(1, 100), 1)],
     stream: Stream,
 ) -> dict[str, Sides]:
-    """An update brings the winner nearer to the sample in the distance and in the cosine.
+    """An update brings the winner nearer to the sample, and k-means never raises (6) and comes to rest.
 
     Hypotheses
-        eta g in (0, 1]; neither the neuron nor the sample is zero, nor are they opposite.
+        eta g in (0, 1]; neither the neuron nor the sample is zero, nor are they opposite. In (14) and (15) the number
+        of clusters is given and an empty cluster keeps its centre.
 
     Statement
-        nu' = nu + eta g (gamma - nu) has ||nu' - gamma|| = (1 - eta g) ||nu - gamma|| and
-        cos(nu', gamma) >= cos(nu, gamma): the winner by (8), (9) moves in the sense of (9), too.
+        With nu' = nu + eta g (gamma - nu):
+
+    Lines
+        (10), distance
+            ||nu' - gamma|| = (1 - eta g) ||nu - gamma||.
+        (10), cosine
+            cos(nu', gamma) >= cos(nu, gamma): the winner by (8), (9) moves in the sense of (9), too.
+        (14), (15): falls
+            sum_j ||xi_j - mu_(i(j))||^2 does not rise in (14) or (15).
+        (14), (15): rests
+            After finitely many rounds all centres are unchanged, by the stopping rule. The rest is a local minimum: the
+            paper's Table 2 shows a wrong one of k-means, from one start.
 
     Source
-        Zhang and Qiao (2024), (8)-(10). Identity for the distance, one-sided for the cosine.
+        Zhang and Qiao (2024), (8)-(10), (14), (15) and the stopping rule after them.
 
     Proof
-        nu' lies on the segment from nu to gamma, hence in the cone of the two.
+        nu' lies on the segment from nu to gamma, hence in the cone of the two. (14) takes the least term of each sum,
+        (15) the minimiser of each cluster; there are finitely many partitions and none returns while the sum falls.
     """
     neuron, sample = stream.standard_normal((2, dimension))
     after = som.train(neuron[None, None], sample[None], np.array([0]), learning_rate=rate, radius=1.0).ravel()
     before = float(np.linalg.norm(neuron - sample))
     return {
-        "distance": equal((float(np.linalg.norm(after - sample)) / before, 1 - rate), rounding=1e-9),
-        "cosine": at_least(cosine(after, sample), before=cosine(neuron, sample)),
+        "(10), distance": equal((float(np.linalg.norm(after - sample)) / before, 1 - rate), rounding=1e-9),
+        "(10), cosine": at_least(cosine(after, sample), before=cosine(neuron, sample)),
     }
 
 
@@ -123,25 +135,9 @@ def means(points: list[Point], centres: list[Point], labels: list[int]) -> list[
     return new_centres
 
 
-@claim("sofl/equations-14-15", label="(14), (15)", evaluations=100)
+@equation_10.line("(14), (15)", evaluations=100)
 def equations_14_15(points: Points, stream: Stream) -> dict[str, Sides]:
-    """Neither half-step of the second clustering raises (6), and it comes to rest.
-
-    Hypotheses
-        The number of clusters is given; centres start at winners; an empty cluster keeps its centre.
-
-    Statement
-        sum_j ||xi_j - mu_(i(j))||^2 does not rise in (14) or (15), and after finitely many rounds all
-        centres are unchanged.
-
-    Source
-        Zhang and Qiao (2024), (14), (15) and the stopping rule after them. Upper bound. The rest is a
-        local minimum: the paper's Table 2 shows a wrong one of k-means, from one start.
-
-    Proof
-        (14) takes the least term of each sum, (15) the minimiser of each cluster; there are finitely many
-        partitions and none returns while the sum falls.
-    """
+    """The sum before and after each half-step, with centres that start at winners, and how long they move."""
     clusters = int(stream.integers(1, len(points)))
     centres = [points[i] for i in stream.choice(len(points), clusters, replace=False)]
     labels = nearest(points, centres)

@@ -145,7 +145,13 @@ FAULTS: dict[str, tuple[str, ModuleType, str, Any, Kind]] = {
         lambda curve: [value / 2 for value in curve],
         Kind.VIOLATED,
     ),
-    "one mean": ("sofl/equations-14-15", equations_14_15, "means", mean_of_means, Kind.VIOLATED),
+    "one mean": (
+        "sofl/equation-10#(14), (15): falls",
+        equations_14_15,
+        "means",
+        mean_of_means,
+        Kind.VIOLATED,
+    ),
     "weights of the cluster": (
         "sofl/algorithm-1-line-30",
         algorithm_line_30,
