@@ -32,31 +32,29 @@ def is_certified(
     """
     if not isinstance(excess, Symbol):
         return False
-    target = _numerator(excess, bounds, hypotheses)
-    if target is None:
-        return False
     count = len(bounds)
     generators = [
-        each
+        each.terms
         for each in (*_of_box(bounds), *(_of_hypothesis(condition, bounds) for condition in hypotheses))
         if each is not None and each.terms
     ]
-    degree = max(map(sum, target.terms), default=0)
-    used = sum(any(powers[i] for powers in target.terms) for i in range(count))
-    if degree > MOST_DEGREE or used > MOST_SYMBOLS:
-        return False
-    return find_proof(target.terms, [each.terms for each in generators], seconds) is not None
 
+    def is_nonnegative(polynomial: Polynomial) -> bool:
+        degree = max(map(sum, polynomial.terms), default=0)
+        used = sum(any(powers[i] for powers in polynomial.terms) for i in range(count))
+        small = degree <= MOST_DEGREE and used <= MOST_SYMBOLS
+        return small and find_proof(polynomial.terms, generators, seconds) is not None
 
-def _numerator(
-    excess: Symbol, bounds: Sequence[Bounds], hypotheses: Sequence[Condition]
-) -> Polynomial | None:
-    """Return a polynomial with the sign of a quotient; None if the sign of its denominator is unknown."""
-    for sign in (1, -1):
-        bottom = excess.bottom if sign > 0 else -excess.bottom
-        if is_positive(bottom, bounds) or _is_positive_monomial(bottom, bounds, hypotheses):
-            return excess.top if sign > 0 else -excess.top
-    return None
+    def is_above_0(polynomial: Polynomial) -> bool:
+        """Return whether a polynomial is shown to be at least a hundredth of its value at 0, a positive one."""
+        constant = polynomial.terms.get((0,) * count, Fraction(0))
+        return constant > 0 and is_nonnegative(polynomial + Polynomial({(0,) * count: -constant / 100}))
+
+    for top, bottom in ((excess.top, excess.bottom), (-excess.top, -excess.bottom)):
+        positive = is_positive(bottom, bounds) or _is_positive_monomial(bottom, bounds, hypotheses)
+        if positive or is_above_0(bottom):
+            return is_nonnegative(top)
+    return False
 
 
 def _is_positive_monomial(

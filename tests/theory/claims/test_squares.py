@@ -221,6 +221,10 @@ def test_hypotheses_in_the_wrong_direction_prove_nothing() -> None:
     assert not is_certified(1 / x, free, [])
     assert not is_certified(1 / x, free, [x >= 0])
     assert is_certified(1 / x, free, [x > 0])
+    assert is_certified(Fraction(1, 2) - x / (1 + x * x), free, [])
+    assert is_certified((x / (1 + x * x - x) - 1) / -1, free, [])
+    assert not is_certified(1 / (1 - x * x), free, [])
+    assert is_certified(1 / (1 - x * x), free, [2 * x * x <= 1])
 
 
 def test_what_is_certified_is_nowhere_negative() -> None:
