@@ -1,4 +1,4 @@
-"""Linear algebra in fractions: what a certificate is found and checked with."""
+"""Elimination in sparse rows of integers, for equations of several hundred unknown multipliers."""
 
 from __future__ import annotations
 
@@ -51,25 +51,3 @@ def _cancel(row: Row, other: Row, pivot: int) -> Row:
             result.pop(column, None)
     common = gcd(*result.values()) if result else 1
     return {column: value // common for column, value in result.items()} if common > 1 else result
-
-
-def is_positive_semidefinite(matrix: Sequence[Sequence[Fraction]]) -> bool:
-    """Return whether a symmetric matrix of fractions is positive semidefinite, by L D L'."""
-    scale = lcm(*(entry.denominator for row in matrix for entry in row))
-    left = [[int(entry * scale) for entry in row] for row in matrix]
-    size = len(left)
-    before = 1
-    for pivot in range(size):  # Bareiss: every entry stays a minor, an integer
-        head = left[pivot][pivot]
-        if head < 0:
-            return False
-        if head == 0:
-            if any(left[pivot][column] for column in range(pivot, size)):
-                return False
-            continue
-        for row in range(pivot + 1, size):
-            for column in range(row, size):
-                entry = head * left[row][column] - left[pivot][row] * left[pivot][column]
-                left[row][column] = left[column][row] = entry // before
-        before = head
-    return True
