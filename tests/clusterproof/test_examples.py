@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from command_line import ROOT
 
@@ -17,6 +19,9 @@ FALSE = {
 PROVED = {"heavy-ball/lyapunov", "heavy-ball/three-cycle"}
 QUICK = ("heavy_ball",)
 """Lines of a theorem."""
+ROW = re.compile(r"^\| `([a-z-]+)` \|.*\| (violated) \|.*\| (certified|consistent) \|$", re.MULTILINE)
+WRONG = ROW.findall((ROOT / "notes/known-to-be-wrong.md").read_text(encoding="utf-8"))
+"""Name of each row of the page, the verdict there, and that of the correction."""
 
 
 pytestmark = pytest.mark.usefixtures("claims_of_files")
@@ -35,7 +40,7 @@ def loaded(claims_of_files: None) -> dict[str, list[str]]:
         if path.stem in QUICK
         else pytest.param(path.stem, marks=pytest.mark.slow(reason="several seconds of checks"))
         for path in FILES
-        if path.stem != "ten_and_ten"
+        if path.stem not in ("ten_and_ten", "known_to_be_wrong")
     ],
 )
 def test_verdicts_are_right_and_counterexamples_can_be_pasted(
@@ -73,3 +78,27 @@ def test_ten_true_and_ten_false_theorems(loaded: dict[str, list[str]]) -> None:
     for name in loaded["ten_and_ten"]:
         found = check(name)
         assert found.verdict in right[name.partition("/")[0]], (name, found.reason)
+
+
+@pytest.mark.parametrize("row", WRONG, ids=[name for name, *_ in WRONG])
+def test_what_is_known_to_be_wrong_is_violated(loaded: dict[str, list[str]], row: tuple[str, ...]) -> None:
+    name, expected, _ = row
+    verdict = check(f"known-to-be-wrong/{name}")
+    assert verdict.verdict == expected, verdict.reason
+    assert verdict.counterexample is not None
+    assert replay(f"known-to-be-wrong/{name}", verdict.counterexample).verdict == "violated"
+
+
+@pytest.mark.slow(reason="several seconds a correction")
+@pytest.mark.parametrize("row", WRONG, ids=[name for name, *_ in WRONG])
+def test_the_corrections_have_the_verdicts_of_the_page(
+    loaded: dict[str, list[str]], row: tuple[str, ...]
+) -> None:
+    name, _, expected = row
+    verdict = check(f"known-to-be-wrong/{name}-corrected")
+    assert verdict.verdict == expected, verdict.reason
+
+
+def test_the_page_has_every_claim_that_is_known_to_be_wrong(loaded: dict[str, list[str]]) -> None:
+    names = {f"known-to-be-wrong/{name}{end}" for name, *_ in WRONG for end in ("", "-corrected")}
+    assert names == set(loaded["known_to_be_wrong"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -82,7 +82,10 @@ class WorstCase:
     @cached_property
     def tight(self) -> Certificate | None:
         """A proof of the exact worst case, which is its ratio; None if that is no fraction, or is not found."""
-        return None if self._first is None else tight(self.path, self._first)
+        if self._first is None or self.solution is None:
+            return None
+        # where directions are forced, only the ratio of the second solution is near enough to recognise the exact one
+        return tight(self.path, replace(self._first, ratio=self.solution.ratio))
 
     @cached_property
     def slack_certificate(self) -> Certificate | None:
