@@ -8,12 +8,16 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.atomic import check_writable
+from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.theory import certificates
 from clusterproof.theory.certificates import Certificate, NoCertificate, RoundCertificate
+from clusterproof.theory.claims.load import load_claims
+from clusterproof.theory.claims.sentences import plural
 
 
 def certify(
+    claim: str | None = None,
+    /,
     *,
     momentum: str | None = None,
     condition_number: Annotated[str | None, Parameter(["--condition", "--condition-number"])] = None,
@@ -36,12 +40,14 @@ def certify(
     heterogeneity: str | None = None,
     out: Path | None = None,
 ) -> int:
-    """Prove a convergence rate of the cluster dynamics or, with --algorithm, a bound on one round.
+    """Prove a claim about every function of a class, a rate of the cluster dynamics or, with --algorithm, of one round.
 
     Exit status: 0 if the rate was proved, 1 if no certificate was found, 2 for bad input.
 
     Parameters
     ----------
+    claim
+        Id of a claim about every function of a class, or a Python file that states one, which is executed.
     momentum
         beta, a decimal or a fraction such as 1/3.
     condition_number
@@ -87,6 +93,8 @@ def certify(
     if out is not None:
         check_writable("out", out)
     dynamics = {"momentum": momentum, "condition": condition_number, "proportion": proportion}
+    if claim is not None:
+        return _certify_claim(claim, out)
     setting = {
         "smoothness": smoothness,
         "strong_convexity": strong_convexity,
@@ -131,6 +139,32 @@ def certify(
     if out is not None:
         certificates.write_certificate(certificate, out, argument="out")
     print(describe(certificate))
+    if out is not None:
+        print(f"stored in {out}")
+    return 0
+
+
+def _certify_claim(claim: str, out: Path | None) -> int:
+    """Prove a claim, of a file the only one that it states."""
+    if claim.endswith(".py"):
+        stated = load_claims(claim)
+        if len(stated) > 1:
+            rule, remedy = (
+                f"must state one claim, and states {', '.join(stated)}",
+                "name FILE.py and the id to `check`",
+            )
+            raise InvalidArgument("claim", claim, rule, remedy)
+        (claim,) = stated
+    certificate = certificates.certify_claim(claim)
+    if isinstance(certificate, NoCertificate):
+        print(f"no certificate found: {certificate.reason}")
+        return 1
+    if out is not None:
+        write_whole("out", out, certificates.claim_to_json(certificate).encode())
+    count = len(certificate.proofs)
+    print(
+        f"{certificate.claim}: {certificate.statement}\nproved by {plural('set', count)} of exact multipliers"
+    )
     if out is not None:
         print(f"stored in {out}")
     return 0

@@ -46,7 +46,11 @@ def show(
     terminal.load(files)
     claim = theory.find_claim(claim_id)
     width = terminal.columns() or 80
-    _print_wrapped(f"{claim.id}: {claim.label}\n{claim.title} {JUDGES[claim.judges]}\n\n{claim.text}", width)
+    judges = set(claim.of_lines["judges"].values())
+    words = (
+        JUDGES[claim.judges] if len(judges) == 1 else "Its lines are of several kinds, as the verdicts say."
+    )
+    _print_wrapped(f"{claim.id}: {claim.label}\n{claim.title} {words}\n\n{claim.text}", width)
     print()
     if check:
         sys.stdout.flush()
@@ -67,7 +71,10 @@ def _show_lines(verdict: Verdict, width: int) -> None:
     if len(verdict.lines) > 1:
         print("\nVerdicts of the lines")
         for line in verdict.lines:
-            _print_wrapped(f"    {line.name or verdict.claim}  {line.verdict}: {line.reason}", width)
+            name = (line.name or verdict.claim) + report.kind_of_line(verdict, line)
+            repairs = "" if line.repaired_by == verdict.repaired_by else ", ".join(line.repaired_by)
+            reason = line.reason + (f"; repaired by {repairs}" if repairs else "")
+            _print_wrapped(f"    {name}  {line.verdict}: {reason}", width)
 
 
 def _show_counterexample(verdict: Verdict, width: int) -> None:

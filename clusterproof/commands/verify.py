@@ -14,11 +14,23 @@ def verify(file: Path, /) -> int:
 
     Exit status: 0 if the certificate proves its statement, 1 if not, 2 if the file is not a certificate.
 
+    A certificate of a claim in a user's file holds that file, which is executed.
+
     Parameters
     ----------
     file
         File that `clusterproof certify --out` wrote.
     """
+    of_claim = certificates.read_if_of_claim(file)
+    if of_claim is not None:
+        failure = certificates.failing_condition(of_claim)
+        where = f"{of_claim.claim}: {of_claim.statement}"
+        print(
+            f"valid: every condition holds in exact arithmetic\n{where}"
+            if failure is None
+            else f"invalid: {failure}"
+        )
+        return int(failure is not None)
     outcome = certificates.verify(file)
     if not outcome.readable:
         rule = f"must be a certificate ({outcome.condition.removeprefix('unreadable: ')})"

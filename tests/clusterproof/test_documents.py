@@ -39,6 +39,7 @@ PAGES = [
     ),
     *("notes/your-own-theorem.md", "notes/your-own-algorithm.md", "notes/conformance.md", *LESSONS),
     "notes/leaderboard.md",
+    "notes/every-function.md",
 ]
 """All pages with commands."""
 LONG = {
@@ -51,6 +52,7 @@ LONG = {
         "notes/your-own-theorem.md",
         "notes/runs.md",
         "notes/networks.md",
+        "notes/every-function.md",
     ),
     *(f"notes/lessons/lesson_{name}.py" for name in ("1_momentum_and_clusters", "4_false_lemma")),
     "notes/lessons/lesson_9_proof_to_network.py",

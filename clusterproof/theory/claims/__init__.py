@@ -6,6 +6,7 @@ comparisons), ``judge`` (one instance), ``verdict`` (all instances that are trie
 
 from clusterproof.theory.claims.arrays import matrices, vectors
 from clusterproof.theory.claims.claim import claim
+from clusterproof.theory.claims.class_ranges import functions, operators, sets
 from clusterproof.theory.claims.confirm import RunDisagrees, confirm_equal
 from clusterproof.theory.claims.expectation import Expectation, expectation
 from clusterproof.theory.claims.frequency import Frequency, probability
@@ -25,11 +26,16 @@ from clusterproof.theory.claims.sides import (
 )
 from clusterproof.theory.claims.simplex import simplex
 from clusterproof.theory.claims.space import Replicates, Stream
+from clusterproof.theory.classes.function import ConvexSet, Function, Operator
+from clusterproof.theory.classes.trace import least
 
 __all__ = [
+    "ConvexSet",
     "Excluded",
     "Expectation",
     "Frequency",
+    "Function",
+    "Operator",
     "Outside",
     "Replicates",
     "RunDisagrees",
@@ -43,14 +49,18 @@ __all__ = [
     "drawn",
     "equal",
     "expectation",
+    "functions",
     "given",
     "integers",
     "matrices",
     "parametrize_with_claims",
+    "least",
+    "operators",
     "probability",
     "psd",
     "rationals",
     "reals",
+    "sets",
     "sequences",
     "simplex",
     "suppose",

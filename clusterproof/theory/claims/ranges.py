@@ -34,11 +34,12 @@ FINEST = 1000
 
 def value_of(end: End, so_far: Instance) -> Any:
     """Evaluate an end, given the earlier quantities, which may be symbols of a proof."""
-    return end(**{name: so_far[name] for name in _parameters(end)}) if callable(end) else end
+    return end(**{name: so_far[name] for name in parameters_of(end)}) if callable(end) else end
 
 
 @lru_cache(maxsize=1024)
-def _parameters(end: Callable[..., Any]) -> tuple[str, ...]:
+def parameters_of(end: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of a function's parameters that have no default."""
     parameters = inspect.signature(end).parameters.values()
     return tuple(each.name for each in parameters if each.default is each.empty)
 
@@ -54,6 +55,8 @@ class Range(ABC):
     """Whether the listed values are all that the claim speaks of."""
     depends_on: Sequence[str] = ()
     """Earlier quantities that a drawn object is made for."""
+    drawn: bool = False
+    """Whether values are objects that a function draws, so that there is nothing to simplify."""
 
     def values(self, so_far: Instance) -> Sequence[Any] | None:
         """Return the values that are tried if all are, simple ones first; None if they are not a list."""
@@ -70,6 +73,10 @@ class Range(ABC):
     @abstractmethod
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Any:
         """Draw a value; None if there is none."""
+
+    def passed(self, value: Any, so_far: Instance) -> Any:
+        """Return what the claim's function is given."""
+        return value
 
     def encode(self, value: Any) -> Any:
         """Write a value such that JSON keeps it exactly: 9/10 as ``"9/10"``, numbers and names unchanged."""
@@ -267,11 +274,12 @@ class Drawn(Range):
     read: Callable[[Any], Any]
     kind: type | UnionType = field(default=object, kw_only=True)
     complete = False
+    drawn = True
 
     @property
     def depends_on(self) -> Sequence[str]:  # type: ignore[override]  # follows from the maker, a constant elsewhere
         """Names of the maker's parameters after the generator."""
-        return _parameters(self.make)[1:]
+        return parameters_of(self.make)[1:]
 
     def holds(self, value: Any, so_far: Instance) -> bool:
         """Return whether it is of the annotated kind; what the maker guarantees beyond that must be supposed."""

@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clusterproof.theory.claims.claim import Statement, quantities
+from clusterproof.theory.claims.class_ranges import OfClass
 from clusterproof.theory.claims.expectation import ASYMPTOTIC, Expectation
 from clusterproof.theory.claims.frequency import Frequency
 from clusterproof.theory.claims.judge import Judgement
 from clusterproof.theory.claims.ranges import Integers
 from clusterproof.theory.claims.rounding import as_float
 from clusterproof.theory.claims.sides import Sides
-from clusterproof.theory.claims.space import written
+from clusterproof.theory.claims.space import Space, written
 
 TIME = ("round", "rounds", "iteration", "iterations", "t", "T")
 """Names of indices of time: a claim about all rounds is tried up to the end of a closed range only."""
 
 if TYPE_CHECKING:
     from clusterproof.theory.claims.progress import Evaluation, Progress
+    from clusterproof.theory.claims.traced import TracedLine
     from clusterproof.theory.claims.trial import Trial
 
 
@@ -143,7 +145,45 @@ def holds(trial: Trial, progress: Progress, name: str, proof: str | None) -> str
         text += "; " + (f"at {total} of these " if total < progress.instances else "") + why
     if trial.stopped is not None:
         text += f"; stopped after {trial.stopped:g} s"
+    # of others the text says how far beyond the ranges they are
+    if trial.given_up and trial.statement.repeated:
+        number, seconds = plural("instance", len(trial.given_up)), trial.given_up[0]
+        text += f"; at {number} beyond the ranges it was given up after {seconds:g} s"
     return "; ".join([text, *_proofs(trial, name, proof)])
+
+
+def of_trace(traced: TracedLine, space: Space) -> str:
+    """State what worst cases over a class of functions give."""
+    others = [
+        f"{written(name)} in {allowed.low}..{allowed.high}"
+        if isinstance(allowed, Integers) and not (callable(allowed.low) or callable(allowed.high))
+        else written(name)
+        for name, allowed in space.ranges.items()
+        if not isinstance(allowed, OfClass)
+    ]
+    where = f" at {plural('setting', traced.settings)} of {', '.join(others)}" if others else ""
+    if traced.proved:
+        text = f"proved for every function of the class, by exact multipliers of its conditions{where}"
+    else:
+        text = f"no function of the class is above the bound{where}, by a solver"
+        if traced.raised:
+            text += f"; of the bound with 1e-6 more there are exact multipliers at {traced.raised}"
+        if traced.certified:
+            text += f"; of the bound itself at {traced.certified}"
+    if traced.worst is not None:
+        exact = f"{traced.worst_exact}" if traced.worst_exact is not None else f"{traced.worst:.7g}"
+        text += f"; the worst case is {exact} of the bound"
+    return text
+
+
+def doubts_of_trace(traced: TracedLine) -> list[str]:
+    """Say why worst cases over a class of functions do not decide a line; empty if they do."""
+    if traced.refused:
+        return [f"drawn functions only: {traced.refused}"]
+    if traced.exceeded is not None:
+        by = f"by {traced.exceeded:.2g}, in a space where all numbers sum to 1"
+        return [f"a solver exceeds the bound {by}, and no function in fractions was found that does"]
+    return []
 
 
 def _cut_off(trial: Trial) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -14,6 +14,8 @@ import numpy as np
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.claims.rounding import TOLERANCE, floats_of, is_exact, unit_of
 from clusterproof.theory.claims.symbols import Condition, Symbol
+from clusterproof.theory.classes.function import Quantity
+from clusterproof.theory.classes.trace import Comparison, TracedNumber, TracedPoint
 
 Value: TypeAlias = Any
 """A number (int, Fraction, float), an array of them, or a symbol of a proof."""
@@ -49,8 +51,8 @@ def suppose(name: str, holds: Any) -> None:
     name
         The hypothesis in the paper's words; quoted in errors of a replay and in vacuous verdicts.
     holds
-        Whether the instance meets it. A comparison of symbols is recorded and not decided: the symbolic proof
-        then shows the conclusion without using the hypothesis.
+        Whether the instance meets it; ``equal((left, right))`` for points of functions of a class. A comparison of
+        symbols is recorded and not decided: the symbolic proof then shows the conclusion without using the hypothesis.
 
     Raises
     ------
@@ -67,6 +69,11 @@ def suppose(name: str, holds: Any) -> None:
         raise InvalidArgument(
             "holds", holds, "must be true or false, not a text", 'write suppose("x > 0", x > 0)'
         )
+    if isinstance(holds, Sides) and holds.identity:
+        holds = _assume_equal(holds.pairs)
+    if isinstance(holds, Comparison):
+        holds.assume()
+        holds = True
     condition = holds if isinstance(holds, Condition) else None
     if condition is None and not isinstance(holds, bool):
         array = np.asarray(holds)
@@ -78,6 +85,18 @@ def suppose(name: str, holds: Any) -> None:
         stated[name] = condition
     if not (condition is not None or name in _LEFT_OUT.get() or np.all(holds)):
         raise Outside(name)
+
+
+def _assume_equal(pairs: tuple[tuple[Value, Value], ...]) -> bool:
+    """Return whether both sides are equal; on a trace make it a hypothesis."""
+    holds = True
+    for left, right in pairs:
+        gap = left - right
+        if isinstance(gap, TracedPoint | TracedNumber):
+            gap.trace.assume_equal(gap)
+        else:
+            holds = holds and bool(np.all(left == right))
+    return holds
 
 
 @dataclass(frozen=True)
@@ -277,6 +296,10 @@ def equal(
     """
     if not pairs:
         raise InvalidArgument("pairs", pairs, "must hold one (left, right) or more", "give the two sides")
+    if any(isinstance(side, Quantity) for pair in pairs for side in pair):
+        return Sides(
+            [left - right for left, right in pairs], {"rounding": 0}, identity=True, pairs=pairs, unit=0.0
+        )
     gaps = [_filled(left=left) - _filled(right=right) for left, right in pairs]
     _check_rounding(rounding, [side for pair in pairs for side in pair])
     unit = None if rounding is None else 0.0
@@ -301,13 +324,24 @@ def _named(terms: dict[str, Value]) -> dict[str, Value]:
 def _filled(**sides: Value) -> Value:
     """Return a side, and refuse one that is no real number or an empty array: of no numbers everything holds."""
     ((name, value),) = sides.items()
-    if isinstance(value, np.ndarray | list | tuple) and np.size(value) == 0:
+    if isinstance(value, list | tuple):
+        value = _as_array(name, value)
+    if isinstance(value, np.ndarray) and value.size == 0:
         raise InvalidArgument(
             name, np.shape(value), "must not be an empty array", "suppose that there is something to compare"
         )
     if value is None or isinstance(value, str | complex) or getattr(_kind(value), "kind", "") == "c":
         raise InvalidArgument(name, value, "must be real numbers", "take .real or abs(...) of complex ones")
     return value
+
+
+def _as_array(name: str, value: list[Any] | tuple[Any, ...]) -> np.ndarray:
+    """Return the numbers of a list, which keep their type if they are exact; the sum of lists would join them."""
+    with suppress(ValueError):
+        array = np.array(value, dtype=object if is_exact(value) else None)
+        if not any(isinstance(each, list | tuple) for each in array.flat):
+            return array
+    raise InvalidArgument(name, value, "must have rows of equal length", "give an array")
 
 
 def _kind(value: Value) -> Any:

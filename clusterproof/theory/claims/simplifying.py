@@ -7,7 +7,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.theory.claims.ranges import Choice, Drawn, Instance, Integers, Interval, Range, Reals
+from clusterproof.theory.claims.ranges import Choice, Instance, Integers, Interval, Range, Reals
 
 SIMPLER = 50
 """Simpler values of a quantity that are tried."""
@@ -15,7 +15,7 @@ SIMPLER = 50
 
 def simpler_values(allowed: Range, value: Any, so_far: Instance) -> list[Any]:
     """Return values of a quantity that are simpler than its own, the simplest first."""
-    if isinstance(allowed, Drawn):
+    if allowed.drawn:
         return []
     if isinstance(allowed, Reals):
         rounded = [0.0, 1.0, -1.0, *allowed.ends(so_far), *(float(f"{value:.{d}g}") for d in (1, 2, 3, 6))]

@@ -92,7 +92,7 @@ class Space:
     @property
     def drawn(self) -> bool:
         """Whether a quantity is an object that a function draws, so that there is nothing to simplify."""
-        return any(isinstance(allowed, Drawn) for allowed in self.ranges.values())
+        return any(allowed.drawn for allowed in self.ranges.values())
 
     @property
     def complete(self) -> bool:
@@ -107,6 +107,10 @@ class Space:
         InvalidArgument
             If a record has other values than it was given.
         """
+        return self.in_records({n: self.ranges[n].passed(value, instance) for n, value in instance.items()})
+
+    def in_records(self, instance: Instance) -> dict[str, Any]:
+        """Put quantities into their records, as they are; raise what ``arguments`` does."""
         rest = dict(instance)
         made = {}
         for name, (record, keys) in self.records.items():

@@ -28,6 +28,7 @@ from clusterproof.theory.claims.ranges import Instance, Integers, Interval, Rati
 from clusterproof.theory.claims.sides import Excluded, Outside, naming_hypotheses, recording_inexact
 from clusterproof.theory.claims.statistics import binomial_tail
 from clusterproof.theory.claims.symbols import Condition
+from clusterproof.theory.claims.traced import TracedLine, has_class, trace_lines
 
 Result = TypeVar("Result")
 
@@ -94,10 +95,14 @@ class Trial:
         Multiple of its end up to which each open range was tried.
     stopped
         Seconds after which the trial was stopped; None if it ended.
+    given_up
+        Seconds after which the evaluation of an instance beyond the ranges' ends was stopped, one for each.
     ties
         Its proofs.
     unproved
         By line, why the function is not proved on symbols; None if that was not tried.
+    traced
+        Of a statement about functions of a class, what worst cases give for each line.
     squares
         Lines that are proved by sums of squares.
     """
@@ -122,6 +127,7 @@ class Trial:
         self.exhausted = False
         self.reached: dict[str, int] = {}
         self.stopped: float | None = None
+        self.given_up: list[float] = []
         self.farthest = FARTHEST
         self.seen: dict[str, tuple[str, ...] | None] = {}
         self.numbers: dict[str, str] | None = None
@@ -133,6 +139,7 @@ class Trial:
         if statement.random:
             self.settings = len(statement.first) + (DECIDED + 1 if statement.repeated else self.wanted)
         self.ties: list[Tie] = []
+        self.traced: Mapping[str, TracedLine] = {}
         self.unproved: Mapping[str, str] | None = None
         self.formula: Formula | None = None
         self.squares: set[str] = set()
@@ -158,6 +165,8 @@ class Trial:
         self.began = time.process_time()
         for instance in self.statement.first:
             self.evaluate(instance)
+        if has_class(self.space) and not self.statement.random:
+            self.traced = trace_lines(self)
         if self.statement.repeated:
             self._decide_settings()
         else:
@@ -263,8 +272,11 @@ class Trial:
             return evaluate()
         beyond, began = max(2, *multiples.values()), time.process_time()
         result, ended = None, False
-        with suppress(ArithmeticError, MemoryError, TimeLimitExceeded), time_limit(2 * LONGEST):
-            result, ended = evaluate(), True
+        try:
+            with suppress(ArithmeticError, MemoryError), time_limit(2 * LONGEST):
+                result, ended = evaluate(), True
+        except TimeLimitExceeded:
+            self.given_up.append(2 * LONGEST)
         if not ended or time.process_time() - began > LONGEST:
             self.farthest = max(1.0, min(self.farthest, beyond / 2))
         return result

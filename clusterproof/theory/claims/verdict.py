@@ -27,6 +27,13 @@ from clusterproof.theory.claims.prove import is_empty
 from clusterproof.theory.claims.rounding import as_float
 from clusterproof.theory.claims.sides import Outside, leaving_out
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE, Confidence, critical
+from clusterproof.theory.claims.traced import (
+    TracedLine,
+    check_conditions,
+    class_of,
+    evaluated_world,
+    has_class,
+)
 from clusterproof.theory.claims.trial import Trial
 
 FEWEST = 30
@@ -81,8 +88,8 @@ class Line:
         Numbers of the simplest instance that breaks the line.
     proof
         How it was proved for every instance: ``"exhausted"``, ``"symbols"`` (its own function), ``"separate"`` (another
-        function, with the same sides at the instances that were tried), ``"squares"`` (its own function, by sums of
-        squares); None if it was not.
+        function, with the same sides at the instances that were tried), ``"dual"`` (by exact multipliers of the
+        conditions of a class of functions), ``"squares"`` (its own function, by sums of squares); None if it was not.
     steps
         Names of what was proved of its argument only.
     tightness
@@ -95,6 +102,8 @@ class Line:
         An earlier line that each instance breaks, too, that breaks this one; None for any other line.
     role
         As in ``Statement``.
+    judges, failure, repaired_by
+        As in ``Claim``, of this line.
     """
 
     name: str
@@ -115,6 +124,9 @@ class Line:
     worst_exact: str | None = None
     only_where: str | None = None
     role: str = "statement"
+    judges: str = "printed"
+    failure: str = "false statement"
+    repaired_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -123,8 +135,10 @@ class Verdict(Line, Drawable):
 
     Attributes
     ----------
-    claim, paper, label, judges, failure, repaired_by
+    claim, paper, label
         As in ``Claim``; of a line, ``claim`` is ``paper/name#line``.
+    repaired_by
+        Ids of the claims that replace this one, or one of its lines.
     seed
         The check's random numbers are those of this seed and the claim's id.
     lines
@@ -142,9 +156,6 @@ class Verdict(Line, Drawable):
     claim: str
     paper: str
     label: str
-    judges: str = "printed"
-    failure: str = "false statement"
-    repaired_by: tuple[str, ...] = ()
     seed: int = 0
     lines: tuple[Line, ...] = ()
     seconds: float = 0.0
@@ -227,21 +238,38 @@ def decide(
     share = significance / len(claim.statements)
     trials = [Trial(each, seed, claim.id, share, evaluations) for each in claim.statements]
     lines = [_line(claim, trial, name, trials) for trial in trials for name in list(trial.progress) or [""]]
+    if all(trial.progress for trial in trials):
+        _require_lines(claim, [line.name for line in lines])
+    lines = [with_facts(claim, line) for line in lines]
     main = _main(lines)
     return Verdict(
         claim=claim.id,
         paper=claim.paper,
         label=claim.label,
-        judges=claim.judges,
-        failure=claim.failure,
-        repaired_by=claim.repaired_by,
         seed=seed,
         lines=tuple(lines),
         seconds=time.perf_counter() - started,
         evaluations=evaluations,
         version=version(),
-        **vars(main) | {"reason": main.reason if main.verdict in FALSE else _joined(lines, main)},
+        **vars(main)
+        | {"reason": main.reason if main.verdict in FALSE else _joined(lines, main)}
+        | {"repaired_by": claim.repaired_by},
     )
+
+
+def with_facts(claim: Claim[..., Any], line: Line) -> Line:
+    """Return a line with what it judges, what a counterexample to it shows, and what repairs it."""
+    own = claim.of_line(line.name)
+    return replace(line, judges=own["judges"], failure=own["failure"], repaired_by=own["repaired_by"])
+
+
+def _require_lines(claim: Claim[..., Any], names: Sequence[str]) -> None:
+    """Refuse a claim that says something of a line which it does not have."""
+    for argument, values in claim.of_lines.items():
+        for name in values:
+            if name and name not in names:
+                rule = f"must name lines of {claim.id}: {', '.join(filter(None, names)) or 'it has one only'}"
+                raise InvalidArgument(argument, name, rule, "write the line's name as the claim does")
 
 
 def unite(verdicts: Sequence[Verdict]) -> Verdict:
@@ -291,13 +319,20 @@ def _line(claim: Claim[..., Any], trial: Trial, key: str, trials: Sequence[Trial
     name = ": ".join(filter(None, (trial.statement.name, key)))
     if progress.found is not None:
         return _refuted(claim, trial, key, name)
-    if not progress.instances:
+    traced = trial.traced.get(key) or trial.traced.get("")
+    if not progress.instances and not (traced and traced.settings):
         return _without_instance(trial, progress, name)
-    proof = _proof(trial, progress, key)
+    proof = "dual" if traced and traced.proved else _proof(trial, progress, key)
     others = [each for each in trials if each is not trial and each.statement.role == "statement"]
     elsewhere = sum(each.instances for each in others) if not progress.excluded else 0
     doubts = [] if proof else _doubts(trial, progress, key, elsewhere)
     reason = sentences.holds(trial, progress, key, proof)
+    if traced is None and has_class(trial.space):
+        doubts.append("drawn functions only: its trace has no such line")
+    if traced is not None:
+        doubts = [] if proof else sentences.doubts_of_trace(traced)
+        if traced.settings:
+            reason = f"{sentences.of_trace(traced, trial.space)}; of drawn ones it {reason}"
     verdict = Kind.CERTIFIED if proof else Kind.CONSISTENT
     if doubts:
         verdict, reason = Kind.INCONCLUSIVE, "; ".join([*dict.fromkeys(doubts), reason])
@@ -308,7 +343,7 @@ def _line(claim: Claim[..., Any], trial: Trial, key: str, trials: Sequence[Trial
     factor = None if judged is None else judged.factors.get(WHOLE)
     interval = judged.interval if judged is not None else None
     exact = progress.exact and factor is not None
-    return Line(
+    line = Line(
         name=name,
         verdict=verdict,
         reason=reason,
@@ -329,6 +364,19 @@ def _line(claim: Claim[..., Any], trial: Trial, key: str, trials: Sequence[Trial
         worst=None if factor is None else as_float(factor),
         worst_exact=str(factor) if exact else None,
         role=trial.statement.role,
+    )
+    return _with_worst_case(line, traced) if traced is not None and traced.settings else line
+
+
+def _with_worst_case(line: Line, traced: TracedLine) -> Line:
+    """Replace what drawn functions give by the worst case over all."""
+    ratio = 1 / traced.worst if traced.worst else None
+    return replace(
+        line,
+        exhausted=traced.proved,
+        worst=traced.worst,
+        worst_exact=None if traced.worst_exact is None else str(traced.worst_exact),
+        tightness={WHOLE: {"ratio": ratio, "instance": None}},
     )
 
 
@@ -444,11 +492,12 @@ def _refuted(claim: Claim[..., Any], trial: Trial, key: str, name: str) -> Line:
     reason = sentences.broken(statement, found, key)
     if trial.unproved is not None and trial.unproved.get(key, "-") == "":
         reason += "; proof and instance disagree: the symbolic proof is wrong"
-    echoed = [] if progress.alone else [*(progress.echoed or ())]
+    # of a single instance every false line is refuted where the first is
+    echoed = [] if progress.alone or not trial.space.ranges else [*(progress.echoed or ())]
     used = judged.measured / judged.allowed if judged.allowed else math.inf
     return Line(
         name=name,
-        verdict=Kind.ILL_POSED if claim.ill_posed else Kind.VIOLATED,
+        verdict=Kind.ILL_POSED if claim.of_line(name)["ill_posed"] else Kind.VIOLATED,
         reason=reason,
         measured=judged.measured,
         bound=judged.allowed,
@@ -471,7 +520,11 @@ def confirm(claim_id: str, statement: Statement, found: Evaluation, key: str) ->
     ------
     RunDisagrees
         If the run gives something else than the statement.
+    InvalidArgument
+        If a function is not of its class, by the points that were evaluated.
     """
+    if has_class(statement.space):
+        check_conditions(statement, found.instance)
     if statement.confirm is None:
         return
     observed, measured = (
@@ -485,6 +538,9 @@ def confirm(claim_id: str, statement: Statement, found: Evaluation, key: str) ->
 def written(statement: Statement, found: Evaluation, seed: int, line: str) -> dict[str, Any]:
     """Write a counterexample: its quantities, the line, and what gives its random numbers."""
     example = statement.space.encode(found.instance)
+    if has_class(statement.space):
+        name, _ = class_of(statement.space)
+        example[name] |= evaluated_world(statement, found.instance).evaluated()
     if line:
         example["line"] = line
     if statement.random:

@@ -1,0 +1,219 @@
+"""Certificates of claims about every function of a class: written, read, and checked without a solver."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.files import TEXT, check_depth, read_file
+from clusterproof.theory.certificates.record import NoCertificate
+from clusterproof.theory.claims.claim import REGISTRY, Claim, find_claim, quantities
+from clusterproof.theory.claims.load import load_claims, source_of
+from clusterproof.theory.claims.ranges import Instance
+from clusterproof.theory.claims.report import to_json
+from clusterproof.theory.claims.traced import has_class, other_quantities, program_of, trace_paths
+from clusterproof.theory.classes.certificate import Certificate, is_valid
+from clusterproof.theory.classes.path_program import PathProgram
+from clusterproof.theory.classes.trace import NotTraced
+from clusterproof.theory.classes.worst_case import WorstCase
+
+SETTINGS = 1000
+"""Largest number of settings of the other quantities."""
+
+
+class Multipliers(msgspec.Struct, forbid_unknown_fields=True):
+    """The proof of one line at one setting on one path through the function's comparisons.
+
+    Attributes
+    ----------
+    setting, line, path
+        The other quantities as in a report, the line of a chain, and the number of the path.
+    weights, multipliers, free
+        Fractions as in ``classes.certificate.Certificate``; conditions by their names.
+    """
+
+    setting: dict[str, Any]
+    line: str
+    path: int
+    weights: list[str]
+    multipliers: dict[str, str]
+    free: dict[str, str]
+
+
+class ClaimCertificate(msgspec.Struct, forbid_unknown_fields=True):
+    """A proof that a claim holds for every function of its class.
+
+    Attributes
+    ----------
+    claim
+        Its id.
+    statement
+        The first line of its docstring, and the ranges.
+    source
+        Text of the user's file that states it; empty for a claim of the catalogue.
+    proofs
+        One for each setting, line and path.
+    """
+
+    claim: str
+    statement: str
+    source: str
+    proofs: list[Multipliers]
+
+
+def certify_claim(claim_id: str) -> ClaimCertificate | NoCertificate:
+    """Prove a claim about every function of a class, at every value of its other quantities.
+
+    Raises
+    ------
+    InvalidArgument
+        If the claim is unknown or not about functions of a class, or its other quantities are not a list of at most
+        1000 values.
+    """
+    claim = find_claim(claim_id)
+    proofs = []
+    for setting in _settings(claim):
+        try:
+            for line, number, path in _programs(claim, setting):
+                case = WorstCase(path)
+                where = f"at {quantities(_written(claim, setting))}" if setting else "there"
+                if case.exceeds:
+                    return NoCertificate(
+                        reason=f"{where} the bound is exceeded: see `clusterproof check {claim_id}`"
+                    )
+                if case.certificate is None:
+                    return NoCertificate(
+                        reason=f"{where} no exact multipliers were found; the bound may still hold"
+                    )
+                proofs.append(_multipliers(_written(claim, setting), line, number, path, case.certificate))
+        except NotTraced as refusal:
+            return NoCertificate(reason=str(refusal))
+    file = source_of(claim.module)
+    text = "" if file is None else read_file(Path(file), TEXT).decode()
+    return ClaimCertificate(claim.id, _statement(claim), text, proofs)
+
+
+def claim_to_json(certificate: ClaimCertificate) -> str:
+    """Return the certificate as JSON."""
+    return to_json(certificate)
+
+
+def read_if_of_claim(path: Path) -> ClaimCertificate | None:
+    """Read a file that holds the certificate of a claim; None if it holds something else, or cannot be read."""
+    try:
+        return msgspec.convert(check_depth(msgspec.json.decode(read_file(path, TEXT))), ClaimCertificate)
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def failing_condition(certificate: ClaimCertificate) -> str | None:
+    """Return why a certificate does not prove its claim, in exact arithmetic and without a solver; None if it does.
+
+    The claim's function is traced again: of a user's file, that in the certificate is executed.
+    """
+    with _stated(certificate):
+        try:
+            claim = find_claim(certificate.claim)
+            if certificate.statement != _statement(claim):
+                return f"the statement is not that of the claim: {_statement(claim)}"
+            proofs = {(_key(each.setting), each.line, each.path): each for each in certificate.proofs}
+            for setting in _settings(claim):
+                for line, number, path in _programs(claim, setting):
+                    written = _written(claim, setting)
+                    where = ", ".join(filter(None, (quantities(written), line)))
+                    proof = proofs.pop((_key(written), line, number), None)
+                    if proof is None:
+                        return f"no multipliers at {where or 'the only setting'}"
+                    if not is_valid(path, _read(path, proof)):
+                        return f"the multipliers at {where or 'the only setting'} do not prove the bound"
+        except (InvalidArgument, NotTraced, ValueError, KeyError, ZeroDivisionError) as error:
+            return f"{type(error).__name__}: {error}"
+    return "multipliers of a setting that the claim does not have" if proofs else None
+
+
+@contextmanager
+def _stated(certificate: ClaimCertificate) -> Iterator[None]:
+    """State the claim of a certificate's source."""
+    if not certificate.source:
+        yield
+        return
+    before = dict(REGISTRY)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"claims_{hashlib.sha256(certificate.source.encode()).hexdigest()[:8]}.py")
+        path.write_text(certificate.source)
+        REGISTRY.pop(certificate.claim, None)
+        try:
+            load_claims(path)
+            yield
+        finally:
+            REGISTRY.clear()
+            REGISTRY.update(before)
+
+
+def _statement(claim: Claim[..., Any]) -> str:
+    ranges = claim.statements[0].space.ranges
+    values = ", ".join(
+        f"{name}: {allowed.describe({})}" for name, allowed in ranges.items() if not allowed.depends_on
+    )
+    return f"{claim.title} For every {values}."
+
+
+def _settings(claim: Claim[..., Any]) -> Sequence[Instance]:
+    """Return all values of the other quantities."""
+    (statement,) = claim.statements
+    if not has_class(statement.space):
+        rule, remedy = "must be about every function of a class", "`clusterproof check` decides other claims"
+        raise InvalidArgument("claim", claim.id, rule, remedy)
+    others = other_quantities(statement.space)
+    listed = others.instances(SETTINGS)
+    if listed is None or not others.complete:
+        rule = f"must have other quantities that are listed, at most {SETTINGS} values, and no open end"
+        raise InvalidArgument("claim", claim.id, rule, "give them as choice(...) or integers(...)")
+    return listed
+
+
+def _programs(claim: Claim[..., Any], setting: Instance) -> Iterator[tuple[str, int, PathProgram]]:
+    """Yield each line and path at a setting."""
+    for number, path in enumerate(trace_paths(claim.statements[0], setting)):
+        for line in path.lines:
+            yield line, number, program_of(path, line)
+
+
+def _written(claim: Claim[..., Any], setting: Instance) -> dict[str, Any]:
+    return other_quantities(claim.statements[0].space).encode(setting)
+
+
+def _key(setting: dict[str, Any]) -> str:
+    return msgspec.json.encode(setting, order="sorted").decode()
+
+
+def _multipliers(
+    setting: dict[str, Any], line: str, number: int, path: PathProgram, certificate: Certificate
+) -> Multipliers:
+    names = path.names
+    return Multipliers(
+        setting,
+        line,
+        number,
+        [str(weight) for weight in certificate.weights],
+        {names[k]: str(value) for k, value in certificate.multipliers.items() if value},
+        {str(k): str(value) for k, value in certificate.free.items() if value},
+    )
+
+
+def _read(path: PathProgram, proof: Multipliers) -> Certificate:
+    numbers = {name: number for number, name in enumerate(path.names)}
+    return Certificate(
+        Fraction(1),
+        tuple(map(Fraction, proof.weights)),
+        {numbers[name]: Fraction(value) for name, value in proof.multipliers.items()},
+        {int(k): Fraction(value) for k, value in proof.free.items()},
+    )
