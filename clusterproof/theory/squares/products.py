@@ -112,8 +112,6 @@ def _parts(
             limits = [
                 (top - max(p[i] for p in weight)) // 2 if i in present else 0 for i, top in enumerate(highest)
             ]
-            if min(limits) < 0:
-                continue
             start = [_weight_of(next(iter(weight)), w) for w in weights]
             monomials = tuple(
                 powers

@@ -201,6 +201,18 @@ def test_a_hypothesis_that_is_stated_on_symbols_only_is_refused() -> None:
         prove(claim.space, claim.lines)
 
 
+def test_a_formula_that_was_compared_nowhere_proves_nothing() -> None:
+    def narrow(x: Annotated[Fraction, rationals(0, 9, 100)]) -> Sides:
+        suppose("x > 10^-7", x > Fraction(1, 10**7))
+        suppose("x < 2 10^-7", x < Fraction(2, 10**7))
+        return at_most(x, bound=Fraction(1, 10**6))
+
+    claim = stated(narrow).statements[0]
+    formula = prove(claim.space, claim.lines)
+    assert formula.compared == 0
+    assert not formula.is_sum_of_squares("")
+
+
 def test_hypotheses_in_the_wrong_direction_prove_nothing() -> None:
     known = symbols(("x", "y"))
     x, y = known["x"], known["y"]
