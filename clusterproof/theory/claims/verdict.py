@@ -332,7 +332,8 @@ def _line(claim: Claim[..., Any], trial: Trial, key: str, trials: Sequence[Trial
     if traced is not None:
         doubts = [] if proof else sentences.doubts_of_trace(traced)
         if traced.settings:
-            reason = f"{sentences.of_trace(traced, trial.space)}; of drawn ones it {reason}"
+            drawn = f"; of drawn ones it {reason}" if progress.instances else ""
+            reason = sentences.of_trace(traced, trial.space) + drawn
     verdict = Kind.CERTIFIED if proof else Kind.CONSISTENT
     if doubts:
         verdict, reason = Kind.INCONCLUSIVE, "; ".join([*dict.fromkeys(doubts), reason])
