@@ -44,7 +44,7 @@ class Arrays(Entrywise):
         return (
             isinstance(value, np.ndarray)
             and value.shape == self.shape_of(so_far)
-            and value.dtype == (float if self.is_float else object)
+            and (value.size == 0 or value.dtype == (float if self.is_float else object))
             and all(self.entries.holds(entry, so_far) for entry in value.ravel().tolist())
         )
 

@@ -26,7 +26,7 @@ class Psd(Several):
         order = int(value_of(self.order, so_far))
         return (
             isinstance(value, np.ndarray)
-            and value.shape == (order, order)
+            and value.shape == (order, order) != (0, 0)
             and value.dtype == object
             and all(is_fraction(entry) for entry in value.ravel())
             and bool((value == value.T).all())
@@ -38,9 +38,11 @@ class Psd(Several):
         order = value_of(self.order, so_far)
         return f"a symmetric positive semidefinite {order} x {order} matrix of fractions"
 
-    def draw(self, so_far: Instance, stream: np.random.Generator) -> np.ndarray:
+    def draw(self, so_far: Instance, stream: np.random.Generator) -> np.ndarray | None:
         """Draw B B' of random rank, a diagonal matrix, or one of entries of very different size."""
         order, kind = int(value_of(self.order, so_far)), stream.random()
+        if order < 1:
+            return None
         if kind < 0.2:
             return _matrix(np.diag(self._numbers(stream, (order,), 0, 9)))
         rank = int(stream.integers(1, order, endpoint=True))
@@ -72,6 +74,8 @@ class Psd(Several):
     def extremes(self, so_far: Instance) -> list[np.ndarray]:
         """Return the identity, a matrix of ones, and a projection on the first coordinate."""
         order = int(value_of(self.order, so_far))
+        if order < 1:
+            return []
         first = np.zeros((order, order), dtype=int)
         first[0, 0] = 1
         return [_matrix(each) for each in (np.eye(order, dtype=int), np.ones((order, order), int), first)]

@@ -32,7 +32,7 @@ class Sequences(Entrywise):
     def values(self, so_far: Instance) -> Sequence[tuple[Any, ...]] | None:
         """Return all sequences of listed values, those of simple values first."""
         listed, size = self.entries.values(so_far), self.size(so_far)
-        if listed is None or len(listed) ** size > LISTED:
+        if listed is None or size < 0 or len(listed) ** size > LISTED:
             return None
         ranks = sorted(itertools.product(range(len(listed)), repeat=size), key=lambda rank: (sum(rank), rank))
         return [tuple(listed[index] for index in rank) for rank in ranks]
@@ -60,6 +60,8 @@ class Sequences(Entrywise):
     def draw(self, so_far: Instance, stream: np.random.Generator) -> tuple[Any, ...] | None:
         """Draw a constant, a periodic, a phased sequence of 2 to 4 blocks, or each entry on its own."""
         size, kind = self.size(so_far), int(stream.integers(4))
+        if size < 0:
+            return None
         count = (
             1,
             int(stream.integers(2, LONGEST_PERIOD + 1)),

@@ -115,6 +115,8 @@ class Entrywise(Several):
     def draw(self, so_far: Instance, stream: np.random.Generator) -> Any:
         """Draw the entries: each on its own, or all of two values, or all but one 0."""
         size, kind = self.size(so_far), stream.random()
+        if min(self.shape_of(so_far)) < 0:
+            return None
         count = 2 if kind < 0.2 else size
         drawn = [draw_value(self.entries, so_far, stream) for _ in range(count)]
         if any(each is None for each in drawn):

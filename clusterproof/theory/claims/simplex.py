@@ -63,7 +63,7 @@ class Simplex(Several):
     def extremes(self, so_far: Instance) -> list[tuple[Fraction, ...]]:
         """Return equal weights, and the first corner."""
         length = int(value_of(self.length, so_far))
-        return [_normalised([1] * length), _normalised([1, *[0] * (length - 1)])] if length else []
+        return [_normalised([1] * length), _normalised([1, *[0] * (length - 1)])] if length > 0 else []
 
     def near(self, value: Any, so_far: Instance, stream: np.random.Generator) -> tuple[Fraction, ...]:
         """Move a part of one weight to another."""

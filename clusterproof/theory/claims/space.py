@@ -351,7 +351,8 @@ def _draw(
     if near is not None and isinstance(allowed, Interval):
         return draw_near(allowed, near, so_far, stream)
     if near is not None and isinstance(allowed, Several):
-        return allowed.near(allowed.fit(near, so_far), so_far, stream)
+        value = allowed.fit(near, so_far)
+        return allowed.near(value, so_far, stream) if allowed.holds(value, so_far) else None
     return draw_value(allowed, so_far, stream, farthest)
 
 

@@ -86,6 +86,23 @@ def test_neighbours_and_changes_stay_in_the_range() -> None:
     assert all(SPACE.holds(each) for each in SPACE.changes(start))
 
 
+def test_lengths_may_be_0_and_a_negative_one_is_no_instance() -> None:
+    def state(
+        size: Annotated[int, integers(0, 2)],
+        x: Annotated[np.ndarray, vectors(lambda size: size - 1, reals(-1, 1))],
+        e: Annotated[tuple[int, ...], sequences(choice(-1, 1), lambda size: size - 1)],
+        H: Annotated[np.ndarray, psd(lambda size: size)],
+    ) -> Sides:
+        return at_most(float(x @ x) + len(e), size=size)
+
+    space, stream = Space.of(state), generator(4, "several")
+    drawn = [instance for _ in range(60) if (instance := space.draw(stream)) is not None]
+    assert {instance["size"] for instance in drawn} == {1, 2}
+    again = [space.decode(json.loads(json.dumps(space.encode(instance)))) for instance in drawn]
+    assert {(each["size"], len(each["x"]), len(each["e"])) for each in again} == {(1, 0, 0), (2, 1, 1)}
+    assert verdict_on(state).verdict == "consistent"
+
+
 @pytest.mark.parametrize(
     ("name", "code"),
     [
@@ -120,6 +137,7 @@ def test_psd_is_what_the_eigenvalues_say_and_is_built_from_its_factors() -> None
         smallest = float(np.linalg.eigvalsh(matrix.astype(float))[0])
         assert allowed.holds(matrix, {}) == (smallest > -1e-9)
         drawn = allowed.draw({}, stream)
+        assert drawn is not None
         assert np.array_equal(allowed.build(allowed.numbers(drawn), {}), drawn)
 
 
