@@ -81,9 +81,6 @@ def fusion_window(
         because the gradients of a cluster add to 0; it lies in the ball of radius lambda, the subdifferential
         at 0; and across clusters the penalty is constant.
 
-    Symbols
-        Delta the separation.
-
     Source
         Ours; Yu et al. (2023) do not state which lambda recovers the clusters.
     """

@@ -211,9 +211,6 @@ def assumption_4(
         ||chi_p^0 - chi*_p|| <= (1/4) sqrt(mu/L) Delta, n' >~ p sigma^2 / (mu^2 Delta^4) and
         max ||chi*_p|| <~ 1.
 
-    Symbols
-        Delta ``separation``, n' ``samples``; >~ and <~ hide constants.
-
     Source
         Zhao et al. (2023), Assumption 4. Theorem D states what is needed with every constant.
     """

@@ -45,9 +45,6 @@ def equation_21(task: SomeRegression, stream: Stream) -> dict[str, Sides | Exclu
         xi_i^(1,p) = {phi_i(chi_1; Y_i) >= phi_i(chi_p; Y_i)} contains the event that i joins p. For
         P = 2 the two are the same, up to ties.
 
-    Symbols
-        Y_i the n' rows that the client chooses with.
-
     Source
         Zhao et al. (2023), (21), a bracket of which is missing. For P > 2 it is larger
         than "divided into p"; and xi^(p,p), the right choice by the text, would be sure by (21).

@@ -169,9 +169,6 @@ def asymptotic_rate(momentum: Annotated[float, choice(0.9)], rounds: Annotated[i
     Statement
         lim sup ||chi_p^T - chi*_p||^(1/T) <= 1 - l mu / 8L.
 
-    Symbols
-        l ``proportions``, mu / L = 1 / ``condition_number``, beta ``momentum``.
-
     Source
         Ours. (A39) of Zhao et al. (2023) adds (8L / l mu) rho_0 >= 8 kappa c_4 > 0, so that it bounds no rate of
         decrease: an error that tends to 0, as here, ends below it.
