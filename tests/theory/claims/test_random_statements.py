@@ -68,7 +68,9 @@ def test_random_instances_that_take_too_long_are_counted(monkeypatch: pytest.Mon
     verdict = decided(slow, evaluations=400)
     assert verdict.verdict is Kind.CONSISTENT
     assert endless
-    (given_up,) = re.findall(r"(\d+) instances? beyond the ranges it was given up after 0.1 s", verdict.reason)
+    (given_up,) = re.findall(
+        r"(\d+) instances? beyond the ranges it was given up after 0.1 s", verdict.reason
+    )
     assert int(given_up) == len(endless)
 
 
