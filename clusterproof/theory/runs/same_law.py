@@ -89,9 +89,9 @@ def assert_same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | 
     rounds from random starts on linear regression (2 or 3 clusters, 12 clients, 3 dimensions, noise .5, 50 rows).
 
     What this cannot see there: a momentum of .5 that is 3 % off (0 of 10; the Fisher information of all increments
-    makes it 4 to 5 standard errors, and 1e-9 is 6); noise, step size or momentum that is 1 % off; losses and gradients at the
-    same rows, where clients rarely choose another model than that of their cluster (with 50 rows in 0 of 10, with 5
-    rows in 4 of 4); single precision; and ties of equal models that are decided otherwise.
+    makes it 4 to 5 standard errors, and 1e-9 is 6); noise, step size or momentum that is 1 % off; losses and gradients
+    at the same rows, where clients rarely choose another model than that of their cluster (with 50 rows in 0 of 10,
+    with 5 rows in 4 of 4); single precision; and ties of equal models that are decided otherwise.
 
     A right run differs with probability 1e-9 at most, whatever the law. Three quarters of it are those of the single
     rounds, see ``next_round``. The replicates are exchangeable with those of the library, of which there are 2000 and,
