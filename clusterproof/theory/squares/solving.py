@@ -41,6 +41,7 @@ def minimum(
     *,
     seconds: float,
     tolerance: float = 0.0,
+    tolerances: Sequence[float] = TOLERANCES,
 ) -> Solution | None:
     """Minimise ``cost @ x`` over x with ``vector - matrix @ x`` in a cone; None if unsolved.
 
@@ -53,13 +54,15 @@ def minimum(
         Time limit, so that a stalled solver is a failed one.
     tolerance
         Least tolerance that is tried.
+    tolerances
+        Those that are tried, in this order.
 
     Raises
     ------
     KeyboardInterrupt, SystemExit
         If the user or the program ends the process meanwhile.
     """
-    for each in TOLERANCES:
+    for each in tolerances:
         try:
             answer = _solved(matrix, vector, cost, sizes, max(each, tolerance), seconds)
         except (KeyboardInterrupt, SystemExit):
