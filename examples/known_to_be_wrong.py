@@ -88,7 +88,7 @@ def heavy_ball_corrected(
 
     return {
         "contraction": equal(
-            (form(trace * now - momentum * before, now), momentum * form(Q(now), Q(before)))
+            (form(trace * now - momentum * before, Q(now)), momentum * form(Q(now), Q(before)))
         ),
         "positive": at_most(trace**2, product=4 * momentum),
     }
@@ -314,7 +314,7 @@ def amsgrad(large: Large, alpha: Alpha, cycles: Cycles) -> Sides:
 
 
 Power = Annotated[Fraction, choice(Q(0), Q(1, 4), Q(1, 2), Q(3, 4), Q(1))]
-Length = Annotated[int, integers(1, 100, upwards=True)]
+Length = Annotated[int, integers(1, 100)]
 
 
 def weighted(power: Fraction, length: int) -> tuple[float, float]:

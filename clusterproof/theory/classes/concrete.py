@@ -71,10 +71,10 @@ class ConcreteOracle(Oracle):
         self._of_object: dict[int, tuple[Vector, Vector]] = {}
 
     def fix(self, point: Vector | None) -> None:
-        """Return the known subgradient at a point whenever this object is passed, whatever is evaluated before."""
+        """Return the first known subgradient at a point whenever this object is passed, whatever is evaluated before."""
         for at, gradient in self.known:
             if point is not None and at == point:
-                self._of_object[id(point)] = point, gradient
+                self._of_object.setdefault(id(point), (point, gradient))
 
     def evaluate(self, point: Vector) -> tuple[Vector, Fraction]:
         """Return a subgradient and the value at a point; of an operator its image, and 0."""

@@ -46,6 +46,16 @@ def test_each_proximal_point_has_its_own_subgradient():
     assert len(world.oracles[0].triplets) == 2
 
 
+def test_the_minimiser_has_the_first_subgradient_that_is_known_there():
+    """The second is that of a proximal point which happens to be the minimiser."""
+    formula = Maximum(rational(0), vectors([1], [-1]), numbers(0, 0))
+    known = [(Vector([0]), Vector([0])), (Vector([0]), Vector([1]))]
+    oracle = ConcreteOracle(FunctionClass(lipschitz=ONE), formula, known)
+    f = problem(ConcreteWorld([oracle], Vector([2]), Vector([0]), ZERO))
+    assert f.gradient(f.prox(f.start, Fraction(2))) == Vector([1])
+    assert f.gradient(f.minimiser) == Vector([0])
+
+
 def test_the_same_point_has_the_same_subgradient():
     f = problem(absolute_value())
     y = f.prox(f.start, Fraction(2))
