@@ -125,7 +125,7 @@ def minimise(
         (k,) and (m,).
     """
     sizes = (cones[0], cones[1], cones[2:] if cones[2] else ())
-    found = minimum(rows, right, cost, sizes, seconds=SECONDS, tolerances=TOLERANCES)
+    found = minimum(rows, right, cost, sizes, seconds=SECONDS, tolerances=TOLERANCES, almost=True)
     return None if found is None else (found.unknowns, found.dual)
 
 

@@ -42,6 +42,7 @@ def minimum(
     seconds: float,
     tolerance: float = 0.0,
     tolerances: Sequence[float] = TOLERANCES,
+    almost: bool = False,
 ) -> Solution | None:
     """Minimise ``cost @ x`` over x with ``vector - matrix @ x`` in a cone; None if unsolved.
 
@@ -56,6 +57,8 @@ def minimum(
         Least tolerance that is tried.
     tolerances
         Those that are tried, in this order.
+    almost
+        Whether an answer counts that misses the tolerance and that the solver calls almost solved.
 
     Raises
     ------
@@ -64,7 +67,7 @@ def minimum(
     """
     for each in tolerances:
         try:
-            answer = _solved(matrix, vector, cost, sizes, max(each, tolerance), seconds)
+            answer = _solved(matrix, vector, cost, sizes, max(each, tolerance), seconds, almost=almost)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException:  # the solver panics with one; no answer is what it means
@@ -93,6 +96,8 @@ def _solved(
     sizes: tuple[int, int, Sequence[int]],
     tolerance: float,
     seconds: float,
+    *,
+    almost: bool,
 ) -> Solution | None:
     """Return Clarabel's answer; None unless it reports it as optimal, in finite numbers."""
     import clarabel
@@ -111,4 +116,5 @@ def _solved(
     answer = clarabel.DefaultSolver(quadratic, cost, csc_array(matrix), vector, cones, settings).solve()
     solution = Solution(np.array(answer.x), np.array(answer.z), float(answer.obj_val))
     finite = np.isfinite([solution.value, *solution.unknowns, *solution.dual]).all()
-    return solution if finite and str(answer.status) == "Solved" else None
+    accepted = ("Solved", "AlmostSolved") if almost else ("Solved",)
+    return solution if finite and str(answer.status) in accepted else None
