@@ -18,10 +18,15 @@ from .theory.claims import functions as functions
 from .theory.claims import given as given
 from .theory.claims import integers as integers
 from .theory.claims import least as least
+from .theory.claims import matrices as matrices
 from .theory.claims import operators as operators
 from .theory.claims import parametrize_with_claims as parametrize_with_claims
 from .theory.claims import probability as probability
+from .theory.claims import psd as psd
 from .theory.claims import rationals as rationals
 from .theory.claims import reals as reals
+from .theory.claims import sequences as sequences
 from .theory.claims import sets as sets
+from .theory.claims import simplex as simplex
 from .theory.claims import suppose as suppose
+from .theory.claims import vectors as vectors

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from collections.abc import Sequence
+from typing import Any
 
 from clusterproof import theory
 from clusterproof.algorithms.validation import check_seed, error_line
@@ -46,7 +48,11 @@ def show(
     terminal.load(files)
     claim = theory.find_claim(claim_id)
     width = terminal.columns() or 80
-    _print_wrapped(f"{claim.id}: {claim.label}\n{claim.title} {JUDGES[claim.judges]}\n\n{claim.text}", width)
+    judges = set(claim.of_lines["judges"].values())
+    words = (
+        JUDGES[claim.judges] if len(judges) == 1 else "Its lines are of several kinds, as the verdicts say."
+    )
+    _print_wrapped(f"{claim.id}: {claim.label}\n{claim.title} {words}\n\n{claim.text}", width)
     print()
     if check:
         sys.stdout.flush()
@@ -67,7 +73,10 @@ def _show_lines(verdict: Verdict, width: int) -> None:
     if len(verdict.lines) > 1:
         print("\nVerdicts of the lines")
         for line in verdict.lines:
-            _print_wrapped(f"    {line.name or verdict.claim}  {line.verdict}: {line.reason}", width)
+            name = (line.name or verdict.claim) + report.kind_of_line(verdict, line)
+            repairs = "" if line.repaired_by == verdict.repaired_by else ", ".join(line.repaired_by)
+            reason = line.reason + (f"; repaired by {repairs}" if repairs else "")
+            _print_wrapped(f"    {name}  {line.verdict}: {reason}", width)
 
 
 def _show_counterexample(verdict: Verdict, width: int) -> None:
@@ -75,14 +84,46 @@ def _show_counterexample(verdict: Verdict, width: int) -> None:
     if verdict.counterexample is None:
         return
     print("\nCounterexample")
-    written = ", ".join(f"{name} = {value}" for name, value in verdict.counterexample.items())
+    points = {name: value for name, value in verdict.counterexample.items() if _is_function(value)}
+    written = ", ".join(
+        f"{name} = {value}" for name, value in verdict.counterexample.items() if name not in points
+    )
+    for name, function in points.items():
+        _show_function(name, function, width)
     if len(written) <= LONGEST:
         sides = in_fractions(verdict.claim, verdict.counterexample)
         _print_wrapped(f"    {written}", width)
         if 0 < len(sides) <= LONGEST:
             _print_wrapped(f"    {sides}", width)
         print()
+    if points:  # whose definition is longer than what a reader checks
+        print(f"    clusterproof check {verdict.claim} --json FILE\n    clusterproof check --replay FILE")
+        return
     print(textwrap.indent(str(code_of(verdict)), "    ").rstrip())
+
+
+def _is_function(value: object) -> bool:
+    return isinstance(value, dict) and "formula" in value
+
+
+def _show_function(name: str, value: dict[str, Any], width: int) -> None:
+    """Print what a reader checks of a function: start, minimiser, and gradient and value at each point."""
+    _print_wrapped(f"    {name}(x) = {value['formula']}", width)
+    lines = [f"    dimension {value['dimension']}, start {_vector(value['start'])}"]
+    if value["minimiser"] is not None:
+        lines.append(f"    minimiser {_vector(value['minimiser'])}, minimum {value['minimum']}")
+    for number, part in enumerate(value.get("parts", [value]), 1):
+        lines.append(f"    part {number}" if "parts" in value else "")
+        lines += [
+            f"    at {_vector(each['at'])}: gradient {_vector(each['gradient'])}, value {each['value']}"
+            for each in part["points"]
+        ]
+    for line in filter(None, lines):
+        _print_wrapped(line, width)
+
+
+def _vector(entries: Sequence[str]) -> str:
+    return f"({', '.join(entries)})"
 
 
 def _show_repair(claim: Claim, width: int) -> None:

@@ -10,7 +10,7 @@ import clusterproof.figures.style as style
 from clusterproof.algorithms import FPFC, run
 from clusterproof.figures.illustration import Illustration
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.papers.fpfc.window import window
+from clusterproof.theory.papers.fpfc.fusion import window
 
 CLUSTERS, CLIENTS, DIMENSION = 3, 24, 5
 CONDITION_NUMBER, SEPARATION, SPREAD = 2.0, 10.0, 0.1

@@ -194,7 +194,7 @@ class ClaimsOfPaper(SphinxDirective):
         if record is not None:
             section += nodes.paragraph("", "", *_marked(sentence(record["reason"])))
             section += nodes.paragraph("", "", *written(_numbers(record)))
-            section += _lines(claim.id, verdicts)
+            section += _lines(claim, verdicts)
             if record["counterexample"]:
                 text = json.dumps(record["counterexample"], indent=2, ensure_ascii=False)
                 section += nodes.paragraph(text="Counterexample")
@@ -213,15 +213,21 @@ class ClaimsOfPaper(SphinxDirective):
         return section
 
 
-def _lines(claim_id: str, verdicts: dict[str, dict[str, Any]]) -> list[nodes.Node]:
-    """Write the verdict of each line of a claim that has several."""
-    lines = {name.partition("#")[2]: one for name, one in verdicts.items() if name.startswith(f"{claim_id}#")}
-    items = [
-        nodes.list_item(
-            "", nodes.paragraph("", "", *written(f"{name} "), _badge(one), *_marked(f": {one['reason']}"))
-        )
-        for name, one in lines.items()
-    ]
+def _lines(claim: Claim[..., Any], verdicts: dict[str, dict[str, Any]]) -> list[nodes.Node]:
+    """Write the verdict of each line of a claim that has several, with what the line has of its own."""
+    lines = {name.partition("#")[2]: one for name, one in verdicts.items() if name.startswith(f"{claim.id}#")}
+    items = []
+    mixed = len(claim.of_lines["judges"]) + len(claim.of_lines["failure"]) > 2
+    for name, record in lines.items():
+        own = claim.of_line(name)
+        failed = (own["failure"],) if record["verdict"] == "violated" else ()
+        source = source_of(name, own["judges"], *failed) if mixed else name
+        paragraph = nodes.paragraph("", "", *written(f"{source} "), _badge(record))
+        paragraph += _marked(f": {record['reason']}")
+        if own["repaired_by"] != claim.repaired_by:
+            for repair in own["repaired_by"]:
+                paragraph += [nodes.Text("; repaired by "), _link(repair)]
+        items.append(nodes.list_item("", paragraph))
     return [nodes.paragraph(text="Lines"), nodes.bullet_list("", *items)] if items else []
 
 

@@ -237,6 +237,23 @@ def test_the_recipe_of_a_theorem_of_ones_own_prints_what_it_states(
     assert main(["check", "my_paper.py", "--fail-on", "violated"]) == 0
 
 
+def test_the_claims_on_vectors_and_sequences_get_the_verdicts_that_are_printed(
+    registry: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    recipe = (ROOT / "notes/your-own-theorem.md").read_text(encoding="utf-8")
+    write_files(recipe)
+    assert main(["check", "inexact.py"]) == 0
+    output = capsys.readouterr().out
+    lines = re.findall(r"(?m)^(inexact/\S+  \w+)$", recipe)
+    assert len(lines) == 3
+    assert all(line in output for line in lines)
+    assert "proved by sums of squares" in output
+
+
 @pytest.mark.slow(reason="runs a torch implementation")
 def test_the_page_about_conformance_prints_what_it_states(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -12,7 +12,7 @@ from clusterproof.theory import catalogue, check
 
 
 def test_a_verdict_draws_its_numbers_and_the_share_of_each_term():
-    verdict = check("cfl-mgd/a8")
+    verdict = check("cfl-mgd/appendix-a3#(A8)")
     figure = verdict.plot(width=14, caption=False)
     numbers, terms = figure.axes
     assert [bar.get_width() for bar in numbers.patches] == [verdict.measured, verdict.bound]

@@ -27,12 +27,12 @@ TRUE = ("consistent", "certified")
 SLOW = """
 baselines/cfl-mgd-gradient baselines/cfl-mgd-model baselines/clustered baselines/fedbcd
 baselines/fedbcd-separate baselines/fedprox baselines/fedprox-exact baselines/local baselines/per-fedavg-fo
-baselines/per-fedavg-hf cfl-mgd/a10-meant cfl-mgd/a11 cfl-mgd/a15 cfl-mgd/a16-meant cfl-mgd/a17 cfl-mgd/a4
+baselines/per-fedavg-hf cfl-mgd/appendix-a4 cfl-mgd/appendix-a15 cfl-mgd/appendix-a12
 cfl-mgd/a7-step cfl-mgd/algorithm-line-20 cfl-mgd/appendix-a1 cfl-mgd/appendix-a10 cfl-mgd/appendix-a18
 cfl-mgd/appendix-a2 cfl-mgd/appendix-a27 cfl-mgd/appendix-a29 cfl-mgd/appendix-a35 cfl-mgd/appendix-a38
-cfl-mgd/appendix-a5 cfl-mgd/assumption-1 cfl-mgd/assumption-2 cfl-mgd/assumption-3 cfl-mgd/asymptotic-region
+cfl-mgd/assumption-1 cfl-mgd/assumption-2 cfl-mgd/assumption-3 cfl-mgd/asymptotic-region
 cfl-mgd/division-by-clients cfl-mgd/equation-10-line-16 cfl-mgd/equation-12 cfl-mgd/equation-19
-cfl-mgd/equation-24 cfl-mgd/equation-26 cfl-mgd/equation-3 cfl-mgd/equation-32 cfl-mgd/equation-36
+cfl-mgd/equation-24 cfl-mgd/equation-26 cfl-mgd/equation-3 cfl-mgd/equation-32
 cfl-mgd/lemma-1 cfl-mgd/lemma-1-cantelli cfl-mgd/lemma-1-worst-case cfl-mgd/lemma-h
 cfl-mgd/model-averaging-recursion cfl-mgd/model-averaging-reset cfl-mgd/model-averaging-stability
 cfl-mgd/momentum-certified cfl-mgd/momentum-helps cfl-mgd/momentum-horizon cfl-mgd/norm-inequality

@@ -12,7 +12,6 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import check_choice, check_number
 from clusterproof.theory.certificates.certify_round import certify_round
 from clusterproof.theory.certificates.companion import entries
-from clusterproof.theory.certificates.exact import fraction, rational
 from clusterproof.theory.certificates.lyapunov import System, Unknowns
 from clusterproof.theory.certificates.one_round import RoundCertificate
 from clusterproof.theory.certificates.parameters import Parameters, exact, root_above
@@ -20,6 +19,7 @@ from clusterproof.theory.certificates.proof import failing_condition
 from clusterproof.theory.certificates.quadratic import CONSTANT_DIGITS, at_rate, best_rate
 from clusterproof.theory.certificates.record import Certificate, FunctionClass, NoCertificate
 from clusterproof.theory.certificates.repair import balance, normalise, rounded, with_prefactor
+from clusterproof.theory.squares.exact import fraction, rational
 
 SECONDS = 60.0
 """Time limit of the search, in seconds."""

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.theory.certificates.exact import is_positive_semidefinite, rational
 from clusterproof.theory.certificates.rounds import (
     MAX_LOCAL_STEPS,
     Algorithm,
@@ -20,6 +19,7 @@ from clusterproof.theory.certificates.rounds import (
     interpolation,
     trajectory,
 )
+from clusterproof.theory.squares.exact import is_positive_semidefinite, rational
 
 MEAN = "mean "
 """Begins the name of a multiplier of f between x* and the round's start; the others are of every client's f_i."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from clusterproof.theory.certificates.exact import is_positive_semidefinite, rational
 from clusterproof.theory.certificates.lyapunov import GRADIENT_PART, Form, System, Unknowns
 from clusterproof.theory.certificates.quadratic import constants_squared
 from clusterproof.theory.certificates.record import Certificate, FunctionClass
+from clusterproof.theory.squares.exact import is_positive_semidefinite, rational
 
 
 def failing_condition(certificate: Certificate) -> str | None:

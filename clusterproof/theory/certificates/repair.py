@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.theory.certificates.exact import fraction, is_positive_semidefinite, rational
 from clusterproof.theory.certificates.lyapunov import (
     PAIRS,
     POINTS,
@@ -18,6 +17,7 @@ from clusterproof.theory.certificates.lyapunov import (
     Unknowns,
 )
 from clusterproof.theory.certificates.parameters import root_above
+from clusterproof.theory.squares.exact import fraction, is_positive_semidefinite, rational
 
 DIGITS = 12
 """Significant decimals kept of a solver's answer, relative to its largest number."""

@@ -15,7 +15,7 @@ from clusterproof.theory.certificates.one_round import (
     failing_condition,
 )
 from clusterproof.theory.certificates.rounds import Block, Round, interpolation
-from clusterproof.theory.certificates.solving import minimum, triangles
+from clusterproof.theory.squares.solving import minimum, triangles
 
 SLACKS = (Fraction(1, 10**4), Fraction(1, 10**3), Fraction(1, 10**2))
 """Relative additions to the least constant, tried in turn, that leave room for rounding the multipliers."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.theory.certificates.lyapunov import GRADIENT_PART, System, Unknowns
-from clusterproof.theory.certificates.solving import Solution, minimum, triangles
+from clusterproof.theory.squares.solving import Solution, minimum, triangles
 
 SECONDS = 5.0
 """Limit for one solve."""

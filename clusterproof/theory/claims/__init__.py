@@ -4,13 +4,16 @@ A claim's way leads through six files: ``claim`` (the decorator), ``space`` (its
 comparisons), ``judge`` (one instance), ``verdict`` (all instances that are tried) and ``report`` (tables and JSON).
 """
 
+from clusterproof.theory.claims.arrays import matrices, vectors
 from clusterproof.theory.claims.claim import claim
 from clusterproof.theory.claims.class_ranges import functions, operators, sets
 from clusterproof.theory.claims.confirm import RunDisagrees, confirm_equal
 from clusterproof.theory.claims.expectation import Expectation, expectation
 from clusterproof.theory.claims.frequency import Frequency, probability
+from clusterproof.theory.claims.psd import psd
 from clusterproof.theory.claims.pytest_claims import parametrize_with_claims
 from clusterproof.theory.claims.ranges import choice, drawn, integers, rationals, reals
+from clusterproof.theory.claims.sequences import sequences
 from clusterproof.theory.claims.sides import (
     Excluded,
     Outside,
@@ -21,6 +24,7 @@ from clusterproof.theory.claims.sides import (
     given,
     suppose,
 )
+from clusterproof.theory.claims.simplex import simplex
 from clusterproof.theory.claims.space import Replicates, Stream
 from clusterproof.theory.classes.function import ConvexSet, Function, Operator
 from clusterproof.theory.classes.trace import least
@@ -48,12 +52,17 @@ __all__ = [
     "functions",
     "given",
     "integers",
+    "matrices",
     "parametrize_with_claims",
     "least",
     "operators",
     "probability",
+    "psd",
     "rationals",
     "reals",
     "sets",
+    "sequences",
+    "simplex",
     "suppose",
+    "vectors",
 ]

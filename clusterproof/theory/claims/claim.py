@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import inspect
+import itertools
 import re
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,6 +35,8 @@ JUDGES = ("printed", "reading", "ours")
 """What a claim may judge: what its paper states, a meaning given to an ambiguous or informal sentence, or ours."""
 FAILURES = ("false statement", "misprint", "wording")
 """What a counterexample to a claim may show."""
+FACTS = {"judges": "printed", "failure": "false statement", "repaired_by": (), "ill_posed": False}
+"""What each line of a claim may have of its own, and what it is by default."""
 EVALUATIONS, DRAWN = 2000, 100
 """Instances that are tried by default; of random statements, and of objects that a function draws."""
 REPLICATES = 400
@@ -199,7 +202,8 @@ class Claim(Generic[P, R]):
     label
         The statement's place in the paper.
     judges
-        ``printed``, what the paper states; ``reading``, a meaning given to an ambiguous sentence; or ``ours``.
+        ``printed``, what the paper states; ``reading``, a meaning given to an ambiguous sentence; or ``ours``. Of the
+        lines that have none of their own, as ``failure``.
     failure
         What a counterexample shows: a ``false statement``, a ``misprint``, or ``wording``.
     title, text
@@ -207,22 +211,26 @@ class Claim(Generic[P, R]):
     statements
         The claim's function, and further ones with spaces of their own.
     repaired_by
-        Ids of the claims that replace this one.
+        Ids of the claims that replace this one, or one of its lines.
+    of_lines
+        ``judges``, ``failure``, ``repaired_by`` and ``ill_posed`` by line, each with the value of all others under
+        the empty name.
     bound
         Bounds the errors of a run on a task; None for claims that are not about runs.
-    tight, ill_posed, says_nothing, quick
+    tight, says_nothing, quick
         As for ``claim``.
     """
 
     def __init__(self, id: str, function: Callable[P, R], first: Statement, **facts: Any) -> None:  # noqa: A002 - as in claim()
         self.id, self.function, self.statements = id, function, [first]
         self.label: str = facts.pop("label")
-        self.judges: str = facts.pop("judges")
-        self.failure: str = facts.pop("failure")
-        self.repaired_by: tuple[str, ...] = facts.pop("repaired_by")
+        self.of_lines: dict[str, dict[str, Any]] = facts.pop("of_lines")
+        self.judges: str = self.of_lines["judges"][""]
+        self.failure: str = self.of_lines["failure"][""]
+        repairs = itertools.chain(*self.of_lines["repaired_by"].values())
+        self.repaired_by: tuple[str, ...] = tuple(dict.fromkeys(repairs))
         self.bound: Callable[..., Any] | None = facts.pop("bound")
         self.tight: bool = facts.pop("tight")
-        self.ill_posed: bool = facts.pop("ill_posed")
         self.says_nothing: str = facts.pop("says_nothing")
         self.quick: bool = facts.pop("quick")
         self.module = function.__module__
@@ -246,6 +254,10 @@ class Claim(Generic[P, R]):
     def source(self) -> str:
         """The label, and whether it is a reading or ours."""
         return source_of(self.label, self.judges)
+
+    def of_line(self, name: str) -> dict[str, Any]:
+        """Return ``judges``, ``failure``, ``repaired_by`` and ``ill_posed`` of a line."""
+        return {fact: values.get(name, values[""]) for fact, values in self.of_lines.items()}
 
     def line(self, name: str, **how: Any) -> Callable[[F], F]:
         """State the claim on another space, as a line of its own.
@@ -320,12 +332,12 @@ def claim(
     id: str,  # noqa: A002 - the interface's name for it
     *,
     label: str | None = None,
-    judges: str = "printed",
-    failure: str = "false statement",
-    repaired_by: str | Sequence[str] = (),
+    judges: str | Mapping[str, str] = "printed",
+    failure: str | Mapping[str, str] = "false statement",
+    repaired_by: str | Sequence[str] | Mapping[str, str | Sequence[str]] = (),
     bound: Callable[..., Any] | None = None,
     tight: bool = False,
-    ill_posed: bool = False,
+    ill_posed: bool | Mapping[str, bool] = False,
     says_nothing: str = "",
     quick: bool = True,
     **how: Any,
@@ -336,6 +348,9 @@ def claim(
     sides: ``at_most``, ``at_least``, ``equal``, ``probability`` or ``expectation``; or a dictionary of them, the lines
     of a chain. Keyword-only parameters keep their defaults. The docstring is the statement in words. The decorated
     function is called as before, and returns the sides.
+
+    ``judges``, ``failure``, ``repaired_by`` and ``ill_posed`` may be mappings from names of lines, with the empty name
+    for all others; what a mapping leaves out has the default.
 
     Parameters
     ----------
@@ -394,12 +409,7 @@ def claim(
         raise InvalidArgument(
             "id", id, "must be paper/name in lower case", "write it such as my-paper/lemma-1"
         )
-    for argument, word, words in (("judges", judges, JUDGES), ("failure", failure, FAILURES)):
-        if word not in words:
-            raise InvalidArgument(argument, word, f"must be one of {', '.join(words)}", "choose the nearest")
-    repairs = (repaired_by,) if isinstance(repaired_by, str) else repaired_by
-    if not isinstance(repairs, tuple | list) or not all(isinstance(each, str) for each in repairs):
-        raise InvalidArgument("repaired_by", repaired_by, "must be an id or a tuple of ids", "leave it out")
+    of_lines = facts_of_lines(judges=judges, failure=failure, repaired_by=repaired_by, ill_posed=ill_posed)
 
     def decorate(function: Callable[P, R]) -> Claim[P, R]:
         _check_function(id, function)
@@ -411,12 +421,9 @@ def claim(
             function,
             first,
             label=label or id.partition("/")[2],
-            judges=judges,
-            failure=failure,
-            repaired_by=tuple(repairs),
+            of_lines=of_lines,
             bound=bound,
             tight=tight,
-            ill_posed=ill_posed,
             says_nothing=says_nothing,
             quick=quick,
         )
@@ -424,6 +431,26 @@ def claim(
         return stated
 
     return decorate
+
+
+def facts_of_lines(**stated: Any) -> dict[str, dict[str, Any]]:
+    """Return ``judges``, ``failure``, ``repaired_by`` and ``ill_posed`` by line; under the empty name of all others."""
+    facts = {}
+    for fact, usual in FACTS.items():
+        value = stated.get(fact, usual)
+        facts[fact] = dict(value) if isinstance(value, Mapping) else {"": value}
+        facts[fact].setdefault("", usual)
+    for argument, words in (("judges", JUDGES), ("failure", FAILURES)):
+        for word in facts[argument].values():
+            if word not in words:
+                rule = f"must be one of {', '.join(words)}"
+                raise InvalidArgument(argument, word, rule, "choose the nearest")
+    for line, ids in facts["repaired_by"].items():
+        repairs = (ids,) if isinstance(ids, str) else ids
+        if not isinstance(repairs, tuple | list) or not all(isinstance(each, str) for each in repairs):
+            raise InvalidArgument("repaired_by", ids, "must be an id or a tuple of ids", "leave it out")
+        facts["repaired_by"][line] = tuple(repairs)
+    return facts
 
 
 def _statement(name: str, function: Callable[..., Any], **how: Any) -> Statement:
@@ -553,7 +580,7 @@ def quantities(numbers: Mapping[str, Any]) -> str:
 
 def short(value: Any) -> str:
     """Write a quantity, or the kind of object that it is if the text is long."""
-    text = str(value)
+    text = _listed(value) if isinstance(value, list) else str(value)
     if len(text) <= LONG:
         return text
     if isinstance(value, dict) and "task" in value:
@@ -564,6 +591,11 @@ def short(value: Any) -> str:
         )
         return f"{formula}, started at ({', '.join(value['start'])})"
     return text[: LONG - 3] + "..."
+
+
+def _listed(value: Any) -> str:
+    """Write a vector as (1, 1/2), a matrix as ((1, 0), (0, 1))."""
+    return f"({', '.join(map(_listed, value))})" if isinstance(value, list) else str(value)
 
 
 def name_of(function: Callable[..., Any]) -> str:

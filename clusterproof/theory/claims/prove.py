@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -16,11 +17,19 @@ from clusterproof.algorithms.randomness import generator
 from clusterproof.theory.claims.claim import Proof, quantities
 from clusterproof.theory.claims.judge import Conclusion
 from clusterproof.theory.claims.polynomial_signs import Bounds, is_nonnegative, is_positive
-from clusterproof.theory.claims.ranges import Instance
+from clusterproof.theory.claims.ranges import Instance, Range
 from clusterproof.theory.claims.rounding import TOLERANCE, is_exact
+from clusterproof.theory.claims.several import Several
 from clusterproof.theory.claims.sides import Excluded, Outside, Sides, naming_hypotheses
 from clusterproof.theory.claims.space import Space
-from clusterproof.theory.claims.symbols import Symbol, exactly, limiting_terms, recording_refusals, symbols
+from clusterproof.theory.claims.symbols import (
+    Condition,
+    Symbol,
+    exactly,
+    limiting_terms,
+    recording_refusals,
+    symbols,
+)
 
 CASES = 1000
 """Most combinations of listed values, each of which gets a proof of its own."""
@@ -33,6 +42,10 @@ TRIES, LISTED = 400, 1000
 NO_FORMULA = (TypeError, ValueError, AttributeError, ZeroDivisionError, OverflowError, InvalidArgument)
 """What a function raises on symbols that is no formula of them."""
 
+SECONDS = 10.0
+"""Processor time after which no further sum of squares is looked for."""
+UNDECIDED = "the coefficients do not decide"
+
 Evaluate = Callable[[Instance], Mapping[str, Conclusion]]
 """Returns the lines of an instance by name."""
 
@@ -42,22 +55,88 @@ class Unproved(Exception):
 
 
 @dataclass(frozen=True)
-class Formula:
-    """What a function is on symbols, case by case, and of each line why it is not proved; empty if it is."""
+class Case:
+    """What a function is on symbols, at one combination of the quantities that are choices.
 
-    cases: Sequence[tuple[Instance, Mapping[str, Conclusion]]]
+    Attributes
+    ----------
+    listed
+        These quantities.
+    lines
+        What the function returns.
+    hypotheses
+        Comparisons of symbols that all lines suppose.
+    """
+
+    listed: Instance
+    lines: Mapping[str, Conclusion]
+    hypotheses: Sequence[Condition]
+
+
+@dataclass(frozen=True)
+class Formula:
+    """What a function is on symbols, case by case.
+
+    Attributes
+    ----------
+    space, cases, bounds
+        Of the function, and the least and largest value of each symbol.
+    unproved
+        Of each line why it is not proved; empty if it is.
+    compared
+        Instances at which the function gave what its formula gives.
+    """
+
+    space: Space
+    cases: Sequence[Case]
+    bounds: Sequence[Bounds]
     unproved: Mapping[str, str]
+    compared: int = 0
 
     def at(self, instance: Instance) -> dict[str, Any] | None:
         """Put numbers in the place of the symbols; None if there is no such case."""
-        for case, lines in self.cases:
-            listed = {name: value for name, value in case.items() if not isinstance(value, Symbol)}
-            if all(instance[name] == value for name, value in listed.items()):
-                numbers = [
-                    Fraction(v) if isinstance(v, int | float | Fraction) else 0 for v in instance.values()
-                ]
-                return {name: _at(line, numbers) for name, line in lines.items()}
-        return None
+        case = self._case(instance)
+        if case is None:
+            return None
+        numbers = self._numbers(instance)
+        return {name: _at(line, numbers) for name, line in case.lines.items()}
+
+    def breaks_hypothesis(self, instance: Instance) -> bool:
+        """Return whether an instance breaks a hypothesis on symbols, by more than rounding may explain."""
+        case, numbers = self._case(instance), self._numbers(instance)
+        return case is not None and any(
+            condition.excess.at(numbers) > TOLERANCE
+            for condition in case.hypotheses
+            if condition.excess is not None and not condition.of_line
+        )
+
+    def _case(self, instance: Instance) -> Case | None:
+        cases = (
+            case for case in self.cases if all(instance[name] == value for name, value in case.listed.items())
+        )
+        return next(cases, None)
+
+    def _numbers(self, instance: Instance) -> list[Any]:
+        numbers: list[Any] = []
+        for name, allowed in self.space.ranges.items():
+            numbers += allowed.numbers(instance[name]) if isinstance(allowed, Several) else [instance[name]]
+        return [Fraction(each) if isinstance(each, int | float | Fraction) else 0 for each in numbers]
+
+    def is_sum_of_squares(self, line: str) -> bool:
+        """Return whether a line that the coefficients do not decide is proved by sums of squares."""
+        if self.unproved.get(line) != UNDECIDED or not self.compared:
+            return False
+        from clusterproof.theory.claims.squares import is_certified
+
+        began = time.process_time()
+        return all(
+            _is_settled(excess, self.bounds)
+            or is_certified(
+                excess, self.bounds, case.hypotheses, seconds=SECONDS - time.process_time() + began
+            )
+            for case in self.cases
+            for excess in _excesses(case.lines[line])
+        )
 
 
 def prove(space: Space, evaluate: Evaluate) -> Formula:
@@ -84,8 +163,8 @@ def prove(space: Space, evaluate: Evaluate) -> Formula:
 
 
 def _prove(space: Space, evaluate: Evaluate) -> Formula:
-    cases, bounds = _cases(space)
-    formulas: list[tuple[Instance, Mapping[str, Conclusion]]] = []
+    cases, bounds, names = _cases(space)
+    formulas: list[Case] = []
     unproved: dict[str, str] = {}
     for case in cases:
         try:
@@ -93,26 +172,29 @@ def _prove(space: Space, evaluate: Evaluate) -> Formula:
                 lines = evaluate(case)
             if refused:
                 raise Unproved(f"the function catches what symbols raise: {refused[0]}")
-            assumed = any(condition is not None for condition in stated.values())
+            assumed = [condition for condition in stated.values() if condition is not None]
             for name, line in lines.items():
-                unproved[name] = unproved.get(name, "") or _doubt(line, bounds, assumed)
+                unproved[name] = unproved.get(name, "") or _doubt(line, bounds, bool(assumed))
         except Outside:  # a choice that the hypotheses exclude
             continue
         except NO_FORMULA as error:
             raise Unproved(f"the statement is no formula: {error}") from error
-        formulas.append((case, lines))
+        formulas.append(Case({name: case[name] for name in names}, lines, assumed))
     if not formulas:
         raise Unproved("no combination of choices meets the hypotheses")
-    formula = Formula(formulas, unproved)
-    if not all(unproved.values()) and (where := _differs(space, evaluate, formula)):
+    formula = Formula(space, formulas, bounds, unproved)
+    if not {"", UNDECIDED} & set(unproved.values()):
+        return formula
+    where, compared = _differs(space, evaluate, formula)
+    if where:
         raise Unproved(f"the function does not give what its formula gives at {where}")
-    return formula
+    return replace(formula, compared=compared)
 
 
 def is_empty(space: Space, evaluate: Evaluate) -> bool:
     """Return whether the coefficients show that no instance of the ranges meets the hypotheses."""
     try:
-        cases, bounds = _cases(space)
+        cases, bounds, _ = _cases(space)
     except Unproved:
         return False
     return all(_is_excluded(evaluate, case, bounds) for case in cases)
@@ -136,16 +218,27 @@ def _is_excluded(evaluate: Evaluate, case: Instance, bounds: Sequence[Bounds]) -
     return False
 
 
-def _cases(space: Space) -> tuple[list[dict[str, Any]], list[Bounds]]:
-    """Return instances with a symbol for each quantity that is no choice, and the quantities' bounds."""
-    listed, bounds = {}, []
+def _cases(space: Space) -> tuple[list[dict[str, Any]], list[Bounds], list[str]]:
+    """Return instances with symbols for all quantities but choices, the symbols' bounds, and the choices' names."""
+    listed: dict[str, Any] = {}
+    bounds: list[Bounds] = []
     known: dict[str, Any] = {}
-    every = symbols(tuple(space.ranges))
+    left = iter(
+        symbols(tuple(n for name, each in space.ranges.items() for n in _symbols_of(name, each))).values()
+    )
     for name, allowed in space.ranges.items():
         try:
+            if isinstance(allowed, Several):
+                numbers: list[Any] = []
+                for _ in _symbols_of(name, allowed):
+                    bounds.append(allowed.number_bounds(numbers, known))
+                    numbers.append(next(left))
+                known[name] = allowed.build(numbers, known)
+                continue
             ends = allowed.bounds(known)
         except (KeyError, *NO_FORMULA) as error:
             raise Unproved(f"the range of {name} has no formula for an end") from error
+        symbol = next(left)
         if ends is None:
             values = allowed.values(known)
             if values is None or not allowed.complete:
@@ -153,14 +246,24 @@ def _cases(space: Space) -> tuple[list[dict[str, Any]], list[Bounds]]:
             listed[name] = values
             bounds.append((0, None))  # takes the place of a symbol that does not occur
         else:
-            known[name] = every[name]
+            known[name] = symbol
             bounds.append(ends)
     if not known:
         raise Unproved("every quantity is a choice")
     cases = list(itertools.islice(itertools.product(*listed.values()), CASES + 1))
     if len(cases) > CASES:
         raise Unproved(f"there are more than {CASES} combinations of choices")
-    return [every | dict(zip(listed, case, strict=True)) for case in cases], bounds
+    return [known | dict(zip(listed, case, strict=True)) for case in cases], bounds, list(listed)
+
+
+def _symbols_of(name: str, allowed: Range) -> list[str]:
+    """Name the symbols of a quantity."""
+    if not isinstance(allowed, Several):
+        return [name]
+    try:
+        return [f"{name}[{index}]" for index in range(allowed.count({}))]
+    except (KeyError, *NO_FORMULA) as error:
+        raise Unproved(f"{name} has no fixed number of symbols") from error
 
 
 def _doubt(line: Conclusion, bounds: Sequence[Bounds], assumed: bool) -> str:
@@ -169,20 +272,36 @@ def _doubt(line: Conclusion, bounds: Sequence[Bounds], assumed: bool) -> str:
         proved = isinstance(line, Excluded) or _holds(line, bounds, assumed)
     except NO_FORMULA as error:
         return f"the statement is no formula: {error}"
-    return "" if proved else "the coefficients do not decide"
+    return "" if proved else UNDECIDED
 
 
 def _holds(line: Conclusion, bounds: Sequence[Bounds], assumed: bool) -> bool:
     if not isinstance(line, Sides) or line.failure is not None or line.rounding:
         raise TypeError("a proof needs sure and exact sides")
     if line.identity:
-        for gap in line.measured if not assumed else ():
+        gaps = _entries(line.measured)
+        for gap in gaps if not assumed else ():
             if isinstance(gap, Symbol) and not any(
                 is_positive(each, bounds) for each in (gap.bottom, -gap.bottom)
             ):
                 raise TypeError("it divides by a quantity whose sign neither a range nor a hypothesis gives")
-        return all(not g.top.terms if isinstance(g, Symbol) else exactly(g) == 0 for g in line.measured)
-    excess = line.measured - line.allowed if line.lower else line.allowed - line.measured
+        return all(not g.top.terms if isinstance(g, Symbol) else exactly(g) == 0 for g in gaps)
+    return all(_is_settled(excess, bounds) for excess in _excesses(line))
+
+
+def _excesses(line: Any) -> list[Any]:
+    """Return by how much each entry of a line holds."""
+    if not isinstance(line, Sides):
+        return []
+    first, *others = (
+        np.asarray(side, dtype=object) if isinstance(side, list | tuple) else side
+        for side in (line.measured, *line.terms.values())
+    )
+    allowed = sum(others[1:], start=others[0])
+    return _entries(first - allowed if line.lower else allowed - first)
+
+
+def _is_settled(excess: Any, bounds: Sequence[Bounds]) -> bool:
     if not isinstance(excess, Symbol):
         return bool(exactly(excess) >= 0)
     return _has_sign(excess, bounds, is_nonnegative)
@@ -197,8 +316,8 @@ def _has_sign(excess: Symbol, bounds: Sequence[Bounds], sign: Callable[..., bool
 # ---- whether the function gives on numbers what it gave on symbols: a proof speaks of no other function
 
 
-def _differs(space: Space, evaluate: Evaluate, formula: Formula) -> str:
-    """Return an instance at which a function and its formula have other sides; empty if none is found."""
+def _differs(space: Space, evaluate: Evaluate, formula: Formula) -> tuple[str, int]:
+    """Return an instance at which function and formula differ, empty if none is found, and how many do not."""
     left = 2 * COMPARED
     for instance in _instances(space):
         with suppress(Outside, ZeroDivisionError):
@@ -207,11 +326,12 @@ def _differs(space: Space, evaluate: Evaluate, formula: Formula) -> str:
                 continue
             found = evaluate(instance)
             left -= 1
-            if found.keys() != lines.keys() or not all(_are_same(found[n], [[lines[n]]]) for n in found):
-                return quantities(space.encode(instance))
+            same = found.keys() == lines.keys() and all(_are_same(found[n], [[lines[n]]]) for n in found)
+            if not same or formula.breaks_hypothesis(instance):
+                return quantities(space.encode(instance)), 0
         if not left:
             break
-    return ""
+    return "", 2 * COMPARED - left
 
 
 def _instances(space: Space) -> Iterator[Instance]:
@@ -230,6 +350,11 @@ def _at(line: Any, numbers: Sequence[Any]) -> Any:
     """Put numbers in the place of the symbols."""
 
     def value(side: Any) -> Any:
+        if isinstance(side, list | tuple):
+            return [value(each) for each in side]
+        if isinstance(side, np.ndarray) and side.dtype == object:
+            entries = [value(each) for each in side.ravel()]
+            return np.array(entries, dtype=object).reshape(side.shape)
         return side.at(numbers) if isinstance(side, Symbol) else side
 
     if not isinstance(line, Sides):
@@ -282,7 +407,10 @@ class Tie:
             formula = prove(proof.space, proof.lines)
         except Unproved as reason:
             return cls(proof, None, {"": str(reason)}, {}, {})
-        return cls(proof, formula, formula.unproved, {}, {})
+        unproved = {
+            line: "" if formula.is_sum_of_squares(line) else why for line, why in formula.unproved.items()
+        }
+        return cls(proof, formula, unproved, {}, {})
 
     def speaks_of(self, line: str) -> bool:
         """Return whether it proves the line, or a step that belongs to no line."""

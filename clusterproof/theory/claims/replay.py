@@ -23,7 +23,7 @@ from clusterproof.theory.claims.rounding import is_exact
 from clusterproof.theory.claims.sides import Outside, Sides
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
 from clusterproof.theory.claims.trial import Trial
-from clusterproof.theory.claims.verdict import FALSE, Kind, Line, confirm
+from clusterproof.theory.claims.verdict import FALSE, Kind, Line, confirm, with_facts
 
 MOST_REPLICATES = 1_000_000
 """More than this no recorded counterexample is repeated."""
@@ -86,12 +86,13 @@ def _replay(claim: Claim[..., Any], numbers: dict[str, Any]) -> Line:
     judged = evaluation.judged[key]
     if judged.broken:
         confirm(claim.id, statement, evaluation, key)
-        verdict = Kind.ILL_POSED if claim.ill_posed else Kind.VIOLATED
+        verdict = Kind.ILL_POSED if claim.of_line(name)["ill_posed"] else Kind.VIOLATED
         reason = sentences.broken(statement, evaluation, key)
     else:
         lower = getattr(evaluation.lines[key], "lower", False)
         verdict, reason = Kind.CONSISTENT, sentences.comparison(judged, ">=" if lower else "<=")
-    return _line(name, verdict, f"replayed: {reason}", judged, evaluation, written)
+    line = _line(name, verdict, f"replayed: {reason}", judged, evaluation, written)
+    return with_facts(claim, line)
 
 
 def _line(

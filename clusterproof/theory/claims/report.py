@@ -197,15 +197,24 @@ def _line_words(verdict: Verdict) -> list[str]:
         return []
     words = []
     if false[0].verdict in (Kind.VIOLATED, Kind.ILL_POSED):
-        words.append(f"the first false line is {false[0].name}")
+        words.append(f"the first false line is {false[0].name}{kind_of_line(verdict, false[0])}")
     for cause in dict.fromkeys(line.only_where for line in false if line.only_where):
-        echoes = [line.name for line in false if line.only_where == cause]
+        echoes = [line.name + kind_of_line(verdict, line) for line in false if line.only_where == cause]
         fail, where = "fails" if len(echoes) == 1 else "fail", "it" if cause == false[0].name else cause
         words.append(
             f"{', '.join(echoes)} {fail} only where {where} does, at {plural('instance', verdict.instances or 0)}"
         )
-    others = [line.name for line in false[1:] if not line.only_where]
+    others = [line.name + kind_of_line(verdict, line) for line in false[1:] if not line.only_where]
     return words + ([f"also {', '.join(others)}"] if others else [])
+
+
+def kind_of_line(verdict: Verdict, line: Line) -> str:
+    """Say of a line, if the lines differ, whether it is a reading or ours, and what was refuted if no statement was."""
+    if len({(each.judges, each.failure) for each in verdict.lines}) == 1:
+        return ""
+    failed = line.verdict is Kind.VIOLATED and line.failure != "false statement"
+    words = [line.judges] * (line.judges != "printed") + [line.failure] * failed
+    return f" ({', '.join(words)})" if words else ""
 
 
 # ---- tables

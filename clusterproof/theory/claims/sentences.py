@@ -130,6 +130,8 @@ def holds(trial: Trial, progress: Progress, name: str, proof: str | None) -> str
         text += ", in exact arithmetic"
     elif proof == "symbols":
         text = f"proved symbolically for every instance in the ranges; {text}"
+    elif proof == "squares":
+        text = f"proved by sums of squares for every instance of the ranges that meets the hypotheses; {text}"
     text += "".join(f", for {words}" for words in _cut_off(trial))
     if trial.reached:
         text += f", and beyond the ranges: {_beyond(trial.reached)}"
@@ -143,6 +145,10 @@ def holds(trial: Trial, progress: Progress, name: str, proof: str | None) -> str
         text += "; " + (f"at {total} of these " if total < progress.instances else "") + why
     if trial.stopped is not None:
         text += f"; stopped after {trial.stopped:g} s"
+    # of others the text says how far beyond the ranges they are
+    if trial.given_up and trial.statement.repeated:
+        number, seconds = plural("instance", len(trial.given_up)), trial.given_up[0]
+        text += f"; at {number} beyond the ranges it was given up after {seconds:g} s"
     return "; ".join([text, *_proofs(trial, name, proof)])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -14,11 +14,8 @@ import numpy as np
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.claims.rounding import TOLERANCE, floats_of, is_exact, unit_of
 from clusterproof.theory.claims.symbols import Condition, Symbol
+from clusterproof.theory.classes.function import Quantity
 from clusterproof.theory.classes.trace import Comparison, TracedNumber, TracedPoint
-from clusterproof.theory.classes.vectors import Vector
-
-POINTS = (Vector, TracedPoint, TracedNumber)
-"""What functions of a class are evaluated at, and what they return on a trace."""
 
 Value: TypeAlias = Any
 """A number (int, Fraction, float), an array of them, or a symbol of a proof."""
@@ -122,7 +119,7 @@ def given(name: str, holds: Any, make: Callable[[], Sides]) -> Sides | Excluded:
         Returns the line's sides; called only if it does.
     """
     try:
-        suppose(name, holds)
+        suppose(name, replace(holds, of_line=True) if isinstance(holds, Condition) else holds)
     except Outside as outside:
         outside.forgive()
         return Excluded(name)
@@ -299,7 +296,7 @@ def equal(
     """
     if not pairs:
         raise InvalidArgument("pairs", pairs, "must hold one (left, right) or more", "give the two sides")
-    if any(isinstance(side, POINTS) for pair in pairs for side in pair):
+    if any(isinstance(side, Quantity) for pair in pairs for side in pair):
         return Sides(
             [left - right for left, right in pairs], {"rounding": 0}, identity=True, pairs=pairs, unit=0.0
         )
@@ -307,11 +304,15 @@ def equal(
     _check_rounding(rounding, [side for pair in pairs for side in pair])
     unit = None if rounding is None else 0.0
     if rounding is None:
-        floats = [
-            side for pair in pairs for side in pair if not isinstance(side, Symbol) and not is_exact(side)
-        ]
+        floats = [side for pair in pairs for side in pair if not _is_symbolic(side) and not is_exact(side)]
         rounding = TOLERANCE * unit_of(side for pair in pairs for side in pair) if floats else 0
     return Sides(gaps, {"rounding": rounding}, identity=True, words=words, pairs=pairs, unit=unit)
+
+
+def _is_symbolic(side: Value) -> bool:
+    """Return whether a side is, or holds, symbols of a proof."""
+    entries = side.ravel() if isinstance(side, np.ndarray) and side.dtype == object else [side]
+    return any(isinstance(entry, Symbol) for entry in entries)
 
 
 def _named(terms: dict[str, Value]) -> dict[str, Value]:
@@ -323,13 +324,24 @@ def _named(terms: dict[str, Value]) -> dict[str, Value]:
 def _filled(**sides: Value) -> Value:
     """Return a side, and refuse one that is no real number or an empty array: of no numbers everything holds."""
     ((name, value),) = sides.items()
-    if isinstance(value, np.ndarray | list | tuple) and np.size(value) == 0:
+    if isinstance(value, list | tuple):
+        value = _as_array(name, value)
+    if isinstance(value, np.ndarray) and value.size == 0:
         raise InvalidArgument(
             name, np.shape(value), "must not be an empty array", "suppose that there is something to compare"
         )
     if value is None or isinstance(value, str | complex) or getattr(_kind(value), "kind", "") == "c":
         raise InvalidArgument(name, value, "must be real numbers", "take .real or abs(...) of complex ones")
     return value
+
+
+def _as_array(name: str, value: list[Any] | tuple[Any, ...]) -> np.ndarray:
+    """Return the numbers of a list, which keep their type if they are exact; the sum of lists would join them."""
+    with suppress(ValueError):
+        array = np.array(value, dtype=object if is_exact(value) else None)
+        if not any(isinstance(each, list | tuple) for each in array.flat):
+            return array
+    raise InvalidArgument(name, value, "must have rows of equal length", "give an array")
 
 
 def _kind(value: Value) -> Any:

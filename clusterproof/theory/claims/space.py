@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import inspect
-import itertools
 import json
-import math
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
 from types import UnionType
@@ -17,25 +15,10 @@ from typing import Annotated, Any, get_origin, get_type_hints
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory.claims.ranges import (
-    Choice,
-    Drawn,
-    Instance,
-    Integers,
-    Interval,
-    Range,
-    Reals,
-    value_of,
-)
-
-END, BEYOND, NEAR = 0.35, 0.10, 0.25
-"""Shares of the values at an end of a range, beyond an open end and near an end; the others are uniform or listed."""
-FARTHEST = 1000.0
-"""Multiple of an open end up to which values are drawn."""
-NEAREST = 1e-6
-"""Least distance from an end that is drawn, of a range's width."""
-SIMPLER = 50
-"""Simpler values of a quantity that are tried."""
+from clusterproof.theory.claims.drawing import FARTHEST, draw_near, draw_value
+from clusterproof.theory.claims.ranges import Drawn, Instance, Interval, Range, value_of
+from clusterproof.theory.claims.several import Several
+from clusterproof.theory.claims.simplifying import bits, simpler_values
 
 
 @dataclass(frozen=True)
@@ -143,7 +126,7 @@ class Space:
         return rest | made
 
     def flatten(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Take arguments, records included, apart into quantities.
+        """Take arguments, records included, apart into quantities; lists become vectors, matrices or sequences.
 
         Raises
         ------
@@ -155,6 +138,8 @@ class Space:
             keys = self.records[name][1] if name in self.records else ()
             flat |= {key: getattr(value, key) for key in keys} or {name: value}
         for name, allowed in self.ranges.items():
+            if isinstance(allowed, Several) and isinstance(flat.get(name), list):
+                flat[name] = allowed.decode(allowed.encode(flat[name]))
             if name not in flat or not allowed.holds(flat[name], flat):
                 raise InvalidArgument(name, flat.get(name), f"must be {allowed.describe(flat)}", "correct it")
         return {name: flat[name] for name in self.ranges}
@@ -209,11 +194,7 @@ class Space:
                 if self.holds(instance):
                     yield instance
                 return
-            allowed = self.ranges[names[0]]
-            values = (
-                allowed.ends(instance) if isinstance(allowed, Interval) else allowed.values(instance) or ()
-            )
-            for value in dict.fromkeys(values):
+            for value in self.extremes(names[0], instance):
                 yield from extend(instance | {names[0]: value}, names[1:])
 
         if not self.drawn:
@@ -247,13 +228,45 @@ class Space:
         for name, allowed in self.ranges.items():
             if start is None or name in names or drawn & set(allowed.depends_on):
                 drawn.add(name)
-                near = start[name] if nudged and start is not None and isinstance(allowed, Interval) else None
+                near = start[name] if nudged and start is not None else None
                 instance[name] = _draw(allowed, instance, stream, farthest, near)
             else:
-                instance[name] = start[name]
+                instance[name] = fitted(allowed, start[name], instance)
             if instance[name] is None:
                 return None
         return instance if self.holds(instance) else None
+
+    def fit(self, instance: dict[str, Any]) -> dict[str, Any]:
+        """Give vectors and sequences the lengths that the other quantities ask for."""
+        fit: dict[str, Any] = {}
+        for name, allowed in self.ranges.items():
+            fit[name] = fitted(allowed, instance[name], fit)
+        return fit
+
+    def changes(self, instance: Instance) -> Iterator[dict[str, Any]]:
+        """Yield instances with another entry, or block of entries, of a vector or sequence, or at an end of a range."""
+        for name, allowed in self.ranges.items():
+            values: Iterable[Any] = ()
+            if isinstance(allowed, Several):
+                values = allowed.changes(instance[name], instance)
+            elif isinstance(allowed, Interval):
+                values = (end for end in allowed.ends(instance) if end != instance[name])
+            for value in values:
+                yield self.fit({**instance, name: value})
+
+    def extremes(self, name: str, instance: Instance) -> Iterable[Any]:
+        """Return the ends of an interval, the options of a choice, or a few extremes of several numbers."""
+        allowed = self.ranges[name]
+        if isinstance(allowed, Several):
+            return allowed.extremes(instance)
+        return dict.fromkeys(
+            allowed.ends(instance) if isinstance(allowed, Interval) else allowed.values(instance) or ()
+        )
+
+    @property
+    def several(self) -> list[str]:
+        """Names of the quantities of several numbers."""
+        return [name for name, allowed in self.ranges.items() if isinstance(allowed, Several)]
 
     def named_in(self, hypothesis: str) -> list[str]:
         """Return the quantities that the words of a hypothesis name; all of them if it names none."""
@@ -270,7 +283,7 @@ class Space:
             if multiple > 0 and high
             else max(abs(high if multiple > 0 else low), 1) * multiple
         )
-        moved = dict(instance) | {name: allowed.cast(value)}
+        moved = self.fit(dict(instance) | {name: allowed.cast(value)})
         return moved if self.holds(moved) else None
 
     # ---- simpler instances
@@ -279,7 +292,7 @@ class Space:
         """Return instances that are simpler in one quantity, slow ones first."""
         far, cost = self.multiples(instance), self.complexity(instance)
         moves = [
-            dict(instance) | {name: value}
+            self.fit(dict(instance) | {name: value})
             for name in sorted(self.ranges, key=lambda name: name not in far)
             for value in _simpler(self.ranges[name], instance, name)
         ]
@@ -287,7 +300,12 @@ class Space:
 
     def complexity(self, instance: Instance) -> float:
         """Return about how many bits write an instance: simplifying makes that less at each step."""
-        return sum(_bits(allowed, instance[name]) for name, allowed in self.ranges.items())
+        return sum(
+            allowed.bits(instance[name], instance)
+            if isinstance(allowed, Several)
+            else bits(allowed, instance[name])
+            for name, allowed in self.ranges.items()
+        )
 
     # ---- written instances
 
@@ -329,69 +347,20 @@ class Space:
 def _draw(
     allowed: Range, so_far: Instance, stream: np.random.Generator, farthest: float, near: Any = None
 ) -> Any:
-    """Draw an end, a value beyond an open end or near an end, or one that the range draws; or a value near another."""
-    if not isinstance(allowed, Interval):
-        return allowed.draw(so_far, stream)
-    low, high = allowed.ends(so_far)
-    if low > high:
-        return None
-    if near is not None and high > low:
-        sign = 1 if stream.integers(2) else -1
-        return allowed.cast(near + sign * _distance(allowed, float(high - low), stream), up=sign > 0)
-    kind, side = stream.random(), int(stream.integers(2))
-    if kind < END:
-        return (low, high)[side]
-    signs = [-1] * allowed.downwards + [1] * allowed.upwards
-    if kind < END + BEYOND and signs and farthest > 1:
-        sign = signs[int(stream.integers(len(signs)))]
-        end = high if sign > 0 else low
-        distance = max(float(abs(end)), 1) * (farthest ** stream.random() - 1)
-        neighbour = int(stream.integers(2)) if isinstance(allowed, Integers) else 0  # odd and even
-        return allowed.cast(end + sign * _exactly(allowed, distance)) + sign * neighbour
-    if kind < END + BEYOND + NEAR and high > low:
-        distance = _distance(allowed, float(high - low), stream)
-        return min(max(allowed.cast(low + distance if side == 0 else high - distance), low), high)
-    return allowed.draw(so_far, stream)
-
-
-def _distance(allowed: Interval, width: float, stream: np.random.Generator) -> Any:
-    """Draw a log-uniform distance, up to the width of a range."""
-    least = 1.0 if isinstance(allowed, Integers) else NEAREST * width
-    return _exactly(allowed, math.exp(stream.uniform(math.log(least), math.log(max(width, least)))))
-
-
-def _exactly(allowed: Interval, value: float) -> Any:
-    """Turn a float into a number that can be added to those of a range without rounding these."""
-    return value if isinstance(allowed, Reals) else Fraction(value).limit_denominator(10**6)
+    """Draw a value, or one near another."""
+    if near is not None and isinstance(allowed, Interval):
+        return draw_near(allowed, near, so_far, stream)
+    if near is not None and isinstance(allowed, Several):
+        value = allowed.fit(near, so_far)
+        return allowed.near(value, so_far, stream) if allowed.holds(value, so_far) else None
+    return draw_value(allowed, so_far, stream, farthest)
 
 
 def _simpler(allowed: Range, instance: Instance, name: str) -> list[Any]:
     """Return values of a quantity that are simpler than its own, the simplest first."""
-    value = instance[name]
-    if allowed.drawn:
-        return []
-    if isinstance(allowed, Reals):
-        rounded = [0.0, 1.0, -1.0, *allowed.ends(instance), *(float(f"{value:.{d}g}") for d in (1, 2, 3, 6))]
-        return [each for each in dict.fromkeys(rounded) if len(repr(each)) < len(repr(value))]
-    listed = allowed.values(instance) or ()
-    first = list(itertools.takewhile(lambda each: each != value, itertools.islice(listed, SIMPLER)))
-    if isinstance(allowed, Integers) and (len(first) == SIMPLER or not listed):
-        low = allowed.ends(instance)[0]
-        first += [low + (value - low) // share for share in (16, 8, 4, 2)]
-        first += [value - (value - low) // 2**power for power in range(2, 40)] + [value - 1, value - 2]
-        first = [each for each in dict.fromkeys(first) if each != value and each >= low]
-    return first
-
-
-def _bits(allowed: Range, value: Any) -> float:
-    if isinstance(allowed, Choice):
-        return allowed.options.index(value) / len(allowed.options)
-    if isinstance(allowed, Reals):
-        return 3.3 * len(repr(value))
-    if isinstance(allowed, Interval):
-        exact = Fraction(value)
-        return 2 * math.log2(exact.denominator) + math.log2(1 + abs(exact.numerator)) + 0.5 * (exact < 0)
-    return len(str(allowed.encode(value)))
+    if isinstance(allowed, Several):
+        return allowed.simpler(instance[name], instance)
+    return simpler_values(allowed, instance[name], instance)
 
 
 def mark_of(hint: Any) -> Any:
@@ -412,6 +381,11 @@ def _ranges_of(record: Any) -> dict[str, Range]:
     hints = get_type_hints(record, globalns=names, include_extras=True)
     marks = {each.name: mark_of(hints[each.name]) for each in fields(record) if each.init}
     return marks if all(isinstance(mark, Range) for mark in marks.values()) else {}
+
+
+def fitted(allowed: Range, value: Any, so_far: Instance) -> Any:
+    """Return a value, fitted to earlier quantities if it has several numbers."""
+    return allowed.fit(value, so_far) if isinstance(allowed, Several) else value
 
 
 def written(name: str) -> str:

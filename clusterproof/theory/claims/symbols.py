@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn
 
+import numpy as np
+
 Powers = tuple[int, ...]
 Terms = Mapping[Powers, Fraction]
 
@@ -124,10 +126,13 @@ class Condition:
         What the condition does not let be positive; None for an equation.
     strict
         Whether it does not let it be 0 either.
+    of_line
+        Whether it is the hypothesis of one line only.
     """
 
     excess: Symbol | None = None
     strict: bool = False
+    of_line: bool = False
 
     def __bool__(self) -> NoReturn:
         _refuse("a comparison of symbols is neither true nor false: `min`, `max` and `if` have no formula")
@@ -152,6 +157,8 @@ class Symbol:
         return Symbol(Polynomial({one: value} if value else {}), Polynomial({one: Fraction(1)}))
 
     def __add__(self, other: Any) -> Symbol:
+        if isinstance(other, np.ndarray):
+            return NotImplemented  # the array adds entry by entry
         b = self._lift(other)
         if self.bottom == b.bottom:
             return Symbol(self.top + b.top, self.bottom)
@@ -161,10 +168,14 @@ class Symbol:
         return Symbol(-self.top, self.bottom)
 
     def __mul__(self, other: Any) -> Symbol:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
         b = self._lift(other)
         return Symbol(self.top * b.top, self.bottom * b.bottom)
 
     def __truediv__(self, other: Any) -> Symbol:
+        if isinstance(other, np.ndarray):
+            return NotImplemented
         b = self._lift(other)
         if not b.top.terms:
             raise ZeroDivisionError("division by the zero polynomial")
@@ -180,7 +191,7 @@ class Symbol:
         return Symbol(self.top**power, self.bottom**power) if self.top.terms else self
 
     def __sub__(self, other: Any) -> Symbol:
-        return self + -self._lift(other)
+        return NotImplemented if isinstance(other, np.ndarray) else self + -self._lift(other)
 
     def __rsub__(self, other: Any) -> Symbol:
         return self._lift(other) - self

@@ -16,16 +16,16 @@ import numpy as np
 from clusterproof.algorithms import InvalidArgument, generator
 from clusterproof.algorithms.time_limit import TimeLimitExceeded, time_limit
 from clusterproof.theory.claims.claim import Statement, name_of
+from clusterproof.theory.claims.drawing import FARTHEST
 from clusterproof.theory.claims.expectation import Expectation, replicates_to_try
 from clusterproof.theory.claims.frequency import Frequency
 from clusterproof.theory.claims.judge import Conclusion, Judgement, judge
 from clusterproof.theory.claims.more_digits import confirmed
 from clusterproof.theory.claims.progress import Evaluation, Progress, needs_no_digits, numbers_of, suspicion
-from clusterproof.theory.claims.prove import COMPARED, Tie, Unproved, prove
+from clusterproof.theory.claims.prove import COMPARED, Formula, Tie, Unproved, prove
 from clusterproof.theory.claims.purity import Memory
 from clusterproof.theory.claims.ranges import Instance, Integers, Interval, Rationals
 from clusterproof.theory.claims.sides import Excluded, Outside, naming_hypotheses, recording_inexact
-from clusterproof.theory.claims.space import FARTHEST
 from clusterproof.theory.claims.statistics import binomial_tail
 from clusterproof.theory.claims.symbols import Condition
 from clusterproof.theory.claims.traced import TracedLine, has_class, trace_lines
@@ -37,6 +37,8 @@ CORNERS = 256
 CLIMBING, RARE = 0.25, 0.1
 """Share of the drawn instances that change some quantities of the tightest one; three times as many if fewer instances
 than this share meet the hypotheses."""
+CLIMBS = 2
+"""Share of the evaluations, one of so many, by which vectors and sequences are made worse entry by entry."""
 REDRAWS = 20
 """Times that the quantities which a hypothesis names are drawn again."""
 MOST = 5
@@ -93,12 +95,16 @@ class Trial:
         Multiple of its end up to which each open range was tried.
     stopped
         Seconds after which the trial was stopped; None if it ended.
+    given_up
+        Seconds after which the evaluation of an instance beyond the ranges' ends was stopped, one for each.
     ties
         Its proofs.
     unproved
         By line, why the function is not proved on symbols; None if that was not tried.
     traced
         Of a statement about functions of a class, what worst cases give for each line.
+    squares
+        Lines that are proved by sums of squares.
     """
 
     def __init__(
@@ -121,6 +127,7 @@ class Trial:
         self.exhausted = False
         self.reached: dict[str, int] = {}
         self.stopped: float | None = None
+        self.given_up: list[float] = []
         self.farthest = FARTHEST
         self.seen: dict[str, tuple[str, ...] | None] = {}
         self.numbers: dict[str, str] | None = None
@@ -134,6 +141,8 @@ class Trial:
         self.ties: list[Tie] = []
         self.traced: Mapping[str, TracedLine] = {}
         self.unproved: Mapping[str, str] | None = None
+        self.formula: Formula | None = None
+        self.squares: set[str] = set()
         if run:
             self.memory = Memory(statement.function)
             self._prove()
@@ -145,7 +154,8 @@ class Trial:
         self.ties = [Tie.of(proof) for proof in statement.proofs]
         if not (statement.random or self.space.drawn):
             try:
-                self.unproved = prove(self.space, statement.lines).unproved
+                self.formula = prove(self.space, statement.lines)
+                self.unproved = self.formula.unproved
             except Unproved as reason:
                 self.unproved = {"": str(reason)}
 
@@ -169,6 +179,9 @@ class Trial:
                 self._simplify(name)
         if not self.statement.random:
             self._compare_ties()
+        if self.formula is not None and not (self.exhausted and self.space.complete):
+            lines = [name for name, each in self.progress.items() if not each.found and not each.excluded]
+            self.squares = {name for name in lines if self.formula.is_sum_of_squares(name)}
 
     def _sample(self) -> None:
         """Evaluate all instances, if they are not too many; else the corners, and drawn ones."""
@@ -206,6 +219,9 @@ class Trial:
                 break
             self._admissible(generator(self.seed, self.claim, statement.name, "instance", number))
             number += 1
+        if not statement.random and self.space.several:
+            for name in list(self.progress):
+                self._climb(name, wanted // CLIMBS // len(self.progress))
         if not statement.random and not self.space.drawn:
             for name in list(self.progress):
                 self._go_far(name)
@@ -256,11 +272,53 @@ class Trial:
             return evaluate()
         beyond, began = max(2, *multiples.values()), time.process_time()
         result, ended = None, False
-        with suppress(ArithmeticError, MemoryError, TimeLimitExceeded), time_limit(2 * LONGEST):
-            result, ended = evaluate(), True
+        try:
+            with suppress(ArithmeticError, MemoryError), time_limit(2 * LONGEST):
+                result, ended = evaluate(), True
+        except TimeLimitExceeded:
+            self.given_up.append(2 * LONGEST)
         if not ended or time.process_time() - began > LONGEST:
             self.farthest = max(1.0, min(self.farthest, beyond / 2))
         return result
+
+    def _climb(self, line: str, evaluations: int) -> None:
+        """Change entries of vectors and sequences, one after the other, as long as a line uses more of its bound.
+
+        It starts at the tightest instance, and there with extreme values of each, so that a sequence is built greedily.
+        """
+        progress, space = self.progress[line], self.space
+        if progress.found or progress.tightest is None or progress.used == 0:
+            return
+        first = progress.tightest.instance
+        extremes = [
+            space.fit({**first, name: value})
+            for name in space.several
+            for value in space.extremes(name, first)
+        ]
+        used: dict[str, float] = {}
+
+        def evaluate(instance: dict[str, Any]) -> float:
+            """Return how much of its bound the line uses; -1 if the instance breaks a hypothesis, or is none."""
+            key = space.key(instance)
+            if key not in used:
+                evaluation = self._evaluation(instance, key) if space.holds(instance) else None
+                judged = None if evaluation is None else evaluation.judged.get(line)
+                used[key] = -1.0 if judged is None else judged.used
+            return used[key]
+
+        def is_open() -> bool:
+            late = time.process_time() - self.began > 2 * SECONDS
+            return len(used) < evaluations and not late and self._is_open() and progress.found is None
+
+        for start in [first, *extremes]:
+            best, most, improved = start, evaluate(start), True
+            while improved and is_open():
+                improved, place, moves = False, 0, space.changes(best)
+                while is_open() and (move := next(moves, None)) is not None:
+                    place += 1
+                    if evaluate(move) > most:
+                        best, most, improved = move, evaluate(move), True
+                        moves = itertools.islice(space.changes(best), place, None)
 
     def _go_far(self, line: str) -> None:
         """Go from the tightest instance to multiples of each open end; if that is slow, see how the ratio grows."""

@@ -11,6 +11,8 @@ from enum import StrEnum
 from importlib import metadata
 from typing import Any, ClassVar, TypeVar
 
+import numpy as np
+
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.drawable import Drawable
 from clusterproof.algorithms.notebook import html_table
@@ -87,7 +89,7 @@ class Line:
     proof
         How it was proved for every instance: ``"exhausted"``, ``"symbols"`` (its own function), ``"separate"`` (another
         function, with the same sides at the instances that were tried), ``"dual"`` (by exact multipliers of the
-        conditions of a class of functions); None if it was not.
+        conditions of a class of functions), ``"squares"`` (its own function, by sums of squares); None if it was not.
     steps
         Names of what was proved of its argument only.
     tightness
@@ -100,6 +102,8 @@ class Line:
         An earlier line that each instance breaks, too, that breaks this one; None for any other line.
     role
         As in ``Statement``.
+    judges, failure, repaired_by
+        As in ``Claim``, of this line.
     """
 
     name: str
@@ -120,6 +124,9 @@ class Line:
     worst_exact: str | None = None
     only_where: str | None = None
     role: str = "statement"
+    judges: str = "printed"
+    failure: str = "false statement"
+    repaired_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -128,8 +135,10 @@ class Verdict(Line, Drawable):
 
     Attributes
     ----------
-    claim, paper, label, judges, failure, repaired_by
+    claim, paper, label
         As in ``Claim``; of a line, ``claim`` is ``paper/name#line``.
+    repaired_by
+        Ids of the claims that replace this one, or one of its lines.
     seed
         The check's random numbers are those of this seed and the claim's id.
     lines
@@ -147,9 +156,6 @@ class Verdict(Line, Drawable):
     claim: str
     paper: str
     label: str
-    judges: str = "printed"
-    failure: str = "false statement"
-    repaired_by: tuple[str, ...] = ()
     seed: int = 0
     lines: tuple[Line, ...] = ()
     seconds: float = 0.0
@@ -232,21 +238,38 @@ def decide(
     share = significance / len(claim.statements)
     trials = [Trial(each, seed, claim.id, share, evaluations) for each in claim.statements]
     lines = [_line(claim, trial, name, trials) for trial in trials for name in list(trial.progress) or [""]]
+    if all(trial.progress for trial in trials):
+        _require_lines(claim, [line.name for line in lines])
+    lines = [with_facts(claim, line) for line in lines]
     main = _main(lines)
     return Verdict(
         claim=claim.id,
         paper=claim.paper,
         label=claim.label,
-        judges=claim.judges,
-        failure=claim.failure,
-        repaired_by=claim.repaired_by,
         seed=seed,
         lines=tuple(lines),
         seconds=time.perf_counter() - started,
         evaluations=evaluations,
         version=version(),
-        **vars(main) | {"reason": main.reason if main.verdict in FALSE else _joined(lines, main)},
+        **vars(main)
+        | {"reason": main.reason if main.verdict in FALSE else _joined(lines, main)}
+        | {"repaired_by": claim.repaired_by},
     )
+
+
+def with_facts(claim: Claim[..., Any], line: Line) -> Line:
+    """Return a line with what it judges, what a counterexample to it shows, and what repairs it."""
+    own = claim.of_line(line.name)
+    return replace(line, judges=own["judges"], failure=own["failure"], repaired_by=own["repaired_by"])
+
+
+def _require_lines(claim: Claim[..., Any], names: Sequence[str]) -> None:
+    """Refuse a claim that says something of a line which it does not have."""
+    for argument, values in claim.of_lines.items():
+        for name in values:
+            if name and name not in names:
+                rule = f"must name lines of {claim.id}: {', '.join(filter(None, names)) or 'it has one only'}"
+                raise InvalidArgument(argument, name, rule, "write the line's name as the claim does")
 
 
 def unite(verdicts: Sequence[Verdict]) -> Verdict:
@@ -309,7 +332,8 @@ def _line(claim: Claim[..., Any], trial: Trial, key: str, trials: Sequence[Trial
     if traced is not None:
         doubts = [] if proof else sentences.doubts_of_trace(traced)
         if traced.settings:
-            reason = f"{sentences.of_trace(traced, trial.space)}; of drawn ones it {reason}"
+            drawn = f"; of drawn ones it {reason}" if progress.instances else ""
+            reason = sentences.of_trace(traced, trial.space) + drawn
     verdict = Kind.CERTIFIED if proof else Kind.CONSISTENT
     if doubts:
         verdict, reason = Kind.INCONCLUSIVE, "; ".join([*dict.fromkeys(doubts), reason])
@@ -371,7 +395,7 @@ def _proof(trial: Trial, progress: Progress, key: str) -> str | None:
     limit = progress.instances if trial.exhausted else None
     if any(tie.proves(key, all_instances=limit) for tie in trial.ties):
         return "separate"
-    return None
+    return "squares" if key in trial.squares else None
 
 
 def _doubts(trial: Trial, progress: Progress, key: str, elsewhere: int) -> list[str]:
@@ -421,9 +445,11 @@ def _tightness(trial: Trial, progress: Progress) -> dict[str, dict[str, Any]] | 
     factors = dict(progress.factors)
     only_at: dict[str, Any] = {}
     if progress.attained and progress.elsewhere is not None and not trial.statement.random:
-        other = progress.elsewhere[1]
+        other: Mapping[str, Any] = progress.elsewhere[1]
         only_at = {
-            n: v for n, v in (progress.common or {}).items() if other.get(n) is not v and other.get(n) != v
+            n: v
+            for n, v in (progress.common or {}).items()
+            if other[n] is not v and not np.array_equal(other[n], v)
         }
         if only_at:
             factors[WHOLE] = progress.elsewhere
@@ -467,11 +493,12 @@ def _refuted(claim: Claim[..., Any], trial: Trial, key: str, name: str) -> Line:
     reason = sentences.broken(statement, found, key)
     if trial.unproved is not None and trial.unproved.get(key, "-") == "":
         reason += "; proof and instance disagree: the symbolic proof is wrong"
-    echoed = [] if progress.alone else [*(progress.echoed or ())]
+    # of a single instance every false line is refuted where the first is
+    echoed = [] if progress.alone or not trial.space.ranges else [*(progress.echoed or ())]
     used = judged.measured / judged.allowed if judged.allowed else math.inf
     return Line(
         name=name,
-        verdict=Kind.ILL_POSED if claim.ill_posed else Kind.VIOLATED,
+        verdict=Kind.ILL_POSED if claim.of_line(name)["ill_posed"] else Kind.VIOLATED,
         reason=reason,
         measured=judged.measured,
         bound=judged.allowed,

@@ -9,11 +9,13 @@ from math import lcm
 
 import numpy as np
 
-from clusterproof.theory.classes.exact import eliminate, is_positive_semidefinite
+from clusterproof.theory.classes.elimination import eliminate
 from clusterproof.theory.classes.forms import Form
 from clusterproof.theory.classes.path_program import PathProgram
-from clusterproof.theory.classes.program import Solution, complement_of, matrix_of, minimise, triangle_of
+from clusterproof.theory.classes.program import Solution, complement_of, matrix_of, minimise
 from clusterproof.theory.classes.refine import refined_face
+from clusterproof.theory.squares.exact import is_positive_semidefinite, rational
+from clusterproof.theory.squares.solving import triangles
 
 DIGITS = (1, 2, 3, 4, 6, 8, 10, 12)
 """Digits to which multipliers are rounded, until a certificate is valid."""
@@ -62,7 +64,8 @@ def is_valid(path: PathProgram, certificate: Certificate) -> bool:
     for factor, form in terms:
         if factor:
             slack = slack + int(factor * unit) * form
-    return not any(slack.linear) and is_positive_semidefinite(slack.matrix.tolist())
+    matrix = [[rational(Fraction(entry)) for entry in row] for row in slack.matrix]
+    return not any(slack.linear) and is_positive_semidefinite(matrix)
 
 
 def forced_face(path: PathProgram, ratio: float) -> tuple[np.ndarray, list[int]]:
@@ -262,9 +265,9 @@ class _Face:
         ).reshape(self.size, n, n)
         inside = np.einsum("ai,xij,jb->xab", complement.T, matrices, complement, optimize=True)
         fixed = complement.T @ (self.target.matrix / unit).astype(float) @ complement
-        triangle = np.array([triangle_of(each) for each in inside])
-        identity = triangle_of(np.eye(k))
-        base = start @ triangle - triangle_of(fixed)
+        triangle = triangles(inside)
+        identity = triangles(np.eye(k))
+        base = start @ triangle - triangles(fixed)
         signed = self._movable()
         rows = np.zeros((len(signed) + 1 + len(identity), len(free) + 1))
         right = np.zeros(len(rows))

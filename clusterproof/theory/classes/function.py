@@ -16,6 +16,12 @@ Number: TypeAlias = Any
 """A value or an inner product: +, -, times or over an int or Fraction, comparisons."""
 
 
+class Quantity:
+    """A point or number that depends on a function of a class."""
+
+    __slots__ = ()
+
+
 class Oracle(ABC):
     """One function, set or operator, which keeps what it returned: the same point gives the same answer."""
 

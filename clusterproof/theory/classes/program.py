@@ -8,8 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from clusterproof.theory.classes.forms import Form
+from clusterproof.theory.squares.solving import minimum, triangles
 
 ROOT2 = np.sqrt(2.0)
+TOLERANCES = (1e-10, 1e-8, 1e-7)
+"""Tolerances of the solver, in this order: exact faces are read off the digits that the first one gives."""
+SECONDS = 60.0
+"""After which a stalled solver is a failed one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,23 +124,9 @@ def minimise(
     x, dual
         (k,) and (m,).
     """
-    import clarabel
-    from scipy import sparse
-
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
-    kinds = [clarabel.ZeroConeT(cones[0]), clarabel.NonnegativeConeT(cones[1])]
-    if cones[2]:
-        kinds.append(clarabel.PSDTriangleConeT(cones[2]))
-    size = len(cost)
-    solver = clarabel.DefaultSolver(
-        sparse.csc_matrix((size, size)), cost, sparse.csc_matrix(rows), right, kinds, settings
-    )
-    solution = solver.solve()
-    if str(solution.status) not in ("Solved", "AlmostSolved"):
-        return None
-    return np.array(solution.x), np.array(solution.z)
+    sizes = (cones[0], cones[1], cones[2:] if cones[2] else ())
+    found = minimum(rows, right, cost, sizes, seconds=SECONDS, tolerances=TOLERANCES, almost=True)
+    return None if found is None else (found.unknowns, found.dual)
 
 
 def complement_of(rows: np.ndarray) -> np.ndarray:
@@ -146,14 +137,8 @@ def complement_of(rows: np.ndarray) -> np.ndarray:
     return vectors[np.sum(sizes > 1e-9) :].T
 
 
-def triangle_of(matrix: np.ndarray) -> np.ndarray:
-    """Write the upper triangle by columns, with off-diagonal entries times the root of 2."""
-    rows, columns = np.tril_indices(len(matrix))  # the lower triangle by rows is the upper one by columns
-    return matrix[rows, columns] * np.where(rows == columns, 1.0, ROOT2)
-
-
 def matrix_of(triangle: np.ndarray, n: int) -> np.ndarray:
-    """Read what ``triangle_of`` wrote."""
+    """Read what ``triangles`` wrote."""
     matrix = np.zeros((n, n))
     rows, columns = np.tril_indices(n)
     matrix[rows, columns] = triangle / np.where(rows == columns, 1.0, ROOT2)
@@ -163,4 +148,4 @@ def matrix_of(triangle: np.ndarray, n: int) -> np.ndarray:
 def _column(form: Form, complement: np.ndarray, kernel: np.ndarray | None) -> np.ndarray:
     """Write values, products with the kernel, and the matrix on its complement."""
     products = () if kernel is None else (form.matrix @ kernel.T).ravel()
-    return np.concatenate([form.linear, products, triangle_of(complement.T @ form.matrix @ complement)])
+    return np.concatenate([form.linear, products, triangles(complement.T @ form.matrix @ complement)])

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from clusterproof.theory.classes.definitions import Definition, FunctionClass, OperatorClass
-from clusterproof.theory.classes.function import Oracle, World
+from clusterproof.theory.classes.function import Oracle, Quantity, World
 
 FORKS = 6
 """Comparisons that may fork on one path."""
@@ -60,7 +60,7 @@ def _combine(
     return total
 
 
-class _Symbol:
+class _Symbol(Quantity):
     """What a trace refuses of points and numbers alike."""
 
     __hash__ = object.__hash__

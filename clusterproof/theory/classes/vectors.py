@@ -8,6 +8,8 @@ from typing import Any, NoReturn, TypeAlias
 
 from flint import fmpq
 
+from clusterproof.theory.classes.function import Quantity
+
 Rational: TypeAlias = Any
 """A ``flint.fmpq``: an exact rational, twenty times as fast as a Fraction; claims meet Fractions only."""
 
@@ -22,7 +24,7 @@ def fraction(value: Rational) -> Fraction:
     return Fraction(int(value.p), int(value.q))
 
 
-class Vector:
+class Vector(Quantity):
     """An immutable vector of rationals: +, -, times or over an int or Fraction, ``x @ y``; hashable.
 
     Parameters

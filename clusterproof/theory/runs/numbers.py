@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from clusterproof.theory.claims.sentences import digits_apart
 
 
@@ -22,3 +24,8 @@ def short(number: float, digits: int = 3) -> str:
         return f"{float(f'{number:.{digits}g}'):.15g}"
     mantissa, mark, exponent = f"{number:.{digits - 1}e}".partition("e")
     return f"{float(mantissa):.15g}e{int(exponent)}" if mark and number else f"{number:g}"
+
+
+def power_of_ten(log: float) -> str:
+    """Write the probability of which the logarithm is given, rounded up to a power of ten."""
+    return f"1e{math.ceil(log / math.log(10))}"

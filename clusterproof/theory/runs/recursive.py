@@ -11,7 +11,7 @@ from clusterproof.algorithms import CFL, Trace
 from clusterproof.algorithms.bipartition import cosine_similarities, cross_similarity
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
-from clusterproof.theory.papers.fpfc.bipartition import weakest_link
+from clusterproof.theory.papers.fpfc.fusion import weakest_link
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.affine_rounds import exact_quadratics
 from clusterproof.theory.runs.group_rounds import GroupRun, group_run, rest_entry, rest_on_run, usual_needs

@@ -10,7 +10,7 @@ from clusterproof.algorithms.cfl import STATIONARY, mean_and_largest
 from clusterproof.algorithms.self_organising_map import decayed
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
-from clusterproof.theory.papers.sofl.guarded_count import ALLOWED, COUNTS
+from clusterproof.theory.papers.sofl.elbow import ALLOWED, COUNTS
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.affine_rounds import exact_quadratics
 from clusterproof.theory.runs.bounded import FEWEST_RUNS, counted, outcome_of

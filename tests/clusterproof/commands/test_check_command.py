@@ -325,7 +325,7 @@ def test_a_report_of_another_processor_is_confirmed(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """Their draws end elsewhere with other kernels of linear algebra."""
-    names = ["appendix-a2", "a3", "appendix-a10", "appendix-a12", "equation-26", "lemma-1-exact"]
+    names = ["appendix-a2", "appendix-a3", "appendix-a10", "appendix-a12", "equation-26", "lemma-1-exact"]
     names += ["model-averaging-drift"]
     path = tmp_path / "r.json"
     arguments = ["check", *(f"cfl-mgd/{name}" for name in names), "--json", str(path)]

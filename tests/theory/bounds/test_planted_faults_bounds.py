@@ -14,7 +14,7 @@ from clusterproof.theory import Kind
 from clusterproof.theory.bounds import statements
 from clusterproof.theory.bounds.setting import Setting
 from clusterproof.theory.bounds.theorem_a import BoundParts, TheoremA
-from clusterproof.theory.papers.cfl_mgd.lemma_1 import lemma_1_cantelli
+from clusterproof.theory.papers.cfl_mgd.lemma_1 import lemma_1 as lemma_1_cantelli
 from clusterproof.theory.papers.cfl_mgd.lemma_2 import lemma_h as lemma_h_module
 from clusterproof.theory.papers.cfl_mgd.repaired import theorem_a
 from clusterproof.theory.papers.cfl_mgd.repaired.pairwise_error import pairwise_error

@@ -2,9 +2,9 @@
 
 from fractions import Fraction
 
-from clusterproof.theory.certificates.exact import fraction
 from clusterproof.theory.certificates.lyapunov import Unknowns
 from clusterproof.theory.certificates.repair import rounded
+from clusterproof.theory.squares.exact import fraction
 
 
 def test_a_solution_keeps_twelve_digits_of_its_largest_number() -> None:

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from tiers import slow_after
 
 from clusterproof.theory.certificates import Certificate, certify, certify_at, to_json, verify
-from clusterproof.theory.certificates.exact import fraction, is_positive_semidefinite, rational
 from clusterproof.theory.certificates.lyapunov import PAIRS, Form, System, Unknowns
 from clusterproof.theory.certificates.proof import failing_conditions
 from clusterproof.theory.certificates.repair import balance, normalise, with_prefactor
 from clusterproof.theory.certificates.search import unknowns_of
-from clusterproof.theory.certificates.solving import minimum
 from clusterproof.theory.exact.heavy_ball import spectral_rate
+from clusterproof.theory.squares.exact import fraction, is_positive_semidefinite, rational
+from clusterproof.theory.squares.solving import minimum
 
 
 def smooth(momentum: object, condition: object, proportion: object, **options: bool) -> Certificate:

@@ -152,10 +152,10 @@ def test_a_claim_is_known_with_what_it_states(registry: dict[str, Any]) -> None:
     made = stated(true_contraction, "all", label="(7)", ill_posed=True, **facts)
     assert find_claim("toy/all") is made
     assert {name: getattr(made, name) for name in facts} == facts
-    assert (made.label, made.ill_posed, made.paper) == ("(7)", True, "toy")
+    assert (made.label, made.of_line("")["ill_posed"], made.paper) == ("(7)", True, "toy")
     usual = stated(true_contraction, "usual")
     assert (usual.label, usual.repaired_by, usual.bound, usual.quick) == ("usual", (), None, True)
-    assert (usual.tight, usual.ill_posed, usual.says_nothing) == (False, False, "")
+    assert (usual.tight, usual.of_line("")["ill_posed"], usual.says_nothing) == (False, False, "")
 
 
 def test_a_repair_must_be_known_and_reuses_the_sides_of_what_it_repairs(registry: dict[str, Any]) -> None:

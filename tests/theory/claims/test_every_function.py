@@ -216,6 +216,24 @@ def test_a_comparison_forks_and_both_halves_must_hold() -> None:
     assert verdict_on(of(0), name="toy/zero").verdict in (Kind.CERTIFIED, Kind.CONSISTENT)
 
 
+@pytest.mark.parametrize(
+    ("root", "expected"), [(Fraction(4), Kind.CERTIFIED), (Fraction(17, 4), Kind.VIOLATED)]
+)
+def test_polyaks_tuning_has_a_cycle_of_three_from_condition_18_on(root: Fraction, expected: Kind) -> None:
+    def heavy_ball(f: Any) -> Sides:
+        """Three points that follow each other for ever are the minimiser."""
+        step, momentum = 4 / (root + 1) ** 2, ((root - 1) / (root + 1)) ** 2
+        first, second = before, x = f.start, f.point()
+        for _ in range(3):
+            before, x = x, x - step * f.gradient(x) + momentum * (x - before)
+        suppose("x_3 = x_0", equal((before, first)))
+        suppose("x_4 = x_1", equal((x, second)))
+        return at_most(f.distance**2, minimiser=0)
+
+    heavy_ball.__annotations__["f"] = Annotated[Function, functions(smoothness=root**2, strong_convexity=1)]
+    assert verdict_on(heavy_ball).verdict is expected
+
+
 def test_the_least_of_several_numbers() -> None:
     def of(rate: Fraction) -> Callable[..., Sides]:
         def subgradient(

@@ -96,6 +96,24 @@ def test_what_is_not_a_number_is_broken_and_may_not_be_allowed() -> None:
             judged(at_most(1.0, bound=allowed))
 
 
+@pytest.mark.parametrize("list_of", [list, tuple])
+def test_lists_are_added_entry_by_entry(list_of: Any) -> None:
+    third, tiny = F(1, 3), F(1, 10**30)
+    first, second = list_of([F(1), F(2)]), list_of([third, third])
+    sides = at_most(list_of([1 + third, 2 + third]), first=first, second=second)
+    assert list(sides.allowed) == [1 + third, 2 + third]
+    assert not judged(sides).broken
+    assert judged(at_most(list_of([1 + third, 2 + third + tiny]), first=first, second=second)).broken
+    assert not judged(equal((first, np.array([1, 2], dtype=object)))).broken
+    assert judged(equal((first, list_of([F(1), 2 + tiny])))).broken
+
+
+@pytest.mark.parametrize("rows", [[[1], [1, 2]], [[1.0], [1.0, 2.0]]])
+def test_lists_whose_rows_have_other_lengths_are_refused(rows: Any) -> None:
+    with pytest.raises(InvalidArgument, match="must have rows of equal length"):
+        at_most(1, bound=rows)
+
+
 def test_single_precision_is_compared_with_a_tolerance_of_its_own() -> None:
     three = np.float32(0.1) + np.float32(0.2)
     assert float(three) > 0.3  # by about the resolution of single precision, 6e-8

@@ -201,3 +201,52 @@ def test_seeds_are_united_to_the_simplest_counterexample_or_the_least_certain_ve
     united = unite([many, few])
     assert united.verdict is few.verdict is Kind.INCONCLUSIVE
     assert united.instances == (few.instances or 0) + (many.instances or 0)
+
+
+def test_a_line_may_have_a_kind_and_a_repair_of_its_own() -> None:
+    made = stated(
+        chain,
+        judges={"": "reading", "second": "printed"},
+        failure={"second": "misprint"},
+        repaired_by={"second": "toy/other", "third": ("toy/one", "toy/other")},
+        ill_posed={"fourth": True},
+    )
+    stated(chain, "other")
+    assert (made.judges, made.failure, made.repaired_by) == (
+        "reading",
+        "false statement",
+        ("toy/other", "toy/one"),
+    )
+    found = check("toy/one")
+    own = {line.name: (line.judges, line.failure, line.repaired_by) for line in found.lines}
+    assert own == {
+        "start": ("reading", "false statement", ()),
+        "second": ("printed", "misprint", ("toy/other",)),
+        "third": ("reading", "false statement", ("toy/one", "toy/other")),
+        "fourth": ("reading", "false statement", ()),
+    }
+    assert kinds(found)["fourth"] == "ill-posed"
+    assert replay("toy/one", {"x": 1, "line": "fourth"}).verdict is Kind.ILL_POSED
+    assert (found.judges, found.failure, found.repaired_by) == ("printed", "misprint", made.repaired_by)
+    assert "the first false line is second (misprint); third (reading) fails" in evidence(found)
+    written = {record["claim"]: record for record in records(found)}
+    assert written["toy/one#third"]["repaired_by"] == ("toy/one", "toy/other")
+    assert check("toy/one#second").source == "one (misprint)"
+
+
+@pytest.mark.parametrize(
+    ("fact", "value", "words"),
+    [
+        ("judges", {"fifth": "reading"}, "must name lines of toy/one: start, second, third, fourth"),
+        ("repaired_by", {"second": "toy/nothing"}, "must be the id of a claim"),
+    ],
+)
+def test_a_fact_of_a_line_that_is_not_there_is_refused(fact: str, value: dict[str, str], words: str) -> None:
+    stated(chain, **{fact: value})
+    with pytest.raises(InvalidArgument, match=words):
+        check("toy/one")
+
+
+def test_a_word_of_a_line_that_is_none_is_refused() -> None:
+    with pytest.raises(InvalidArgument, match="must be one of printed, reading, ours"):
+        stated(chain, judges={"second": "guess"})

@@ -1,6 +1,7 @@
 """Statements with random numbers: streams of their own, probabilities that hold at once, and several kinds of sides."""
 
 import json
+import re
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -51,6 +52,26 @@ def test_a_probability_is_judged_instance_by_instance() -> None:
     verdict = decided(noisy(0.4))
     assert (verdict.verdict, verdict.bound) == (Kind.VIOLATED, 0.1)
     assert verdict.measured == pytest.approx((verdict.failures or 0) / 400)
+
+
+def test_random_instances_that_take_too_long_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clusterproof.theory.claims.trial.LONGEST", 0.05)
+    endless: set[int] = set()
+
+    def slow(
+        count: Annotated[int, integers(1, 500, upwards=True)], stream: Stream, replicates: Replicates
+    ) -> Sides:
+        while count > 500:
+            endless.add(count)
+        return at_most(stream.uniform(size=replicates) * count, bound=2 * count, failure=0.1)
+
+    verdict = decided(slow, evaluations=400)
+    assert verdict.verdict is Kind.CONSISTENT
+    assert endless
+    (given_up,) = re.findall(
+        r"(\d+) instances? beyond the ranges it was given up after 0.1 s", verdict.reason
+    )
+    assert int(given_up) == len(endless)
 
 
 def test_few_repetitions_refute_nothing_and_have_no_tightness() -> None:

@@ -184,7 +184,7 @@ def test_lemma_1_needs_64_and_one_power_of_the_samples(
 @pytest.mark.parametrize(("constant", "refuted"), [(20, True), (61, True), (64, False)])
 def test_a4_needs_64(plant: Any, constant: int, refuted: bool) -> None:
     plant(a4_to_a6, "CONSTANT", constant)
-    assert (theory.check("cfl-mgd/a4").verdict is Kind.VIOLATED) == refuted
+    assert (theory.check("cfl-mgd/appendix-a4#(A4)").verdict is Kind.VIOLATED) == refuted
 
 
 def test_half_the_rate_of_the_basin_is_loose() -> None:

@@ -56,3 +56,10 @@ def test_equal_vectors_are_one_key():
 def test_everything_else_is_refused(operation):
     with pytest.raises(TypeError):
         operation()
+
+
+def test_the_sum_of_vectors_starts_at_0() -> None:
+    vectors = [Vector([1, Fraction(1, 2)]), Vector([Fraction(1, 3), 0])]
+    assert sum(vectors) == Vector([Fraction(4, 3), Fraction(1, 2)])
+    with pytest.raises(TypeError):
+        1 + vectors[0]

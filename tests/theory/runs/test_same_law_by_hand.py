@@ -15,14 +15,8 @@ from clusterproof.theory.runs.run_statistics import (
     statistics_of_dependence,
     statistics_of_models,
 )
-from clusterproof.theory.runs.same_law import (
-    _close,
-    _compare_paths,
-    _compare_samples,
-    _own_run,
-    _stable,
-    _Tests,
-)
+from clusterproof.theory.runs.same_law import _close, _compare_paths, _own_run, _stable
+from clusterproof.theory.runs.two_samples import SampleTests, compare_samples
 
 
 # one replicate a row, (rounds + 1, R, P, d): its largest number so far is the unit of its rounding
@@ -102,13 +96,13 @@ def test_the_first_difference_of_two_paths_is_told() -> None:
     )
 
 
-LEVEL = 1e-9 / 2  # of each of the two comparisons of samples
+LEVEL = 1e-9 / 8  # of each of the two comparisons of samples; three quarters are those of single rounds
 
 
 @pytest.mark.parametrize("number", [1, 40])
 def test_a_level_is_shared_by_all_tests(number: int) -> None:
     def judged(probability: float, replicates: int = 500) -> tuple[str, str]:
-        tests = _Tests(replicates, 2000)
+        tests = SampleTests(replicates, 2000)
         tests.number, tests.least, tests.sentence = number, math.log(probability), "mean"
         return tests.judge()
 
@@ -143,7 +137,7 @@ def test_ranks_tell_a_shift_that_a_few_large_replicates_hide() -> None:
     own.models, own.assignments = stream.random((2, 800, 2, 3)), np.zeros((1, 800, 5), dtype=int)
     own.models[1, 0, 0, 1] = models[1, 0, 0, 1] = 1e9
     models[1, 1:, 0, 1] += 1.0
-    tests = _compare_samples(models, np.zeros((1, replicates, 5), dtype=int), own, 1e-12)  # type: ignore[arg-type]
+    tests = compare_samples(models, np.zeros((1, replicates, 5), dtype=int), own, 1e-12)  # type: ignore[arg-type]
     assert re.match(
         r"mean of the (models|increments), ranks of model 0, coordinate 1, round 1: ", tests.sentence
     )
@@ -159,7 +153,7 @@ def test_ranks_tell_no_numbers_apart_that_differ_by_rounding_of_the_largest() ->
     def sentence(relative: float) -> str:
         shifted, rows = models.copy(), np.arange(200) % 100 > 0
         shifted[1, rows, 0, 1] += relative * 1e3
-        return _compare_samples(shifted, np.zeros((1, 200, 5), dtype=int), own, 1e-9).sentence  # type: ignore[arg-type]
+        return compare_samples(shifted, np.zeros((1, 200, 5), dtype=int), own, 1e-9).sentence  # type: ignore[arg-type]
 
     assert sentence(0.9e-9) == ""
     assert re.match(
@@ -291,7 +285,7 @@ def test_sizes_of_clusters_are_multiplied_by_the_increments_of_their_models() ->
 
 
 def test_a_difference_is_told_by_the_means_of_both_samples() -> None:
-    tests = _Tests(20, 80)
+    tests = SampleTests(20, 80)
     tests.add(
         "mean", "round 1", np.repeat([[2.0, 1.0], [1.0, 1.0]], [20, 80], axis=0), ["model 0", "model 1"]
     )

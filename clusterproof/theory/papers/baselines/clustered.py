@@ -22,7 +22,7 @@ from clusterproof.theory.claims import (
     suppose,
 )
 from clusterproof.theory.exact import affine_rounds
-from clusterproof.theory.papers.baselines.resting import (
+from clusterproof.theory.papers.baselines.averaging import (
     INSTANCES,
     TOLERANCE,
     FewSteps,

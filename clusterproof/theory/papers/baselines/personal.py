@@ -11,13 +11,14 @@ from clusterproof.algorithms import FedBCD, Local, PerFedAvg
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.claims import Sides, choice, claim, equal, rationals
 from clusterproof.theory.exact import affine_rounds
-from clusterproof.theory.papers.baselines.averaging import Curvature, pair
-from clusterproof.theory.papers.baselines.resting import (
+from clusterproof.theory.papers.baselines.averaging import (
     INSTANCES,
+    Curvature,
     FewSteps,
     LocalSteps,
     Task,
     kept_at_rest,
+    pair,
     rests_at,
 )
 

@@ -10,8 +10,8 @@ from clusterproof.theory.exact.algebra import NotNegative
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares, vector
 from clusterproof.theory.papers.scaffold.convex import QUARTER, UpToQuarter
 from clusterproof.theory.papers.scaffold.convex import convex as scaffold_convex
+from clusterproof.theory.papers.scaffold.option_1 import THIRD, UpToThird, sharp_option_1, sums
 from clusterproof.theory.papers.scaffold.rounds import Round, Start
-from clusterproof.theory.papers.scaffold.sharp_option_1 import THIRD, UpToThird, sharp_option_1, sums
 
 Pace = Annotated[Fraction, rationals(0, 1, 4)]
 """eta L K."""

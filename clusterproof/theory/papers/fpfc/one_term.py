@@ -24,20 +24,21 @@ from clusterproof.theory.claims import (
     rationals,
     suppose,
 )
-from clusterproof.theory.papers.fpfc.constants import Constants
-from clusterproof.theory.papers.fpfc.huber import HuberSum
+from clusterproof.theory.papers.fpfc.constants import Constants, HuberSum
 from clusterproof.theory.papers.fpfc.measured import run_averages
 from clusterproof.theory.papers.fpfc.repaired import (
     ROUNDS,
     Strain,
+    alike,
     averages,
     draw_setting,
     expected,
+    opposed_averages,
     read_setting,
     suppose_the_hypotheses,
+    weakly_coupled,
     write_setting,
 )
-from clusterproof.theory.papers.fpfc.repaired_moments import alike, opposed_averages, weakly_coupled
 from clusterproof.theory.papers.fpfc.repaired_steps import dense
 from clusterproof.theory.papers.fpfc.runs import bound_models_by_one_term
 

@@ -13,7 +13,7 @@ from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.claims import Sides, at_most, choice, claim, integers, suppose
 from clusterproof.theory.claims.confirm import confirm_equal
 from clusterproof.theory.papers.fpfc.constants import Constants
-from clusterproof.theory.papers.fpfc.theorem_1_models import WEAK_CONVEXITY
+from clusterproof.theory.papers.fpfc.theorem_1 import WEAK_CONVEXITY
 
 CURVATURE, AUGMENTATION, STRENGTH, SMOOTHING = 1000.0, 10_000.0, 1.0, 0.5
 

@@ -10,7 +10,7 @@ from clusterproof.algorithms import FPFC
 from clusterproof.theory.claims import Sides, at_most, choice, claim, integers, suppose
 from clusterproof.theory.papers.fpfc.constants import Constants
 from clusterproof.theory.papers.fpfc.measured import run_averages
-from clusterproof.theory.papers.fpfc.theorem_1_models import WEAK_CONVEXITY, two_sides
+from clusterproof.theory.papers.fpfc.theorem_1 import WEAK_CONVEXITY, two_sides
 
 
 def setting_of(clients: int) -> Constants:

@@ -31,11 +31,12 @@ from clusterproof.theory.papers.fpfc.repaired import (
     averages,
     draw_setting,
     expected,
+    expected_models,
+    opposed,
     read_setting,
     suppose_the_hypotheses,
     write_setting,
 )
-from clusterproof.theory.papers.fpfc.repaired_moments import expected_models, opposed
 from clusterproof.theory.papers.fpfc.runs import bound_models_as_printed
 
 

@@ -34,7 +34,7 @@ def move_and_gradient(
 
 @claim(
     "gradient-loss/equation-2",
-    label="(2)",
+    label="after (2)",
     failure="misprint",
     confirm=run_a_round,
     repaired_by="gradient-loss/equation-2-descent",

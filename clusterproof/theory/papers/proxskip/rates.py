@@ -1,13 +1,252 @@
-"""The rate of ProxSkip: as printed, and the sharp one of a single iteration."""
+"""Rates of one iteration of ProxSkip."""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
 
-from clusterproof.theory.claims import Sides, at_most, claim, integers, suppose
-from clusterproof.theory.exact.planar_clients import PlanarClients
-from clusterproof.theory.papers.proxskip.setting import Start, Step, one_step
+import numpy as np
+
+from clusterproof.theory.claims import Sides, at_most, claim, equal, integers, rationals, suppose
+from clusterproof.theory.exact.algebra import NotNegative, Number
+from clusterproof.theory.exact.algebra import Share as Part
+from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares
+
+State = tuple[Fraction, np.ndarray, np.ndarray]
+"""Its probability, the clients' x_i - x* and h_i - g_i*, both (N, 2)."""
+NO_NOISE = (np.zeros(2, int),)
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where the clients start and how they step.
+
+    Attributes
+    ----------
+    x, y
+        Mean of the x_i - x*.
+    spread
+        Their deviations from the mean, along the first axis.
+    control_x, control_y
+        h_i - g_i*, in turn with both signs, minus their mean.
+    step_length
+        gamma L.
+    probability
+        p.
+    """
+
+    x: Coordinate
+    y: Coordinate
+    spread: Coordinate
+    control_x: Coordinate
+    control_y: Coordinate
+    step_length: Annotated[Fraction, rationals(0, 2, 4, upwards=True)]
+    probability: Annotated[Fraction, rationals(0, 1, 4)]
+
+    def weight(self, clients: PlanarClients) -> Fraction:
+        """gamma / p."""
+        suppose("gamma > 0 and p > 0", self.step_length > 0 and self.probability > 0)
+        return self.step_length / clients.smoothness / self.probability
+
+    def states(
+        self, clients: PlanarClients, iterations: int = 0, noise: Sequence[np.ndarray] = NO_NOISE
+    ) -> list[State]:
+        """Return the states after some iterations, for each coin and each of the gradients' equally likely errors."""
+        weight, p = self.weight(clients), self.probability
+        start = np.array([self.x, self.y], dtype=object) + clients.deviations(self.spread, Fraction(0))
+        states = [(Fraction(1), start, clients.deviations(self.control_x, self.control_y))]
+        for _ in range(iterations):
+            before, states = states, []
+            for (chance, models, controls), error in itertools.product(before, noise):
+                points = models - weight * p * (clients.gradients(models) + error - controls)
+                met, share = 0 * points + mean(points), chance / len(noise)
+                states.append((share * p, met, controls + (met - points) / weight))
+                states.append((share * (1 - p), points, controls))
+        return states
+
+    def psi(
+        self, clients: PlanarClients, iterations: int = 0, noise: Sequence[np.ndarray] = NO_NOISE
+    ) -> Fraction:
+        """E Psi after some iterations."""
+        weight, states = self.weight(clients), self.states(clients, iterations, noise)
+        return sum((c * (squares(x) + weight**2 * squares(h)).sum() for c, x, h in states), start=Fraction(0))
+
+
+def expected(values: Iterable[tuple[Fraction, np.ndarray]]) -> Fraction:
+    """Sum of arrays, in expectation over their probabilities."""
+    return sum((chance * value.sum() for chance, value in values), start=Fraction(0))
+
+
+def after_coin(moved: Any, cross: Any, controls: Any, probability: Any, weight: Any) -> Any:
+    """E Psi after the coin.
+
+    Parameters
+    ----------
+    moved, controls
+        Sums of ||x_i - x* - gamma (grad f_i(x_i) - g_i*)||^2 and ||h_i - g_i*||^2.
+    cross
+        Sum of <h_i - g_i*, x_i' - x*>, x_i' the point before averaging.
+    probability, weight
+        p and gamma / p.
+    """
+    step = probability * weight
+    points = moved + 2 * step * cross - step**2 * controls
+    skips = points + weight**2 * controls
+    communicates = skips - 2 * weight * cross
+    return probability * communicates + (1 - probability) * skips
+
+
+@dataclass(frozen=True)
+class Step:
+    """An iteration as numbers: sums over clients, in expectation over the coins before it.
+
+    With u_i = grad f_i(x_i) - g_i* = mu d_i + (L - mu) z_i and d_i = x_i - x*, interpolation says <z_i, d_i> >=
+    ||z_i||^2.
+
+    Attributes
+    ----------
+    flat, span
+        1 - gamma mu and gamma (L - mu).
+    inner, slack, rest
+        Sums of ||z_i||^2, <z_i, d_i> - ||z_i||^2 and ||d_i - z_i||^2.
+    probability, weight
+        p and gamma / p.
+    controls, cross
+        Sums of ||h_i - g_i*||^2 and <h_i - g_i*, x_i' - x*>, x_i' the point before averaging.
+    noise
+        gamma^2 times the variance of the gradients.
+    rate
+        What is allowed over what was.
+    over_flat, over_steep, over_controls
+        The rate minus (1 - gamma mu)^2, minus (1 - gamma L)^2, minus 1 - p^2.
+    spare
+        What the iterations before it were allowed beyond their E Psi.
+    floors
+        The part of that which is due to noise.
+    """
+
+    flat: Number
+    span: NotNegative
+    inner: NotNegative
+    slack: NotNegative
+    rest: NotNegative
+    probability: Part
+    weight: NotNegative
+    controls: NotNegative
+    cross: Number
+    noise: NotNegative
+    rate: NotNegative
+    over_flat: NotNegative
+    over_steep: NotNegative
+    over_controls: NotNegative
+    spare: NotNegative
+    floors: NotNegative
+
+    @property
+    def moved(self) -> Any:
+        """Sum of ||d_i - gamma u_i||^2, and the noise."""
+        length = self.inner + 2 * self.slack + self.rest
+        crossed = 2 * self.flat * self.span * (self.inner + self.slack)
+        return self.flat**2 * length - crossed + self.span**2 * self.inner + self.noise
+
+    def expected(self) -> Any:
+        """E Psi after the coin."""
+        return after_coin(self.moved, self.cross, self.controls, self.probability, self.weight)
+
+    def terms(self) -> dict[str, Any]:
+        """Return what is allowed: the rate times the start, and what is due to noise."""
+        flat, steep = self.flat**2 + self.over_flat, (self.flat - self.span) ** 2 + self.over_steep
+        models = flat * (self.slack + self.rest) + steep * (self.inner + self.slack)
+        controls = (1 - self.probability**2 + self.over_controls) * self.weight**2 * self.controls
+        start = models + controls + self.rate * (self.spare - self.floors)
+        return {"start": start, "noise": self.rate * self.floors + self.noise}
+
+    def contracts(self) -> Sides:
+        """Conclude without noise that E Psi is at most the rate times what was allowed before."""
+        return at_most(self.expected(), start=sum(self.terms().values()))
+
+
+def one_step(
+    clients: PlanarClients,
+    start: Start,
+    rate: Fraction,
+    iterations: int = 1,
+    noise: Sequence[np.ndarray] = NO_NOISE,
+) -> Step:
+    """Return the numbers of the last of some iterations, of which the ones before it kept to the rate."""
+    weight, p = start.weight(clients), start.probability
+    step, span = weight * p, clients.smoothness - clients.strong_convexity
+    flat = 1 - step * clients.strong_convexity
+    added = step**2 * sum((squares(error).sum() for error in noise), Fraction(0)) / len(noise)
+    floors = sum((rate**k for k in range(iterations - 1)), start=Fraction(0)) * added
+
+    rows = []
+    for chance, distances, controls in start.states(clients, iterations - 1, noise):
+        steep = clients.gradients(distances) - clients.strong_convexity * distances
+        rows.append((chance, distances, steep / span if span else distances, controls))
+
+    return Step(
+        flat=flat,
+        span=step * span,
+        inner=expected((c, squares(z)) for c, _, z, _ in rows),
+        slack=expected((c, (z * (d - z)).sum(axis=-1)) for c, d, z, _ in rows),
+        rest=expected((c, squares(d - z)) for c, d, z, _ in rows),
+        probability=p,
+        weight=weight,
+        controls=expected((c, squares(h)) for c, _, _, h in rows),
+        cross=expected((c, h * (flat * d - step * (span * z - h))) for c, d, z, h in rows),
+        noise=added,
+        rate=rate,
+        over_flat=rate - flat**2,
+        over_steep=rate - (flat - step * span) ** 2,
+        over_controls=rate - (1 - p**2),
+        spare=rate ** (iterations - 1) * start.psi(clients)
+        + floors
+        - start.psi(clients, iterations - 1, noise),
+        floors=floors,
+    )
+
+
+@claim("proxskip/identity", label="(P)", judges="ours", evaluations=40)
+def identity(clients: PlanarClients, start: Start) -> Sides:
+    """An iteration changes E Psi exactly as independent gradient steps and 1 - p^2 do.
+
+    Hypotheses
+        Any differentiable f_i, not necessarily convex; any gamma > 0, p in (0, 1] and N >= 1; sum of h_i = 0.
+
+    Statement
+        E Psi+ = sum ||(x_i - gamma grad f_i(x_i)) - (x* - gamma g_i*)||^2
+        + (1 - p^2) (gamma^2 / p^2) sum ||h_i - g_i*||^2.
+
+    Source
+        Ours; ProxSkip is Algorithm 1 of Variance Reduced ProxSkip (2022). Identity.
+
+    Symbols
+        Psi = sum over i of ||x_i - x*||^2 + (gamma^2 / p^2) ||h_i - g_i*||^2, + is after one iteration, 0 at the
+        start, E over the coins; gamma ``step_size``, p ``probability``, mu ``strong_convexity``, L ``smoothness``, N
+        ``clients``; g_i* = grad f_i(x*).
+    """
+    ((_, models, controls),) = start.states(clients)
+    weight = start.weight(clients)
+    moved = squares(models - weight * start.probability * clients.gradients(models)).sum()
+    kept = (1 - start.probability**2) * weight**2 * squares(controls).sum()
+    return equal((start.psi(clients, 1), moved + kept))
+
+
+def numbers(clients: PlanarClients, start: Start) -> dict[str, Step]:
+    """Return the iteration as numbers; the rate has no part in them."""
+    return {"step": one_step(clients, start, 1 + start.step_length**2)}
+
+
+@identity.proof("coin", at=numbers)
+def coin(step: Step) -> Sides:
+    """Both outcomes of the coin, where h_i and the mean of all points are orthogonal: sum of h_i = 0."""
+    kept: Any = (1 - step.probability**2) * step.weight**2 * step.controls
+    return equal((step.expected(), step.moved + kept))
+
 
 Iterations = Annotated[int, integers(1, 3)]
 

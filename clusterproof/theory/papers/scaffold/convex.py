@@ -8,14 +8,14 @@ from typing import Annotated, Any
 from clusterproof.theory.claims import Sides, at_least, at_most, claim, rationals
 from clusterproof.theory.exact.algebra import AtLeastOne, NotNegative
 from clusterproof.theory.exact.planar_clients import PlanarClients, mean, squares
-from clusterproof.theory.papers.scaffold.rounds import Round, Start, inner
-from clusterproof.theory.papers.scaffold.sharp_option_1 import (
+from clusterproof.theory.papers.scaffold.option_1 import (
     both,
     curvature,
     summed_shares,
     sums,
     weights,
 )
+from clusterproof.theory.papers.scaffold.rounds import Round, Start, inner
 
 QUARTER = Fraction(1, 4)
 UpToQuarter = Annotated[Any, rationals(0, QUARTER, 8)]

@@ -1,17 +1,233 @@
-"""SCAFFOLD I with eta_g = 1 and step sizes up to 1 / L: it diverges on two clients of different curvature."""
+"""SCAFFOLD with option I: the sharp rate of a round, and steps for which it diverges."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
 from clusterproof.algorithms import Scaffold, run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import Sides, at_most, choice, claim, integers, rationals
+from clusterproof.theory.claims import Sides, at_least, at_most, choice, claim, equal, integers, rationals
 from clusterproof.theory.claims.confirm import RunDisagrees
 from clusterproof.theory.exact import affine_rounds
+from clusterproof.theory.exact.algebra import AtLeastOne, NotNegative, Number, Share
+from clusterproof.theory.exact.planar_clients import PlanarClients, mean, squares
+from clusterproof.theory.papers.scaffold.rounds import Round, Start, inner
+
+THIRD = Fraction(1, 3)
+ZeroOrOne = Annotated[int, choice(0, 1)]
+UpToThird = Annotated[Any, rationals(0, THIRD, 9)]
+
+
+@claim("scaffold/sharp-option-1", label="SCAFFOLD I, one round", judges="ours", tight=True, evaluations=60)
+def sharp_option_1(clients: PlanarClients, start: Start) -> Sides:
+    """A round of SCAFFOLD I contracts by (1 - eta mu)^(2K), too, with a third of the controls' weight.
+
+    Statement
+        Psi+ <= (1 - eta mu)^(2K) Psi with Psi = ||x - x*||^2 + (K eta)^2 / 3 mean ||c_i - c - g_i*||^2.
+
+    Proof
+        Let p, d_k, q, v_k and w_k = p^n eta v_k, n = K - 1 - k, be as in ``scaffold/sharp``, h the client's loss minus
+        its tangent at x* and mu ||d||^2 / 2, times eta, C_k the sum of p^-j over j = 1 .. k, and z_k = p^(K-k) d_k -
+        p^K C_k q / K, so that z_0 = p^K (x - x*), z_(k+1) = z_k - w_k and mean z_K = x+ - x*. In a step ||z_k||^2 -
+        lambda_(k,k-1) h(d_k) loses the interpolation inequalities between d_k, x* and d_(k+1) times multipliers, and
+        B_k ||w_k||^2 - 2 p^K xi_k <q, w_k> with xi_k = (C_k - n/2) / K: the step "one local step". Both lambda_(0,-1)
+        and lambda_(K,K-1) are 0. So mean ||z_K||^2 + (K^2 / 3) mean ||eta v_0||^2, which is Psi+ or more, is at most
+        p^(2K) (||x - x*||^2 + u mean ||q||^2), by 2 <a, w> <= ||a||^2 / A + A ||w||^2, with u the sum of xi_k^2 / A_k,
+        A_k = B_k but A_0 = B_0 - (K^2 / 3) p^(2-2K): the proof "round", for A_k > 0, multipliers >= 0 and u <= 1/3.
+
+        Let m = K eta mu, s^2 = 1 - m and b = p / (eta (L - mu)), so that s > 0 and s^2 b >= K - m. k = 0: xi_0^2 / A_0
+        <= 1 / (3K) by the step "first local step", as p^(K-1) >= (2 - (K-1) c) / (2 + (K-1) c) for p = (2 - c) / (2 +
+        c): the step "powers", from p^0 = 1. k >= 1: s^2 A_k >= (n + 3k) / 2, the step "curvature"; s C_k is in [s k,
+        k], as p^-j >= 1 and C_k^2 (1 - (k + 1) eta mu) <= k^2, the step "inverse powers", from C_0 = 0; hence xi_k^2 /
+        A_k <= 2 (T_k - T_(k-1)) / (3 K^2 (K-1)^2), the step "share", with T_k from ``summed_shares`` and T_0 = 0. The
+        sum is at most 1/3 for K >= 2, the step "sum"; for K = 1, xi_0 = 0.
+
+    Source
+        Ours. Upper bound of one round, attained by f_i = mu ||.||^2 / 2 and c_i = g_i*. SCAFFOLD is Algorithm 1 of
+        Karimireddy et al. (2020), with option I.
+
+    Hypotheses
+        f_i L-smooth and mu-strongly convex with 0 <= mu < L, any number of clients, all of them in every round, exact
+        gradients, eta_g = 1, eta L K <= 1; c = mean c_i.
+
+    Symbols
+        As ``scaffold/sharp``.
+    """
+    round_ = Round(clients, start)
+    before, after = round_.psi("I", THIRD)
+    return at_most(after, rate=round_.rate * before, decrease_from=before)
+
+
+def weights(earlier: Any, later: Any, p: Any, power: Any, unused: Any = 0) -> tuple[Any, Any, Any]:
+    """lambda_{*k}, lambda_{k*} and lambda_{k+1,k} over p^(2n + 1), for n = ``later`` and p^k = ``power``.
+
+    ``earlier`` is 0 for k = 0, and otherwise 1; ``unused`` is left of lambda_{k*}.
+    """
+    neighbour = later * power
+    from_optimum = 2 - (1 - p) * neighbour
+    to_optimum = from_optimum + neighbour - earlier * (later + 1) * p * power
+    return from_optimum, to_optimum - unused, neighbour
+
+
+def curvature(multipliers: tuple[Any, Any, Any], p: Any, b: Any, unit: Any = 1) -> Any:
+    """B_k from ``weights``, times ``unit``; ``b`` is b times ``unit``."""
+    from_optimum, to_optimum, neighbour = multipliers
+    return b * (from_optimum + to_optimum) / 2 - unit * (1 + p * neighbour)
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """eta v_k: its square, its products with d_k and q / K, h at d_k and d_(k+1), and 1 / (eta (L - mu))."""
+
+    square: Number
+    product: Number
+    correction: Number
+    loss: Number
+    next_loss: Number
+    inverse: Number
+
+    def lost(self, multipliers: tuple[Any, Any, Any], p: Any) -> Any:
+        """The interpolation inequalities times ``weights``."""
+        from_optimum, to_optimum, neighbour = multipliers
+        least, tangent = (
+            self.square * self.inverse / 2,
+            self.correction - (1 - p) * self.product - self.square,
+        )
+        lost = from_optimum * (self.product - self.loss - least) + to_optimum * (self.loss - least)
+        return lost + neighbour * (self.next_loss - self.loss - tangent)
+
+
+@sharp_option_1.step("one local step", evaluations=30)
+def one_local_step(
+    earlier: ZeroOrOne, n: Number, p: Number, power: Number, c: Number, v: Gradient, z: Number
+) -> Sides:
+    """All over p^(2n): ``z`` is ||z_k||^2, ``c`` C_k; the others are as in ``weights``."""
+    every, scaled = weights(earlier, n, p, power), p * power
+    after = z - 2 * (p * v.product - scaled * c * v.correction) + v.square
+    form = curvature(every, p, p * v.inverse) * v.square - 2 * scaled * (c - n / 2) * v.correction
+    left = after - n * scaled * v.next_loss + p * v.lost(every, p) + form
+    return equal((z - earlier * (n + 1) * p * scaled * v.loss, left))
+
+
+def sums(round_: Round) -> dict[str, Any]:
+    """Return the sums of a round, of ``scaffold/convex`` where it is convex."""
+    p, count, eta, clients = round_.kept, round_.start.local_steps, round_.step_size, round_.clients
+    mu, q, w = round_.strong_convexity, round_.length * round_.controls, round_.scaled_gradients()
+    share, unused = (Fraction(1, 4), Fraction(count, 4)) if round_.convex else (THIRD, Fraction(0))
+    points, total, inverse = round_.path[0], np.sum(w, axis=0), 1 / (eta * (clients.smoothness - mu))
+    h = [eta * (clients.values(d) - mu * squares(d) / 2) for d in points]
+    lost = mean(squares(total)) - squares(mean(total))
+    lost += share * count**2 * squares(mean(p ** (1 - count) * w[0]))
+    used = c = Fraction(0)
+    for k in range(count):
+        n, c = count - 1 - k, c + (p**-k if k else 0)
+        every, v = weights(min(k, 1), n, p, p**k, 0 if k else unused), p**-n * w[k]
+        gradient = Gradient(squares(v), inner(points[k], v), inner(q / count, v), h[k], h[k + 1], inverse)
+        a = curvature(every, p, p * inverse) - (0 if k else share * (count * p**-n) ** 2)
+        xi = (c - Fraction(n, 2)) / count
+        lost += p ** (2 * n + 1) * mean(gradient.lost(every, p))
+        lost += a * mean(squares(w[k] - p**count * xi / a * q))
+        used += xi**2 / a
+    sizes = {"distance": squares(round_.model).item(), "controls": mean(squares(q))}
+    return {**sizes, "rate": round_.rate, "used": used, "lost": lost, "gained": unused * mean(h[0])}
+
+
+@sharp_option_1.proof("round", at=lambda clients, start: sums(Round(clients, start)))
+def whole_round(
+    distance: NotNegative, controls: NotNegative, rate: NotNegative, used: UpToThird, lost: NotNegative
+) -> Sides:
+    """The local steps added up.
+
+    ``distance`` and ``controls`` are ||x - x*||^2 and mean ||q_i||^2, ``rate`` is p^(2K), ``used`` is u, and ``lost``
+    is what is left out: interpolation, squares and variances.
+    """
+    return at_most(rate * (distance + used * controls) - lost, rate=rate * (distance + THIRD * controls))
+
+
+def both(multipliers: tuple[Any, Any, Any]) -> dict[str, Sides]:
+    """Conclude that lambda_{*k} and lambda_{k*} are at least p^(2n + 1)."""
+    return {"from x*": at_least(multipliers[0], least=1), "to x*": at_least(multipliers[1], least=1)}
+
+
+@sharp_option_1.step("first local step", evaluations=30)
+def first_local_step(
+    half: ZeroOrOne, share: Share, later: NotNegative, larger: NotNegative, above: Share
+) -> dict[str, Sides]:
+    """A_0 >= 3n^2 / (4K) + 1/2 with n = K - 1, so that xi_0^2 / A_0 <= 1 / (3K).
+
+    m is (``half`` + ``share``) / 2, (1 - m) b is K - m + ``larger``, and p^n between the bound of "powers" and 1.
+    """
+    count, m = later + 1, (half + share) / 2
+    p, n_c = 1 - m / count, 2 * later * m / (2 * count - m)
+    power = (2 - n_c + 2 * n_c * above) / (2 + n_c)
+    every = weights(0, later, p, 1)
+    a_0 = curvature(every, p, count - m + larger, 1 - m) - (1 - m) * THIRD * (count / power) ** 2
+    return {
+        "A_0": at_least(a_0, least=(1 - m) * (3 * later**2 / (4 * count) + Fraction(1, 2))),
+        **both(every),
+    }
+
+
+@sharp_option_1.step("powers")
+def powers(j: NotNegative, c: NotNegative) -> Sides:
+    """From p^j >= (2 - j c) / (2 + j c) to j + 1, with p = (2 - c) / (2 + c): c = 2 eta mu / (2 - eta mu)."""
+    product = (2 - j * c) / (2 + j * c) * (2 - c) / (2 + c)
+    return at_least(product, after=(2 - (j + 1) * c) / (2 + (j + 1) * c))
+
+
+@sharp_option_1.step("curvature", evaluations=30)
+def later_curvature(
+    k: AtLeastOne, later: NotNegative, m: Share, power: Share, larger: NotNegative
+) -> dict[str, Sides]:
+    """(1 - m) A_k is at least (n + 3k) / 2, for (1 - m) b = K - m + ``larger``."""
+    count = k + later + 1
+    p = 1 - m / count
+    every = weights(1, later, p, power)
+    a_k = curvature(every, p, count - m + larger, 1 - m)
+    return {"A_k": at_least(a_k, least=(later + 3 * k) / 2), **both(every)}
+
+
+@sharp_option_1.step("inverse powers")
+def inverse_powers(k: NotNegative, sigma: Share) -> Sides:
+    """From C_k <= k / sigma to C_(k+1) = (C_k + 1) / p, with sigma^2 = 1 - (k+1) eta mu: both sides times p sigma."""
+    step = (1 - sigma**2) / (k + 1)
+    return at_most((k + sigma) ** 2 * (1 - (k + 2) * step), allowed=((k + 1) * sigma * (1 - step)) ** 2)
+
+
+def summed_shares(k: Any, last: Any, s: Any) -> Any:
+    """T_k: the sum over j = 1 .. k of (3n + j) ((1 - s) j^2 + s (j - n/2)^2), with n + j = K - 1 = ``last``."""
+    first = k * (k + 1) / 2
+    second, third = first * (2 * k + 1) / 3, first**2
+    quarter = 39 * last * second - 18 * third - 20 * last**2 * first + 3 * last**3 * k
+    return (1 - s) * (3 * last * second - 2 * third) + s * quarter / 4
+
+
+@sharp_option_1.step("share", evaluations=30)
+def share_of_step(
+    side: ZeroOrOne, smaller: NotNegative, apart: NotNegative, s: Share, above: Share, larger: NotNegative
+) -> Sides:
+    """3 (K - 1)^2 (s K xi_k)^2 <= 2 (T_k - T_(k-1)) s^2 A_k, for s^2 A_k = (n + 3k) / 2 + ``larger``.
+
+    ``smaller`` is min{k, n/2} and ``apart`` |k - n/2|; s C_k is between s k and k.
+    """
+    k, later = smaller + side * apart, 2 * (smaller + (1 - side) * apart)
+    last = k + later
+    difference = summed_shares(k, last, s) - summed_shares(k - 1, last, s)
+    scaled = k * (s + (1 - s) * above) - s * later / 2
+    return at_most(3 * last**2 * scaled**2, allowed=2 * difference * ((later + 3 * k) / 2 + larger))
+
+
+@sharp_option_1.step("sum", evaluations=30)
+def shares_together(last: AtLeastOne, s: Share) -> Sides:
+    """The shares of all local steps, with K - 1 = ``last``."""
+    count = last + 1
+    later = 2 * summed_shares(last, last, s) / (3 * last**2 * count**2)
+    return at_most(later + 1 / (3 * count), third=THIRD)
+
 
 Flat = Annotated[Fraction, choice(*(Fraction(1, 10**k) for k in range(4)))]
 Pace = Annotated[Fraction, rationals(Fraction(1, 4), 1, 4)]

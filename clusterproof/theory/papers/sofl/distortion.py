@@ -9,7 +9,7 @@ import numpy as np
 
 from clusterproof.algorithms import self_organising_map as som
 from clusterproof.theory.claims import Sides, at_most, choice, claim, integers
-from clusterproof.theory.papers.sofl.partitions import Point, partitions, within_sum
+from clusterproof.theory.papers.sofl.equations_3_6 import Point, partitions, within_sum
 
 SAMPLES, NEURONS = 6, 2
 UPDATES, RATE, RADIUS = 300, 0.1, 1.5

@@ -1,11 +1,17 @@
-"""The numbers that the SoFL paper prints; the verdicts on them are computed, none is stored here.
-
-All of Zhang and Qiao (2024), Electronics 13, 3682. Accuracies are in percent, exact as printed.
-"""
+"""The printed tables of SoFL, and its sentences about them, computed again from the printed numbers."""
 
 from __future__ import annotations
 
+import itertools
+import math
+from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from clusterproof.algorithms import adjusted_rand_index, cluster_count, purity
+from clusterproof.theory.claims import Sides, at_least, at_most, claim, equal
 
 METHODS = ("FedAvg", "FedProx", "CFL", "IFCA", "SoFL")
 """Rows of Tables 3, 4 and 5."""
@@ -92,3 +98,235 @@ FIGURE_9 = {
 
 CONCLUSION = (13, 18)
 """Section 6: "the accuracy of SoFL in MNIST experiment is 13-18% higher than that of FedAvg"."""
+
+
+HALF, LAST_DIGIT = Fraction(1, 2), Fraction(1, 100)
+STANDARD_ERRORS = 6
+"""Largest difference of two prints of one experiment, in standard errors of the test sets."""
+CHANCE = 1e-4
+"""Probability with which the test images alone may lift an accuracy above the limit that it is compared with."""
+CLIENTS, LEAST_IMAGES = 20, 2
+"""Clients of Section 5.1.1, and the least number of test images that each is assumed to have."""
+
+
+def each_at_most(values: Mapping[str, Any], **terms: Any) -> Sides:
+    """Conclude that each value is at most the sum of its terms, numbers or a list; the sentence names the worst."""
+    limits = [
+        sum(term[entry] if isinstance(term, list) else term for term in terms.values())
+        for entry in range(len(values))
+    ]
+    excess = {name: value - limit for (name, value), limit in zip(values.items(), limits, strict=True)}
+    worst = max(excess, key=lambda name: excess[name])
+    limit = values[worst] - excess[worst]
+    return at_most(
+        list(values.values()),
+        **terms,
+        words=lambda: f"{worst}: {float(values[worst]):.6g} exceeds {float(limit):.6g}",
+    )
+
+
+def gains_in_table_3(method: str) -> dict[str, Fraction]:
+    """Return the points by which SoFL is above a method in each column of Table 3, as the text goes through them."""
+    return {f"{skew} skew, {data}": each["SoFL"] - each[method] for (skew, data), each in TABLE_3.items()}
+
+
+def gains_over_single_models() -> dict[str, Fraction]:
+    """Return the points by which SoFL is above each method with one model in each column of Tables 3, 4 and 5."""
+    tables: dict[int, Mapping[Any, Column]] = {3: TABLE_3, 4: TABLE_4, 5: TABLE_5}
+    return {
+        f"over {method} in Table {number}, {', '.join(map(str, where))}": column["SoFL"] - column[method]
+        for number, table in tables.items()
+        for where, column in table.items()
+        for method in SINGLE_MODEL
+    }
+
+
+def on_table_2() -> dict[str, Sides]:
+    """Return the sentences of Section 5.2.3 on Table 2; the true clusters are clients 1-5, 6-10, 11-15 and 16-20."""
+    truth = np.array(TRUE_CLUSTERS)
+    wrong, redundant, right = (
+        np.array(TABLE_2[name]) for name in ("K-means (K = 4)", "SOM", "SOM + K-means")
+    )
+    return {
+        "Table 2, k-means misclassifies": at_most(
+            round(purity(wrong, truth) * truth.size), but_one=truth.size - 1
+        ),
+        "Table 2, between 1-5 and 11-14": equal((len({*wrong[:5].tolist(), *wrong[10:14].tolist()}), 1)),
+        "Table 2, the map does not": equal((round(purity(redundant, truth) * truth.size), truth.size)),
+        "Table 2, the map is redundant": at_least(cluster_count(redundant), five=5),
+        "Table 2, both are right": equal((adjusted_rand_index(right, truth), 1.0), rounding=1e-12),
+    }
+
+
+def on_figure_9() -> Sides:
+    """Compare the distance of each level from the interval of Table 3's two accuracies with one point."""
+    distances = {}
+    for (data, method), level in FIGURE_9.items():
+        low, high = sorted(TABLE_3[skew, data][method] for skew in ("feature", "label"))
+        distances[f"{method} on {data}, points beyond Table 3"] = max(low - level, level - high, Fraction(0))
+    return each_at_most(distances, one_point=Fraction(1))
+
+
+def on_gains() -> dict[str, Sides]:
+    """Return the sentences of Section 5.2.5: a printed gain is the table's, rounded to the last digit."""
+    over_fedavg, over_cfl = gains_in_table_3("FedAvg"), gains_in_table_3("CFL")
+    from_fedavg = {
+        row: abs(printed - gain)
+        for (row, gain), printed in zip(over_fedavg.items(), GAINS_OVER_FEDAVG, strict=True)
+    }
+    from_cfl = {
+        row: abs(printed - gain)
+        for (row, gain), printed in zip(over_cfl.items(), GAINS_OVER_CFL, strict=True)
+    }
+    with_units = list(zip(over_cfl.values(), CFL_UNITS, strict=True))
+    (least, low_unit), (largest, high_unit) = min(with_units), max(with_units)
+    ends = {"least": abs(min(GAINS_OVER_CFL) - least), "largest": abs(max(GAINS_OVER_CFL) - largest)}
+    return {
+        "5.2.5, over FedAvg": each_at_most(from_fedavg, half_a_digit=HALF),
+        "5.2.5, over CFL": each_at_most(from_cfl, half_a_digit=[unit / 2 for unit in CFL_UNITS]),
+        "5.2.5, over CFL, range": each_at_most(ends, half_a_digit=[low_unit / 2, high_unit / 2]),
+    }
+
+
+def on_tables_4_and_5() -> dict[str, Sides]:
+    """Return the sentences of Section 5.2.6."""
+    others = {
+        f"{method} on {data}, K = {clusters}": (column[method], column["SoFL"])
+        for (data, clusters), column in TABLE_4.items()
+        for method in ("CFL", "IFCA")
+    }
+    drops = {
+        (data, method): TABLE_4[data, 2][method] - TABLE_4[data, 8][method]
+        for data in DROPS
+        for method in SINGLE_MODEL
+    }
+    apart = {f"{method} on {data}": abs(DROPS[data] - drop) for (data, method), drop in drops.items()}
+    mean = {
+        data: abs(printed - sum(drops[data, method] for method in SINGLE_MODEL) / len(SINGLE_MODEL))
+        for data, printed in DROPS.items()
+    }
+    rises = {
+        f"{method} on {data}, {first} to {second}": TABLE_5[data, second][method]
+        - TABLE_5[data, first][method]
+        for data in DROPS
+        for method in SINGLE_MODEL
+        for first, second in itertools.pairwise(phi for where, phi in TABLE_5 if where == data)
+    }
+    return {
+        "5.2.6, Table 4, best": each_at_most(
+            {name: accuracy for name, (accuracy, _) in others.items()},
+            sofl=[accuracy for _, accuracy in others.values()],
+        ),
+        "5.2.6, drop of each": each_at_most(apart, half_a_digit=HALF),
+        "5.2.6, drop in the mean": each_at_most(mean, half_a_digit=HALF),
+        "5.2.6, Table 5": each_at_most(rises, last_digit=-LAST_DIGIT),
+    }
+
+
+def table_3_in_table_4(methods: tuple[str, ...]) -> tuple[list[Fraction], list[float]]:
+    """Return the points between two accuracies for label skew with K = 4, and six standard errors of the difference."""
+    pairs = [(data, method) for data in TEST_IMAGES for method in methods]
+    points = [abs(TABLE_3["label", data][method] - TABLE_4[data, 4][method]) for data, method in pairs]
+    return points, [100 * STANDARD_ERRORS * math.sqrt(2 * 0.25 / TEST_IMAGES[data]) for data, _ in pairs]
+
+
+def on_one_model() -> Sides:
+    """Compare Table 3 under label skew on MNIST with the most that one model can have, up to chance."""
+    accuracies = {method: float(TABLE_3["label", "MNIST"][method] / 100) for method in SINGLE_MODEL}
+    by_chance = math.sqrt(-math.log(CHANCE) / (2 * CLIENTS * LEAST_IMAGES))
+    return each_at_most(accuracies, ceiling=0.25, by_chance=by_chance)
+
+
+@claim(
+    "sofl/tables",
+    label="Tables 2 to 5",
+    judges={
+        "": "reading",
+        "5.2.5, over FedAvg": "printed",
+        "5.2.5, over CFL": "printed",
+        "5.2.6, Table 4, best": "printed",
+        "above FedAvg and FedProx": "ours",
+        "Tables 3 and 4, one model": "ours",
+        "Tables 3 and 4, clusters": "ours",
+    },
+    failure={"": "wording", "5.2.5, over CFL": "misprint"},
+    repaired_by={"Table 3, server's model": "sofl/label-shift-ceiling"},
+)
+def sentences_on_tables() -> dict[str, Sides]:
+    """What the text states of its tables follows from the printed numbers.
+
+    Statement
+        Each sentence below, with percent as points of accuracy.
+
+    Source
+        Zhang and Qiao (2024), Tables 2 to 5 and the sentences quoted; what each line adds to its sentence is the
+        reading's.
+
+    Lines
+        (abstract)
+            "In different non-IID settings, SoFL's model accuracy improvements ranged from 9 to 18% compared to FedAvg
+            and FedProx", in all settings of Tables 3 to 5. False: the settings are the reading's; of Table 3 it is
+            true, see (5.2.5, over FedAvg).
+        (Table 2, ...)
+            "K-means still produces incorrect judgements between clients 1-5 and 11-14. SOM produces redundant
+            categories, although it does not misclassify. SOM + K-means correctly classifies the clients."
+        (5.2.4, Figure 9)
+            The last level that the text names of each curve is within 1 point of Table 3. False: "the average
+            accuracies of FedAvg and FedProx are 39% and 36%" on CIFAR-10, where Table 3 has 38.9 and 38.8 for FedProx;
+            CFL "reaches approximately 90%" on MNIST, and has 87.25 and 87.50 there. That both are of the same runs, for
+            K = 4, and the one point, are the reading's.
+        (5.2.5, over FedAvg)
+            "approximately 13%, 9%, 18%, and 10%" in Table 3.
+        (5.2.5, over CFL)
+            3.83, 2.4, 1.92 and 1.1 %. False as printed: the third is 1.95, a slip.
+        (5.2.5, over CFL, range)
+            The part of it that holds: the gains are from 1.1 to 3.83 %.
+        (5.2.6, Table 4, best)
+            "Among the three clustering federated-learning algorithms, SoFL has consistently maintained better
+            accuracy." False as printed: CIFAR-10, K = 2. What holds is (above FedAvg and FedProx).
+        (5.2.6, drop of each)
+            From K = 2 to 8 "the accuracies of FedAvg and FedProx on the MNIST and CIFAR-10 experiments drop by 33% and
+            20%, respectively". False of each method, which is the reading's; true of the mean of the two, (5.2.6, drop
+            in the mean), and of FedAvg on MNIST with FedProx on CIFAR-10.
+        (5.2.6, Table 5)
+            "When alpha gradually increases, the accuracy of FedAvg and FedProx decreases slightly", from phi = 0.5 to 1
+            and 10. Each step is within two standard errors of the test sets: it does not establish it.
+        (Section 6)
+            "the accuracy of SoFL in MNIST experiment is 13-18% higher than that of FedAvg", in Table 3, rounded. As
+            ratios they would be 16 and 24 %; the range leaves out Tables 4 and 5.
+        (above FedAvg and FedProx)
+            SoFL's number is the larger one in all 32 comparisons of Tables 3 to 5.
+        (Tables 3 and 4, one model)
+            Ours: for label skew with K = 4 the accuracies of FedAvg and FedProx differ by more than six standard errors
+            of two independent test sets, a fifth of the data each. No sentence equates them.
+        (Tables 3 and 4, clusters)
+            Ours: those of CFL, IFCA and SoFL do not, so that one model seems to be measured in two ways. For phi from
+            0.5 to 10, Table 5 has 24.78 to 26.75 for FedAvg on MNIST.
+        (Table 3, server's model)
+            On MNIST under label skew 71.89 and 72.83 are mean accuracies of one model, at most 1/4 in expectation by
+            ``sofl/label-shift-ceiling``: for K = 4, labels + {0, 2, 4, 6} mod 10, five clients each with the same
+            distribution of images and at least two test images. False. That the model is the server's, before any local
+            training, and the same images are the reading's: "we will evaluate the model accuracy on the clients and
+            obtain the overall accuracy by averaging the test accuracy across all clients". CIFAR-10's 38.3 and 38.8 are
+            left out, where clients differ in their classes.
+
+    Proof
+        Of what chance adds in (Table 3, server's model): by Hoeffding (1963) a mean over m clients with at least n
+        independent images each exceeds its expectation by t with a probability of at most exp(-2 t^2 m n).
+    """
+    gains, (low, high) = gains_over_single_models(), ABSTRACT_GAINS
+    beyond = {f"points beyond 9 to 18, {name}": max(gain - high, low - gain) for name, gain in gains.items()}
+    in_mnist = [round(gain) for row, gain in gains_in_table_3("FedAvg").items() if row.endswith("MNIST")]
+    one_model, clusters = (table_3_in_table_4(each) for each in (SINGLE_MODEL, ("CFL", "IFCA", "SoFL")))
+    return {
+        "abstract": each_at_most(beyond, half_a_digit=HALF),
+        **on_table_2(),
+        "5.2.4, Figure 9": on_figure_9(),
+        **on_gains(),
+        **on_tables_4_and_5(),
+        "Section 6": equal(*zip(in_mnist, CONCLUSION, strict=True)),
+        "above FedAvg and FedProx": at_least(list(gains.values()), last_digit=LAST_DIGIT),
+        "Tables 3 and 4, one model": at_least([float(each) for each in one_model[0]], chance=one_model[1]),
+        "Tables 3 and 4, clusters": at_most(clusters[0], chance=clusters[1]),
+        "Table 3, server's model": on_one_model(),
+    }

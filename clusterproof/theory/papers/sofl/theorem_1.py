@@ -9,7 +9,7 @@ import numpy as np
 
 from clusterproof.theory.claims import Sides, at_most, choice, claim, drawn, equal, suppose
 from clusterproof.theory.claims.confirm import confirm_equal
-from clusterproof.theory.papers.sofl.frozen_cells import FrozenRow, errors_after, floor, mean_over_orders
+from clusterproof.theory.papers.sofl.cells import FrozenRow, errors_after, floor, mean_over_orders
 from clusterproof.theory.papers.sofl.theorem_1_parts import kept_variance
 
 LONG = 20_000

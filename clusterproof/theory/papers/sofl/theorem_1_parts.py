@@ -13,7 +13,7 @@ import numpy as np
 from clusterproof.algorithms import self_organising_map as som
 from clusterproof.theory.claims import Sides, at_most, choice, claim, drawn, equal, integers, rationals
 from clusterproof.theory.exact.algebra import NotNegative, Number, Share
-from clusterproof.theory.papers.sofl.uniform_cells import cell_bounds, cell_error, mean_field_fixed_point
+from clusterproof.theory.papers.sofl.cells import cell_bounds, cell_error, mean_field_fixed_point
 
 
 def hit_rate(hits: int) -> Fraction:

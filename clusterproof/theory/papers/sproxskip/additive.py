@@ -6,8 +6,7 @@ from fractions import Fraction
 
 from clusterproof.theory.claims import Sides, at_most, claim
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, squares
-from clusterproof.theory.papers.proxskip.rates import Iterations, sharp_rate
-from clusterproof.theory.papers.proxskip.setting import Start, Step, one_step
+from clusterproof.theory.papers.proxskip.rates import Iterations, Start, Step, one_step, sharp_rate
 
 
 @claim("sproxskip/additive", label="Additive noise", judges="ours", tight=True, evaluations=40)

@@ -14,14 +14,10 @@ from clusterproof.algorithms import bipartition as parts
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory import Kind
 from clusterproof.theory.exact import affine_rounds
-from clusterproof.theory.papers.baselines import (
-    averaging,
-    cfl_cut,
-    cfl_stationary,
-    clustered,
-    personal,
-    resting,
-)
+from clusterproof.theory.papers.baselines import averaging, clustered, personal
+from clusterproof.theory.papers.baselines import averaging as resting
+from clusterproof.theory.papers.baselines import cfl as cfl_cut
+from clusterproof.theory.papers.baselines import cfl as cfl_stationary
 
 Plant = Callable[..., Any]
 

@@ -8,7 +8,8 @@ import pytest
 from sides_by_hand import assert_sides
 
 from clusterproof.algorithms import CFL
-from clusterproof.theory.papers.baselines import cfl_cut, resting
+from clusterproof.theory.papers.baselines import averaging as resting
+from clusterproof.theory.papers.baselines import cfl as cfl_cut
 
 
 def test_clusters_that_do_not_refine_those_before_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,10 +21,11 @@ LEFT = 1 - float(RARE)
 """Return the share of Cantelli's limit that a jump of this rarity attains."""
 USED = {
     "cfl-mgd/lemma-1": LEFT / 2,
-    "cfl-mgd/a15": LEFT / 2,  # times m' / (m' + 1), m' foreign clients: the search goes on to many
-    "cfl-mgd/a16-meant": stats.binom.sf(0, 48, float(RARE)) / 0.1,
-    "cfl-mgd/a4": 0.4,
-    "cfl-mgd/appendix-a5#(A6)": stats.binom.cdf(0, 1, 0.5) / (2 * math.exp(-1 / 8)),
+    "cfl-mgd/appendix-a15#(A15)": LEFT
+    / 2,  # times m' / (m' + 1), m' foreign clients: the search goes on to many
+    "cfl-mgd/appendix-a15#(A16), meant": stats.binom.sf(0, 48, float(RARE)) / 0.1,
+    "cfl-mgd/appendix-a4#(A4)": 0.4,
+    "cfl-mgd/appendix-a4#(A6)": stats.binom.cdf(0, 1, 0.5) / (2 * math.exp(-1 / 8)),
 }
 """The share of the bound that the extremal instance uses, by scipy: jumps of probability 1/1000."""
 

@@ -1,7 +1,6 @@
 """The tasks on which the claims of CFL-MGD are tried are as their drawing functions say."""
 
 import itertools
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,10 +10,9 @@ import pytest
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory.papers.cfl_mgd.appendix.a35_to_a38 import random_setting
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import basin_models, noisy_regression, two_values
-from clusterproof.theory.papers.cfl_mgd.lemma_1.lemma_1_exact import doubtful_regression
-from clusterproof.theory.papers.cfl_mgd.lemma_2.equations_34_to_38 import random_round
+from clusterproof.theory.papers.cfl_mgd.lemma_1.lemma_1 import doubtful_regression
 from clusterproof.theory.papers.cfl_mgd.method.equations_1_2 import few_rows, scattered_clusters
-from clusterproof.theory.papers.cfl_mgd.method.equations_3_4_7 import scattered_clients
+from clusterproof.theory.papers.cfl_mgd.method.equations_3_to_7 import scattered_clients
 from clusterproof.theory.papers.cfl_mgd.method.equations_8_9_10 import some_clusters, widely_scattered
 from clusterproof.theory.papers.cfl_mgd.model_averaging import equations_12_to_20
 from clusterproof.theory.papers.cfl_mgd.model_averaging.recursion import random_cluster
@@ -92,26 +90,6 @@ def test_noisy_regressions() -> None:
     assert {task.samples for task in doubtful} == {1, 2, 3, 10, 30}
     assert min(float(task.noise) for task in doubtful) >= 0.3
     assert max(task.samples for task in several(few_rows)) <= 40
-
-
-@pytest.mark.parametrize("enough_rows", [False, True])
-def test_rounds_of_equation_36(enough_rows: bool) -> None:
-    drawn = several(random_round, enough_rows=enough_rows)
-    assert {one.task.dimension for one in drawn} == {2, 3, 4}
-    assert {one.task.clusters for one in drawn} == {2, 3}
-    for one in drawn:
-        task = one.task
-        np.testing.assert_allclose(np.linalg.norm(task.optima, axis=-1), 1)
-        assert min(gaps(task.optima)) >= 0.1
-        assert task.smoothness == pytest.approx(1)
-        assert 1 <= task.condition_number <= 5 + 1e-9
-        assert 0.1 <= task.noise <= 2
-        assert set(np.bincount(task.labels)) <= set(range(40, 100))
-        assert np.linalg.norm(one.models - task.optima, axis=-1).max() <= task.basin_radius
-        assert one.in_basin
-        spread = max(float(task.loss_variance(chi, p)) for chi in one.models for p in range(task.clusters))
-        needed = 256 * (task.clusters - 1) * spread / (task.strong_convexity**2 * min(gaps(task.optima)) ** 4)
-        assert task.samples == math.ceil(needed) if enough_rows else 1 <= task.samples <= 20
 
 
 def test_settings_of_a36_and_gradients_of_two_values() -> None:

@@ -14,7 +14,7 @@ from clusterproof.theory.claims import Outside
 from clusterproof.theory.claims.judge import judge
 from clusterproof.theory.papers.cfl_mgd.repaired.norm_inequality import norm_inequality
 from clusterproof.theory.papers.cfl_mgd.repaired.row_lemma import row_lemma
-from clusterproof.theory.papers.cfl_mgd.repaired.theorem_a_prime_steps import gaussian_step
+from clusterproof.theory.papers.cfl_mgd.repaired.theorem_a_prime import gaussian_step
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from sides_by_hand import all_sides_with, assert_pairs, assert_sides, sides_at, 
 
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture, direct_simulation
 from clusterproof.theory.claims import Excluded, Outside
-from clusterproof.theory.papers.cfl_mgd.method.equations_3_4_7 import Descent
+from clusterproof.theory.papers.cfl_mgd.method.equations_3_to_7 import Descent
 
 HESSIANS = np.array([[[0.9, 0.2], [0.2, 0.5]], [[0.4, -0.1], [-0.1, 0.8]], [[0.7, 0.3], [0.3, 0.6]]])
 CENTERS = np.array([[1.0, -0.5], [-0.25, 0.75], [0.5, 2.0]])

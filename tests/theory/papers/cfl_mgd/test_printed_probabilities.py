@@ -67,7 +67,6 @@ CLAIMS: list[tuple[str, Callable[[int], float], int]] = [
     ("appendix-a35#(A35)", of_one_cluster, 12),
     ("appendix-a27#(A27)", of_own_momentum, 6),
     ("appendix-a27#(A34)", of_momentum, 6),
-    ("equation-38", of_momentum, 6),
 ]
 
 
@@ -97,7 +96,7 @@ def test_a_run_breaks_the_contraction(name: str, clients: int) -> None:
     assert errors[3] > (1 - 0.5 / 8) * errors[2] + 0.5 / 4
 
 
-@pytest.mark.parametrize("name", ["appendix-a27#(A27)", "appendix-a27#(A34)", "equation-38"])
+@pytest.mark.parametrize("name", ["appendix-a27#(A27)", "appendix-a27#(A34)"])
 def test_a_run_has_more_momentum_than_a_quarter_of_the_share(name: str) -> None:
     """T_3 = beta (chi^(t-1) - chi^t): the model moves from 1/2 to 3/4, times 2/3."""
     found = checked(f"cfl-mgd/{name}").counterexample

@@ -21,7 +21,7 @@ from clusterproof.theory.bounds.audit_settings import (
 from clusterproof.theory.bounds.norm_inequality import NormBound, norm_bound
 from clusterproof.theory.bounds.run_bound import theorem_a_prime_on
 from clusterproof.theory.claims import Outside
-from clusterproof.theory.papers.cfl_mgd.repaired.theorem_a_prime_steps import certificate_of
+from clusterproof.theory.papers.cfl_mgd.repaired.theorem_a_prime import certificate_of
 
 OPTIMA = np.array([[0.9, 0.1, -0.3], [-0.5, 0.7, 0.6], [-0.3, -0.8, 0.2]])
 SPECTRUM, LABELS = np.array([0.5, 0.8, 1.25]), np.repeat([0, 1, 2], [4, 6, 2])

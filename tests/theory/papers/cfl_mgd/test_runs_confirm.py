@@ -23,8 +23,8 @@ SWITCH = {
 OPTION_2 = {"flat": "1/10", "center": "2", "momentum": "1/2", "local_steps": 3, "rounds": 9, "constant": "1"}
 PLACED = {"model": "1/2", "first": "-1", "second": "3/2"}
 MEASURED: list[tuple[str, dict[str, Any]]] = [
-    *((name, RUN) for name in ("lemma-2", "equation-38", "per-step-contraction")),
-    ("equation-13", PLACED),
+    *((name, RUN) for name in ("lemma-2", "per-step-contraction")),
+    ("equation-12#(13)", PLACED),
     ("model-averaging-rate", OPTION_2),
     ("model-averaging-limit", OPTION_2),
     *((name, {"momentum": "2/5", "rounds": 11}) for name in ("algorithm-line-8", "algorithm-line-8-delayed")),
@@ -33,7 +33,8 @@ MEASURED: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("claim", "one"), MEASURED, ids=[name for name, _ in MEASURED])
 def test_a_run_gives_what_is_measured(claim: str, one: dict[str, Any]) -> None:
-    part, found = statement_of(claim), sides_at(claim, one)
+    claim, _, line = claim.partition("#")
+    part, found = statement_of(claim, line), sides_at(claim, one, line)
     assert part.confirm is not None
     observed = part.confirm(**part.space.arguments(quantities_of(part, one)))
     left = abs(found.pairs[0][0] - found.pairs[0][1]) if found.identity else found.measured
@@ -41,7 +42,8 @@ def test_a_run_gives_what_is_measured(claim: str, one: dict[str, Any]) -> None:
     assert observed == pytest.approx(float(left), rel=1e-9)
 
 
-LAW = {"samples": 3, "rarity": "1/3", "jump": "3", "first": "-1/4", "second": "1/4", "own": 2, "foreign": 3}
+LAW = {"samples": 3, "rarity": "1/5", "reach": "10", "lever": "1", "first": "-1/2", "second": "1/2"}
+LAW |= {"own": 2, "foreign": 3}
 PRESCRIBED = {
     "clients": 5,
     "own": 3,
@@ -68,7 +70,7 @@ LONG = {
     "level": "1/4",
 }
 AGREE: list[tuple[str, dict[str, Any]]] = [
-    ("a16", LAW | {"level": "1/2"}),
+    ("appendix-a15", LAW | {"level": "1/2"}),
     ("appendix-a18", PRESCRIBED),
     ("appendix-a27", PRESCRIBED),
     ("appendix-a29", FALSE_MEMBER),

@@ -11,7 +11,7 @@ from sides_by_hand import assert_sides, sides_at
 from clusterproof.theory.bounds.audit_settings import experiment
 from clusterproof.theory.bounds.setting import Setting
 from clusterproof.theory.papers.cfl_mgd.appendix.a35_to_a38 import floor_of_a_round
-from clusterproof.theory.papers.cfl_mgd.theorem_1.printed_floor import (
+from clusterproof.theory.papers.cfl_mgd.theorem_1.theorem_1 import (
     FloorConstants,
     printed_conclusion,
     printed_floor,

@@ -5,7 +5,6 @@ import math
 from fractions import Fraction as F  # noqa: N817 - a table of fractions
 from typing import Any
 
-import numpy as np
 import pytest
 from scipy import stats
 from sides_by_hand import assert_sides, sides_at
@@ -13,6 +12,7 @@ from sides_by_hand import assert_sides, sides_at
 from clusterproof.theory.claims import Outside
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses
 
+TWO_VALUES = "(A17), two values"
 HEAVY = {
     "samples": 3,
     "rarity": F(2, 5),
@@ -38,45 +38,14 @@ def test_lemma_1_its_proof_and_what_the_appendix_makes_of_it(one: dict[str, Any]
     wrong = law.error_probability
     unit = law.loss_variance / (16 * law.samples)  # sigma^2 / (mu^2 Delta^4 n')
     if 256 * unit <= 1:
-        assert_sides(sides_at("a4", one), wrong, half=F(1, 2))
+        assert_sides(sides_at("appendix-a4", one, "(A4)"), wrong, half=F(1, 2))
     else:
         with pytest.raises(Outside, match="256"):
-            sides_at("a4", one)
-    both = one | {"own": 2, "foreign": 5}
-    assert_sides(sides_at("a15", both, "two values"), 5 * wrong, chebyshev=128 * 7 * unit)
+            sides_at("appendix-a4", one, "(A4)")
+    both = one | {"own": 2, "foreign": 5, "level": F(3, 4)}
+    assert_sides(sides_at("appendix-a15", both, line="(A15)"), 5 * wrong, chebyshev=128 * 7 * unit)
     many = stats.binom.sf(math.floor(128 * 7 * unit / F(3, 4)), 5, float(wrong))
-    assert_sides(sides_at("a16-meant", both | {"level": F(3, 4)}), many, markov=F(3, 4))
-
-
-@pytest.mark.parametrize("samples", [1, 2, 3])
-def test_the_constant_1_of_a4_by_all_batches(samples: int) -> None:
-    """z = 5/4 or -5/2, so that no batch ties; sigma^2 = 25/8 bounds the variance at all models, and n' >= 25/64."""
-    law, optima = {F(5, 4): F(2, 3), F(-5, 2): F(1, 3)}, np.array([1.0, -1.0])
-
-    def losses(chi: np.ndarray, z: F) -> np.ndarray:
-        return (chi + 1) ** 2 / 2 - float(z) * np.sin(np.pi * chi / 2)
-
-    far = np.concatenate([optima, np.linspace(-50, 50, 999)])
-    first, second = (sum(float(p) * losses(far, z) ** k for z, p in law.items()) for k in (1, 2))
-    np.testing.assert_allclose(first, (far + 1) ** 2 / 2, atol=1e-9)
-    assert (second - first**2).max() <= 25 / 8 + 1e-6
-    wrong = F(0)
-    for batch in itertools.product(law, repeat=samples):
-        other, own = sum(losses(optima, z) for z in batch)
-        assert other != own
-        wrong += math.prod((law[z] for z in batch), start=F(1)) * (own > other)
-    one = {"samples": samples, "rarity": F(2, 3), "jump": F(5, 4)}
-    assert_sides(sides_at("a4-constant", one), wrong, half=F(1, 2))
-    assert (wrong > F(1, 2)) == (samples == 1)
-
-
-def test_the_constant_1_of_a4_asks_for_an_eighth_of_sigma_squared() -> None:
-    """P sigma^2 / (mu^2 Delta^4) with sigma^2 = 2 jump^2; the mean of z ties at jump 1, which counts as right."""
-    one = {"samples": 1, "rarity": F(2, 3)}
-    assert_sides(sides_at("a4-constant", one | {"jump": F(1)}), 0, half=F(1, 2))
-    assert_sides(sides_at("a4-constant", one | {"jump": F(2)}), F(2, 3), half=F(1, 2))
-    with pytest.raises(Outside):
-        sides_at("a4-constant", one | {"jump": F(9, 4)})
+    assert_sides(sides_at("appendix-a15", both, line="(A16), meant"), many, markov=F(3, 4))
 
 
 @pytest.mark.parametrize(
@@ -109,9 +78,8 @@ def test_a17_over_all_outcomes_of_five_clients(first: F, second: F) -> None:
     v = math.sqrt(F(2, 5) * F(3, 5)) * abs(rare - common)
     cross = v * math.sqrt(128 * spread * 2 / (7 * second)) / (4 * first)
     both = one | {"own": 2, "foreign": 5, "level_1": first, "level_2": second}
-    for claim, statement in (("a17", "two values"), ("equation-36", "two values")):
-        assert_sides(sides_at(claim, both, statement), reached, count=count, cross=cross)
+    assert_sides(sides_at("appendix-a15", both, TWO_VALUES), reached, count=count, cross=cross)
     with pytest.raises(Outside, match="lambda"):
-        sides_at("a17", both | {"level_1": F(1, 3), "level_2": F(1, 3)}, "two values")
+        sides_at("appendix-a15", both | {"level_1": F(1, 3), "level_2": F(1, 3)}, TWO_VALUES)
     with pytest.raises(Outside, match="n' = 1"):
-        sides_at("a17", HEAVY | {"own": 2, "foreign": 5, "level_1": first, "level_2": second}, "two values")
+        sides_at("appendix-a15", both | {"samples": 3}, TWO_VALUES)

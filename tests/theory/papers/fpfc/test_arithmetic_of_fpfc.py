@@ -15,16 +15,12 @@ from clusterproof.synthetic import QuadraticMixture
 from clusterproof.synthetic.softmax import SoftmaxMixture
 from clusterproof.theory.claims import Outside
 from clusterproof.theory.claims.judge import judge
-from clusterproof.theory.papers.fpfc import (
-    convex,
-    one_term,
-    partial_participation,
-    repaired,
-    repaired_moments,
-    waiting_pairs,
-    window,
-)
-from clusterproof.theory.papers.fpfc.huber import HuberSum
+from clusterproof.theory.papers.fpfc import fusion as convex
+from clusterproof.theory.papers.fpfc import fusion as window
+from clusterproof.theory.papers.fpfc import large_augmentation as waiting_pairs
+from clusterproof.theory.papers.fpfc import one_term, partial_participation, repaired
+from clusterproof.theory.papers.fpfc import repaired as repaired_moments
+from clusterproof.theory.papers.fpfc.constants import HuberSum
 from clusterproof.theory.papers.fpfc.measured import objective
 from clusterproof.theory.papers.fpfc.simplex import Simplex
 
@@ -144,7 +140,7 @@ def test_a_run_of_the_simplex_leaves_the_parabola_where_it_is_shorter(
     curvature, rho = 1e-4 * 30, 30.0
     assert one.rounds == int(math.log(50) * 4 * (curvature + rho) / (0.5 * (curvature + 10)))
     waiting_pairs.stay_on_the_parabola(4, 3.0, 0.5)
-    monkeypatch.setattr(waiting_pairs, "SMOOTHING", 0.95)
+    monkeypatch.setattr(waiting_pairs, "XI", 0.95)
     with pytest.raises(ArithmeticError, match=r"a pair is 0\.9\d* long"):
         waiting_pairs.stay_on_the_parabola(4, 3.0, 0.5)
     with pytest.raises(Outside, match="rho > 2 L_g"):

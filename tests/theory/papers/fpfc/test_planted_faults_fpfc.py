@@ -8,15 +8,10 @@ import pytest
 from clusterproof import theory
 from clusterproof.algorithms.penalties import SmoothedSCAD
 from clusterproof.theory import Kind
-from clusterproof.theory.papers.fpfc import (
-    bipartition,
-    constants,
-    large_augmentation,
-    one_term,
-    repaired_steps,
-    theorem_1_mapping,
-    window,
-)
+from clusterproof.theory.papers.fpfc import constants, large_augmentation, one_term, repaired_steps
+from clusterproof.theory.papers.fpfc import fusion as bipartition
+from clusterproof.theory.papers.fpfc import fusion as window
+from clusterproof.theory.papers.fpfc import theorem_1 as theorem_1_mapping
 from clusterproof.theory.papers.fpfc.constants import Constants
 
 pytestmark = pytest.mark.slow(reason="checks each claim with a fault planted in it")

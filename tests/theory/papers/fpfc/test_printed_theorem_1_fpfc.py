@@ -13,16 +13,13 @@ from clusterproof.algorithms import FPFC, InvalidArgument
 from clusterproof.algorithms.penalties import SCAD, SmoothedSCAD
 from clusterproof.theory import Kind
 from clusterproof.theory.claims import Outside
-from clusterproof.theory.papers.fpfc import (
-    differences,
-    partial_participation,
-    repaired,
-    repaired_moments,
-    theorem_1_models,
-)
+from clusterproof.theory.papers.fpfc import measured as differences
+from clusterproof.theory.papers.fpfc import partial_participation, repaired
+from clusterproof.theory.papers.fpfc import repaired as repaired_moments
+from clusterproof.theory.papers.fpfc import theorem_1 as theorem_1_models
 from clusterproof.theory.papers.fpfc.constants import Constants
 from clusterproof.theory.papers.fpfc.measured import unit_prox_lengths
-from clusterproof.theory.papers.fpfc.theorem_1_models import setting_of
+from clusterproof.theory.papers.fpfc.theorem_1 import setting_of
 
 Plant = Callable[..., Any]
 

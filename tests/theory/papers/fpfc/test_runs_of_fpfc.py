@@ -11,10 +11,7 @@ from fusion_loops import DenseFPFC, dense_paths, mean_squares
 from clusterproof.algorithms import FPFC, Randomness, run
 from clusterproof.algorithms.participation import draw_participants
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.papers.fpfc import (
-    measured,
-    runs,
-)
+from clusterproof.theory.papers.fpfc import measured, runs
 from clusterproof.theory.papers.fpfc.constants import Constants
 
 MIXTURE = QuadraticMixture.random(

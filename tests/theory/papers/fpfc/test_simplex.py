@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from tolerance import assert_close
 
-from clusterproof.theory.papers.fpfc.large_augmentation import LARGEST, pair_form
+from clusterproof.theory.papers.fpfc.large_augmentation import LARGEST, one_term_waiting, pair_form
 from clusterproof.theory.papers.fpfc.measured import augmented_lagrangian, objective
 from clusterproof.theory.papers.fpfc.simplex import SLOPE, SMOOTHING, Simplex
-from clusterproof.theory.papers.fpfc.waiting_pairs import one_term_waiting
 
 
 @pytest.mark.parametrize(("clients", "rounds"), [(3, 4), (4, 3), (5, 2)])

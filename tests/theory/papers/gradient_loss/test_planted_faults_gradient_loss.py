@@ -19,12 +19,12 @@ from clusterproof.theory.papers.gradient_loss import (
     equation_1,
     equation_2,
     equation_3,
-    equation_5,
-    euclidean,
     only_losses,
     race,
     scalar,
 )
+from clusterproof.theory.papers.gradient_loss import equation_3 as euclidean
+from clusterproof.theory.papers.gradient_loss import equations_4_5 as equation_5
 from clusterproof.theory.papers.gradient_loss import purity as purity_module
 
 pytestmark = pytest.mark.slow(reason="checks each claim with a fault planted in it")

@@ -14,15 +14,10 @@ from clusterproof import theory
 from clusterproof.algorithms import GradientLoss, Randomness, generator, purity, run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.claims import Frequency
-from clusterproof.theory.papers.gradient_loss import (
-    cost,
-    empty_clusters,
-    iterations,
-    percentages,
-    race,
-    scalar,
-    training_loss,
-)
+from clusterproof.theory.papers.gradient_loss import cost, empty_clusters, race, scalar
+from clusterproof.theory.papers.gradient_loss import cost as training_loss
+from clusterproof.theory.papers.gradient_loss import race as iterations
+from clusterproof.theory.papers.gradient_loss import race as percentages
 
 Plant = Callable[..., Any]
 F = Fraction

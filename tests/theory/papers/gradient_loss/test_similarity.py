@@ -12,11 +12,8 @@ from sides_by_hand import assert_sides
 from clusterproof.algorithms.metrics import contingency
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory.claims import Outside
-from clusterproof.theory.papers.gradient_loss import (
-    equation_3,
-    equation_4,
-    purity,
-)
+from clusterproof.theory.papers.gradient_loss import equation_3, purity
+from clusterproof.theory.papers.gradient_loss import equations_4_5 as equation_4
 
 RANDOM = QuadraticMixture.random(clusters=3, clients=9, dimension=3, condition_number=4.0, seed=4)
 ALIKE = replace(RANDOM, hessians=0.7 * RANDOM.hessians)

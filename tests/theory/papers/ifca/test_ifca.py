@@ -14,7 +14,8 @@ from clusterproof.algorithms import CFLMGD, IFCA
 from clusterproof.theory import Kind
 from clusterproof.theory.bounds import setting
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
-from clusterproof.theory.papers.ifca import basin, success, success_probability
+from clusterproof.theory.papers.ifca import basin, success
+from clusterproof.theory.papers.ifca import success as success_probability
 from clusterproof.theory.papers.ifca.success import Cell, succeeds
 
 

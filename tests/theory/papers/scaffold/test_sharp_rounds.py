@@ -18,10 +18,10 @@ from clusterproof.theory.certificates.one_round import failing_condition
 from clusterproof.theory.claims.prove import Unproved, prove
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.exact.planar_clients import DIRECTIONS, PlanarClients
-from clusterproof.theory.papers.scaffold import multipliers
-from clusterproof.theory.papers.scaffold.multipliers import closed_form
+from clusterproof.theory.papers.scaffold import sharp as multipliers
+from clusterproof.theory.papers.scaffold.option_1 import summed_shares, sums
 from clusterproof.theory.papers.scaffold.rounds import Round, Start
-from clusterproof.theory.papers.scaffold.sharp_option_1 import summed_shares, sums
+from clusterproof.theory.papers.scaffold.sharp import closed_form
 
 F = Fraction
 
@@ -235,7 +235,7 @@ def unproved_with(
     claim: str, printed: str, instead: str, monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> set[str]:
     """Return the proofs and lemmas of the claim that are left without a proof."""
-    module = f"papers.scaffold.{claim.replace('-', '_')}"
+    module = f"papers.scaffold.{claim.removeprefix('sharp-').replace('-', '_')}"
     loaded(module, altered_source(module, printed, instead, folder), monkeypatch)
     first, *lemmas = theory.find_claim(f"scaffold/{claim}").statements
     without = set()

@@ -18,17 +18,12 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms import self_organising_map as som
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.claims import Outside
-from clusterproof.theory.papers.sofl import (
-    algorithm_line_30,
-    distortion,
-    equations_14_15,
-    guarded_count,
-    initialisation,
-    partitions,
-    theorem_1,
-    uniform_cells,
-)
-from clusterproof.theory.papers.sofl.frozen_cells import FrozenRow, mean_over_orders
+from clusterproof.theory.papers.sofl import algorithm_line_30, distortion, initialisation, theorem_1
+from clusterproof.theory.papers.sofl import cells as uniform_cells
+from clusterproof.theory.papers.sofl import elbow as guarded_count
+from clusterproof.theory.papers.sofl import equations_3_6 as partitions
+from clusterproof.theory.papers.sofl import equations_8_15 as equations_14_15
+from clusterproof.theory.papers.sofl.cells import FrozenRow, mean_over_orders
 from clusterproof.theory.papers.sofl.label_shift import ceiling
 
 

@@ -18,18 +18,18 @@ from clusterproof.theory.papers.sofl import (
     clustering_condition,
     distortion,
     elbow,
-    equations_3_4,
-    equations_14_15,
-    frozen_cells,
-    guarded_count,
     initialisation,
     label_shift,
-    partitions,
-    sentences_on_tables,
     tables,
     theorem_1_parts,
 )
-from clusterproof.theory.papers.sofl.partitions import Point, within_sum
+from clusterproof.theory.papers.sofl import cells as frozen_cells
+from clusterproof.theory.papers.sofl import elbow as guarded_count
+from clusterproof.theory.papers.sofl import equations_3_6 as equations_3_4
+from clusterproof.theory.papers.sofl import equations_3_6 as partitions
+from clusterproof.theory.papers.sofl import equations_8_15 as equations_14_15
+from clusterproof.theory.papers.sofl import tables as sentences_on_tables
+from clusterproof.theory.papers.sofl.equations_3_6 import Point, within_sum
 
 pytestmark = pytest.mark.slow(reason="checks each claim with a fault planted in it")
 
@@ -145,7 +145,13 @@ FAULTS: dict[str, tuple[str, ModuleType, str, Any, Kind]] = {
         lambda curve: [value / 2 for value in curve],
         Kind.VIOLATED,
     ),
-    "one mean": ("sofl/equations-14-15", equations_14_15, "means", mean_of_means, Kind.VIOLATED),
+    "one mean": (
+        "sofl/equation-10#(14), (15): falls",
+        equations_14_15,
+        "means",
+        mean_of_means,
+        Kind.VIOLATED,
+    ),
     "weights of the cluster": (
         "sofl/algorithm-1-line-30",
         algorithm_line_30,

@@ -20,7 +20,15 @@ Start = Placed[RegressionMixture]
 NoisyStart = Annotated[Start, placed(RegressionMixture, noisy_regression, basin_models)]
 
 
-@claim("cfl-mgd/appendix-a10", label="(A10), (A26)", evaluations=200)
+MEANT = ("(A10), meant: smoothness", "(A10), meant: geometry")
+
+
+@claim(
+    "cfl-mgd/appendix-a10",
+    label="(A10), (A26)",
+    judges={"(A26), in units": "reading"} | dict.fromkeys(MEANT, "ours"),
+    evaluations=200,
+)
 def gradients_in_the_basin(start: NoisyStart) -> dict[str, Sides]:
     """At chi_1 the gradient of another cluster is at most 3 L, and that of its own at most L.
 
@@ -29,13 +37,17 @@ def gradients_in_the_basin(start: NoisyStart) -> dict[str, Sides]:
         says <~ 1; so Delta <= 2.
 
     Statement
-        In the units in which the largest optimum has norm 1; free of units: ``cfl-mgd/a10-meant``. Squared, over L^2.
+        In the units in which the largest optimum has norm 1. Squared, over L^2.
 
     Lines
         (A10)
             ||grad phi_p(chi_1) - grad phi_p(chi*_p)|| <= L ||chi_1 - chi*_p||.
         after (A10)
             ||chi_1 - chi*_p|| <= 3; 2.5 is enough.
+        (A10), meant
+            What the proof needs, in any units: ||grad phi_p(chi_1)|| <= L ||chi_1 - chi*_p|| <= L (D + B), D = max
+            ||chi*_p - chi*_q||, B the basin's radius; b of Theorem A uses it. Attained at kappa = 1 by two clusters
+            that face away from each other.
         (A26)
             ||grad phi^1(chi_1) - grad phi^1(chi*_1)|| <= L ||chi_1 - chi*_1||.
         (A26), in units
@@ -127,23 +139,9 @@ def on_the_rim(task: Mixture, stream: np.random.Generator) -> np.ndarray:
 OnTheRim = Annotated[Placed[Mixture], placed(Mixture, random_mixture, on_the_rim)]
 
 
-@claim("cfl-mgd/a10-meant", label="(A10), meant", judges="ours", evaluations=150)
-def a10_meant(models: OnTheRim) -> dict[str, Sides]:
-    """The gradient of another cluster at chi_1 is at most L (D + B).
-
-    Hypotheses
-        Assumption 1, ||chi_1 - chi*_1|| <= B.
-
-    Statement
-        ||grad phi_p(chi_1)|| <= L ||chi_1 - chi*_p|| <= L (D + B), D = max ||chi*_p - chi*_q||.
-
-    Symbols
-        D ``diameter``, B ``basin_radius``, L ``smoothness``.
-
-    Source
-        What (A10) of Zhao et al. (2023) needs, in any units; b of Theorem A uses it. Upper bound,
-        attained at kappa = 1 by two clusters that face away from each other.
-    """
+@gradients_in_the_basin.line("(A10), meant", evaluations=150)
+def within_the_basin(models: OnTheRim) -> dict[str, Sides]:
+    """The same on the rim, without units."""
     task = models.task
     gradients, reach = of_other_clusters(task, models.points[:, 0])
     square = (task.diameter + task.basin_radius) ** 2
@@ -159,8 +157,8 @@ def triangles_with_diameter(models: Placed[Any]) -> list[dict[str, Fraction]]:
     ]
 
 
-@a10_meant.proof("algebra", at=triangles_with_diameter)
-def a10_meant_on_symbols(
+@gradients_in_the_basin.proof("algebra", at={"(A10), meant": triangles_with_diameter})
+def within_the_basin_on_symbols(
     diameter: NotNegative,
     apart: Annotated[Any, rationals(0, lambda diameter: diameter, 4)],
     radius: NotNegative,

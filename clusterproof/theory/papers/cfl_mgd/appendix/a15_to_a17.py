@@ -10,11 +10,17 @@ from typing import Annotated, Any
 import numpy as np
 
 from clusterproof.theory.claims import Replicates, Sides, Stream, at_most, choice, claim, integers, suppose
-from clusterproof.theory.exact.two_point_law import TwoPointLaw, binomial_upper_tail, confirm_choices
+from clusterproof.theory.exact.prescribed_samples import run_prescribed
+from clusterproof.theory.exact.two_point_law import binomial_upper_tail
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses, tightest
-from clusterproof.theory.papers.cfl_mgd.appendix.a11_to_a14 import false_member_norms
-from clusterproof.theory.papers.cfl_mgd.appendix.rounds import simulate_round
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import NoisyTask, Place, basin_models, suppose_units
+from clusterproof.theory.papers.cfl_mgd.appendix.a3_to_a14 import false_member_norms
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
+    NoisyTask,
+    Place,
+    basin_models,
+    simulate_round,
+    suppose_units,
+)
 
 NEGLIGIBLE = 1e-15
 """Outcomes with a smaller probability are omitted."""
@@ -24,8 +30,6 @@ CONSTANT = 128
 
 Own = Annotated[int, integers(1, 3)]
 """Clients of cluster 1."""
-Foreign = Annotated[int, integers(1, 6)]
-"""Clients of cluster 2."""
 Crowd = Annotated[int, integers(1, 50, upwards=True)]
 """Clients of cluster 2, so many that cluster 1 is negligible."""
 Rate = Annotated[Fraction, choice(*(Fraction(k, 100) for k in (1, 10, 25, 33, 97)))]
@@ -117,19 +121,82 @@ def _binomial(count: int, probability: float) -> tuple[np.ndarray, np.ndarray]:
     return values[likely], chances[likely]
 
 
-@claim("cfl-mgd/a15", label="(A15)", evaluations=75)
-def a15(task: NoisyTask, stream: Stream) -> Sides:
-    """The expected number of false members is at most c_1 m sigma^2 / (mu^2 Delta^4 n').
+def many_false_members(law: TwoPointLosses, own: int, foreign: int, level: Fraction) -> Fraction:
+    """P(|C_1 - C*_1| > c_1 m sigma^2 / (mu^2 lambda_2 Delta^4 n')), exactly."""
+    threshold = CONSTANT * (own + foreign) * law.needed_samples / (level * law.samples)
+    return binomial_upper_tail(foreign, law.error_probability, threshold)
+
+
+def confirm_choices(law: TwoPointLosses, **_: Any) -> None:
+    """Run a round with one client for each possible batch; f differs from (chi + 1 + z)^2 / 2 by a number without chi.
+
+    Raises
+    ------
+    ArithmeticError
+        If a client does not join cluster 1 exactly where phi_i(chi_1) <= phi_i(chi_2).
+    """
+    (rare, common), (other, own) = law.noise, law.models
+    means = [(k * rare + (law.samples - k) * common) / law.samples for k in range(law.samples + 1)]
+    batches = [-1 - mean for mean in means]
+    seen = run_prescribed([batches], [batches], law.models, Fraction(0)).assignments[0]
+    errs = [(own - other) * mean >= law.expected[0] - law.expected[1] for mean in means]
+    if seen.tolist() != [0 if wrong else 1 for wrong in errs]:
+        raise ArithmeticError(f"the run chooses {seen.tolist()}, of the exact choices {errs} are wrong")
+
+
+FEW = {"law": tightest(), "own": 1, "foreign": 50, "level": Fraction(1, 2)}
+# one false member is one too many, and every foreign client is one with probability 1/1000
+SPENT = {"law": tightest(), "own": 1, "foreign": 48, "level": Fraction(1, 10)}
+
+
+@claim(
+    "cfl-mgd/appendix-a15",
+    label="(A15)-(A17), (36)",
+    judges={"(A16), meant": "ours"},
+    failure={"(A16)": "misprint"},
+    confirm=confirm_choices,
+    evaluations=150,
+    example=(FEW, SPENT),
+)
+def false_members(law: TwoPointLosses, own: Own, foreign: Crowd, level: Level) -> dict[str, Sides]:
+    """There are few false members, and they move model 1 by at most the two terms of (36).
 
     Hypotheses
-        Assumptions 1-4 in the round at hand, sigma^2 at the models that are compared.
+        Assumptions 1-4 in the round at hand, sigma^2 at the models that are compared; (A17) as (A14), eta = 1/L.
 
     Statement
-        E |C_1 - C*_1| <= c_1 m sigma^2 / (mu^2 Delta^4 n'), c_1 = 128.
+        With c_1 = 128 and lambda_2 = ``level``; for losses with two values mu = L = 1 and Delta = 2.
+
+    Lines
+        (A15)
+            E |C_1 - C*_1| <= c_1 m sigma^2 / (mu^2 Delta^4 n'), from Lemma 1; (1 - l_1) m is enough for m.
+        (A15), regressions
+            The same on drawn regressions.
+        (A16)
+            P(|C_1 - C*_1| <= c_1 m sigma^2 / (mu^2 lambda_2 Delta^4 n')) <= 1 - lambda_2. A misprint: the inequality
+            points the wrong way.
+        (A16), meant
+            The same with >=, by Markov's inequality on (A15), as (A17) uses it.
+        (A17)
+            With probability at least 1 - P lambda_1 - lambda_2, ||T_2|| <= 3 c_1 sigma^2 / (mu^2 lambda_2 Delta^4 n') +
+            sqrt(c_1) v sigma sqrt(P) / (lambda_1 mu L Delta^2 n' sqrt(m lambda_2)), from (A14) and (A16) as meant. A
+            quarter of the right side is enough, and needed as lambda_2 nears 1.
 
     Source
-        Zhao et al. (2023), (A15), from Lemma 1. Upper bound; (1 - l_1) m is enough for m.
+        Zhao et al. (2023), (A15)-(A17) = (36).
     """
+    many = many_false_members(law, own, foreign, level)
+    allowed = CONSTANT * (own + foreign) * law.loss_variance / (16 * law.samples)
+    return {
+        "(A15)": at_most(foreign * law.error_probability, chebyshev=allowed),
+        "(A16)": at_most(1 - many, printed=1 - level),
+        "(A16), meant": at_most(many, markov=level),
+    }
+
+
+@false_members.line("(A15), regressions", evaluations=75)
+def expected_of_regressions(task: NoisyTask, stream: Stream) -> Sides:
+    """The expected number on regressions, by exact errors between pairs of models."""
     models = basin_models(task, stream)
     expected, variance = 0.0, 0.0
     for cluster in range(1, task.clusters):
@@ -142,63 +209,6 @@ def a15(task: NoisyTask, stream: Stream) -> Sides:
     return at_most(expected, chebyshev=CONSTANT * task.clients * variance / scale)
 
 
-@a15.line("two values", evaluations=150, example=({"law": tightest(), "own": 1, "foreign": 50},))
-def a15_of_two_values(law: TwoPointLosses, own: Own, foreign: Crowd) -> Sides:
-    """The same for losses with two values, mu = 1 and Delta = 2."""
-    allowed = CONSTANT * (own + foreign) * law.loss_variance / (16 * law.samples)
-    return at_most(foreign * law.error_probability, chebyshev=allowed)
-
-
-def many_false_members(
-    law: TwoPointLaw | TwoPointLosses, own: int, foreign: int, level: Fraction
-) -> Fraction:
-    """P(|C_1 - C*_1| > c_1 m sigma^2 / (mu^2 lambda_2 Delta^4 n')), exactly."""
-    threshold = CONSTANT * (own + foreign) * law.needed_samples / (level * law.samples)
-    return binomial_upper_tail(foreign, law.error_probability, threshold)
-
-
-@claim(
-    "cfl-mgd/a16",
-    label="(A16)",
-    failure="misprint",
-    confirm=lambda law, **_: confirm_choices(law),
-    repaired_by="cfl-mgd/a16-meant",
-)
-def a16(law: TwoPointLaw, own: Own, foreign: Foreign, level: Level) -> Sides:
-    """There are few false members with probability at most 1 - lambda_2.
-
-    Hypotheses
-        As (A15), lambda_2 in (0, 1).
-
-    Statement
-        P(|C_1 - C*_1| <= c_1 m sigma^2 / (mu^2 lambda_2 Delta^4 n')) <= 1 - lambda_2.
-
-    Source
-        Zhao et al. (2023), (A16), as printed: the inequality points the wrong way.
-    """
-    return at_most(1 - many_false_members(law, own, foreign, level), printed=1 - level)
-
-
-# one false member is one too many, and every foreign client is one with probability 1/1000
-SPENT = {"law": tightest(), "own": 1, "foreign": 48, "level": Fraction(1, 10)}
-
-
-@claim("cfl-mgd/a16-meant", label="(A16), meant", judges="ours", evaluations=150, example=(SPENT,))
-def a16_meant(law: TwoPointLosses, own: Own, foreign: Crowd, level: Level) -> Sides:
-    """There are few false members with probability at least 1 - lambda_2.
-
-    Hypotheses
-        As (A16).
-
-    Statement
-        P(|C_1 - C*_1| <= c_1 m sigma^2 / (mu^2 lambda_2 Delta^4 n')) >= 1 - lambda_2.
-
-    Source
-        Zhao et al. (2023), (A16) as (A17) uses it. Probability, by Markov's inequality on (A15).
-    """
-    return at_most(many_false_members(law, own, foreign, level), markov=level)
-
-
 # 10 000 clients err, give or take a hundred, and their noise averages out
 CERTAIN = {
     "law": tightest(),
@@ -209,28 +219,15 @@ CERTAIN = {
 }
 
 
-@claim("cfl-mgd/a17", label="(A17)", replicates=200, evaluations=15)
-def a17(
+@false_members.line("(A17)", replicates=200, evaluations=15)
+def displacement(
     task: NoisyTask,
     level: Annotated[Fraction, choice(Fraction(1, 10), Fraction(1, 4))],
     place: Place,
     stream: Stream,
     replicates: Replicates,
 ) -> Sides:
-    """The false members move model 1 by at most the two terms of (36).
-
-    Hypotheses
-        As (A14) and (A15), eta = 1/L.
-
-    Statement
-        With probability at least 1 - P lambda_1 - lambda_2, ||T_2|| <= c_1 sigma^2 / (mu^2 lambda_2 Delta^4
-        n') + c_2 v sigma sqrt(P) / (lambda_1 mu L Delta^2 n' sqrt(m lambda_2)), c_1 = 384 = 3 * 128,
-        c_2 = sqrt(128).
-
-    Source
-        Zhao et al. (2023), (A17) = (36), from (A14) and (A16) as meant. Probability; a quarter of the right side is
-        enough, and needed as lambda_2 nears 1.
-    """
+    """The displacement of drawn rounds, lambda_1 = lambda_2 = ``level``."""
     failure = (task.clusters + 1) * float(level)
     suppose("P lambda_1 + lambda_2 < 1", failure < 1)
     suppose_units(task)
@@ -248,7 +245,7 @@ def a17(
     )
 
 
-@a17.line("two values", evaluations=60, example=(CERTAIN,))
+@false_members.line("(A17), two values", evaluations=60, example=(CERTAIN,))
 def exact_displacement(law: TwoPointLosses, own: Own, foreign: Crowd, level_1: Rate, level_2: Rate) -> Sides:
     """||T_2|| exceeds (36) with probability at most 2 lambda_1 + lambda_2, for losses with two values."""
     suppose("n' = 1", law.samples == 1)
@@ -276,7 +273,7 @@ def printed_terms(
     return {"count": 3 * CONSTANT * spread / float(16 * second), "cross": deviation * root / float(4 * first)}
 
 
-@a17.line("noise across")
+@false_members.line("(A17), noise across")
 def noise_across(
     foreign: Annotated[int, choice(10**6, 10**5)],
     noise: Annotated[int, choice(10**6, 1)],

@@ -21,9 +21,11 @@ from clusterproof.theory.claims import (
     rationals,
 )
 from clusterproof.theory.exact.algebra import AtLeastOne, Client, NotNegative, Number, Positive, Share
-from clusterproof.theory.papers.cfl_mgd.appendix.scalar_run import ScalarRun, confirm_samples, total
+from clusterproof.theory.papers.cfl_mgd.appendix.a1_a9 import ScalarRun, confirm_samples, total
 
 NOTHING_RANDOM = (
+    # the last client is false in rounds 0 and 2, so that u_i before line 15 is not S_i either
+    ScalarRun(3, 2, Fraction(1, 2), Fraction(1, 2), 2, 5, Fraction(0)),
     ScalarRun(2, 1, Fraction(1, 2), Fraction(1, 2), 1, 0, Fraction(0)),
     ScalarRun(3, 2, Fraction(1, 2), Fraction(1, 2), 1, 0, Fraction(0)),
     ScalarRun(3, 2, Fraction(2, 3), Fraction(1, 2), 5, 0, Fraction(0)),  # gradients change sign
@@ -33,8 +35,9 @@ NOTHING_RANDOM = (
 @claim(
     "cfl-mgd/appendix-a18",
     label="(A18)-(A25)",
+    judges={"(A19)-(A21), meant": "ours"},
     confirm=confirm_samples,
-    repaired_by="cfl-mgd/a23-meant",
+    repaired_by={"(A23), third step": "cfl-mgd/a23-meant", "(A23)": "cfl-mgd/a23-meant"},
     evaluations=300,
     example=[{"run": run} for run in NOTHING_RANDOM],
 )
@@ -55,7 +58,9 @@ def own_momentum(run: ScalarRun) -> dict[str, Sides | Excluded]:
         (A18), next model
             chi_1^(t+1) = chi_1^t - (eta / m) sum_(C_1) g_i^t - T_3.
         (A19)
-            u_i^t = S_i. False: line 15 replaces u_i by the mean over its cluster.
+            u_i^t = S_i. False: line 15 replaces u_i by the mean over its cluster. Read before line 15, u_i^t = beta
+            u_i^(t-1) + g_i^(t-1) holds the mean of the round before; the first counterexample refutes (A19)-(A21) in
+            both readings.
         (A20)
             T_31 = (beta eta / m) sum_C S_i. False after a round with a false member, whose gradient line 15 mixed in.
         (A21)

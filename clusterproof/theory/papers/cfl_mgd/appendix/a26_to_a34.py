@@ -28,8 +28,8 @@ from clusterproof.theory.exact.algebra import Client, Number
 from clusterproof.theory.exact.recorded_run import record
 from clusterproof.theory.exact.two_clusters import carried, exact_path, has_positive_probability
 from clusterproof.theory.exact.two_point_law import TwoPointLaw, binomial_upper_tail
+from clusterproof.theory.papers.cfl_mgd.appendix.a1_a9 import ScalarRun, confirm_samples, total
 from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import CONSTANT
-from clusterproof.theory.papers.cfl_mgd.appendix.scalar_run import ScalarRun, confirm_samples, total
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import NoisyTask, basin_models, suppose_units
 
 LEVEL = 0.1
@@ -41,9 +41,9 @@ BY_HAND = ScalarRun(12, 6, Fraction(2, 3), Fraction(1, 2), 1, 0, Fraction(0))
 
 @claim(
     "cfl-mgd/appendix-a27",
-    label="(A27)-(A34)",
+    label="(A27)-(A34), (38)",
     confirm=confirm_samples,
-    repaired_by="cfl-mgd/theorem-d",
+    repaired_by={"(A27)": "cfl-mgd/theorem-d", "(A34)": "cfl-mgd/theorem-d"},
     example={"run": BY_HAND},
     evaluations=300,
 )
@@ -69,7 +69,8 @@ def momentum_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
             T_3p, the line after it, is (A21).
         (A34)
             With probability at least 1 - lambda_2 - lambda_3 - P lambda_4 - 2 exp(-clm), (38). It inherits (A27), and
-            is false for every c_4, as ``cfl-mgd/equation-38`` says.
+            is false for every c_4: with l_1 = 1 - l the left side of round 1 tends to beta / 2 as l tends to 0. Lemma H
+            (``cfl-mgd/lemma-h``) bounds the run without this split.
         (A33)
             With probability at least 1 - lambda_2 - P lambda_4, ||T_32|| <= c_1 beta sigma^2 / (mu^2 lambda_2 Delta^4
             n') + c_2 beta sigma v sqrt(P t) / (lambda_4 mu L Delta^2 n' (1 - beta) sqrt(m lambda_2)), c_1 = 384, c_2 =

@@ -56,7 +56,7 @@ def descent_steps(models: Placed[Any], share: Fraction) -> list[dict[str, Any]]:
     return [{"one": one, "share": share} for one in steps]
 
 
-@claim("cfl-mgd/appendix-a2", label="(A2), (A7)", evaluations=150)
+@claim("cfl-mgd/appendix-a2", label="(A2), (A7)", judges={"(A2), sharper": "ours"}, evaluations=150)
 def descent(models: AroundOptima, share: Share) -> dict[str, Sides | Excluded]:
     """One gradient step on phi^1 contracts.
 
@@ -156,44 +156,39 @@ class Shares:
         return Fraction(min(self.own, self.clients - self.own), self.clients)
 
 
-@claim("cfl-mgd/a7-step-printed", label="before (A7)", ill_posed=True, repaired_by="cfl-mgd/a7-step")
-def a7_step_printed(one: Shares) -> Sides:
-    """Where a quarter of the own clients stay, the effective step is at least p / 4L.
+@claim(
+    "cfl-mgd/a7-step",
+    label="before (A7)",
+    judges={"at least": "reading", "at most": "reading"},
+    ill_posed={"at least, printed": True},
+)
+def a7_step(one: Shares) -> dict[str, Sides]:
+    """Where a quarter of the own clients stay, the effective step is from l / 4L to 1 / L.
 
     Hypotheses
         |C_1 n C*_1| >= l_1 m / 4, eta = 1/L.
 
     Statement
-        h = (eta/m) |C_1 n C*_1| >= p / (4 L).
+        Of h = (eta/m) |C_1 n C*_1|, the paper's eta-hat:
+
+    Lines
+        (at least, printed)
+            h >= p / (4 L). p is an index of clusters throughout, and no number; (A7) itself has l.
+        (at least)
+            h >= l / (4 L), which (A7) uses: the reading's l for p. Attained at l_1 = l.
+        (at most)
+            h <= 1/L.
 
     Source
-        Zhao et al. (2023), the line before (A7): "we have eta-hat <= 1/L and eta-hat >= p / 4L". p is an index of
-        clusters throughout, and no number; (A7) itself has l. The reading that we check, l for p, is
-        ``cfl-mgd/a7-step``.
+        Zhao et al. (2023), the line before (A7): "we have eta-hat <= 1/L and eta-hat >= p / 4L".
     """
     suppose("|C_1 n C*_1| >= l_1 m / 4", 4 * one.shared >= one.own)
     words = (
         f"{one.clients} clients, {one.own} in cluster 1, {one.shared} of which stay: L h = {one.step} is below p / 4 "
         f"with the cluster's number p = 1 and at least l / 4 = {one.smallest / 4}; p is nowhere a number; read: l"
     )
-    return at_most(Fraction(1, 4), step=one.step, words=words)
-
-
-@claim("cfl-mgd/a7-step", label="before (A7), meant", judges="reading")
-def a7_step(one: Shares) -> dict[str, Sides]:
-    """Where a quarter of the own clients stay, the effective step is at least l / 4L.
-
-    Hypotheses
-        |C_1 n C*_1| >= l_1 m / 4, eta = 1/L.
-
-    Statement
-        l / (4 L) <= h = (eta/m) |C_1 n C*_1| <= 1/L.
-
-    Source
-        Zhao et al. (2023), what (A7) uses. Attained at l_1 = l.
-    """
-    suppose("|C_1 n C*_1| >= l_1 m / 4", 4 * one.shared >= one.own)
     return {
+        "at least, printed": at_most(Fraction(1, 4), step=one.step, words=words),
         "at least": at_least(one.step, quarter=one.smallest / 4),
         "at most": at_most(one.step, one=1),
     }

@@ -67,7 +67,7 @@ class Recursion:
         return factor * self.start + (1 - factor) / self.decay * self.floor
 
 
-@claim("cfl-mgd/appendix-a39", label="(A39)-(A42)", evaluations=120)
+@claim("cfl-mgd/appendix-a39", label="(A39)-(A42)", judges={"(A40), meant": "reading"}, evaluations=120)
 def rounds_of_a_contraction(
     recursion: Recursion, rounds: Annotated[int, integers(0, 30)]
 ) -> dict[str, Sides]:

@@ -251,7 +251,15 @@ ROUND = {"models": Placed(ROUND_TASK, basin_models(ROUND_TASK, generator(0, "kap
 """kappa = 1, where models between the optima attain the bounds."""
 
 
-@claim("cfl-mgd/equation-26", label="(26)-(28)", tight=True, evaluations=60, example=(ROUND,))
+@claim(
+    "cfl-mgd/equation-26",
+    label="(26)-(28)",
+    failure={"(27)": "misprint"},
+    judges={"(27), smoothness, as meant": "reading", "(27), distance, as meant": "reading"},
+    tight=True,
+    evaluations=60,
+    example=(ROUND,),
+)
 def costs_in_the_basin(models: SomeModels) -> dict[str, Sides]:
     """Another cluster's model costs cluster 1 at least mu Delta^2 / 4 more than its own.
 
@@ -269,7 +277,9 @@ def costs_in_the_basin(models: SomeModels) -> dict[str, Sides]:
         (27), smoothness, as meant
             phi^1(chi_1) <= phi^1(chi*_1) + (L/2) ||chi_1 - chi*_1||^2.
         (27), distance, as meant
-            (L/2) ||chi_1 - chi*_1||^2 <= (mu/32) Delta^2. Printed without the squares: ``cfl-mgd/equation-27``.
+            (L/2) ||chi_1 - chi*_1||^2 <= (mu/32) Delta^2.
+        (27)
+            Both without the squares, as printed. A misprint: two lengths are compared with squares of them.
         (28)
             phi^1(chi_p) - phi^1(chi_1) >= (mu/4) Delta^2.
 
@@ -307,24 +317,13 @@ def printed_cost(root_of_kappa: int, distance: Fraction) -> Fraction:
     return Fraction(root_of_kappa**2, 2) * distance
 
 
-@claim("cfl-mgd/equation-27", label="(27)", failure="misprint", repaired_by="cfl-mgd/equation-26")
-def equation_27(
+@costs_in_the_basin.line("(27)")
+def printed_bound(
     root_of_kappa: Annotated[int, integers(1, 5, upwards=True)],
     separation: Annotated[Fraction, choice(Fraction(1), Fraction(2), Fraction(1, 2))],
     share: Annotated[Fraction, rationals(0, 1, 4)],
 ) -> Sides:
-    """The own model costs at most (L/2) ||chi_1 - chi*_1||, and that at most mu Delta^2 / 32.
-
-    Hypotheses
-        Assumptions 1 and 4: ||chi_1 - chi*_1|| <= (1/4) sqrt(mu/L) Delta, of which the distance is a ``share``.
-
-    Statement
-        phi^1(chi_1) <= phi^1(chi*_1) + (L/2) ||chi_1 - chi*_1|| <= phi^1(chi*_1) + (mu/32) Delta^2, the
-        distance not squared.
-
-    Source
-        Zhao et al. (2023), (27) as printed. Meant is the square: ``cfl-mgd/equation-26``.
-    """
+    """The own cost as printed; the distance is a ``share`` of the basin's radius."""
     # sqrt(kappa) is the instance's number, so that the basin's radius is rational
     distance = share * separation / (4 * root_of_kappa)
     return at_most(printed_cost(root_of_kappa, distance), squared=separation**2 / 32)

@@ -84,9 +84,9 @@ def third_terms(switcher: Switcher, printed: Rounds) -> tuple[np.ndarray, np.nda
 @claim(
     "cfl-mgd/equation-32",
     label="(32), (33), (37)",
-    judges="reading",
+    judges={"": "reading", "(37)": "printed"},
     confirm=run_both,
-    repaired_by="cfl-mgd/equation-32-fixed-clusters",
+    repaired_by=dict.fromkeys(("(32)", "(33)"), "cfl-mgd/equation-32-fixed-clusters"),
     evaluations=600,
 )
 def momentum_of_the_average(switcher: Switcher) -> dict[str, Sides]:
@@ -108,7 +108,7 @@ def momentum_of_the_average(switcher: Switcher) -> dict[str, Sides]:
             ||T_3||, is the triangle inequality.
         (37)
             T_3 = (beta eta/m) sum u_i = (eta beta/m) sum_(C_1 n C*_1) u_i + (beta eta/m) sum_(C_1 - C*_1) u_i, a
-            definition of T_31 and T_32, as (A18); their bound is ``cfl-mgd/equation-38``.
+            definition of T_31 and T_32, as (A18); their bound is (A34) of ``cfl-mgd/appendix-a27``.
         after (37)
             T_3 = beta (chi_1^(t-1) - chi_1^t) with C_1 of the round in which the u_i are sent.
 

@@ -1,9 +1,10 @@
-"""Lemma H: how momentum carries the error from its start, per curvature."""
+"""Lemma 2 without its floor, in a round and over many, and Lemma H."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 from typing import Annotated
 
 import numpy as np
@@ -11,9 +12,216 @@ import numpy as np
 from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
-from clusterproof.theory.claims import Sides, at_most, claim, reals, suppose
-from clusterproof.theory.exact.heavy_ball import propagators, start_envelope
+from clusterproof.theory.claims import (
+    Sides,
+    at_most,
+    choice,
+    claim,
+    equal,
+    integers,
+    rationals,
+    reals,
+    suppose,
+)
+from clusterproof.theory.exact.heavy_ball import propagators, spectral_rate, start_envelope
+from clusterproof.theory.exact.two_clusters import exact_path, run_two_clusters
 from clusterproof.theory.runs.trace_bound import TraceBound
+
+Momentum = Annotated[Fraction, rationals(0, Fraction(99, 100), 20)]
+Round = Annotated[int, integers(0, 12)]
+
+
+def run_next(momentum: Fraction, round_: int) -> float:
+    """|e_(t+1)| of the algorithm."""
+    algorithm = CFLMGD(step_size=1.0, momentum=float(momentum))
+    return float(np.asarray(run_two_clusters(2, 1, algorithm, 0.5, round_ + 1).errors)[-1, 0])
+
+
+@claim(
+    "cfl-mgd/per-step-contraction",
+    label="(31) without its floor rho_0",
+    judges="ours",
+    confirm=run_next,
+    repaired_by="cfl-mgd/per-step-region",
+)
+def per_step_contraction(momentum: Momentum, round_: Round) -> Sides:
+    """Without noise every round shrinks the error by 1 - l mu / 8L, for every momentum.
+
+    Hypotheses
+        Assumptions 1 to 5 with exact losses and gradients, eta = 1/L, beta in [0, 1).
+
+    Statement
+        ||chi_p^(t+1) - chi*_p|| <= (1 - l mu / 8L) ||chi_p^t - chi*_p||.
+
+    Source
+        Ours. (31) of Zhao et al. (2023) adds rho_0, which is at least c_4 l > 0 without noise, too: with the
+        appendix's c_4 = 1/4 it holds where this fails, since 0 + 1/8 = |e_3|. What breaks (31) is
+        ``cfl-mgd/lemma-2``.
+    """
+    path = exact_path(Fraction(1, 2), momentum, Fraction(1, 2), round_ + 1)
+    return at_most(abs(path[round_ + 1]), contraction=Fraction(15, 16) * abs(path[round_]))
+
+
+def fails(proportion: float, momentum: float, rounds: int) -> bool:
+    """Whether some round of a noise-free run in the steepest direction fails to contract.
+
+    The ratio z_t = e_(t+1) / e_t obeys z_(t+1) = (1 + beta - a) - beta / z_t, a = l_p; the
+    contraction by 1 - l mu / 8L fails for every kappa where |z_t| > 1.
+    """
+    ratio = 1 - proportion
+    for _ in range(rounds):
+        if abs(ratio) > 1:
+            return True
+        if ratio == 0:
+            return momentum > 0
+        ratio = (1 + momentum - proportion) - momentum / ratio
+    return False
+
+
+HORIZON = 4000
+"""Rounds in which a failing contraction has to show."""
+
+
+def resonant(proportion: float, momentum: float) -> bool:
+    """Whether the rotation of an underdamped pair returns too exactly to meet every arc in time.
+
+    With cos(theta) = (1 + beta - l_p) / (2 q), q = sqrt(beta), the phase of e_t advances by theta
+    modulo pi, and the contraction fails on an arc of share w. By the three-distance theorem
+    HORIZON phases miss the arc only if ||k theta / pi|| < 1 / HORIZON for some k <= 2 / w.
+    """
+    q = math.sqrt(momentum)
+    cosine = (1 + momentum - proportion) / (2 * q)
+    theta = math.acos(cosine)
+    upper = math.atan((cosine + 1 / q) / math.sin(theta))
+    lower = math.atan((cosine - 1 / q) / math.sin(theta))
+    share = 1 - (upper - lower) / math.pi
+    turns = np.arange(1, math.floor(2 / share) + 1) * theta / math.pi
+    return bool((np.abs(turns - np.round(turns)) < 1 / HORIZON).any())
+
+
+NEARLY_ONE = Fraction(199, 200)
+
+
+@claim("cfl-mgd/per-step-region", label="(31) without its floor, region", judges="ours")
+def per_step_region(
+    proportion: Annotated[Fraction, rationals(1 - NEARLY_ONE, NEARLY_ONE, 12)],
+    momentum: Annotated[Fraction, rationals(0, NEARLY_ONE, 12)],
+) -> Sides:
+    """The noise-free contraction per round fails exactly where beta > (1 - sqrt(l_p))^2.
+
+    Hypotheses
+        As ``cfl-mgd/per-step-contraction``, with L among the eigenvalues of cluster p.
+
+    Statement
+        Some reachable round has ||chi_p^(t+1) - chi*_p|| > ||chi_p^t - chi*_p|| iff
+        beta > (1 - sqrt(l_p))^2, whatever kappa; except at resonances, where the phase advances
+        by a rational part of pi and may never meet the failing arc.
+
+    Proof
+        Overdamped, the ratio e_(t+1) / e_t starts at 1 - l_p and decreases to a positive limit.
+        Underdamped, e_t changes sign infinitely often, and next to a sign change the ratio is
+        as large as one likes.
+
+    Source
+        Ours.
+    """
+    share, beta = float(proportion), float(momentum)
+    boundary = (1 - math.sqrt(share)) ** 2
+    # nearer than this, the first failing round lies beyond the horizon
+    suppose("beta differs from (1 - sqrt(l_p))^2 by 2e-4", abs(beta - boundary) >= 2e-4)
+    underdamped = beta > boundary
+    failing = fails(share, beta, HORIZON)
+    if underdamped and not failing:
+        suppose("the phase does not advance by nearly a rational part of pi", not resonant(share, beta))
+    return equal((int(failing), int(underdamped)))
+
+
+def claimed_rate(proportion: float, condition_number: float) -> float:
+    """1 - l mu / 8L."""
+    return 1 - proportion / (8 * condition_number)
+
+
+def rate_of_a_run(momentum: float, rounds: int) -> float:
+    """Rate of a run of two equal scalar clusters.
+
+    With a = l_p and beta, W_t = e_t^2 - (1 + beta - a) e_t e_(t-1) + beta e_(t-1)^2 satisfies
+    W_(t+1) = beta W_t and is positive definite where underdamped: its growth is the exact rate,
+    without a transient.
+    """
+    algorithm = CFLMGD(step_size=1.0, momentum=momentum)
+    errors = run_two_clusters(2, 1, algorithm, 0.5, rounds).models[:, 0, 0] - 1.0
+    energy = errors[1:] ** 2 - (0.5 + momentum) * errors[1:] * errors[:-1] + momentum * errors[:-1] ** 2
+    return float((energy[-1] / energy[0]) ** (0.5 / (len(energy) - 1)))
+
+
+@claim(
+    "cfl-mgd/asymptotic-rate",
+    label="(A39) without its floor, many rounds",
+    judges="ours",
+    repaired_by="cfl-mgd/lemma-h",
+)
+def asymptotic_rate(momentum: Annotated[float, choice(0.9)], rounds: Annotated[int, choice(80)]) -> Sides:
+    """After many rounds the error falls at least as fast as (1 - l mu / 8L)^T, for every momentum.
+
+    Hypotheses
+        Assumptions 1 to 5 with exact losses and gradients, eta = 1/L; the paper's momentum 0.9.
+
+    Statement
+        lim sup ||chi_p^T - chi*_p||^(1/T) <= 1 - l mu / 8L.
+
+    Source
+        Ours. (A39) of Zhao et al. (2023) adds (8L / l mu) rho_0 >= 8 kappa c_4 > 0, so that it bounds no rate of
+        decrease: an error that tends to 0, as here, ends below it.
+    """
+    measured, claimed = rate_of_a_run(momentum, rounds), claimed_rate(0.5, 1.0)
+    words = (
+        f"kappa = 1, l = 1/2, beta = {momentum:g}: the run's rate is {measured:.5f} (sqrt(beta) = "
+        f"{math.sqrt(momentum):.5f}), slower than 1 - l mu / 8L = {claimed:.5f}"
+    )
+    return at_most(measured, claimed=claimed, words=words)
+
+
+MOMENTA = (*(Fraction(k, 20) for k in range(20)), Fraction(99, 100), Fraction(999, 1000))
+
+
+@claim("cfl-mgd/asymptotic-region", label="(A39) without its floor, region", judges="ours")
+def asymptotic_region(
+    proportion: Annotated[Fraction, rationals(Fraction(1, 100), Fraction(99, 100), 6)],
+    condition_number: Annotated[int, choice(1, 2, 10, 100, 1000)],
+    momentum: Annotated[Fraction, choice(*MOMENTA)],
+) -> dict[str, Sides]:
+    """The true rate is slower than 1 - l mu / 8L exactly where sqrt(beta) > 1 - l mu / 8L.
+
+    Hypotheses
+        Quadratic expected losses with mu and L among the eigenvalues of the smallest cluster,
+        no noise, eta = 1/L.
+
+    Statement
+        max over the spectrum of the rate r(eta l lambda) exceeds 1 - l mu / 8L iff
+        sqrt(beta) > 1 - l mu / 8L.
+
+    Proof
+        r(a) = sqrt(beta) where underdamped; where overdamped, r(a) <= 1 - a, and
+        1 - l mu / L < 1 - l mu / 8L.
+
+    Source
+        Ours.
+    """
+    curvatures = float(proportion) * np.geomspace(1 / condition_number, 1, 22)
+    companions = np.zeros((22, 2, 2))
+    companions[:, 0, 0] = 1 + float(momentum) - curvatures
+    companions[:, 0, 1] = -float(momentum)
+    companions[:, 1, 0] = 1
+    radius = float(np.abs(np.linalg.eigvals(companions)).max())
+    claimed, root = claimed_rate(float(proportion), condition_number), math.sqrt(momentum)
+    suppose("sqrt(beta) is not 1 - l mu / 8L to six digits", abs(root - claimed) >= 1e-6)
+    return {
+        "region": equal((int(radius > claimed), int(root > claimed))),
+        "closed form": equal(
+            (float(spectral_rate(curvatures, float(momentum)).max()), radius), rounding=1e-6
+        ),
+    }
+
 
 ROUNDS = 300
 

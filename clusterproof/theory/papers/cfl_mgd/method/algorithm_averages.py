@@ -53,9 +53,6 @@ def algorithm_line_15_momentum_of_switchers(momentum: Momentum) -> Sides:
         Line 15 sets u_i to the mean u_p of its cluster; (9) and (A19) keep each client's own; the second
         line of (32) is one momentum a cluster.
 
-    Symbols
-        u_i the clients' momentum; ``momentum_owner``.
-
     Source
         Zhao et al. (2023), line 15, (9), (32) and (A19). Read: one momentum a cluster, owned by the
         server (R2); ``momentum_owner="client"`` is line 15 to the letter (R1).

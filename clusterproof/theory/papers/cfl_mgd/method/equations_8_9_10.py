@@ -93,23 +93,33 @@ def solutions(centers: tuple[Fraction, Fraction], start: tuple[Fraction, Fractio
     return fixed_choices
 
 
-@claim("cfl-mgd/equation-9", label="(9)", repaired_by="cfl-mgd/equation-9-broadcast", ill_posed=True)
-def equation_9(first_center: Place, second_center: Place, first: Place, second: Place) -> Sides:
-    """The gradient update of cluster p uses the clients that prefer the model after the update.
+@claim(
+    "cfl-mgd/equation-9",
+    label="(9), (10)",
+    repaired_by={"(9)": "cfl-mgd/equation-9-broadcast", "(10)": "cfl-mgd/equation-10-line-16"},
+    ill_posed=True,
+)
+def updates(first_center: Place, second_center: Place, first: Place, second: Place) -> dict[str, Sides]:
+    """The two update rules of Section 5 define the models of a round.
 
     Hypotheses
-        None: it is a definition.
+        None: they are definitions.
+
+    Lines
+        (9)
+            C_p^t = {i : p = argmin phi_i(chi_p^t)}, chi_p^t = chi_p^(t-1) - (eta/m) sum_(C_p^t) u_i^t, u_i^t = beta
+            u_i^(t-1) + g_i^(t-1). The first line needs chi^t, the second gives it from C_p^t. Read with C_p from the
+            model that was broadcast.
+        (10)
+            chi_p^(t+1) = mean over C_p^t of chi_i^H, chi_i^s = chi_i^(s-1) - eta u_i^s, u_i^s = beta u_i^(s-1) + grad
+            phi_i(chi_i^(s-1)), s = 1 .. H, starting at chi_p^t; the start of u_i is not stated. Line 16 writes chi_p^t,
+            the same under a shifted index, and averages u.
 
     Statement
-        C_p^t = {i : p = argmin phi_i(chi_p^t)}, chi_p^t = chi_p^(t-1) - (eta/m) sum_i r_ip u_i^t,
-        u_i^t = beta u_i^(t-1) + g_i^(t-1): the first line needs chi^t, the second gives it from r^t.
-
-    Symbols
-        r_ip = 1 for i in C_p^t.
+        One set of clusters, and one model, from what a round starts with.
 
     Source
-        Zhao et al. (2023), (9). Read with C_p from the model that was broadcast:
-        ``cfl-mgd/equation-9-broadcast``.
+        Zhao et al. (2023), (9) and (10).
     """
     centers, start = (first_center, second_center), (first, second)
     suppose(ONE_BEST, all(abs(first - center) != abs(second - center) for center in centers))
@@ -119,7 +129,7 @@ def equation_9(first_center: Place, second_center: Place, first: Place, second: 
         f"{len(assignments)} assignments {assignments} satisfy (9); read: clients choose among the models that were "
         "broadcast"
     )
-    return at_most(len(assignments), one=1, words=words)
+    return {"(9)": at_most(len(assignments), one=1, words=words)}
 
 
 def option_2(step_size: float, momentum: float, local_steps: int, reset: bool = False) -> CFLMGD:
@@ -201,27 +211,12 @@ def equation_9_broadcast(task: Scattered, step_size: StepSize, momentum: Momentu
     return against_loops(task, algorithm, stream)
 
 
-@claim("cfl-mgd/equation-10", label="(10)", repaired_by="cfl-mgd/equation-10-line-16", ill_posed=True)
-def equation_10(
+@updates.line("(10)")
+def start_of_momentum(
     local_steps: Annotated[int, integers(1, 4)],
     momentum: Annotated[Fraction, rationals(0, Fraction(9, 10), 10)],
 ) -> Sides:
-    """The model update of cluster p is the mean of H local steps of its clients.
-
-    Hypotheses
-        None: it is a definition.
-
-    Statement
-        chi_p^(t+1) = sum_i r_ip chi_i^t / sum_i r_ip, chi_i^s = chi_i^(s-1) - eta u_i^s,
-        u_i^s = beta u_i^(s-1) + grad phi_i(chi_i^(s-1)), s = 1 .. H, starting at chi_p^t.
-
-    Symbols
-        H ``local_steps``; the start of u_i^(s) is not stated.
-
-    Source
-        Zhao et al. (2023), (10). Line 16 writes chi_p^t, which is the same update
-        under a shifted index, and averages u: ``cfl-mgd/equation-10-line-16``.
-    """
+    """Two rounds of option II whose clients start from the mean buffer, and from zero."""
     averaged, zero = (
         float(
             run_two_clusters(2, 1, option_2(1.0, float(momentum), local_steps, reset), 0.5, 2).models[2, 0, 0]

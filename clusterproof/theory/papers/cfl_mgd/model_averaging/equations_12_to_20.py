@@ -55,7 +55,13 @@ def run_path(identical: IdenticalClients, round_: int) -> None:
     "cfl-mgd/equation-12",
     label="(12)-(18)",
     confirm=run_path,
-    repaired_by=("cfl-mgd/equation-12-shifted", "cfl-mgd/model-averaging-recursion", "cfl-mgd/lemma-h"),
+    failure={"(12)": "misprint"},
+    repaired_by={
+        "(12)": "cfl-mgd/equation-12-shifted",
+        "(13)": "cfl-mgd/equation-12-shifted",
+        "": "cfl-mgd/model-averaging-recursion",
+        "after (17)": "cfl-mgd/lemma-h",
+    },
     evaluations=1000,
 )
 def equations_12_to_18(identical: IdenticalClients, round_: Round) -> dict[str, Sides | Excluded]:
@@ -66,17 +72,21 @@ def equations_12_to_18(identical: IdenticalClients, round_: Round) -> dict[str, 
         mean chi_i^t = chi_p^t by (6).
 
     Statement
-        With eps_t = ||chi_p^t - chi*_p||, the lines below, of which (13) is ``cfl-mgd/equation-13``.
+        With eps_t = ||chi_p^t - chi*_p||:
 
     Lines
         (12)
             eps_(t+1) = ||chi_p^t - eta mean grad phi_i(chi_i^(t-1)) + beta mean (chi_i^(t-1) - chi_i^(t-2)) - chi*||. A
             misprint: by (7) the gradient is at chi_i^t and the move chi_i^t - chi_i^(t-1).
+        (13)
+            eta mean ||grad phi_i(chi_i^(t-1))|| <= eta L mean ||chi_i^(t-1) - chi*_p||. False: it needs grad
+            phi_i(chi*_p) = 0 for every client. The end of (13) alone is not refuted by equal clients: there |e_(t+1)|
+            <= |e_t| + a |e_(t-1)| + beta |chi^(t-1) - chi^(t-2)| for a <= 1.
         (14), its =
             eta L ||chi^t - chi*|| = (eta L / |C_p|) ||chi^t - chi*||. False: it sums |C_p| equal terms to one.
         (14)
             eps_(t+1) <= (1 + eta L / |C_p|) eps_t + beta ||chi^(t-1) - chi^(t-2)||. False: the newest move, chi^t -
-            chi^(t-1), is missing since (12).
+            chi^(t-1), is missing since (12). It rests on (6), by which chi_p^t is the mean of the clients' models.
         (15), its =
             beta ||chi^(t-1) - chi^(t-2)|| = beta (1 + beta) ||chi^(t-1) - chi^(t-2)||^2 / ||chi^(t-2) - chi^(t-1)||^2,
             a ratio that is 1. False: a length is replaced by a number.
@@ -149,6 +159,37 @@ def squares_for_ratios(one: IdenticalClients, t: int) -> Sides:
     return at_most(start + ratios, start=start, errors=one.weight / (base - 1) * errors, last=last)
 
 
+Place = Annotated[Fraction, rationals(-2, 2, 2)]
+
+
+def lipschitz_term(model: Fraction, first: Fraction, second: Fraction) -> Fraction:
+    """eta L mean ||chi_i - chi*_p|| of (13) for clients at ``first`` and ``second``, eta = L = 1."""
+    return abs(model - (first + second) / 2)
+
+
+def gradients_of_the_task(model: Fraction, first: Fraction, second: Fraction) -> float:
+    """Left side of (13) with the gradients of the task itself."""
+    task = QuadraticMixture(
+        hessians=np.ones((2, 1, 1)),
+        centers=np.array([[float(first)], [float(second)]]),
+        labels=np.zeros(2, dtype=int),
+    )
+    models = np.full((2, 1), float(model))
+    gradients = task.gradients(models, np.arange(2), np.random.default_rng(0))
+    return abs(float(model) - float(task.optima[0, 0])) + float(np.abs(gradients).mean())
+
+
+@equations_12_to_18.line("(13)", confirm=gradients_of_the_task)
+def distances_for_gradients(model: Place, first: Place, second: Place) -> Sides:
+    """The step from (12) for two clients, eta = L = 1."""
+    distance = abs(model - (first + second) / 2)
+    return at_most(
+        distance + (abs(model - first) + abs(model - second)) / 2,
+        distance=distance,
+        smoothness=lipschitz_term(model, first, second),
+    )
+
+
 @claim("cfl-mgd/equation-12-shifted", label="(12), (13), as meant", judges="ours", evaluations=60)
 def one_local_step(
     task: Annotated[QuadraticMixture, drawn(random_cluster)],
@@ -186,58 +227,6 @@ def one_local_step(
         before, now = now, following
         path.append(now)
     return {"(12)": equal((models[1:], np.stack(path)), rounding=share_of_largest(1e-9, models))}
-
-
-Place = Annotated[Fraction, rationals(-2, 2, 2)]
-
-
-def lipschitz_term(model: Fraction, first: Fraction, second: Fraction) -> Fraction:
-    """eta L mean ||chi_i - chi*_p|| of (13) for clients at ``first`` and ``second``, eta = L = 1."""
-    return abs(model - (first + second) / 2)
-
-
-def gradients_of_the_task(model: Fraction, first: Fraction, second: Fraction) -> float:
-    """Left side of (13) with the gradients of the task itself."""
-    task = QuadraticMixture(
-        hessians=np.ones((2, 1, 1)),
-        centers=np.array([[float(first)], [float(second)]]),
-        labels=np.zeros(2, dtype=int),
-    )
-    models = np.full((2, 1), float(model))
-    gradients = task.gradients(models, np.arange(2), np.random.default_rng(0))
-    return abs(float(model) - float(task.optima[0, 0])) + float(np.abs(gradients).mean())
-
-
-@claim(
-    "cfl-mgd/equation-13",
-    label="(12) to (13), the step",
-    confirm=gradients_of_the_task,
-    repaired_by="cfl-mgd/equation-12-shifted",
-)
-def equation_13(model: Place, first: Place, second: Place) -> Sides:
-    """The last line of (12) is at most the same with L times the distance for the gradient's norm.
-
-    Hypotheses
-        Each phi_i is L-smooth; chi*_p minimises the mean of the phi_i.
-
-    Statement
-        eta mean ||grad phi_i(chi_i^(t-1))|| <= eta L mean ||chi_i^(t-1) - chi*_p||, the other terms of
-        (12) and (13) being the same.
-
-    Symbols
-        eta ``step_size``, L ``smoothness``; means over C_p.
-
-    Source
-        Zhao et al. (2023), the step from (12) to (13). It needs grad phi_i(chi*_p) = 0 for
-        every client: ``cfl-mgd/equation-12-shifted``. The end of (13) alone is not refuted by equal
-        clients: there |e_(t+1)| <= |e_t| + a |e_(t-1)| + beta |chi^(t-1) - chi^(t-2)| for a <= 1.
-    """
-    distance = abs(model - (first + second) / 2)
-    return at_most(
-        distance + (abs(model - first) + abs(model - second)) / 2,
-        distance=distance,
-        smoothness=lipschitz_term(model, first, second),
-    )
 
 
 def scattered_clients(stream: np.random.Generator) -> QuadraticMixture:

@@ -1,21 +1,32 @@
-"""Theorem D: Gaussian regression, two-sided, with the failure probability inside a logarithm."""
+"""Theorem D and the steps of its proof."""
 
 from __future__ import annotations
 
+import itertools
+from fractions import Fraction
 from typing import Annotated
 
 import numpy as np
 
 from clusterproof.algorithms import run
+from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.audit_settings import Experiment, crowded_experiment, experiment
-from clusterproof.theory.bounds.gaussian import (
-    along_eigenvectors,
-    gaussian_dynamics,
-    reference_models,
-)
+from clusterproof.theory.bounds.gaussian import along_eigenvectors, gaussian_dynamics, reference_models
 from clusterproof.theory.bounds.run_bound import theorem_d_on
+from clusterproof.theory.bounds.statements import SmallTask, tuned
 from clusterproof.theory.bounds.theorem_d import theorem_d as bound_before
-from clusterproof.theory.claims import Replicates, Sides, Stream, at_most, choice, claim, integers, suppose
+from clusterproof.theory.claims import (
+    Replicates,
+    Sides,
+    Stream,
+    at_most,
+    choice,
+    claim,
+    equal,
+    integers,
+    rationals,
+    suppose,
+)
 from clusterproof.theory.exact.heavy_ball import propagators
 
 FAILURE = (0.01, 0.02, 0.02)
@@ -111,4 +122,152 @@ def theorem_d(
         ),
         "two-sided": at_most(np.abs(errors - lengths), noise=tube.deviation[None], failure=sum(FAILURE[:2])),
         "last round": at_most(distance[:, -1], noise=tube.last_deviation[None], failure=sum(FAILURE)),
+    }
+
+
+Own = Annotated[Fraction, rationals(0, 5, 2, upwards=True)]
+Number = Annotated[Fraction, rationals(-2, 2, 2, upwards=True, downwards=True)]
+Share = Annotated[Fraction, rationals(0, 1, 4)]
+Clients = Annotated[int, choice(1, 2, 3, 4)]
+Exceeded = Annotated[int, choice(0, 1, 2, 3)]
+
+
+@theorem_d.step("mean gradient")
+def mean_gradient(
+    own: Own, missing_members: Number, false_members: Number, curvature: Number, e: Number, far: Number
+) -> Sides:
+    """D2: for any assignment, the mean gradient is the nominal step plus mis_t, here along one direction.
+
+    A false member's expected gradient is its cluster's curvature, here twice that of p, times the distance from
+    its cluster's optimum.
+    """
+    clients = own + 5
+    total = ((own - missing_members) * curvature * e + false_members * 2 * curvature * far) / clients
+    drift = (false_members * 2 * curvature * far - missing_members * curvature * e) / clients
+    return equal((total, own / clients * curvature * e + drift))
+
+
+@theorem_d.step("recursion in three rounds")
+def recursion_on_symbols(
+    momentum: Number, a: Number, e: Number, first: Number, second: Number, third: Number
+) -> Sides:
+    """D4: e_3 = Pi_3 e_0 + h_2 x_0 + h_1 x_1 + h_0 x_2, for any disturbances x from mis and zeta."""
+
+    def follow(start: Fraction, before: Fraction, inflow: tuple[Fraction | int, ...]) -> Fraction:
+        now = start
+        for inflowing in inflow:
+            now, before = (1 + momentum - a) * now - momentum * before + inflowing, now
+        return now
+
+    zero = 0 * a
+    formula = follow(zero + 1, zero + 1, (0, 0, 0)) * e
+    for left, disturbance in zip((2, 1, 0), (first, second, third), strict=True):
+        formula = formula + follow(zero + 1, zero, (0,) * left) * disturbance
+    return equal((follow(e, e, (first, second, third)), formula))
+
+
+@theorem_d.step("recursion", evaluations=40)
+def recursion(task: SmallTask, rounds: Rounds, stream: Stream) -> Sides:
+    """D4: with given disturbances, the error is the noise-free path plus each disturbance's response."""
+    momentum = tuned(task).momentum
+    curvature = task.covariances.eigenvalues[0] / task.smoothness * task.proportions[0]
+    start, noise = stream.standard_normal(len(curvature)), stream.standard_normal((rounds, len(curvature)))
+    now = before = start
+    for disturbance in noise:
+        now, before = (1 + momentum - curvature) * now - momentum * before + disturbance, now
+    response, impulse = propagators(curvature, momentum, rounds)
+    formula = response[-1] * start + (impulse[:rounds][::-1] * noise).sum(axis=0)
+    return equal((now, formula), rounding=1e-9)
+
+
+@theorem_d.step("drift", evaluations=40)
+def drift(task: SmallTask, rounds: Rounds, stream: Stream) -> Sides:
+    """D5: for any misassigned clients within the counts and the tube, the drift contributes at most bias_t."""
+    spectrum, clients = task.covariances.eigenvalues[0], task.clients
+    step, momentum = tuned(task).step_size, tuned(task).momentum
+    _, impulse = propagators(step * task.proportions[0] * spectrum, momentum, rounds)
+    total, bias = np.zeros(len(spectrum)), 0.0
+    for response in impulse[:rounds]:
+        widest = float(stream.uniform(0, task.basin_radius))
+        most = stream.integers(0, clients, size=2)
+        false_members, missing_members = (int(stream.integers(0, count + 1)) for count in most)
+        errors = _within(widest, len(spectrum), stream)
+        away = task.optima[0] - task.optima[stream.integers(1, task.clusters, size=false_members)] + errors
+        mis = (spectrum * away).sum(axis=0) - missing_members * spectrum * errors
+        total += step * response * mis / clients
+        reach = task.diameter + widest
+        bias += (
+            step * task.smoothness / clients * np.abs(response).max() * (most[0] * reach + most[1] * widest)
+        )
+    return at_most(float(np.linalg.norm(total)), bias=float(bias))
+
+
+def _within(radius: float, dimension: int, stream: np.random.Generator) -> np.ndarray:
+    """Draw an error on the sphere of a radius."""
+    direction = stream.standard_normal(dimension)
+    return np.asarray(radius * direction / np.linalg.norm(direction))
+
+
+@theorem_d.step("covariance", evaluations=40)
+def covariance(task: SmallTask, rounds: Rounds, stream: Stream) -> dict[str, Sides]:
+    """D6: for any errors within the tube, the covariance of the noise has at most the stated trace and norm."""
+    suppose("the covariance is diagonal", task.covariances.diagonals is not None)
+    spectrum, rows = task.covariances.eigenvalues[0], gaussian_dynamics(task, tuned(task)).rows
+    _, impulse = propagators(spectrum / task.smoothness, tuned(task).momentum, rounds)
+    total, profile, slack = np.zeros((len(spectrum),) * 2), np.zeros(len(spectrum)), 0.0
+    for response in impulse[:rounds]:
+        widest = float(stream.uniform(0, 2))
+        error = stream.standard_normal(len(spectrum))
+        error[-1] += 10 * stream.integers(
+            2
+        )  # half of the draws are along the steepest mode: there it is attained
+        error *= widest / np.linalg.norm(error)
+        weighted = spectrum * error
+        exact = (task.noise**2 + error @ weighted) * np.diag(spectrum) + np.outer(weighted, weighted)
+        total += response[:, None] * exact * response
+        profile += rows.variance(widest) * spectrum * response**2
+        slack += float(rows.rank_one(widest) * np.max(np.abs(response) * spectrum) ** 2)
+    return {
+        "trace": at_most(float(np.trace(total)), profile=float(profile.sum()), error=slack),
+        "norm": at_most(float(np.linalg.eigvalsh(total)[-1]), profile=float(profile.max()), error=slack),
+    }
+
+
+@theorem_d.step("domination")
+def domination(
+    clients: Clients, exceeded: Exceeded, most: Share, a: Share, b: Share, c: Share, d: Share
+) -> Sides:
+    """D8: independent choices, each wrong with probability at most pi, exceed a count no more often than Bin(n, pi)."""
+    suppose("the count can be exceeded", exceeded < clients)
+    chances = [most * share for share in (a, b, c, d)[:clients]]
+    return at_most(_exceeds(chances, exceeded), binomial=_exceeds([most] * clients, exceeded))
+
+
+def _exceeds(chances: list[Fraction], exceeded: int) -> Fraction:
+    """P(more than ``exceeded`` of the independent events happen), summed over all their combinations."""
+    total = 0 * chances[0]
+    for happens in itertools.product((False, True), repeat=len(chances)):
+        if sum(happens) > exceeded:
+            probability = 0 * chances[0] + 1
+            for chance, yes in zip(chances, happens, strict=True):
+                probability = probability * (chance if yes else 1 - chance)
+            total = total + probability
+    return total
+
+
+@theorem_d.step("union", evaluations=8)
+def union(place: Place, tuned_momentum: Tuned) -> dict[str, Sides]:
+    """D7 and D8: the norm inequality and the counts are used no more often than their failure probabilities allow."""
+    setting = experiment_at(place, tuned_momentum)
+    task: RegressionMixture = setting.regression
+    norms = np.array(setting.setting.start)
+    dynamics = gaussian_dynamics(task, setting.algorithm)
+    tube = bound_before(dynamics, norms, rounds=setting.rounds, failure=FAILURE)
+    everywhere, _, last = tube.evaluations
+    at_rounds, _, at_last = tube.levels
+    counts = 2 * setting.rounds * task.clusters * tube.count_tail
+    return {
+        "counts": at_most(counts, delta_1=FAILURE[0]),
+        "all rounds": at_most(everywhere * at_rounds, delta_2=FAILURE[1]),
+        "last round": at_most(last * at_last, delta_3=FAILURE[2]),
     }

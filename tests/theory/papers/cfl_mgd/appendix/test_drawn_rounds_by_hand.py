@@ -7,21 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from sides_by_hand import assert_pairs, assert_sides, sides_with
+from sides_by_hand import assert_sides, sides_with
 
 from clusterproof.algorithms import CFLMGD
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.claims import Excluded, Outside, Sides
 from clusterproof.theory.exact.placed import Placed
 from clusterproof.theory.exact.recorded_run import record
-from clusterproof.theory.papers.cfl_mgd.appendix.a3_a8 import a3, a8
-from clusterproof.theory.papers.cfl_mgd.appendix.a11_to_a14 import false_members
-from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import a17
+from clusterproof.theory.papers.cfl_mgd.appendix.a3_to_a14 import false_members, own_clients
+from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import displacement
 from clusterproof.theory.papers.cfl_mgd.appendix.a26_to_a34 import momentum_on_regressions
-from clusterproof.theory.papers.cfl_mgd.appendix.rounds import simulate_round
-from clusterproof.theory.papers.cfl_mgd.appendix.tasks import basin_models, with_samples
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import basin_models, simulate_round
 from clusterproof.theory.papers.cfl_mgd.lemma_1.lemma_1 import crowd
-from clusterproof.theory.papers.cfl_mgd.lemma_2.equations_34_to_38 import Round, equation_35, equation_36
 
 OPTIMA = np.array([[0.9, 0.1], [-0.5, 0.7], [-0.3, -0.8]])
 SPREAD = np.array([np.diag([1.3, 0.4]), np.diag([0.5, 1.1]), np.diag([0.9, 0.6])])
@@ -46,7 +43,8 @@ def sigma_squared(models: np.ndarray) -> float:
 
 def draw(clients_of: int | None) -> tuple[np.ndarray, list[float], list[np.ndarray], list[np.ndarray]]:
     """Models, v of each cluster, and for each cluster the numbers and summed gradients of its clients in C_1."""
-    one = simulate_round(TASK, "random", 6, np.random.default_rng(3), with_clients_of=clients_of)
+    one = simulate_round(TASK, "random", 6, np.random.default_rng(3))
+    one = one if clients_of is None else one.with_clients_of(clients_of)
     counts, totals = [], []
     for p in range(3):
         chosen = [[i for i in range(CLIENTS) if members[i] and LABELS[i] == p] for members in one.members]
@@ -55,21 +53,21 @@ def draw(clients_of: int | None) -> tuple[np.ndarray, list[float], list[np.ndarr
     return one.models, [math.sqrt(TASK.gradient_variance(one.models[0], p)) for p in range(3)], counts, totals
 
 
-@pytest.mark.parametrize(("line", "p"), [("", 0), ("(A12)", 1), ("(A13)", 1)])
+@pytest.mark.parametrize(("line", "p"), [("(A3)", 0), ("(A12)", 1), ("(A13)", 1)])
 def test_the_gradients_of_one_clusters_clients_in_c_1(line: str, p: int) -> None:
     models, v, counts, totals = draw(p)
     mean = SPREAD[p] @ (models[0] - OPTIMA[p]) * (line != "(A13)")
     apart = np.linalg.norm(totals[p] - counts[p][:, None] * mean, axis=-1)
     terms = {"noise": np.sqrt(counts[p] / ROWS) * v[p] / 0.15}
     terms |= {"count": 3 * SMOOTH * counts[p]} if line == "(A13)" else {}
-    found: Any = (false_members if line else a3)(TASK, *FIRST, np.random.default_rng(3), 6)
-    assert_sides(found[line] if line else found, apart, **terms)
+    found: Any = (own_clients if p == 0 else false_members)(TASK, *FIRST, np.random.default_rng(3), 6)
+    assert_sides(found[line], apart, **terms)
 
 
-def test_a8_and_what_false_members_add_in_a14_a17_and_36() -> None:
+def test_a8_and_what_false_members_add_in_a14_and_a17() -> None:
     models, v, counts, totals = draw(None)
     e = models[0] - OPTIMA[0]
-    found = a8(TASK, Fraction(1, 100), "random", np.random.default_rng(3), 6)
+    found: Any = own_clients(TASK, Fraction(1, 100), "random", np.random.default_rng(3), 6)["(A8)"]
     kept = (1 - 7 / 30 * MU / SMOOTH / 8) * np.linalg.norm(e)
     noise = 2 * v[0] / (0.01 * SMOOTH * math.sqrt(7 * ROWS))
     after = np.linalg.norm(e - totals[0] / (CLIENTS * SMOOTH), axis=-1)
@@ -77,17 +75,7 @@ def test_a8_and_what_false_members_add_in_a14_a17_and_36() -> None:
     assert found.failure == pytest.approx(0.01 + 2 * math.exp(-7 / 8))
     moved = np.linalg.norm(totals[1] + totals[2], axis=-1) / (CLIENTS * SMOOTH)
     count, cross = printed_terms(sigma_squared(models), max(v[1:]), 0.15, 0.15)
-    assert_sides(a17(TASK, *FIRST, np.random.default_rng(3), 6), moved, count=count, cross=cross)
-    stream, every = np.random.default_rng(3), np.tile(np.arange(CLIENTS), (6, 1))
-    losses = TASK.losses(np.tile(models, (6, 1, 1)), every, stream)
-    members = (losses.argmin(axis=-1) == 0) & (LABELS != 0)
-    drawn = TASK.gradients(np.tile(models[0], (6, CLIENTS, 1)), every, stream)
-    moved = np.array([np.linalg.norm(g[m].sum(axis=0)) for g, m in zip(drawn, members, strict=True)])
-    spread = max(float(TASK.loss_variance(chi, p)) for chi in models for p in range(3))
-    count, cross = printed_terms(spread, max(v), 0.4 / 3, 0.2)
-    found = equation_36(Round(TASK, models), 0.4, 0.2, np.random.default_rng(3), 6)
-    assert_sides(found, moved / (CLIENTS * SMOOTH), count=count, cross=cross)
-    assert found.failure == pytest.approx(3 * 0.4 / 3 + 0.2)
+    assert_sides(displacement(TASK, *FIRST, np.random.default_rng(3), 6), moved, count=count, cross=cross)
     _, v, counts, totals = draw(1)
     number = counts[1] + counts[2]
     noise = max(v[1:]) * math.sqrt(3) / (0.15 * CLIENTS * math.sqrt(ROWS) * SMOOTH) * np.sqrt(number)
@@ -122,35 +110,6 @@ def start_of(task: RegressionMixture, seed: int) -> tuple[Placed[RegressionMixtu
     return Placed(task, basin_models(task, stream)), int(stream.integers(2**31))
 
 
-def test_34_and_35_from_the_draws_of_a_round() -> None:
-    models = OPTIMA + np.array([[0.1, -0.05], [0.04, 0.12], [-0.11, 0.02]])
-    e, every = models[0] - OPTIMA[0], np.tile(np.arange(CLIENTS), (6, 1))
-    spread, v = (
-        max(float(variance(chi, p)) for chi in points for p in range(3))
-        for variance, points in ((TASK.loss_variance, models), (TASK.gradient_variance, models[:1]))
-    )
-    enough = math.ceil(256 * 2 * spread / (MU**2 * GAP**4))
-    with pytest.raises(Outside, match="n' >="):
-        equation_35(Round(with_samples(TASK, enough - 1), models), 0.5, np.random.default_rng(3), 6)
-    task = with_samples(TASK, enough)
-    stream = np.random.default_rng(3)
-    members = (task.losses(np.tile(models, (6, 1, 1)), every, stream).argmin(axis=-1) == 0) & (LABELS == 0)
-    drawn = task.gradients(np.tile(models[0], (6, CLIENTS, 1)), every, stream)
-    own = np.array([g[m].sum(axis=0) for g, m in zip(drawn, members, strict=True)])
-    with pytest.raises(Outside, match="lambda_0"):
-        equation_35(Round(task, models), 0.17, np.random.default_rng(3), 6)  # 2 exp(-7 / 8) is 0.834
-    found = equation_35(Round(task, models), 0.16, np.random.default_rng(3), 6)
-    kept = (1 - 7 / 30 * MU / SMOOTH / 8) * np.linalg.norm(e)
-    noise = 2 * math.sqrt(v) / (0.16 * SMOOTH * math.sqrt(7 * enough))
-    assert_sides(found, np.linalg.norm(e - own / (CLIENTS * SMOOTH), axis=-1), contraction=kept, noise=noise)
-    assert found.failure == pytest.approx(0.16 + 2 * math.exp(-7 / 8))
-    stream = np.random.default_rng(3)
-    chosen = TASK.losses(models[None], every[:1], stream).argmin(axis=-1)[0] == 0
-    drawn = TASK.gradients(np.tile(models[0], (1, CLIENTS, 1)), every[:1], stream)[0]
-    left = e - drawn[chosen & (LABELS == 0)].sum(axis=0) / (CLIENTS * SMOOTH)
-    assert_pairs(sides_with("equation-34", Round(TASK, models), 3), left)
-
-
 def test_a2_and_a7_from_the_offsets() -> None:
     """|d - h Sigma d|^2 / |d|^2 for h up to 1 / L, and 1 - h mu L / (mu + L), 1 - h mu and 1 - l mu / 8L squared."""
     stream = np.random.default_rng(3)
@@ -183,7 +142,7 @@ def test_gradients_of_other_clusters_within_the_basin() -> None:
     drawn = start.points[:1]
     for claim, placed, models, first, name, term, bound in (
         (
-            "a10-meant",
+            "(A10), meant",
             Placed(TASK, chi),
             chi[:, 0],
             "smoothness",
@@ -191,19 +150,19 @@ def test_gradients_of_other_clusters_within_the_basin() -> None:
             "square",
             (diameter + basin) ** 2,
         ),
-        ("appendix-a10", start, drawn, "(A10)", "after (A10)", "nine", 9),
+        ("", start, drawn, "(A10)", "after (A10)", "nine", 9),
     ):
         reach = np.array([((models - OPTIMA[p]) ** 2).sum(axis=-1) for p in (1, 2)])
         squares = np.array(
             [((((models - OPTIMA[p]) @ SPREAD[p]) / SMOOTH) ** 2).sum(axis=-1) for p in (1, 2)]
         )
-        assert_sides(sides_with(claim, placed, line=first), squares, reach=reach)
-        assert_sides(sides_with(claim, placed, line=name), reach, **{term: bound})
+        assert_sides(sides_with("appendix-a10", placed, statement=claim, line=first), squares, reach=reach)
+        assert_sides(sides_with("appendix-a10", placed, statement=claim, line=name), reach, **{term: bound})
         far = Placed(
             TASK, OPTIMA + 1.001 * (placed.points - OPTIMA) * (basin / np.linalg.norm(models[0] - OPTIMA[0]))
         )
         with pytest.raises(Outside, match="<= B"):
-            sides_with(claim, far)
+            sides_with("appendix-a10", far, statement=claim)
     away = float(np.linalg.norm(drawn[0] - OPTIMA[0]))
     gradient = np.linalg.norm(SPREAD[0] @ (drawn[0] - OPTIMA[0])) / SMOOTH
     assert_sides(sides_with("appendix-a10", start, line="(A26)"), gradient**2, reach=away**2)
@@ -231,13 +190,21 @@ def test_expected_false_members_and_errors_of_regressions() -> None:
     expected = 14 * prefers(models[1], models[0], 1) + 7 * prefers(models[2], models[0], 2)
     spread = max(variance_of_losses(models[q], p) for p in (1, 2) for q in (0, p))
     bound = 128 * CLIENTS * spread / (MU**2 * GAP**4 * ROWS)
-    assert_sides(sides_with("a15", TASK, np.random.default_rng(3)), expected, chebyshev=bound)
+    assert_sides(
+        sides_with("appendix-a15", TASK, np.random.default_rng(3), statement="(A15), regressions"),
+        expected,
+        chebyshev=bound,
+    )
     errors = []
     for p in range(3):
         spread = max(variance_of_losses(chi, p) for chi in models)
         rows = math.ceil(256 * 2 * spread / (MU**2 * GAP**4))
         errors.append(sum(prefers(models[p], models[q], p, rows) for q in range(3) if q != p))
-    assert_sides(sides_with("a4", TASK, np.random.default_rng(3), statement="regressions"), errors, half=0.5)
+    assert_sides(
+        sides_with("appendix-a4", TASK, np.random.default_rng(3), statement="(A4), regressions"),
+        errors,
+        half=0.5,
+    )
     stream, basin = np.random.default_rng(3), math.sqrt(MU / SMOOTH) * GAP / 4
     offsets = stream.standard_normal((50, 3, 2))
     offsets *= stream.choice([1.0, 0.5], (50, 1, 1)) / np.linalg.norm(offsets, axis=-1, keepdims=True)

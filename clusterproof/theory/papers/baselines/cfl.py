@@ -1,0 +1,361 @@
+"""CFL: the stationary point and its cosines, and the cut of the clients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations, product
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.algorithms import CFL, FedAvg, Randomness, adjusted_rand_index
+from clusterproof.algorithms.bipartition import bipartition, cosine_similarities, cross_similarity
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.claims import (
+    Sides,
+    Stream,
+    at_most,
+    choice,
+    claim,
+    drawn,
+    equal,
+    integers,
+    reals,
+    suppose,
+)
+from clusterproof.theory.papers.baselines.averaging import rest, start_of
+
+Step = Annotated[float, reals(Fraction(3, 10), 1)]
+"""Step size in units of 1 / L, for L = 1."""
+LocalSteps = Annotated[int, integers(1, 3)]
+
+
+def stationary_cosines(task: QuadraticMixture, step: float, local_steps: int) -> np.ndarray:
+    """Run FedAvg to rest and return the cosines of the clients' next updates, (m, m)."""
+    algorithm = FedAvg(step_size=step, local_steps=local_steps)
+    model = np.array(rest(algorithm, task, start_of(task, 1)).models)[0]
+    clients, stream = np.arange(task.clients), np.random.default_rng(0)
+    points = np.broadcast_to(model, task.centers.shape)
+    for _ in range(local_steps):
+        points = points - step * task.gradients(points, clients, stream)
+    return cosine_similarities(points - model)
+
+
+def simplex(clusters: int) -> np.ndarray:
+    """Vertices of a regular simplex around 0, (K, K)."""
+    return np.asarray(np.eye(clusters) - 1 / clusters)
+
+
+@claim("cfl/stationary-cosine", label="stationary point, simplex", judges="ours", evaluations=50)
+def stationary_cosine(
+    clusters: Annotated[int, integers(2, 6)],
+    members: Annotated[int, integers(1, 3)],
+    size: Annotated[float, reals(Fraction(1, 2), 3)],
+    curvature: Annotated[float, reals(Fraction(1, 5), 1)],
+    step_size: Step,
+    local_steps: LocalSteps,
+    stream: Stream,
+) -> Sides:
+    """At a stationary point, K clusters on a regular simplex have cross-cluster cosine -1 / (K - 1).
+
+    Hypotheses
+        Clusters of equal size whose minimisers are the vertices of a regular simplex; every client has the
+        Hessian a I and its cluster's minimiser; FedAvg at rest.
+
+    Statement
+        cos(Delta w_i, Delta w_j) = -1 / (K - 1) for clients of different clusters, 1 inside a cluster: every
+        cut along clusters has the same largest similarity.
+
+    Symbols
+        Delta w_i the client's update, K the number of clusters.
+
+    Source
+        Ours; the setting is that of CFL, Sattler et al. (2020). Identity: the updates are multiples of b_c -
+        mean b, whose sum is 0.
+    """
+    rotation = np.linalg.qr(stream.standard_normal((clusters, clusters)))[0]
+    optima = size * simplex(clusters) @ rotation + stream.standard_normal(clusters)
+    labels = np.repeat(np.arange(clusters), members)
+    task = QuadraticMixture(
+        hessians=np.broadcast_to(curvature * np.eye(clusters), (len(labels), clusters, clusters)),
+        centers=optima[labels],
+        labels=labels,
+    )
+    expected = np.where(labels[:, None] == labels, 1.0, -1 / (clusters - 1))
+    return equal((stationary_cosines(task, step_size, local_steps), expected), rounding=1e-10)
+
+
+@claim("cfl/two-clusters", label="stationary point, K = 2", judges="ours", evaluations=50)
+def two_clusters(
+    first: Annotated[int, integers(1, 4)],
+    second: Annotated[int, integers(1, 4)],
+    dimension: Annotated[int, integers(1, 4)],
+    step_size: Step,
+    local_steps: LocalSteps,
+    stream: Stream,
+) -> Sides:
+    """At a stationary point two clusters pull in exactly opposite directions.
+
+    Hypotheses
+        Two clusters of any sizes and minimisers; all clients have one Hessian A, any; FedAvg at rest.
+
+    Statement
+        The cosine of two updates is -1 across the clusters and 1 inside.
+
+    Source
+        Ours; the setting is that of CFL, Sattler et al. (2020). Identity: n_1 g_1 + n_2 g_2 = 0.
+    """
+    labels = np.repeat([0, 1], [first, second])
+    rotation = np.linalg.qr(stream.standard_normal((dimension, dimension)))[0]
+    hessian = rotation @ np.diag(stream.uniform(0.2, 1, dimension)) @ rotation.T
+    task = QuadraticMixture(
+        hessians=np.broadcast_to((hessian + hessian.T) / 2, (len(labels), dimension, dimension)),
+        centers=stream.standard_normal((2, dimension))[labels],
+        labels=labels,
+    )
+    expected = np.where(labels[:, None] == labels, 1.0, -1.0)
+    return equal((stationary_cosines(task, step_size, local_steps), expected), rounding=1e-10)
+
+
+Minimiser = Annotated[int, integers(-4, 4, upwards=True, downwards=True)]
+
+
+def pulls(minimisers: Sequence[int]) -> list[Fraction]:
+    """Return the updates of clients with curvature 1 at FedAvg's fixed point, up to a factor."""
+    return [point - Fraction(sum(minimisers), len(minimisers)) for point in minimisers]
+
+
+def run_to_rest(minimiser_0: Minimiser, minimiser_1: Minimiser, minimiser_2: Minimiser) -> float:
+    """Return the largest distance of a cosine across clusters from -1/2, at the end of a run."""
+    centers = np.array([[float(minimiser_0)], [float(minimiser_1)], [float(minimiser_2)]])
+    task = QuadraticMixture(hessians=np.ones((3, 1, 1)), centers=centers, labels=np.arange(3))
+    return float(np.abs(stationary_cosines(task, 0.5, 1)[np.triu_indices(3, 1)] + 0.5).max())
+
+
+@claim(
+    "cfl/stationary-cosine-anywhere",
+    label="stationary point, any minimisers",
+    judges="ours",
+    confirm=run_to_rest,
+    repaired_by="cfl/stationary-cosine",
+)
+def stationary_cosine_anywhere(
+    minimiser_0: Minimiser, minimiser_1: Minimiser, minimiser_2: Minimiser
+) -> Sides:
+    """At a stationary point the cross-cluster cosine is -1 / (K - 1), wherever the clusters lie.
+
+    Hypotheses
+        As ``cfl/stationary-cosine`` without the simplex: three clusters of one client each.
+
+    Statement
+        cos(Delta w_i, Delta w_j) = -1 / (K - 1) for clients of different clusters.
+
+    Source
+        Ours: an expectation that no source prints. The value is that of a regular simplex. The sum of
+        the updates is 0 in general, and for K = 3 that allows a cosine of 1.
+    """
+    updates = pulls((minimiser_0, minimiser_1, minimiser_2))
+    suppose("the clusters have minimisers of their own", len(set(updates)) == len(updates))
+    suppose("no update is 0", all(updates))
+    cosines = (1 if update * other > 0 else -1 for update, other in combinations(updates, 2))
+    return equal(*((cosine, Fraction(-1, len(updates) - 1)) for cosine in cosines))
+
+
+def least_similarity(similarities: np.ndarray) -> float:
+    """Return the least over all cuts of the largest similarity across the cut, by enumeration."""
+    count = len(similarities)
+    cuts = (np.array([False, *bits]) for bits in product([False, True], repeat=count - 1) if any(bits))
+    return min(cross_similarity(similarities, side) for side in cuts)
+
+
+def draw_updates(stream: np.random.Generator) -> np.ndarray:
+    """Draw updates of two to eight clients, some of them rounded, so that some are equal or 0."""
+    updates = stream.standard_normal((int(stream.integers(2, 9)), int(stream.integers(1, 5))))
+    return np.asarray(np.round(updates) if stream.integers(2) else updates)
+
+
+def read_updates(written: list[list[float]]) -> np.ndarray:
+    """Read the updates of two to eight clients."""
+    updates = np.array(written, dtype=float)
+    if updates.ndim != 2 or not 2 <= len(updates) <= 8 or not np.isfinite(updates).all():
+        raise ValueError("two to eight rows of numbers are needed")
+    return updates
+
+
+@claim("cfl/single-linkage", label="bipartition, single linkage", judges="ours", evaluations=150)
+def single_linkage(
+    updates: Annotated[np.ndarray, drawn(draw_updates, write=np.ndarray.tolist, read=read_updates)],
+) -> Sides:
+    """Single linkage on 1 - cosine finds the cut across which the largest similarity is least.
+
+    Hypotheses
+        None; ties may be broken in any way.
+
+    Statement
+        min over cuts of max over pairs across the cut of cos(Delta w_i, Delta w_j) is attained by the last merge
+        of single linkage.
+
+    Symbols
+        Delta w_i the client's update.
+
+    Source
+        Sattler et al. (2020) ask for this cut. Proof: the last merge is the weakest edge of a maximum
+        spanning tree, and every cut crosses some edge of the tree.
+    """
+    similarities = cosine_similarities(updates)
+    similarity = cross_similarity(similarities, bipartition(similarities, "single"))
+    return equal((similarity, least_similarity(similarities)), rounding=1e-12)
+
+
+def draw_planar_updates(stream: np.random.Generator) -> np.ndarray:
+    """Draw 3 to 6 updates on a grid in the plane."""
+    return stream.integers(-4, 5, (int(stream.integers(3, 7)), 2)).astype(float)
+
+
+FOUR_UPDATES = np.array([[0.0, 1.0], [0.0, -1.0], [1.0, -1.0], [3.0, 1.0]])
+"""Directions of 90, -90, -45 and 18.4 degrees: after {-90, -45}, single linkage adds 18.4, complete {90, 18.4}."""
+
+
+@claim(
+    "cfl/complete-linkage",
+    label="bipartition of the public code",
+    judges="reading",
+    repaired_by="cfl/single-linkage",
+    example=({"updates": FOUR_UPDATES},),
+)
+def complete_linkage(
+    updates: Annotated[np.ndarray, drawn(draw_planar_updates, write=np.ndarray.tolist, read=read_updates)],
+) -> Sides:
+    """Complete linkage, as in the public code of CFL, finds the cut with the least largest similarity.
+
+    Hypotheses
+        No two pairs of clients have the same similarity, so that nothing depends on ties.
+
+    Statement
+        As ``cfl/single-linkage``, for agglomerative clustering with complete linkage on minus the cosine.
+
+    Source
+        Public code of CFL, github.com/felisat/clustered-federated-learning, commit 23a1c38, fl_devices.py:
+        ``AgglomerativeClustering(affinity="precomputed", linkage="complete").fit(-S)``. The paper of Sattler et al.
+        (2020), which was not read, is restated in ``cfl/single-linkage``; that the code's cut is to be that one is the
+        reading's.
+    """
+    suppose("no update is 0", np.any(updates, axis=1).all())
+    similarities = cosine_similarities(updates)
+    pairs = np.sort([similarities[i, j] for i, j in combinations(range(len(similarities)), 2)])
+    suppose("no two pairs have the same similarity", np.diff(pairs).min(initial=1.0) >= 1e-6)
+    similarity = cross_similarity(similarities, bipartition(similarities, "complete"))
+    return equal((similarity, least_similarity(similarities)))
+
+
+Halves = Annotated[
+    str, choice(*("".join(each) for size in range(4, 9) for each in product("01", repeat=size)))
+]
+"""Side of each of four to eight clients after the first cut, such as "0111"."""
+
+
+def cut_twice(sides: str, cut: int) -> tuple[list[list[int]], list[list[int]]]:
+    """Return the clusters after side 1 is cut at ``cut``, by clients' ids and by positions inside the cut cluster."""
+    uncut, members = ([i for i, side in enumerate(sides) if side == half] for half in "01")
+    positions = [list(range(cut)), list(range(cut, len(members)))]
+    return [uncut, *([members[p] for p in half_positions] for half_positions in positions)], [
+        uncut,
+        *positions,
+    ]
+
+
+@claim(
+    "cfl/notebook-index",
+    label="client indices of the public code",
+    failure="misprint",
+    repaired_by="cfl/client-ids",
+    evaluations=3472,
+)
+def notebook_index(sides: Halves, cut: Annotated[int, integers(1, 7)]) -> Sides:
+    """The two lists of positions that a cut returns in the public code of CFL are the new clusters.
+
+    Hypotheses
+        A cluster of more than two clients, not the first one, is cut.
+
+    Statement
+        ``cluster_indices_new += [c1, c2]``, with c1 and c2 positions inside the cut cluster, lists the clients
+        of the new clusters.
+
+    Symbols
+        idc the ids of the cut cluster's clients; right is idc[c1] and idc[c2].
+
+    Source
+        Public code of CFL, github.com/felisat/clustered-federated-learning, commit 23a1c38,
+        clustered_federated_learning.ipynb. Right for the first cut alone, where positions are ids.
+    """
+    members = sides.count("1")
+    suppose(
+        "a cluster of more than two clients, not of all, is cut in two",
+        2 < members < len(sides) and cut < members,
+    )
+    right, printed = cut_twice(sides, cut)
+    misplaced = sum(
+        [client in cluster for cluster in right] != [client in cluster for cluster in printed]
+        for client in range(len(sides))
+    )
+    return at_most(
+        misplaced,
+        zero=0,
+        words=lambda: (
+            f"clusters {right} are listed as {printed}: {misplaced} of {len(sides)} clients are in a wrong cluster, in "
+            "several or in none"
+        ),
+    )
+
+
+def draw_labels(stream: np.random.Generator) -> np.ndarray:
+    """Draw an order of three clients each of three to five clusters."""
+    return np.asarray(stream.permutation(np.repeat(np.arange(int(stream.integers(3, 6))), 3)))
+
+
+def read_labels(written: list[int]) -> np.ndarray:
+    """Read such an order."""
+    labels = np.array(written, dtype=np.int64)
+    if labels.ndim != 1 or not 3 <= len(set(written)) <= 5 or (np.bincount(labels) != 3).any():
+        raise ValueError("three clients of each of three to five clusters are needed")
+    return labels
+
+
+@claim("cfl/client-ids", label="client ids", judges="ours", evaluations=30)
+def client_ids(
+    labels: Annotated[np.ndarray, drawn(draw_labels, write=np.ndarray.tolist, read=read_labels)],
+) -> dict[str, Sides]:
+    """With client ids in place of positions, every cut refines the partition, and several cuts find the clusters.
+
+    Hypotheses
+        3 to 5 clusters of three equal clients in random order, no noise, thresholds that separate
+        stationary points from progress.
+
+    Statement
+        The clusters of a round refine those of the round before; at the end they are the true ones.
+
+    Source
+        Ours; replaces the listing of ``cfl/notebook-index``.
+    """
+    clusters = int(labels.max()) + 1
+    # unequal lengths, so that one cut is best in every cluster
+    optima = simplex(clusters) * (1 + np.arange(clusters))[:, None]
+    task = QuadraticMixture(
+        hessians=np.broadcast_to(np.eye(clusters), (len(labels), clusters, clusters)),
+        centers=optima[labels],
+        labels=labels,
+    )
+    algorithm = CFL(step_size=0.5, warm_up=0, mean_threshold=1e-3, client_threshold=1e-2)
+    state, randomness = algorithm.initialise(np.zeros((1, clusters)), task), Randomness.from_seed(0)
+    before, torn = np.array(state.assignments), 0
+    for _ in range(100):
+        state = algorithm.step(state, task, randomness)
+        after = np.array(state.assignments)
+        # the new clusters refine the old ones if there are as many (old, new) pairs as new clusters
+        torn += len(np.unique(np.stack([before, after]), axis=1).T) != len(np.unique(after))
+        before = after
+    return {
+        "refines": equal((torn, 0)),
+        "finds": equal((adjusted_rand_index(before, labels), 1.0), rounding=1e-12),
+    }

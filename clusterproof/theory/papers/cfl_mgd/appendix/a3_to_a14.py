@@ -1,0 +1,198 @@
+"""(A3), (A8), (A11)-(A14): the noise of a round's gradients, and the bounds on T_1 and T_2."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from math import comb
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.theory.claims import (
+    Excluded,
+    Replicates,
+    Sides,
+    Stream,
+    at_most,
+    choice,
+    claim,
+    given,
+    integers,
+    rationals,
+    suppose,
+)
+from clusterproof.theory.papers.cfl_mgd.appendix.tasks import (
+    ExtremeTask,
+    Level,
+    Place,
+    Round,
+    simulate_round,
+    suppose_units,
+    two_values,
+)
+
+# one own client, whose noise has the norm v always: Markov's inequality on the norm is an equality
+ALWAYS = {"task": two_values(1, 1, 0.1), "level": Fraction(9, 10), "place": "optima"}
+# a tenth of the clients, all of whom stay, with hardly any noise; and noise alone
+QUIET = {"task": two_values(8, 72, 1e-3), "level": Fraction(1, 10), "place": "apart"}
+NOISE = {"task": two_values(40, 40, 0.2), "level": Fraction(1, 10), "place": "optima"}
+
+
+@claim(
+    "cfl-mgd/appendix-a3",
+    label="(A3), (A8) = (35)",
+    replicates=300,
+    evaluations=15,
+    example=(ALWAYS, QUIET, NOISE),
+)
+def own_clients(
+    task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates
+) -> dict[str, Sides | Excluded]:
+    """The own clients' part of a round contracts by 1 - l mu / 8L up to 2 v / (lambda_0 L sqrt(l m n')).
+
+    Hypotheses
+        Assumptions 1-4, eta = 1/L, models in the basin, v at chi_1, gradients on batches that the choice of clusters
+        did not use; lambda_0 = ``level``.
+
+    Statement
+        With the probability of each line, by Markov's inequality; Chebyshev's would have lambda_0^(1/2).
+
+    Lines
+        (A3)
+            Given the clusters, with probability at least 1 - lambda_0, ||T_12|| <= v / (lambda_0 sqrt(n' |C_1 n
+            C*_1|)). The line before prints E ||T_12||^2 = v^2 / (n' |C_1 n C*_1|): meant is <=.
+        (A8)
+            With probability at least 1 - lambda_0 - 2 exp(-clm), c = 1/8, ||T_1|| <= (1 - l mu / 8L) ||chi_1 -
+            chi*_1|| + 2 v / (lambda_0 L sqrt(l m n')), from (A3), (A6) and (A7); with at most l_1 m own clients the
+            floor is v sqrt(l_1) / (lambda_0 L sqrt(m n')), smaller by up to 2 / l.
+
+    Source
+        Zhao et al. (2023), (A3) and (A8) = (35).
+    """
+    share, smooth = float(task.proportions.min()), task.smoothness
+    failure = float(level) + 2 * math.exp(-share * task.clients / 8)
+    one = simulate_round(task, place, replicates, stream)
+    own = one.with_clients_of(0)
+    # multiplied by |C_1 n C*_1|
+    spread = one.gradient_deviation(0) * np.sqrt(own.shared(0) / task.samples)
+    before = one.models[0] - task.optima[0]
+    after = before - one.total(0) / (task.clients * smooth)
+    root = math.sqrt(share * task.clients * task.samples)
+    return {
+        "(A3)": given(
+            "some client of cluster 1 joins C_1",
+            len(own.members) > 0,
+            lambda: at_most(
+                np.linalg.norm(own.deviation(0), axis=-1), noise=spread / float(level), failure=float(level)
+            ),
+        ),
+        "(A8)": given(
+            "lambda_0 + 2 exp(-clm) < 1",
+            failure < 1,
+            lambda: at_most(
+                np.linalg.norm(after, axis=-1),
+                contraction=(1 - share / (8 * task.condition_number)) * np.linalg.norm(before),
+                noise=2 * one.gradient_deviation(0) / (float(level) * smooth * root),
+                failure=failure,
+            ),
+        ),
+    }
+
+
+# one false member, whose noise has the norm v always; many, far from chi_1
+ALONE = {"task": two_values(1, 1, 4.0), "level": Fraction(9, 10), "place": "apart"}
+CROWD = {"task": two_values(1, 99, 1.6), "level": Fraction(9, 10), "place": "apart"}
+HALF = CROWD | {"level": Fraction(2, 5)}
+RARELY = ALONE | {"level": Fraction(1, 10)}
+
+
+def false_member_norms(one: Round) -> tuple[np.ndarray, np.ndarray, float]:
+    """||T_2|| and the number of false members in each replicate, and v: the largest over the clusters."""
+    others = range(1, one.task.clusters)
+    total = np.sum([one.total(p) for p in others], axis=0)
+    norms = np.linalg.norm(total, axis=-1) / (one.task.clients * one.task.smoothness)
+    counts = np.sum([one.shared(p) for p in others], axis=0)
+    return norms, counts, max(one.gradient_deviation(p) for p in others)
+
+
+@claim(
+    "cfl-mgd/appendix-a12",
+    label="(A11)-(A14)",
+    replicates=600,
+    evaluations=15,
+    example=(ALONE, CROWD, HALF, RARELY),
+)
+def false_members(
+    task: ExtremeTask, level: Level, place: Place, stream: Stream, replicates: Replicates
+) -> dict[str, Sides | Excluded]:
+    """The false members move model 1 by at most 3 L eta times their share, plus noise.
+
+    Hypotheses
+        As (A10); batches independent of each other and of the choice of clusters; lambda_1 = ``level``.
+
+    Statement
+        With the probability of each line, by Markov's inequality, where some client of cluster 2 joins C_1; p = 2.
+
+    Lines
+        (A11)
+            Given the clusters, E ||sum over C_1 n C*_p of (g_i - grad phi_p(chi_1))||^2 <= |C_1 n C*_p| v^2 / n', an
+            equality where v^2 is the variance at chi_1.
+        (A12)
+            With probability at least 1 - lambda_1, ||sum over C_1 n C*_p of (g_i - grad phi_p(chi_1))|| <=
+            sqrt(|C_1 n C*_p|) v / (lambda_1 sqrt(n')).
+        (A13)
+            With probability at least 1 - lambda_1, ||T_2p|| <= 3 L |C_1 n C*_p| + sqrt(|C_1 n C*_p|) v / (lambda_1
+            sqrt(n')), from (A10) and (A12).
+        (A14)
+            With probability at least 1 - P lambda_1, ||T_2|| <= (3 L eta / m) |C_1 - C*_1| + (eta v sqrt(P) /
+            (lambda_1 m sqrt(n'))) sqrt(|C_1 - C*_1|), v the largest over the clusters, by a union over p and
+            Cauchy-Schwarz.
+
+    Source
+        Zhao et al. (2023), (A11)-(A14).
+    """
+    suppose_units(task)
+    one, rate = simulate_round(task, place, replicates, stream).with_clients_of(1), float(level)
+    suppose("some client of cluster 2 joins C_1", len(one.members) > 0)
+    noise = one.gradient_deviation(1) * np.sqrt(one.shared(1) / task.samples) / rate
+    total, counts, deviation = false_member_norms(one)
+    cross = (
+        deviation * np.sqrt(task.clusters * counts / task.samples) / (task.smoothness * rate * task.clients)
+    )
+    failure = task.clusters * rate
+    return {
+        "(A12)": at_most(np.linalg.norm(one.deviation(1), axis=-1), noise=noise, failure=rate),
+        "(A13)": at_most(
+            np.linalg.norm(one.total(1), axis=-1),
+            count=3 * task.smoothness * one.shared(1),
+            noise=noise,
+            failure=rate,
+        ),
+        "(A14)": given(
+            "P lambda_1 < 1",
+            failure < 1,
+            lambda: at_most(total, count=3 * counts / task.clients, noise=cross, failure=failure),
+        ),
+    }
+
+
+@false_members.line("(A11)")
+def second_moment(
+    clients: Annotated[int, integers(1, 3)],
+    samples: Annotated[int, integers(1, 3)],
+    rarity: Annotated[Fraction, choice(Fraction(1, 2), Fraction(1, 3), Fraction(1, 10))],
+    jump: Annotated[Fraction, rationals(Fraction(1, 4), 2, 4, upwards=True)],
+) -> Sides:
+    """The second moment of the noise, over all batches of two values."""
+    rare, common = jump, -jump * rarity / (1 - rarity)
+    variance = rarity * rare**2 + (1 - rarity) * common**2
+    drawn = clients * samples
+    moment = sum(
+        (
+            comb(drawn, k) * rarity**k * (1 - rarity) ** (drawn - k) * (k * rare + (drawn - k) * common) ** 2
+            for k in range(drawn + 1)
+        ),
+        Fraction(0),
+    )
+    return at_most(moment / samples**2, variance=clients * variance / samples)

@@ -1,0 +1,240 @@
+"""Assumptions 1 to 4: curvature, variances everywhere and in a ball, separation and starts."""
+
+from __future__ import annotations
+
+import dataclasses
+from fractions import Fraction
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.algorithms import CFLMGD, generator, run
+from clusterproof.synthetic import Mixture, RegressionMixture, direct_simulation
+from clusterproof.theory.bounds.setting import setting_of
+from clusterproof.theory.claims import (
+    Sides,
+    Stream,
+    at_least,
+    at_most,
+    choice,
+    claim,
+    drawn,
+    equal,
+    integers,
+    rationals,
+    suppose,
+)
+from clusterproof.theory.exact.random_tasks import random_mixture, random_regression
+
+SomeMixture = Annotated[Mixture, drawn(random_mixture)]
+
+
+def pairs_of_points(task: Mixture, stream: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Draw chi and chi' - chi for each cluster, (P, 40, d) each: near ones and far ones."""
+    shape = (task.clusters, 40, task.dimension)
+    points = task.optima[:, None] + 3 * stream.standard_normal(shape)
+    return points, stream.standard_normal(shape) * 10.0 ** stream.uniform(-2, 1, (*shape[:2], 1))
+
+
+@claim("cfl-mgd/assumption-1", label="Assumption 1", evaluations=150)
+def assumption_1(task: SomeMixture, stream: Stream) -> Sides:
+    """The clusters' expected losses are L-smooth, with our tasks' closed-form L.
+
+    Hypotheses
+        A regression, quadratic or ridge-logistic mixture.
+
+    Statement
+        ||grad phi_p(chi) - grad phi_p(chi')|| <= L ||chi - chi'|| for all chi, chi'.
+
+    Symbols
+        L ``task.smoothness``: the largest eigenvalue of a covariance, of a mean Hessian, or
+        ridge + lambda_max(X'X / N) / 4.
+
+    Source
+        Zhao et al. (2023), Assumption 1. Upper bound, tight on quadratics.
+    """
+    points, steps = pairs_of_points(task, stream)
+    changes = [
+        task.expected_gradient(points[cluster] + steps[cluster], cluster)
+        - task.expected_gradient(points[cluster], cluster)
+        for cluster in range(task.clusters)
+    ]
+    return at_most(
+        np.linalg.norm(changes, axis=-1), smoothness=task.smoothness * np.linalg.norm(steps, axis=-1)
+    )
+
+
+@claim("cfl-mgd/assumption-2", label="Assumption 2", evaluations=150)
+def assumption_2(task: SomeMixture, stream: Stream) -> Sides:
+    """The clusters' expected losses are mu-strongly convex, with our tasks' closed-form mu.
+
+    Hypotheses
+        A regression, quadratic or ridge-logistic mixture.
+
+    Statement
+        phi_p(chi') >= phi_p(chi) + <grad phi_p(chi), chi' - chi> + (mu/2) ||chi' - chi||^2.
+
+    Symbols
+        mu ``task.strong_convexity``: the smallest eigenvalue of a covariance, of a mean Hessian,
+        or the ridge.
+
+    Source
+        Zhao et al. (2023), Assumption 2. Lower bound, tight on quadratics.
+    """
+    points, steps = pairs_of_points(task, stream)
+    gaps = np.zeros(points.shape[:2])
+    for cluster, (point, step) in enumerate(zip(points, steps, strict=True)):
+        before, after = task.expected_loss(point, cluster), task.expected_loss(point + step, cluster)
+        linear = (task.expected_gradient(point, cluster) * step).sum(axis=-1)
+        # add back the largest rounding error of the difference
+        gaps[cluster] = after - before - linear + 1e-14 * (before + after + np.abs(linear))
+    return at_least(gaps, strong_convexity=task.strong_convexity / 2 * (steps**2).sum(axis=-1))
+
+
+SomeRegression = Annotated[RegressionMixture, drawn(random_regression)]
+Positive = Annotated[Fraction, rationals(Fraction(1, 10), 10, 10, upwards=True)]
+
+
+def far_model(task: RegressionMixture, distance: float, stream: np.random.Generator) -> np.ndarray:
+    """Draw a model at a distance from the first cluster's optimum, (d,)."""
+    direction = stream.standard_normal(task.dimension)
+    return np.asarray(task.optima[0] + distance * direction / np.linalg.norm(direction))
+
+
+def least_growth(task: RegressionMixture) -> float:
+    """mu tr(Sigma) of the first cluster, a lower bound on the growth of v^2 with the squared distance."""
+    spectrum = task.covariances.eigenvalues[0]
+    return float(spectrum.min() * spectrum.sum())
+
+
+@claim("cfl-mgd/assumption-3", label="Assumption 3", repaired_by="cfl-mgd/assumption-3-ball")
+def assumption_3(deviation: Positive, curvature: Positive, noise: Positive) -> Sides:
+    """The variances of loss and gradient are bounded over all models.
+
+    Hypotheses
+        None: it is one.
+
+    Statement
+        For every chi and p, E (f(chi; y) - phi_p(chi))^2 <= sigma^2 and
+        E ||grad f(chi; y) - grad phi_p(chi)||^2 <= v^2.
+
+    Proof that quadratics admit none
+        For f = chi' A_y chi / 2 - b_y' chi + c_y, Var f(t chi; y) is a polynomial in t. Bounded, its
+        t^4 coefficient Var(chi' A_y chi / 2) vanishes for all chi, so A_y is constant; then its t^2
+        coefficient Var(b_y' chi), so b_y is constant, and v = 0.
+
+    Symbols
+        sigma^2 ``loss_variance``, v^2 ``gradient_variance``; v ``deviation``, Sigma ``curvature`` of one coordinate.
+
+    Source
+        Zhao et al. (2023), Assumption 3. Read on a ball: ``cfl-mgd/assumption-3-ball``.
+    """
+    distance = (deviation + 1) / curvature
+    variance = 2 * curvature**2 * distance**2 + curvature * noise**2
+    suppose("v^2 bounds the variance of the gradient at every chi", variance <= deviation**2)
+    return at_most(variance, square=deviation**2)
+
+
+@assumption_3.step("along a ray", evaluations=20)
+def along_a_ray(task: SomeRegression, stream: Stream) -> dict[str, Sides]:
+    """v^2 >= mu tr(Sigma) ||chi - chi*||^2, by the closed form, compared with drawn gradients."""
+    distance, count = 100.0, 4000
+    far = far_model(task, distance, stream)
+    variance = float(task.gradient_variance(far, 0))
+    labels = np.zeros(count, dtype=int)
+    rows = direct_simulation.draw_data(labels, task.covariances, task.noise, 1, stream)
+    models = np.broadcast_to(far, (count, task.dimension))
+    drawn_variance = float(direct_simulation.gradients(models, task.optima[labels], *rows).var(axis=0).sum())
+    return {
+        "growth": at_least(variance, growth=least_growth(task) * distance**2),
+        "drawn gradients": at_most(abs(drawn_variance - variance), half=variance / 2),
+    }
+
+
+@claim("cfl-mgd/assumption-3-ball", label="Assumption 3", judges="ours", evaluations=100)
+def assumption_3_ball(
+    task: Annotated[RegressionMixture, drawn(random_regression)], stream: Stream
+) -> dict[str, Sides]:
+    """On the basin the variances of Gaussian regression are bounded, with explicit constants.
+
+    Hypotheses
+        Gaussian regression; models within B of their optima.
+
+    Statement
+        v^2(chi_p) <= v_*^2 + v_1^2 ||e||^2 for own clients, with v_*^2 = s^2 tr(Sigma) and
+        v_1^2 = L tr(Sigma) + L^2; v^2(chi_q) <= tr(Sigma) (s^2 + L (D + B)^2) + L^2 (D + B)^2 for the
+        clients of another cluster; sigma^2 <= (s^2 + L (D + B)^2)^2 / 2 for both.
+
+    Symbols
+        s ``noise``, D ``diameter``, B ``radius``, tr(Sigma) the largest trace of a cluster.
+
+    Source
+        Ours. Upper bound, attained at e = 0.
+    """
+    suppose("two clusters or more", task.clusters > 1)
+    setting = setting_of(
+        task, CFLMGD(step_size=1 / task.smoothness, momentum=0.0), np.zeros(task.clusters), 1
+    )
+    additive, multiplicative = setting.own_noise
+    # models of all clusters, (60, P, d), on the rim, inside and at the optima
+    directions = stream.standard_normal((60, *task.optima.shape))
+    directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
+    lengths = setting.radius * stream.choice([1.0, 0.5, 0.0], (60, task.clusters))
+    models = task.optima + lengths[..., None] * directions
+    clusters = range(task.clusters)
+    # of clients of the first index at models of the last
+    gradients = np.stack([task.gradient_variance(models, cluster) for cluster in clusters])
+    losses = np.stack([task.loss_variance(models, cluster) for cluster in clusters])
+    foreign = ~np.eye(task.clusters, dtype=bool)
+    reach = setting.diameter + setting.radius
+    return {
+        "own": at_most(
+            np.stack([gradients[cluster, :, cluster] for cluster in clusters], axis=-1),
+            floor=additive,
+            growth=multiplicative * lengths**2,
+        ),
+        "foreign": at_most(np.moveaxis(gradients, 1, 2)[foreign], false_members=setting.foreign_noise),
+        "loss": at_most(losses, spread=0.5 * (setting.noise**2 + setting.smoothness * reach**2) ** 2),
+    }
+
+
+@claim("cfl-mgd/assumption-4", label="Assumption 4", ill_posed=True, repaired_by="cfl-mgd/theorem-d")
+def assumption_4(
+    shift: Annotated[float, choice(0.0, 100.0)], drawn_with: Annotated[int, integers(0, 9, upwards=True)]
+) -> Sides:
+    """The initialisation is close, n' is large enough, and the optima have norm of order one.
+
+    Hypotheses
+        None: it is one.
+
+    Statement
+        ||chi_p^0 - chi*_p|| <= (1/4) sqrt(mu/L) Delta, n' >~ p sigma^2 / (mu^2 Delta^4) and
+        max ||chi*_p|| <~ 1.
+
+    Source
+        Zhao et al. (2023), Assumption 4. Theorem D states what is needed with every constant.
+    """
+    task = RegressionMixture.random(
+        clusters=2,
+        clients=10,
+        dimension=3,
+        condition_number=4.0,
+        separation=2.0,
+        samples=200,
+        seed=drawn_with,
+    )
+    shifted = dataclasses.replace(task, optima=task.optima + shift)
+    initial = task.initial_models(2, (), generator(drawn_with, "start"))
+    algorithm = CFLMGD(step_size=1.0, momentum=0.5)
+    errors = [
+        np.asarray(run(algorithm, mixture, rounds=30, seed=drawn_with, initial=start).errors)
+        for mixture, start in ((task, initial), (shifted, initial + shift))
+    ]
+    difference = float(np.abs(errors[0] - errors[1]).max())
+    suppose("the algorithm does the same on both tasks", difference < 1e-9)
+    norms = [float(np.linalg.norm(mixture.optima, axis=-1).max()) for mixture in (task, shifted)]
+    words = (
+        f"max ||chi*|| is {norms[0]:.3g} and {norms[1]:.4g} for two tasks on which the algorithm does the same (errors "
+        f"differ by {difference:.1g}), and the constants of '>~' and '<~' are free"
+    )
+    return equal((norms[0], norms[1]), rounding=1e-9, words=words)

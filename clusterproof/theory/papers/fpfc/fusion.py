@@ -1,0 +1,231 @@
+"""Which clients are fused: the window of the weight, convex penalties, and two groups."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations, product
+from typing import Annotated
+
+import numpy as np
+
+from clusterproof.algorithms import FPFC, run
+from clusterproof.algorithms.bipartition import cosine_similarities, cross_similarity
+from clusterproof.algorithms.penalties import SCAD
+from clusterproof.synthetic import QuadraticMixture
+from clusterproof.theory.claims import (
+    Sides,
+    Stream,
+    at_most,
+    claim,
+    drawn,
+    equal,
+    integers,
+    rationals,
+    reals,
+    suppose,
+)
+from clusterproof.theory.claims.confirm import confirm_equal
+
+
+def window(task: QuadraticMixture, concavity: float) -> tuple[float, float]:
+    """Return the least and largest strength of the window, empty unless the first is below the second.
+
+    Parameters
+    ----------
+    task
+        Its ``optima`` minimise the clusters' summed losses.
+    concavity
+        a.
+    """
+    gradients = task.gradients(task.client_optima, np.arange(task.clients), np.random.default_rng(0))
+    needed = 0.0
+    for cluster in range(task.clusters):
+        member_gradients = gradients[task.labels == cluster]
+        apart = np.linalg.norm(member_gradients[:, None] - member_gradients[None, :], axis=-1).max()
+        needed = max(needed, task.clients / len(member_gradients) * float(apart))
+    return needed, task.separation / concavity
+
+
+def draw_task(stream: np.random.Generator) -> QuadraticMixture:
+    """Draw clusters whose clients are alike enough for most windows not to be empty."""
+    return QuadraticMixture.random(
+        clusters=int(stream.integers(2, 4)),
+        clients=int(stream.integers(4, 13)),
+        dimension=int(stream.integers(2, 5)),
+        condition_number=float(stream.uniform(1, 5)),
+        separation=float(stream.uniform(2, 8)),
+        spread=float(stream.uniform(0, 0.1)),
+        seed=int(stream.integers(2**31)),
+    )
+
+
+@claim("fpfc/window", label="fusion window", judges="ours", evaluations=200)
+def fusion_window(
+    task: Annotated[QuadraticMixture, drawn(draw_task)],
+    concavity: Annotated[float, reals(2.1, 5)],
+    place: Annotated[float, reals(1e-6, 1 - 1e-6)],
+) -> dict[str, Sides]:
+    """In a window of strengths, the clusters' own minimisers are a stationary point of F.
+
+    Hypotheses
+        Differentiable losses; w_i minimises the sum of the losses of i's cluster c, of n_c clients.
+        (m / n_c) max ||grad f_i - grad f_j|| <= lambda over pairs within c, for every c, and two clusters'
+        minimisers are more than a lambda apart.
+
+    Statement
+        w is a stationary point of F, with SCAD unsmoothed: its clusters are the true ones and its models have no
+        bias. The window (m / n_c) max ||grad f_i - grad f_j|| <= lambda < Delta / a may be empty.
+
+    Proof
+        v_ij = (m / n_c) (grad f_j - grad f_i) within clusters and 0 across: its mean over j cancels grad f_i,
+        because the gradients of a cluster add to 0; it lies in the ball of radius lambda, the subdifferential
+        at 0; and across clusters the penalty is constant.
+
+    Source
+        Ours; Yu et al. (2023) do not state which lambda recovers the clusters.
+    """
+    least, largest = window(task, concavity)
+    suppose("the window is not empty", least < largest)
+    strength = least + (largest - least) * place
+    gradients = task.gradients(task.client_optima, np.arange(task.clients), np.random.default_rng(0))
+    same = task.labels[:, None] == task.labels[None, :]
+    shares = task.clients * task.proportions[task.labels]
+    duals = gradients[None, :, :] - gradients[:, None, :]
+    duals = np.where(same[..., None], task.clients / shares[:, None, None] * duals, 0.0)
+    theta = task.client_optima[:, None, :] - task.client_optima[None, :, :]
+    penalty, rounding = SCAD(strength=strength, concavity=concavity), 1e-12 * (1 + strength)
+    return {
+        "models": equal((gradients + duals.sum(axis=1) / task.clients, 0.0), rounding=rounding),
+        "differences": equal((penalty.stationarity_residual(theta, duals), 0.0), rounding=rounding),
+    }
+
+
+Spread = Annotated[Fraction, rationals(Fraction(1, 10), Fraction(1, 2), 10)]
+Strength = Annotated[Fraction, rationals(Fraction(1, 10), 1, 10)]
+LABELS = (0, 0, 1, 1)
+
+
+def minimisers_of(spread: Fraction) -> tuple[Fraction, ...]:
+    """Return the four clients' own minimisers in increasing order, two in each cluster."""
+    return Fraction(0), spread, Fraction(1), 1 + spread
+
+
+def minimiser(minimisers: tuple[Fraction, ...], strength: Fraction) -> list[Fraction]:
+    """Return the minimiser of sum_i (w_i - b_i)^2 / 2 + (lambda / 2m) sum_ij |w_i - w_j|, for increasing b.
+
+    On increasing w the penalty is linear, (lambda / m) sum_i (2i - m - 1) w_i. So w is the isotonic regression of
+    b_i - (2i - m - 1) lambda / m, by the max-min formula.
+    """
+    clients = len(minimisers)
+    pulled = [b - (2 * i + 1 - clients) * strength / clients for i, b in enumerate(minimisers)]
+
+    def mean(first: int, last: int) -> Fraction:
+        return sum(pulled[first : last + 1], Fraction(0)) / (last + 1 - first)
+
+    return [
+        max(min(mean(first, last) for last in range(i, clients)) for first in range(i + 1))
+        for i in range(clients)
+    ]
+
+
+def run_the_algorithm(spread: Spread, strength: Strength) -> None:
+    """Compare the minimiser with where FPFC-l1 ends, all clients taking part."""
+    minimisers = minimisers_of(spread)
+    task = QuadraticMixture(
+        hessians=np.ones((4, 1, 1)),
+        centers=np.array(minimisers, dtype=float)[:, None],
+        labels=np.array(LABELS),
+    )
+    algorithm = FPFC(step_size=0.5, local_steps=10, penalty="l1", strength=float(strength))
+    models = run(algorithm, task, rounds=400, initial=np.zeros((1, 1))).models[-1, :, 0]
+    for observed, expected in zip(models, minimiser(minimisers, strength), strict=True):
+        confirm_equal("a model of FPFC-l1", float(observed), float(expected))
+
+
+@claim(
+    "fpfc/convex",
+    label="Approach, on convex penalties",
+    judges="reading",
+    failure="wording",
+    confirm=run_the_algorithm,
+    repaired_by="fpfc/window",
+    example=({"spread": Fraction(1, 10), "strength": Fraction(1, 4)},),
+)
+def convex(spread: Spread, strength: Strength) -> Sides:
+    """With a convex penalty, whatever the clients and the strength, the groups are not the true clusters.
+
+    Hypotheses
+        f_i(w) = (w - b_i)^2 / 2 with b = (0, s, 1, 1 + s), the true clusters {1, 2} and {3, 4}, and the penalty
+        g(t, lambda) = lambda t of FPFC-l1.
+
+    Statement
+        At the minimiser of F some two clients of one cluster have distinct models, or some two of different clusters
+        the same model: at most 5 of the 6 pairs of clients are equal or not as their clusters are.
+
+    Source
+        Yu et al. (2023), Approach, a reading. Printed is "Convex functions could lead to biased estimates of parameters
+        and can not correctly recover clusters as shown in our experiments". That speaks of the paper's experiments,
+        which the table ``fpfc/table-1`` repeats; that no clients and no strength recover the clusters is not
+        printed. The bias is there: at s = 1/10 and lambda = 1/4 the models are 7/40, 7/40, 37/40, 37/40, and the
+        clusters' minimisers 1/20 and 21/20.
+    """
+    models = minimiser(minimisers_of(spread), strength)
+    right = sum((models[i] == models[j]) == (LABELS[i] == LABELS[j]) for i, j in combinations(range(4), 2))
+    return at_most(
+        right,
+        all_but_one=5,
+        words=lambda: (
+            f"lambda = {strength}: the minimiser is {', '.join(map(str, models))}, {right} of 6 pairs right"
+        ),
+    )
+
+
+def weakest_link(similarities: np.ndarray) -> tuple[float, int]:
+    """Return the largest similarity across the best cut, and the number of comparisons that find it.
+
+    Prim's algorithm: the client that is most similar to those already connected is connected next. The least
+    similarity by which anybody is connected is crossed by every cut, and the cut there is crossed by no larger one.
+    """
+    size = len(similarities)
+    best, outside = similarities[0].copy(), list(range(1, size))
+    weakest, comparisons = np.inf, 0
+    while outside:
+        chosen = max(outside, key=best.__getitem__)
+        comparisons += len(outside) - 1
+        weakest = min(weakest, float(best[chosen]))
+        outside.remove(chosen)
+        for other in outside:
+            best[other] = max(best[other], similarities[chosen, other])
+            comparisons += 1
+    return weakest, comparisons
+
+
+def least_cross_similarity(similarities: np.ndarray) -> float:
+    """Return the largest similarity across the cut, least over all 2^(m - 1) - 1 cuts."""
+    cuts = [np.array([False, *sides]) for sides in product([False, True], repeat=len(similarities) - 1)]
+    return min(cross_similarity(similarities, side) for side in cuts if side.any())
+
+
+@claim("fpfc/bipartition", label="Introduction, the optimal bipartition", judges="ours", evaluations=30)
+def bipartition(clients: Annotated[int, integers(2, 9)], stream: Stream) -> Sides:
+    """The best of all 2^(m - 1) - 1 bipartitions is found by (m - 1) (m - 2) comparisons of m (m - 1) / 2 cosines.
+
+    Hypotheses
+        None on the updates; the best cut is the one with the least largest cosine across it, CFL's (26).
+
+    Statement
+        As the title: the least similarity of a maximum spanning tree is that of the best cut.
+
+    Proof
+        Every cut crosses an edge of the tree, so has a cosine at least its least one; the cut at that edge has no
+        larger.
+
+    Source
+        Ours, on the step of CFL that Yu et al. (2023), Introduction, call "computationally expensive": no measure is
+        named there, and the sentence is not judged.
+    """
+    similarities = cosine_similarities(stream.standard_normal((clients, 3)))
+    similarity, comparisons = weakest_link(similarities)
+    return equal(
+        (similarity, least_cross_similarity(similarities)), (comparisons, (clients - 1) * (clients - 2))
+    )

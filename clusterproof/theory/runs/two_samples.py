@@ -1,0 +1,119 @@
+"""Whether the replicates of a run and those of the library's own run are samples of one law."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+
+from clusterproof.algorithms import Trace
+from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
+from clusterproof.theory.runs.numbers import power_of_ten
+from clusterproof.theory.runs.permutation_bound import log_p_values, scores
+from clusterproof.theory.runs.run_check import SUSPICIOUS
+from clusterproof.theory.runs.run_statistics import (
+    Statistic,
+    standardise,
+    statistics_of_assignments,
+    statistics_of_dependence,
+    statistics_of_models,
+)
+
+LIMIT = math.log(CLAIM_SIGNIFICANCE / 8)
+"""Of each comparison, for all of its tests: there are two, and those of single rounds have the rest."""
+DOMINATED = 0.01
+"""Share of one replicate in a sum of squares beyond which ranks are compared, too."""
+LARGEST = 1e100
+"""Models of a diverged run are cut off here."""
+POOLED = "in standard deviations"
+"""Unit of what is averaged over columns or rounds."""
+
+
+class SampleTests:
+    """The tests so far: how many, and which has the least p-value."""
+
+    def __init__(self, replicates: int, references: int) -> None:
+        self.replicates, self.references = replicates, references
+        self.number, self.least, self.sentence = 0, 0.0, ""
+
+    def add(self, name: str, where: str, values: np.ndarray, labels: list[str]) -> None:
+        """Test the columns of values (N, K), the run's replicates first."""
+        self.number += values.shape[1]
+        logs = log_p_values(values, self.replicates)
+        best = int(np.argmin(logs))
+        if logs[best] < self.least:
+            self.least = float(logs[best])
+            run_mean, own_mean = (
+                float(rows[:, best].mean()) for rows in (values[: self.replicates], values[self.replicates :])
+            )
+            label = f" of {labels[best]}" if labels[best] else ""
+            self.sentence = f"{name}{label}, {where}: estimate {run_mean:.6g}, expectation {own_mean:.6g}"
+
+    @property
+    def chance(self) -> float:
+        """Logarithm of a bound on the probability that some test of a right run has so small a p-value."""
+        return self.least + math.log(max(self.number, 1))
+
+    def judge(self) -> tuple[Literal["holds", "differs", "inconclusive"], str]:
+        """Decide at one level over all tests."""
+        samples = f"{self.replicates} replicates against {self.references}"
+        if self.chance <= LIMIT:
+            return "differs", f"{self.sentence} ({samples}, probability at most {power_of_ten(self.chance)})"
+        if self.chance <= math.log(SUSPICIOUS):
+            needed = math.ceil(self.replicates * (LIMIT - math.log(self.number)) / self.least)
+            return "inconclusive", (
+                f"{self.sentence} ({samples}, by chance with probability {power_of_ten(self.chance)}): {needed} "
+                "replicates would see so large a difference"
+            )
+        # a mean that moved by its deviation then passes the threshold by three standard errors
+        needed = math.ceil((math.sqrt(2 * (math.log(2 * self.number) - LIMIT)) + 3) ** 2)
+        if self.replicates < needed:
+            return (
+                "inconclusive",
+                f"{samples}: {needed} replicates would see a mean that moved by its deviation",
+            )
+        return "holds", f"none of {self.number} statistics differs ({samples})"
+
+
+def _statistics(
+    models: np.ndarray, assignments: np.ndarray, own: Trace, tolerance: float
+) -> Iterator[Statistic]:
+    """Yield every statistic of the run's replicates, first, and of the library's."""
+    joined = np.concatenate([models, own.models], axis=1)
+    for step, finite in enumerate(np.isfinite(joined).all(axis=(2, 3))):
+        yield Statistic("finite runs", step, finite[:, None].astype(float), ["all models"])
+    cut = np.clip(np.nan_to_num(joined, nan=LARGEST, posinf=LARGEST, neginf=-LARGEST), -LARGEST, LARGEST)
+    yield from statistics_of_models(cut, tolerance)
+    chosen = np.concatenate([assignments, own.assignments], axis=1)
+    yield from statistics_of_assignments(chosen, own.labels, models.shape[2])
+    yield from statistics_of_dependence(cut, chosen, own.labels, tolerance)
+
+
+def compare_samples(models: np.ndarray, assignments: np.ndarray, own: Trace, tolerance: float) -> SampleTests:
+    """Test every statistic by itself, pooled over its columns, over rounds, and over both."""
+    tests = SampleTests(models.shape[1], own.models.shape[1])
+    sums: dict[tuple[str, ...], np.ndarray] = {}
+    counts: Counter[tuple[str, ...]] = Counter()
+    for one in _statistics(models, assignments, own, tolerance):
+        where = f"round {one.round}"
+        tests.add(one.name, where, one.values, one.labels)
+        standard = standardise(one.values, 0.0)
+        if one.raw and (heavy := np.square(standard).max(axis=0) > DOMINATED * len(standard)).any():
+            labels = [label for label, is_heavy in zip(one.labels, heavy, strict=True) if is_heavy]
+            unit, values = tolerance * float(np.abs(one.values).max()), one.values[:, heavy]
+            tests.add(f"{one.name}, ranks", where, scores(values, unit), labels)
+            far = np.abs(values - np.median(values, axis=0))
+            tests.add(f"{one.name}, ranks of distances from the median", where, scores(far, unit), labels)
+        tests.add(one.name, f"{where}, {POOLED}", standard.mean(axis=1)[:, None], ["all columns"])
+        key = (one.name, *one.labels)
+        sums[key] = sums.get(key, 0.0) + standard
+        counts[key] += 1
+    for (name, *labels), total in sums.items():
+        rounds = counts[name, *labels]
+        where, mean = f"pooled over {rounds} rounds, {POOLED}", total / rounds
+        tests.add(name, where, mean, labels)
+        tests.add(name, where, mean.mean(axis=1)[:, None], ["all columns"])
+    return tests

@@ -1,0 +1,80 @@
+"""The commands about claims on every function of a class: ``certify``, ``verify``, ``show`` and ``check --replay``."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from clusterproof.commands.application import main
+
+pytestmark = pytest.mark.usefixtures("claims_of_files")
+
+SOURCE = '''
+from typing import Annotated
+from clusterproof.theorem import Function, at_most, choice, claim, functions
+
+@claim("of-functions/descent-CONSTANT")
+def descent(f: Annotated[Function, functions(smoothness=1)], rounds: Annotated[int, choice(1, 2)]):
+    """Gradient descent ends at a share of the squared distance."""
+    x = f.start
+    for _ in range(rounds):
+        x = x - f.gradient(x)
+    return at_most(f(x) - f.minimum, bound=f.distance**2 / (CONSTANT * rounds + 2))
+'''
+
+
+def write(folder: Path, constant: int) -> Path:
+    path = folder / f"descent_{constant}.py"
+    path.write_text(SOURCE.replace("CONSTANT", str(constant)))
+    return path
+
+
+def test_a_certificate_of_a_claim_is_written_and_verified_and_a_forged_one_is_not(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path, out = write(tmp_path, 4), tmp_path / "descent.json"
+    assert main(["certify", str(path), "--out", str(out)]) == 0
+    assert "proved by 2 sets of exact multipliers" in capsys.readouterr().out
+    path.unlink()  # the certificate holds the file
+    assert main(["verify", str(out)]) == 0
+    assert capsys.readouterr().out.startswith(
+        "valid: every condition holds in exact arithmetic\nof-functions/descent-4"
+    )
+    content = json.loads(out.read_text())
+    content["source"] = content["source"].replace("4 * rounds", "5 * rounds")
+    out.write_text(json.dumps(content))
+    assert main(["verify", str(out)]) == 1
+    assert capsys.readouterr().out.startswith("invalid: the multipliers at rounds = 1 do not prove the bound")
+
+
+def test_a_bound_that_is_exceeded_has_no_certificate(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    out = tmp_path / "descent.json"
+    assert main(["certify", str(write(tmp_path, 5)), "--out", str(out)]) == 1
+    assert "at rounds = 1 the bound is exceeded" in capsys.readouterr().out
+    assert not out.exists()
+
+
+def test_a_claim_that_is_not_about_functions_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["certify", "cfl-mgd/lemma-2"]) == 2
+    assert "must be about every function of a class" in capsys.readouterr().err
+
+
+def test_show_prints_the_points_that_a_reader_checks(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path, report = write(tmp_path, 8), tmp_path / "report.json"
+    assert main(["check", str(path), "--json", str(report)]) == 0
+    (record,) = json.loads(report.read_text())["claims"]
+    capsys.readouterr()
+    assert main(["show", "of-functions/descent-8", str(path)]) == 0
+    page = capsys.readouterr().out
+    function = record["counterexample"]["f"]
+    for point in function["points"]:
+        assert f"at ({', '.join(point['at'])}): gradient ({', '.join(point['gradient'])})" in page
+    start, rounds = [Fraction(each) for each in function["start"]], record["counterexample"]["rounds"]
+    allowed = sum(each**2 for each in start) / (8 * rounds + 2)
+    assert f"> {allowed} (bound)" in page
+    assert main(["check", "--replay", str(report)]) == 0

@@ -1,0 +1,326 @@
+"""Vectors, matrices, weights and sequences: what is drawn, written and read, and what the search finds."""
+
+import json
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Annotated, Any
+
+import numpy as np
+import pytest
+
+from clusterproof.algorithms import InvalidArgument, generator
+from clusterproof.theorem import (
+    Sides,
+    at_least,
+    at_most,
+    choice,
+    integers,
+    matrices,
+    psd,
+    rationals,
+    reals,
+    sequences,
+    simplex,
+    suppose,
+    vectors,
+)
+from clusterproof.theory.claims.psd import Psd
+from clusterproof.theory.claims.space import Space
+from clusterproof.theory.claims.verdict import decide
+from tests.theory.claims.attempts import stated, verdict_on
+
+Vector = Annotated[np.ndarray, vectors(3)]
+Matrix = Annotated[np.ndarray, psd(2)]
+Weights = Annotated[tuple[Fraction, ...], simplex(3)]
+Rounds = Annotated[int, integers(1, 12)]
+Errors = Annotated[tuple[Fraction, ...], sequences(rationals(-1, 1, 4), lambda rounds: rounds)]
+
+
+def everything(
+    size: Annotated[int, integers(1, 4)],
+    x: Annotated[np.ndarray, vectors(lambda size: size)],
+    y: Annotated[np.ndarray, vectors(3, reals(-1, 1))],
+    counts: Annotated[np.ndarray, vectors(2, integers(0, 5))],
+    A: Annotated[np.ndarray, matrices(2, lambda size: size)],
+    H: Annotated[np.ndarray, psd(lambda size: size)],
+    weights: Annotated[tuple[Fraction, ...], simplex(lambda size: size)],
+    signs: Annotated[tuple[int, ...], sequences(choice(-1, 1), lambda size: 2 * size)],
+) -> Sides:
+    return at_most((A @ x) @ (A @ x), frobenius=(A * A).sum() * (x @ x))
+
+
+SPACE = Space.of(everything)
+
+
+def test_what_is_drawn_is_of_the_range_exact_and_read_back_from_json() -> None:
+    stream = generator(0, "several")
+    for _ in range(60):
+        instance = SPACE.draw(stream)
+        assert instance is not None
+        again = SPACE.decode(json.loads(json.dumps(SPACE.encode(instance))))
+        assert all(np.array_equal(again[name], instance[name]) for name in instance)
+        assert {type(entry) for entry in again["x"]} == {Fraction}
+        assert {type(entry) for entry in again["counts"].tolist()} == {int}
+        assert again["y"].dtype == float
+        size = instance["size"]
+        assert (again["A"].shape, again["H"].shape) == ((2, size), (size, size))
+        assert sum(again["weights"]) == 1
+        assert len(again["signs"]) == 2 * size
+
+
+def test_a_changed_length_changes_what_depends_on_it() -> None:
+    instance = SPACE.draw(generator(1, "several"))
+    assert instance is not None
+    for size in (1, 2, 3, 4):
+        assert SPACE.holds(SPACE.fit(instance | {"size": size}))
+    assert SPACE.fit(instance)["H"] is instance["H"]
+
+
+def test_neighbours_and_changes_stay_in_the_range() -> None:
+    stream = generator(2, "several")
+    start = SPACE.draw(stream)
+    assert start is not None
+    for _ in range(40):
+        assert SPACE.draw(stream, start=start, names=list(SPACE.ranges)[1:], nudged=True) is not None
+    assert all(SPACE.holds(each) for each in SPACE.changes(start))
+
+
+def test_lengths_may_be_0_and_a_negative_one_is_no_instance() -> None:
+    def state(
+        size: Annotated[int, integers(0, 2)],
+        x: Annotated[np.ndarray, vectors(lambda size: size - 1, reals(-1, 1))],
+        e: Annotated[tuple[int, ...], sequences(choice(-1, 1), lambda size: size - 1)],
+        H: Annotated[np.ndarray, psd(lambda size: size)],
+    ) -> Sides:
+        return at_most(float(x @ x) + len(e), size=size)
+
+    space, stream = Space.of(state), generator(4, "several")
+    drawn = [instance for _ in range(60) if (instance := space.draw(stream)) is not None]
+    assert {instance["size"] for instance in drawn} == {1, 2}
+    again = [space.decode(json.loads(json.dumps(space.encode(instance)))) for instance in drawn]
+    assert {(each["size"], len(each["x"]), len(each["e"])) for each in again} == {(1, 0, 0), (2, 1, 1)}
+    assert verdict_on(state).verdict == "consistent"
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("x", [1, 2]),
+        ("x", [0.5]),
+        ("x", ["1/0"]),
+        ("x", 1),
+        ("y", [0, 0, 2]),
+        ("counts", ["1/2", 0]),
+        ("A", [[1], [1], [1]]),
+        ("A", [1, 1]),
+        ("H", [[-1]]),
+        ("weights", ["1/2"]),
+        ("weights", [2]),
+        ("signs", [1, 0]),
+        ("signs", [1]),
+    ],
+)
+def test_a_forged_vector_is_refused_by_name(name: str, code: Any) -> None:
+    valid = {"size": 1, "x": [1], "y": [0.0, 0.5, 1.0], "counts": [0, 1], "A": [[1], ["1/2"]]}
+    valid |= {"H": [[1]], "weights": [1], "signs": [1, -1]}
+    assert SPACE.holds(SPACE.decode(valid))
+    with pytest.raises(InvalidArgument, match=rf"counterexample\.{name}"):
+        SPACE.decode(valid | {name: code})
+
+
+def test_psd_is_what_the_eigenvalues_say_and_is_built_from_its_factors() -> None:
+    stream, allowed = generator(3, "psd"), Psd(3)
+    for _ in range(200):
+        entries = stream.integers(-2, 4, size=(3, 3))
+        matrix = np.array([[Fraction(int(e)) for e in row] for row in entries + entries.T], dtype=object)
+        smallest = float(np.linalg.eigvalsh(matrix.astype(float))[0])
+        assert allowed.holds(matrix, {}) == (smallest > -1e-9)
+        drawn = allowed.draw({}, stream)
+        assert drawn is not None
+        assert np.array_equal(allowed.build(allowed.numbers(drawn), {}), drawn)
+
+
+def test_an_argument_cannot_be_changed_by_the_function() -> None:
+    def changes(x: Vector) -> Sides:
+        x[0] = Fraction(0)
+        return at_most(x[0], zero=0)
+
+    with pytest.raises(ValueError, match="read-only"):
+        verdict_on(changes)
+
+
+def test_an_example_may_be_written_as_lists() -> None:
+    def first(x: Vector, w: Weights) -> Sides:
+        return at_most(x @ x, weight=w[0] - 1)
+
+    verdict = verdict_on(first, example={"x": [1, Fraction(1, 2), 0], "w": [1, 0, 0]})
+    assert verdict.counterexample == {"x": [1, "1/2", 0], "w": [1, 0, 0]}
+    assert "x = (1, 1/2, 0), w = (1, 0, 0): 1.25 > 0" in verdict.reason
+
+
+def test_short_sequences_of_choices_are_exhausted() -> None:
+    Signs = Annotated[tuple[int, ...], sequences(choice(-1, 1), lambda rounds: rounds)]
+
+    def total(rounds: Annotated[int, integers(1, 6)], signs: Signs) -> Sides:
+        return at_most(abs(sum(signs)), rounds=rounds)
+
+    verdict = verdict_on(total)
+    assert (verdict.verdict, verdict.proof, verdict.instances) == ("certified", "exhausted", 2**7 - 2)
+
+
+# ---- false theorems, and what is true
+
+
+def inexact_descent(error: Fraction) -> Callable[..., Sides]:
+    """x+ = x - (x + e) / 2: |x_T| <= 2^-T + max |e| sum 2^-k, the sum below 1."""
+
+    def state(rounds: Rounds, errors: Errors) -> Sides:
+        x = Fraction(1)
+        for e in errors:
+            x -= (x + e) / 2
+        return at_most(abs(x), start=Fraction(1, 2) ** rounds, error=error)
+
+    return state
+
+
+def heavy_ball(factor: Fraction) -> Callable[..., Sides]:
+    """|x_T| <= the sum of |impulse response|, which errors of the right signs attain."""
+
+    def next_two(x: Fraction, before: Fraction, e: Fraction) -> tuple[Fraction, Fraction]:
+        return x + (x - before) / 2 - (x + e) / 2, x
+
+    response, pair = [], next_two(Fraction(0), Fraction(0), Fraction(1))
+    for _ in range(40):
+        response.append(abs(pair[0]))
+        pair = next_two(*pair, Fraction(0))
+
+    def state(rounds: Rounds, errors: Errors) -> Sides:
+        pair = Fraction(0), Fraction(0)
+        for e in errors:
+            pair = next_two(*pair, e)
+        return at_most(abs(pair[0]), sum=factor * sum(response))
+
+    return state
+
+
+def adagrad(factor: float) -> Callable[..., Sides]:
+    """Online gradient descent on [-1, 1] with steps sqrt(2) / sqrt(sum g^2): regret <= 2 sqrt(2) sqrt(sum g^2)."""
+    gradients_in = sequences(rationals(-1, 1, 2), lambda rounds: rounds)
+
+    def state(
+        rounds: Annotated[int, integers(1, 30)], gradients: Annotated[tuple[Fraction, ...], gradients_in]
+    ) -> Sides:
+        suppose("some gradient is not 0", any(gradients))
+        x, squares, loss = 0.0, 0.0, 0.0
+        for g in map(float, gradients):
+            loss += g * x
+            squares += g * g
+            if squares:
+                x = min(1.0, max(-1.0, x - math.sqrt(2) * g / math.sqrt(squares)))
+        regret = loss + abs(float(sum(gradients)))
+        return at_most(regret, bound=factor * math.sqrt(squares))
+
+    return state
+
+
+def adam(adapts: bool) -> Callable[..., Sides]:
+    """Adam without momentum and with a short memory has linear regret; a second moment that only grows has not."""
+    gradients_in = sequences(choice(-1, 1, 4), lambda rounds: rounds)
+
+    def state(
+        rounds: Annotated[int, integers(30, 90)], gradients: Annotated[tuple[int, ...], gradients_in]
+    ) -> Sides:
+        x, moment, loss = 1.0, 0.0, 0.0
+        for t, g in enumerate(gradients, 1):
+            loss += g * x
+            forgetting = (moment + 16 * g * g) / 17
+            moment = forgetting if adapts else max(moment, forgetting)
+            x = min(1.0, max(-1.0, x - g / math.sqrt(moment) / math.sqrt(t)))
+        # |x - u| <= 2 and |g| <= 4: (4 max sqrt(v) + sum g^2 / min sqrt(v) / sqrt(t)) / 2 is below 40 sqrt(T)
+        return at_most(loss + abs(sum(gradients)), bound=(9 if adapts else 40) * math.sqrt(rounds))
+
+    return state
+
+
+def averages(factor: Fraction) -> Callable[..., Sides]:
+    """Means of a bounded sequence need not converge: from T to 2 T they move by up to 1."""
+    losses_in = sequences(choice(-1, 1), lambda rounds: 2 * rounds)
+
+    def state(
+        rounds: Annotated[int, integers(4, 20)], losses: Annotated[tuple[int, ...], losses_in]
+    ) -> Sides:
+        half = len(losses) // 2
+        gap = Fraction(sum(losses), 2 * half) - Fraction(sum(losses[:half]), half)
+        return at_most(abs(gap), bound=factor)
+
+    return state
+
+
+def bilinear(factor: Fraction) -> Callable[..., Sides]:
+    def state(
+        A: Annotated[np.ndarray, matrices(1, 2)],
+        x: Annotated[np.ndarray, vectors(1)],
+        y: Annotated[np.ndarray, vectors(2)],
+    ) -> Sides:
+        return at_most((x @ A @ y) ** 2, bound=factor * (A * A).sum() * (x @ x) * (y @ y))
+
+    return state
+
+
+def trace(factor: Fraction) -> Callable[..., Sides]:
+    def state(A: Matrix, B: Matrix) -> Sides:
+        return at_most(np.trace(A @ B), bound=factor * np.trace(A) * np.trace(B))
+
+    return state
+
+
+def trace_of_three(A: Matrix, B: Matrix, C: Matrix) -> Sides:
+    return at_least(np.trace(A @ B @ C), zero=0)
+
+
+def trace_of_two(A: Matrix, B: Matrix) -> Sides:
+    return at_least(np.trace(A @ B), zero=0)
+
+
+def jensen(factor: Fraction) -> Callable[..., Sides]:
+    def state(w: Weights, x: Vector) -> Sides:
+        mean = sum(a * b for a, b in zip(w, x, strict=True))
+        return at_most(mean**2, bound=factor * sum(a * b * b for a, b in zip(w, x, strict=True)))
+
+    return state
+
+
+PAIRS = {
+    "inexact descent": (inexact_descent(Fraction(9, 10)), inexact_descent(Fraction(1))),
+    "heavy ball": (heavy_ball(Fraction(95, 100)), heavy_ball(Fraction(1))),
+    "AdaGrad": (adagrad(1.15), adagrad(2 * math.sqrt(2))),
+    "Adam": (adam(True), adam(False)),
+    "averages": (averages(Fraction(3, 4)), averages(Fraction(1))),
+    "bilinear": (bilinear(Fraction(9, 10)), bilinear(Fraction(1))),
+    "trace": (trace(Fraction(9, 10)), trace(Fraction(1))),
+    "trace of a product": (trace_of_three, trace_of_two),
+    "Jensen": (jensen(Fraction(19, 20)), jensen(Fraction(1))),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_false_theorem_is_refuted_at_each_seed_and_its_correction_at_none(name: str) -> None:
+    false, true = PAIRS[name]
+    assert [verdict_on(false, seed).verdict for seed in range(3)] == ["violated"] * 3
+    assert {verdict_on(true, seed, evaluations=60).verdict for seed in range(3)} <= {
+        "consistent",
+        "certified",
+    }
+
+
+def test_a_counterexample_is_simple_and_breaks_the_claim_again() -> None:
+    false = stated(inexact_descent(Fraction(9, 10)))
+    verdict = decide(false)
+    # 2^-T + 1 - 2^-T > 2^-T + 9/10 from T = 4 on, at errors of one sign
+    assert verdict.counterexample is not None
+    assert verdict.counterexample["rounds"] == len(verdict.counterexample["errors"]) == 4
+    assert len(set(verdict.counterexample["errors"])) == 1
+    again = false.statements[0].space.decode(json.loads(json.dumps(verdict.counterexample)))
+    sides = false.function(**again)
+    assert sides.measured > sides.allowed

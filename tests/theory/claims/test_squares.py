@@ -1,0 +1,343 @@
+"""Sums of squares: ten lemmas that are proved, their false neighbours, and proofs that must be refused."""
+
+import itertools
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Annotated, Any
+
+import numpy as np
+import pytest
+
+from clusterproof.algorithms import generator
+from clusterproof.theorem import (
+    Sides,
+    at_least,
+    at_most,
+    given,
+    integers,
+    psd,
+    rationals,
+    reals,
+    simplex,
+    suppose,
+    vectors,
+)
+from clusterproof.theory.claims.prove import Unproved, prove
+from clusterproof.theory.claims.squares import is_certified
+from clusterproof.theory.claims.symbols import symbols
+from clusterproof.theory.claims.verdict import decide
+from clusterproof.theory.squares.proof import Block, is_proof
+from clusterproof.theory.squares.search import find_proof
+from clusterproof.theory.squares.terms import Powers, Terms
+from tests.theory.claims.attempts import stated, verdict_on
+
+Real = Annotated[Fraction, rationals(-2, 2, 4, upwards=True, downwards=True)]
+Positive = Annotated[Fraction, rationals(0, 2, 4, upwards=True)]
+Unit = Annotated[Fraction, rationals(0, 1, 8)]
+Plane = Annotated[np.ndarray, vectors(2)]
+Vector = Annotated[np.ndarray, vectors(3)]
+Factor = int | Fraction
+
+
+def square_of_a_sum(c: Factor) -> Callable[..., Sides]:
+    def state(x: Real, y: Real) -> Sides:
+        return at_most((x + y) ** 2, bound=c * (2 * x * x + 2 * y * y))
+
+    return state
+
+
+def young(c: Factor) -> Callable[..., Sides]:
+    def state(a: Real, b: Real, e: Positive) -> Sides:
+        suppose("e > 0", e > 0)
+        return at_most(a * b, first=c * a * a / (2 * e), second=c * e * b * b / 2)
+
+    return state
+
+
+def cauchy_schwarz(c: Factor) -> Callable[..., Sides]:
+    def state(x: Vector, y: Vector) -> Sides:
+        return at_most((x @ y) ** 2, bound=c * (x @ x) * (y @ y))
+
+    return state
+
+
+def jensen(c: Factor) -> Callable[..., Sides]:
+    def state(w: Annotated[tuple[Fraction, ...], simplex(3)], x: Vector) -> Sides:
+        mean = sum(a * b for a, b in zip(w, x, strict=True))
+        return at_most(mean**2, bound=c * sum(a * b * b for a, b in zip(w, x, strict=True)))
+
+    return state
+
+
+def means(c: Factor) -> Callable[..., Sides]:
+    def state(x: Positive, y: Positive, z: Positive) -> Sides:
+        return at_most(x * y * z, bound=c * ((x + y + z) / 3) ** 3)
+
+    return state
+
+
+def cocoercivity(c: Factor) -> Callable[..., Sides]:
+    def state(
+        L: Positive, curvature: Annotated[Fraction, rationals(0, lambda L: L, 8)], x: Real, y: Real
+    ) -> Sides:
+        gap = curvature * (x - y)
+        return at_most(gap**2, bound=c * L * gap * (x - y))
+
+    return state
+
+
+def descent(c: Factor) -> Callable[..., Sides]:
+    def state(
+        L: Positive, curvature: Annotated[Fraction, rationals(0, lambda L: L, 8)], x: Real, y: Real
+    ) -> Sides:
+        here, there = curvature * x * x / 2, curvature * y * y / 2
+        return at_most(there, value=here, slope=curvature * x * (y - x), quadratic=c * L * (y - x) ** 2 / 2)
+
+    return state
+
+
+def contraction(c: Factor) -> Callable[..., Sides]:
+    def state(mu: Positive, curvature: Positive, L: Positive, s: Positive) -> Sides:
+        suppose("mu <= curvature <= L", mu <= curvature)
+        suppose("curvature <= L", curvature <= L)
+        suppose("s <= 2 / (mu + L)", s * (mu + L) <= 2)
+        return at_most((1 - s * curvature) ** 2, bound=c * (1 - s * mu) ** 2)
+
+    return state
+
+
+def stochastic_gradient(c: Factor) -> Callable[..., Sides]:
+    def state(mu: Positive, curvature: Positive, L: Positive, s: Positive, x: Real, noise: Real) -> Sides:
+        suppose("mu <= curvature", mu <= curvature)
+        suppose("curvature <= L", curvature <= L)
+        suppose("s L <= 1", s * L <= 1)
+        squares = [(x - s * (curvature * x + sign * noise)) ** 2 for sign in (1, -1)]
+        return at_most(sum(squares) / 2, contraction=(1 - s * mu) * x * x, noise=c * s * s * noise * noise)
+
+    return state
+
+
+def three_vectors(c: Factor) -> Callable[..., Sides]:
+    def state(x: Plane, y: Plane, z: Plane) -> Sides:
+        total = x + y + z
+        return at_most(total @ total, bound=c * 3 * (x @ x + y @ y + z @ z))
+
+    return state
+
+
+LEMMAS = {
+    "square of a sum": square_of_a_sum,
+    "Young": young,
+    "Cauchy-Schwarz": cauchy_schwarz,
+    "Jensen": jensen,
+    "means of three": means,
+    "co-coercivity": cocoercivity,
+    "descent": descent,
+    "contraction": contraction,
+    "stochastic gradient": stochastic_gradient,
+    "three vectors": three_vectors,
+}
+
+
+@pytest.mark.parametrize("name", LEMMAS)
+def test_a_lemma_is_certified_and_with_one_percent_less_it_is_violated(name: str) -> None:
+    true, false = LEMMAS[name](1), LEMMAS[name](Fraction(99, 100))
+    verdict = verdict_on(true, evaluations=50)
+    assert (verdict.verdict, verdict.proof, verdict.exhausted) == ("certified", "squares", True)
+    assert "sums of squares" in verdict.reason
+    assert {verdict_on(false, seed).verdict for seed in range(3)} == {"violated"}
+    claim = stated(false).statements[0]
+    assert not prove(claim.space, claim.lines).is_sum_of_squares("")
+
+
+def test_entries_of_floats_and_matrices_are_symbols_too() -> None:
+    Short = Annotated[np.ndarray, vectors(2, reals(-1, 1))]
+
+    def norms(x: Short, y: Short) -> Sides:
+        return at_most((x - y) @ (x - y), bound=2 * (x @ x) + 2 * (y @ y))
+
+    def schur(A: Annotated[np.ndarray, psd(2)], x: Plane, y: Plane) -> Sides:
+        return at_most((x @ A @ y) ** 2, bound=(x @ A @ x) * (y @ A @ y))
+
+    def entries(x: Plane, y: Plane) -> Sides:
+        return at_most(2 * x * y, squares=x * x + y * y)
+
+    assert [verdict_on(each, evaluations=50).proof for each in (norms, schur, entries)] == ["squares"] * 3
+
+
+def test_what_is_nonnegative_but_no_sum_of_squares_stays_consistent() -> None:
+    def motzkin(x: Real, y: Real) -> Sides:
+        return at_least(x**4 * y**2 + x**2 * y**4 - 3 * x**2 * y**2 + 1, zero=0)
+
+    verdict = verdict_on(motzkin, evaluations=100)
+    assert (verdict.verdict, verdict.proof) == ("consistent", None)
+
+
+# ---- hypotheses are used in their direction only, and by the lines that have them
+
+
+def test_a_hypothesis_of_one_line_proves_no_other_line() -> None:
+    # instances that the formula is compared at lie in [-1, 1]; the claim speaks of larger x, too
+    def both(x: Annotated[Fraction, rationals(-1, 1, 12, upwards=True)]) -> dict[str, Any]:
+        return {
+            "small": given("x^2 <= 1", x * x <= 1, lambda: at_most(x, one=1)),
+            "any": at_most(x, one=1),
+        }
+
+    claim = stated(both).statements[0]
+    formula = prove(claim.space, claim.lines)
+    assert not formula.is_sum_of_squares("any")
+    assert {line.name: line.verdict for line in verdict_on(both).lines}["any"] == "violated"
+
+
+def test_a_hypothesis_that_is_stated_on_symbols_only_is_refused() -> None:
+    def cheats(x: Annotated[Any, rationals(0, 9, 100)]) -> Sides:
+        if not isinstance(x, Fraction):
+            suppose("x^2 <= 64", x * x <= 64)
+        return at_most(x, bound=8)
+
+    claim = stated(cheats).statements[0]
+    with pytest.raises(Unproved, match="does not give"):
+        prove(claim.space, claim.lines)
+
+
+def test_a_formula_that_was_compared_nowhere_proves_nothing() -> None:
+    def narrow(x: Annotated[Fraction, rationals(0, 9, 100)]) -> Sides:
+        suppose("x > 10^-7", x > Fraction(1, 10**7))
+        suppose("x < 2 10^-7", x < Fraction(2, 10**7))
+        return at_most(x, bound=Fraction(1, 10**6))
+
+    claim = stated(narrow).statements[0]
+    formula = prove(claim.space, claim.lines)
+    assert formula.compared == 0
+    assert not formula.is_sum_of_squares("")
+
+
+def test_hypotheses_in_the_wrong_direction_prove_nothing() -> None:
+    known = symbols(("x", "y"))
+    x, y = known["x"], known["y"]
+    free = [(None, None), (None, None)]
+    assert is_certified(1 - x, free, [x * x <= 1])
+    assert not is_certified(1 - x, free, [x * x >= 1])
+    assert not is_certified(x - y, free, [x <= y])
+    assert is_certified(x - y, free, [y <= x])
+    above, below = [(1, None), (None, None)], [(None, -1), (None, None)]
+    assert is_certified(x * y - 1, above, [1 / x <= y])
+    assert not is_certified(1 - x * y, above, [1 / x <= y])
+    assert is_certified(1 - x * y, below, [1 / x <= y])
+    assert not is_certified(x * y - 1, below, [1 / x <= y])
+    assert is_certified((x * y - 1) * x, free, [1 / x <= y])
+    assert not is_certified((1 - x * y) * x, free, [1 / x <= y])
+    assert is_certified(y * y - x * x, [(0, None), (x, None)], [])
+    assert not is_certified(x * x - y * y, [(0, None), (x, None)], [])
+    assert not is_certified(1 / x, free, [])
+    assert not is_certified(1 / x, free, [x >= 0])
+    assert is_certified(1 / x, free, [x > 0])
+    assert is_certified(Fraction(1, 2) - x / (1 + x * x), free, [])
+    assert is_certified((x / (1 + x * x - x) - 1) / -1, free, [])
+    assert not is_certified(1 / (1 - x * x), free, [])
+    assert is_certified(1 / (1 - x * x), free, [2 * x * x <= 1])
+
+
+def test_what_is_certified_is_nowhere_negative() -> None:
+    """Random quadratics under random hypotheses, compared with their values on a grid."""
+    stream = generator(0, "random polynomials")
+    known = symbols(("x", "y")).values()
+    points = [(Fraction(a, 4), Fraction(b, 4)) for a, b in itertools.product(range(-12, 13, 2), repeat=2)]
+
+    def polynomial() -> Callable[[Any, Any], Any]:
+        c = [int(each) for each in stream.integers(-2, 4, size=6)]
+        return lambda x, y: c[0] + c[1] * x + c[2] * y + c[3] * x * x + c[4] * x * y + c[5] * y * y
+
+    certified = 0
+    for _ in range(80):
+        target, left, right = polynomial(), polynomial(), polynomial()
+        bounds = [[(None, None), (0, None), (-1, 1)][int(each)] for each in stream.integers(3, size=2)]
+        if is_certified(target(*known), bounds, [left(*known) <= right(*known)]):
+            certified += 1
+            for point in points:
+                boxed = zip(point, bounds, strict=True)
+                if all((low is None or low <= v) and (high is None or v <= high) for v, (low, high) in boxed):
+                    assert left(*point) > right(*point) or target(*point) >= 0
+    assert certified > 5
+
+
+# ---- the check of a proof
+
+SQUARE: dict[Powers, Fraction] = {(2,): Fraction(1), (1,): Fraction(-2), (0,): Fraction(1)}
+"""(x - 1)^2"""
+BASIS: list[Terms] = [{(0,): Fraction(1)}, {(1,): Fraction(1)}]
+
+
+def gram(*rows: tuple[int | Fraction, ...]) -> list[list[Fraction]]:
+    return [[Fraction(entry) for entry in row] for row in rows]
+
+
+def test_a_proof_is_an_identity_of_fractions_with_matrices_at_least_0() -> None:
+    assert is_proof(SQUARE, [], [Block((), BASIS, gram((1, -1), (-1, 1)))])
+    off = Fraction(1, 10**30)
+    for forged in (
+        gram((1 + off, -1), (-1, 1)),  # another polynomial
+        gram((1, -1), (-1, 1 + off)),
+        gram((1, 0), (-2, 1)),  # not symmetric
+        gram((1, -1)),  # not square
+    ):
+        assert not is_proof(SQUARE, [], [Block((), BASIS, forged)])
+    # an identity with a matrix that is not >= 0: x = 0 1 + (1/2 + 1/2) x
+    line: Terms = {(1,): Fraction(1)}
+    assert not is_proof(line, [], [Block((), BASIS, gram((0, Fraction(1, 2)), (Fraction(1, 2), 0)))])
+    # generators count as nonnegative, not their negatives
+    assert is_proof(line, [line], [Block((0,), BASIS[:1], gram((1,)))])
+    assert not is_proof({(1,): Fraction(-1)}, [line], [Block((0,), BASIS[:1], gram((-1,)))])
+    floats: Any = [[1.0, -1.0], [-1.0, 1.0]]
+    assert not is_proof(SQUARE, [], [Block((), BASIS, floats)])
+
+
+def test_a_found_proof_is_refused_with_another_target() -> None:
+    target: dict[Powers, Fraction] = {
+        (2, 0): Fraction(1),
+        (1, 1): Fraction(-2),
+        (0, 2): Fraction(1),
+    }  # (x - y)^2
+    blocks = find_proof(target, [])
+    assert blocks is not None
+    assert is_proof(target, [], blocks)
+    assert not is_proof(target | {(0, 2): Fraction(999, 1000)}, [], blocks)
+    assert find_proof(target | {(0, 2): Fraction(999, 1000)}, []) is None
+
+
+def test_the_least_constant_is_that_of_a_program_stated_in_cvxpy() -> None:
+    """x^4 + y^4 + c >= 3 x^2 y + 2 x y: the least c of a Gram matrix, and what is proved above and below it."""
+    import cvxpy
+
+    monomials = [(0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2)]
+    target: dict[Powers, int] = {(4, 0): 1, (0, 4): 1, (2, 1): -3, (1, 1): -2}
+    matrix, constant = cvxpy.Variable((6, 6), PSD=True), cvxpy.Variable()
+    sums: dict[tuple[int, ...], Any] = {}
+    for (i, a), (j, b) in itertools.product(enumerate(monomials), repeat=2):
+        total = (a[0] + b[0], a[1] + b[1])
+        sums[total] = sums.get(total, 0) + matrix[i, j]
+    equations = [
+        side == (constant if powers == (0, 0) else target.get(powers, 0)) for powers, side in sums.items()
+    ]
+    program: Any = cvxpy.Problem(cvxpy.Minimize(constant), equations)
+    least = Fraction(float(program.solve(solver=cvxpy.CLARABEL))).limit_denominator(10**9)
+
+    def found(c: Fraction) -> bool:
+        return find_proof({**{p: Fraction(v) for p, v in target.items()}, (0, 0): c}, []) is not None
+
+    assert found(least + Fraction(1, 10**4))
+    assert not found(least - Fraction(1, 10**4))
+
+
+def test_a_proof_by_another_function_may_be_a_sum_of_squares() -> None:
+    def sizes(count: Annotated[int, integers(1, 3)], x: Real, y: Real) -> Sides:
+        return at_most(sum((x + y) ** 2 for _ in range(count)), bound=count * (2 * x * x + 2 * y * y))
+
+    def one(n: Annotated[int, integers(1, 3)], a: Real, b: Real) -> Sides:
+        return at_most(n * (a + b) ** 2, bound=n * (2 * a * a + 2 * b * b))
+
+    claim = stated(sizes)
+    claim.proof(at=lambda count, x, y: {"n": count, "a": x, "b": y})(one)
+    verdict = decide(claim, evaluations=60)
+    assert (verdict.verdict, verdict.proof) == ("certified", "separate")

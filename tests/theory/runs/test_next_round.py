@@ -1,0 +1,131 @@
+"""Rounds compared with the library's from the same models: a bound of any law, and faults of 3 % that are seen."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clusterproof.algorithms import CFLMGD, IFCA, Algorithm, FedAvg, FedProx, Scaffold, Trace, run
+from clusterproof.synthetic import RegressionMixture
+from clusterproof.theory.runs.next_round import _log_quotients, compare_rounds
+from clusterproof.theory.runs.same_law import same_law
+
+TASK = RegressionMixture.random(
+    clusters=2, clients=12, dimension=3, condition_number=4.0, separation=2.0, noise=0.5, samples=50, seed=2
+)
+STEP = 1 / TASK.smoothness
+HEAVY = CFLMGD(step_size=STEP, momentum=0.9)
+
+
+@pytest.mark.parametrize("scale", [0.1, 100.0])
+def test_a_quotient_is_1_on_average_over_what_the_run_may_be(scale: float) -> None:
+    """Of exchangeable models each is the run's with equal probability: the mean is 1, also of heavy tails."""
+    scores = scale * np.random.default_rng(0).standard_cauchy((7, 5))
+    each = [np.exp(_log_quotients(np.roll(scores, -k, axis=0))) for k in range(7)]
+    np.testing.assert_allclose(np.mean(each, axis=0), 1.0, rtol=1e-12)
+    assert np.max(each) <= 7
+
+
+def compared(algorithm: Algorithm[Any], ran: Trace, task: RegressionMixture = TASK) -> tuple[str, str]:
+    own = run(
+        algorithm, task, rounds=len(ran.assignments), seed=99, replicates=10, initial=ran.models[0, :10]
+    )
+    return compare_rounds(algorithm, task, own, ran.models, ran.assignments, seed=98, tolerance=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("fault", "away", "estimate", "expectation"),
+    [
+        ({"noise": 1.3 * TASK.noise}, 0.1, (1.3, 1.69), 1.0),
+        ({"step_size": 0.8 * STEP}, 1.0, (0.75, 0.85), 1.0),
+        ({"momentum": 0.8}, 1.0, (0.78, 0.82), 0.9),
+    ],
+)
+def test_what_is_off_is_named_with_its_estimate(
+    fault: dict[str, Any], away: float, estimate: tuple[float, float], expectation: float
+) -> None:
+    """Near the optima variances grow by nearly 1.69; increments without momentum shrink by the step's factor."""
+    task = dataclasses.replace(TASK, **{name: fault[name] for name in fault if name == "noise"})
+    changed = dataclasses.replace(HEAVY, **{name: fault[name] for name in fault if name != "noise"})
+    ran = run(changed, task, rounds=10, seed=3, replicates=100, initial=TASK.optima + away)
+    kind, sentence = compared(HEAVY, ran)
+    assert kind == "differs"
+    found, expected = re.findall(r"(?:estimate|expectation) ([\d.]+)", sentence)
+    assert estimate[0] < float(found) < estimate[1]
+    assert float(expected) == expectation
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "is_compared"),
+    [
+        (CFLMGD(step_size=STEP, momentum=0.5, participation=0.5, normalisation="cluster"), True),
+        (IFCA(step_size=STEP, participation=0.5, averaging="model", local_steps=2), True),
+        (FedAvg(step_size=STEP, local_steps=2, participation=0.5), True),
+        (FedProx(step_size=STEP / 2, proximal=0.5, local_steps=2), True),
+        # what else a state holds is not in the models
+        (CFLMGD(step_size=STEP, momentum=0.5, empty_cluster="freeze"), False),
+        (CFLMGD(step_size=STEP, momentum=0.5, update_order="as-printed"), False),
+        (CFLMGD(step_size=STEP, momentum=0.5, momentum_owner="client"), False),
+        (CFLMGD(step_size=STEP, momentum=0.5, averaging="model"), False),
+        (Scaffold(step_size=STEP, local_steps=2), False),
+    ],
+)
+def test_rounds_are_compared_where_models_and_choices_determine_them(
+    algorithm: Algorithm[Any], is_compared: bool
+) -> None:
+    right = run(algorithm, TASK, rounds=6, seed=5, replicates=50)
+    assert compared(algorithm, right) == ("holds", "")
+    noisier = dataclasses.replace(TASK, noise=2 * TASK.noise)
+    ran = run(algorithm, noisier, rounds=6, seed=5, replicates=50)
+    assert compared(algorithm, ran)[0] == ("differs" if is_compared else "holds")
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "fault"),
+    [
+        (HEAVY, {"momentum": 0.97 * HEAVY.momentum}),
+        (IFCA(step_size=STEP), {"noise": 0.97 * TASK.noise}),
+    ],
+)
+def test_what_is_3_percent_off_is_seen_in_200_replicates(
+    algorithm: Algorithm[Any], fault: dict[str, Any]
+) -> None:
+    task = dataclasses.replace(TASK, **fault) if "noise" in fault else TASK
+    changed = algorithm if "noise" in fault else dataclasses.replace(algorithm, **fault)
+    ran = run(changed, task, rounds=30, seed=1, replicates=200)
+    kind, sentence = compared(algorithm, ran)
+    assert kind == "differs", sentence
+
+
+def test_a_step_is_seen_where_a_tie_leaves_the_samples_in_doubt() -> None:
+    """All models start at one point, so that rounding may decide the choices; given these, the law is known."""
+    how: dict[str, Any] = {"rounds": 6, "seed": 1, "replicates": 200, "initial": np.zeros((2, 3))}
+    said = run(HEAVY, TASK, **how).settings
+    for factor, expected in ((1.0, ("holds", "inconclusive")), (1.2, ("differs",))):
+        changed = dataclasses.replace(HEAVY, step_size=factor * STEP)
+        ran = dataclasses.replace(run(changed, TASK, **how), settings=said)
+        kind, sentence = same_law(TASK, ran)
+        assert kind in expected, sentence
+    assert "given the models before and the choices" in sentence
+
+
+def test_a_cluster_without_clients_shows_nothing() -> None:
+    """Its model coasts with its momentum, which rounding alone makes random."""
+    start = np.stack([TASK.optima[0], TASK.optima[1], 50 + TASK.optima[0]])
+    coasting = dataclasses.replace(HEAVY, clusters=3)
+    ran = run(coasting, TASK, rounds=5, seed=1, replicates=50, initial=start)
+    nudged = dataclasses.replace(
+        ran, models=ran.models * (1 + 1e-13 * (np.arange(6) % 2)[:, None, None, None])
+    )
+    assert compared(coasting, nudged) == ("holds", "")
+
+
+@pytest.mark.parametrize("algorithm", [HEAVY, IFCA(step_size=STEP)])
+def test_a_replicate_that_diverged_shows_nothing(algorithm: Algorithm[Any]) -> None:
+    ran = run(algorithm, TASK, rounds=5, seed=1, replicates=50)
+    ran.models[2, 0], ran.models[3, 1], ran.models[4, 2] = np.inf, np.nan, 1e300
+    assert compared(algorithm, ran) == ("holds", "")
