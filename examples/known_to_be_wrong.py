@@ -38,6 +38,7 @@ Rounds = Annotated[int, integers(1, 5)]
 
 @claim(
     "known-to-be-wrong/heavy-ball-converges",
+    judges="reading",
     evaluations=200,
     repaired_by="known-to-be-wrong/heavy-ball-converges-corrected",
 )
@@ -105,6 +106,7 @@ def accelerated(f: Any, rounds: int) -> tuple[Any, Any]:
 
 @claim(
     "known-to-be-wrong/acceleration-descends",
+    judges="reading",
     evaluations=200,
     repaired_by="known-to-be-wrong/acceleration-descends-corrected",
 )
@@ -137,6 +139,7 @@ Step = Annotated[Fraction, choice(Q(1, 4), Q(1, 2), Q(1))]
 
 @claim(
     "known-to-be-wrong/descent-ascent-converges",
+    judges="reading",
     evaluations=200,
     repaired_by="known-to-be-wrong/descent-ascent-converges-corrected",
 )
@@ -170,6 +173,7 @@ Clients = Annotated[Function, functions(smoothness=1, strong_convexity=Q(1, 4), 
 
 @claim(
     "known-to-be-wrong/fedavg-converges",
+    judges="reading",
     evaluations=200,
     repaired_by="known-to-be-wrong/fedavg-converges-corrected",
 )
@@ -211,6 +215,7 @@ def fedavg_corrected(f: Clients) -> Sides:
 
 @claim(
     "known-to-be-wrong/alternating-projections",
+    judges="reading",
     evaluations=200,
     repaired_by="known-to-be-wrong/alternating-projections-corrected",
 )
@@ -374,7 +379,10 @@ def admm(
 
 
 @claim(
-    "known-to-be-wrong/three-blocks", evaluations=300, repaired_by="known-to-be-wrong/three-blocks-corrected"
+    "known-to-be-wrong/three-blocks",
+    judges="reading",
+    evaluations=300,
+    repaired_by="known-to-be-wrong/three-blocks-corrected",
 )
 def three_blocks(
     a_1: Entry, a_2: Entry, a_3: Entry, b_1: Entry, b_2: Entry, b_3: Entry, c_1: Entry, c_2: Entry, c_3: Entry
@@ -456,7 +464,7 @@ def suppose_positive(count: int, identity: int, crossed: int, ones: int) -> None
             and identity**2 + identity * trace - (count - 1) * crossed**2 >= 0)  # fmt: skip
 
 
-@claim("known-to-be-wrong/recht-re", repaired_by="known-to-be-wrong/recht-re-corrected",
+@claim("known-to-be-wrong/recht-re", judges="reading", repaired_by="known-to-be-wrong/recht-re-corrected",
        example=[{"count": 5, "identity": 10, "crossed": 5, "ones": 2}])  # fmt: skip
 def recht_re(
     count: Annotated[int, integers(2, 5)], identity: Identity, crossed: Crossed, ones: Ones
@@ -494,6 +502,7 @@ Short = Annotated[Fraction, rationals(Q(1, 10), 1, 10)]
 
 @claim(
     "known-to-be-wrong/sign-descends",
+    judges="reading",
     replicates=10_000,
     evaluations=300,
     repaired_by="known-to-be-wrong/sign-descends-corrected",
