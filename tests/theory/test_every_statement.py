@@ -97,8 +97,7 @@ def test_no_label_says_what_judges_says() -> None:
 def test_the_stored_verdicts_judge_what_the_claims_do() -> None:
     stored = read_verdicts()
     for one in theory.catalogue():
-        if record := stored.get(one.id):
-            own = [one.of_line(line) for line in ("", *one.of_lines["judges"], *one.of_lines["failure"])]
-            assert (record["judges"], record["failure"]) in [
-                (each["judges"], each["failure"]) for each in own
-            ]
+        record = stored[one.id]
+        own = [one.of_line(line) for line in ("", *one.of_lines["judges"], *one.of_lines["failure"])]
+        assert record["label"] == one.label
+        assert (record["judges"], record["failure"]) in [(each["judges"], each["failure"]) for each in own]
