@@ -8,7 +8,7 @@ import numpy as np
 
 import clusterproof.figures.style as style
 from clusterproof.figures.illustration import Illustration
-from clusterproof.theory.exact.model_averaging import round_map
+from clusterproof.theory.exact.affine_rounds import round_map
 
 LOCAL_STEPS = tuple(range(1, 31))
 FLAT = 0.01

@@ -5,8 +5,8 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
+        "affine_rounds": ["drift_constant", "round_map"],
         "heavy_ball": ["propagators", "spectral_rate"],
-        "model_averaging": ["drift_constant", "round_map"],
         "two_clusters": ["exact_path"],
     },
 )

@@ -28,13 +28,13 @@ from clusterproof.theory.claims import (
     suppose,
 )
 from clusterproof.theory.claims.confirm import confirm_equal
-from clusterproof.theory.exact.heavy_ball import propagators
-from clusterproof.theory.exact.model_averaging import (
+from clusterproof.theory.exact.affine_rounds import (
     RoundMap,
     drift_constant,
     first_order_drift,
     round_map,
 )
+from clusterproof.theory.exact.heavy_ball import propagators
 
 
 def random_cluster(

@@ -16,7 +16,7 @@ from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory import Kind
 from clusterproof.theory.exact import heavy_ball, model_averaging
-from clusterproof.theory.exact.model_averaging import drift_constant, first_order_drift, round_map
+from clusterproof.theory.exact.affine_rounds import drift_constant, first_order_drift, round_map
 
 
 def test_numbers_of_the_audit() -> None:
