@@ -15,7 +15,7 @@ from clusterproof import theory
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory import Kind
-from clusterproof.theory.exact import heavy_ball, model_averaging
+from clusterproof.theory.exact import affine_rounds, heavy_ball
 from clusterproof.theory.exact.affine_rounds import drift_constant, first_order_drift, round_map
 
 
@@ -108,10 +108,10 @@ def test_wrong_recursions_are_violated(plant: Callable[..., Any]) -> None:
         return round_map(*args, **{**options, "momentum": 0.5})
 
     for wrong in (forgetful, keeping):
-        with planted(model_averaging, "round_map", wrong):
+        with planted(affine_rounds, "round_map", wrong):
             assert theory.check("cfl-mgd/model-averaging-recursion", evaluations=10).verdict is Kind.VIOLATED
     plant(
-        model_averaging,
+        affine_rounds,
         "first_order_drift",
         lambda *args, **options: first_order_drift(*args, **{**options, "momentum": 0.0}),
     )
