@@ -120,7 +120,7 @@ def holds(trial: Trial, progress: Progress, name: str, proof: str | None) -> str
     count = plural("instance", progress.instances)
     if complete:
         count = f"all {count}" if progress.instances > 1 else "its only instance"
-    elif trial.exhausted:
+    elif trial.exhausted and trial.listed:
         others = progress.instances - trial.listed
         count = f"all {plural('instance', trial.listed)} of the grid" + (
             f" and {others} others" if others > 0 else ""
@@ -181,7 +181,7 @@ def doubts_of_trace(traced: TracedLine) -> list[str]:
     if traced.refused:
         return [f"drawn functions only: {traced.refused}"]
     if traced.exceeded is not None:
-        by = f"by {traced.exceeded:.2g}, in a space where all numbers sum to 1"
+        by = f"by {traced.exceeded:.2g} at a scale of 1"
         return [f"a solver exceeds the bound {by}, and no function in fractions was found that does"]
     return []
 

@@ -48,8 +48,8 @@ class TracedLine:
     open_
         Settings of which no certificate was found.
     exceeded
-        Largest measured - bound that a solver finds where no explicit function was found, of numbers that sum to 1;
-        None if nowhere.
+        Largest measured - bound that a solver finds where no explicit function was found, scaled such that the squared
+        lengths of all free vectors, and the constant 1, sum to 1; None if nowhere.
     worst, worst_exact, tightest
         Largest measured over bound, as a fraction if it is known, and the setting of it.
     refused
