@@ -4,5 +4,5 @@ import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
-    submod_attrs={"cfl_stationary": ["simplex", "stationary_cosines"]},
+    submod_attrs={"cfl": ["simplex", "stationary_cosines"]},
 )
