@@ -15,7 +15,6 @@ from clusterproof.algorithms import self_organising_map as som
 from clusterproof.theory import Kind
 from clusterproof.theory.papers.sofl import (
     algorithm_line_30,
-    clustering_condition,
     distortion,
     elbow,
     initialisation,
@@ -109,13 +108,6 @@ FAULTS: dict[str, tuple[str, ModuleType, str, Any, Kind]] = {
         Kind.VIOLATED,
     ),
     "two neighbours": ("sofl/mean-field-fixed-point", theorem_1_parts, "pull", half_the_reach, Kind.VIOLATED),
-    "delta_2 up to 20": (
-        "sofl/clustering-condition",
-        clustering_condition,
-        "PARTS",
-        5,
-        Kind.CONSISTENT,
-    ),
     "elbow says z": ("sofl/elbow-exact-winners", second_clustering, "elbow", len, Kind.CONSISTENT),
     "winners by distance": (
         "sofl/mean-square-distortion",
