@@ -150,6 +150,8 @@ def functions(
 ) -> OfClass:
     """Every function of a class, from R^d for any d, with a start and, if it is convex, a minimiser.
 
+    Constants are ints, Fractions or functions of earlier quantities, such as ``lambda mu: mu``.
+
     Parameters
     ----------
     smoothness
@@ -165,8 +167,6 @@ def functions(
         What |start - minimiser| is at most; ``f.distance`` is this number then.
     count
         Number of functions of which the mean is meant, ``f.parts``.
-
-    Constants are ints, Fractions or functions of earlier quantities, such as ``lambda mu: mu``.
 
     Raises
     ------
