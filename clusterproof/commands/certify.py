@@ -9,6 +9,7 @@ from cyclopts import Parameter
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, write_whole
+from clusterproof.commands.child_process import in_child
 from clusterproof.theory import certificates
 from clusterproof.theory.certificates import Certificate, NoCertificate, RoundCertificate
 from clusterproof.theory.claims.load import load_claims
@@ -93,8 +94,6 @@ def certify(
     if out is not None:
         check_writable("out", out)
     dynamics = {"momentum": momentum, "condition": condition_number, "proportion": proportion}
-    if claim is not None:
-        return _certify_claim(claim, out)
     setting = {
         "smoothness": smoothness,
         "strong_convexity": strong_convexity,
@@ -108,6 +107,14 @@ def certify(
         "distance": distance,
         "heterogeneity": heterogeneity,
     }
+    if claim is not None:
+        others = {**dynamics, **setting, "algorithm": algorithm, "class": function_class, "rate": rate}
+        for name, value in (others | {"disturbance": disturbance or None}).items():
+            if value is not None:
+                raise InvalidArgument(
+                    name, value, "is not of a claim", "leave it out, or leave the claim out"
+                )
+        return _certify_claim(claim, out)
     rest, needed = (dynamics, {"strong_convexity": strong_convexity}) if algorithm else (setting, dynamics)
     of = f"is not of {algorithm}" if algorithm else "is of a round of an algorithm"
     for name, value in rest.items():
@@ -147,6 +154,8 @@ def certify(
 def _certify_claim(claim: str, out: Path | None) -> int:
     """Prove a claim, of a file the only one that it states."""
     if claim.endswith(".py"):
+        if (status := in_child("claim", claim)) is not None:
+            return status
         stated = load_claims(claim)
         if len(stated) > 1:
             rule, remedy = (

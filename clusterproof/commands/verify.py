@@ -6,6 +6,7 @@ from pathlib import Path
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.commands.certify import describe
+from clusterproof.commands.child_process import in_child
 from clusterproof.theory import certificates
 
 
@@ -23,6 +24,8 @@ def verify(file: Path, /) -> int:
     """
     of_claim = certificates.read_if_of_claim(file)
     if of_claim is not None:
+        if of_claim.source and (status := in_child("file", str(file))) is not None:
+            return status
         failure = certificates.failing_condition(of_claim)
         where = f"{of_claim.claim}: {of_claim.statement}"
         print(

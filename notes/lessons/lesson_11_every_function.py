@@ -131,7 +131,7 @@ def picture(rounds, threshold):
     grid, models = np.linspace(-0.3, 1.1, 200), iterates(rounds, threshold)
     left.plot(grid, huber(grid, threshold), color=BLACK, label="Huber's function")
     left.plot(models, huber(models, threshold), "o-", color=BLUE, linewidth=0.8, label="iterates")
-    label_axes(left, "a  A straight slope lasts longest", "x", "value")
+    label_axes(left, "a  A small gradient lasts longest", "x", "value")
     numbers = np.arange(1, 9)
     right.plot(numbers, 1 / (4 * numbers + 2), color=BLACK, label="theorem, best Huber function")
     right.plot(

@@ -134,7 +134,7 @@ def failing_condition(certificate: ClaimCertificate) -> str | None:
                         return f"no multipliers at {where or 'the only setting'}"
                     if not is_valid(path, _read(path, proof)):
                         return f"the multipliers at {where or 'the only setting'} do not prove the bound"
-        except (InvalidArgument, NotTraced, ValueError, KeyError, ZeroDivisionError) as error:
+        except (InvalidArgument, NotTraced, ValueError, LookupError, ZeroDivisionError) as error:
             return f"{type(error).__name__}: {error}"
     return "multipliers of a setting that the claim does not have" if proofs else None
 

@@ -59,9 +59,9 @@ def draw_formula(
         return _draw_maximum(mu, M, at, gradient, f, scale, stream)
     L = magnitude(stream) if definition.smoothness is None else rational(definition.smoothness)
     centre = at - gradient / L  # the proximal point, at which the maximum has the subgradient
-    slopes, gaps = _draw_slopes(gradient, M, scale, stream)
+    gradients, gaps = _draw_gradients(gradient, M, scale, stream)
     level = f - inner(gradient, gradient) / (2 * L)
-    return SmoothMaximum(L, slopes, _offsets(slopes, gaps, centre, level))
+    return SmoothMaximum(L, gradients, _offsets(gradients, gaps, centre, level))
 
 
 def pick(options: Sequence[Item], stream: np.random.Generator) -> Item:
@@ -181,41 +181,41 @@ def _draw_maximum(
     scale: Rational,
     stream: np.random.Generator,
 ) -> Maximum:
-    slopes, gaps = _draw_slopes(gradient - mu * at, M, scale, stream)
-    return Maximum(mu, slopes, _offsets(slopes, gaps, at, value - mu * inner(at, at) / 2))
+    gradients, gaps = _draw_gradients(gradient - mu * at, M, scale, stream)
+    return Maximum(mu, gradients, _offsets(gradients, gaps, at, value - mu * inner(at, at) / 2))
 
 
-def _draw_slopes(
+def _draw_gradients(
     subgradient: Vector, M: Rational | None, scale: Rational, stream: np.random.Generator
 ) -> tuple[tuple[Vector, ...], list[Rational]]:
-    """Return slopes, not longer than M, and by how much each affine function is below the maximum at a point.
+    """Return gradients, not longer than M, and by how much each affine function is below the maximum at a point.
 
-    The subgradient is a convex combination of the slopes of those that are not below it.
+    The subgradient is a convex combination of the gradients of those that are not below it.
     """
     size = (
         magnitude(stream) if M is None else M * pick((1, 1, 1, fmpq(1, 2), magnitude(stream, -5, 0)), stream)
     )
-    slopes: list[Vector] = []
+    gradients: list[Vector] = []
     for _ in range(pick(range(1, subgradient.dimension + 1), stream)):
         slope = size * draw_unit(subgradient.dimension, stream)
         for share in pick(((1, fmpq(1, 2), fmpq(1, 4)), (fmpq(1, 3), fmpq(1, 8))), stream):
             opposite = subgradient - share * (slope - subgradient)
             if M is None or inner(opposite, opposite) <= M**2:
-                slopes += [slope, opposite]
+                gradients += [slope, opposite]
                 break
-    slopes = slopes or [subgradient]
-    gaps = [fmpq(0)] * len(slopes)
+    gradients = gradients or [subgradient]
+    gaps = [fmpq(0)] * len(gradients)
     for _ in range(pick((0, 0, 1, 2), stream)):
-        slopes.append(size * draw_unit(subgradient.dimension, stream))
+        gradients.append(size * draw_unit(subgradient.dimension, stream))
         gaps.append(size * scale * magnitude(stream, -3, 1))
-    return tuple(slopes), gaps
+    return tuple(gradients), gaps
 
 
 def _offsets(
-    slopes: Sequence[Vector], gaps: Sequence[Rational], at: Vector, level: Rational
+    gradients: Sequence[Vector], gaps: Sequence[Rational], at: Vector, level: Rational
 ) -> tuple[Rational, ...]:
     """Return the offsets of affine functions which are a gap below a level at a point."""
-    return tuple([level - gap - inner(slope, at) for slope, gap in zip(slopes, gaps, strict=True)])
+    return tuple([level - gap - inner(gradient, at) for gradient, gap in zip(gradients, gaps, strict=True)])
 
 
 def _draw_set(

@@ -38,7 +38,7 @@ class Formula(ABC):
 
     def to_json(self) -> dict[str, Any]:
         """Return the kind and the fields, every number as the text of a fraction."""
-        names = [field.name for field in fields(self)]  # type: ignore[arg-type]
+        names = [field.name for field in fields(self)]  # type: ignore[arg-type]  # every formula is a dataclass
         return {"kind": self.kind, **{name: _encoded(getattr(self, name)) for name in names}}
 
     @classmethod
@@ -65,8 +65,8 @@ class Separable(Formula):
 
     def evaluate(self, x: Vector) -> tuple[Vector, Rational]:
         results = [part.evaluate(inner(q, x)) for q, part in zip(self.basis, self.parts, strict=True)]
-        slopes = [slope for slope, _ in results]
-        return combination(slopes, self.basis), sum((value for _, value in results), fmpq(0))
+        gradients = [gradient for gradient, _ in results]
+        return combination(gradients, self.basis), sum((value for _, value in results), fmpq(0))
 
     def proximal(self, x: Vector, step: Rational) -> Vector:
         pairs = zip(self.basis, self.parts, strict=True)
@@ -85,8 +85,8 @@ class Separable(Formula):
             )
             for i in range(len(self.basis))
         ]
-        slope = combination([b for _, b, _ in pieces], self.basis)
-        linear = [(fmpq(1), "1/2 <x, H x>"), (fmpq(any(slope._entries)), f"<{slope}, x>")]
+        gradient = combination([b for _, b, _ in pieces], self.basis)
+        linear = [(fmpq(1), "1/2 <x, H x>"), (fmpq(any(gradient._entries)), f"<{gradient}, x>")]
         constant = sum((c for _, _, c in pieces), fmpq(0))
         return f"{signed_sum([*linear, (constant, '')])}, H = {listed(columns)}"
 
@@ -107,79 +107,81 @@ class Maximum(Formula):
     ----------
     curvature
         mu >= 0.
-    slopes, offsets
+    gradients, offsets
         Of the affine functions.
     """
 
     kind: ClassVar[str] = "maximum"
     curvature: Rational
-    slopes: tuple[Vector, ...]
+    gradients: tuple[Vector, ...]
     offsets: tuple[Rational, ...]
 
     def evaluate(self, x: Vector) -> tuple[Vector, Rational]:
-        affine = [inner(slope, x) + offset for slope, offset in zip(self.slopes, self.offsets, strict=True)]
+        affine = [
+            inner(gradient, x) + offset for gradient, offset in zip(self.gradients, self.offsets, strict=True)
+        ]
         active = max(range(len(affine)), key=affine.__getitem__)
-        return self.slopes[active] + self.curvature * x, self.curvature * inner(x, x) / 2 + affine[active]
+        return self.gradients[active] + self.curvature * x, self.curvature * inner(x, x) / 2 + affine[active]
 
     def proximal(self, x: Vector, step: Rational) -> Vector:
         # y = (x / step - sum a_i slope_i) / (mu + 1 / step), where the weights a solve the dual
         total = self.curvature + 1 / step
-        weights = least_weights(self.slopes, [-offset for offset in self.offsets], x / step, 1 / total)
-        result: Vector = (x / step - combination(weights, self.slopes)) / total
+        weights = least_weights(self.gradients, [-offset for offset in self.offsets], x / step, 1 / total)
+        result: Vector = (x / step - combination(weights, self.gradients)) / total
         return result
 
     def text(self) -> str:
-        return _with_square(self.curvature, _affine_maximum(self.slopes, self.offsets))
+        return _with_square(self.curvature, _affine_maximum(self.gradients, self.offsets))
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Maximum:
-        return cls(fmpq(data["curvature"]), vectors(data["slopes"]), numbers(data["offsets"]))
+        return cls(fmpq(data["curvature"]), vectors(data["gradients"]), numbers(data["offsets"]))
 
 
 @dataclass(frozen=True)
 class SmoothMaximum(Formula):
     """The Moreau envelope, min over y of max_i (<slope_i, y> + offset_i) + L/2 |x - y|^2.
 
-    It is convex, L-smooth, and its gradients are convex combinations of the slopes.
+    It is convex, L-smooth, and its gradients are convex combinations of those of the affine functions.
 
     Attributes
     ----------
     smoothness
         L.
-    slopes, offsets
+    gradients, offsets
         Of the affine functions.
     """
 
     kind: ClassVar[str] = "smooth maximum"
     smoothness: Rational
-    slopes: tuple[Vector, ...]
+    gradients: tuple[Vector, ...]
     offsets: tuple[Rational, ...]
 
     def evaluate(self, x: Vector) -> tuple[Vector, Rational]:
         # the dual: the largest <x, g> - |g|^2 / (2 L) + sum a_i offset_i with g = sum a_i slope_i
         weights = self._weights(x, 1 / self.smoothness)
-        gradient = combination(weights, self.slopes)
+        gradient = combination(weights, self.gradients)
         offset = sum((a * b for a, b in zip(weights, self.offsets, strict=True)), fmpq(0))
         return gradient, inner(x, gradient) - inner(gradient, gradient) / (2 * self.smoothness) + offset
 
     def proximal(self, x: Vector, step: Rational) -> Vector:
         # the envelope of an envelope: 1/L + step in place of 1/L
-        result: Vector = x - step * combination(self._weights(x, 1 / self.smoothness + step), self.slopes)
+        result: Vector = x - step * combination(self._weights(x, 1 / self.smoothness + step), self.gradients)
         return result
 
     def _weights(self, x: Vector, step: Rational) -> list[Rational]:
-        return least_weights(self.slopes, [-offset for offset in self.offsets], x / step, step)
+        return least_weights(self.gradients, [-offset for offset in self.offsets], x / step, step)
 
     def text(self) -> str:
-        if self.slopes[0].dimension == 1:
-            points = [slope / self.smoothness for slope in self.slopes]
+        if self.gradients[0].dimension == 1:
+            points = [gradient / self.smoothness for gradient in self.gradients]
             costs = [-offset for offset in self.offsets]
             return _pieces(self, points, costs, self.smoothness, (fmpq(0), self.smoothness))
-        return f"min over y of {_affine_maximum(self.slopes, self.offsets, 'y')} + {self.smoothness / 2} |x - y|^2"
+        return f"min over y of {_affine_maximum(self.gradients, self.offsets, 'y')} + {self.smoothness / 2} |x - y|^2"
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> SmoothMaximum:
-        return cls(fmpq(data["smoothness"]), vectors(data["slopes"]), numbers(data["offsets"]))
+        return cls(fmpq(data["smoothness"]), vectors(data["gradients"]), numbers(data["offsets"]))
 
 
 @dataclass(frozen=True)
@@ -262,13 +264,13 @@ def _with_square(mu: Rational, text: str) -> str:
     return signed_sum([(mu / 2, "|x|^2"), (fmpq(1), text)])
 
 
-def _affine_maximum(slopes: Sequence[Vector], offsets: Sequence[Rational], variable: str = "x") -> str:
-    def affine(slope: Vector, offset: Rational) -> str:
-        if slope.dimension == 1:
-            return signed_sum([(*slope._entries, variable), (offset, "")])
-        return signed_sum([(fmpq(any(slope._entries)), f"<{slope}, {variable}>"), (offset, "")])
+def _affine_maximum(gradients: Sequence[Vector], offsets: Sequence[Rational], variable: str = "x") -> str:
+    def affine(gradient: Vector, offset: Rational) -> str:
+        if gradient.dimension == 1:
+            return signed_sum([(*gradient._entries, variable), (offset, "")])
+        return signed_sum([(fmpq(any(gradient._entries)), f"<{gradient}, {variable}>"), (offset, "")])
 
-    texts = [affine(slope, offset) for slope, offset in zip(slopes, offsets, strict=True)]
+    texts = [affine(gradient, offset) for gradient, offset in zip(gradients, offsets, strict=True)]
     return f"max({', '.join(texts)})" if len(texts) > 1 else texts[0]
 
 

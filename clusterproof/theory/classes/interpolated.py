@@ -167,11 +167,11 @@ def _function(definition: FunctionClass, x: list[Vector], g: list[Vector], f: li
         offsets = [f_i - inner(g_i, x_i) + inner(g_i, g_i) / (2 * L) for x_i, g_i, f_i in triplets]
         return SmoothMaximum(L, tuple(g), tuple(offsets))
     if definition.smoothness is None or definition.smoothness == definition.curvature:
-        slopes = [g_i - mu * x_i for x_i, g_i, _ in triplets]
+        shifted = [g_i - mu * x_i for x_i, g_i, _ in triplets]
         offsets = [f_i - inner(g_i, x_i) + mu / 2 * inner(x_i, x_i) for x_i, g_i, f_i in triplets]
         if definition.smoothness is not None:  # the quadratic: every triplet gives the same
-            slopes, offsets = slopes[:1], offsets[:1]
-        return Maximum(mu, tuple(slopes), tuple(offsets))
+            shifted, offsets = shifted[:1], offsets[:1]
+        return Maximum(mu, tuple(shifted), tuple(offsets))
     K = rational(definition.smoothness) - mu
     shifted = [g_i - mu * x_i for x_i, g_i, _ in triplets]
     points = [x_i - d / K for x_i, d in zip(x, shifted, strict=True)]

@@ -23,9 +23,11 @@ def least_weights(
     weights = {start: fmpq(1)}
     while True:
         residual = combination(list(weights.values()), [z[i] for i in weights])
-        slopes = [curvature * inner(point, residual) + cost for point, cost in zip(z, costs, strict=True)]
-        entering = min(range(len(z)), key=slopes.__getitem__)
-        if slopes[entering] >= slopes[next(iter(weights))]:
+        derivatives = [
+            curvature * inner(point, residual) + cost for point, cost in zip(z, costs, strict=True)
+        ]
+        entering = min(range(len(z)), key=derivatives.__getitem__)
+        if derivatives[entering] >= derivatives[next(iter(weights))]:
             return [weights.get(i, fmpq(0)) for i in range(len(z))]
         weights[entering] = fmpq(0)
         optimal = False

@@ -1,14 +1,25 @@
 """The commands about claims on every function of a class: ``certify``, ``verify``, ``show`` and ``check --replay``."""
 
 import json
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+from clusterproof.commands import child_process
 from clusterproof.commands.application import main
+from clusterproof.theory import REGISTRY
 
-pytestmark = pytest.mark.usefixtures("claims_of_files")
+
+@pytest.fixture(autouse=True)
+def _restored() -> Iterator[None]:
+    """Forget the claims of a test's file."""
+    before = dict(REGISTRY)
+    yield
+    REGISTRY.clear()
+    REGISTRY.update(before)
+
 
 SOURCE = '''
 from typing import Annotated
@@ -78,3 +89,41 @@ def test_show_prints_the_points_that_a_reader_checks(
     allowed = sum(each**2 for each in start) / (8 * rounds + 2)
     assert f"> {allowed} (bound)" in page
     assert main(["check", "--replay", str(report)]) == 0
+
+
+def test_options_of_other_certificates_are_refused_beside_a_claim(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["certify", "proxskip/every-loss", "--momentum", "1/2"]) == 2
+    assert "momentum = '1/2': is not of a claim" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("end", ["import os; os._exit(0)", "raise SystemExit(0)"])
+def test_a_file_that_ends_the_process_proves_nothing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    monkeypatch.setattr(child_process, "is_child", False)
+    path, out = write(tmp_path, 4), tmp_path / "descent.json"
+    assert main(["certify", str(path), "--out", str(out)]) == 0
+    content = json.loads(out.read_text())
+    content["source"] += f"\n{end}\n"
+    out.write_text(json.dumps(content))
+    capsys.readouterr()
+    assert main(["verify", str(out)]) not in (0, None)
+    assert "valid: every" not in capsys.readouterr().out
+    path.write_text(path.read_text() + f"\n{end}\n")
+    assert main(["certify", str(path)]) not in (0, None)
+
+
+@pytest.mark.parametrize(
+    "change", [{"free": {"7": "1"}}, {"weights": []}, {"multipliers": {"no condition": "1"}}]
+)
+def test_numbers_that_do_not_fit_are_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, change: dict[str, object]
+) -> None:
+    out = tmp_path / "descent.json"
+    assert main(["certify", str(write(tmp_path, 4)), "--out", str(out)]) == 0
+    content = json.loads(out.read_text())
+    content["proofs"][0] |= change
+    out.write_text(json.dumps(content))
+    capsys.readouterr()
+    assert main(["verify", str(out)]) == 1
+    assert capsys.readouterr().out.startswith("invalid: ")

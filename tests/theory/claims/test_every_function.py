@@ -360,7 +360,7 @@ def test_settings_that_the_hypotheses_exclude_are_left_out() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: functions(smoothness=0.5),  # type: ignore[arg-type]
+        lambda: functions(smoothness=0.5),  # type: ignore[arg-type]  # what is refused
         lambda: functions(smoothness=-1),
         lambda: functions(smoothness=1, strong_convexity=2),
         lambda: functions(convex=False),

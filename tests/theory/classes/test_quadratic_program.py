@@ -22,12 +22,16 @@ def test_no_point_has_a_smaller_slope_than_those_with_weight():
         assert sum(weights) == 1
         assert min(weights) >= 0
         rest = combination(weights, points) - target
-        slopes = [curvature * inner(z, rest) + cost for z, cost in zip(points, costs, strict=True)]
-        assert all(slope == min(slopes) for slope, weight in zip(slopes, weights, strict=True) if weight > 0)
+        derivatives = [curvature * inner(z, rest) + cost for z, cost in zip(points, costs, strict=True)]
+        assert all(
+            derivative == min(derivatives)
+            for derivative, weight in zip(derivatives, weights, strict=True)
+            if weight > 0
+        )
 
 
 def test_a_point_that_took_weight_can_lose_it_again():
-    # the second point enters before the third; at the least value the slopes are 5/2, 8/3, 5/2, 25/6
+    # the second point enters before the third; at the least value the derivatives are 5/2, 8/3, 5/2, 25/6
     points = [Vector(point) for point in ((2, 4), (4, 4), (-4, -2), (1, 1))]
     weights = least_weights(points, [fmpq(cost) for cost in (0, 2, 1, 4)], Vector([0, 0]), fmpq(1))
     assert weights == [fmpq(37, 72), 0, fmpq(35, 72), 0]

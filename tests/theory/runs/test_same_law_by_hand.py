@@ -137,7 +137,7 @@ def test_ranks_tell_a_shift_that_a_few_large_replicates_hide() -> None:
     own.models, own.assignments = stream.random((2, 800, 2, 3)), np.zeros((1, 800, 5), dtype=int)
     own.models[1, 0, 0, 1] = models[1, 0, 0, 1] = 1e9
     models[1, 1:, 0, 1] += 1.0
-    tests = compare_samples(models, np.zeros((1, replicates, 5), dtype=int), own, 1e-12)  # type: ignore[arg-type]
+    tests = compare_samples(models, np.zeros((1, replicates, 5), dtype=int), own, 1e-12)  # type: ignore[arg-type]  # a stand-in for the library's runs
     assert re.match(
         r"mean of the (models|increments), ranks of model 0, coordinate 1, round 1: ", tests.sentence
     )
@@ -153,7 +153,7 @@ def test_ranks_tell_no_numbers_apart_that_differ_by_rounding_of_the_largest() ->
     def sentence(relative: float) -> str:
         shifted, rows = models.copy(), np.arange(200) % 100 > 0
         shifted[1, rows, 0, 1] += relative * 1e3
-        return compare_samples(shifted, np.zeros((1, 200, 5), dtype=int), own, 1e-9).sentence  # type: ignore[arg-type]
+        return compare_samples(shifted, np.zeros((1, 200, 5), dtype=int), own, 1e-9).sentence  # type: ignore[arg-type]  # a stand-in
 
     assert sentence(0.9e-9) == ""
     assert re.match(
