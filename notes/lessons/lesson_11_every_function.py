@@ -94,7 +94,7 @@ def _(proved):
     ## The figure
 
     Left: Huber's function with your threshold $\tau$, and the iterates from $x_0 = 1$. Right: what is left after $N$ rounds, for the
-    best quadratic, for the best Huber function, for yours, and the theorem. Which threshold is the worst for $N = 2$? Why is
+    worst quadratic, for the worst Huber function, for yours, and the theorem. Which threshold is the worst for $N = 2$? Why is
     no quadratic as bad?
     """
     )
@@ -133,9 +133,9 @@ def picture(rounds, threshold):
     left.plot(models, huber(models, threshold), "o-", color=BLUE, linewidth=0.8, label="iterates")
     label_axes(left, "a  A small gradient lasts longest", "x", "value")
     numbers = np.arange(1, 9)
-    right.plot(numbers, 1 / (4 * numbers + 2), color=BLACK, label="theorem, best Huber function")
+    right.plot(numbers, 1 / (4 * numbers + 2), color=BLACK, label="theorem, worst Huber function")
     right.plot(
-        numbers, [worst_quadratic(n) for n in numbers], "s--", color=VERMILLION, label="best quadratic"
+        numbers, [worst_quadratic(n) for n in numbers], "s--", color=VERMILLION, label="worst quadratic"
     )
     right.plot(
         numbers,
