@@ -1,0 +1,123 @@
+"""Settings as plain values: of a command line, a file, a sweep or a stored run, for a dataclass or a function."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from clusterproof.algorithms.validation import InvalidArgument, brief
+
+Made = TypeVar("Made")
+
+_BOUNDS = {">=": "at least", "<=": "at most", ">": "greater than", "<": "below"}
+_KINDS = {"`": "", "| null": "", "array": "list", "object": "table", "str": "text"}
+
+
+def from_settings(kind: Callable[..., Made], values: Mapping[str, Any], prefix: str = "") -> Made:
+    """Call a dataclass or a function with settings whose names and types were checked.
+
+    Parameters
+    ----------
+    kind
+        A dataclass, or a function with annotated parameters.
+    values
+        Plain values by the names of parameters; parameters that are left out have their defaults.
+    prefix
+        What stands before a name in messages, such as ``"training."``.
+
+    Raises
+    ------
+    InvalidArgument
+        If a name is unknown (with the nearest known one), a value has another type or is out of its range, or a
+        parameter without a default is missing.
+    """
+    types = parameter_types(kind)
+    for name in values:
+        if name not in types:
+            near = difflib.get_close_matches(str(name), types, n=1)
+            rule = f"is not a setting; the settings are {', '.join(types)}"
+            remedy = f"write {near[0]}" if near else "leave it out"
+            raise InvalidArgument(f"{prefix}{name}", brief(values[name]), rule, remedy)
+    for name, parameter in inspect.signature(kind).parameters.items():
+        if name in types and name not in values and parameter.default is parameter.empty:
+            raise InvalidArgument(f"{prefix}{name}", None, "has no default", "give it a value")
+    return kind(**{name: converted(f"{prefix}{name}", value, types[name]) for name, value in values.items()})
+
+
+def parameter_types(kind: Callable[..., Any]) -> dict[str, Any]:
+    """Return the annotations of the named parameters of a dataclass or a function, ranges included."""
+    hints = get_type_hints(kind, include_extras=True)
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    parameters = inspect.signature(kind).parameters.values()
+    return {each.name: hints.get(each.name, Any) for each in parameters if each.kind in named}
+
+
+def converted(argument: str, value: Any, kind: Any) -> Any:
+    """Return a plain value as a type: lists become tuples where the type is one, integers become floats.
+
+    Parameters
+    ----------
+    argument
+        Name of the setting in messages.
+    value
+        As it was given or read.
+    kind
+        Its annotation, with its range as ``msgspec.Meta``.
+
+    Raises
+    ------
+    InvalidArgument
+        If the value has another type, or is out of range.
+    """
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        text = str(error)
+        rule, remedy = text, "change the value"
+        for word, plain_word in _KINDS.items():
+            rule = rule.replace(word, plain_word)
+        rule = f"has the wrong type: {' '.join(rule.split())}"
+        for choices in (part for part in (kind, *get_args(kind)) if get_origin(part) is Literal):
+            rule = f"must be one of {', '.join(map(repr, get_args(choices)))}"
+            remedy = f"use {get_args(choices)[0]!r}"
+        if bound := re.search(r"`(int|float).*` ([<>]=?) (\S+)", text):
+            number = "an integer" if bound[1] == "int" else "a finite number"
+            rule = f"must be {number}, {_BOUNDS[bound[2]]} {bound[3].removesuffix('.0')}"
+            remedy = "lower it" if "<" in bound[2] else "raise it"
+        raise InvalidArgument(argument, brief(value), rule, remedy) from error
+
+
+def values_from_texts(argument: str, texts: Iterable[str]) -> dict[str, Any]:
+    """Return the values of an option that may be repeated, each written as ``NAME=VALUE``.
+
+    Parameters
+    ----------
+    argument
+        Name of the option, for messages.
+    texts
+        Such as ``"kappa=100"``, ``"hidden=[64, 32]"`` or ``"data=cifar10"``: a Python literal, or a text.
+
+    Raises
+    ------
+    InvalidArgument
+        If a text has no ``=``, or a name is given twice.
+    """
+    values: dict[str, Any] = {}
+    for text in texts:
+        name, equals, written = text.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals or not name:
+            raise InvalidArgument(argument, brief(text), "must be NAME=VALUE", "write it as kappa=100")
+        if name in values:
+            raise InvalidArgument(argument, brief(text), f"gives {name} twice", "leave one of the two out")
+        try:
+            values[name] = ast.literal_eval(written.strip())
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            values[name] = written.strip()
+    return values
