@@ -42,7 +42,7 @@ app = App(
 app.command("clusterproof.commands.check:check", name="check", help="Evaluate claims.")
 app.command("clusterproof.commands.claims:claims", name="claims", help="List every claim.")
 app.command("clusterproof.commands.show:show", name="show", help="Show a claim's statement and verdict.")
-app.command("clusterproof.commands.run:run", name="run", help="Run an algorithm on a synthetic task.")
+app.command("clusterproof.commands.run:app", name="run", help="Run an algorithm on a synthetic task.")
 app.command("clusterproof.commands.certify:certify", name="certify", help="Prove a convergence rate.")
 app.command("clusterproof.commands.verify:verify", name="verify", help="Check a certificate.")
 app.command(
@@ -152,7 +152,7 @@ def _meant(error: CycloptsError) -> str | None:
     if isinstance(error, UnusedCliTokensError):
         words = " ".join(error.unused_tokens or ())
         return f"Unexpected argument: {words}; options are written --name value."
-    if not isinstance(error, UnknownOptionError):
+    if not isinstance(error, UnknownOptionError) or (error.command_chain or ())[:1] == ("run",):
         return None
     if not any(".py:" in token for token in error.root_input_tokens or ()):
         return None

@@ -7,61 +7,65 @@ import textwrap
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import MISSING, asdict, fields
 from pathlib import Path
-from typing import Annotated, Any
+from types import NoneType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import numpy as np
-from cyclopts import Parameter
+from cyclopts import App, Group, Parameter
 
 from clusterproof import algorithms
 from clusterproof.algorithms import ALGORITHMS, InvalidArgument, Trace, storage
 from clusterproof.algorithms.atomic import check_writable, write_whole
+from clusterproof.algorithms.options import parameter_descriptions
 from clusterproof.algorithms.validation import check_count, check_seed
 from clusterproof.commands import terminal
-from clusterproof.commands.run_record import record_of
 from clusterproof.experiments import synthetic_options
 from clusterproof.experiments.run_defaults import PAGES, make_algorithm
 from clusterproof.neural.custom.references import HOW, is_own, load_own, naming_user_code
-from clusterproof.synthetic import TASKS
-from clusterproof.theory.claims import report
-from clusterproof.theory.runs.compare import compare
-from clusterproof.theory.runs.page import Page
+from clusterproof.synthetic import TASKS, Mixture
+
+if TYPE_CHECKING:
+    from clusterproof.theory.runs.page import Page
+
+app = App(
+    name="run",
+    help=f"Run an algorithm, or a class of your own ({HOW}), on a synthetic task whose optima are known.",
+)
 
 
-def run(
+def run_algorithm(
     algorithm: str,
+    given: Mapping[str, Any],
     *,
-    task: str | None = None,
+    task: Literal[tuple(TASKS)] | None = None,  # type: ignore[valid-type]
     rounds: terminal.OptionalInteger = None,
     seed: terminal.Integer = 0,
     replicates: terminal.OptionalInteger = None,
     out: Path | None = None,
     json_file: Annotated[Path | None, Parameter("--json")] = None,
-    record: str = "",
+    record: Annotated[str, Parameter(show_default=False)] = "",
     measure: str | None = None,
-    verbose: Annotated[bool, Parameter(negative=())] = False,
+    verbose: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     plot: Path | None = None,
-    **options: Any,
 ) -> int:
-    """Run an algorithm on a synthetic task whose optima are known.
+    """Run an algorithm on a task, and print its page.
 
     Parameters
     ----------
     algorithm
-        Name of an algorithm, such as cfl-mgd or ifca, or of a class of your own, as FILE.py:NAME or MODULE:NAME.
+        Name of an algorithm, or of a class of the user's.
+    given
+        Settings of the algorithm and of the task.
     task
-        Name of a task, such as regression, quadratic, logistic or log-cosh; by default quadratic, and regression for
-        cfl-mgd, ifca, gradient-loss and a class of your own.
+        Name of the task.
     rounds
-        Number of communication rounds; 50, and with the default task 25 for gradient-loss, 60 for cfl-mgd, sofl and
-        proxskip, 100 for fedavg, fedprox, scaffold, fedlin, per-fedavg, fedbcd and local, 120 for ifca, 150 for cfl and
-        300 for fpfc.
+        Number of communication rounds.
     seed
         Seed of the task and of the run.
     replicates
-        Independent repetitions; with the default task 500 for cfl-mgd, ifca and proxskip, all from one start, and 40
-        for gradient-loss.
+        Independent repetitions; one by default.
     out
         New folder for the trace and its settings.
     json_file
@@ -76,10 +80,13 @@ def run(
     plot
         Draw the run beside its theorems to this svg, pdf or png.
     """
-    given = {name: value for name, value in options.items() if value is not None}
+    from clusterproof.commands.run_record import record_of  # help needs no theory
+    from clusterproof.theory.claims import report
+    from clusterproof.theory.runs.compare import compare
+
+    given = dict(given)
     defaults = PAGES.get(algorithm)
-    if task is None:
-        task = "regression" if defaults is None else defaults.task
+    task = task or default_task(algorithm)
     synthetic_options.check_options(algorithm, task, given)
     if defaults is not None and task == defaults.task:
         rounds = defaults.rounds if rounds is None else rounds
@@ -151,7 +158,7 @@ def _draw(result: Page | Trace, path: Path) -> None:
 
     form = path.suffix.removeprefix(".")
     theme: Any = "both" if form == "svg" else "light"
-    title = result.title if isinstance(result, Page) else ""
+    title = getattr(result, "title", "")
     write_whole("plot", path, file_content(result.plot(), form, title=title, theme=theme))
     print(f"drawn in {path}")
 
@@ -169,30 +176,116 @@ def _naming(own: Mapping[str, str]) -> Iterator[None]:
         raise InvalidArgument(section, own[section], error.rule, error.remedy) from error
 
 
-def _declare_options() -> None:
-    """Add the options of every task and algorithm to the signature of ``run``."""
-    parameters = dict(inspect.signature(run).parameters)
-    del parameters["options"]
-    for name, known in (("algorithm", ALGORITHMS), ("task", TASKS)):
-        more = f", or {HOW}" if name == "algorithm" else ""
-        words = Parameter(help=f"One of {', '.join(known)}{more}.")
-        kind = str if name == "algorithm" else str | None
-        parameters[name] = parameters[name].replace(annotation=Annotated[kind, words])
-    for option in synthetic_options.experiment_options():
-        words = Parameter(
-            help=f"{option.help} ({', '.join(option.owners)})",
-            group=option.section.capitalize(),
-            negative_iterable=(),
-            converter=terminal.read_integer if option.annotation is int else None,
-        )
-        parameters[option.flag] = inspect.Parameter(
-            option.flag,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=None,
-            annotation=Annotated[option.annotation | None, words],
-        )
-    vars(run)["__signature__"] = inspect.Signature(list(parameters.values()))
-    run.__annotations__ |= {name: parameter.annotation for name, parameter in parameters.items()}
+def default_task(algorithm: str) -> str:
+    """Return the name of the task of a run that names none."""
+    return PAGES[algorithm].task if algorithm in PAGES else "regression"
 
 
-_declare_options()
+def add_command(to: App, name: str) -> None:
+    """Add the command that runs an algorithm: the options of its class, those of tasks, and those of every run."""
+    parameters = [
+        parameter
+        for parameter in inspect.signature(run_algorithm, eval_str=True).parameters.values()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    ]
+    common = {parameter.name for parameter in parameters}
+    known = {parameter.name: parameter for parameter in [*parameters, *_settings_of(name)]}
+
+    def command(**values: Any) -> int:
+        settings = {key: value for key, value in values.items() if key not in common and value is not None}
+        return run_algorithm(name, settings, **{key: values[key] for key in common & set(values)})
+
+    words = parameter_descriptions(run_algorithm) | _defaults_of_runs(name)
+    command.__doc__ = inspect.getdoc(synthetic_options.algorithm_class(name)).partition("\n")[0]  # type: ignore[union-attr]
+    vars(command)["__signature__"] = inspect.Signature(list(known.values()))
+    command.__annotations__ = {
+        key: Annotated[parameter.annotation, Parameter(help=words[key])]
+        if key in common
+        else parameter.annotation
+        for key, parameter in known.items()
+    }
+    to.command(command, name=name)
+
+
+def _defaults_of_runs(name: str) -> dict[str, str]:
+    """Return the descriptions of the options whose defaults depend on the algorithm."""
+    page, task = PAGES.get(name), default_task(name)
+    words = {
+        "task": f"Name of the task; {task} by default.",
+        "rounds": "Communication rounds; 50 by default.",
+    }
+    if page is not None:
+        words["rounds"] = f"Communication rounds; {page.rounds} by default on the {task} task, else 50."
+        if page.replicates is not None:
+            words["replicates"] = (
+                f"Independent repetitions; {page.replicates} by default on the {task} task, else one."
+            )
+    return words
+
+
+def _settings_of(name: str) -> Iterator[inspect.Parameter]:
+    """Yield the parameters of an algorithm's class and of all tasks, with what a run uses if they are not given."""
+    task = default_task(name)
+    page = PAGES[name].settings if name in PAGES else {}
+    kind = synthetic_options.algorithm_class(name)
+    texts = {synthetic_options.option_of(key): text for key, text in parameter_descriptions(kind).items()}
+    types = synthetic_options.algorithm_parameters(name)
+    own = {synthetic_options.option_of(field.name): field.default for field in fields(kind)}
+    group = Group("Algorithm", sort_key=1)
+    for option, annotation in types.items():
+        shown = page.get(option, synthetic_options.ALGORITHM_DEFAULTS.get(option, own[option]))
+        if option == "step_size" and option not in page:
+            shown = (
+                "1 / (L + 2 rho) on quadratics, else 1 / (L + rho)" if name == "fpfc" else "1 / L of the task"
+            )
+        yield _option(option, annotation, texts.get(option, ""), shown, group)
+    group = Group("Task", help=f"Defaults are those of {task}.", sort_key=2)
+    tasks = [task, *(other for other in TASKS if other != task)]
+    for option in dict.fromkeys(key for other in tasks for key in synthetic_options.task_parameters(other)):
+        owners = [other for other in tasks if option in synthetic_options.task_parameters(other)]
+        random = inspect.signature(TASKS[owners[0]].random).parameters[option]
+        text = synthetic_options.WORDS.get(option) or _description(TASKS[owners[0]], option)
+        if len(owners) < len(TASKS):
+            text = f"{text} ({', '.join(sorted(owners))})"
+        shown = page.get(option, synthetic_options.TASK_DEFAULTS.get(option, random.default))
+        yield _option(option, synthetic_options.task_parameters(owners[0])[option], text, shown, group)
+
+
+def _description(task: type[Mixture], option: str) -> str:
+    """Return the description of a parameter of a task's ``random``, or of its class, to which ``random`` may refer."""
+    return (parameter_descriptions(task) | parameter_descriptions(task.random))[option]
+
+
+def _option(name: str, annotation: Any, text: str, shown: Any, group: Group) -> inspect.Parameter:
+    """Return the parameter of an option; its default is shown, and used where the run is set up."""
+    kinds = [kind for kind in get_args(annotation) or (annotation,) if kind is not NoneType]
+    plain = annotation if annotation == list[str] else kinds[0]
+    hidden = shown is None or isinstance(shown, bool) or shown in (MISSING, inspect.Parameter.empty)
+    written = ",".join(shown) if isinstance(shown, list) else shown
+    words = Parameter(
+        help=text,
+        group=group,
+        negative=(),
+        converter=terminal.read_integer if plain is int else None,
+        show_default=False if hidden else lambda _: written,
+    )
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, keyword, default=None, annotation=Annotated[plain | None, words])
+
+
+for _name in ALGORITHMS:
+    add_command(app, _name)
+
+
+@app.default
+def run_own(
+    algorithm: Annotated[str, Parameter(help=f"Name of an algorithm, or of a class of your own, {HOW}.")],
+    *options: Annotated[str, Parameter(allow_leading_hyphen=True, show=False)],
+) -> Any:
+    """Run a class of the user's."""
+    synthetic_options.algorithm_class(algorithm)
+    own, runs = App(name="clusterproof"), App(name="run")
+    own.command(runs)
+    add_command(runs, algorithm)
+    tokens = ["run", algorithm, *options]
+    return own(tokens, exit_on_error=False, print_error=False, result_action="return_value")

@@ -6,17 +6,14 @@ import inspect
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
-from functools import cache, reduce
-from operator import or_
+from functools import cache
 from pathlib import Path
-from types import NoneType
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_type_hints
 
 import numpy as np
 
 from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument
 from clusterproof.algorithms.memory import total_memory
-from clusterproof.algorithms.options import Option, merge_options, parameter_descriptions
 from clusterproof.algorithms.validation import check_name
 from clusterproof.neural.custom.algorithms import own_algorithm
 from clusterproof.neural.custom.references import is_own
@@ -25,10 +22,10 @@ from clusterproof.synthetic import TASKS, Mixture
 TASK_DEFAULTS = {"clusters": 2, "clients": 40, "dimension": 20}
 """Defaults of the tasks' parameters that have none in Python."""
 
-ALGORITHM_DEFAULTS = {"step_size": "1 / L of the task; 1 / (L + rho) for fpfc", "momentum": 0.5}
-"""Defaults of the algorithms' parameters that have none in Python; ``step_size`` depends on the task."""
+ALGORITHM_DEFAULTS = {"momentum": 0.5}
+"""Defaults of the algorithms' parameters that have none in Python, but for ``step_size``, which depends on the task."""
 
-_OWN_WORDS = {
+WORDS = {
     "clusters": "Number of true clusters (P), and of models unless --models says otherwise.",
     "clients": "Number of clients (m).",
     "dimension": "Number of parameters of a model (d).",
@@ -67,25 +64,17 @@ def algorithm_parameters(algorithm: str) -> dict[str, Any]:
     """Types of an algorithm's parameters by option name."""
     kind = algorithm_class(algorithm)
     hints = get_type_hints(kind)
-    return {_option(field.name): hints[field.name] for field in fields(kind)}
+    return {option_of(field.name): hints[field.name] for field in fields(kind)}
 
 
-@cache
-def experiment_options() -> tuple[Option, ...]:
-    """Return the options of all tasks, and those of algorithms that are not options of tasks."""
-    options = []
-    for section, parameters, classes in (
-        ("task", task_parameters, TASKS),
-        ("algorithm", algorithm_parameters, ALGORITHMS),
-    ):
-        for owner in classes:
-            texts = _descriptions(classes[owner])
-            for name, annotation in parameters(owner).items():
-                types = [part for part in (get_args(annotation) or (annotation,)) if part is not NoneType]
-                given = annotation if annotation == list[str] else reduce(or_, types)
-                text = _OWN_WORDS.get(name, texts.get(name, ""))
-                options.append(Option(section, name, name, given, text, (owner,)))
-    return merge_options(options)
+def owners() -> dict[str, tuple[str, ...]]:
+    """Return the names of the tasks and algorithms that have each option."""
+    found: dict[str, tuple[str, ...]] = {}
+    for names, parameters in ((TASKS, task_parameters), (ALGORITHMS, algorithm_parameters)):
+        for name in names:
+            for option in parameters(name):
+                found[option] = (*found.get(option, ()), name)
+    return found
 
 
 def check_options(algorithm: str, task: str, options: Mapping[str, Any]) -> None:
@@ -99,14 +88,12 @@ def check_options(algorithm: str, task: str, options: Mapping[str, Any]) -> None
     algorithm_class(algorithm)
     check_name("task", task, list(TASKS))
     known = {**task_parameters(task), **algorithm_parameters(algorithm)}
-    for option in experiment_options():
-        if option.flag in options and option.flag not in known:
-            raise InvalidArgument(
-                option.flag,
-                options[option.flag],
-                f"is not an option of {algorithm} on the {task} task",
-                f"leave it out or choose {' or '.join(option.owners)}",
-            )
+    for option in options:
+        if option not in known:
+            rule = f"is not an option of {algorithm} on the {task} task"
+            others = owners().get(option, ())
+            remedy = f"leave it out or choose {' or '.join(others)}" if others else "leave it out"
+            raise InvalidArgument(option, options[option], rule, remedy)
 
 
 def make_task(name: str, options: Mapping[str, Any], seed: int) -> Mixture:
@@ -165,7 +152,7 @@ def make_algorithm(name: str, options: Mapping[str, Any], task: Mixture) -> Algo
     cls = algorithm_class(name)
     arguments: dict[str, Any] = {}
     for field in fields(cls):
-        option = _option(field.name)
+        option = option_of(field.name)
         if option in options:
             arguments[field.name] = options[option]
         elif field.name == "step_size":
@@ -241,7 +228,7 @@ def _memory() -> int:
     return min(present, int(granted)) if granted.isdecimal() else present
 
 
-def _option(parameter: str) -> str:
+def option_of(parameter: str) -> str:
     """Return the option of an algorithm's parameter: ``models`` for ``clusters``, which tasks have."""
     return "models" if parameter == "clusters" else parameter
 
@@ -266,9 +253,3 @@ def _out_of_range(name: str, arguments: Mapping[str, Any], reason: str) -> Inval
         f"is too extreme for a {name} task in double precision ({reason})",
         "choose a value nearer to 1",
     )
-
-
-def _descriptions(cls: type) -> dict[str, str]:
-    """Return descriptions of parameters from the docstrings of a class and of its ``random``."""
-    said = {_option(name): words for name, words in parameter_descriptions(cls).items()}
-    return parameter_descriptions(getattr(cls, "random", cls)) | said

@@ -18,7 +18,7 @@ from tiny_training import TINY
 
 from clusterproof.algorithms import ALGORITHMS, InvalidArgument
 from clusterproof.commands.application import main
-from clusterproof.experiments.synthetic_options import experiment_options
+from clusterproof.experiments.synthetic_options import owners
 from clusterproof.experiments.tables.registry import TABLES
 from clusterproof.neural.runs.configuration import configuration_from, to_toml
 from clusterproof.neural.runs.options import SECTIONS, all_options
@@ -66,9 +66,7 @@ TRAINING = "|x|a b|train|test-loss|epoch|gradient|model|full|gram|serial|cuda|fl
 @given(
     algorithm=st.sampled_from(list(ALGORITHMS)),
     words=st.lists(
-        st.sampled_from(
-            SYNTHETIC.split("|") + ["--" + option.flag.replace("_", "-") for option in experiment_options()]
-        )
+        st.sampled_from(SYNTHETIC.split("|") + ["--" + option.replace("_", "-") for option in owners()])
         | st.text(max_size=4),
         max_size=5,
     ),

@@ -52,7 +52,7 @@ claims x
 check --sead 3
 certify --momentum 0
 run ifka                             :: algorithm = 'ifka' | nearest are ifca
-run ifca --task regresion            :: --task = 'regresion' | nearest are regression
+run ifca --task regresion            :: "regresion" for --task | Did you mean "regression"
 run ifca --step-sise 1               :: --step-sise | Did you mean --step-size?
 run cfl-mgd --step-size {{0 -1 nan inf -inf x 1e999 ''}} :: --step-size
 run cfl-mgd --step-size -1           :: --step-size = -1.0 | greater than 0 | 1 / task.smoothness
@@ -86,7 +86,7 @@ run cfl-mgd --data stale
 run cfl-mgd --sampling odd
 run cfl-mgd --update-order none
 run cfl-mgd --local-steps 2
-run ifca --momentum .5               :: --momentum = 0.5 | not an option of ifca | cfl-mgd
+run ifca --momentum .5               :: Unknown option: --momentum | run ifca --help
 run fedavg --models 2
 run fpfc --augmentation {{-1 -.5 0 nan}}  :: --augmentation
 run ifca --task quadratic --noise 1

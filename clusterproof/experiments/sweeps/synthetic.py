@@ -46,8 +46,7 @@ clients last chose. Each of a trace and a number of rounds done, (R,)."""
 
 def owners() -> dict[str, tuple[str, ...]]:
     """Return the names of the tasks or algorithms that have each option of ``run``."""
-    options = {option.flag: option.owners for option in synthetic_options.experiment_options()}
-    return options | {"algorithm": (), "task": ()}
+    return synthetic_options.owners() | {"algorithm": (), "task": ()}
 
 
 def make_unit(chosen: Mapping[str, Any], *, code: Collection[str], **common: Any) -> Unit:

@@ -97,7 +97,7 @@ def test_a_class_with_the_dynamics_of_another_has_its_page(capsys: pytest.Captur
         ("Writes", [], "must leave the state that `step` is given unchanged, and writes into its `models`"),
         ("Raises", [], "raised KeyError: 'a' ("),
         ("Missing", [], "has no attribute 'Missing'"),
-        ("Own", ["--momentum", "0.5"], "is not an option of own.py:Own"),
+        ("Own", ["--momentum", "0.5"], "Unknown option: --momentum"),
     ],
 )
 def test_mistakes_are_named(
