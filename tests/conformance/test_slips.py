@@ -61,6 +61,8 @@ ROUNDING = "in-half-precision"
 
 LARGE = {"scaffold", "pfedme", "cfl-mgd", "ditto", "feddyn", "fedyogi"}
 """Algorithms whose bank takes seconds."""
+IN_SINGLE = ("fedavg", "fedprox", "fedbcd", "per-fedavg", "gradient-loss", "proxskip")
+"""Algorithms whose bank is tried in single precision, too; the distances of all are compared with its unit below."""
 BANKS = [
     pytest.param(name, marks=pytest.mark.slow(reason="a large bank in several forms"))
     if name in LARGE
@@ -69,8 +71,9 @@ BANKS = [
 ]
 
 
-@pytest.mark.parametrize("dtype", slow_after(1, "the whole bank again", [None, "float32"]))
-@pytest.mark.parametrize("algorithm", BANKS)
+@pytest.mark.parametrize(
+    ("algorithm", "dtype"), [*((name, None) for name in BANKS), *((name, "float32") for name in IN_SINGLE)]
+)
 def test_every_slip_is_found_and_no_other_is_named(algorithm: str, dtype: str | None) -> None:
     definition = DEFINITIONS[algorithm]
     probes = check_names(definition)[: -len(CHECKS)]
