@@ -28,6 +28,7 @@ from clusterproof.theory import Claim, Verdict
 from clusterproof.theory.claims import report as reports
 from clusterproof.theory.claims.claim import matching
 from clusterproof.theory.claims.replay import disagreement, recorded_claims
+from clusterproof.theory.claims.report_folder import write_report
 from clusterproof.theory.claims.verdict import HOLDS, line_of, unite
 from clusterproof.theory.headlines import HEADLINES
 from clusterproof.theory.runs.bound_and_law import compare_with_law
@@ -38,6 +39,10 @@ clusterproof show ID          a claim's statement, counterexample and repair
 clusterproof check --verbose  the claims' numbers and evidence
 """
 """Commands suggested after a check."""
+
+
+FEW = 4
+"""Claims below which other processes, each of which imports all papers, take longer than they save."""
 
 
 def _require_file(_type: Any, path: Path | None) -> None:
@@ -87,7 +92,7 @@ def check(
         Write the report as JSON, also while claims are evaluated; - writes it to standard output, and all else to
         standard error.
     report
-        Write the report to this folder, as verdicts.json and verdicts.md.
+        Write the report to this folder: verdicts.json, verdicts.md, and a script for each exact counterexample.
     replay
         Evaluate the instances of a report that --json wrote again; exit status 1 if a verdict or a number differs.
     trace
@@ -168,7 +173,7 @@ def check(
     if json_printed:
         print(reports.to_json(reports.report(known, seed)), end="", file=output)
     if report is not None:
-        write_whole("report", report / "verdicts.md", reports.to_markdown(known).encode())
+        write_report(report, known, seed)
     return 1 if failures or faults else 0
 
 
@@ -233,9 +238,9 @@ def _chosen(
 def _evaluate(
     chosen: Sequence[Claim[..., Any]], files: Sequence[str], seeds: range
 ) -> Iterator[tuple[int, Verdict | str]]:
-    """Evaluate claims on all cores, a single one in this process; yield each index with its verdict or error."""
+    """Evaluate claims on all cores, a few in this process; yield each index with its verdict or error."""
     jobs = min(os.cpu_count() or 1, len(chosen))
-    if jobs > 1:
+    if jobs > 1 and len(chosen) >= FEW:
         yield from evaluate_in_processes(chosen, files, seeds, jobs)
         return
     for index, claim in enumerate(chosen):

@@ -64,16 +64,14 @@ LARGE = {"scaffold", "pfedme", "cfl-mgd", "ditto", "feddyn", "fedyogi"}
 IN_SINGLE = ("fedavg", "fedprox", "fedbcd", "per-fedavg", "gradient-loss", "proxskip")
 """Algorithms whose bank is tried in single precision, too; the distances of all are compared with its unit below."""
 BANKS = [
-    pytest.param(name, marks=pytest.mark.slow(reason="a large bank in several forms"))
-    if name in LARGE
-    else name
-    for name in SLIPS
+    pytest.param(name, dtype, marks=pytest.mark.slow(reason="a large bank in several forms"))
+    if name in LARGE or dtype
+    else (name, dtype)
+    for name, dtype in [*((name, None) for name in SLIPS), *((name, "float32") for name in IN_SINGLE)]
 ]
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "dtype"), [*((name, None) for name in BANKS), *((name, "float32") for name in IN_SINGLE)]
-)
+@pytest.mark.parametrize(("algorithm", "dtype"), BANKS)
 def test_every_slip_is_found_and_no_other_is_named(algorithm: str, dtype: str | None) -> None:
     definition = DEFINITIONS[algorithm]
     probes = check_names(definition)[: -len(CHECKS)]

@@ -1,7 +1,8 @@
 """No true claim is called violated, and every verdict that instances decide is found, whatever the seed.
 
 Of a true claim those statements are tried on further seeds that draw: one whose instances are all listed is tried once,
-and a certified claim, whose proof does not depend on a seed, is left out. A false alarm that occurs with probability .5 at one seed is missed with probability .25.
+and a certified claim, whose proof does not depend on a seed, is left out. A false alarm that occurs with probability .5
+at one seed is missed with probability .25.
 """
 
 import pytest

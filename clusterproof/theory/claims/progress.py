@@ -42,6 +42,8 @@ class Progress:
         Admissible instances, and those at which the line cannot be evaluated, by the hypothesis of ``given``.
     exact
         Whether all sides were exact numbers.
+    largest
+        Largest value of each quantity that is an integer, such as a number of rounds.
     tightest
         The evaluation that uses most of what is allowed.
     factors
@@ -73,6 +75,7 @@ class Progress:
     instances: int = 0
     excluded: Counter[str] = field(default_factory=Counter)
     exact: bool = True
+    largest: dict[str, int] = field(default_factory=dict)
     tightest: Evaluation | None = None
     used: float = -1.0
     factors: dict[str, tuple[Any, dict[str, Any]]] = field(default_factory=dict)
@@ -104,6 +107,9 @@ class Progress:
         judged = evaluation.judged[name]
         self.instances += 1
         self.exact &= judged.exact
+        for quantity, value in evaluation.instance.items():
+            if type(value) is int:
+                self.largest[quantity] = max(value, self.largest.get(quantity, value))
         self.trials += judged.trials or 0
         self.failures += judged.failures or 0
         if isinstance(line, Frequency):

@@ -107,17 +107,15 @@ def read_report(path: Path, option: str = "replay") -> Report:
     raise InvalidArgument(option, str(path), rule, "write it with `clusterproof check --json FILE`")
 
 
-def to_markdown(verdicts: Sequence[Verdict]) -> str:
-    """Write verdicts as a Markdown table, and below it each counterexample as Python to paste."""
+def table_of(verdicts: Sequence[Verdict]) -> str:
+    """Write verdicts as a Markdown table."""
     header = ("claim", "source", "verdict", "measured", "bound", "evidence")
     rows = [
         (f"`{one.claim}`", one.source, f"**{one.verdict}**", *two_sides(one), evidence(one))
         for one in verdicts
     ]
     lines = [header, ("---",) * len(header), *rows]
-    table = "".join("| " + " | ".join(map(_cell, line)) + " |\n" for line in lines)
-    pasted = [(one.claim, code) for one in verdicts if (code := code_of(one)) is not None]
-    return table + "".join(f"\n`{claim}`:\n\n```python\n{code}```\n" for claim, code in pasted)
+    return "\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines)
 
 
 def _cell(text: str) -> str:

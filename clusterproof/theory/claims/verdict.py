@@ -81,6 +81,8 @@ class Line:
         have no meaning.
     instances, exhausted
         Distinct admissible instances that were evaluated, and whether these, or a proof, are all that there are.
+    largest
+        Largest value that was tried of each quantity that is an integer, such as a number of rounds.
     trials, failures, confidence
         Independent repetitions of a statement about a probability, how many broke it, and the interval; for an
         expectation the interval alone.
@@ -113,6 +115,7 @@ class Line:
     bound: float | None = None
     instances: int | None = None
     exhausted: bool | None = None
+    largest: dict[str, int] | None = None
     trials: int | None = None
     failures: int | None = None
     confidence: Confidence | None = None
@@ -352,6 +355,7 @@ def _line(claim: Claim[..., Any], trial: Trial, key: str, trials: Sequence[Trial
         bound=None if judged is None else judged.allowed,
         instances=progress.instances,
         exhausted=proof is not None or trial.exhausted,
+        largest=progress.largest,
         trials=progress.trials or None,
         failures=progress.failures if progress.trials else None,
         confidence=interval,
@@ -504,6 +508,7 @@ def _refuted(claim: Claim[..., Any], trial: Trial, key: str, name: str) -> Line:
         bound=judged.allowed,
         instances=progress.instances,
         exhausted=trial.exhausted,
+        largest=progress.largest,
         trials=judged.trials,
         failures=judged.failures,
         confidence=judged.interval,
@@ -594,7 +599,7 @@ def records(verdict: Verdict) -> list[Mapping[str, Any]]:
     """Return the fields that a report writes: of the claim and, of several lines, of each."""
     verdicts = [verdict, *(line_of(verdict, line.name) for line in verdict.lines if len(verdict.lines) > 1)]
     names = (
-        "claim paper label judges failure verdict reason measured bound instances exhausted trials failures confidence "
-        "proof steps tightness worst worst_exact seed evaluations counterexample repaired_by only_where"
+        "claim paper label judges failure verdict reason measured bound instances exhausted largest trials failures "
+        "confidence proof steps tightness worst worst_exact seed evaluations counterexample repaired_by only_where"
     )
     return [{name: getattr(each, name) for name in names.split()} for each in verdicts]

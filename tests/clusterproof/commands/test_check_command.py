@@ -1,5 +1,6 @@
 """The commands about claims: which are evaluated, what is written, and what is replayed."""
 
+import hashlib
 import json
 import os
 import re
@@ -7,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,7 +21,7 @@ from clusterproof.theory import REGISTRY, Kind
 from clusterproof.theory.claims import Sides, at_least, at_most, claim, drawn, report
 from clusterproof.theory.claims.report import read_report
 
-FIELDS = """claim paper label judges failure verdict reason measured bound instances exhausted
+FIELDS = """claim paper label judges failure verdict reason measured bound instances exhausted largest
     trials failures confidence proof steps tightness worst worst_exact seed evaluations
     counterexample repaired_by only_where code"""
 KINDS = (Kind.CERTIFIED, Kind.VIOLATED, Kind.VACUOUS, Kind.ILL_POSED)
@@ -207,13 +209,74 @@ def test_a_folder_gets_the_report_as_json_and_as_a_table(
     assert main(["check", "--all", "--report", str(folder)]) == 0
     assert {path.name for path in folder.iterdir()} == {"verdicts.json", "verdicts.md"}
     assert [each.claim for each in read_report(folder / "verdicts.json").claims] == ["p/one", "p/two"]
-    rows = [line for line in (folder / "verdicts.md").read_text().splitlines() if line.startswith("|")]
+    rows = [line for line in (folder / "verdicts.md").read_text().splitlines() if line.startswith("| ")]
     assert len(rows) == 4
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in rows} == {7}
     (tmp_path / "file").write_text("")
     assert "must be a folder that can be written" in refused(
         capsys, "check", "--all", "--report", str(tmp_path / "file")
     )
+
+
+FILE = """from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated
+
+from clusterproof.theorem import Sides, at_most, claim, given, integers, rationals, suppose
+
+
+@dataclass(frozen=True)
+class Run:
+    rounds: Annotated[int, integers(1, 9)]
+    step: Annotated[Fraction, rationals(0, 1, 8)]
+
+
+@claim("f/plain")
+def plain(n: Annotated[int, integers(0, 40)], step: Annotated[Fraction, rationals(0, 1, 8)]) -> Sides:
+    suppose("step < 1", step < 1)
+    return at_most((1 - step) ** n, first=Fraction(1, n + 1), second=Fraction(1, 4))
+
+
+@claim("f/chain")
+def chain(run: Run) -> dict[str, Sides]:
+    return {
+        "(1)": at_most(run.step, one=1),
+        "(2)": given("two rounds", run.rounds > 1, lambda: at_most(run.rounds * run.step, one=1)),
+    }
+
+
+@claim("f/true")
+def true(n: Annotated[int, integers(0, 9)]) -> Sides:
+    return at_most(n, nine=9)
+"""
+
+
+def test_counterexamples_of_a_users_file_run_without_the_program(
+    registry: dict[str, Any], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text(FILE)
+    folder = tmp_path / "report"
+    assert main(["check", str(tmp_path / "mine.py"), "--report", str(folder)]) == 0
+    assert {path.name for path in folder.glob("*.py")} == {"replay_f_plain.py", "replay_f_chain.py"}
+    numbers = {}
+    for path in folder.glob("*.py"):
+        # -I -S: neither this program nor any other package can be imported
+        done = subprocess.run([sys.executable, "-I", "-S", path], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        measured, allowed = (line.split()[-1] for line in done.stdout.splitlines())
+        numbers[path.stem] = Fraction(measured), Fraction(allowed)
+    text = (folder / "verdicts.md").read_text()
+    assert all(measured > allowed for measured, allowed in numbers.values())
+    n, step = re.findall(r"n = (\d+), step = ([\d/]+)", text)[0]
+    assert numbers["replay_f_plain"][0] == (1 - Fraction(step)) ** int(n)
+    script = folder / "replay_f_plain.py"
+    script.write_text(re.sub(r"\(n=\d+, step=.*\)\n", "(n=0, step=Fraction(1, 2))\n", script.read_text()))
+    again = subprocess.run([sys.executable, "-I", "-S", script], capture_output=True, text=True)
+    assert again.returncode == 1  # at n = 0 the claim is true
+    assert f"SHA-256 {hashlib.sha256(FILE.encode()).hexdigest()}" in text
+    true = text.partition("## `f/true`: certified")[2]
+    assert "Not seen by this check: nothing within the printed hypotheses" in true
+    assert "Largest values tried: n = 9." in true
 
 
 def test_a_pipe_gets_whole_ids_and_one_line_a_claim(

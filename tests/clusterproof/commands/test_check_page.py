@@ -136,6 +136,7 @@ def test_check_alone_evaluates_the_headlines_on_all_cores(
 
     monkeypatch.setattr(command, "HEADLINES", ("p/theorem", "p/lemma"))
     monkeypatch.setattr(command, "evaluate_in_processes", evaluate)
+    monkeypatch.setattr(command, "FEW", 2)
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
     assert main(["check"]) == 0
     output = capsys.readouterr().out

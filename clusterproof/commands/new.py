@@ -1,0 +1,82 @@
+"""The command ``new``: write a commented file to begin with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from clusterproof.algorithms.atomic import write_whole
+from clusterproof.algorithms.validation import InvalidArgument
+
+CLAIM = '''\
+"""Theorem 1 of a paper: gradient descent on f(x) = x^2 / 2 from x_0 = 1."""
+
+from fractions import Fraction
+from typing import Annotated
+
+from clusterproof.theorem import Sides, at_most, claim, integers, rationals, suppose
+
+# What the theorem speaks of. Fractions are compared without rounding; the check tries all of a small range, else a part
+# of it, first the ends. integers(0, 20, upwards=True) would also try more rounds than 20.
+StepSize = Annotated[Fraction, rationals(0, 2, 16)]  # 0, 1/16, ..., 2
+Rounds = Annotated[int, integers(0, 20)]
+
+
+def error_after(rounds: int, step_size: Fraction) -> Fraction:
+    """Run the algorithm: x <- x - step_size * gradient. The check calls the algorithm, not a formula for it."""
+    x = Fraction(1)
+    for _ in range(rounds):
+        x -= step_size * x
+    return abs(x)
+
+
+@claim("my-paper/theorem-1", label="Theorem 1", repaired_by="my-paper/repaired")
+def theorem_1(step_size: StepSize, rounds: Rounds) -> Sides:
+    """The error decays at the rate 1 - step_size.
+
+    Statement
+        |x_t| <= (1 - eta)^t for every step size 0 < eta < 2.
+    """
+    suppose("0 < step_size < 2", 0 < step_size < 2)  # instances that break a hypothesis do not count
+    return at_most(error_after(rounds, step_size), rate=(1 - step_size) ** rounds)
+
+
+@claim("my-paper/repaired", label="Theorem 1, repaired", judges="ours")
+def repaired(step_size: StepSize, rounds: Rounds) -> Sides:
+    """The error decays at the rate |1 - step_size|.
+
+    Statement
+        |x_t| <= |1 - eta|^t for every step size 0 < eta < 2.
+    """
+    suppose("0 < step_size < 2", 0 < step_size < 2)
+    return at_most(error_after(rounds, step_size), rate=abs(1 - step_size) ** rounds)
+
+
+# Other hypotheses and conclusions (notes/your-own-theorem.md and notes/every-function.md show each of them):
+#   at_least, equal                    other comparisons; several lines of a proof: return {"(3)": at_most(...), ...}
+#   vectors, matrices, psd, simplex, sequences      quantities with several entries
+#   functions(smoothness=, strong_convexity=)       every function of a class
+#   probability, expectation           with Stream and Replicates: events and means over repetitions
+'''
+"""A false theorem and its repair, with a comment for everything that a reader replaces."""
+
+
+def new(kind: Literal["claim"], file: Path, /) -> int:
+    """Write a commented file that runs, to replace its theorem by your own.
+
+    Parameters
+    ----------
+    kind
+        What the file states.
+    file
+        Name of the new file, such as my_paper.py.
+    """
+    template = {"claim": CLAIM}[kind]
+    if file.suffix != ".py":
+        raise InvalidArgument("file", str(file), "must be a Python file", "give a name that ends in .py")
+    if file.exists():
+        raise InvalidArgument("file", str(file), "exists already", "give another name")
+    write_whole("file", file, template.encode())
+    print(f"{file} states a false theorem and its repair. Next:\n  clusterproof check {file}")
+    print(f"  clusterproof show my-paper/theorem-1 {file}")
+    return 0

@@ -1,0 +1,34 @@
+"""The command that writes a file to begin with: the file runs, its theorem is false and its repair holds."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import refused
+
+from clusterproof import load_claims, theory
+from clusterproof.commands.application import main
+
+
+def test_the_file_runs_and_is_judged(
+    registry: dict[str, Any], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "mine.py"
+    assert main(["new", "claim", str(path)]) == 0
+    assert f"clusterproof check {path}" in capsys.readouterr().out
+    assert load_claims(path) == ["my-paper/theorem-1", "my-paper/repaired"]
+    false, repaired = (theory.check(name) for name in ("my-paper/theorem-1", "my-paper/repaired"))
+    # after one round the error is |1 - step_size|, and the printed rate is negative beyond step size 1
+    assert false.verdict == "violated"
+    assert false.measured == -false.bound > 0
+    assert repaired.verdict == "consistent"
+
+
+def test_no_file_is_overwritten(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("mine")
+    assert "exists already; give another name" in refused(capsys, "new", "claim", str(path))
+    assert path.read_text() == "mine"
+    assert "must be a Python file" in refused(capsys, "new", "claim", str(tmp_path / "mine.txt"))
+    missing = tmp_path / "missing" / "mine.py"
+    assert "file = " in refused(capsys, "new", "claim", str(missing))
