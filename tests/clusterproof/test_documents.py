@@ -41,6 +41,8 @@ PAGES = [
     *("notes/your-own-theorem.md", "notes/your-own-algorithm.md", "notes/conformance.md", *LESSONS),
     "notes/leaderboard.md",
     "notes/every-function.md",
+    "notes/property-based-tests.md",
+    "notes/reviewing.md",
 ]
 """All pages with commands."""
 LONG = {
@@ -298,6 +300,33 @@ def test_the_tests_on_the_page_about_conformance_pass(
         text=True,
     )
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.slow(reason="starts pytest twice and shrinks a failing task")
+def test_the_properties_of_a_page_hold_and_find_the_mistake_that_it_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "notes/property-based-tests.md").read_text(encoding="utf-8")
+    right = write_files(page)["my_ifca.py"]
+
+    def tested() -> subprocess.CompletedProcess[str]:
+        words = ["-q", "-p", "no:cacheprovider", "--hypothesis-profile", "ci", "test_my_ifca.py"]
+        path = {"PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
+        command = [sys.executable, "-m", "pytest", *words]
+        return subprocess.run(command, cwd=tmp_path, env={**CLEAN, **path}, capture_output=True, text=True)
+
+    assert "2 passed" in tested().stdout
+    assert right.count("/ task.clients") == 1
+    Path("my_ifca.py").write_text(right.replace("/ task.clients", "/ members.sum()"), encoding="utf-8")
+    printed = tested().stdout
+    assert "1 failed, 1 passed" in printed
+    (quoted,) = re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL)
+    mistake = quoted.partition("it is as if ")[2].partition("\n")[0]
+    assert f"it is as if {mistake}" in printed
+    (task,) = re.findall(r"task=(QuadraticMixture\(.*\)),", printed)
+    smallest = eval(task, {"QuadraticMixture": QuadraticMixture})  # noqa: S307 - what a reader pastes
+    assert (smallest.clients, smallest.dimension) == (2, 1)
 
 
 @pytest.mark.slow(reason="checks two theorems by simulation, and draws")
