@@ -22,6 +22,7 @@ from clusterproof.theory.exact.identical_clients import IdenticalClients
 from clusterproof.theory.exact.prescribed_samples import Rounds
 from clusterproof.theory.papers.cfl_mgd.lemma_1 import equations_24_to_30 as lemma_1_proof
 from clusterproof.theory.papers.cfl_mgd.lemma_2 import equations_32_33_37 as equation_32
+from clusterproof.theory.papers.cfl_mgd.lemma_2 import lemma_2
 from clusterproof.theory.papers.cfl_mgd.model_averaging import equations_12_to_20 as model_averaging_chain
 from clusterproof.theory.papers.cfl_mgd.model_averaging import rate as model_averaging_rate
 
@@ -110,6 +111,9 @@ FAULTS: list[tuple[str, Fault]] = [
     ),
     ("equation-24#Gaussian rows: (29)", (lemma_1_proof, "chebyshev", scaled(1 / 64))),
     ("equation-24#Gaussian rows: (30)", (lemma_1_proof, "chebyshev", scaled(1 / 16))),
+    ("division-by-clients", (algorithm_module, "CFLMGD", lambda _: printed_order)),
+    ("model-averaging-recursion#every round", (QuadraticMixture, "local_steps", lambda _: printed_descent)),
+    ("model-averaging-recursion#end", (QuadraticMixture, "local_steps", lambda _: printed_descent)),
     ("equation-32-fixed-clusters", (scalar_clients, "exact_run", forgetful)),
     ("equation-32#after (37)", (scalar_clients, "exact_run", wrong_momenta)),
 ]
@@ -205,3 +209,10 @@ def test_events_of_25_need_the_midpoint(plant: Callable[..., Any]) -> None:
     """With a delta that is not the mean of the two, the events differ."""
     plant(lemma_1_proof, "threshold", lambda own, other: (own + other) / 3)
     assert is_refuted("cfl-mgd/equation-24#(25)")
+
+
+def test_theorem_1_is_vacuous_by_proof(plant: Callable[..., Any]) -> None:
+    """For every l, kappa and Delta, and because of c_4 = 1/4 alone."""
+    assert [line.verdict for line in theory.check("cfl-mgd/theorem-1").lines[1:]] == [Kind.CERTIFIED] * 3
+    plant(lemma_2, "MISMATCH", Fraction(1, 64))
+    assert theory.check("cfl-mgd/theorem-1").verdict is not Kind.VACUOUS
