@@ -1,52 +1,94 @@
 """Faults planted into a claim's sides, or its source: the claim is decided again with its conclusions changed."""
 
-import copy
 import dataclasses
 import functools
 import importlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from clusterproof.theory import Claim, Kind
+from clusterproof import theory
+from clusterproof.theory import Claim
 from clusterproof.theory.claims import Sides
 from clusterproof.theory.claims.claim import Statement
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
-from clusterproof.theory.claims.trial import Trial
-from clusterproof.theory.claims.verdict import decide
+from clusterproof.theory.claims.trial import LEAST, Trial
 
 Change = Callable[[str, Sides], Sides]
 """Makes the faulty from the true conclusion; its name is empty if a statement has one only."""
-
-
-def verdict_with(
-    claim: Claim[..., Any],
-    change: Change,
-    *,
-    statement: str = "",
-    seed: int = 0,
-    evaluations: int | None = None,
-) -> Kind:
-    """Decide a claim with the lines of one statement changed; it keeps its proofs."""
-    others = [
-        dataclasses.replace(each, function=changed(each.function, change)) if each.name == statement else each
-        for each in claim.statements
-    ]
-    assert others != claim.statements
-    faulty = copy.copy(claim)
-    faulty.statements = others
-    return decide(faulty, seed, evaluations).verdict
 
 
 def refuted_lines(statement: Statement, evaluations: int) -> list[str]:
     """Try one statement, and return the lines that it breaks."""
     trial = Trial(statement, 0, "test", CLAIM_SIGNIFICANCE, evaluations)
     return [name for name, progress in trial.progress.items() if progress.found is not None]
+
+
+class Attempt(Trial):
+    """A trial that ends where a line is refuted: it proves nothing, and makes no counterexample simpler."""
+
+    def __init__(self, statement: Statement, line: str | None, *settings: Any) -> None:
+        self.line = line
+        super().__init__(statement, *settings)
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the line is refuted, or any if it is None."""
+        return any(each.found for name, each in self.progress.items() if self.line in (None, name))
+
+    @property
+    def tried(self) -> bool:
+        """Whether some instance has the line, or each has some if it is None."""
+        lines = [self.line] if self.line is not None else list(self.progress)
+        return bool(lines) and all(self.progress[name].instances for name in lines)
+
+    def _is_open(self) -> bool:
+        return not self.refuted
+
+    def _prove(self) -> None:
+        pass
+
+    def _simplify(self, name: str) -> None:
+        pass
+
+    def _go_far(self, line: str) -> None:
+        if not self.refuted:
+            super()._go_far(line)
+
+    def _confirm(self, name: str, instances: int) -> None:
+        super()._confirm(name, LEAST)  # faults are larger than what 30 instances would tell of rounding
+
+
+def attempts(claim_id: str, seed: int = 0, evaluations: int | None = None) -> Iterator[Attempt]:
+    """Try the statements of a claim, or that of its line after the #."""
+    claim, (_, _, line) = theory.find_claim(claim_id), claim_id.partition("#")
+    of_name = [each for each in claim.statements[1:] if f"{line}: ".startswith(f"{each.name}: ")]
+    share = CLAIM_SIGNIFICANCE / len(claim.statements)
+    for each in claim.statements if not line else of_name or claim.statements[:1]:
+        key = line.removeprefix(each.name).removeprefix(": ") if line else None
+        yield Attempt(each, key, seed, claim.id, share, evaluations)
+
+
+def is_refuted(claim_id: str, seed: int = 0, evaluations: int | None = None) -> bool:
+    """Return whether a claim, or its line after the #, is refuted; it is tried no further than that."""
+    return any(each.refuted for each in attempts(claim_id, seed, evaluations))
+
+
+def is_left_whole(claim_id: str, evaluations: int) -> bool:
+    """Return whether a claim, or its line after the #, was tried and not refuted."""
+    return not any(each.refuted or not each.tried for each in attempts(claim_id, 0, evaluations))
+
+
+def is_refuted_with(change: Change, claim: Claim[..., Any], line: str = "", statement: str = "") -> bool:
+    """Return whether a line of a statement is refuted if its conclusions are changed."""
+    (stated,) = (each for each in claim.statements if each.name == statement)
+    faulty = dataclasses.replace(stated, function=changed(stated.function, change))
+    return Attempt(faulty, line, 0, claim.id, CLAIM_SIGNIFICANCE).refuted
 
 
 def scaled_terms(factor: Any) -> Change:

@@ -7,7 +7,7 @@ import numpy as np
 
 from clusterproof import theory
 from clusterproof.theory.claims import Sides
-from clusterproof.theory.claims.claim import Proof, Statement
+from clusterproof.theory.claims.claim import Statement
 from clusterproof.theory.claims.ranges import Choice, Reals
 
 
@@ -27,14 +27,7 @@ def statement_of(claim_id: str, name: str = "") -> Statement:
     return next(each for each in claim.statements if each.name == name)
 
 
-def proof_of(claim_id: str, name: str | None = None) -> Proof:
-    """Return a proof of a claim's line, or a proved step, by its name; the first proof of a line if None."""
-    claim = theory.find_claim(claim_id if "/" in claim_id else f"cfl-mgd/{claim_id}")
-    proofs = (each for statement in claim.statements for each in statement.proofs)
-    return next(each for each in proofs if (each.at is not None if name is None else each.name == name))
-
-
-def quantities_of(statement: Statement | Proof, instance: dict[str, Any]) -> dict[str, Any]:
+def quantities_of(statement: Statement, instance: dict[str, Any]) -> dict[str, Any]:
     """Return a statement's quantities of an instance; strings and floats as fractions, where the range lists none."""
     found: dict[str, Any] = {}
     for name, allowed in statement.space.ranges.items():
@@ -47,19 +40,10 @@ def quantities_of(statement: Statement | Proof, instance: dict[str, Any]) -> dic
     return found
 
 
-def all_sides_at(claim_id: str, instance: dict[str, Any], statement: str = "") -> dict[str, Any]:
-    """Evaluate a statement of a claim, or a proof, at quantities."""
-    claim = theory.find_claim(claim_id if "/" in claim_id else f"cfl-mgd/{claim_id}")
-    if all(each.name != statement for each in claim.statements):
-        proof = proof_of(claim_id, statement)
-        return proof.lines(quantities_of(proof, instance))
-    chosen = statement_of(claim_id, statement)
-    return chosen.lines(quantities_of(chosen, instance), claim=claim.id)
-
-
 def sides_at(claim_id: str, instance: dict[str, Any], statement: str = "", line: str = "") -> Sides:
-    """Return one comparison of such an evaluation."""
-    found = all_sides_at(claim_id, instance, statement)[line]
+    """Evaluate a statement of a claim at quantities, and return one of its comparisons."""
+    chosen = statement_of(claim_id, statement)
+    found = chosen.lines(quantities_of(chosen, instance), claim=claim_id)[line]
     assert isinstance(found, Sides)
     return found
 

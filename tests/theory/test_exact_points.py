@@ -11,6 +11,7 @@ import csv
 import json
 import re
 from fractions import Fraction
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import pytest
 
 from clusterproof import theory
 from clusterproof.theory.claims import Frequency, Outside
+from clusterproof.theory.claims.claim import Statement
 
 ROWS = []
 for PATH in sorted((Path(__file__).parent / "exact_points").glob("*.tsv")):
@@ -26,11 +28,15 @@ for PATH in sorted((Path(__file__).parent / "exact_points").glob("*.tsv")):
         ROWS += list(csv.DictReader(FILE, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
+def statement_of(claim_id: str, line: str) -> Statement:
+    """Return the statement of a claim that has a line."""
+    first, *further = theory.find_claim(claim_id).statements
+    return next((each for each in further if f"{line}: ".startswith(f"{each.name}: ")), first)
+
+
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['claim']}#{row['line']} {row['instance']}"[:90])
 def test_sides_are_those_computed_elsewhere(row: dict[str, str]) -> None:
-    claim = theory.find_claim(row["claim"])
-    further = [one for one in claim.statements[1:] if f"{row['line']}: ".startswith(f"{one.name}: ")]
-    statement = further[0] if further else claim.statements[0]
+    claim, statement = theory.find_claim(row["claim"]), statement_of(row["claim"], row["line"])
     line = row["line"].removeprefix(statement.name).removeprefix(": ")
     left, right = json.loads(row["measured"]), json.loads(row["terms"])
     instance = statement.space.decode(json.loads(row["instance"]))
@@ -38,7 +44,7 @@ def test_sides_are_those_computed_elsewhere(row: dict[str, str]) -> None:
         with pytest.raises(Outside, match=re.escape(left)):
             statement.lines(instance, claim=claim.id)
         return
-    sides = statement.lines(instance, claim=claim.id)[line]
+    sides: Any = statement.lines(instance, claim=claim.id)[line]
     if isinstance(sides, Frequency):
         assert (sides.events.sum(), {"allowed": sides.allowed}) == (left, right)
     elif isinstance(right, list):
@@ -50,6 +56,62 @@ def test_sides_are_those_computed_elsewhere(row: dict[str, str]) -> None:
         for name, value in right.items():
             assert_same(sides.terms[name], value)
     assert row["source"]
+
+
+WITHOUT_ROW = {
+    ("cfl-mgd", "bounds/test_best_momentum.py"): "momentum-certified momentum-horizon",
+    ("cfl-mgd", "bounds/test_planted_faults_bounds.py"): "pairwise-error",
+    ("cfl-mgd", "bounds/test_tails_from_statements.py"): "theorem-a-prime theorem-d",
+    ("cfl-mgd", "bounds/test_bounds_from_statements.py"): "theorem-a",
+    ("cfl-mgd", "papers/cfl_mgd/test_random_claims.py"): """
+        assumption-1 assumption-2 assumption-3 assumption-3-ball assumption-5-resampled asymptotic-rate-every-loss
+        equation-1-mean equation-12-shifted equation-21 lemma-1-exact lemma-2-every-loss lemma-h model-averaging-drift
+        model-averaging-reset norm-inequality""",
+    ("cfl-mgd", "papers/cfl_mgd/appendix/test_drawn_rounds.py"): """
+        appendix-a3 appendix-a4 appendix-a10 appendix-a12 appendix-a15 appendix-a27 lemma-1-union
+        lemma-1-worst-case""",
+    ("cfl-mgd", "papers/cfl_mgd/appendix/test_planted_faults_appendix.py"): "appendix-a35",
+    ("cfl-mgd", "papers/cfl_mgd/test_planted_faults_equations.py"): """
+        algorithm-line-20 division-by-clients equation-3 equation-8 equation-9-broadcast equation-10-line-16
+        equation-32-fixed-clusters model-averaging-recursion""",
+    ("fpfc", "papers/fpfc/test_planted_faults_fpfc.py"): """
+        one-term-large-augmentation repaired-duals theorem-1-models-positive""",
+    ("gradient-loss", "papers/gradient_loss/test_planted_faults_gradient_loss.py"): """
+        empty-cluster-rule equation-3-descent equation-3-euclidean-descent equation-7-empty equations-4-7 loss-margin
+        pinning reduction-up-to training-loss training-loss-in-passes weight-at-start weight-at-start-by""",
+    ("gradient-loss", "papers/gradient_loss/test_races.py"): """
+        fewer-passes reduction-ceiling reduction-curve same-start sooner sooner-by""",
+    ("ifca", "papers/ifca/test_ifca.py"): """
+        basin certain-in-basin cfl-mgd-in-basin cfl-mgd-same-basin monotone-from-anywhere monotone-in-basin""",
+    ("scaffold", "papers/scaffold/test_sharp_rounds.py"): "multipliers",
+    ("sofl", "papers/sofl/test_map.py"): "mean-field-fixed-point",
+    ("sofl", "papers/sofl/test_planted_faults_sofl.py"): """
+        aggregation-in-cluster equation-10 guarded-count initialisation label-shift-ceiling running-mean""",
+}
+"""Tests of claims some lines of which have none of these: their own computation from the same random numbers, or, of
+an equation between a run and a formula, a fault of the run that it must show."""
+
+
+def test_every_line_has_a_run_that_confirms_it_a_proof_a_row_or_a_test() -> None:
+    stored = json.loads(files("clusterproof.theory").joinpath("verdicts.json").read_text(encoding="utf-8"))
+    chains = {record["claim"].partition("#")[0] for record in stored["claims"] if "#" in record["claim"]}
+    rows = {(row["claim"], row["line"]) for row in ROWS}
+    without = set()
+    for record in stored["claims"]:
+        name, _, line = record["claim"].partition("#")
+        if name not in theory.REGISTRY or ("#" not in record["claim"] and name in chains):
+            continue
+        proved = (
+            record["proof"] in ("symbols", "separate", "squares", "dual") or record["verdict"] == "vacuous"
+        )
+        confirmed = statement_of(name, line).confirm is not None
+        without |= set() if proved or confirmed or (name, line) in rows else {name}
+    assert without == {
+        f"{paper}/{name}" for (paper, _), names in WITHOUT_ROW.items() for name in names.split()
+    }
+    for (_, path), names in WITHOUT_ROW.items():
+        text = (Path(__file__).parent / path).read_text(encoding="utf-8").replace("_", "-")
+        assert all(name in text for name in names.split()), path
 
 
 def assert_same(found: Any, written: Any) -> None:

@@ -40,9 +40,9 @@ def gradient_loss_page(task: Mixture, trace: Trace) -> Page:
     facts += rest_entry(run)
     named = [("Purity", purity_on_run(trace)), ("Bound", purity_bound_on_run(trace))]
     if exact_quadratics(task) is not None:
-        named[:0] = [("(2)", move_on_run(run, printed=True))]
+        named[:0] = [("After (2)", move_on_run(run, printed=True))]
         named += [
-            ("(2) sign", move_on_run(run, printed=False)),
+            ("With its sign", move_on_run(run, printed=False)),
             ("Margin", margin_on_run(run)),
             ("In groups", rest_on_run(run)),
         ]
@@ -155,7 +155,7 @@ def purity_bound_on_run(trace: Trace) -> TheoremOnRun:
 
 
 def move_on_run(run: GroupRun, *, printed: bool) -> TheoremOnRun:
-    """Compare the models' moves with (2): the average gradient as printed, or minus the rate times it."""
+    """Compare moves with the sentence after (2): the average gradient as printed, or minus the rate times it."""
     claim = f"gradient-loss/equation-2{'' if printed else '-descent'}"
     refused = refusal(claim, usual_needs(run), run)
     if refused is not None:

@@ -85,6 +85,7 @@ def test_the_best_momentum_has_the_least_error_of_drawn_recursions(rounds: int, 
 
 @pytest.mark.slow(reason="a certificate for each of many momenta")
 def test_best_momentum_falls_with_the_horizon() -> None:
+    """What ``cfl-mgd/momentum-horizon`` states, by a search of its own."""
     task, start, share = horizon_task()
     rows = share * task.clients * task.samples
     spectrum = task.covariances.eigenvalues[0]

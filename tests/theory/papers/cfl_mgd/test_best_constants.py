@@ -106,3 +106,23 @@ def test_the_length_across_agrees_with_drawn_ones() -> None:
     drawn = 3.0 / (foreign + 1) * np.sqrt(counts * stream.chisquare(directions, 200_000) / directions)
     assert exact == pytest.approx(np.quantile(drawn, 0.2), rel=5e-3)
     assert exceeded_across(law, 11, 10, 0.8, 3.0, directions) == 0
+
+
+ATTAINED = """
+equation-26#(26), convexity; equation-26#(26), distance; equation-26#(27), smoothness, as meant
+equation-26#(27), distance, as meant; equation-26#(28); equation-12-shifted#(13), expected losses
+appendix-a2#(A2), sharper; appendix-a10#(A10), meant: geometry; appendix-a12#(A11); a7-step#at least
+"""
+# rare jumps attain Chebyshev's inequality; Cantelli's 64 and 3 L for 3/2 L are a quarter of (A17) = (36)
+USES = [(line.strip(), 1 - 1e-6, 1 + 1e-6) for line in ATTAINED.replace("\n", ";").split(";") if line.strip()]
+USES += [(f"equation-24#({number})", 0.99, 1.0) for number in (24, 29, 30)]
+USES += [("appendix-a15#(A17), two values", 1 / 4.5, 1 / 4), ("appendix-a3#(A8)", 1 / 2, 1.0)]
+USES += [(name, 1e-9, 0.9999) for name in ("appendix-a2#(A7)", "appendix-a10#(A26), in units")]
+
+
+@pytest.mark.slow(reason="evaluates claims with all their instances")
+@pytest.mark.parametrize(("line", "least", "most"), USES)
+def test_how_much_of_its_bound_a_line_uses(line: str, least: float, most: float) -> None:
+    claim, _, name = line.partition("#")
+    (worst,) = (each.worst for each in checked(f"cfl-mgd/{claim}").lines if each.name == name)
+    assert least <= (worst or 0) <= most

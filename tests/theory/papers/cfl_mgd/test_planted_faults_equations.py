@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from planted_sides import is_left_whole, is_refuted
 from planting import with_parameters
 
 from clusterproof import theory
@@ -15,13 +16,13 @@ from clusterproof.algorithms import cfl_mgd as algorithm_module
 from clusterproof.synthetic import QuadraticMixture, direct_simulation
 from clusterproof.theory import Kind
 from clusterproof.theory.claims import Sides, at_least
-from clusterproof.theory.claims.verdict import HOLDS
 from clusterproof.theory.exact import scalar_clients, two_clusters
 from clusterproof.theory.exact.basin_pairs import Pair
 from clusterproof.theory.exact.identical_clients import IdenticalClients
 from clusterproof.theory.exact.prescribed_samples import Rounds
 from clusterproof.theory.papers.cfl_mgd.lemma_1 import equations_24_to_30 as lemma_1_proof
 from clusterproof.theory.papers.cfl_mgd.lemma_2 import equations_32_33_37 as equation_32
+from clusterproof.theory.papers.cfl_mgd.lemma_2 import lemma_2
 from clusterproof.theory.papers.cfl_mgd.model_averaging import equations_12_to_20 as model_averaging_chain
 from clusterproof.theory.papers.cfl_mgd.model_averaging import rate as model_averaging_rate
 
@@ -110,6 +111,9 @@ FAULTS: list[tuple[str, Fault]] = [
     ),
     ("equation-24#Gaussian rows: (29)", (lemma_1_proof, "chebyshev", scaled(1 / 64))),
     ("equation-24#Gaussian rows: (30)", (lemma_1_proof, "chebyshev", scaled(1 / 16))),
+    ("division-by-clients", (algorithm_module, "CFLMGD", lambda _: printed_order)),
+    ("model-averaging-recursion#every round", (QuadraticMixture, "local_steps", lambda _: printed_descent)),
+    ("model-averaging-recursion#end", (QuadraticMixture, "local_steps", lambda _: printed_descent)),
     ("equation-32-fixed-clusters", (scalar_clients, "exact_run", forgetful)),
     ("equation-32#after (37)", (scalar_clients, "exact_run", wrong_momenta)),
 ]
@@ -119,7 +123,7 @@ FAULTS: list[tuple[str, Fault]] = [
 def test_planted_fault_is_violated(claim_id: str, fault: Fault, plant: Callable[..., Any]) -> None:
     place, name, wrong = fault
     plant(place, name, wrong(getattr(place, name)))
-    assert theory.check(f"cfl-mgd/{claim_id}").verdict is Kind.VIOLATED
+    assert is_refuted(f"cfl-mgd/{claim_id}")
 
 
 def shifted(one: IdenticalClients, t: int) -> Fraction:
@@ -166,17 +170,15 @@ def test_corrected_equation_is_not_refuted(
 ) -> None:
     place, name, right = correction
     plant(place, name, right(getattr(place, name)))
-    assert theory.check(f"cfl-mgd/{claim_id}", evaluations=200).verdict in HOLDS
+    assert is_left_whole(f"cfl-mgd/{claim_id}", evaluations=200)
 
 
 def test_14_is_not_refuted_with_the_newest_move_and_no_share(plant: Callable[..., Any]) -> None:
     """Neither the false equality nor the old move: (1 + eta L) ||e_t|| + beta ||chi^t - chi^(t-1)||."""
     plant(IdenticalClients, "growth", property(lambda one: 1 + one.curvature))
     plant(IdenticalClients, "move", lambda one, t: one.error(t + 1) - one.error(t))
-    assert theory.check("cfl-mgd/equation-12#(14)").verdict in HOLDS
-    refuted = theory.check("cfl-mgd/equation-12#(14), its =").counterexample
-    assert refuted is not None
-    assert refuted["clients"] == 2
+    assert is_left_whole("cfl-mgd/equation-12#(14)", evaluations=200)
+    assert is_refuted("cfl-mgd/equation-12#(14), its =")
 
 
 def test_without_momentum_the_sentence_after_17_is_not_refuted() -> None:
@@ -192,7 +194,7 @@ def test_a_bound_that_could_fail_is_not_called_vacuous(line: str, plant: Callabl
         return at_least(measured / 4, **terms)
 
     plant(model_averaging_chain, "at_least", smaller)
-    assert theory.check(f"cfl-mgd/equation-19#{line}").verdict is not Kind.VACUOUS
+    assert theory.check(f"cfl-mgd/equation-19#{line}", evaluations=50).verdict is not Kind.VACUOUS
 
 
 def test_a_wrong_exact_path_is_told_by_the_run(plant: Callable[..., Any]) -> None:
@@ -200,10 +202,17 @@ def test_a_wrong_exact_path_is_told_by_the_run(plant: Callable[..., Any]) -> Non
     true = two_clusters.exact_path
     plant(two_clusters, "exact_path", lambda *numbers: [2 * error for error in true(*numbers)])
     with pytest.raises(ArithmeticError, match="the run gives"):
-        theory.check("cfl-mgd/equation-12")
+        theory.check("cfl-mgd/equation-12", evaluations=50)
 
 
 def test_events_of_25_need_the_midpoint(plant: Callable[..., Any]) -> None:
     """With a delta that is not the mean of the two, the events differ."""
     plant(lemma_1_proof, "threshold", lambda own, other: (own + other) / 3)
-    assert theory.check("cfl-mgd/equation-24#(25)").verdict is Kind.VIOLATED
+    assert is_refuted("cfl-mgd/equation-24#(25)")
+
+
+def test_theorem_1_is_vacuous_by_proof(plant: Callable[..., Any]) -> None:
+    """For every l, kappa and Delta, and because of c_4 = 1/4 alone."""
+    assert [line.verdict for line in theory.check("cfl-mgd/theorem-1").lines[1:]] == [Kind.CERTIFIED] * 3
+    plant(lemma_2, "MISMATCH", Fraction(1, 64))
+    assert theory.check("cfl-mgd/theorem-1").verdict is not Kind.VACUOUS

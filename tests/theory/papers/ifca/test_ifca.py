@@ -3,20 +3,127 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from catalogue import checked
+from planted_sides import is_left_whole, is_refuted
+from sides_by_hand import assert_sides
 
 from clusterproof import theory
-from clusterproof.algorithms import CFLMGD, IFCA
+from clusterproof.algorithms import CFLMGD, IFCA, run
+from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory import Kind
 from clusterproof.theory.bounds import setting
+from clusterproof.theory.claims import Outside
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
 from clusterproof.theory.papers.ifca import basin, success
 from clusterproof.theory.papers.ifca import success as success_probability
 from clusterproof.theory.papers.ifca.success import Cell, succeeds
+
+PLAIN = IFCA(step_size=1.0)
+
+COVARIANCE = np.array([[1.5, 0.4], [0.4, 0.7]])
+LABELS = np.array([0, 1, 1, 2, 1, 2])
+
+
+def population(data: str = "population") -> RegressionMixture:
+    optima = np.array([[0.0, 0.0], [3.0, 1.0], [-1.0, 2.5]])
+    return RegressionMixture(
+        optima=optima, covariance=COVARIANCE, noise=0.6, labels=LABELS, samples=4, data=data
+    )
+
+
+def test_forty_rounds_on_three_clusters() -> None:
+    """A client's gradient is Sigma (w - theta): w_p <- w_p - eta l_p Sigma (w_p - theta_p), l = 1/6, 1/2, 1/3."""
+    task, (mu, smoothness) = population(), np.linalg.eigvalsh(COVARIANCE)
+    stream = np.random.default_rng(7)
+    pairs = [(x, y) for x in range(3) for y in range(x)]
+    gap = min(float(np.linalg.norm(task.optima[x] - task.optima[y])) for x, y in pairs)
+    radius, eta = 0.9 * gap / (1 + np.sqrt(smoothness / mu)), 0.6 / smoothness
+    starts = [radius * one / np.linalg.norm(one) for one in stream.standard_normal((3, 2))]
+    measured, allowed = np.empty((2, 40, 3))
+    for p, (share, start) in enumerate(zip((1 / 6, 1 / 2, 1 / 3), starts, strict=True)):
+        away = start
+        for t in range(40):
+            away = away - eta * share * COVARIANCE @ away
+            measured[t, p] = np.linalg.norm(away)
+            allowed[t, p] = (1 - eta * share * mu) ** (t + 1) * radius
+    found = basin.basin(task, 0.9, 0.6, np.random.default_rng(7))
+    assert_sides(found["errors"], measured, contraction=allowed)
+    assert_sides(found["choices"], [(np.tile(LABELS, (40, 1)),) * 2])
+    with pytest.raises(Outside, match="expected ones"):
+        basin.basin(population("fresh"), 0.9, 0.6, np.random.default_rng(7))
+
+
+def heavy(momentum: float) -> CFLMGD:
+    return CFLMGD(step_size=1.0, momentum=momentum)
+
+
+def test_the_task_of_a_cell_and_its_success() -> None:
+    cell = Cell(2.0, 1.0, clusters=2)
+    assert np.bincount(cell.task.labels).tolist() == [10, 10]
+    assert np.bincount(Cell(2.0, 1.0, clusters=4).task.labels).tolist() == [10] * 4
+    assert (cell.task.samples, cell.task.dimension, cell.task.noise, cell.task.data) == (20, 4, 1.0, "fresh")
+    assert cell.start == Fraction(1, 4)
+    cell = Cell(1.0, 1.0, 1.0)
+    for algorithm in (PLAIN, heavy(0.5)):
+        trace = run(algorithm, cell.task, rounds=60, seed=5, replicates=40, initial=cell.starts(40, 5))
+        together = [
+            all((chosen[i] == chosen[j]) == (i // 10 == j // 10) for i in range(20) for j in range(i))
+            for chosen in np.asarray(trace.last_assignments)
+        ]
+        assert succeeds(algorithm, cell, 40, 5).tolist() == together
+        assert 0 < sum(together) < 40
+
+
+def frequency_of_success(cell: Cell, momentum: float, runs: int, stream: np.random.Generator) -> float:
+    """Simulate 60 rounds from the algorithm's lines, with new rows for the choices and for the gradients."""
+    clusters, d, labels = cell.clusters, 2 * cell.clusters, np.repeat(np.arange(cell.clusters), 10)
+    optima = np.eye(clusters, d) * cell.separation / np.sqrt(2)
+    away = stream.standard_normal((runs, clusters, d))
+    w = optima + cell.start * cell.separation * away / np.linalg.norm(away, axis=2, keepdims=True)
+    u, chosen = np.zeros_like(w), np.zeros((runs, len(labels)), dtype=int)
+
+    def rows() -> tuple[np.ndarray, np.ndarray]:
+        x = stream.standard_normal((runs, len(labels), 20, d))
+        y = np.einsum("rmnd,md->rmn", x, optima[labels]) + cell.noise * stream.standard_normal(x.shape[:3])
+        return x, y
+
+    for _ in range(60):
+        x, y = rows()
+        chosen = ((np.einsum("rmnd,rpd->rmpn", x, w) - y[:, :, None]) ** 2).sum(axis=3).argmin(axis=2)
+        x, y = rows()
+        own = np.take_along_axis(w, chosen[:, :, None], axis=1)
+        gradients = np.einsum("rmnd,rmn->rmd", x, np.einsum("rmnd,rmd->rmn", x, own) - y) / 20
+        sums = np.einsum("rmp,rmd->rpd", np.eye(clusters)[chosen], gradients) / len(labels)
+        u = momentum * u + sums
+        w = w - u
+    right = [
+        len({*each[::10].tolist()}) == clusters and bool((each == np.repeat(each[::10], 10)).all())
+        for each in chosen
+    ]
+    return float(np.mean(right))
+
+
+@pytest.mark.parametrize(
+    ("cell", "momentum"),
+    [
+        (Cell(16.0, 1.0, 1.0, 4), 0.0),
+        (Cell(4.0, 1.0, 1.0), 0.9),
+        (Cell(4.0, 1.0, 1.0), 0.0),
+        (Cell(1.0, 1.0), 0.0),
+    ],
+)
+def test_success_is_as_frequent_as_in_a_simulation(cell: Cell, momentum: float) -> None:
+    """Up to four and a half standard errors of the difference of two frequencies."""
+    found = frequency_of_success(cell, momentum, 150, np.random.default_rng(2))
+    algorithm = heavy(momentum) if momentum else PLAIN
+    rate = succeeds(algorithm, cell, 1000, 5).mean()
+    assert 0.2 < rate < 0.99
+    assert abs(found - rate) < 4.5 * np.sqrt(rate * (1 - rate) * (1 / 150 + 1 / 1000))
 
 
 @pytest.mark.slow(reason="counts failures of many runs")
@@ -79,12 +186,12 @@ def test_without_momentum_cfl_mgd_has_the_success_of_ifca() -> None:
 
 def test_a_basin_that_is_too_large_is_seen(plant: Callable[..., Any]) -> None:
     plant(setting, "largest_radius", lambda task: 1.3 * task.separation)
-    assert theory.check("ifca/basin").verdict is Kind.VIOLATED
+    assert is_refuted("ifca/basin")
 
 
 def test_a_pair_that_is_not_the_worst_is_seen(plant: Callable[..., Any]) -> None:
     plant(basin, "misassigned", lambda condition, radius: False)
-    assert theory.check("ifca/basin", evaluations=3).verdict is Kind.VIOLATED
+    assert is_refuted("ifca/basin", evaluations=3)
 
 
 def test_a_start_outside_of_the_basin_is_not_certain(plant: Callable[..., Any]) -> None:
@@ -92,8 +199,8 @@ def test_a_start_outside_of_the_basin_is_not_certain(plant: Callable[..., Any]) 
         return Cell(separation, noise, 1.0, clusters)
 
     plant(success, "Cell", far)
-    assert theory.check("ifca/certain-in-basin").verdict is Kind.VIOLATED
-    assert theory.check("ifca/cfl-mgd-in-basin").verdict is Kind.VIOLATED
+    assert is_refuted("ifca/certain-in-basin")
+    assert is_refuted("ifca/cfl-mgd-in-basin")
 
 
 def test_success_that_falls_is_seen(plant: Callable[..., Any]) -> None:
@@ -105,14 +212,11 @@ def test_success_that_falls_is_seen(plant: Callable[..., Any]) -> None:
 
 def test_success_that_falls_with_the_noise_is_seen(plant: Callable[..., Any]) -> None:
     plant(success_probability, "NOISES", (0.25, 1.0, 4.0))
-    verdict = theory.check("ifca/monotone-in-basin")
-    assert verdict.verdict is Kind.VIOLATED
-    assert verdict.counterexample is not None
-    assert verdict.counterexample["line"] == "noise"
+    assert is_refuted("ifca/monotone-in-basin#noise")
 
 
 def test_inside_the_basin_neither_fall_is_found(plant: Callable[..., Any]) -> None:
     true = success.Cell.starts
     plant(success.Cell, "starts", lambda cell, *numbers: true(replace(cell, start=0.25), *numbers))
-    assert theory.check("ifca/monotone-from-anywhere", evaluations=200).verdict is Kind.CONSISTENT
-    assert theory.check("ifca/cfl-mgd-same-basin", evaluations=200).verdict is Kind.CONSISTENT
+    assert is_left_whole("ifca/monotone-from-anywhere", 200)
+    assert is_left_whole("ifca/cfl-mgd-same-basin", 200)

@@ -104,8 +104,8 @@ def exceeded_across(
 
     if chances.sum() <= failure:
         return 0.0
-    exceeded = brentq(lambda length: beyond(length) - failure, 0.0, 2 * unit, xtol=1e-9 * unit)
-    return float(exceeded) - 1e-9 * unit
+    exceeded = brentq(lambda length: beyond(length) - failure, 0.0, 2 * unit, xtol=1e-12 * unit)
+    return float(exceeded) - 1e-12 * unit
 
 
 def _binomial(count: int, probability: float) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Both sides of the claims on Theorem 1: its floor, its probability, its rounds and what they give."""
+"""The floor of Theorem 1 term by term, and the exponential in its probability."""
 
 import math
 from dataclasses import replace
@@ -6,10 +6,11 @@ from fractions import Fraction as F  # noqa: N817 - a table of fractions
 from typing import Any
 
 import pytest
-from sides_by_hand import assert_sides, sides_at
+from sides_by_hand import assert_sides
 
 from clusterproof.theory.bounds.audit_settings import experiment
 from clusterproof.theory.bounds.setting import Setting
+from clusterproof.theory.papers.cfl_mgd.appendix.a4_to_a6 import exponential_bounds
 from clusterproof.theory.papers.cfl_mgd.appendix.a35_to_a38 import floor_of_a_round
 from clusterproof.theory.papers.cfl_mgd.theorem_1.theorem_1 import (
     FloorConstants,
@@ -44,12 +45,8 @@ def test_the_floor_is_the_sum_of_the_seven_terms_of_a36() -> None:
     assert printed_conclusion(one, 0.3) == pytest.approx(16 * 1.7 / (0.6 * min(one.proportions)) * 0.3)
 
 
-@pytest.mark.parametrize("exponent", [2, 9])
-def test_remark_1_compares_rho_with_the_order_in_m_and_n(exponent: int) -> None:
-    size, one = 10**exponent, experiment("S1", None).setting
-    one = replace(one, clients=size, samples=size)
-    floor = rho_0(one, 1, 0, 0, 0.01, PRINTED)
-    assert floor == min(one.proportions) / 4
-    rho = 16 * one.smoothness / one.strong_convexity / min(one.proportions) * floor
-    found = sides_at("remark-1", {"exponent": exponent, "constant": F(3)})
-    assert_sides(found, rho, own=3 / size, false_members=3 / size, cross=3 / (size * math.sqrt(size)))
+@pytest.mark.parametrize("exponent", [0, 1 / 8, 0.2, 1, 5, 40])
+def test_exponential_is_enclosed(exponent: float) -> None:
+    low, high = exponential_bounds(F(exponent))
+    assert low <= high
+    assert (float(low), float(high)) == pytest.approx((math.exp(-exponent),) * 2, rel=1e-12)
