@@ -367,13 +367,13 @@ def test_a_verdict_without_its_evidence_is_not_confirmed(
     "names",
     [
         ["cfl-mgd/lemma-2"],
-        pytest.param([], marks=pytest.mark.slow(reason="checks a tenth of the claims")),
+        pytest.param([], marks=pytest.mark.slow(reason="checks a twenty-fifth of the claims")),
     ],
 )
 def test_counterexamples_of_a_report_are_confirmed(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, names: list[str]
 ) -> None:
-    names = names or [name for name, claim in REGISTRY.items() if claim.quick][::10]
+    names = names or [name for name, claim in REGISTRY.items() if claim.quick][::25]
     path = tmp_path / "r.json"
     assert main(["check", *names, "--json", str(path)]) == 0
     count = len(read_report(path).claims)
@@ -388,8 +388,7 @@ def test_a_report_of_another_processor_is_confirmed(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """Their draws end elsewhere with other kernels of linear algebra."""
-    names = ["appendix-a2", "appendix-a3", "appendix-a10", "appendix-a12", "equation-26", "lemma-1-exact"]
-    names += ["model-averaging-drift"]
+    names = ["appendix-a3", "appendix-a12", "lemma-1-exact", "model-averaging-drift"]
     path = tmp_path / "r.json"
     arguments = ["check", *(f"cfl-mgd/{name}" for name in names), "--json", str(path)]
     command = [sys.executable, "-m", "clusterproof", *arguments]
