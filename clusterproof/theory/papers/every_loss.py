@@ -1,4 +1,4 @@
-"""Rounds on every smooth strongly convex loss; those of algorithms have a twin on quadratics with a proof on symbols."""
+"""Rounds on every smooth strongly convex loss; those of algorithms have a twin on quadratics, proved on symbols."""
 
 from __future__ import annotations
 
