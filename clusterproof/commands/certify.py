@@ -8,10 +8,11 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.atomic import check_writable, write_whole
+from clusterproof.algorithms.atomic import check_writable
 from clusterproof.commands.child_process import in_child
 from clusterproof.theory import certificates
-from clusterproof.theory.certificates import Certificate, NoCertificate, RoundCertificate
+from clusterproof.theory.certificates import ClaimCertificate, NoCertificate, RoundCertificate
+from clusterproof.theory.certificates.document import AnyCertificate
 from clusterproof.theory.claims.load import load_claims
 from clusterproof.theory.claims.sentences import plural
 
@@ -140,15 +141,7 @@ def certify(
             error.argument, error.argument
         )
         raise InvalidArgument(option, error.value, error.rule, error.remedy) from error
-    if isinstance(certificate, NoCertificate):
-        print(f"no certificate found: {certificate.reason}")
-        return 1
-    if out is not None:
-        certificates.write_certificate(certificate, out, argument="out")
-    print(describe(certificate))
-    if out is not None:
-        print(f"stored in {out}")
-    return 0
+    return _report(certificate, out)
 
 
 def _certify_claim(claim: str, out: Path | None) -> int:
@@ -164,23 +157,27 @@ def _certify_claim(claim: str, out: Path | None) -> int:
             )
             raise InvalidArgument("claim", claim, rule, remedy)
         (claim,) = stated
-    certificate = certificates.certify_claim(claim)
+    return _report(certificates.certify_claim(claim), out)
+
+
+def _report(certificate: AnyCertificate | NoCertificate, out: Path | None) -> int:
+    """Print what was proved, and write it to a file."""
     if isinstance(certificate, NoCertificate):
         print(f"no certificate found: {certificate.reason}")
         return 1
     if out is not None:
-        write_whole("out", out, certificates.claim_to_json(certificate).encode())
-    count = len(certificate.proofs)
-    print(
-        f"{certificate.claim}: {certificate.statement}\nproved by {plural('set', count)} of exact multipliers"
-    )
+        certificates.write_certificate(certificate, out, argument="out")
+    print(describe(certificate))
     if out is not None:
         print(f"stored in {out}")
     return 0
 
 
-def describe(certificate: Certificate | RoundCertificate) -> str:
+def describe(certificate: AnyCertificate) -> str:
     """Return the constants as decimals and the statement that was proved."""
+    if isinstance(certificate, ClaimCertificate):
+        count = plural("set", len(certificate.proofs))
+        return f"{certificate.claim}: {certificate.statement}\nproved by {count} of exact multipliers"
     if isinstance(certificate, RoundCertificate):
         numbers = {name: float(getattr(certificate, name)) for name in ("rate", "constant", "weight")}
         lines = [f"{name} {number:.12g}" for name, number in numbers.items() if name != "weight" or number]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from clusterproof.algorithms import InvalidArgument
 from clusterproof.commands.certify import describe
 from clusterproof.commands.child_process import in_child
 from clusterproof.theory import certificates
+from clusterproof.theory.certificates import ClaimCertificate
 
 
 def verify(file: Path, /) -> int:
@@ -22,22 +22,11 @@ def verify(file: Path, /) -> int:
     file
         File that `clusterproof certify --out` wrote.
     """
-    of_claim = certificates.read_if_of_claim(file)
-    if of_claim is not None:
-        if of_claim.source and (status := in_child("file", str(file))) is not None:
-            return status
-        failure = certificates.failing_condition(of_claim)
-        where = f"{of_claim.claim}: {of_claim.statement}"
-        print(
-            f"valid: every condition holds in exact arithmetic\n{where}"
-            if failure is None
-            else f"invalid: {failure}"
-        )
-        return int(failure is not None)
+    certificate = certificates.read_certificate(file, argument="file")
+    of_file = isinstance(certificate, ClaimCertificate) and certificate.source
+    if of_file and (status := in_child("file", str(file))) is not None:
+        return status
     outcome = certificates.verify(file)
-    if not outcome.readable:
-        rule = f"must be a certificate ({outcome.condition.removeprefix('unreadable: ')})"
-        raise InvalidArgument("file", str(file), rule, "make one with `clusterproof certify`")
     if not outcome.valid or outcome.certificate is None:
         print(f"invalid: {outcome.condition}")
         return 1

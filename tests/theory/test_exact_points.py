@@ -78,9 +78,9 @@ WITHOUT_ROW = {
         one-term-large-augmentation repaired-duals theorem-1-models-positive""",
     ("gradient-loss", "papers/gradient_loss/test_planted_faults_gradient_loss.py"): """
         empty-cluster-rule equation-3-descent equation-3-euclidean-descent equation-7-empty equations-4-7 loss-margin
-        pinning reduction-up-to training-loss training-loss-in-passes weight-at-start weight-at-start-by""",
+        pinning reduction-up-to training-loss training-loss-in-passes weight-at-start""",
     ("gradient-loss", "papers/gradient_loss/test_races.py"): """
-        fewer-passes reduction-ceiling reduction-curve same-start sooner sooner-by""",
+        fewer-passes reduction-ceiling same-start sooner""",
     ("ifca", "papers/ifca/test_ifca.py"): """
         basin certain-in-basin cfl-mgd-in-basin cfl-mgd-same-basin monotone-from-anywhere monotone-in-basin""",
     ("scaffold", "papers/scaffold/test_sharp_rounds.py"): "multipliers",

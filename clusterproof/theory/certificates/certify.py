@@ -12,12 +12,12 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import check_choice, check_number
 from clusterproof.theory.certificates.certify_round import certify_round
 from clusterproof.theory.certificates.companion import entries
+from clusterproof.theory.certificates.heavy_ball import Certificate
 from clusterproof.theory.certificates.lyapunov import System, Unknowns
 from clusterproof.theory.certificates.one_round import RoundCertificate
 from clusterproof.theory.certificates.parameters import Parameters, exact, root_above
-from clusterproof.theory.certificates.proof import failing_condition
 from clusterproof.theory.certificates.quadratic import CONSTANT_DIGITS, at_rate, best_rate
-from clusterproof.theory.certificates.record import Certificate, FunctionClass, NoCertificate
+from clusterproof.theory.certificates.record import NoCertificate
 from clusterproof.theory.certificates.repair import balance, normalise, rounded, with_prefactor
 from clusterproof.theory.squares.exact import fraction, rational
 
@@ -107,9 +107,7 @@ def certify(
         return certify_round(algorithm, step_size=step_size, rate=rate, **setting)
     if setting:
         raise InvalidArgument(next(iter(setting)), "...", "is of a round of an algorithm", "give algorithm")
-    check_choice(
-        "class", function_class, [str(name) for name in FunctionClass], remedy="choose one of the two"
-    )
+    check_choice("class", function_class, ("quadratic", "smooth"), remedy="choose one of the two")
     step_size = 1 if step_size is None else step_size
     parameters = _parameters(momentum, condition_number, proportion, step_size)
     chosen = None if rate is None else exact("rate", rate)
@@ -122,7 +120,7 @@ def certify(
             reason=f"with step_size * L * proportion = {parameters.largest} and momentum = {parameters.momentum} the"
             " quadratic of curvature L does not converge; that needs step_size * L * proportion < 2 (1 + momentum)"
         )
-    if function_class == FunctionClass.QUADRATIC:
+    if function_class == "quadratic":
         proved = quadratic if chosen is None else at_rate(parameters, chosen)
         if proved is None:
             return NoCertificate(
@@ -130,7 +128,7 @@ def certify(
             )
         return Certificate(
             parameters=parameters,
-            function_class=FunctionClass.QUADRATIC,
+            function_class="quadratic",
             rate=proved[0],
             prefactor=proved[1],
             disturbance=proved[2],
@@ -202,9 +200,8 @@ class _Prover:
 
         self.parameters = parameters
         self.disturbance = disturbance
-        numbers = (parameters.momentum, 1 / parameters.condition_number, parameters.largest)
-        self.search = Search(*(float(number) for number in numbers), disturbance=disturbance, norm=norm)
-        self.system = System(*(rational(number) for number in numbers))
+        self.search = Search(*parameters.normalised, disturbance=disturbance, norm=norm)
+        self.system = System(*parameters.normalised, rational)
         self.deadline = time.monotonic() + SECONDS
 
     def least(self, quadratic: Fraction) -> Certificate | None:
@@ -289,10 +286,10 @@ class _Prover:
         square = fraction(unknowns.matrix[0] + unknowns.values[0] / 2) if self.disturbance else Fraction(0)
         certificate = Certificate(
             parameters=self.parameters,
-            function_class=FunctionClass.SMOOTH,
+            function_class="smooth",
             rate=rate,
             prefactor=prefactor,
             disturbance=root_above(max(square, Fraction(0)), CONSTANT_DIGITS) if self.disturbance else None,
             proof=unknowns.map(fraction),
         )
-        return certificate if failing_condition(certificate) is None else None
+        return None if any(certificate.failures()) else certificate

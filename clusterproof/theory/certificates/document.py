@@ -1,8 +1,8 @@
-"""Certificates as files: JSON whose every number is a fraction in a string.
+"""Certificates as documents: JSON whose numbers are fractions in strings, written, read and checked without a solver.
 
-A file's numbers are strings in lowest terms of at most ``MAX_DIGITS`` digits and its length is limited, so that
-checking takes bounded time and memory. Unexpected names, repeated names, numbers outside a string, and a statement
-other than the one that the fields make are refused.
+A document holds the record of a certificate, its kind, the sentence that it proves, and a SHA-256. It is written again
+after it was read, and refused if anything differs: names, fractions that are not in lowest terms, the statement. Its
+length and that of its numbers are limited, so that checking takes bounded time and memory.
 
 The SHA-256 over the content detects damage and careless edits. It is not a signature: a forger can recompute it, but
 the proof is checked in any case. A change that passes both checks leaves a proof of the statement in the file.
@@ -15,104 +15,100 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, TypeAlias
 
 import msgspec
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import write_whole
 from clusterproof.files import read_file
-from clusterproof.theory.certificates.lyapunov import PAIRS, POSITIVITY_PAIRS, START_PAIRS, Unknowns
+from clusterproof.theory.certificates.heavy_ball import Certificate
+from clusterproof.theory.certificates.of_claim import ClaimCertificate
 from clusterproof.theory.certificates.one_round import RoundCertificate
-from clusterproof.theory.certificates.parameters import Parameters
-from clusterproof.theory.certificates.record import Certificate, FunctionClass
-from clusterproof.theory.certificates.rounds import Algorithm, ClientClass, Round
 
-FORMAT = "clusterproof-certificate-1"
-MAX_BYTES = 65536
-MAX_DIGITS = 200
+FORMAT = "clusterproof-certificate-2"
+MAX_BYTES = 2**22
+MAX_DIGITS = 1000
 """Digits of a numerator or denominator."""
 
-_FRACTION = re.compile(r"-?(0|[1-9][0-9]*)(/[1-9][0-9]*)?", re.ASCII)
-_NAMES = {
-    "matrix": ("e_t,e_t", "e_t,e_t-1", "e_t,g_t", "e_t-1,e_t-1", "e_t-1,g_t", "g_t,g_t"),
-    "values": ("t", "t-1"),
-    "contraction": PAIRS,
-    "positivity": POSITIVITY_PAIRS,
-    "start": START_PAIRS,
+AnyCertificate: TypeAlias = Certificate | RoundCertificate | ClaimCertificate
+KINDS: dict[str, type[AnyCertificate]] = {
+    "rate": Certificate,
+    "round": RoundCertificate,
+    "claim": ClaimCertificate,
 }
-"""Names of the numbers of a proof."""
+_FRACTION = re.compile(r"-?[0-9]+(/[1-9][0-9]*)?", re.ASCII)
 
 
 class Unreadable(ValueError):
     """A document that is not a certificate; the message states why."""
 
 
-class Inconsistent(ValueError):
-    """A document in the form of a certificate whose parameters describe no dynamics; the message states why."""
+@dataclass(frozen=True, kw_only=True)
+class Verification:
+    """Outcome of checking a certificate; true if the statement is proved.
+
+    Attributes
+    ----------
+    valid
+        Whether the statement is proved.
+    condition
+        The condition that fails, or that all hold.
+    readable
+        Whether the document has the form of a certificate.
+    certificate
+        The certificate that was read; None if the document is unreadable.
+    """
+
+    valid: bool
+    condition: str
+    readable: bool = True
+    certificate: AnyCertificate | None = None
+
+    def __bool__(self) -> bool:
+        return self.valid
 
 
-class _Parameters(msgspec.Struct, forbid_unknown_fields=True):
-    momentum: Fraction
-    condition_number: Fraction
-    proportion: Fraction
-    step_size: Fraction
+Document = AnyCertificate | bytes | str | Mapping[str, Any] | os.PathLike[str]
 
 
-class _Proof(msgspec.Struct, forbid_unknown_fields=True):
-    matrix: dict[str, Fraction]
-    values: dict[str, Fraction]
-    contraction: dict[str, Fraction]
-    positivity: dict[str, Fraction]
-    start: dict[str, Fraction]
+def verify(document: Document) -> Verification:
+    """Decide in exact arithmetic whether a certificate proves its statement.
+
+    A record in memory is written to text and read back, so that the same rules hold for it as for a file. The
+    certificate of a claim of a user's file holds that file, which is executed.
+
+    Parameters
+    ----------
+    document
+        A certificate, its JSON as text, bytes or a mapping, or the ``pathlib.Path`` of its file.
+
+    Returns
+    -------
+    Verification
+        No content of a document raises an exception.
+    """
+    try:
+        certificate, problem = from_json(_text(document))
+        if isinstance(document, AnyCertificate) and document != certificate:
+            raise Unreadable("not a certificate's fields: they read differently once written")
+    except Unreadable as error:
+        return Verification(valid=False, condition=f"unreadable: {error}", readable=False)
+    failure = next(certificate.failures(), problem)
+    held = "every condition holds in exact arithmetic"
+    return Verification(valid=failure is None, condition=failure or held, certificate=certificate)
 
 
-class _Document(msgspec.Struct, forbid_unknown_fields=True):
-    format: Literal["clusterproof-certificate-1"]
-    statement: str
-    function_class: FunctionClass = msgspec.field(name="class")
-    parameters: _Parameters
-    rate: Fraction
-    prefactor: Fraction
-    disturbance: Fraction | None
-    proof: _Proof | None
-    sha256: str
-
-
-class _RoundParameters(msgspec.Struct, forbid_unknown_fields=True):
-    smoothness: Fraction
-    strong_convexity: Fraction
-    step_size: Fraction | None
-    local_steps: Fraction
-    server_step_size: Fraction
-    sampling: Fraction
-    proximal: Fraction | None
-    probability: Fraction | None
-    option: str | None
-
-
-class _RoundDocument(msgspec.Struct, forbid_unknown_fields=True):
-    format: Literal["clusterproof-certificate-1"]
-    statement: str
-    algorithm: Algorithm
-    client_class: ClientClass = msgspec.field(name="class")
-    parameters: _RoundParameters
-    rate: Fraction
-    constant: Fraction
-    weight: Fraction
-    proof: dict[str, Fraction]
-    sha256: str
-
-
-def to_json(certificate: Certificate | RoundCertificate) -> str:
+def to_json(certificate: AnyCertificate) -> str:
     """Return a certificate as JSON text."""
     content = _content(certificate)
     return json.dumps(content | {"sha256": _checksum(content)}, indent=1) + "\n"
 
 
-def from_json(text: bytes | str) -> tuple[Certificate | RoundCertificate, str | None]:
+def from_json(text: bytes | str) -> tuple[AnyCertificate, str | None]:
     """Read a certificate from JSON text, without checking its proof.
 
     Returns
@@ -125,48 +121,31 @@ def from_json(text: bytes | str) -> tuple[Certificate | RoundCertificate, str | 
     ------
     Unreadable
         If it does not have the form of a certificate.
-    Inconsistent
-        If its parameters are out of range.
     """
     if len(text) > MAX_BYTES:
         raise Unreadable(f"longer than {MAX_BYTES} bytes")
     try:
         raw = json.loads(text, object_pairs_hook=_without_duplicates)
-        of_round = isinstance(raw, dict) and "algorithm" in raw
-        form: type[_Document | _RoundDocument] = _RoundDocument if of_round else _Document
-        document = msgspec.convert(raw, form, dec_hook=_fraction)
+        certificate = msgspec.convert(raw, KINDS[raw["kind"]], dec_hook=_fraction)
+        content = _content(certificate)
     except Unreadable:
         raise
-    except (ValueError, TypeError, RecursionError) as error:
-        raise Unreadable(str(error)[:200]) from error
-    try:
-        certificate = _certificate(document) if isinstance(document, _Document) else _of_round(document)
-    except InvalidArgument as error:
-        raise Inconsistent(f"the parameters are out of range: {error}") from error
-    content = _content(certificate)
-    if document.statement != content["statement"]:
+    except (ValueError, TypeError, LookupError, RecursionError) as error:
+        raise Unreadable(f"{type(error).__name__}: {error}"[:200]) from error
+    loose = ("statement", "sha256")
+    if {k: v for k, v in raw.items() if k not in loose} != {
+        k: v for k, v in content.items() if k not in loose
+    }:
+        raise Unreadable("has names, or ways to write a number, that a certificate does not have")
+    if raw.get("statement") != content["statement"]:
         return certificate, "the statement is not the one that the fields make"
-    if document.sha256 != _checksum(content):
+    if raw.get("sha256") != _checksum(content):
         return certificate, "the SHA-256 is not that of the content: the file was changed"
     return certificate, None
 
 
-def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """Read a file.
-
-    Raises
-    ------
-    Unreadable
-        If it cannot be read, or is longer than a certificate may be.
-    """
-    try:
-        return read_file(path, MAX_BYTES)
-    except (OSError, ValueError) as error:
-        raise Unreadable(f"cannot be read ({getattr(error, 'strerror', None) or error})") from error
-
-
 def write_certificate(
-    certificate: Certificate | RoundCertificate, path: str | os.PathLike[str], *, argument: str = "path"
+    certificate: AnyCertificate, path: str | os.PathLike[str], *, argument: str = "path"
 ) -> None:
     """Write a certificate to a file, atomically.
 
@@ -178,62 +157,39 @@ def write_certificate(
     write_whole(argument, Path(path), to_json(certificate).encode())
 
 
-def read_certificate(path: str | os.PathLike[str]) -> Certificate | RoundCertificate:
+def read_certificate(path: str | os.PathLike[str], *, argument: str = "path") -> AnyCertificate:
     """Read a certificate from a file; ``verify`` checks it.
 
     Raises
     ------
     InvalidArgument
-        If the file holds no certificate, or was changed.
+        If the file holds no certificate.
     """
     try:
-        certificate, problem = from_json(read_bytes(path))
-        if problem is not None:
-            raise Unreadable(problem)
-    except (Unreadable, Inconsistent) as error:
+        return from_json(_text(Path(path)))[0]
+    except Unreadable as error:
         rule = f"must be a certificate ({error})"
         raise InvalidArgument(
-            "path", os.fspath(path), rule, "make one with `clusterproof certify`"
+            argument, os.fspath(path), rule, "make one with `clusterproof certify`"
         ) from error
-    return certificate
 
 
-def _content(certificate: Certificate | RoundCertificate) -> dict[str, Any]:
+def _text(document: Document) -> bytes | str:
+    if isinstance(document, bytes | str):
+        return document
+    try:
+        if isinstance(document, Mapping):
+            return json.dumps(dict(document))
+        return to_json(document) if isinstance(document, AnyCertificate) else read_file(document, MAX_BYTES)
+    except Exception as error:  # a record may hold anything
+        raise Unreadable(f"cannot be read ({getattr(error, 'strerror', None) or error})") from error
+
+
+def _content(certificate: AnyCertificate) -> dict[str, Any]:
     """Return everything but the checksum, in the order of the file."""
-
-    def written(numbers: Mapping[str, Fraction]) -> dict[str, str]:
-        return {name: str(number) for name, number in numbers.items()}
-
-    if isinstance(certificate, RoundCertificate):
-        round_ = certificate.round
-        parameters = {name: getattr(round_, name) for name in _RoundParameters.__struct_fields__}
-        return {
-            "format": FORMAT,
-            "statement": certificate.statement,
-            "algorithm": str(round_.algorithm),
-            "class": str(round_.client_class),
-            "parameters": {name: None if it is None else str(it) for name, it in parameters.items()},
-            "rate": str(certificate.rate),
-            "constant": str(certificate.constant),
-            "weight": str(certificate.weight),
-            "proof": written(certificate.multipliers),
-        }
-    proof, disturbance = certificate.proof, certificate.disturbance
-    return {
-        "format": FORMAT,
-        "statement": certificate.statement,
-        "class": str(certificate.function_class),
-        "parameters": written(vars(certificate.parameters)),
-        "rate": str(certificate.rate),
-        "prefactor": str(certificate.prefactor),
-        "disturbance": None if disturbance is None else str(disturbance),
-        "proof": None
-        if proof is None
-        else {
-            field: written(dict(zip(names, getattr(proof, field), strict=True)))
-            for field, names in _NAMES.items()
-        },
-    }
+    (kind,) = (name for name, form in KINDS.items() if isinstance(certificate, form))
+    head = {"format": FORMAT, "kind": kind, "statement": certificate.statement}
+    return head | msgspec.json.decode(msgspec.json.encode(certificate, enc_hook=str))
 
 
 def _checksum(content: Mapping[str, Any]) -> str:
@@ -242,50 +198,11 @@ def _checksum(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def _certificate(document: _Document) -> Certificate:
-    proof = None
-    if document.proof is not None:
-        parts = {field: getattr(document.proof, field) for field in _NAMES}
-        for field, names in _NAMES.items():
-            if parts[field].keys() != set(names):
-                raise Unreadable(f"{field} must have exactly the names " + ", ".join(names))
-        proof = Unknowns(
-            **{field: tuple(parts[field][name] for name in names) for field, names in _NAMES.items()}
-        )
-    return Certificate(
-        parameters=Parameters(**msgspec.structs.asdict(document.parameters)),
-        function_class=document.function_class,
-        rate=document.rate,
-        prefactor=document.prefactor,
-        disturbance=document.disturbance,
-        proof=proof,
-    )
-
-
-def _of_round(document: _RoundDocument) -> RoundCertificate:
-    parameters = msgspec.structs.asdict(document.parameters)
-    if (steps := document.parameters.local_steps).denominator != 1:
-        raise Inconsistent("the parameters are out of range: local_steps is not a whole number")
-    parameters |= {"local_steps": int(steps)}
-    return RoundCertificate(
-        round=Round(algorithm=document.algorithm, client_class=document.client_class, **parameters),
-        rate=document.rate,
-        constant=document.constant,
-        weight=document.weight,
-        multipliers=document.proof,
-    )
-
-
 def _fraction(_: type, value: object) -> Fraction:
-    """Read a fraction in lowest terms, the only type that the structs leave to this hook."""
-    if not isinstance(value, str) or len(value) > 2 * MAX_DIGITS + 2 or not _FRACTION.fullmatch(value):
+    """Read a fraction, the only type that the records leave to this hook; how it is written is compared later."""
+    if not isinstance(value, str) or len(value) > 2 * MAX_DIGITS or not _FRACTION.fullmatch(value):
         raise ValueError('must be a fraction in a string, such as "1/3"')
-    if max(len(number.lstrip("-")) for number in value.split("/")) > MAX_DIGITS:
-        raise ValueError(f"must have at most {MAX_DIGITS} digits")
-    fraction = Fraction(value)
-    if str(fraction) != value:
-        raise ValueError("must be in lowest terms")
-    return fraction
+    return Fraction(value)
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

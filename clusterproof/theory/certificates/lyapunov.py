@@ -26,20 +26,26 @@ psi(x_(t-1)). Moving x_t by delta adds <= 2 <., delta> + C_1^2 |delta|^2 with C_
 Cauchy-Schwarz with |grad psi|^2 <= 2 (1 - m) psi gives sqrt(V(z + (delta, 0))) <= sqrt(V(z)) + C_1 |delta|,
 and E V(z + (delta, 0)) <= V(z) + C_1^2 E|delta|^2 for delta of mean zero.
 
-The same code serves the solver (floats) and the proof (rationals): all forms are linear in the unknowns, and
-``Number`` is whatever the parameters are.
+The points are traced as those of a claim are. The same code serves the solver (floats) and the proof (rationals): all
+forms are linear in the unknowns, and a number is what ``number`` makes of a fraction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from fractions import Fraction
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 
+from clusterproof.theory.classes.definitions import FunctionClass
+from clusterproof.theory.classes.forms import Form, Frame, conditions
+from clusterproof.theory.classes.trace import Trace, TracedNumber
+
 POINTS = ("*", "t-1", "t", "t+1")
-PAIRS = tuple(f"{i},{j}" for i in POINTS for j in POINTS if i != j)
+PAIRS = tuple(f"{i},{j}" for i, j in permutations(POINTS, 2))
 POSITIVITY_PAIRS = tuple(pair for pair in PAIRS if "t+1" not in pair)
 START_PAIRS = ("*,t", "t,*")
 ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
@@ -47,8 +53,6 @@ ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
 GRADIENT_PART = (2, 4, 5)
 """Indices of the entries of P that multiply the gradient."""
-
-Number = Any
 
 
 @dataclass(frozen=True)
@@ -69,11 +73,11 @@ class Unknowns:
         nu in the order of ``START_PAIRS``.
     """
 
-    matrix: tuple[Any, ...]
-    values: tuple[Any, ...]
-    contraction: tuple[Any, ...]
-    positivity: tuple[Any, ...]
-    start: tuple[Any, ...]
+    matrix: tuple[Fraction, ...]
+    values: tuple[Fraction, ...]
+    contraction: tuple[Fraction, ...]
+    positivity: tuple[Fraction, ...]
+    start: tuple[Fraction, ...]
 
     def map(self, function: Callable[[Any], Any]) -> Unknowns:
         """Apply a function to every number."""
@@ -91,71 +95,89 @@ class Unknowns:
         return {field.name: length for field, length in zip(fields(cls), lengths, strict=True)}
 
 
-@dataclass(frozen=True)
-class Form:
-    """A quadratic form plus a linear combination of function values.
-
-    Attributes
-    ----------
-    matrix
-        Symmetric.
-    function_values
-        Coefficients of phi(x_(t-1)), phi(x_t), phi(x_(t+1)).
-    """
-
-    matrix: np.ndarray
-    function_values: np.ndarray
-
-
 class System:
     """The three conditions for given dynamics.
 
     Parameters
     ----------
     momentum, strong_convexity, step
-        beta, m = 1 / kappa and alpha = S l, all of one kind of number.
+        beta, m = 1 / kappa and alpha = S l.
+    number
+        Makes a number of a fraction: ``rational`` or ``float``.
 
     Attributes
     ----------
     linear
         Whether kappa = 1.
     inequalities
-        Q_ij by pair, such as ``"t,*"``.
+        Q_ij by pair, such as ``"t,*"``, over e_t, e_(t-1), g_(t-1), g_t, g_(t+1), for kappa = 1 over the first two.
+        Values are phi(x_(t-1)), phi(x_t), phi(x_(t+1)).
     terms
         Forms that the entries of P, then c_0 and c_1, multiply in V, by the points of x_t and x_(t-1).
     """
 
-    def __init__(self, momentum: Number, strong_convexity: Number, step: Number) -> None:
-        self.zero = momentum - momentum
-        self.strong_convexity = strong_convexity
-        self.linear = bool(strong_convexity == 1)
-        basis = self.zero + np.eye(2 if self.linear else 5, dtype=int).astype(object)
-        current, previous = basis[0], basis[1]
-        gradients = {"t-1": previous, "t": current} if self.linear else {"t-1": basis[2], "t": basis[3]}
-        following = (1 + momentum) * current - momentum * previous - step * gradients["t"]
-        self.errors = {"*": 0 * current, "t-1": previous, "t": current, "t+1": following}
-        self.gradients = {"*": 0 * current, **gradients, "t+1": following if self.linear else basis[4]}
-        self.inequalities = {pair: self._inequality(pair) for pair in PAIRS}
-        self.terms = {steps: self._terms(*steps) for steps in (("t", "t-1"), ("t+1", "t"), ("t", "t"))}
+    def __init__(
+        self,
+        momentum: Fraction,
+        strong_convexity: Fraction,
+        step: Fraction,
+        number: Callable[[Fraction], Any],
+    ) -> None:
+        self._number = number
+        self.strong_convexity, self.zero = number(strong_convexity), number(Fraction(0))
+        self.linear = strong_convexity == 1
+        trace = Trace([FunctionClass(Fraction(1), strong_convexity)], [Fraction(1)])
+        (oracle,), origin, now, before = trace.oracles, trace.origin, trace.start, trace.point()
+        gradients, values = {"*": 0 * now}, {"*": trace.constant(Fraction(0))}
+        errors = {"*": 0 * now, "t-1": before - origin, "t": now - origin}
+        for name in POINTS[1:]:
+            if name == "t+1":
+                errors[name] = (1 + momentum) * errors["t"] - momentum * errors["t-1"] - step * gradients["t"]
+            gradients[name], value = oracle.evaluate(origin + errors[name])
+            if self.linear:
+                gradients[name] = errors[name]
+            values[name] = value - oracle.offset
+        self._frame, self._size = Frame(trace), 2 if self.linear else 5
+        no_form = 0 * self._form(values["t"])
+        self.inequalities = dict.fromkeys(PAIRS, no_form)
+        for each in () if self.linear else conditions(trace):
+            form = self._frame.condition(each, oracle.definition)
+            scale = (1 - strong_convexity) / max(map(abs, form.linear))
+            self.inequalities[f"{POINTS[each.first]},{POINTS[each.second]}"] = self._scaled(form, scale)
+        self.terms = {}
+        for at, last in (("t", "t-1"), ("t+1", "t"), ("t", "t")):
+            z = (errors[at], errors[last], gradients[at])
+            products = [(1 if i == j else 2) * (z[i] @ z[j]) for i, j in ENTRIES]
+            self.terms[at, last] = [self._form(each) for each in (*products, values[at], values[last])]
 
-    def contraction(self, unknowns: Unknowns, rate_squared: Number) -> Form:
+    def _form(self, number: TracedNumber) -> Form:
+        unit, ((form,),) = self._frame.forms(number)
+        return self._scaled(form, Fraction(1, unit))
+
+    def _scaled(self, form: Form, factor: Fraction) -> Form:
+        """Return the form of errors and gradients, without x* and phi*."""
+        rows = slice(1, 1 + self._size)
+        numbers = np.vectorize(lambda entry: self._number(entry * factor), otypes=[object])
+        return Form(numbers(form.matrix[rows, rows]), numbers(form.linear[1:4]))
+
+    def contraction(self, unknowns: Unknowns, rate_squared: Any) -> Form:
         """r^2 V_t - V_(t+1) - sum lambda_ij Q_ij."""
         now = self._lyapunov(unknowns, "t", "t-1")
         after = self._lyapunov(unknowns, "t+1", "t")
-        return self._combine([(rate_squared, now), (-1, after)], PAIRS, unknowns.contraction)
+        return self._less(rate_squared * now - after, PAIRS, unknowns.contraction)
 
-    def positivity(self, unknowns: Unknowns, least: Number = 1) -> Form:
+    def positivity(self, unknowns: Unknowns, least: Any = 1) -> Form:
         """V_t - least |e_t|^2 - sum mu_ij Q_ij."""
-        terms = [(1, self._lyapunov(unknowns, "t", "t-1")), (-least, self.terms["t", "t"][0])]
-        form = self._combine(terms, POSITIVITY_PAIRS, unknowns.positivity)
-        return Form(form.matrix[:4, :4], form.function_values)  # x_(t+1) does not occur
+        excess = self._lyapunov(unknowns, "t", "t-1") - least * self.terms["t", "t"][0]
+        form = self._less(excess, POSITIVITY_PAIRS, unknowns.positivity)
+        return Form(form.matrix[:4, :4], form.linear)  # x_(t+1) does not occur
 
-    def start(self, unknowns: Unknowns, prefactor_squared: Number) -> Form:
+    def start(self, unknowns: Unknowns, prefactor_squared: Any) -> Form:
         """C_0^2 |e|^2 - V(e, e, g) - sum nu_ij Q_ij."""
-        terms = [(prefactor_squared, self.terms["t", "t"][0]), (-1, self._lyapunov(unknowns, "t", "t"))]
-        form = self._combine(terms, START_PAIRS, unknowns.start)
+        excess = prefactor_squared * self.terms["t", "t"][0] - self._lyapunov(unknowns, "t", "t")
+        form = self._less(excess, START_PAIRS, unknowns.start)
         rows = [0] if self.linear else [0, 3]  # e_t and g_t
-        return Form(form.matrix[np.ix_(rows, rows)], form.function_values)
+        return form.only(rows, range(3))
 
     def disturbance(self, unknowns: Unknowns) -> np.ndarray:
         """P + m/2 diag(c_0, c_1), without the row of the gradient."""
@@ -163,53 +185,17 @@ class System:
         halves = [self.strong_convexity * value / 2 for value in unknowns.values]
         return np.array([[first + halves[0], mixed], [mixed, second + halves[1]]])
 
-    def _inequality(self, pair: str) -> Form:
-        i, j = pair.split(",")
-        m = self.strong_convexity
-        distance = self.errors[i] - self.errors[j]
-        difference = self.gradients[i] - self.gradients[j]
-        matrix = (
-            (m - 1) * _outer(self.gradients[j], distance)
-            - _outer(difference, difference) / 2
-            - m / 2 * _outer(distance, distance)
-            + m * _outer(difference, distance)
-        )
-        return Form(matrix, (1 - m) * (_function_value(i) - _function_value(j)))
-
-    def _terms(self, now: str, before: str) -> list[Form]:
-        z = [self.errors[now], self.errors[before], self.gradients[now]]
-        none = 0 * _function_value("*")
-        squares = [Form((1 if i == j else 2) * _outer(z[i], z[j]), none) for i, j in ENTRIES]
-        return squares + [Form(0 * squares[0].matrix, _function_value(step)) for step in (now, before)]
-
     def _lyapunov(self, unknowns: Unknowns, now: str, before: str) -> Form:
         """Return V with x_t and x_(t-1) at the named points."""
         weights = (*unknowns.matrix, *unknowns.values)
-        return self._combine(list(zip(weights, self.terms[now, before], strict=True)))
+        return sum(
+            (weight * form for weight, form in zip(weights, self.terms[now, before], strict=True) if weight),
+            start=0 * self.terms["t", "t"][0],
+        )
 
-    def _combine(
-        self,
-        terms: list[tuple[Number, Form]],
-        pairs: tuple[str, ...] = (),
-        multipliers: tuple[Any, ...] = (),
-    ) -> Form:
-        """Return weighted forms minus the weighted inequalities."""
-        inequalities = [self.inequalities[pair] for pair in pairs]
-        every = terms + [(-weight, form) for weight, form in zip(multipliers, inequalities, strict=True)]
-        form = self.terms["t", "t"][0]
-        matrix, function_values = 0 * form.matrix, 0 * form.function_values
-        for weight, form in every:
-            if weight != 0:
-                matrix = matrix + weight * form.matrix
-                function_values = function_values + weight * form.function_values
-        return Form(matrix, function_values)
-
-
-def _outer(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the symmetric matrix of the product of two linear forms."""
-    return (np.outer(left, right) + np.outer(right, left)) / 2
-
-
-def _function_value(point: str) -> np.ndarray:
-    """Return the coefficients of phi at a point; 0 at x*."""
-    return np.array([int(point == each) for each in POINTS[1:]], dtype=object)
+    def _less(self, form: Form, pairs: Sequence[str], multipliers: Sequence[Any]) -> Form:
+        """Subtract the weighted inequalities."""
+        for pair, multiplier in zip(pairs, multipliers, strict=True):
+            if multiplier:
+                form = form - multiplier * self.inequalities[pair]
+        return form

@@ -6,6 +6,7 @@ import hashlib
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,11 @@ from typing import Any
 import msgspec
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.files import TEXT, check_depth, read_file
+from clusterproof.files import TEXT, read_file
 from clusterproof.theory.certificates.record import NoCertificate
 from clusterproof.theory.claims.claim import REGISTRY, Claim, find_claim, quantities
 from clusterproof.theory.claims.load import load_claims, source_of
 from clusterproof.theory.claims.ranges import Instance
-from clusterproof.theory.claims.report import to_json
 from clusterproof.theory.claims.traced import has_class, other_quantities, program_of, trace_paths
 from clusterproof.theory.classes.certificate import Certificate, is_valid
 from clusterproof.theory.classes.path_program import PathProgram
@@ -29,7 +29,8 @@ SETTINGS = 1000
 """Largest number of settings of the other quantities."""
 
 
-class Multipliers(msgspec.Struct, forbid_unknown_fields=True):
+@dataclass(frozen=True)
+class Multipliers:
     """The proof of one line at one setting on one path through the function's comparisons.
 
     Attributes
@@ -37,18 +38,19 @@ class Multipliers(msgspec.Struct, forbid_unknown_fields=True):
     setting, line, path
         The other quantities as in a report, the line of a chain, and the number of the path.
     weights, multipliers, free
-        Fractions as in ``classes.certificate.Certificate``; conditions by their names.
+        As in ``classes.certificate.Certificate``; conditions by their names, equations by their numbers.
     """
 
     setting: dict[str, Any]
     line: str
     path: int
-    weights: list[str]
-    multipliers: dict[str, str]
-    free: dict[str, str]
+    weights: list[Fraction]
+    multipliers: dict[str, Fraction]
+    free: dict[str, Fraction]
 
 
-class ClaimCertificate(msgspec.Struct, forbid_unknown_fields=True):
+@dataclass(frozen=True)
+class ClaimCertificate:
     """A proof that a claim holds for every function of its class.
 
     Attributes
@@ -67,6 +69,31 @@ class ClaimCertificate(msgspec.Struct, forbid_unknown_fields=True):
     statement: str
     source: str
     proofs: list[Multipliers]
+
+    def failures(self) -> Iterator[str]:
+        """Yield why it does not prove its claim, in exact arithmetic and without a solver.
+
+        The claim's function is traced again: of a user's file, that in the certificate is executed.
+        """
+        with _stated(self):
+            try:
+                claim = find_claim(self.claim)
+                if self.statement != _statement(claim):
+                    yield f"the statement is not that of the claim: {_statement(claim)}"
+                proofs = {(_key(each.setting), each.line, each.path): each for each in self.proofs}
+                for setting in _settings(claim):
+                    for line, number, path in _programs(claim, setting):
+                        written = _written(claim, setting)
+                        where = ", ".join(filter(None, (quantities(written), line))) or "the only setting"
+                        proof = proofs.pop((_key(written), line, number), None)
+                        if proof is None:
+                            yield f"no multipliers at {where}"
+                        elif not is_valid(path, _read(path, proof)):
+                            yield f"the multipliers at {where} do not prove the bound"
+                if proofs:
+                    yield "multipliers of a setting that the claim does not have"
+            except (InvalidArgument, NotTraced, ValueError, LookupError) as error:
+                yield f"{type(error).__name__}: {error}"
 
 
 def certify_claim(claim_id: str) -> ClaimCertificate | NoCertificate:
@@ -99,44 +126,6 @@ def certify_claim(claim_id: str) -> ClaimCertificate | NoCertificate:
     file = source_of(claim.module)
     text = "" if file is None else read_file(Path(file), TEXT).decode()
     return ClaimCertificate(claim.id, _statement(claim), text, proofs)
-
-
-def claim_to_json(certificate: ClaimCertificate) -> str:
-    """Return the certificate as JSON."""
-    return to_json(certificate)
-
-
-def read_if_of_claim(path: Path) -> ClaimCertificate | None:
-    """Read a file that holds the certificate of a claim; None if it holds something else, or cannot be read."""
-    try:
-        return msgspec.convert(check_depth(msgspec.json.decode(read_file(path, TEXT))), ClaimCertificate)
-    except (OSError, ValueError, RecursionError):
-        return None
-
-
-def failing_condition(certificate: ClaimCertificate) -> str | None:
-    """Return why a certificate does not prove its claim, in exact arithmetic and without a solver; None if it does.
-
-    The claim's function is traced again: of a user's file, that in the certificate is executed.
-    """
-    with _stated(certificate):
-        try:
-            claim = find_claim(certificate.claim)
-            if certificate.statement != _statement(claim):
-                return f"the statement is not that of the claim: {_statement(claim)}"
-            proofs = {(_key(each.setting), each.line, each.path): each for each in certificate.proofs}
-            for setting in _settings(claim):
-                for line, number, path in _programs(claim, setting):
-                    written = _written(claim, setting)
-                    where = ", ".join(filter(None, (quantities(written), line)))
-                    proof = proofs.pop((_key(written), line, number), None)
-                    if proof is None:
-                        return f"no multipliers at {where or 'the only setting'}"
-                    if not is_valid(path, _read(path, proof)):
-                        return f"the multipliers at {where or 'the only setting'} do not prove the bound"
-        except (InvalidArgument, NotTraced, ValueError, LookupError, ZeroDivisionError) as error:
-            return f"{type(error).__name__}: {error}"
-    return "multipliers of a setting that the claim does not have" if proofs else None
 
 
 @contextmanager
@@ -203,9 +192,9 @@ def _multipliers(
         setting,
         line,
         number,
-        [str(weight) for weight in certificate.weights],
-        {names[k]: str(value) for k, value in certificate.multipliers.items() if value},
-        {str(k): str(value) for k, value in certificate.free.items() if value},
+        list(certificate.weights),
+        {names[k]: value for k, value in certificate.multipliers.items() if value},
+        {str(k): value for k, value in certificate.free.items() if value},
     )
 
 
@@ -213,7 +202,7 @@ def _read(path: PathProgram, proof: Multipliers) -> Certificate:
     numbers = {name: number for number, name in enumerate(path.names)}
     return Certificate(
         Fraction(1),
-        tuple(map(Fraction, proof.weights)),
-        {numbers[name]: Fraction(value) for name, value in proof.multipliers.items()},
-        {int(k): Fraction(value) for k, value in proof.free.items()},
+        tuple(proof.weights),
+        {numbers[name]: value for name, value in proof.multipliers.items()},
+        {int(k): value for k, value in proof.free.items()},
     )

@@ -69,6 +69,11 @@ class Parameters:
         """Largest a = step * eigenvalue: S l."""
         return self.step_size * self.proportion
 
+    @property
+    def normalised(self) -> tuple[Fraction, Fraction, Fraction]:
+        """beta, 1 / kappa and S l."""
+        return self.momentum, 1 / self.condition_number, self.largest
+
 
 def exact(argument: str, value: object) -> Fraction:
     """Convert a number to the rational of its decimal or fraction.

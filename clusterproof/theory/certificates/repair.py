@@ -52,8 +52,8 @@ def balance(system: System, unknowns: Unknowns, rate_squared: Any) -> Unknowns:
     """
     if system.linear:
         return Unknowns.of_matrix(unknowns.matrix, system.zero)
-    contraction = system.contraction(unknowns, rate_squared).function_values
-    positivity = system.positivity(unknowns).function_values
+    contraction = system.contraction(unknowns, rate_squared).linear
+    positivity = system.positivity(unknowns).linear
     return replace(
         unknowns,
         contraction=_absorb(system, PAIRS, unknowns.contraction, contraction),

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 import numpy as np
 
-from clusterproof.theory.certificates.one_round import (
-    MEAN,
-    Proof,
-    RoundCertificate,
-    failing_condition,
-)
-from clusterproof.theory.certificates.rounds import Block, Round, interpolation
+from clusterproof.theory.certificates.one_round import RoundCertificate
+from clusterproof.theory.certificates.rounds import MEAN, Round, TracedRounds
 from clusterproof.theory.squares.solving import minimum, triangles
 
 SLACKS = (Fraction(1, 10**4), Fraction(1, 10**3), Fraction(1, 10**2))
@@ -65,7 +61,7 @@ def prove_round(
     unit = round_.unit**2
     relative = float(distance / unit / disagreement)
     scale = 1.0 if ratio is not None else min(max(relative, 1.0), MAX_SCALE)
-    search = Search(Proof(round_, weight=weight / unit), scale)
+    search = Search(TracedRounds(round_, weight=weight / unit), scale)
     scaled = None if ratio is None else ratio / unit
     given = rate is not None
     if rate is None:
@@ -97,9 +93,9 @@ def prove_round(
             rate=proved_rate,
             constant=proved * unit,
             weight=weight,
-            multipliers=balanced(search.proof, multipliers),
+            multipliers=balanced(search.traced, multipliers),
         )
-        if failing_condition(certificate) is None:
+        if not any(certificate.failures()):
             return certificate
     return None
 
@@ -112,22 +108,30 @@ class Search:
 
     Parameters
     ----------
-    proof
-        Its conditions.
+    traced
+        The rounds.
     scale
         The scale, greater than 0.
     """
 
-    def __init__(self, proof: Proof, scale: float = 1.0) -> None:
-        self.proof, self.scale = proof, scale
-        self.names = list(proof.pairs)
-        blocks = (proof.trajectory.means, proof.trajectory.deviations)
-        self.blocks = [self._tabulate(block, mean=k == 0) for k, block in enumerate(blocks)]
-        self.flow = np.zeros((len(proof.trajectory.labels) - 1, 3 + len(self.names)))
-        for column, (a, b) in enumerate(proof.pairs.values(), start=3):
-            for point, sign in ((a, 1.0), (b, -1.0)):
-                if point > 0:
-                    self.flow[point - 1, column] = sign
+    def __init__(self, traced: TracedRounds, scale: float = 1.0) -> None:
+        self.traced, self.scale = traced, scale
+        known = [form.over(traced.unit) for form in (traced.distance, traced.disagreement, traced.outcome)]
+        conditions = [form.over(divisor) for form, divisor in traced.conditions.values()]
+        self.count = 3 + len(conditions)
+        self.flow = np.zeros((len(conditions[0].linear), self.count))
+        self.flow[:, 3:] = np.array([form.linear for form in conditions]).T
+        self.flow = self.flow[self.flow.any(axis=1)]
+        self.blocks = []
+        for vectors in traced.blocks.values():
+            units = np.ones(len(vectors))  # lengths of the vectors of the basis
+            if vectors[0] == 1:
+                units[0] = math.sqrt(scale)
+            chosen = np.ix_(vectors, vectors)
+            distance, disagreement, outcome = (form.matrix[chosen] * np.outer(units, units) for form in known)
+            unknowns = [distance / scale, disagreement, -np.eye(len(vectors))]
+            unknowns += [-form.matrix[chosen] * np.outer(units, units) for form in conditions]
+            self.blocks.append((distance - outcome, np.array(unknowns)))
 
     def least(
         self, goal: tuple[float, float], *, rate: Fraction | None = None, ratio: float | None = None
@@ -143,7 +147,7 @@ class Search:
         ratio
             constant / rate; None if both are free.
         """
-        cost = np.zeros(3 + len(self.names))
+        cost = np.zeros(self.count)
         cost[:2] = goal
         fixed = {2: 0.0} if rate is None else {2: 0.0, 0: float(rate - 1) * self.scale}
         answer = self._solve(cost, fixed, ratio)
@@ -151,38 +155,10 @@ class Search:
 
     def interior(self, rate: Fraction, constant: Fraction) -> np.ndarray | None:
         """Return multipliers with the largest margin at a rate and a constant; None if it is not positive."""
-        cost = np.zeros(3 + len(self.names))
+        cost = np.zeros(self.count)
         cost[2] = -1.0
         answer = self._solve(cost, {0: float(rate - 1) * self.scale, 1: float(constant)}, None)
         return None if answer is None or answer[2] <= 0 else np.asarray(answer[3:])
-
-    def _tabulate(self, block: Block, *, mean: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return the constant matrix of a block, and that of each unknown, (unknowns, size, size)."""
-        positions, gradients = block.positions.astype(float), block.gradients.astype(float)
-        size = positions.shape[1]
-        units = np.ones(size)  # lengths of the vectors of the basis
-        if mean:
-            units[0] = math.sqrt(self.scale)
-
-        def square(vector: np.ndarray) -> np.ndarray:
-            row = vector.astype(float) * units
-            return np.outer(row, row)
-
-        constant = np.zeros((size, size))
-        for share, outcome in block.outcomes:
-            constant -= float(share) * square(outcome)
-        unknowns = np.zeros((3 + len(self.names), size, size))
-        constant += square(block.start)
-        unknowns[0] = square(block.start) / self.scale
-        unknowns[1] = square(block.disagreement)
-        unknowns[2] = -np.eye(size)
-        a, b = np.array(list(self.proof.pairs.values())).T
-        vectors = np.stack([positions[a], positions[b], gradients[a], gradients[b]], axis=1) * units
-        for k, name in enumerate(self.names):
-            if mean or not name.startswith(MEAN):
-                form = np.array(interpolation(*map(float, self.proof.curvatures(name))))
-                unknowns[3 + k] = -vectors[k].T @ (form @ vectors[k])
-        return constant, unknowns
 
     def _solve(self, cost: np.ndarray, fixed: dict[int, float], ratio: float | None) -> np.ndarray | None:
         """Minimise a cost under the conditions."""
@@ -206,17 +182,21 @@ class Search:
         return None if found is None else found.unknowns
 
 
-def balanced(proof: Proof, multipliers: np.ndarray) -> dict[str, Fraction]:
+def balanced(traced: TracedRounds, multipliers: np.ndarray) -> dict[str, Fraction]:
     """Round multipliers and add each point's imbalance to its pair with x*, so that function values cancel."""
-    scale = 10**DIGITS
+    scale, surplus = 10**DIGITS, defaultdict[str, Fraction](Fraction)
     exact = {
         name: Fraction(round(max(number, 0.0) * scale), scale)
-        for name, number in zip(proof.pairs, multipliers.tolist(), strict=True)
+        for name, number in zip(traced.conditions, multipliers.tolist(), strict=True)
     }
-    for label, surplus in proof.imbalances(exact).items():
-        if label != "*" and surplus != 0:
-            exact[f"*,{label}" if surplus > 0 else f"{label},*"] += abs(surplus)
-    return {name: number for name, number in exact.items() if number != 0}
+    for name, number in exact.items():
+        first, second = name.removeprefix(MEAN).split(",")
+        surplus[first] += number
+        surplus[second] -= number
+    for label, amount in surplus.items():
+        if label != "*":
+            exact[f"*,{label}" if amount > 0 else f"{label},*"] += abs(amount)
+    return {name: number for name, number in exact.items() if number}
 
 
 def rounded_up(value: Fraction | float) -> Fraction:

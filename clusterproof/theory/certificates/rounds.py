@@ -1,11 +1,13 @@
-"""One round of a federated algorithm, as vectors that an interpolation inequality can be written in.
+"""One round of a federated algorithm, traced for any number of clients.
 
 A client's vector v_i splits into its mean over clients and its deviation. Averaged over the permutations of clients,
 every multiplier is the same for all clients, and a form that is symmetric in the clients is a form of the means plus
-the mean of a form of the deviations. So a proof consists of two blocks, whatever the number of clients N >= 2, which
-enters only through the share theta = (N - S) / (S (N - 1)) of the variance that sampling S of N clients leaves.
+the mean of a form of the deviations. So one function is traced, whose points are sums of a mean and a deviation that
+are orthogonal. The number of clients N >= 2 enters only through the share theta = (N - S) / (S (N - 1)) of the variance
+that sampling S of N clients leaves.
 
-All vectors are in units of the step, x / eta, so that L becomes eta L and eta becomes 1 (FedProx: eta = 1 / m).
+All vectors are in units of the step, x / eta, so that L becomes eta L and eta becomes 1 (FedProx: eta = 1 / m). The
+function is f_i - <grad f_i(x*), .>, whose gradient vanishes at x*.
 """
 
 from __future__ import annotations
@@ -13,12 +15,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any
-
-import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.certificates.parameters import MAX_DIGITS
+from clusterproof.theory.classes.definitions import FunctionClass
+from clusterproof.theory.classes.forms import Form, Frame, conditions
+from clusterproof.theory.classes.trace import Trace, TracedNumber, TracedOracle, TracedPoint
 
 MAX_LOCAL_STEPS = 16
 """Local steps of a round that a certificate may have."""
@@ -142,57 +144,12 @@ class Round:
         return self.algorithm in (Algorithm.SCAFFOLD, Algorithm.PROXSKIP)
 
 
-@dataclass(frozen=True)
-class Block:
-    """Vectors of the means, or of the deviations, as rows over a basis of the block.
-
-    Attributes
-    ----------
-    positions, gradients
-        (points, size), of fractions.
-    start
-        x - x* at the start of the round; 0 if it has no part in this block.
-    disagreement
-        The vector whose mean square is multiplied by the constant; 0 in the block of the means.
-    outcomes
-        Weights and vectors of the squares after the round.
-    """
-
-    positions: np.ndarray
-    gradients: np.ndarray
-    start: np.ndarray
-    disagreement: np.ndarray
-    outcomes: list[tuple[Fraction, np.ndarray]]
+MEAN = "mean "
+"""Begins the name of a condition of f between x* and the round's start; the others are of every client's f_i."""
 
 
-@dataclass(frozen=True)
-class Trajectory:
-    """Points at which a round takes gradients.
-
-    Attributes
-    ----------
-    labels
-        Names of the points: ``*`` is x*, ``0``, ``1``, ... are in the order of the local steps, ``x`` is the start
-        of FedProx.
-    start
-        Name of the round's start, where f and x* are compared in class convex.
-    means, deviations
-        The two blocks.
-    """
-
-    labels: tuple[str, ...]
-    start: str
-    means: Block
-    deviations: Block
-
-
-def _basis(size: int) -> np.ndarray:
-    """Return the unit vectors as rows, of fractions."""
-    return np.array([[Fraction(i == j) for j in range(size)] for i in range(size)], dtype=object)
-
-
-def trajectory(round_: Round, rounds: int | None = None, weight: Fraction = Fraction(0)) -> Trajectory:
-    """Return the points and outcomes of a number of rounds.
+class TracedRounds:
+    """Points and outcomes of a number of rounds, and the conditions on them.
 
     Parameters
     ----------
@@ -203,93 +160,117 @@ def trajectory(round_: Round, rounds: int | None = None, weight: Fraction = Frac
         take part. None for a round between others, to which ProxSkip's clients come at different points.
     weight
         Weight of the mean square of the controls' error in the outcome, in units of the squared step.
+
+    Attributes
+    ----------
+    conditions
+        f_a - f_b + Q_ab >= 0 by the names ``a,b`` of points: a form of integers and what it is divided by. ``*`` is x*,
+        0, 1, ... are in the order of the local steps, ``x`` is the start of FedProx. In class convex, ``mean a,b`` is
+        of f.
+    distance, disagreement, outcome
+        |x - x*|^2 at the start, the mean square that is multiplied by the constant, and the squares after the rounds;
+        times ``unit``.
+    blocks
+        Vectors of the means, that of x - x* first, and of the deviations.
     """
-    apart, rounds = int(rounds is None), rounds or 1
-    if round_.algorithm is Algorithm.PROXSKIP:
-        return _proxskip(round_, rounds, weight, apart)
-    implicit = round_.algorithm is Algorithm.FEDPROX
-    convex = implicit and round_.client_class is ClientClass.CONVEX
-    steps = round_.local_steps
-    basis = _basis(
-        1 + rounds * steps + convex
-    )  # of the means: start, gradients; of the deviations: g_i*, gradients
-    zero, disagreement, gradients = 0 * basis[0], basis[0], iter(basis[1:])
-    # gradients of f_i - <g_i*, .> with controls, so that x* has gradient 0
-    points = [(zero, zero, zero, zero if round_.controls else disagreement)]
-    model, control = basis[0], disagreement
-    labels = ["*"]
-    if convex:
-        gradient = next(gradients)
-        points.append((model, zero, gradient, gradient))
-        labels.append("x")
-    for _ in range(rounds):
-        mean, deviation = model, zero
-        sent: list[np.ndarray] = []
-        for _ in range(steps):
-            gradient = next(gradients)
-            after = mean - gradient, deviation - gradient + (control if round_.controls else zero)
-            points.append((*(after if implicit else (mean, deviation)), gradient, gradient))
-            labels.append(str(len(sent)) if rounds == 1 else f"{(len(labels) - 1) // steps}.{len(sent)}")
-            sent.append(gradient)
-            mean, deviation = after
-        model = model + round_.server_step_size * (mean - model)
-        if round_.controls:
-            control = sent[0] if round_.option == "I" else sum(sent[1:], sent[0]) / Fraction(steps)
-    outcomes = [(round_.sampling * round_.server_step_size**2, deviation), (weight, control)]
-    columns = [np.array(vectors) for vectors in zip(*points, strict=True)]
-    return Trajectory(
-        tuple(labels),
-        "x" if convex else labels[1],
-        Block(columns[0], columns[2], basis[0], zero, [(Fraction(1), model)]),
-        Block(columns[1], columns[3], zero, disagreement, outcomes),
-    )
 
+    def __init__(self, round_: Round, rounds: int | None = None, weight: Fraction = Fraction(0)) -> None:
+        self.round = round_
+        largest, least = (each * round_.unit for each in (round_.smoothness, round_.strong_convexity))
+        convex = round_.client_class is ClientClass.CONVEX
+        self._trace = trace = Trace([FunctionClass(largest, Fraction(0) if convex else least)], [Fraction(1)])
+        self._labels, self._deviations = ["*"], list[int]()
+        shift = self._deviation()  # c_i - c - grad f_i(x*), of FedAvg and FedProx without controls
+        run = self._proxskip if round_.probability is not None else self._local_steps
+        outcome = run(shift, rounds, weight)
+        if convex:  # f between x* and the start
+            oracle = TracedOracle(trace, FunctionClass(largest, least))
+            for triplet in trace.oracles[0].triplets[:2]:
+                oracle.add(self._mean(triplet.point), self._mean(triplet.gradient), triplet.value)
+            trace.oracles = [*trace.oracles, oracle]
+        frame = Frame(trace)
+        self.conditions: dict[str, tuple[Form, int]] = {}
+        for each in conditions(trace):
+            form = frame.condition(each, trace.oracles[each.oracle].definition)
+            name = f"{MEAN * each.oracle}{self._labels[each.first]},{self._labels[each.second]}"
+            self.conditions[name] = form, max(map(abs, form.linear))
+        assert trace.squared_distance is not None
+        self.unit, ((self.distance,), (self.disagreement,), (self.outcome,)) = frame.forms(
+            trace.squared_distance, shift @ shift, outcome
+        )
+        means = [vector for vector in range(1, trace.vectors) if vector not in self._deviations]
+        self.blocks = {"means": means, "deviations": self._deviations}
 
-def _proxskip(round_: Round, rounds: int, weight: Fraction, apart: int) -> Trajectory:
-    """Return the points of ProxSkip, a tree with one branch for each outcome of each coin.
+    def _deviation(self) -> TracedPoint:
+        self._deviations.append(self._trace.vectors)
+        return self._trace.vector()
 
-    ``apart`` is 1 where the clients start at different points, and 0 where they start at one.
-    """
-    p = round_.probability
-    assert p is not None
-    means, deviations = _basis(2**rounds), _basis(apart + 2**rounds)
-    none, zero, disagreement = 0 * means[0], 0 * deviations[0], deviations[apart]
-    gradients = zip(means[1:], deviations[1 + apart :], strict=True)
-    points = [(none, zero, none, zero)]
-    spread = deviations[0] if apart else zero
-    branches = [(Fraction(1), means[0], spread, disagreement)]
-    for _ in range(rounds):
-        following = []
-        for share, mean, deviation, control in branches:
-            gradient = next(gradients)
-            points.append((mean, deviation, *gradient))
-            mean, deviation = mean - gradient[0], deviation - gradient[1] + control
-            following.append((share * p, mean, zero, control - p * deviation))
-            following.append((share * (1 - p), mean, deviation, control))
-        branches = following
-    squares = [(share, deviation) for share, _, deviation, _ in branches]
-    controls = [(share * weight, control) for share, _, _, control in branches]
-    columns = [np.array(vectors) for vectors in zip(*points, strict=True)]
-    return Trajectory(
-        ("*", *map(str, range(len(points) - 1))),
-        "0",
-        Block(columns[0], columns[2], means[0], none, [(share, mean) for share, mean, _, _ in branches]),
-        Block(columns[1], columns[3], spread, disagreement, squares + controls),
-    )
+    def _gradient(
+        self, point: TracedPoint | None, label: str, step: TracedPoint | None = None
+    ) -> TracedPoint:
+        """Return a new gradient at a point, or at the point to which the step with it leads."""
+        gradient = self._trace.vector() + self._deviation()
+        at = point if step is None else step - gradient
+        assert at is not None
+        self._trace.oracles[0].add(at, gradient)
+        self._labels.append(label)
+        return gradient
 
+    def _part(self, point: TracedPoint, *, deviation: bool) -> TracedPoint:
+        entries = {k: v for k, v in point.entries.items() if (k in self._deviations) == deviation}
+        return TracedPoint(self._trace, entries)
 
-def interpolation(smoothness: Any, strong_convexity: Any) -> list[list[Any]]:
-    """Return the matrix of Q_ab on (x_a, x_b, g_a, g_b), where f_a - f_b + Q_ab >= 0 for every member of the class.
+    def _mean(self, point: TracedPoint) -> TracedPoint:
+        return self._part(point, deviation=False)
 
-    Q_ab = -<g_b, x_a - x_b> - (|g_a - g_b|^2 / L + mu |x_a - x_b|^2 - 2 mu/L <g_b - g_a, x_b - x_a>) / (2 (1 - mu/L)):
-    with function values, the condition that a mu-strongly convex L-smooth function through the points exists.
-    """
-    half = 1 / (2 * (smoothness - strong_convexity))
-    moved, mixed = strong_convexity * smoothness * half, strong_convexity * half
-    below = (smoothness - strong_convexity) * half
-    return [
-        [-moved, moved, mixed, -mixed - below],
-        [moved, -moved, -mixed, mixed + below],
-        [mixed, -mixed, -half, half],
-        [-mixed - below, mixed + below, half, -half],
-    ]
+    def _apart(self, point: TracedPoint) -> TracedPoint:
+        return self._part(point, deviation=True)
+
+    def _local_steps(self, control: TracedPoint, rounds: int | None, weight: Fraction) -> TracedNumber:
+        """Trace FedAvg, FedProx and SCAFFOLD."""
+        round_, origin, model = self.round, self._trace.origin, self._trace.start
+        prox, steps = round_.algorithm is Algorithm.FEDPROX, round_.local_steps
+        if prox and round_.client_class is ClientClass.CONVEX:
+            self._gradient(model, "x")
+        point = model
+        for number in range(rounds or 1):
+            point, sent = model, list[TracedPoint]()
+            for step in range(steps):
+                label = f"{number}.{step}" if (rounds or 1) > 1 else str(step)
+                gradient = self._gradient(point, label, point + control if prox else None)
+                sent.append(self._apart(gradient))
+                point = point - gradient + control
+            model = model + round_.server_step_size * (self._mean(point) - model)
+            if round_.controls:
+                control = sent[0] if round_.option == "I" else sum(sent[1:], sent[0]) / steps
+        apart = self._apart(point)
+        left = round_.sampling * round_.server_step_size**2
+        return (model - origin) @ (model - origin) + left * (apart @ apart) + weight * (control @ control)
+
+    def _proxskip(self, control: TracedPoint, rounds: int | None, weight: Fraction) -> TracedNumber:
+        """Trace ProxSkip, a tree with one branch for each outcome of each coin."""
+        p, origin = self.round.probability, self._trace.origin
+        assert p is not None
+        start = self._trace.start
+        if rounds is None:
+            spread = self._deviation()
+            start = start + spread
+            assert self._trace.squared_distance is not None
+            self._trace.squared_distance = self._trace.squared_distance + spread @ spread
+        branches, count = [(Fraction(1), start, control)], 0
+        for _ in range(rounds or 1):
+            following = []
+            for share, point, shift in branches:
+                gradient = self._gradient(point, str(count))
+                count += 1
+                after = point - gradient + shift
+                following.append((share * p, self._mean(after), shift - p * self._apart(after)))
+                following.append((share * (1 - p), after, shift))
+            branches = following
+        return sum(
+            (
+                share * ((point - origin) @ (point - origin) + weight * (shift @ shift))
+                for share, point, shift in branches
+            ),
+            start=self._trace.constant(Fraction(0)),
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -31,14 +32,14 @@ class Search:
 
     def __init__(
         self,
-        momentum: float,
-        strong_convexity: float,
-        step: float,
+        momentum: Fraction,
+        strong_convexity: Fraction,
+        step: Fraction,
         *,
         disturbance: bool,
         norm: bool = False,
     ) -> None:
-        self._system = System(float(momentum), float(strong_convexity), float(step))
+        self._system = System(momentum, strong_convexity, step, float)
         self._disturbance, self._norm = disturbance, norm
         self._at_zero = self._conditions(0.0)
         self._change = self._conditions(1.0) - self._at_zero
@@ -105,7 +106,7 @@ class Search:
         impulse = unknowns.matrix[0] + unknowns.values[0] / 2 if self._disturbance else 0.0
         equal = [np.trace(positivity.matrix) + lowest, prefactor + impulse]
         for form in (contraction, positivity, start):
-            equal += list(form.function_values)
+            equal += list(form.linear)
         signs = [*unknowns.contraction, *unknowns.positivity, *unknowns.start, lowest]
         matrices = [contraction.matrix, positivity.matrix, start.matrix]
         if system.linear or self._disturbance:

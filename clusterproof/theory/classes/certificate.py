@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
@@ -50,6 +50,33 @@ class Certificate:
     free: Mapping[int, Fraction]
 
 
+def failures_of(
+    terms: Iterable[tuple[Fraction, Form]], blocks: Mapping[str, Sequence[int]] | None = None
+) -> Iterator[str]:
+    """Yield why a sum of multiples of forms is not shown to be nonnegative, in exact arithmetic.
+
+    Parameters
+    ----------
+    terms
+        Factors, and forms of integers.
+    blocks
+        Vectors that are orthogonal to those of all other blocks, by their names; None for all vectors in one.
+    """
+    terms = [(factor, form) for factor, form in terms if factor]
+    unit = lcm(*(factor.denominator for factor, _ in terms))
+    slack = sum(
+        (int(factor * unit) * form for factor, form in terms[1:]), int(terms[0][0] * unit) * terms[0][1]
+    )
+    if any(slack.linear):
+        yield "the function values do not cancel"
+    for name, vectors in (blocks or {"": range(len(slack.matrix))}).items():
+        matrix = [
+            [rational(Fraction(entry)) for entry in row] for row in slack.matrix[np.ix_(vectors, vectors)]
+        ]
+        if not is_positive_semidefinite(matrix):
+            yield f"{name}: the remaining quadratic form is not positive semidefinite".removeprefix(": ")
+
+
 def is_valid(path: PathProgram, certificate: Certificate) -> bool:
     """Check a certificate in fractions, without a solver."""
     signed = [*certificate.weights, *certificate.multipliers.values()]
@@ -59,13 +86,7 @@ def is_valid(path: PathProgram, certificate: Certificate) -> bool:
     terms += [(-weight, form) for weight, form in zip(certificate.weights, path.measured, strict=True)]
     terms += [(-value, path.inequalities[number]) for number, value in certificate.multipliers.items()]
     terms += [(-value, path.equations[number]) for number, value in certificate.free.items()]
-    unit = lcm(*(factor.denominator for factor, _ in terms))
-    slack = 0 * path.bound
-    for factor, form in terms:
-        if factor:
-            slack = slack + int(factor * unit) * form
-    matrix = [[rational(Fraction(entry)) for entry in row] for row in slack.matrix]
-    return not any(slack.linear) and is_positive_semidefinite(matrix)
+    return not any(failures_of(terms))
 
 
 def forced_face(path: PathProgram, ratio: float) -> tuple[np.ndarray, list[int]]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from clusterproof.theory.certificates.certify_round import closed_form, default_weight
 from clusterproof.theory.certificates.document import from_json
-from clusterproof.theory.certificates.one_round import RoundCertificate, failing_condition
+from clusterproof.theory.certificates.one_round import RoundCertificate
 from clusterproof.theory.certificates.round_search import prove_round
 from clusterproof.theory.certificates.rounds import Round
 from clusterproof.theory.leaderboard.setting import Setting
@@ -51,11 +51,7 @@ class OneRound:
         """Return the certificate that is best at a place; None if none was found."""
         if place not in self.certificates:
             found = from_json(self._stored[place])[0] if place in self._stored else None
-            if (
-                not isinstance(found, RoundCertificate)
-                or found.round != self.round
-                or failing_condition(found)
-            ):
+            if not isinstance(found, RoundCertificate) or found.round != self.round or any(found.failures()):
                 relative = Fraction(f"{SPACING**place:.6e}")
                 found = prove_round(self.round, distance=relative * self.round.unit**2)
             self.certificates[place] = found
@@ -95,7 +91,7 @@ def lyapunov_bounds(setting: Setting, round_: Round, rounds: list[int]) -> dict[
         exact = round_.probability is not None and factor == 1
         repeated = closed_form(round_) if exact else prove_round(round_, weight=weight, ratio=weight)
         last = prove_round(round_, ratio=weight)
-        if repeated is None or failing_condition(repeated) is not None:
+        if repeated is None or any(repeated.failures()):
             continue
         for number in rounds:
             with np.errstate(over="ignore"):  # a rate above 1

@@ -42,7 +42,7 @@ def gradient_loss_page(task: Mixture, trace: Trace) -> Page:
     if exact_quadratics(task) is not None:
         named[:0] = [("After (2)", move_on_run(run, printed=True))]
         named += [
-            ("With its sign", move_on_run(run, printed=False)),
+            ("Its sign", move_on_run(run, printed=False)),
             ("Margin", margin_on_run(run)),
             ("In groups", rest_on_run(run)),
         ]

@@ -36,7 +36,7 @@ def lead_entries(algorithm: GradientLoss, task: Mixture, trace: Trace) -> list[R
     labels = {
         "Sooner": "gradient-loss/sooner",
         "Passes": "gradient-loss/fewer-passes",
-        "By": "gradient-loss/sooner-by",
+        "By": "gradient-loss/sooner#by a quarter",
         "One point": "gradient-loss/same-start",
     }
     if unmet is not None:

@@ -111,6 +111,6 @@ def test_momentum_is_certified_to_help_on_smooth_losses(plant: Callable[..., Any
     assert float(certificate.rate) < 0.92
     # a certificate that does not verify must not be believed
     never = Verification(valid=False, condition="planted")
-    plant("clusterproof.theory.certificates.verify", "verify", lambda _: never)
+    plant("clusterproof.theory.certificates.document", "verify", lambda _: never)
     with pytest.raises(ArithmeticError, match="no valid certificate"):
         theory.check("cfl-mgd/momentum-certified")

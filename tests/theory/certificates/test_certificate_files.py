@@ -15,7 +15,7 @@ from test_certificate_tampering import honest
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.commands.application import main
-from clusterproof.theory.certificates import read_certificate, to_json, verify, write_certificate
+from clusterproof.theory.certificates import Certificate, read_certificate, to_json, verify, write_certificate
 
 
 @given(
@@ -59,8 +59,7 @@ def test_a_file_with_another_number_or_name_than_was_written_is_not_read(tmp_pat
                 document = json.loads(to_json(certificate))
                 (document[place[0]] if place else document)[name] = value
                 path.write_text(json.dumps(document))
-                with pytest.raises(InvalidArgument, match=r"path = .*must be a certificate"):
-                    read_certificate(path)
+                assert not verify(path)
 
 
 def test_files_that_are_none_are_unreadable(tmp_path: Path) -> None:
@@ -94,14 +93,15 @@ SAVED = sorted((Path(__file__).parents[2] / "saved_files").glob("certificate-*.j
 
 @pytest.mark.parametrize("path", SAVED, ids=lambda path: path.stem)
 def test_saved_certificates_are_read_as_they_were_written(path: Path, tmp_path: Path) -> None:
-    """Files of the format's first version: fractions as in the text, and the exit status of each change."""
+    """Fractions as in the text, and the exit status of each change."""
     text = path.read_text()
     content = json.loads(text)
     found = read_certificate(path)
+    assert isinstance(found, Certificate)
     assert str(found.rate) == content["rate"]
     assert {name: str(value) for name, value in vars(found.parameters).items()} == content["parameters"]
     for name, part in (content["proof"] or {}).items():
-        assert [str(number) for number in getattr(found.proof, name)] == list(part.values())
+        assert [str(number) for number in getattr(found.proof, name)] == part
     assert to_json(found) == text
     unreadable = content | {"comment": ""}
     false = replace(found, prefactor=found.prefactor / 2)

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from tiers import slow_after
 
 from clusterproof.theory.certificates import Certificate, certify, certify_at, to_json, verify
-from clusterproof.theory.certificates.lyapunov import PAIRS, Form, System, Unknowns
-from clusterproof.theory.certificates.proof import failing_conditions
+from clusterproof.theory.certificates.lyapunov import PAIRS, System, Unknowns
 from clusterproof.theory.certificates.repair import balance, normalise, with_prefactor
 from clusterproof.theory.certificates.search import unknowns_of
+from clusterproof.theory.classes.forms import Form
 from clusterproof.theory.exact.heavy_ball import spectral_rate
 from clusterproof.theory.squares.exact import fraction, is_positive_semidefinite, rational
 from clusterproof.theory.squares.solving import minimum
@@ -197,7 +197,7 @@ def test_lyapunov_function_does_what_is_proved_on_true_functions(
 def test_inequalities_hold_for_true_functions(seed: int, condition: int, momentum: int, share: int) -> None:
     """Q_ij is not negative at any two points of a run, and equals the form of the code."""
     m, beta, step = 1 / condition, momentum / 10, share / 4
-    system = System(beta, m, step)
+    system = System(Fraction(momentum, 10), Fraction(1, condition), Fraction(share, 4), float)
     rng = np.random.default_rng(seed)
     value, gradient = wavy(m, 0.3, rng.normal(size=3))
     last, now = rng.normal(size=(2, 3))
@@ -208,7 +208,7 @@ def test_inequalities_hold_for_true_functions(seed: int, condition: int, momentu
     values = np.array([value(last), value(now), value(after)])
     for pair in PAIRS:
         form = system.inequalities[pair]
-        total = float(np.sum(np.array(form.matrix) * gram) + np.array(form.function_values) @ values)
+        total = float(np.sum(np.array(form.matrix) * gram) + np.array(form.linear) @ values)
         x, y = (points[name] for name in pair.split(","))
         dx, dg = x - y, gradient(x) - gradient(y)
         direct = (1 - m) * (value(x) - value(y) - gradient(y) @ dx) - (
@@ -257,13 +257,14 @@ def test_multipliers_of_either_sign_would_prove_more_and_are_refused() -> None:
     """At r = .6, between the rates on quadratics and on smooth functions, only the signs stand in the way."""
     rate = Fraction(6, 10)
     assert float(smooth(0.3, 4, 1).rate) > 0.66
-    floats = System(0.3, 0.25, 1.0)
+    setting = Fraction(3, 10), Fraction(1, 4), Fraction(1)
+    floats = System(*setting, float)
     units = [unknowns_of(unit) for unit in np.eye(31)[2:-1]]
     unknowns, margin = cvxpy.Variable(28), cvxpy.Variable()
 
     def form(columns: list[Form]) -> tuple[cvxpy.Expression, cvxpy.Expression]:
         rows = np.array([column.matrix.ravel() for column in columns], dtype=float).T
-        values = np.array([column.function_values for column in columns], dtype=float).T
+        values = np.array([column.linear for column in columns], dtype=float).T
         matrix = (rows @ unknowns).reshape(columns[0].matrix.shape, order="C")
         return (matrix + matrix.T) / 2, values @ unknowns
 
@@ -283,14 +284,14 @@ def test_multipliers_of_either_sign_would_prove_more_and_are_refused() -> None:
     parts = np.split(unknowns.value, np.cumsum(list(Unknowns.sizes().values()))[:-1])
     exact = Unknowns(*(tuple(rational(Fraction(round(x * 10**12), 10**12)) for x in part) for part in parts))
     exact = replace(exact, positivity=tuple(max(x, fmpq(0)) for x in exact.positivity))
-    system = System(*(rational(Fraction(x)) for x in ("3/10", "1/4", "1")))
+    system = System(*setting, rational)
     scaled = normalise(system, balance(system, exact, rational(rate) ** 2))
     assert scaled is not None
     completed, prefactor = with_prefactor(system, scaled) or (scaled, Fraction(0))
     proof = Unknowns(**{name: tuple(fraction(x) for x in part) for name, part in vars(completed).items()})
     assert min(proof.contraction) < 0
     claim = replace(smooth(0.3, 4, 1), rate=rate, prefactor=prefactor, proof=proof)
-    assert list(failing_conditions(claim)) == ["contraction: a multiplier is negative"]
+    assert list(claim.failures()) == ["contraction: a multiplier is negative"]
     assert not verify(to_json(claim))
 
 
@@ -320,7 +321,7 @@ def test_a_larger_rate_buys_smaller_constants(momentum: float, norm: bool) -> No
 
 
 def test_the_form_of_a_disturbance_has_half_of_the_curvature_of_each_weight() -> None:
-    system = System(Fraction(3, 10), Fraction(1, 5), Fraction(1))
+    system = System(Fraction(3, 10), Fraction(1, 5), Fraction(1), Fraction)
     unknowns = replace(
         Unknowns.of_matrix((7, 11, 13, 17, 19, 23), Fraction(0)), values=(Fraction(2), Fraction(6))
     )

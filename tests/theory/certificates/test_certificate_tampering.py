@@ -24,7 +24,6 @@ from clusterproof.theory.certificates import (
 )
 from clusterproof.theory.certificates.document import MAX_BYTES
 from clusterproof.theory.certificates.parameters import root_above, round_up
-from clusterproof.theory.certificates.proof import failing_conditions
 from clusterproof.theory.certificates.quadratic import constants_squared
 
 
@@ -43,11 +42,11 @@ def honest() -> tuple[Certificate, ...]:
     return certificates
 
 
-def numbers(content: dict[str, Any]) -> list[tuple[dict[str, Any], str]]:
-    """Every place that holds a fraction."""
+def numbers(content: dict[str, Any]) -> list[tuple[Any, Any]]:
+    """Every place that holds a fraction: a mapping and a name, or a list and an index."""
     places = [(content, name) for name in ("rate", "prefactor", "disturbance") if content[name] is not None]
-    groups = [content["parameters"], *(content["proof"] or {}).values()]
-    return places + [(group, name) for group in groups for name in group]
+    places += [(content["parameters"], name) for name in content["parameters"]]
+    return places + [(part, k) for part in (content["proof"] or {}).values() for k in range(len(part))]
 
 
 def one_fraction(content: dict[str, Any], rng: np.random.Generator) -> None:
@@ -77,9 +76,10 @@ def rate_lowered(content: dict[str, Any], rng: np.random.Generator) -> None:
 def class_widened(content: dict[str, Any], rng: np.random.Generator) -> None:
     match rng.integers(4):
         case 0:
-            content["class"] = {"quadratic": "smooth", "smooth": "quadratic"}[content["class"]]
+            other = {"quadratic": "smooth", "smooth": "quadratic"}
+            content["function_class"] = other[content["function_class"]]
         case 1:
-            content["class"] = str(rng.choice(["convex", "Smooth", "", "smooth ", "any"]))
+            content["function_class"] = str(rng.choice(["convex", "Smooth", "", "smooth ", "any"]))
         case _:
             condition = Fraction(content["parameters"]["condition_number"])
             content["parameters"]["condition_number"] = str(condition * int(rng.integers(2, 1000)))
@@ -115,7 +115,7 @@ def huge_exponent(content: dict[str, Any], rng: np.random.Generator) -> None:
 
 
 def names_changed(content: dict[str, Any], rng: np.random.Generator) -> None:
-    group = [content, content["parameters"], *(content["proof"] or {}).values()][rng.integers(2)]
+    group = [content, content["parameters"]][rng.integers(2)]
     name = str(rng.choice(list(group)))
     match rng.integers(3):
         case 0:
@@ -268,8 +268,8 @@ def test_each_condition_of_a_smooth_proof_is_named(
     words: str, change: Callable[[Certificate], Certificate]
 ) -> None:
     right = honest()[1]
-    assert list(failing_conditions(right)) == []
-    assert any(condition.startswith(words) for condition in failing_conditions(change(right)))
+    assert list(right.failures()) == []
+    assert any(condition.startswith(words) for condition in change(right).failures())
 
 
 def test_constants_are_refused_just_below_what_is_proved() -> None:
@@ -284,15 +284,15 @@ def test_constants_are_refused_just_below_what_is_proved() -> None:
         (quadratic, "disturbance", of_rate[1]),
     ):
         below = Fraction(math.isqrt(math.floor(square * 10**40)), 10**20)
-        (condition,) = failing_conditions(replace(certificate, **{name: below - Fraction(1, 10**20)}))
+        (condition,) = replace(certificate, **{name: below - Fraction(1, 10**20)}).failures()
         assert "constant" in condition if name == "disturbance" else name in condition
-        assert list(failing_conditions(replace(certificate, **{name: below + Fraction(1, 10**20)}))) == []
+        assert list(replace(certificate, **{name: below + Fraction(1, 10**20)}).failures()) == []
     for wrong, words in (
         (replace(quadratic, disturbance=None), "no multipliers"),
         (replace(quadratic, proof=smooth.proof), "no multipliers"),
         (replace(quadratic, rate=Fraction(1, 2)), "below the spectral radius"),
     ):
-        (condition,) = failing_conditions(wrong)
+        (condition,) = wrong.failures()
         assert words in condition
 
 

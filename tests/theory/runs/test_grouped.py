@@ -228,7 +228,7 @@ def test_moves_margins_and_empty_models_of_gl_cfl() -> None:
             gap, largest = max(gap, np.abs(move - mean).max()), max(largest, np.abs(mean).max())
     told = entries(page)
     assert told["After (2)"] == f"broken (misprint): move - mean gradient {gap:.3g}, gradient {largest:.3g}"
-    assert told["With its sign"] == "holds: every move is -alpha x the mean gradient"
+    assert told["Its sign"] == "holds: every move is -alpha x the mean gradient"
     assert (
         told["Margin"]
         == f"holds: a choice's loss is <= {2 * 0.4 / 0.6:.3g} above the least, here {excess:.3g}"

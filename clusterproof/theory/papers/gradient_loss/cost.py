@@ -21,10 +21,8 @@ from clusterproof.theory.claims import (
 )
 from clusterproof.theory.papers.gradient_loss.race import (
     APART,
-    ONE_POINT,
     Setting,
     entrant,
-    mean_purity,
     races,
 )
 
@@ -80,88 +78,12 @@ def fewer_passes(stream: Stream, replicates: Replicates) -> Frequency:
     Source
         Lin et al. (2023), abstract: "can reduce clustering iterations by up to 99%"; Section III-B: "can reduce 99%
         iterations to achieve 0.9 clustering purity" on MNIST. The reading counts passes, where the paper counts
-        iterations, and has other data. About a third of the iterations is saved, see ``gradient-loss/sooner-by``,
-        and each costs twice as much.
+        iterations, and has other data. About a third of the iterations is saved, see ``gradient-loss/sooner``, and
+        each costs twice as much.
     """
     baseline, proposed = races(Setting(distance=APART), stream, replicates)
     proposed_units, baseline_units = units(CLUSTERS)
     return probability(proposed_units * proposed > baseline_units * baseline, at_most=0.5)
-
-
-@claim(
-    "gradient-loss/sooner-by",
-    label="Section III-B, how much sooner",
-    judges="ours",
-    replicates=60,
-    quick=False,
-)
-def sooner_by(stream: Stream, replicates: Replicates) -> Frequency:
-    """From models that start apart, the median of T / T_IFCA is between 0.55 and 0.75.
-
-    Hypotheses
-        As ``gradient-loss/sooner``, and for a start from one point as ``gradient-loss/same-start``.
-
-    Statement
-        As the title: a quarter to nearly a half of the iterations is saved. From one point, the median saving is
-        none or one iteration.
-
-    Source
-        Ours; the interval of the saving whose sign ``gradient-loss/sooner`` and ``gradient-loss/same-start`` state.
-    """
-    baseline, proposed = races(Setting(distance=APART), stream, replicates)
-    return probability(proposed > 0.75 * baseline, at_most=0.5)
-
-
-@sooner_by.line("at most", replicates=60)
-def no_sooner_than(stream: Stream, replicates: Replicates) -> Frequency:
-    """The other end of the interval of the median."""
-    baseline, proposed = races(Setting(distance=APART), stream, replicates)
-    return probability(proposed < 0.55 * baseline, at_most=0.5)
-
-
-@sooner_by.line("one point, at most one", replicates=60)
-def one_point_at_most(stream: Stream, replicates: Replicates) -> Frequency:
-    """The median saving from one point is at most one iteration."""
-    baseline, proposed = races(Setting(distance=ONE_POINT), stream, replicates)
-    return probability(baseline - proposed > 1, at_most=0.5)
-
-
-@sooner_by.line("one point, none lost", replicates=60)
-def one_point_at_least(stream: Stream, replicates: Replicates) -> Frequency:
-    """The median saving from one point is not negative."""
-    baseline, proposed = races(Setting(distance=ONE_POINT), stream, replicates)
-    return probability(baseline < proposed, at_most=0.5)
-
-
-def gains(stream: np.random.Generator, replicates: int) -> np.ndarray:
-    """Return the mean purity of iterations 2 to 4 with lambda = 0.5 minus that with 0.1, (replicates,)."""
-    seed = int(stream.integers(2**31))
-    low, high = (mean_purity(weight, seed, replicates, range(2, 5)) for weight in (0.1, 0.5))
-    return np.asarray(high - low)
-
-
-@claim(
-    "gradient-loss/weight-at-start-by", label="Section III-B, lambda, how much", judges="ours", replicates=160
-)
-def weight_at_start_by(stream: Stream, replicates: Replicates) -> Frequency:
-    """A weight of 0.5 against 0.1 raises the purity at the beginning by 0.03 to 0.1 in the median.
-
-    Hypotheses
-        As ``gradient-loss/weight-at-start``.
-
-    Statement
-        The median over runs of the difference of the mean purities of iterations 2 to 4 is between 0.03 and 0.1.
-
-    Source
-        Ours; the interval of the difference whose sign ``gradient-loss/weight-at-start`` states.
-    """
-    return probability(gains(stream, replicates) < 0.03, at_most=0.5)
-
-
-@weight_at_start_by.line("at most", replicates=160)
-def weight_no_higher_than(stream: Stream, replicates: Replicates) -> Frequency:
-    """The other end of the interval of the median."""
-    return probability(gains(stream, replicates) > 0.1, at_most=0.5)
 
 
 ITERATIONS = 12

@@ -148,8 +148,13 @@ def races(
     return race(setting, seed=seed, replicates=replicates, goal=GOAL, weight=weight)
 
 
-@claim("gradient-loss/sooner", label="Section III-B, purity", replicates=60)
-def sooner(stream: Stream, replicates: Replicates) -> Frequency:
+@claim(
+    "gradient-loss/sooner",
+    label="Section III-B, purity",
+    judges={"by a quarter": "ours", "not by half": "ours"},
+    replicates=60,
+)
+def sooner(stream: Stream, replicates: Replicates) -> dict[str, Frequency]:
     """From models that start apart, gradient and loss together reach purity 0.9 no later than the loss.
 
     Hypotheses
@@ -160,24 +165,27 @@ def sooner(stream: Stream, replicates: Replicates) -> Frequency:
     Statement
         P(T > T_IFCA) <= 1/2 for the first iterations T and T_IFCA with purity at least 0.9.
 
+    Lines
+        (by a quarter), (not by half)
+            The median of T / T_IFCA is between 0.55 and 0.75.
+
     Source
         Lin et al. (2023), Section III-B: "the proposed algorithm .. can reduce 99% iterations to achieve 0.9
-        clustering purity". On the printed sign and the summed loss, which this does not use, see
-        ``gradient-loss/equation-3`` and ``gradient-loss/equation-1``. By how much: ``gradient-loss/sooner-by``. An
-        iteration costs 12 passes where the baseline's costs 6.
+        clustering purity". The interval is ours. The printed sign and the summed loss are not used:
+        ``gradient-loss/equation-3``, ``gradient-loss/equation-1``.
     """
     baseline, proposed = races(Setting(distance=APART), stream, replicates)
-    return probability(proposed > baseline, at_most=0.5)
+    return {
+        "sooner": probability(proposed > baseline, at_most=0.5),
+        "by a quarter": probability(proposed > 0.75 * baseline, at_most=0.5),
+        "not by half": probability(proposed < 0.55 * baseline, at_most=0.5),
+    }
 
 
-def saves_more(setting: Setting, stream: np.random.Generator, replicates: int) -> np.ndarray:
-    """Return whether GL-CFL saves more than a few iterations, in each pair of runs."""
-    baseline, proposed = races(setting, stream, replicates)
-    return np.asarray(baseline - proposed > FEW)
-
-
-@claim("gradient-loss/same-start", label="Section III-B, one start", judges="ours", replicates=40)
-def same_start(stream: Stream, replicates: Replicates) -> Frequency:
+@claim(
+    "gradient-loss/same-start", label="Section III-B, one start", judges="ours", quick=False, replicates=60
+)
+def same_start(stream: Stream, replicates: Replicates) -> dict[str, Frequency]:
     """Where the models start from one point, the similarity saves hardly any iteration.
 
     Hypotheses
@@ -188,35 +196,35 @@ def same_start(stream: Stream, replicates: Replicates) -> Frequency:
         slow start of its baseline, which independent initial models cause, since their losses differ for reasons
         other than the cluster.
 
+    Lines
+        (at most one), (none lost)
+            The median saving is none or one iteration.
+        (any step and batch)
+            The statement with alpha 0.03, 0.1 and 0.3 and batches of 10, 20 and 100 rows.
+
     Source
         Ours; identifies the iterations that Section III-B saves. The paper does not state how
         the K models are initialised.
     """
-    return probability(saves_more(Setting(distance=ONE_POINT), stream, replicates), at_most=0.5)
+    baseline, proposed = races(Setting(distance=ONE_POINT), stream, replicates)
+    return {
+        "at most two": probability(baseline - proposed > FEW, at_most=0.5),
+        "at most one": probability(baseline - proposed > 1, at_most=0.5),
+        "none lost": probability(baseline < proposed, at_most=0.5),
+    }
 
 
-@claim(
-    "gradient-loss/reduction-curve", label="Section III-B, curves", judges="ours", quick=False, replicates=60
-)
-def reduction_curve(
+@same_start.line("any step and batch", replicates=60)
+def same_start_of_any_batch(
     step_size: Annotated[float, choice(0.03, 0.1, 0.3)],
     rows: Annotated[int, choice(10, 20, 100)],
     stream: Stream,
     replicates: Replicates,
 ) -> Frequency:
-    """At every step and batch size, models that start from one point leave little to save.
-
-    Hypotheses
-        As ``gradient-loss/same-start``, with alpha 0.03, 0.1 and 0.3 and batches of 10, 20 and 100 rows.
-
-    Statement
-        P(T_IFCA - T > 2) <= 1/2 for each of the nine, from one point.
-
-    Source
-        Ours; the image version is a matter of runs with networks.
-    """
+    """At most two iterations are saved, too."""
     setting = Setting(distance=ONE_POINT, step_size=step_size, rows=rows)
-    return probability(saves_more(setting, stream, replicates), at_most=0.5)
+    baseline, proposed = races(setting, stream, replicates)
+    return probability(baseline - proposed > FEW, at_most=0.5)
 
 
 def mean_purity(weight: float, seed: int, replicates: int, rounds: range) -> np.ndarray:
@@ -233,8 +241,13 @@ def mean_purity(weight: float, seed: int, replicates: int, rounds: range) -> np.
     return np.asarray(np.mean(path, axis=0))
 
 
-@claim("gradient-loss/weight-at-start", label="Section III-B, lambda", replicates=160)
-def weight_at_start(stream: Stream, replicates: Replicates) -> Frequency:
+@claim(
+    "gradient-loss/weight-at-start",
+    label="Section III-B, lambda",
+    judges={"by 0.03": "ours", "not by 0.1": "ours"},
+    replicates=160,
+)
+def weight_at_start(stream: Stream, replicates: Replicates) -> dict[str, Frequency]:
     """A higher weight of the similarity, 0.5 against 0.1, gives a higher purity at the beginning.
 
     Hypotheses
@@ -243,14 +256,22 @@ def weight_at_start(stream: Stream, replicates: Replicates) -> Frequency:
     Statement
         P(mean purity of iterations 2-4 with lambda = 0.5 < that with lambda = 0.1) <= 1/2.
 
+    Lines
+        (by 0.03), (not by 0.1)
+            The median difference is between 0.03 and 0.1.
+
     Source
         Lin et al. (2023), Section III-B: "when lambda changes from 0.1 to 0.5, the proposed algorithm can
         achieve higher purity at the beginning". Its price comes later: near the optima the gradient is
-        noise, and so is its direction.
+        noise, and so is its direction. The interval is ours.
     """
     seed = int(stream.integers(2**31))
     low, high = (mean_purity(weight, seed, replicates, range(2, 5)) for weight in (0.1, 0.5))
-    return probability(high < low, at_most=0.5)
+    return {
+        "higher": probability(high < low, at_most=0.5),
+        "by 0.03": probability(high - low < 0.03, at_most=0.5),
+        "not by 0.1": probability(high - low > 0.1, at_most=0.5),
+    }
 
 
 AtLeastTwo = Annotated[int, integers(2, 60, upwards=True)]

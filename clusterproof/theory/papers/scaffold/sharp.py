@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Annotated, Any
 
 from clusterproof.theory.certificates.certify_round import make_round
-from clusterproof.theory.certificates.one_round import RoundCertificate, failing_condition
+from clusterproof.theory.certificates.one_round import RoundCertificate
 from clusterproof.theory.claims import Sides, at_least, at_most, choice, claim, equal, rationals
 from clusterproof.theory.exact.algebra import NotNegative, Number, Share
 from clusterproof.theory.exact.planar_clients import PlanarClients, mean, squares
@@ -56,7 +56,7 @@ def certificates(
     Source
         Ours: the multipliers of ``scaffold/sharp`` and ``scaffold/sharp-option-1``. Upper bounds, attained.
     """
-    failing = failing_condition(closed_form(local_steps, pace, condition, option))
+    failing = next(closed_form(local_steps, pace, condition, option).failures(), None)
     return equal((failing is not None, False), words=f"not proved: {failing}")
 
 

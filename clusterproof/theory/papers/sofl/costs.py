@@ -1,13 +1,14 @@
-"""Communication and computation of SoFL compared with FedAvg and IFCA, by the cost account."""
+"""Sections 3 and 4.1: when SoFL clusters, and what that costs compared with FedAvg and IFCA."""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Annotated
 
 from clusterproof.algorithms import IFCA, FedAvg, SoFL
 from clusterproof.algorithms.costs import cost_of_a_round
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.claims import Sides, claim, equal, integers
+from clusterproof.theory.claims import Sides, at_most, claim, equal, integers, rationals, suppose
 
 Clusters = Annotated[int, integers(2, 8, upwards=True)]
 Steps = Annotated[int, integers(1, 5, upwards=True)]
@@ -61,3 +62,34 @@ def ifca_consumption(clusters: Clusters, local_steps: Steps) -> Sides:
         (2 * theirs.sent(), (clusters + 1) * ours.sent()),
         (theirs.units, ours.units + clusters - 1),
     )
+
+
+PARTS = 10
+"""Ratio of the largest update to the recommended delta_1."""
+
+
+@claim("sofl/clustering-condition", label="Section 4.1, conditions (a), (b)")
+def clustering_condition(
+    largest: Annotated[Fraction, rationals(Fraction(1, 10), 10, 2, upwards=True)],
+    factor: Annotated[Fraction, rationals(1, Fraction(99, 10), 10)],
+) -> Sides:
+    """Clients are clustered when (a) the global update is small and (b) the clients' still fluctuate.
+
+    Hypotheses
+        The recommended delta_1 = max ||Delta w_i|| / 10 and delta_2 in [delta_1, 10 delta_1].
+
+    Statement
+        (a) 0 < ||sum_i Delta w_i|| < delta_1 and (b) max_i ||Delta w_i|| > delta_2 > 0.
+
+    Source
+        Zhang and Qiao (2024), Section 4.1. Read: the mean for the sum of (a), as in Sattler et al., and (a)
+        alone; thresholds that are fixed before training would make (b) a condition again, but no value
+        is given. The paper's alternative, a round that is specified, is ``trigger="round"``.
+
+    Proof
+        10 delta_1 = max ||Delta w_i||, so (b) is true for every delta_2 < 10 delta_1 and false at the end.
+    """
+    delta_1 = largest / PARTS
+    delta_2 = factor * delta_1
+    suppose("(b) is false, max ||Delta w_i|| <= delta_2", largest <= delta_2)
+    return at_most(largest, delta_2=delta_2)

@@ -13,7 +13,6 @@ from sides_by_hand import assert_sides
 from clusterproof import theory
 from clusterproof.algorithms import GradientLoss, Randomness, generator, purity, run
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.claims import Frequency
 from clusterproof.theory.papers.gradient_loss import cost, empty_clusters, race, scalar
 from clusterproof.theory.papers.gradient_loss import cost as training_loss
 from clusterproof.theory.papers.gradient_loss import race as iterations
@@ -63,20 +62,23 @@ def test_events_of_races(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(iterations, "race", raced)
     apart, near = (1.0, 0.1, 20, 0.2, 9), (0.01, 0.1, 20, 0.2, 9)
-    events: list[tuple[Callable[..., Frequency], tuple[Any, ...], list[bool], tuple[Any, ...]]] = [
-        (iterations.sooner, (), [p > b for b, p in RATIOS], apart),
-        (iterations.same_start, (), [b - p > 2 for b, p in RATIOS], near),
-        (iterations.reduction_curve, (0.3, 100), [b - p > 2 for b, p in RATIOS], (0.01, 0.3, 100, 0.2, 9)),
-        (cost.fewer_passes, (), [12 * p > 6 * b for b, p in RATIOS], apart),
-        (cost.sooner_by, (), [p > F(3, 4) * b for b, p in RATIOS], apart),
-        (cost.no_sooner_than, (), [p < F(11, 20) * b for b, p in RATIOS], apart),
-        (cost.one_point_at_most, (), [b - p > 1 for b, p in RATIOS], near),
-        (cost.one_point_at_least, (), [b < p for b, p in RATIOS], near),
+    of_median = {"by a quarter": [p > F(3, 4) * b for b, p in RATIOS]}
+    of_median |= {"not by half": [p < F(11, 20) * b for b, p in RATIOS]}
+    few = [b - p > 2 for b, p in RATIOS]
+    near_start = {"at most two": few, "at most one": [b - p > 1 for b, p in RATIOS]}
+    near_start |= {"none lost": [b < p for b, p in RATIOS]}
+    events: list[tuple[Callable[..., Any], tuple[Any, ...], dict[str, list[bool]], tuple[Any, ...]]] = [
+        (iterations.sooner, (), {"sooner": [p > b for b, p in RATIOS]} | of_median, apart),
+        (iterations.same_start, (), near_start, near),
+        (iterations.same_start_of_any_batch, (0.3, 100), {"": few}, (0.01, 0.3, 100, 0.2, 9)),
+        (cost.fewer_passes, (), {"": [12 * p > 6 * b for b, p in RATIOS]}, apart),
     ]
     for claim, numbers, expected, setting in events:
         found = claim(*numbers, stream=stream(), replicates=9)
-        assert (found.events.tolist(), found.allowed, asked.pop()) == (expected, 0.5, setting)
-        assert len(set(expected)) == 2
+        found = found if isinstance(found, dict) else {"": found}
+        assert {name: each.events.tolist() for name, each in found.items()} == expected
+        assert {each.allowed for each in found.values()} == {0.5}
+        assert asked.pop() == setting
     saved = [1 - F(p, b) for b, p in RATIOS]
     ceilings = [max(1 - F(2, b), F(0)) for b, _ in RATIOS]
     assert_sides(percentages.reduction_ceiling(0.3, 0.2, stream(), 9), saved, ceiling=ceilings)
@@ -155,16 +157,9 @@ def test_purities_and_training_losses_round_by_round(monkeypatch: pytest.MonkeyP
         means[weight] = np.mean(rounds[1:4], axis=0)
         np.testing.assert_allclose(iterations.mean_purity(weight, seed, 3, range(2, 5)), means[weight])
     gains = means[0.5] - means[0.1]
-    np.testing.assert_allclose(cost.gains(stream(), 3), gains)
-    low, high = cost.weight_at_start_by(stream(), 3), cost.weight_no_higher_than(stream(), 3)
-    assert (low.events.tolist(), high.events.tolist()) == ((gains < 0.03).tolist(), (gains > 0.1).tolist())
-    fewer = iterations.weight_at_start(stream(), 3)
-    assert (fewer.events.tolist(), fewer.allowed, low.allowed, high.allowed) == (
-        (gains < 0).tolist(),
-        0.5,
-        0.5,
-        0.5,
-    )
+    expected = {"higher": gains < 0, "by 0.03": gains < 0.03, "not by 0.1": gains > 0.1}
+    for name, each in iterations.weight_at_start(stream(), 3).items():
+        assert (each.events.tolist(), each.allowed) == (expected[name].tolist(), 0.5)
     for weight in (0.0, 0.2):
         task, found = states(race.Setting(distance=1.0), weight, seed, 12)
         curves[weight] = [

@@ -13,8 +13,7 @@ from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.audit_settings import experiment
 from clusterproof.theory.bounds.best_momentum import best_for_horizon, fastest, helpful_limit, noise_floor
-from clusterproof.theory.certificates import Certificate, certify, verify
-from clusterproof.theory.certificates.document import to_json
+from clusterproof.theory.certificates import Certificate, certify, to_json, verify
 from clusterproof.theory.claims import (
     Excluded,
     Expectation,

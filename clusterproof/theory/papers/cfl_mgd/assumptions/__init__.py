@@ -1,1 +1,0 @@
-"""Assumptions 1 to 5."""
