@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from clusterproof import theory
 from clusterproof.algorithms.atomic import write_whole
 from clusterproof.algorithms.validation import error_line
-from clusterproof.commands import terminal
+from clusterproof.commands import completion, terminal
 from clusterproof.theory import Claim, Kind
 from clusterproof.theory.claims import report
 from clusterproof.theory.stored_verdicts import read_verdicts
@@ -20,7 +20,7 @@ from clusterproof.theory.stored_verdicts import read_verdicts
 
 def claims(
     *files: str,
-    paper: str | None = None,
+    paper: Annotated[str | None, Parameter(completer=completion.papers)] = None,
     verdict: str | None = None,
     json_file: Annotated[Path | None, Parameter("--json")] = None,
 ) -> int:

@@ -14,7 +14,7 @@ from cyclopts import Parameter
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.algorithms.validation import error_text
-from clusterproof.commands import terminal
+from clusterproof.commands import completion, terminal
 from clusterproof.commands.child_process import in_child
 from clusterproof.conformance import DEFINITIONS
 from clusterproof.conformance import conform as hold
@@ -25,7 +25,7 @@ def conform(
     implementation: str | None = None,
     /,
     *,
-    algorithm: Annotated[str | None, Parameter(["--as"])] = None,
+    algorithm: Annotated[str | None, Parameter(["--as"], completer=completion.definitions)] = None,
     settings: Annotated[tuple[str, ...], Parameter("--set", negative=())] = (),
     dtype: str | None = None,
     supports: str | None = None,

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
+
+from cyclopts import Parameter
 
 from clusterproof import theory
 from clusterproof.algorithms.validation import check_seed, error_line
-from clusterproof.commands import terminal
+from clusterproof.commands import completion, terminal
 from clusterproof.theory import Claim, Verdict, code_of
 from clusterproof.theory.claims import report
 from clusterproof.theory.claims.replay import in_fractions
@@ -24,7 +26,7 @@ LONGEST = 200
 
 
 def show(
-    claim_id: str,
+    claim_id: Annotated[str, Parameter(completer=completion.claims)],
     /,
     *files: str,
     seed: terminal.Integer = 0,
