@@ -20,7 +20,8 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.certificates.parameters import MAX_DIGITS
 from clusterproof.theory.classes.definitions import FunctionClass
 from clusterproof.theory.classes.forms import Form, Frame, conditions
-from clusterproof.theory.classes.trace import Trace, TracedNumber, TracedOracle, TracedPoint
+from clusterproof.theory.classes.trace import Trace, TracedOracle
+from clusterproof.theory.classes.traced_numbers import TracedNumber, TracedPoint
 
 MAX_LOCAL_STEPS = 16
 """Local steps of a round that a certificate may have."""
@@ -245,7 +246,8 @@ class TracedRounds:
                 control = sent[0] if round_.option == "I" else sum(sent[1:], sent[0]) / steps
         apart = self._apart(point)
         left = round_.sampling * round_.server_step_size**2
-        return (model - origin) @ (model - origin) + left * (apart @ apart) + weight * (control @ control)
+        squares: TracedNumber = (model - origin) @ (model - origin)
+        return squares + left * (apart @ apart) + weight * (control @ control)
 
     def _proxskip(self, control: TracedPoint, rounds: int | None, weight: Fraction) -> TracedNumber:
         """Trace ProxSkip, a tree with one branch for each outcome of each coin."""
