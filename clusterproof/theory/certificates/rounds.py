@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from functools import lru_cache
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.certificates.parameters import MAX_DIGITS
@@ -143,6 +144,12 @@ class Round:
     def controls(self) -> bool:
         """Whether the state has control variates, whose error enters instead of zeta*^2."""
         return self.algorithm in (Algorithm.SCAFFOLD, Algorithm.PROXSKIP)
+
+
+@lru_cache(maxsize=8)
+def trace_rounds(round_: Round, rounds: int | None = None, weight: Fraction = Fraction(0)) -> TracedRounds:
+    """Return what ``TracedRounds`` traces, once for the programs and certificates of one round."""
+    return TracedRounds(round_, rounds, weight)
 
 
 MEAN = "mean "

@@ -66,7 +66,9 @@ def eliminate(rows: Sequence[Mapping[int, Fraction]]) -> dict[int, dict[int, Fra
     reduced, divisor, rank = fmpz_mat(dense).rref()
     result = {}
     for numbers in reduced.tolist()[:rank]:
-        entries = {column: Fraction(int(value), int(divisor)) for column, value in enumerate(numbers) if value}
+        entries = {
+            column: Fraction(int(value), int(divisor)) for column, value in enumerate(numbers) if value
+        }
         pivot = min(entries)
         del entries[pivot]
         result[pivot] = entries
