@@ -213,14 +213,10 @@ class TracedRounds:
         self._deviations.append(self._trace.vectors)
         return self._trace.vector()
 
-    def _gradient(
-        self, point: TracedPoint | None, label: str, step: TracedPoint | None = None
-    ) -> TracedPoint:
-        """Return a new gradient at a point, or at the point to which the step with it leads."""
-        gradient = self._trace.vector() + self._deviation()
-        at = point if step is None else step - gradient
-        assert at is not None
-        self._trace.oracles[0].add(at, gradient)
+    def _gradient(self, point: TracedPoint, label: str, *, implicit: bool = False) -> TracedPoint:
+        """Return a new gradient at a point, or at the point minus that gradient."""
+        gradient: TracedPoint = self._trace.vector() + self._deviation()
+        self._trace.oracles[0].add(point - gradient if implicit else point, gradient)
         self._labels.append(label)
         return gradient
 
@@ -245,7 +241,7 @@ class TracedRounds:
             point, sent = model, list[TracedPoint]()
             for step in range(steps):
                 label = f"{number}.{step}" if (rounds or 1) > 1 else str(step)
-                gradient = self._gradient(point, label, point + control if prox else None)
+                gradient = self._gradient(point + control if prox else point, label, implicit=prox)
                 sent.append(self._apart(gradient))
                 point = point - gradient + control
             model = model + round_.server_step_size * (self._mean(point) - model)
@@ -253,8 +249,9 @@ class TracedRounds:
                 control = sent[0] if round_.option == "I" else sum(sent[1:], sent[0]) / steps
         apart = self._apart(point)
         left = round_.sampling * round_.server_step_size**2
-        squares: TracedNumber = (model - origin) @ (model - origin)
-        return squares + left * (apart @ apart) + weight * (control @ control)
+        error = model - origin
+        outcome: TracedNumber = error @ error + left * (apart @ apart) + weight * (control @ control)
+        return outcome
 
     def _proxskip(self, control: TracedPoint, rounds: int | None, weight: Fraction) -> TracedNumber:
         """Trace ProxSkip, a tree with one branch for each outcome of each coin."""
