@@ -116,9 +116,8 @@ def theorem_1_models(
     """Read with c^(T/2), the mean of E||grad_w L_0||^2 is at most C_1 (F(w^0) - F* + m xi lambda / 4) / K.
 
     Hypotheses
-        L_f-smooth losses with Hessians at least -L_-, a common start, p_i > 0,
-        0 < alpha <= 1 / (L_f + 2 rho - L_-), T_i > 2 log 2 / log(1/c), xi < lambda,
-        rho > max(L_f / (1 - 2 c^(T/2)), 2 lambda / xi, 2 / (a - 1), L_-).
+        L_f-smooth losses with Hessians at least -L_-, a common start, p_i > 0, 0 < alpha <= 1 / (L_f + 2 rho - L_-),
+        T_i > 2 log 2 / log(1/c), xi < lambda, rho > max(L_f / (1 - 2 c^(T/2)), 2 lambda / xi, 2 / (a - 1), L_-).
 
     Statement
         As the title, for the mean over K rounds, with C_1 = (1 / p) [6 (r^2 L_h^2 + rho^2) / (rho - L_f - 2 r L_h) +

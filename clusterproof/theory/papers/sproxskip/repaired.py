@@ -111,9 +111,6 @@ def additive(
     Source
         Ours: ``proxskip/identity``, in which the noise adds gamma^2 V. Upper bound, attained at each T by
         f_i = mu ||.||^2 / 2 with p = 1. Compared with the floor of ``sproxskip/repaired`` it is smaller.
-
-    Symbols
-        Psi as in ``proxskip/identity``.
     """
     rate = sharp_rate(clients, start)
     noise = clients.deviations(noise_x, noise_y) + noise_y

@@ -145,9 +145,8 @@ def false_members(
             With probability at least 1 - lambda_1, ||T_2p|| <= 3 L |C_1 n C*_p| + sqrt(|C_1 n C*_p|) v / (lambda_1
             sqrt(n')), from (A10) and (A12).
         (A14)
-            With probability at least 1 - P lambda_1, ||T_2|| <= (3 L eta / m) |C_1 - C*_1| + (eta v sqrt(P) /
-            (lambda_1 m sqrt(n'))) sqrt(|C_1 - C*_1|), v the largest over the clusters, by a union over p and
-            Cauchy-Schwarz.
+            With probability at least 1 - P lambda_1, ||T_2|| <= (3 L eta / m) |C_1 - C*_1| + (eta v sqrt(P) / (lambda_1
+            m sqrt(n'))) sqrt(|C_1 - C*_1|), v the largest over the clusters, by a union over p and Cauchy-Schwarz.
 
     Source
         Zhao et al. (2023), (A11)-(A14).

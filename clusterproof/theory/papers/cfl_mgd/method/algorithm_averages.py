@@ -137,9 +137,6 @@ def algorithm_lines_15_16_weights(rows: Annotated[int, choice(1, 3)]) -> Sides:
     Statement
         (5), (6) and lines 15-16 average without weights, (1) weighs by |D_p| / |D|.
 
-    Symbols
-        |D_i| the rows of client i.
-
     Source
         Zhao et al. (2023), (1), (5), (6) and lines 15-16. Read: no weights, and equal |D_i| = n.
     """

@@ -38,8 +38,7 @@ def pairwise_error(task: SmallTask, share: Share, stream: Stream) -> dict[str, S
         s ``noise``, n' ``samples``, I the regularised incomplete beta function.
 
     Source
-        Ours. Tight: attained by an own model displaced along the steepest direction and a wrong one along the
-        flattest.
+        Ours. Tight: attained by an own model displaced along the steepest direction and a wrong one along the flattest.
     """
     return statements.misclassification(task, tuned(task), share, stream)
 

@@ -33,37 +33,32 @@ def theorem_a(place: Place, replicates: Replicates, stream: Stream) -> dict[str,
     """Option I on smooth strongly convex losses: explicit bound from an exactly checked certificate.
 
     Hypotheses
-        Option I with server momentum, full participation, fresh independent batches of n' rows
-        for assignment and gradient, step_size <= 1/L, momentum in [0, 1). Expected losses phi_p
-        L-smooth and mu-strongly convex. In the basin {||chi_p - chi*_p|| <= B for all p},
-        B < Delta / (1 + sqrt(kappa)): gradient variance at most v_*^2 + v_1^2 ||e||^2 for own
-        clients and v_x^2 for others, pairwise misclassification probability at most pi. A Lyapunov
-        function V >= ||e||^2 with V(next) <= r^2 V for the noise-free map with step alpha_p = eta l_p on
-        every such phi, started at most at C_0^2 ||e_0||^2, whose root rises by at most C_1 ||delta||
-        under a disturbance delta.
+        Option I with server momentum, full participation, fresh independent batches of n' rows for assignment and
+        gradient, step_size <= 1/L, momentum in [0, 1). Expected losses phi_p L-smooth and mu-strongly convex. In the
+        basin {||chi_p - chi*_p|| <= B for all p}, B < Delta / (1 + sqrt(kappa)): gradient variance at most v_*^2 +
+        v_1^2 ||e||^2 for own clients and v_x^2 for others, pairwise misclassification probability at most pi. A
+        Lyapunov function V >= ||e||^2 with V(next) <= r^2 V for the noise-free map with step alpha_p = eta l_p on every
+        such phi, started at most at C_0^2 ||e_0||^2, whose root rises by at most C_1 ||delta|| under a disturbance
+        delta.
 
     Statement
-        With binomial quantiles n_in and n_out at level delta_1 / 2TP,
-        s^2 = (l_p m v_*^2 + n_in v_x^2) / (m^2 n'), tau^2 = l_p v_1^2 / (m n'),
-        r_bar = r + C_1 eta L n_out / m < 1, b_bar = C_1 eta (n_in / m) L (D + B),
-        R_t = r_bar^t C_0 ||e_0|| + b_bar (1 - r_bar^t) / (1 - r_bar), gamma = 1 if V is a squared norm
-        and 1 - r_bar otherwise, and x > 0 the root of
-        x^2 = (P C_1^2 eta^2 / (gamma delta_2)) sum_(k<T) [s^2 + tau^2 (R_k + x)^2]: if max_t R_t + x <= B,
-        then with probability at least 1 - delta_1 - delta_2, for all t <= T and all p,
-        ||chi_p^t - chi*_p|| <= R_t + x; and with probability at least 1 - delta_1 - delta_2 - delta_3, for
-        all p, ||chi_p^T - chi*_p|| <= sqrt(P / delta_3) y_T, y_0 = C_0 ||e_0||,
-        y_(t+1)^2 = (r_bar y_t + b_bar)^2 + C_1^2 eta^2 (s^2 + tau^2 y_t^2).
+        With binomial quantiles n_in and n_out at level delta_1 / 2TP, s^2 = (l_p m v_*^2 + n_in v_x^2) / (m^2 n'),
+        tau^2 = l_p v_1^2 / (m n'), r_bar = r + C_1 eta L n_out / m < 1, b_bar = C_1 eta (n_in / m) L (D + B), R_t =
+        r_bar^t C_0 ||e_0|| + b_bar (1 - r_bar^t) / (1 - r_bar), gamma = 1 if V is a squared norm and 1 - r_bar
+        otherwise, and x > 0 the root of x^2 = (P C_1^2 eta^2 / (gamma delta_2)) sum_(k<T) [s^2 + tau^2 (R_k + x)^2]: if
+        max_t R_t + x <= B, then with probability at least 1 - delta_1 - delta_2, for all t <= T and all p, ||chi_p^t -
+        chi*_p|| <= R_t + x; and with probability at least 1 - delta_1 - delta_2 - delta_3, for all p, ||chi_p^T -
+        chi*_p|| <= sqrt(P / delta_3) y_T, y_0 = C_0 ||e_0||, y_(t+1)^2 = (r_bar y_t + b_bar)^2 + C_1^2 eta^2 (s^2 +
+        tau^2 y_t^2).
 
     Proof
-        sqrt(V) grows by at most b_bar + C_1 eta ||noise|| beyond the factor r_bar. With a norm, the
-        squared distance of z_t to the ball of radius R_t is a supermartingale up to its noise; in general
-        A_(t+1)^2 <= r_bar A_t^2 + a_t^2 / (1 - r_bar). Ville's inequality up to the first exit, a union
-        over clusters; Minkowski and Markov at T.
+        sqrt(V) grows by at most b_bar + C_1 eta ||noise|| beyond the factor r_bar. With a norm, the squared distance of
+        z_t to the ball of radius R_t is a supermartingale up to its noise; in general A_(t+1)^2 <= r_bar A_t^2 + a_t^2
+        / (1 - r_bar). Ville's inequality up to the first exit, a union over clusters; Minkowski and Markov at T.
 
     Symbols
-        eta ``step_size``, beta ``momentum``, l_p ``proportions``, m ``clients``, n' ``samples``,
-        T ``rounds``, Delta ``separation``, D ``diameter``, B ``radius``; r, C_0, C_1 of
-        ``clusterproof certify``.
+        eta ``step_size``, beta ``momentum``, l_p ``proportions``, m ``clients``, n' ``samples``, T ``rounds``, Delta
+        ``separation``, D ``diameter``, B ``radius``; r, C_0, C_1 of ``clusterproof certify``.
 
     Source
         Ours; replaces Theorem 1.

@@ -39,9 +39,8 @@ def division_by_clients(
         Option I, every client in its own cluster, no noise.
 
     Statement
-        chi_p - (eta/m) sum_(i in C_p) g_i = chi_p - eta l_p grad phi_p(chi_p): the run with step eta
-        divided by m is the run with step eta l_p divided by |C_p|. Without momentum the rounds to a
-        given accuracy grow as 1 / l_p.
+        chi_p - (eta/m) sum_(i in C_p) g_i = chi_p - eta l_p grad phi_p(chi_p): the run with step eta divided by m is
+        the run with step eta l_p divided by |C_p|. Without momentum the rounds to a given accuracy grow as 1 / l_p.
 
     Symbols
         l_p ``proportions``, m ``clients``; ``normalisation="clients"`` and ``"cluster"``.
