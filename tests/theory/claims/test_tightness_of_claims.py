@@ -29,7 +29,7 @@ from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
 from clusterproof.theory.claims.trial import Trial
 from clusterproof.theory.claims.verdict import decide
 from clusterproof.theory.papers.cfl_mgd.appendix import a4_to_a6
-from clusterproof.theory.papers.cfl_mgd.lemma_1.lemma_1 import lemma_1
+from clusterproof.theory.papers.cfl_mgd.lemma_1 import lemma_1
 from clusterproof.theory.papers.ifca.basin import ROUND, basin
 
 Small = Annotated[int, integers(1, 12)]

@@ -16,6 +16,7 @@ from clusterproof.theory import Claim, Kind
 from clusterproof.theory.claims.ranges import Drawn
 from clusterproof.theory.exact import prescribed_samples
 from clusterproof.theory.exact.placed import Placed
+from clusterproof.theory.papers.cfl_mgd import theorem_1 as printed_floor
 from clusterproof.theory.papers.cfl_mgd.appendix import a4_to_a6 as appendix_counts
 from clusterproof.theory.papers.cfl_mgd.appendix import a15_to_a17 as appendix_t2_count
 from clusterproof.theory.papers.cfl_mgd.appendix import tasks
@@ -28,8 +29,7 @@ from clusterproof.theory.papers.cfl_mgd.appendix.a26_to_a34 import momentum_of_a
 from clusterproof.theory.papers.cfl_mgd.appendix.a35_to_a38 import small_floor
 from clusterproof.theory.papers.cfl_mgd.appendix.a39_to_a42 import Recursion, rounds_of_a_contraction
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import Round, with_samples
-from clusterproof.theory.papers.cfl_mgd.theorem_1 import theorem_1 as printed_floor
-from clusterproof.theory.papers.cfl_mgd.theorem_1.theorem_1 import FloorConstants
+from clusterproof.theory.papers.cfl_mgd.theorem_1 import FloorConstants
 
 pytestmark = pytest.mark.slow(reason="checks each claim with a fault planted in it")
 

@@ -15,7 +15,7 @@ from clusterproof.theory.bounds.setting import Setting
 from clusterproof.theory.claims import Sides, at_least, at_most, choice, claim, integers, rationals, suppose
 from clusterproof.theory.claims.confirm import confirm_equal
 from clusterproof.theory.exact.two_clusters import exact_path, has_positive_probability, run_two_clusters
-from clusterproof.theory.papers.cfl_mgd.lemma_2.lemma_2 import MISMATCH
+from clusterproof.theory.papers.cfl_mgd.lemma_2 import MISMATCH
 
 
 @dataclass(frozen=True)

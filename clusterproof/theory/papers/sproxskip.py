@@ -8,8 +8,8 @@ from typing import Annotated
 
 from clusterproof.theory.claims import Sides, at_most, claim, integers, rationals, suppose
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, squares
-from clusterproof.theory.papers.proxskip.rates import Iterations as FewIterations
-from clusterproof.theory.papers.proxskip.rates import Start, Step, one_step, sharp_rate
+from clusterproof.theory.papers.proxskip import Iterations as FewIterations
+from clusterproof.theory.papers.proxskip import Start, Step, one_step, sharp_rate
 
 
 @dataclass(frozen=True)
