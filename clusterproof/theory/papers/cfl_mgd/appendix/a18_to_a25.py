@@ -21,7 +21,7 @@ from clusterproof.theory.claims import (
     rationals,
 )
 from clusterproof.theory.exact.algebra import AtLeastOne, Client, NotNegative, Number, Positive, Share
-from clusterproof.theory.papers.cfl_mgd.appendix.a1_a9 import ScalarRun, confirm_samples, total
+from clusterproof.theory.papers.cfl_mgd.appendix.a1_to_a9 import ScalarRun, confirm_samples, total
 
 NOTHING_RANDOM = (
     # the last client is false in rounds 0 and 2, so that u_i before line 15 is not S_i either
