@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, overload
+from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import check_choice, check_number
@@ -38,23 +38,6 @@ TILTS = (1e-3, 1e-4, 1e-5, 1e-7, 0.0)
 
 STEEP_TILTS = (0.5, 0.2, 0.1, 0.05, 0.02)
 """Weights that are tried before ``TILTS`` at a given rate, where the margin is larger."""
-
-
-@overload
-def certify(
-    momentum: object,
-    condition_number: object,
-    proportion: object,
-    step_size: object = 1,
-    *,
-    function_class: str = "smooth",
-    disturbance: bool = False,
-    rate: object = None,
-) -> Certificate | NoCertificate: ...
-
-
-@overload
-def certify(*, algorithm: str, **setting: Any) -> RoundCertificate | NoCertificate: ...
 
 
 def certify(
@@ -97,7 +80,7 @@ def certify(
     Raises
     ------
     InvalidArgument
-        If a parameter is out of range, or a package of the extra ``certify`` is not installed.
+        If a parameter is out of range.
     """
     if algorithm is not None:
         dynamics = {"momentum": momentum, "condition_number": condition_number, "proportion": proportion}
@@ -175,7 +158,7 @@ def certify_at(
     Raises
     ------
     InvalidArgument
-        If a parameter is out of range, or a package of the extra ``certify`` is not installed.
+        If a parameter is out of range.
     """
     parameters = _parameters(momentum, condition_number, proportion, step_size)
     return _Prover(parameters, disturbance=True, norm=norm).prove(rate, STEEP_TILTS + TILTS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import check_choice, check_count, check_number
@@ -19,20 +20,11 @@ MAX_SEARCHED = 8
 def certify_round(
     algorithm: str,
     *,
-    client_class: str = "strong",
-    smoothness: object = 1,
-    strong_convexity: object,
-    local_steps: int = 1,
-    step_size: object = None,
-    server_step_size: object = 1,
-    sampling: object = 0,
-    proximal: object = None,
-    probability: object = None,
-    option: str | None = None,
     rate: object = None,
     weight: object = None,
     distance: object = 1,
     heterogeneity: object = 1,
+    **setting: Any,
 ) -> RoundCertificate | NoCertificate:
     """Prove a bound on one round of a federated algorithm, for every number of clients.
 
@@ -40,12 +32,6 @@ def certify_round(
     ----------
     algorithm
         ``"fedavg"``, ``"fedprox"``, ``"scaffold"`` or ``"proxskip"``.
-    client_class
-        ``"strong"``: every client is L-smooth and mu-strongly convex. ``"convex"``: every client is convex and
-        L-smooth, and their mean is mu-strongly convex.
-    smoothness, strong_convexity, local_steps, step_size, server_step_size, sampling, proximal, probability, option
-        As for ``rounds.Round``; numbers, or strings such as ``"1/64"``, taken exactly. At most ``MAX_SEARCHED`` local
-        steps. The option of SCAFFOLD is II by default.
     rate
         rho, for which the least constant is proved. If None: for FedAvg and FedProx the one with the least
         rho D^2 + c zeta*^2; for SCAFFOLD and ProxSkip the least with constant = rho weight.
@@ -54,6 +40,8 @@ def certify_round(
         third of it for option I, and (eta / p)^2 for ProxSkip.
     distance, heterogeneity
         D and zeta*, which only choose the rate.
+    **setting
+        The keywords of ``make_round``; at most ``MAX_SEARCHED`` local steps.
 
     Returns
     -------
@@ -63,22 +51,11 @@ def certify_round(
     Raises
     ------
     InvalidArgument
-        If a parameter is out of range, or a package of the extra ``certify`` is not installed.
+        If a parameter is out of range.
     """
-    check_count("local_steps", local_steps, at_least=1, at_most=MAX_SEARCHED, remedy="choose at most 8")
-    round_ = make_round(
-        algorithm,
-        client_class=client_class,
-        smoothness=smoothness,
-        strong_convexity=strong_convexity,
-        local_steps=local_steps,
-        step_size=step_size,
-        server_step_size=server_step_size,
-        sampling=sampling,
-        proximal=proximal,
-        probability=probability,
-        option=option,
-    )
+    remedy = f"choose at most {MAX_SEARCHED}"
+    check_count("local_steps", setting.get("local_steps", 1), at_least=1, at_most=MAX_SEARCHED, remedy=remedy)
+    round_ = make_round(algorithm, **setting)
     squares = {
         name: exact(name, value) ** 2
         for name, value in (("distance", distance), ("heterogeneity", heterogeneity))
@@ -112,15 +89,37 @@ def certify_round(
 
 
 def make_round(
-    algorithm: str, *, client_class: str, local_steps: int, option: str | None = None, **numbers: object
+    algorithm: str,
+    *,
+    client_class: str = "strong",
+    smoothness: object = 1,
+    strong_convexity: object,
+    local_steps: int = 1,
+    option: str | None = None,
+    **numbers: object,
 ) -> Round:
-    """Return a round from numbers or strings, taken exactly; the option of SCAFFOLD is II by default.
+    """Return a round from numbers, or strings such as ``"1/64"``, taken exactly.
+
+    Parameters
+    ----------
+    algorithm
+        ``"fedavg"``, ``"fedprox"``, ``"scaffold"`` or ``"proxskip"``.
+    client_class
+        ``"strong"``: every client is L-smooth and mu-strongly convex. ``"convex"``: every client is convex and
+        L-smooth, and their mean is mu-strongly convex.
+    smoothness, strong_convexity, local_steps
+        As for ``Round``.
+    option
+        Of SCAFFOLD, II if None.
+    **numbers
+        step_size, server_step_size, sampling, proximal and probability, as for ``Round``.
 
     Raises
     ------
     InvalidArgument
         If one is out of range.
     """
+    numbers |= {"smoothness": smoothness, "strong_convexity": strong_convexity}
     check_choice("algorithm", algorithm, [str(name) for name in Algorithm], remedy="choose one of them")
     classes = [str(name) for name in ClientClass]
     check_choice("client_class", client_class, classes, remedy="choose one of the two")

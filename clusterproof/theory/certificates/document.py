@@ -189,7 +189,8 @@ def _content(certificate: AnyCertificate) -> dict[str, Any]:
     """Return everything but the checksum, in the order of the file."""
     (kind,) = (name for name, form in KINDS.items() if isinstance(certificate, form))
     head = {"format": FORMAT, "kind": kind, "statement": certificate.statement}
-    return head | msgspec.json.decode(msgspec.json.encode(certificate, enc_hook=str))
+    fields: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(certificate, enc_hook=str))
+    return head | fields
 
 
 def _checksum(content: Mapping[str, Any]) -> str:

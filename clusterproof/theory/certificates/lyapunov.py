@@ -42,7 +42,8 @@ import numpy as np
 
 from clusterproof.theory.classes.definitions import FunctionClass
 from clusterproof.theory.classes.forms import Form, Frame, conditions
-from clusterproof.theory.classes.trace import Trace, TracedNumber
+from clusterproof.theory.classes.trace import Trace
+from clusterproof.theory.classes.traced_numbers import TracedNumber
 
 POINTS = ("*", "t-1", "t", "t+1")
 PAIRS = tuple(f"{i},{j}" for i, j in permutations(POINTS, 2))

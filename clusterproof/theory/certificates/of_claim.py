@@ -22,7 +22,7 @@ from clusterproof.theory.claims.ranges import Instance
 from clusterproof.theory.claims.traced import has_class, other_quantities, program_of, trace_paths
 from clusterproof.theory.classes.certificate import Certificate, is_valid
 from clusterproof.theory.classes.path_program import PathProgram
-from clusterproof.theory.classes.trace import NotTraced
+from clusterproof.theory.classes.traced_numbers import NotTraced
 from clusterproof.theory.classes.worst_case import WorstCase
 
 SETTINGS = 1000

@@ -11,7 +11,7 @@ from clusterproof.theory.certificates.rounds import (
     Algorithm,
     ClientClass,
     Round,
-    TracedRounds,
+    trace_rounds,
 )
 from clusterproof.theory.classes.certificate import failures_of
 
@@ -90,7 +90,7 @@ class RoundCertificate:
             yield "the weight is negative, or the algorithm has no control variates"
             return
         unit = round_.unit**2
-        traced = TracedRounds(round_, weight=self.weight / unit)
+        traced = trace_rounds(round_, weight=self.weight / unit)
         if unknown := multipliers.keys() - traced.conditions.keys():
             yield f"a multiplier is of a pair of points that the round does not have: {min(unknown)}"
             return

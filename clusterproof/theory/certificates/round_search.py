@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from clusterproof.theory.certificates.one_round import RoundCertificate
-from clusterproof.theory.certificates.rounds import MEAN, Round, TracedRounds
+from clusterproof.theory.certificates.rounds import MEAN, Round, TracedRounds, trace_rounds
 from clusterproof.theory.squares.solving import minimum, triangles
 
 SLACKS = (Fraction(1, 10**4), Fraction(1, 10**3), Fraction(1, 10**2))
@@ -61,7 +61,7 @@ def prove_round(
     unit = round_.unit**2
     relative = float(distance / unit / disagreement)
     scale = 1.0 if ratio is not None else min(max(relative, 1.0), MAX_SCALE)
-    search = Search(TracedRounds(round_, weight=weight / unit), scale)
+    search = Search(trace_rounds(round_, weight=weight / unit), scale)
     scaled = None if ratio is None else ratio / unit
     given = rate is not None
     if rate is None:

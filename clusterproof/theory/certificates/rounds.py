@@ -15,12 +15,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from functools import lru_cache
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.certificates.parameters import MAX_DIGITS
 from clusterproof.theory.classes.definitions import FunctionClass
 from clusterproof.theory.classes.forms import Form, Frame, conditions
-from clusterproof.theory.classes.trace import Trace, TracedNumber, TracedOracle, TracedPoint
+from clusterproof.theory.classes.trace import Trace, TracedOracle
+from clusterproof.theory.classes.traced_numbers import TracedNumber, TracedPoint
 
 MAX_LOCAL_STEPS = 16
 """Local steps of a round that a certificate may have."""
@@ -144,6 +146,12 @@ class Round:
         return self.algorithm in (Algorithm.SCAFFOLD, Algorithm.PROXSKIP)
 
 
+@lru_cache(maxsize=8)
+def trace_rounds(round_: Round, rounds: int | None = None, weight: Fraction = Fraction(0)) -> TracedRounds:
+    """Return what ``TracedRounds`` traces, once for the programs and certificates of one round."""
+    return TracedRounds(round_, rounds, weight)
+
+
 MEAN = "mean "
 """Begins the name of a condition of f between x* and the round's start; the others are of every client's f_i."""
 
@@ -205,14 +213,10 @@ class TracedRounds:
         self._deviations.append(self._trace.vectors)
         return self._trace.vector()
 
-    def _gradient(
-        self, point: TracedPoint | None, label: str, step: TracedPoint | None = None
-    ) -> TracedPoint:
-        """Return a new gradient at a point, or at the point to which the step with it leads."""
-        gradient = self._trace.vector() + self._deviation()
-        at = point if step is None else step - gradient
-        assert at is not None
-        self._trace.oracles[0].add(at, gradient)
+    def _gradient(self, point: TracedPoint, label: str, *, implicit: bool = False) -> TracedPoint:
+        """Return a new gradient at a point, or at the point minus that gradient."""
+        gradient: TracedPoint = self._trace.vector() + self._deviation()
+        self._trace.oracles[0].add(point - gradient if implicit else point, gradient)
         self._labels.append(label)
         return gradient
 
@@ -237,7 +241,7 @@ class TracedRounds:
             point, sent = model, list[TracedPoint]()
             for step in range(steps):
                 label = f"{number}.{step}" if (rounds or 1) > 1 else str(step)
-                gradient = self._gradient(point, label, point + control if prox else None)
+                gradient = self._gradient(point + control if prox else point, label, implicit=prox)
                 sent.append(self._apart(gradient))
                 point = point - gradient + control
             model = model + round_.server_step_size * (self._mean(point) - model)
@@ -245,7 +249,9 @@ class TracedRounds:
                 control = sent[0] if round_.option == "I" else sum(sent[1:], sent[0]) / steps
         apart = self._apart(point)
         left = round_.sampling * round_.server_step_size**2
-        return (model - origin) @ (model - origin) + left * (apart @ apart) + weight * (control @ control)
+        error = model - origin
+        outcome: TracedNumber = error @ error + left * (apart @ apart) + weight * (control @ control)
+        return outcome
 
     def _proxskip(self, control: TracedPoint, rounds: int | None, weight: Fraction) -> TracedNumber:
         """Trace ProxSkip, a tree with one branch for each outcome of each coin."""

@@ -27,7 +27,7 @@ from clusterproof.theory.claims.sides import (
 from clusterproof.theory.claims.simplex import simplex
 from clusterproof.theory.claims.space import Replicates, Stream
 from clusterproof.theory.classes.function import ConvexSet, Function, Operator
-from clusterproof.theory.classes.trace import least
+from clusterproof.theory.classes.traced_numbers import least
 
 __all__ = [
     "ConvexSet",

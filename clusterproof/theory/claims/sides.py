@@ -15,7 +15,7 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.claims.rounding import TOLERANCE, floats_of, is_exact, unit_of
 from clusterproof.theory.claims.symbols import Condition, Symbol
 from clusterproof.theory.classes.function import Quantity
-from clusterproof.theory.classes.trace import Comparison, TracedNumber, TracedPoint
+from clusterproof.theory.classes.traced_numbers import Comparison, TracedNumber, TracedPoint
 
 Value: TypeAlias = Any
 """A number (int, Fraction, float), an array of them, or a symbol of a proof."""

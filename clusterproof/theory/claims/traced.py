@@ -16,7 +16,8 @@ from clusterproof.theory.claims.space import Space
 from clusterproof.theory.claims.symbols import Condition
 from clusterproof.theory.classes.definitions import OperatorClass
 from clusterproof.theory.classes.function import World
-from clusterproof.theory.classes.trace import Least, NotTraced, Trace, TracedNumber, TracedPath, paths
+from clusterproof.theory.classes.trace import Trace, TracedPath, paths
+from clusterproof.theory.classes.traced_numbers import Least, NotTraced, TracedNumber
 
 if TYPE_CHECKING:
     from clusterproof.theory.claims.claim import Statement

@@ -9,12 +9,11 @@ from math import lcm
 
 import numpy as np
 
-from clusterproof.theory.classes.elimination import eliminate
 from clusterproof.theory.classes.forms import Form
 from clusterproof.theory.classes.path_program import PathProgram
 from clusterproof.theory.classes.program import Solution, complement_of, matrix_of, minimise
 from clusterproof.theory.classes.refine import refined_face
-from clusterproof.theory.squares.exact import is_positive_semidefinite, rational
+from clusterproof.theory.squares.exact import eliminate, is_positive_semidefinite, rational
 from clusterproof.theory.squares.solving import triangles
 
 DIGITS = (1, 2, 3, 4, 6, 8, 10, 12)

@@ -12,7 +12,8 @@ from clusterproof.theory.classes.formulas import Envelope, Formula, Maximum, Sep
 from clusterproof.theory.classes.function import Oracle, World
 from clusterproof.theory.classes.operators import AffineOperator, GradientOperator, Pairs
 from clusterproof.theory.classes.sets import Box, Hull
-from clusterproof.theory.classes.vectors import Rational, Vector, fraction, rational
+from clusterproof.theory.classes.vectors import Vector
+from clusterproof.theory.squares.exact import Rational, fraction, rational
 
 FORMULAS: dict[str, type[Formula]] = {
     kind.kind: kind

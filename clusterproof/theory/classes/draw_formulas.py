@@ -14,7 +14,8 @@ from clusterproof.theory.classes.formulas import Envelope, Formula, Maximum, Sep
 from clusterproof.theory.classes.operators import AffineOperator, GradientOperator
 from clusterproof.theory.classes.piecewise import Piecewise
 from clusterproof.theory.classes.sets import Box, Hull
-from clusterproof.theory.classes.vectors import Rational, Vector, combination, inner, rational, zero
+from clusterproof.theory.classes.vectors import Vector, combination, inner, zero
+from clusterproof.theory.squares.exact import Rational, rational
 
 Item = TypeVar("Item")
 ANGLES = [(fmpq(p, r), fmpq(q, r)) for p, q, r in ((0, 1, 1), (1, 0, 1), (-1, 0, 1), (3, 4, 5), (-5, 12, 13))]

@@ -21,7 +21,8 @@ from clusterproof.theory.classes.draw_formulas import (
 )
 from clusterproof.theory.classes.formulas import Maximum
 from clusterproof.theory.classes.sets import Indicator
-from clusterproof.theory.classes.vectors import Rational, Vector, combination, fraction, inner, rational, zero
+from clusterproof.theory.classes.vectors import Vector, combination, inner, zero
+from clusterproof.theory.squares.exact import Rational, fraction, rational
 
 
 def draw_world(

@@ -12,7 +12,7 @@ import numpy as np
 from clusterproof.theory.classes.definitions import Definition, FunctionClass, SetClass
 from clusterproof.theory.classes.path_program import PathProgram, excess
 from clusterproof.theory.classes.program import Solution, solve
-from clusterproof.theory.classes.trace import TracedPoint
+from clusterproof.theory.classes.traced_numbers import TracedPoint
 
 Coordinates: TypeAlias = tuple[Fraction, ...]
 SHARES = tuple(Fraction(1, n) for n in (5, 10, 30, 100, 300, 1000, 10_000, 100_000))

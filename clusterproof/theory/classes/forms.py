@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from clusterproof.theory.classes.definitions import Definition, FunctionClass, SetClass
-from clusterproof.theory.classes.trace import Least, Trace, TracedNumber, TracedPoint
+from clusterproof.theory.classes.trace import Trace
+from clusterproof.theory.classes.traced_numbers import Least, TracedNumber, TracedPoint
 
 
 @dataclass(frozen=True, eq=False)

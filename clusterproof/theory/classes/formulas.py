@@ -12,7 +12,8 @@ from flint import fmpq
 
 from clusterproof.theory.classes.piecewise import Piecewise, signed_sum
 from clusterproof.theory.classes.quadratic_program import least_weights
-from clusterproof.theory.classes.vectors import Rational, Vector, combination, inner
+from clusterproof.theory.classes.vectors import Vector, combination, inner
+from clusterproof.theory.squares.exact import Rational
 
 
 class Formula(ABC):

@@ -17,7 +17,8 @@ from clusterproof.theory.classes.definitions import Definition, FunctionClass, O
 from clusterproof.theory.classes.formulas import Envelope, Formula, Maximum, SmoothMaximum
 from clusterproof.theory.classes.operators import Pairs
 from clusterproof.theory.classes.sets import Hull
-from clusterproof.theory.classes.vectors import Rational, Vector, inner, rational, zero
+from clusterproof.theory.classes.vectors import Vector, inner, zero
+from clusterproof.theory.squares.exact import Rational, rational
 
 
 def interpolated(

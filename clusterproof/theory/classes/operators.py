@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 from flint import fmpq, fmpq_mat
 
 from clusterproof.theory.classes.formulas import Formula, Separable, listed, numbers, vectors
-from clusterproof.theory.classes.vectors import Rational, Vector, inner
+from clusterproof.theory.classes.vectors import Vector, inner
+from clusterproof.theory.squares.exact import Rational
 
 
 @dataclass(frozen=True)

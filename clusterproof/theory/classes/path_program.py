@@ -10,7 +10,8 @@ import numpy as np
 from clusterproof.theory.classes.definitions import Definition
 from clusterproof.theory.classes.forms import Form, Frame, conditions
 from clusterproof.theory.classes.program import Program
-from clusterproof.theory.classes.trace import Least, Trace, TracedNumber
+from clusterproof.theory.classes.trace import Trace
+from clusterproof.theory.classes.traced_numbers import Least, TracedNumber
 
 
 class PathProgram:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from flint import fmpq
 
-from clusterproof.theory.classes.vectors import Rational
+from clusterproof.theory.squares.exact import Rational
 
 Piece: TypeAlias = tuple[Rational, Rational, Rational]
 """(a, b, c): the piece a/2 t^2 + b t + c."""

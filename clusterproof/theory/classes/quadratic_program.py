@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from flint import fmpq, fmpq_mat
 
-from clusterproof.theory.classes.vectors import Rational, Vector, combination, inner
+from clusterproof.theory.classes.vectors import Vector, combination, inner
+from clusterproof.theory.squares.exact import Rational
 
 
 def least_weights(

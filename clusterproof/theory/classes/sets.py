@@ -9,7 +9,8 @@ from flint import fmpq
 
 from clusterproof.theory.classes.formulas import Formula, listed, numbers, vectors
 from clusterproof.theory.classes.quadratic_program import least_weights
-from clusterproof.theory.classes.vectors import Rational, Vector, combination, inner, zero
+from clusterproof.theory.classes.vectors import Vector, combination, inner, zero
+from clusterproof.theory.squares.exact import Rational
 
 
 class Indicator(Formula):

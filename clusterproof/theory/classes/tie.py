@@ -8,7 +8,8 @@ from typing import Any
 
 from clusterproof.theory.classes.definitions import FunctionClass
 from clusterproof.theory.classes.function import Oracle, Point, World
-from clusterproof.theory.classes.trace import Least, Trace, TracedNumber, TracedPath, TracedPoint
+from clusterproof.theory.classes.trace import Trace, TracedPath
+from clusterproof.theory.classes.traced_numbers import Least, TracedNumber, TracedPoint
 
 
 class Logged(World):

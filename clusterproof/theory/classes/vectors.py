@@ -4,24 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn
 
 from flint import fmpq
 
 from clusterproof.theory.classes.function import Quantity
-
-Rational: TypeAlias = Any
-"""A ``flint.fmpq``: an exact rational, twenty times as fast as a Fraction; claims meet Fractions only."""
-
-
-def rational(value: Any) -> Rational:
-    """Turn an int, a Fraction or an ``fmpq`` into an ``fmpq``."""
-    return value if type(value) is fmpq else fmpq(value.numerator, value.denominator)
-
-
-def fraction(value: Rational) -> Fraction:
-    """Turn an ``fmpq`` into a Fraction."""
-    return Fraction(int(value.p), int(value.q))
+from clusterproof.theory.squares.exact import Rational, fraction, rational
 
 
 class Vector(Quantity):

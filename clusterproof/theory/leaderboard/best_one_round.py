@@ -33,47 +33,34 @@ STORED = Path(__file__).with_name("stored")
 """Files of certificates that are checked again before they are used."""
 
 
-class OneRound:
-    """Certificates of one round, found or read when they are needed.
+def one_round_bounds(setting: Setting, round_: Round, rounds: list[int]) -> dict[int, float]:
+    """Return the bound after each number of rounds, for FedAvg and FedProx; none if the first has no certificate."""
+    noise = float(setting.heterogeneity**2)
+    unit, error = float(round_.unit**2) * noise, float(setting.distance**2)
+    stored, tried = stored_for(round_), set[int]()
+    values, lines = {}, list[tuple[float, float]]()
+    for number in range(1, max(rounds) + 1):
+        relative = error / unit if unit else math.inf
+        # beyond these ends the tangents hardly change
+        place = round(math.log(min(max(relative, 1e-8), 1e4)) / math.log(SPACING))
+        if place not in tried:
+            tried.add(place)
+            if (found := _tangent(round_, place, stored)) is not None:
+                lines.append((float(found.rate), float(found.constant) * noise))
+        if not lines:
+            return {}
+        error = min(rate * error + constant for rate, constant in lines)
+        if number in rounds:
+            values[number] = error
+    return values
 
-    Attributes
-    ----------
-    certificates
-        Those that were used, by the logarithm of E / zeta*^2, in units of the squared step, to the base ``SPACING``.
-    """
 
-    def __init__(self, round_: Round) -> None:
-        self.round = round_
-        self.certificates: dict[int, RoundCertificate | None] = {}
-        self._stored = stored_for(round_)
-
-    def tangent(self, place: int) -> RoundCertificate | None:
-        """Return the certificate that is best at a place; None if none was found."""
-        if place not in self.certificates:
-            found = from_json(self._stored[place])[0] if place in self._stored else None
-            if not isinstance(found, RoundCertificate) or found.round != self.round or any(found.failures()):
-                relative = Fraction(f"{SPACING**place:.6e}")
-                found = prove_round(self.round, distance=relative * self.round.unit**2)
-            self.certificates[place] = found
-        return self.certificates[place]
-
-    def bounds(self, setting: Setting, rounds: list[int]) -> dict[int, float] | None:
-        """Return the bound after each number of rounds; None if the first round has no certificate."""
-        noise = float(setting.heterogeneity**2)
-        unit, error = float(self.round.unit**2) * noise, float(setting.distance**2)
-        values = {}
-        for number in range(1, max(rounds) + 1):
-            relative = error / unit if unit else math.inf
-            # beyond these ends the tangents hardly change
-            place = round(math.log(min(max(relative, 1e-8), 1e4)) / math.log(SPACING))
-            self.tangent(place)
-            lines = [line for line in self.certificates.values() if line is not None]
-            if not lines:
-                return None
-            error = min(float(line.rate) * error + float(line.constant) * noise for line in lines)
-            if number in rounds:
-                values[number] = error
-        return values
+def _tangent(round_: Round, place: int, stored: dict[int, str]) -> RoundCertificate | None:
+    """Return the certificate that is best at E / zeta*^2 = ``SPACING`` to a power, in units of the squared step."""
+    found = from_json(stored[place])[0] if place in stored else None
+    if isinstance(found, RoundCertificate) and found.round == round_ and not any(found.failures()):
+        return found
+    return prove_round(round_, distance=Fraction(f"{SPACING**place:.6e}") * round_.unit**2)
 
 
 def lyapunov_bounds(setting: Setting, round_: Round, rounds: list[int]) -> dict[int, float]:

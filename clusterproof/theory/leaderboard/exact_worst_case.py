@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clusterproof.theory.certificates.round_search import MAX_SCALE, Search
-from clusterproof.theory.certificates.rounds import Algorithm, Round, TracedRounds
+from clusterproof.theory.certificates.rounds import Algorithm, Round, trace_rounds
 from clusterproof.theory.leaderboard.quadratics import attainable
 from clusterproof.theory.leaderboard.setting import Setting, TaskClass
 
@@ -43,7 +43,7 @@ def exact_worst_case(
     scale = min(max(squared / (unit * noise), 1 / MAX_SCALE), MAX_SCALE) if noise else MAX_SCALE
     # rate D^2 + constant eta^2 zeta*^2 with rate = 1 + gain / scale
     goal = (squared / scale, unit * noise)
-    best = Search(TracedRounds(round_, rounds), scale).least((goal[0] / max(goal), goal[1] / max(goal)))
+    best = Search(trace_rounds(round_, rounds), scale).least((goal[0] / max(goal), goal[1] / max(goal)))
     if best is None:
         return None, "the solver gave no value"
     return squared + best[0] * goal[0] + best[1] * goal[1], "value of a solver, not certified"

@@ -28,6 +28,10 @@ GRID, LEVELS = 17, 5
 """Curvatures, or angles, of the first grid, and how often it is refined around its best point."""
 
 
+MOST_ENTRIES, FEW_ROUNDS = 8, 200
+"""Length of a state, and rounds between two values, from which rounds are not followed one by one."""
+
+
 @dataclass(frozen=True)
 class Moments:
     """Second moments of an algorithm's state on one task.
@@ -136,18 +140,33 @@ def _one_state(
 
 
 def squared_distances(several: list[Moments], rounds: list[int]) -> np.ndarray:
-    """Return E|x_R - x*|^2 of several tasks of one shape after each number of rounds, (tasks, rounds)."""
-    one = several[0]
+    """Return E|x_R - x*|^2 of several tasks of one shape after each number of rounds, in their order: (tasks, rounds).
+
+    Of small states, rounds are skipped by powers of the matrix that maps second moments, with a last entry 1.
+    """
+    one, tasks = several[0], len(several)
     maps = np.stack([moments.maps for moments in several], axis=1)
     noise = np.stack([moments.noise for moments in several])
     starts = np.stack([moments.start for moments in several])
     second = starts[:, :, None] * starts[:, None, :]
-    values = np.empty((len(several), len(rounds)))
-    for number in range(1, max(rounds) + 1):
-        second = (maps @ second @ np.swapaxes(maps, -1, -2)).sum(axis=0) + noise
-        if number in rounds:
-            diagonals = np.diagonal(second, axis1=1, axis2=2)[:, one.readout]
-            values[:, rounds.index(number)] = one.share * diagonals.sum(axis=-1)
+    size = second.shape[-1]
+    skipping = size <= MOST_ENTRIES and max(rounds) > FEW_ROUNDS
+    if skipping:
+        whole = np.zeros((tasks, size**2 + 1, size**2 + 1))
+        whole[:, :-1, :-1] = np.einsum("wtij,wtkl->tikjl", maps, maps).reshape(tasks, size**2, size**2)
+        whole[:, :-1, -1], whole[:, -1, -1] = noise.reshape(tasks, -1), 1.0
+    values, now = np.empty((tasks, len(rounds))), 0
+    for place, number in enumerate(rounds):
+        if skipping and number - now > FEW_ROUNDS:
+            flat = np.concatenate([second.reshape(tasks, -1), np.ones((tasks, 1))], axis=1)
+            after = np.linalg.matrix_power(whole, number - now) @ flat[..., None]
+            second = after[:, :-1, 0].reshape(second.shape)
+        else:
+            for _ in range(number - now):
+                second = (maps @ second @ np.swapaxes(maps, -1, -2)).sum(axis=0) + noise
+        now = number
+        diagonals = np.diagonal(second, axis1=1, axis2=2)[:, one.readout]
+        values[:, place] = one.share * diagonals.sum(axis=-1)
     return values
 
 

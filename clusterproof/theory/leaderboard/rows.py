@@ -13,7 +13,7 @@ from clusterproof.theory.certificates.certify_round import MAX_SEARCHED, make_ro
 from clusterproof.theory.certificates.parameters import exact
 from clusterproof.theory.certificates.rounds import Algorithm, ClientClass, Round
 from clusterproof.theory.claims.sentences import digits_apart
-from clusterproof.theory.leaderboard.best_one_round import OneRound, lyapunov_bounds
+from clusterproof.theory.leaderboard.best_one_round import lyapunov_bounds, one_round_bounds
 from clusterproof.theory.leaderboard.bounds import ENTERED, load_bounds
 from clusterproof.theory.leaderboard.exact_worst_case import exact_worst_case
 from clusterproof.theory.leaderboard.quadratics import expected_errors, worst_quadratics
@@ -119,7 +119,7 @@ def leaderboard(
     Raises
     ------
     InvalidArgument
-        If an argument is out of range, or a package of the extra ``certify`` is not installed.
+        If an argument is out of range.
     """
     check_choice("client_class", client_class, [str(name) for name in TaskClass], remedy="choose one of them")
     numbers = [rounds] if isinstance(rounds, int) else list(rounds)
@@ -198,10 +198,7 @@ def _one_round(
     if kind is ClientClass.CONVEX and round_.algorithm is Algorithm.PROXSKIP:
         return nothing("no certificate: clients start a round at different points")
     of_class = replace(round_, client_class=kind)
-    if round_.controls:
-        found = lyapunov_bounds(setting, of_class, numbers)
-    else:
-        found = OneRound(of_class).bounds(setting, numbers) or {}
+    found = (lyapunov_bounds if round_.controls else one_round_bounds)(setting, of_class, numbers)
     missing = "no certificate was found; this does not show divergence"
     return {number: (found[number], None) if number in found else (None, missing) for number in numbers}
 

@@ -10,7 +10,7 @@ import numpy as np
 from clusterproof.algorithms import FedAvg, FedProx, Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.exact import affine_rounds
-from clusterproof.theory.papers.fedprox.li_2020 import gain
+from clusterproof.theory.papers.fedprox import gain
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.client_losses import gradients_at
 from clusterproof.theory.runs.common_model import (

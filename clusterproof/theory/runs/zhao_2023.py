@@ -10,7 +10,7 @@ from clusterproof.algorithms import Trace
 from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
 from clusterproof.theory.bounds.dynamics import cfl_mgd_of
 from clusterproof.theory.bounds.setting import Setting
-from clusterproof.theory.papers.cfl_mgd.theorem_1.theorem_1 import (
+from clusterproof.theory.papers.cfl_mgd.theorem_1 import (
     FloorConstants,
     printed_conclusion,
     printed_floor,

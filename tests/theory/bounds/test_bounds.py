@@ -8,7 +8,7 @@ from scipy import stats
 from clusterproof.theory.bounds.audit_settings import SIZES, experiment
 from clusterproof.theory.bounds.setting import largest_radius
 from clusterproof.theory.bounds.theorem_a import TheoremA
-from clusterproof.theory.papers.cfl_mgd.theorem_1.theorem_1 import printed_conclusion, printed_floor
+from clusterproof.theory.papers.cfl_mgd.theorem_1 import printed_conclusion, printed_floor
 
 
 def test_misclassification_enters_as_the_exact_worst_case() -> None:

@@ -12,10 +12,10 @@ from planted_sides import is_refuted, refuted_lines
 from clusterproof.theory.bounds import statements
 from clusterproof.theory.bounds.setting import Setting
 from clusterproof.theory.bounds.theorem_a import BoundParts, TheoremA
-from clusterproof.theory.papers.cfl_mgd.lemma_1 import lemma_1 as lemma_1_cantelli
-from clusterproof.theory.papers.cfl_mgd.lemma_2 import lemma_h as lemma_h_module
+from clusterproof.theory.papers.cfl_mgd import lemma_1 as lemma_1_cantelli
+from clusterproof.theory.papers.cfl_mgd import lemma_h as lemma_h_module
 from clusterproof.theory.papers.cfl_mgd.repaired import theorem_a
-from clusterproof.theory.papers.cfl_mgd.repaired.pairwise_error import pairwise_error
+from clusterproof.theory.papers.cfl_mgd.repaired.theorem_a import pairwise_error
 
 Plant = Callable[..., Any]
 

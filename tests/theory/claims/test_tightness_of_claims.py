@@ -28,8 +28,8 @@ from clusterproof.theory.claims.report import NEEDED, evidence, tightness_words
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
 from clusterproof.theory.claims.trial import Trial
 from clusterproof.theory.claims.verdict import decide
-from clusterproof.theory.papers.cfl_mgd.appendix import a4_to_a6
-from clusterproof.theory.papers.cfl_mgd.lemma_1.lemma_1 import lemma_1
+from clusterproof.theory.papers.cfl_mgd.appendix import a3_to_a14
+from clusterproof.theory.papers.cfl_mgd.lemma_1 import lemma_1
 from clusterproof.theory.papers.ifca.basin import ROUND, basin
 
 Small = Annotated[int, integers(1, 12)]
@@ -183,7 +183,7 @@ def test_lemma_1_needs_64_and_one_power_of_the_samples(
 @pytest.mark.slow(reason="evaluates claims at their own number of instances")
 @pytest.mark.parametrize(("constant", "refuted"), [(20, True), (61, True), (64, False)])
 def test_a4_needs_64(plant: Any, constant: int, refuted: bool) -> None:
-    plant(a4_to_a6, "CONSTANT", constant)
+    plant(a3_to_a14, "CONSTANT", constant)
     assert (theory.check("cfl-mgd/appendix-a4#(A4)").verdict is Kind.VIOLATED) == refuted
 
 

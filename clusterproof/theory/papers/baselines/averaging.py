@@ -145,8 +145,7 @@ def fedprox(task: Task, proximal: Strength, local_steps: LocalSteps) -> Sides:
         The rest is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i.
 
     Source
-        Ours; FedProx is Li et al. (2020), Algorithm 2, its local problems solved by H gradient steps.
-        Identity.
+        Ours; FedProx is Li et al. (2020), Algorithm 2, its local problems solved by H gradient steps. Identity.
     """
     strength = float(proximal)
     step = 1 / (task.client_smoothness + strength)

@@ -67,9 +67,6 @@ def stationary_cosine(
         cos(Delta w_i, Delta w_j) = -1 / (K - 1) for clients of different clusters, 1 inside a cluster: every
         cut along clusters has the same largest similarity.
 
-    Symbols
-        Delta w_i the client's update, K the number of clusters.
-
     Source
         Ours; the setting is that of CFL, Sattler et al. (2020). Identity: the updates are multiples of b_c -
         mean b, whose sum is 0.
@@ -195,9 +192,6 @@ def single_linkage(
     Statement
         min over cuts of max over pairs across the cut of cos(Delta w_i, Delta w_j) is attained by the last merge
         of single linkage.
-
-    Symbols
-        Delta w_i the client's update.
 
     Source
         Sattler et al. (2020) ask for this cut. Proof: the last merge is the weakest edge of a maximum

@@ -57,9 +57,6 @@ def per_fedavg_second_order(task: Task, inner: InnerStep, local_steps: FewSteps)
         The rest is (sum Q_i)^-1 sum Q_i b_i with the stated Q_i. One local step, tau = 1, gives the
         minimiser of mean phi_i(w - alpha grad phi_i(w)).
 
-    Symbols
-        alpha ``inner_step_size``, beta ``step_size``, tau ``local_steps``; ``gradient="second-order"``.
-
     Source
         Ours; Fallah et al. (2020), Algorithm 1. Identity.
     """

@@ -81,8 +81,7 @@ def assumption_2(task: SomeMixture, stream: Stream) -> Sides:
         phi_p(chi') >= phi_p(chi) + <grad phi_p(chi), chi' - chi> + (mu/2) ||chi' - chi||^2.
 
     Symbols
-        mu ``task.strong_convexity``: the smallest eigenvalue of a covariance, of a mean Hessian,
-        or the ridge.
+        mu ``task.strong_convexity``: the smallest eigenvalue of a covariance, of a mean Hessian, or the ridge.
 
     Source
         Zhao et al. (2023), Assumption 2. Lower bound, tight on quadratics.
@@ -116,9 +115,6 @@ def least_growth(task: RegressionMixture) -> float:
 @claim("cfl-mgd/assumption-3", label="Assumption 3", repaired_by="cfl-mgd/assumption-3-ball")
 def assumption_3(deviation: Positive, curvature: Positive, noise: Positive) -> Sides:
     """The variances of loss and gradient are bounded over all models.
-
-    Hypotheses
-        None: it is one.
 
     Statement
         For every chi and p, E (f(chi; y) - phi_p(chi))^2 <= sigma^2 and
@@ -210,12 +206,8 @@ def assumption_4(
 ) -> Sides:
     """The initialisation is close, n' is large enough, and the optima have norm of order one.
 
-    Hypotheses
-        None: it is one.
-
     Statement
-        ||chi_p^0 - chi*_p|| <= (1/4) sqrt(mu/L) Delta, n' >~ p sigma^2 / (mu^2 Delta^4) and
-        max ||chi*_p|| <~ 1.
+        ||chi_p^0 - chi*_p|| <= (1/4) sqrt(mu/L) Delta, n' >~ p sigma^2 / (mu^2 Delta^4) and max ||chi*_p|| <~ 1.
 
     Source
         Zhao et al. (2023), Assumption 4. Theorem D states what is needed with every constant.
@@ -301,14 +293,8 @@ class TwoBatches:
 def assumption_5(first: Row, second: Row) -> Sides:
     """E[g_i] equals the estimator that g_i is.
 
-    Hypotheses
-        None: it is one.
-
     Statement
         E[g_i] = (hat grad) phi_i(chi_p): both sides are random.
-
-    Symbols
-        g_i the client's gradient, from n' rows.
 
     Source
         Zhao et al. (2023), Assumption 5. The reading that we check instead, with the resampling of the paper's

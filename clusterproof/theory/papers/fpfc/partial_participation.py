@@ -50,8 +50,7 @@ def minimiser(clients: int) -> float:
 def round_maps(setting: Constants) -> np.ndarray:
     """Return the linear maps of the state in a round, one a participant, (m, n, n) with n = m + m (m - 1) / 2.
 
-    The state is w_i - c of every client, then v_ij of every pair i < j; theta_ij = xi / lambda v_ij, at the
-    start too.
+    The state is w_i - c of every client, then v_ij of every pair i < j; theta_ij = xi / lambda v_ij, at the start too.
     """
     clients, rho = setting.clients, setting.algorithm.augmentation
     first, second = np.triu_indices(clients, 1)

@@ -1,9 +1,9 @@
-"""Theorem 1's conditions, and its first two inequalities as printed."""
+"""Theorem 1's conditions, and its inequalities as printed."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -78,7 +78,7 @@ BOTH_NEGATIVE = {
 }
 
 
-def setting_of(clients: int, rho: float, smoothing: float, local_steps: int) -> Constants:
+def setting_of(clients: int, rho: float, smoothing: float, local_steps: int, **options: Any) -> Constants:
     """Clients of curvature 1, strength 0.6, the largest step size that is allowed."""
     algorithm = FPFC(
         step_size=1 / (1 + 2 * rho - WEAK_CONVEXITY),
@@ -87,6 +87,7 @@ def setting_of(clients: int, rho: float, smoothing: float, local_steps: int) -> 
         smoothing=smoothing,
         augmentation=rho,
         threshold=0.5,
+        **options,
     )
     return Constants(algorithm, clients, 1.0, WEAK_CONVEXITY)
 
@@ -116,9 +117,8 @@ def theorem_1_models(
     """Read with c^(T/2), the mean of E||grad_w L_0||^2 is at most C_1 (F(w^0) - F* + m xi lambda / 4) / K.
 
     Hypotheses
-        L_f-smooth losses with Hessians at least -L_-, a common start, p_i > 0,
-        0 < alpha <= 1 / (L_f + 2 rho - L_-), T_i > 2 log 2 / log(1/c), xi < lambda,
-        rho > max(L_f / (1 - 2 c^(T/2)), 2 lambda / xi, 2 / (a - 1), L_-).
+        L_f-smooth losses with Hessians at least -L_-, a common start, p_i > 0, 0 < alpha <= 1 / (L_f + 2 rho - L_-),
+        T_i > 2 log 2 / log(1/c), xi < lambda, rho > max(L_f / (1 - 2 c^(T/2)), 2 lambda / xi, 2 / (a - 1), L_-).
 
     Statement
         As the title, for the mean over K rounds, with C_1 = (1 / p) [6 (r^2 L_h^2 + rho^2) / (rho - L_f - 2 r L_h) +
@@ -212,3 +212,38 @@ def theorem_1_mapping(
         "theta from there to xi": at_most(middle - point, worst=worst),
         "theta beyond lambda": equal((((a - 1) * target - a * strength) / (a - 2), concave)),
     }
+
+
+@claim(
+    "fpfc/theorem-1-duals",
+    label="Theorem 1, third inequality, only pairs of two participants",
+    judges="reading",
+    repaired_by="fpfc/repaired-duals",
+)
+def theorem_1_duals(
+    clients: Annotated[int, integers(2, 4)], rounds: Annotated[int, choice(1000, 2000)]
+) -> Sides:
+    """If pairs of two participants move, E||grad_v L_0||^2 is at most C_2 (F(w^0) - F* + m xi lambda / 4) / K.
+
+    Hypotheses
+        As ``fpfc/theorem-1-models``; theta_ij and v_ij are updated if both i and j are in A_k, and rest otherwise.
+
+    Statement
+        As the title, for the mean over K rounds and any participation probabilities, with
+        C_2 = L_g^2 / (m rho (rho^2 - L_g rho - 2 L_g^2)).
+
+    Source
+        Yu et al. (2023), Algorithm 1 and Theorem 1, a reading. Line 5 has "For i, j in A_k (i < j), server computes"
+        and "For i not in A_k and j not in A_k: theta_ij^(k+1) = theta_ij^k": pairs of one participant and one absent
+        client are left open. This reading lets them rest; ``fpfc/theorem-1-participation`` updates them, as the public
+        code does. L_0, which is not defined, is read as the Lagrangian with the sum over ordered pairs over 2m; with
+        that over unordered pairs the left-hand side doubles. With one client a round, which Assumption 3 allows, no
+        pair ever has two participants: theta = v = 0 for ever, the models part, and the left-hand side tends to a
+        positive number, whatever the constant.
+    """
+    setting = setting_of(clients, 5.0, 0.3, 10, pair_rule="both", participation=1 / clients)
+    suppose("the hypotheses of Theorem 1", setting.admissible)
+    task = two_sides(clients)
+    averages = run_averages(setting.algorithm, task, np.zeros((1, 1)), rounds=rounds, replicates=1, seed=0)
+    factor = setting.second / rounds
+    return at_most(averages.duals.item(), descent=factor * averages.start, smoothing=factor * setting.start)

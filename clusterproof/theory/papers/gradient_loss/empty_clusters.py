@@ -88,10 +88,9 @@ def empty_cluster_rule(away: Away, stream: Stream) -> Sides:
         sure that each cluster will have one device per FL training iteration".
 
     Source
-        Lin et al. (2023), Section II-C. In which rounds, before or after the vote, and whether purity
-        counts the allocated or the voted cluster, is not stated, nor whether the baseline has it. Read:
-        after the vote, in rounds in which a cluster is empty (``"when-empty"``) or in all
-        (``"always"``), and purity is that of the votes.
+        Lin et al. (2023), Section II-C. In which rounds, before or after the vote, and whether purity counts the
+        allocated or the voted cluster, is not stated, nor whether the baseline has it. Read: after the vote, in rounds
+        in which a cluster is empty (``"when-empty"``) or in all (``"always"``), and purity is that of the votes.
     """
     ends = readings_of_the_rule(20, away, int(stream.integers(2**31)))
     return equal(

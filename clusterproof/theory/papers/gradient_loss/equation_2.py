@@ -46,8 +46,7 @@ def equation_2(first: Point, second: Point, start: Point, step: Step) -> Sides:
         The models are updated by (5) and (7).
 
     Statement
-        Delta w_k^(t-1) = w_k^t - w_k^(t-1) is the average gradient of all devices in cluster k at
-        iteration t - 1.
+        Delta w_k^(t-1) = w_k^t - w_k^(t-1) is the average gradient of all devices in cluster k at iteration t - 1.
 
     Source
         Lin et al. (2023), (2) and the sentence after it.

@@ -94,9 +94,8 @@ def equation_3_first_round(center: Point, model_0: Point, model_1: Point, weight
         Delta w_k^(t-1) = w_k^t - w_k^(t-1) and S_ik = G_ik . Delta w_k / (|G_ik| |Delta w_k|) for t = 0, .., T - 1.
 
     Source
-        Lin et al. (2023), (2), (3) and Algorithm 1, line 2. There is no w^(-1); (3) is 0 / 0 where a model
-        did not move or a gradient vanishes, too. Read: S = 0 in all three cases, so that the first
-        round is IFCA's.
+        Lin et al. (2023), (2), (3) and Algorithm 1, line 2. There is no w^(-1); (3) is 0 / 0 where a model did not move
+        or a gradient vanishes, too. Read: S = 0 in all three cases, so that the first round is IFCA's.
     """
     models = (model_0, model_1)
     losses = [(w - center) ** 2 / 2 for w in models]

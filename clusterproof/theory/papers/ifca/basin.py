@@ -109,9 +109,8 @@ def basin(
         ||w_p^0 - chi*_p||. At B = Delta / (1 + sqrt(kappa)) there are models at which a client ties.
 
     Symbols
-        Delta ``separation``, kappa ``condition_number``, l_p ``proportions``. The papers' radius
-        sqrt(mu/L) Delta / 4, ``basin_radius``, is smaller: a quarter of Delta for kappa = 1, where the
-        basin is a half.
+        Delta ``separation``, kappa ``condition_number``, l_p ``proportions``. The papers' radius sqrt(mu/L) Delta / 4,
+        ``basin_radius``, is smaller: a quarter of Delta for kappa = 1, where the basin is a half.
 
     Source
         Ours, on the initialisation condition of IFCA (Ghosh et al., 2020) as Zhao et al. (2023) repeat

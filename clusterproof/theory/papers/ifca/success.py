@@ -209,9 +209,8 @@ def monotone_from_anywhere(
         P(success) does not fall as Delta grows at s = 1.
 
     Source
-        Ours; the expectation without the initialisation condition. False: at a small separation the noise
-        of the choices carries models out of wrong clusters. True within the radius:
-        ``ifca/monotone-in-basin``.
+        Ours; the expectation without the initialisation condition. False: at a small separation the noise of the
+        choices carries models out of wrong clusters. True within the radius: ``ifca/monotone-in-basin``.
     """
     cells = [Cell(float(width), float(noise), float(start), clusters=4) for width in (smaller, larger)]
     return never_falls(cells, replicates, stream)

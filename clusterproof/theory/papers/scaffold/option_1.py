@@ -53,9 +53,6 @@ def sharp_option_1(clients: PlanarClients, start: Start) -> Sides:
     Hypotheses
         f_i L-smooth and mu-strongly convex with 0 <= mu < L, any number of clients, all of them in every round, exact
         gradients, eta_g = 1, eta L K <= 1; c = mean c_i.
-
-    Symbols
-        As ``scaffold/sharp``.
     """
     round_ = Round(clients, start)
     before, after = round_.psi("I", THIRD)
@@ -270,9 +267,6 @@ def option_1_diverges(flat: Flat, pace: Pace, local_steps: LocalSteps) -> Sides:
 
     Statement
         The spectral radius of a round is at most 1.
-
-    Symbols
-        eta L ``pace``, a_2 / L ``flat``, K ``local_steps``.
 
     Source
         Ours: what a reader of Karimireddy et al. (2020), who call option I the more stable one for some applications,

@@ -69,13 +69,11 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
 
     Proof
         Let d_k be a client's distance from x*, q = K eta (c_i - c - g_i*), u_k = mu d_k + v_k its gradient minus g_i*
-        and
-        w_k = p^(K-1-k) eta v_k. Then y_k = p^(K-k) d_k - sigma_(K-k) q obeys y_(k+1) = y_k - w_k, and Psi+ = mean
+        and w_k = p^(K-1-k) eta v_k. Then y_k = p^(K-k) d_k - sigma_(K-k) q obeys y_(k+1) = y_k - w_k, and Psi+ = mean
         ||y_K||^2. By interpolation <p^(K-k) d_k, w_k> >= b ||w_k||^2 with b = p / (eta (L - mu)): the step "one local
         step". So mean ||y_K||^2 <= p^(2K) ||x - x*||^2 + (sigma_K^2 + s) mean ||q||^2 with s = sum of sigma_n^2 / (2b
         - 1), n = 1 .. K, and s <= p^(2K) - sigma_K^2: the step "(*)", with sigma_n <= min{1 - 1/K, p^n} and, for K >=
-        2, p^K >= (1 - m/2)^2,
-        m = K eta mu: the steps "power".
+        2, p^K >= (1 - m/2)^2, m = K eta mu: the steps "power".
 
     Source
         Ours. Upper bound of one round, attained by f_i = mu ||.||^2 / 2 and c_i = g_i*. SCAFFOLD is Algorithm 1 of

@@ -161,8 +161,7 @@ COUNTS = (1, 2, 4, 8)
 def clustered_clients(clusters: int, stream: np.random.Generator) -> QuadraticMixture:
     """Twenty-four clients whose first updates from zero have cosine about 0.8 inside a cluster, 0 outside.
 
-    One cluster has a weak common direction: cosine about 0.1, as homogeneous clients near the
-    optimum.
+    One cluster has a weak common direction: cosine about 0.1, as homogeneous clients near the optimum.
     """
     labels = np.arange(24) * clusters // 24
     strength = 2.0 if clusters > 1 else 1 / 3

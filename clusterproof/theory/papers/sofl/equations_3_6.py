@@ -106,9 +106,8 @@ def equation_3(
         min over W = {w_1 .. w_K} and C = {C_1 .. C_K} of sum_k sum_(i in C_k) L(w_k, D_i).
 
     Source
-        Zhang and Qiao (2024), (3) and Section 4. Definition. The sum has no weights p_i, which (1)
-        and (5) have. Read: K is given from outside, as the number of true clusters, and (6) is
-        minimised for it: ``sofl/equation-6``.
+        Zhang and Qiao (2024), (3) and Section 4. Definition. The sum has no weights p_i, which (1) and (5) have. Read:
+        K is given from outside, as the number of true clusters, and (6) is minimised for it: ``sofl/equation-6``.
 
     Proof
         Splitting a cluster never raises the sum, since both parts may keep its model. So the minimum

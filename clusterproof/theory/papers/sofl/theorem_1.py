@@ -167,8 +167,7 @@ def theorem_1_robbins_monro(
     """With a Robbins-Monro rate and a radius that vanishes the neurons do converge to their cells' means.
 
     Hypotheses
-        Cells do not change; eta(t) = eta_0 / (1 + t / 60), sigma(t) = sigma_0 / (1 + t / 60),
-        60 eta_0 P(X_c) >= 1.
+        Cells do not change; eta(t) = eta_0 / (1 + t / 60), sigma(t) = sigma_0 / (1 + t / 60), 60 eta_0 P(X_c) >= 1.
 
     Statement
         E||w_c - m_c||^2 = O(1 / t): it is at most 60 eta_0 v / t plus what is left of the start, v the

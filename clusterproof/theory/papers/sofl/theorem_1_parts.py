@@ -168,8 +168,7 @@ def frozen_cell_variance(law: Law, updates: Updates, rate: Rate) -> Sides:
         Var w(n) = (eta / (2 - eta)) (1 - (1 - eta)^(2n)) Var(x | X_c), which tends to eta / (2 - eta).
 
     Source
-        Ours on Zhang and Qiao (2024), Theorem 1 and (10). Identity. With SoFL's eta_0 / 3 = 1/30 the share
-        is 1/59.
+        Ours on Zhang and Qiao (2024), Theorem 1 and (10). Identity. With SoFL's eta_0 / 3 = 1/30 the share is 1/59.
 
     Proof
         w(n) is a weighted sum of independent samples with weights eta (1 - eta)^k: add their squares.

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
+from clusterproof.theory.papers.cfl_mgd import equations_12_to_20
 from clusterproof.theory.papers.cfl_mgd.appendix.a35_to_a38 import random_setting
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import basin_models, noisy_regression, two_values
-from clusterproof.theory.papers.cfl_mgd.lemma_1.lemma_1 import doubtful_regression
+from clusterproof.theory.papers.cfl_mgd.lemma_1 import doubtful_regression
+from clusterproof.theory.papers.cfl_mgd.method.algorithm_averages import equal_clusters
 from clusterproof.theory.papers.cfl_mgd.method.equations_1_2 import few_rows, scattered_clusters
 from clusterproof.theory.papers.cfl_mgd.method.equations_3_to_7 import scattered_clients
 from clusterproof.theory.papers.cfl_mgd.method.equations_8_9_10 import some_clusters, widely_scattered
-from clusterproof.theory.papers.cfl_mgd.model_averaging import equations_12_to_20
-from clusterproof.theory.papers.cfl_mgd.model_averaging.recursion import random_cluster
-from clusterproof.theory.papers.cfl_mgd.theorem_1.division_by_clients import equal_clusters
+from clusterproof.theory.papers.cfl_mgd.model_averaging_recursion import random_cluster
 
 QUADRATICS: list[tuple[Callable[..., QuadraticMixture], dict[str, Any]]] = [
     (random_cluster, {"clusters": {1}, "clients": set(range(1, 7)), "dimension": set(range(1, 5))}),

@@ -12,8 +12,7 @@ from clusterproof.algorithms import CFLMGD, run
 from clusterproof.theory.bounds.audit_settings import log_cosh_experiment, participation_experiment
 from clusterproof.theory.claims import Outside
 from clusterproof.theory.claims.judge import judge
-from clusterproof.theory.papers.cfl_mgd.repaired.norm_inequality import norm_inequality
-from clusterproof.theory.papers.cfl_mgd.repaired.row_lemma import row_lemma
+from clusterproof.theory.papers.cfl_mgd.repaired.norm_inequality import norm_inequality, row_lemma
 from clusterproof.theory.papers.cfl_mgd.repaired.theorem_a_prime import gaussian_step
 
 

@@ -20,11 +20,11 @@ from clusterproof.theory.exact import scalar_clients, two_clusters
 from clusterproof.theory.exact.basin_pairs import Pair
 from clusterproof.theory.exact.identical_clients import IdenticalClients
 from clusterproof.theory.exact.prescribed_samples import Rounds
-from clusterproof.theory.papers.cfl_mgd.lemma_1 import equations_24_to_30 as lemma_1_proof
-from clusterproof.theory.papers.cfl_mgd.lemma_2 import equations_32_33_37 as equation_32
-from clusterproof.theory.papers.cfl_mgd.lemma_2 import lemma_2
-from clusterproof.theory.papers.cfl_mgd.model_averaging import equations_12_to_20 as model_averaging_chain
-from clusterproof.theory.papers.cfl_mgd.model_averaging import rate as model_averaging_rate
+from clusterproof.theory.papers.cfl_mgd import equations_12_to_20 as model_averaging_chain
+from clusterproof.theory.papers.cfl_mgd import equations_24_to_30 as lemma_1_proof
+from clusterproof.theory.papers.cfl_mgd import equations_32_33_37 as equation_32
+from clusterproof.theory.papers.cfl_mgd import lemma_2
+from clusterproof.theory.papers.cfl_mgd import model_averaging_rate as model_averaging_rate
 
 pytestmark = pytest.mark.slow(reason="checks each claim with a fault planted in it")
 

@@ -10,9 +10,9 @@ from sides_by_hand import assert_sides
 
 from clusterproof.theory.bounds.audit_settings import experiment
 from clusterproof.theory.bounds.setting import Setting
-from clusterproof.theory.papers.cfl_mgd.appendix.a4_to_a6 import exponential_bounds
+from clusterproof.theory.papers.cfl_mgd.appendix.a3_to_a14 import exponential_bounds
 from clusterproof.theory.papers.cfl_mgd.appendix.a35_to_a38 import floor_of_a_round
-from clusterproof.theory.papers.cfl_mgd.theorem_1.theorem_1 import (
+from clusterproof.theory.papers.cfl_mgd.theorem_1 import (
     FloorConstants,
     printed_conclusion,
     printed_floor,

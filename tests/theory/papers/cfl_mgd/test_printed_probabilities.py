@@ -14,7 +14,7 @@ from clusterproof import theory
 from clusterproof.algorithms import CFLMGD, InvalidArgument, run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.exact.two_clusters import has_positive_probability
-from clusterproof.theory.papers.cfl_mgd.lemma_2.lemma_2 import TwoClusters, lemma_2
+from clusterproof.theory.papers.cfl_mgd.lemma_2 import TwoClusters, lemma_2
 
 LAMBDA = 1e-4
 """lambda_0 = ... = lambda_4: any number in (0, 1) is allowed, and without noise no bound depends on it."""

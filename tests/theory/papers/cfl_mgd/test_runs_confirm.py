@@ -7,7 +7,7 @@ import pytest
 from sides_by_hand import quantities_of, sides_at, statement_of
 
 from clusterproof.theory.claims import RunDisagrees
-from clusterproof.theory.papers.cfl_mgd.model_averaging.recursion import TwoClients, confirm_growth
+from clusterproof.theory.papers.cfl_mgd.model_averaging_recursion import TwoClients, confirm_growth
 from clusterproof.theory.papers.scaffold.option_1 import confirm_growth as confirm_growth_of_scaffold
 
 EQUAL = {"clients": 3, "curvature": F(2, 5), "momentum": F(3, 5), "start": F(1, 4), "round_": 4}

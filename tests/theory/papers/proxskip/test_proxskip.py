@@ -8,7 +8,7 @@ import pytest
 
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.exact.planar_clients import PlanarClients
-from clusterproof.theory.papers.proxskip.rates import Start, sharp_rate
+from clusterproof.theory.papers.proxskip import Start, sharp_rate
 
 F = Fraction
 Gradient = Callable[[np.ndarray], np.ndarray]

@@ -21,7 +21,7 @@ from clusterproof.theory.claims import (
     rationals,
 )
 from clusterproof.theory.exact.algebra import AtLeastOne, Client, NotNegative, Number, Positive, Share
-from clusterproof.theory.papers.cfl_mgd.appendix.a1_a9 import ScalarRun, confirm_samples, total
+from clusterproof.theory.papers.cfl_mgd.appendix.a1_to_a9 import ScalarRun, confirm_samples, total
 
 NOTHING_RANDOM = (
     # the last client is false in rounds 0 and 2, so that u_i before line 15 is not S_i either
@@ -204,13 +204,11 @@ def a23_meant(
     """The noise in the weighted past gradients has second moment at most |C| v^2 / (n' (1 - beta^2)).
 
     Hypotheses
-        Assumption 3 along the run, batches of their own in each round, C = C_1 n C*_1 the same in all
-        rounds.
+        Assumption 3 along the run, batches of their own in each round, C = C_1 n C*_1 the same in all rounds.
 
     Statement
-        E ||sum over C of sum_(k < t) beta^(t-1-k) (g_i^k - grad phi^1(chi^k))||^2 <=
-        |C| v^2 / (n' (1 - beta^2)); the bias sum_k beta^(t-1-k) grad phi^1(chi^k) is not noise, and is
-        part of the heavy ball (Theorem D).
+        E ||sum over C of sum_(k < t) beta^(t-1-k) (g_i^k - grad phi^1(chi^k))||^2 <= |C| v^2 / (n' (1 - beta^2)); the
+        bias sum_k beta^(t-1-k) grad phi^1(chi^k) is not noise, and is part of the heavy ball (Theorem D).
 
     Source
         What is true of (A23) of Zhao et al. (2023): the terms are martingale differences. Equality up to the factor

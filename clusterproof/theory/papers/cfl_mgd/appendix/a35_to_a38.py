@@ -25,8 +25,8 @@ from clusterproof.theory.claims import (
     suppose,
 )
 from clusterproof.theory.exact.two_clusters import has_positive_probability
-from clusterproof.theory.papers.cfl_mgd.lemma_2.lemma_2 import BY_HAND, TwoClusters, run_round
-from clusterproof.theory.papers.cfl_mgd.theorem_1.theorem_1 import FloorConstants, printed_floor
+from clusterproof.theory.papers.cfl_mgd.lemma_2 import BY_HAND, TwoClusters, run_round
+from clusterproof.theory.papers.cfl_mgd.theorem_1 import FloorConstants, printed_floor
 
 Root = Annotated[Fraction, rationals(1, 5, 2, upwards=True)]
 """sqrt(L / mu)."""

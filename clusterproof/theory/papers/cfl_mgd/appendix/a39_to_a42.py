@@ -74,9 +74,8 @@ def rounds_of_a_contraction(
     """After T = (8L / l mu) log(Delta / 2 rho) rounds the error is at most rho = (16 L / mu l) rho_0.
 
     Hypotheses
-        (A37) in every round, with the same rho_0, and (A38), were they true (``cfl-mgd/appendix-a35``); chi_p^0 on
-        the rim of the basin. Each round costs P lambda_5 of probability, T P lambda_5 in all, which the paper leaves
-        out.
+        (A37) in every round, with the same rho_0, and (A38), were they true (``cfl-mgd/appendix-a35``); chi_p^0 on the
+        rim of the basin. Each round costs P lambda_5 of probability, T P lambda_5 in all, which the paper leaves out.
 
     Statement
         ||chi_p^T - chi*_p|| <= rho, conditional on what ``cfl-mgd/appendix-a35`` refutes.

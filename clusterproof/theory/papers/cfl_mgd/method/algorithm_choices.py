@@ -49,9 +49,6 @@ def algorithm_line_3_participation(
     Statement
         Line 3 draws M_t; line 8 uses u_i^(t-1) and g_i^(t-1); line 15 divides the sum over M_t by m.
 
-    Symbols
-        m ``clients``, |M_t| the participants; ``participation``, ``normalisation``.
-
     Source
         Zhao et al. (2023), Algorithm 1, lines 3, 8 and 15. A client that was absent has no
         g_i^(t-1) and an old u_i. Read: the server owns the momentum, so that nothing is old, and
@@ -77,9 +74,6 @@ def algorithm_line_3_participation(
 )
 def algorithm_line_5_ties(second: Annotated[float, choice(-0.001, 0.0)]) -> Sides:
     """The best model of a client is unique.
-
-    Hypotheses
-        None beyond Algorithm 1.
 
     Statement
         p_hat = argmin_p phi_i(chi_p^t).
@@ -108,9 +102,6 @@ def algorithm_line_5_ties(second: Annotated[float, choice(-0.001, 0.0)]) -> Side
 def algorithm_line_7_resampling(batch: OneBatch) -> Sides:
     """Line 5 evaluates losses and line 7 the gradient.
 
-    Hypotheses
-        None beyond Algorithm 1.
-
     Statement
         p_hat = argmin_p phi_i(chi_p^t), g_i^t = (hat grad) phi_i(chi_p_hat^t): Algorithm 1
         does not state on which rows. Section 5 resamples 2T disjoint parts of the client's data.
@@ -119,8 +110,7 @@ def algorithm_line_7_resampling(batch: OneBatch) -> Sides:
         n' ``samples``; ``data="fresh"`` and ``"fixed"``.
 
     Source
-        Zhao et al. (2023), Algorithm 1 and Section 5. Read: independent batches, which the theorems
-        need.
+        Zhao et al. (2023), Algorithm 1 and Section 5. Read: independent batches, which the theorems need.
     """
     same = batch.mean_gradient
     suppose("the client may choose its own model", same is not None)
@@ -146,9 +136,6 @@ def implied_rounds(rounds: int, rows: int) -> float:
 )
 def algorithm_rounds_and_samples(rows: Annotated[int, integers(1000, 3000)]) -> dict[str, Sides]:
     """T = (8L / l mu) log(Delta / 2 rho) rounds are made with n' = n / 2T rows each.
-
-    Hypotheses
-        None: it is a definition; n is given.
 
     Statement
         n' = n / 2T, T = (8L / l mu) log(Delta / 2 rho), rho a function of n'.
@@ -221,9 +208,6 @@ def algorithm_line_8(momentum: Momentum, rounds: Annotated[int, integers(2, 14)]
     Statement
         Round t broadcasts chi_p^t (line 2); g_i^t = grad phi_i(chi_p^t) (line 7); u_i^t = beta u_i^(t-1) + g_i^(t-1)
         (line 8); chi_p^t = chi_p^(t-1) - (eta / m) sum u_i^t (line 15).
-
-    Symbols
-        eta ``step_size``, beta ``momentum``, u the momentum buffer.
 
     Source
         Zhao et al. (2023), Algorithm 1. Lines 7, 8 and 15 as equations are (3), (9) and (32). Line 2, "broadcast

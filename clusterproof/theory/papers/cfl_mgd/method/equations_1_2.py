@@ -29,9 +29,6 @@ def objective(
 ) -> dict[str, Sides]:
     """The loss of a client is a mean over its rows, and that of a cluster a sum over its clients.
 
-    Hypotheses
-        None: both are definitions.
-
     Statement
         With |D_p| / |D| the share of the data that cluster p owns, C*_p its clients, Y the rows of a client:
 

@@ -195,9 +195,6 @@ def fewest_members(averaging: str, start: float) -> int:
 def averages(start: Start) -> dict[str, Sides]:
     """Both kinds of averaging give every cluster a model and a momentum in every round.
 
-    Hypotheses
-        None beyond Algorithm 1.
-
     Statement
         With r_ip the one-hot assignment:
 

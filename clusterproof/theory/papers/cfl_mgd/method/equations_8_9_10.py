@@ -102,9 +102,6 @@ def solutions(centers: tuple[Fraction, Fraction], start: tuple[Fraction, Fractio
 def updates(first_center: Place, second_center: Place, first: Place, second: Place) -> dict[str, Sides]:
     """The two update rules of Section 5 define the models of a round.
 
-    Hypotheses
-        None: they are definitions.
-
     Lines
         (9)
             C_p^t = {i : p = argmin phi_i(chi_p^t)}, chi_p^t = chi_p^(t-1) - (eta/m) sum_(C_p^t) u_i^t, u_i^t = beta
@@ -245,9 +242,8 @@ def equation_10_line_16(
         Full participation; an empty cluster keeps model and momentum.
 
     Statement
-        chi_i^0 = chi_p, u_i^0 = u_p, H steps of (4); then chi_p and u_p become the means of chi_i^H
-        and u_i^H over the clients of the cluster. Writing the result chi_p^t (line 16) or
-        chi_p^(t+1) (10) is the same.
+        chi_i^0 = chi_p, u_i^0 = u_p, H steps of (4); then chi_p and u_p become the means of chi_i^H and u_i^H over the
+        clients of the cluster. Writing the result chi_p^t (line 16) or chi_p^(t+1) (10) is the same.
 
     Source
         Zhao et al. (2023), (6), (10), lines 11, 12 and 16.

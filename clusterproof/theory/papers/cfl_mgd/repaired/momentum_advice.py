@@ -48,14 +48,12 @@ def momentum_helps(
         Quadratic expected losses with mu among the eigenvalues, eta <= 1/L, no noise.
 
     Statement
-        The rate max_lambda r(eta l_p lambda) is below 1 - eta l_p mu, plain descent's, iff
-        0 < beta < (1 - eta l_p mu)^2. The best is beta = (1 - sqrt(eta l_p mu))^2, with rate
-        1 - sqrt(eta l_p mu).
+        The rate max_lambda r(eta l_p lambda) is below 1 - eta l_p mu, plain descent's, iff 0 < beta < (1 - eta l_p
+        mu)^2. The best is beta = (1 - sqrt(eta l_p mu))^2, with rate 1 - sqrt(eta l_p mu).
 
     Proof
-        Below the best the flattest direction is overdamped and its larger root falls with beta; from
-        there on every direction is underdamped with rate sqrt(beta), which passes 1 - eta l_p mu at its
-        square.
+        Below the best the flattest direction is overdamped and its larger root falls with beta; from there on every
+        direction is underdamped with rate sqrt(beta), which passes 1 - eta l_p mu at its square.
 
     Source
         Ours.

@@ -1,7 +1,8 @@
-"""Theorem A: a repaired Theorem 1 for smooth strongly convex expected losses."""
+"""Lemma P, the error between two models, and Theorem A."""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Annotated
 
 import numpy as np
@@ -9,9 +10,21 @@ import numpy as np
 from clusterproof.algorithms import CFLMGD
 from clusterproof.theory.bounds import statements
 from clusterproof.theory.bounds.audit_settings import Experiment, experiment, log_cosh_experiment
-from clusterproof.theory.bounds.statements import Momentum, Share, SmallTask
+from clusterproof.theory.bounds.statements import Momentum, Share, SmallTask, tuned
 from clusterproof.theory.bounds.theorem_a import TheoremA
-from clusterproof.theory.claims import Excluded, Replicates, Sides, Stream, choice, claim, suppose
+from clusterproof.theory.claims import (
+    Excluded,
+    Replicates,
+    Sides,
+    Stream,
+    at_least,
+    at_most,
+    choice,
+    claim,
+    equal,
+    rationals,
+    suppose,
+)
 
 BOUND = TheoremA()
 """The bound of the claim."""
@@ -33,37 +46,32 @@ def theorem_a(place: Place, replicates: Replicates, stream: Stream) -> dict[str,
     """Option I on smooth strongly convex losses: explicit bound from an exactly checked certificate.
 
     Hypotheses
-        Option I with server momentum, full participation, fresh independent batches of n' rows
-        for assignment and gradient, step_size <= 1/L, momentum in [0, 1). Expected losses phi_p
-        L-smooth and mu-strongly convex. In the basin {||chi_p - chi*_p|| <= B for all p},
-        B < Delta / (1 + sqrt(kappa)): gradient variance at most v_*^2 + v_1^2 ||e||^2 for own
-        clients and v_x^2 for others, pairwise misclassification probability at most pi. A Lyapunov
-        function V >= ||e||^2 with V(next) <= r^2 V for the noise-free map with step alpha_p = eta l_p on
-        every such phi, started at most at C_0^2 ||e_0||^2, whose root rises by at most C_1 ||delta||
-        under a disturbance delta.
+        Option I with server momentum, full participation, fresh independent batches of n' rows for assignment and
+        gradient, step_size <= 1/L, momentum in [0, 1). Expected losses phi_p L-smooth and mu-strongly convex. In the
+        basin {||chi_p - chi*_p|| <= B for all p}, B < Delta / (1 + sqrt(kappa)): gradient variance at most v_*^2 +
+        v_1^2 ||e||^2 for own clients and v_x^2 for others, pairwise misclassification probability at most pi. A
+        Lyapunov function V >= ||e||^2 with V(next) <= r^2 V for the noise-free map with step alpha_p = eta l_p on every
+        such phi, started at most at C_0^2 ||e_0||^2, whose root rises by at most C_1 ||delta|| under a disturbance
+        delta.
 
     Statement
-        With binomial quantiles n_in and n_out at level delta_1 / 2TP,
-        s^2 = (l_p m v_*^2 + n_in v_x^2) / (m^2 n'), tau^2 = l_p v_1^2 / (m n'),
-        r_bar = r + C_1 eta L n_out / m < 1, b_bar = C_1 eta (n_in / m) L (D + B),
-        R_t = r_bar^t C_0 ||e_0|| + b_bar (1 - r_bar^t) / (1 - r_bar), gamma = 1 if V is a squared norm
-        and 1 - r_bar otherwise, and x > 0 the root of
-        x^2 = (P C_1^2 eta^2 / (gamma delta_2)) sum_(k<T) [s^2 + tau^2 (R_k + x)^2]: if max_t R_t + x <= B,
-        then with probability at least 1 - delta_1 - delta_2, for all t <= T and all p,
-        ||chi_p^t - chi*_p|| <= R_t + x; and with probability at least 1 - delta_1 - delta_2 - delta_3, for
-        all p, ||chi_p^T - chi*_p|| <= sqrt(P / delta_3) y_T, y_0 = C_0 ||e_0||,
-        y_(t+1)^2 = (r_bar y_t + b_bar)^2 + C_1^2 eta^2 (s^2 + tau^2 y_t^2).
+        With binomial quantiles n_in and n_out at level delta_1 / 2TP, s^2 = (l_p m v_*^2 + n_in v_x^2) / (m^2 n'),
+        tau^2 = l_p v_1^2 / (m n'), r_bar = r + C_1 eta L n_out / m < 1, b_bar = C_1 eta (n_in / m) L (D + B), R_t =
+        r_bar^t C_0 ||e_0|| + b_bar (1 - r_bar^t) / (1 - r_bar), gamma = 1 if V is a squared norm and 1 - r_bar
+        otherwise, and x > 0 the root of x^2 = (P C_1^2 eta^2 / (gamma delta_2)) sum_(k<T) [s^2 + tau^2 (R_k + x)^2]: if
+        max_t R_t + x <= B, then with probability at least 1 - delta_1 - delta_2, for all t <= T and all p, ||chi_p^t -
+        chi*_p|| <= R_t + x; and with probability at least 1 - delta_1 - delta_2 - delta_3, for all p, ||chi_p^T -
+        chi*_p|| <= sqrt(P / delta_3) y_T, y_0 = C_0 ||e_0||, y_(t+1)^2 = (r_bar y_t + b_bar)^2 + C_1^2 eta^2 (s^2 +
+        tau^2 y_t^2).
 
     Proof
-        sqrt(V) grows by at most b_bar + C_1 eta ||noise|| beyond the factor r_bar. With a norm, the
-        squared distance of z_t to the ball of radius R_t is a supermartingale up to its noise; in general
-        A_(t+1)^2 <= r_bar A_t^2 + a_t^2 / (1 - r_bar). Ville's inequality up to the first exit, a union
-        over clusters; Minkowski and Markov at T.
+        sqrt(V) grows by at most b_bar + C_1 eta ||noise|| beyond the factor r_bar. With a norm, the squared distance of
+        z_t to the ball of radius R_t is a supermartingale up to its noise; in general A_(t+1)^2 <= r_bar A_t^2 + a_t^2
+        / (1 - r_bar). Ville's inequality up to the first exit, a union over clusters; Minkowski and Markov at T.
 
     Symbols
-        eta ``step_size``, beta ``momentum``, l_p ``proportions``, m ``clients``, n' ``samples``,
-        T ``rounds``, Delta ``separation``, D ``diameter``, B ``radius``; r, C_0, C_1 of
-        ``clusterproof certify``.
+        eta ``step_size``, beta ``momentum``, l_p ``proportions``, m ``clients``, n' ``samples``, T ``rounds``, Delta
+        ``separation``, D ``diameter``, B ``radius``; r, C_0, C_1 of ``clusterproof certify``.
 
     Source
         Ours; replaces Theorem 1.
@@ -89,3 +97,82 @@ def misclassification(task: SmallTask, share: Share, stream: Stream) -> dict[str
     """In the basin a client errs with a probability of at most pi."""
     algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=0.0)
     return statements.misclassification(task, algorithm, share, stream)
+
+
+Positive = Annotated[Fraction, rationals(Fraction(1, 4), 3, 4, upwards=True)]
+Own = Annotated[Fraction, rationals(0, 3, 4, upwards=True)]
+Beyond = Annotated[Fraction, rationals(lambda a: a, 6, 4, upwards=True)]
+
+
+@claim("cfl-mgd/pairwise-error", label="Lemma P", judges="ours", quick=False, tight=True, evaluations=40)
+def pairwise_error(task: SmallTask, share: Share, stream: Stream) -> dict[str, Sides | Excluded]:
+    """In the basin a client prefers a given wrong model with probability at most pi(B), which is attained.
+
+    Hypotheses
+        Gaussian rows, ||chi_p - theta_p||, ||chi_q - theta_q|| <= B < B* = Delta / (1 + sqrt(kappa)), n' rows for
+        choosing.
+
+    Statement
+        P(the mean squared residual of chi_q is at most that of chi_p) <= pi(B) = I_(1 / (1 + rho))(n'/2, n'/2), with
+        a = sqrt(L) B, b = sqrt(mu) (Delta - B): rho = (s^2 + b^2) / (s^2 + a^2) if s^2 <= a b, and otherwise
+        (1 + u) / (1 - u), u = (b - a) / sqrt(4 s^2 + (b - a)^2).
+
+    Proof
+        (1) With tau^2 the variances of a row's two residuals, c their covariance, A = tau_q^2 - tau_p^2 and Q^2 =
+        (tau_p^2 + tau_q^2)^2 - 4 c^2, the difference of the sums of squares is (Q + A) X / 2 - (Q - A) Y / 2 with
+        independent chi^2_n' variables: the probability decreases in A / Q. (2) c >= s^2 - a b. If a b >= s^2 the
+        least A / Q is at c = 0, otherwise at c = s^2 - a b. (3) Both decrease in a, increase in b and agree on
+        a b = s^2: the worst pair is that of the statement.
+
+    Symbols
+        s ``noise``, n' ``samples``, I the regularised incomplete beta function.
+
+    Source
+        Ours. Tight: attained by an own model displaced along the steepest direction and a wrong one along the flattest.
+    """
+    return statements.misclassification(task, tuned(task), share, stream)
+
+
+@pairwise_error.step("largest covariance")
+def largest_covariance(a: Own, b: Beyond, s: Positive) -> Sides:
+    """(2): at c = s^2 - a b, Q^2 = (a + b)^2 (4 s^2 + (b - a)^2)."""
+    both = 2 * s**2 + a**2 + b**2
+    return equal((both**2 - 4 * (s**2 - a * b) ** 2, (a + b) ** 2 * (4 * s**2 + (b - a) ** 2)))
+
+
+@pairwise_error.step("no covariance")
+def no_covariance(a: Own, b: Beyond, s: Positive, c: Positive) -> Sides:
+    """(2): for any c, Q is at most its value at c = 0, and A is not negative."""
+    both = 2 * s**2 + a**2 + b**2
+    return at_least((b**2 - a**2) * both**2, any_covariance=(b**2 - a**2) * (both**2 - 4 * c**2))
+
+
+@pairwise_error.step("the cases agree")
+def cases_agree(a: Positive, b: Beyond) -> Sides:
+    """(3): on s^2 = a b both squares of A / Q are the same."""
+    s_squared = a * b
+    first = (b**2 - a**2) ** 2 / (2 * s_squared + a**2 + b**2) ** 2
+    return equal((first, (b - a) ** 2 / (4 * s_squared + (b - a) ** 2)))
+
+
+@pairwise_error.step("monotone without covariance")
+def monotone_without(a: Own, b: Beyond, s: Positive, more: Own) -> dict[str, Sides]:
+    """(3): (b^2 - a^2) / (2 s^2 + a^2 + b^2) decreases in a and increases in b."""
+
+    def ratio(near: Fraction, far: Fraction) -> Fraction:
+        return (far**2 - near**2) / (2 * s**2 + near**2 + far**2)
+
+    return {
+        "a": at_most(ratio(a + more, b), nearer=ratio(a, b)),
+        "b": at_least(ratio(a, b + more), nearer=ratio(a, b)),
+    }
+
+
+@pairwise_error.step("monotone with covariance")
+def monotone_with(gap: Own, s: Positive, more: Own) -> Sides:
+    """(3): (b - a)^2 / (4 s^2 + (b - a)^2) increases in b - a."""
+
+    def ratio(apart: Fraction) -> Fraction:
+        return apart**2 / (4 * s**2 + apart**2)
+
+    return at_least(ratio(gap + more), nearer=ratio(gap))

@@ -52,22 +52,19 @@ def theorem_a_prime(momentum: Momentum, replicates: Replicates, stream: Stream) 
         bound stays below B* = Delta / (1 + sqrt(kappa)).
 
     Statement
-        With w = C_1^2 sigma^2, s_t = 2 w (1 - r^(2t)) / (1 - r^2) and Y_t(u)^2 = min over x > 0 of (1 + x)
-        [r^(2t) C_0^2 ||e_0||^2 / x + s_t ((d/2) log(1 + 1/x) + u)]: with probability at least 1 - delta_2 -
-        delta_cl all ||e_(t,p)|| <= Y_t(log(PT / delta_2)); after T rounds, with delta_3 more, Y_T(log(P /
-        delta_3)).
+        With w = C_1^2 sigma^2, s_t = 2 w (1 - r^(2t)) / (1 - r^2) and Y_t(u)^2 = min over x > 0 of (1 + x) [r^(2t)
+        C_0^2 ||e_0||^2 / x + s_t ((d/2) log(1 + 1/x) + u)]: with probability at least 1 - delta_2 - delta_cl all
+        ||e_(t,p)|| <= Y_t(log(PT / delta_2)); after T rounds, with delta_3 more, Y_T(log(P / delta_3)).
 
     Proof
         E e^(V_t / phi_t) telescopes for phi_(t+1) = r^2 phi_t + 2w (Hsu, Kakade and Zhang 2012 for one step);
         Markov. In full in ``theory.bounds.theorem_a_prime``.
 
     Symbols
-        r, C_0, C_1 of ``clusterproof certify --disturbance``; sigma^2 of the averaged noise times the step
-        size.
+        r, C_0, C_1 of ``clusterproof certify --disturbance``; sigma^2 of the averaged noise times the step size.
 
     Source
-        Ours; replaces Theorem A where the noise is sub-Gaussian, without its factor 1 / (1 - r): 6 to 8 times
-        below it.
+        Ours; replaces Theorem A where the noise is sub-Gaussian, without its factor 1 / (1 - r): 6 to 8 times below it.
     """
     setting = log_cosh_experiment(momentum, 10**6 if momentum == 0.6 else 20_000)
     initial = setting.initial(stream, 1)[0]

@@ -21,7 +21,7 @@ from clusterproof.theory.papers.cfl_mgd.appendix.a3_to_a14 import false_members,
 from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import displacement
 from clusterproof.theory.papers.cfl_mgd.appendix.a26_to_a34 import momentum_on_regressions
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import basin_models, simulate_round
-from clusterproof.theory.papers.cfl_mgd.lemma_1.lemma_1 import crowd
+from clusterproof.theory.papers.cfl_mgd.lemma_1 import crowd
 
 OPTIMA = np.array([[0.9, 0.1], [-0.5, 0.7], [-0.3, -0.8]])
 SPREAD = np.array([np.diag([1.3, 0.4]), np.diag([0.5, 1.1]), np.diag([0.9, 0.6])])

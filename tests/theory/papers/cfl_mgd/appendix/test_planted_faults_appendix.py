@@ -16,11 +16,11 @@ from clusterproof.theory import Claim, Kind
 from clusterproof.theory.claims.ranges import Drawn
 from clusterproof.theory.exact import prescribed_samples
 from clusterproof.theory.exact.placed import Placed
-from clusterproof.theory.papers.cfl_mgd.appendix import a4_to_a6 as appendix_counts
+from clusterproof.theory.papers.cfl_mgd import theorem_1 as printed_floor
+from clusterproof.theory.papers.cfl_mgd.appendix import a3_to_a14 as appendix_counts
 from clusterproof.theory.papers.cfl_mgd.appendix import a15_to_a17 as appendix_t2_count
 from clusterproof.theory.papers.cfl_mgd.appendix import tasks
-from clusterproof.theory.papers.cfl_mgd.appendix.a1_a9 import ScalarRun, parts_of_a_round
-from clusterproof.theory.papers.cfl_mgd.appendix.a2_a7 import Shares
+from clusterproof.theory.papers.cfl_mgd.appendix.a1_to_a9 import ScalarRun, Shares, parts_of_a_round
 from clusterproof.theory.papers.cfl_mgd.appendix.a3_to_a14 import false_members
 from clusterproof.theory.papers.cfl_mgd.appendix.a10 import gradients_in_the_basin
 from clusterproof.theory.papers.cfl_mgd.appendix.a18_to_a25 import a23_meant, own_momentum
@@ -28,8 +28,7 @@ from clusterproof.theory.papers.cfl_mgd.appendix.a26_to_a34 import momentum_of_a
 from clusterproof.theory.papers.cfl_mgd.appendix.a35_to_a38 import small_floor
 from clusterproof.theory.papers.cfl_mgd.appendix.a39_to_a42 import Recursion, rounds_of_a_contraction
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import Round, with_samples
-from clusterproof.theory.papers.cfl_mgd.theorem_1 import theorem_1 as printed_floor
-from clusterproof.theory.papers.cfl_mgd.theorem_1.theorem_1 import FloorConstants
+from clusterproof.theory.papers.cfl_mgd.theorem_1 import FloorConstants
 
 pytestmark = pytest.mark.slow(reason="checks each claim with a fault planted in it")
 

@@ -15,7 +15,7 @@ from clusterproof.theory.bounds.setting import Setting
 from clusterproof.theory.claims import Sides, at_least, at_most, choice, claim, integers, rationals, suppose
 from clusterproof.theory.claims.confirm import confirm_equal
 from clusterproof.theory.exact.two_clusters import exact_path, has_positive_probability, run_two_clusters
-from clusterproof.theory.papers.cfl_mgd.lemma_2.lemma_2 import MISMATCH
+from clusterproof.theory.papers.cfl_mgd.lemma_2 import MISMATCH
 
 
 @dataclass(frozen=True)
@@ -128,9 +128,8 @@ def theorem_1(share: Share, root_of_kappa: RootOfKappa, separation: Separation) 
         all p, rho_0 as (A36) with c_1 .. c_6 of the appendix (c_4 = 1/4).
 
     Source
-        Zhao et al. (2023), Theorem 1 and Appendix B; the printed 16L / (mu p) is read as (A42).
-        Constants of which the paper states only that they exist:
-        ``cfl-mgd/theorem-1-small-constant``.
+        Zhao et al. (2023), Theorem 1 and Appendix B; the printed 16L / (mu p) is read as (A42). Constants of which the
+        paper states only that they exist: ``cfl-mgd/theorem-1-small-constant``.
     """
     suppose(
         "(A38): rho_0 <= (l/32) (mu/L)^(3/2) Delta",
@@ -181,8 +180,7 @@ def theorem_1_probability(
         As Theorem 1; (A38), the appendix's condition, plays no part.
 
     Statement
-        lambda = 1 - lambda_0 - P lambda_1 - 2 lambda_2 - lambda_3 - P lambda_4 - 4 exp(-clm), for
-        any lambda in (0, 1).
+        lambda = 1 - lambda_0 - P lambda_1 - 2 lambda_2 - lambda_3 - P lambda_4 - 4 exp(-clm), for any lambda in (0, 1).
 
     Symbols
         lambda_0 .. lambda_4 the failure probabilities of the appendix, c = 1/8 (Hoeffding), l m the
@@ -250,8 +248,7 @@ def theorem_1_small_constant(clients: Clients, own: Own, momentum: Momentum) -> 
         1 - ... - 4 exp(-clm).
 
     Statement
-        With that probability, after T = (8L / l mu) log(Delta / 2 rho) rounds, rounded up,
-        ||chi_p^T - chi*_p|| <= rho.
+        With that probability, after T = (8L / l mu) log(Delta / 2 rho) rounds, rounded up, ||chi_p^T - chi*_p|| <= rho.
 
     Source
         Ours: four values of a constant that Zhao et al. (2023), Theorem 1, leave open, "constants c_1, ..., c_6 > 0
@@ -301,8 +298,7 @@ def remark_1(
         for some constant C. Checked for C = 10^6, and with it for every smaller one.
 
     Source
-        Zhao et al. (2023), Theorem 1 and Remark 1. The repaired floor is
-        O(1 / sqrt(m n')): ``cfl-mgd/theorem-d``.
+        Zhao et al. (2023), Theorem 1 and Remark 1. The repaired floor is O(1 / sqrt(m n')): ``cfl-mgd/theorem-d``.
     """
     size = 10**exponent
     setting = replace(base_setting(), clients=size, samples=size)

@@ -257,18 +257,13 @@ def model_averaging_reset(
         Quadratic clients with curvatures in (0, 1 / eta], ``reset_momentum``, H >= 1.
 
     Statement
-        chi' - c = mean Pi_H(eta A_i) (chi - c) when all clients share the minimiser c; hence a round
-        multiplies the error by at most g = max |Pi_H(a)| over the clients' spectra, with g < 1 for
-        beta <= 0.93 and at most 2 / sqrt(3) in any case. With minimisers of their own the same
-        holds for the distance from the fixed point.
+        chi' - c = mean Pi_H(eta A_i) (chi - c) when all clients share the minimiser c; hence a round multiplies the
+        error by at most g = max |Pi_H(a)| over the clients' spectra, with g < 1 for beta <= 0.93 and at most 2 /
+        sqrt(3) in any case. With minimisers of their own the same holds for the distance from the fixed point.
 
     Proof
-        B_i^H (e, 0) has first block Pi_H(eta A_i) e: from u = 0, H steps are heavy ball from rest.
-        Symmetric matrices: ||mean Pi_H(eta A_i)|| <= max |Pi_H|. Lemma H
-        (``cfl-mgd/lemma-h``) bounds Pi_H.
-
-    Symbols
-        Pi_H of Lemma H, beta ``momentum``, H ``local_steps``.
+        B_i^H (e, 0) has first block Pi_H(eta A_i) e: from u = 0, H steps are heavy ball from rest. Symmetric matrices:
+        ||mean Pi_H(eta A_i)|| <= max |Pi_H|. Lemma H (``cfl-mgd/lemma-h``) bounds Pi_H.
 
     Source
         Ours; repairs option II.

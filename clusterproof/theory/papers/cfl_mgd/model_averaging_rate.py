@@ -85,8 +85,7 @@ def model_averaging_rate(
     """The error of model averaging is of the order 1 / T.
 
     Hypotheses
-        L-smooth strongly convex clients with the same minimiser, eta = 1/L, beta in [0, 1), H
-        local steps.
+        L-smooth strongly convex clients with the same minimiser, eta = 1/L, beta in [0, 1), H local steps.
 
     Statement
         ||chi_p^T - chi*_p|| <= (C / T) ||chi_p^0 - chi*_p|| for a constant C, up to logarithms.
@@ -141,7 +140,6 @@ def model_averaging_limit(
 
     Source
         Zhao et al. (2023), Section 7, quoted in ``cfl-mgd/model-averaging-rate``. H > 1 and minimisers that differ
-        within a cluster are the reading's. H >= 2 local steps with different Hessians move the limit;
-        H = 1 does not.
+        within a cluster are the reading's. H >= 2 local steps with different Hessians move the limit; H = 1 does not.
     """
     return order_of_error(flat, center, momentum, local_steps, rounds, constant)

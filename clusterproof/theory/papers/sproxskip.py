@@ -8,8 +8,8 @@ from typing import Annotated
 
 from clusterproof.theory.claims import Sides, at_most, claim, integers, rationals, suppose
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, squares
-from clusterproof.theory.papers.proxskip.rates import Iterations as FewIterations
-from clusterproof.theory.papers.proxskip.rates import Start, Step, one_step, sharp_rate
+from clusterproof.theory.papers.proxskip import Iterations as FewIterations
+from clusterproof.theory.papers.proxskip import Start, Step, one_step, sharp_rate
 
 
 @dataclass(frozen=True)
@@ -111,9 +111,6 @@ def additive(
     Source
         Ours: ``proxskip/identity``, in which the noise adds gamma^2 V. Upper bound, attained at each T by
         f_i = mu ||.||^2 / 2 with p = 1. Compared with the floor of ``sproxskip/repaired`` it is smaller.
-
-    Symbols
-        Psi as in ``proxskip/identity``.
     """
     rate = sharp_rate(clients, start)
     noise = clients.deviations(noise_x, noise_y) + noise_y

@@ -54,9 +54,8 @@ def per_step_contraction(momentum: Momentum, round_: Round) -> Sides:
         ||chi_p^(t+1) - chi*_p|| <= (1 - l mu / 8L) ||chi_p^t - chi*_p||.
 
     Source
-        Ours. (31) of Zhao et al. (2023) adds rho_0, which is at least c_4 l > 0 without noise, too: with the
-        appendix's c_4 = 1/4 it holds where this fails, since 0 + 1/8 = |e_3|. What breaks (31) is
-        ``cfl-mgd/lemma-2``.
+        Ours. (31) of Zhao et al. (2023) adds rho_0, which is at least c_4 l > 0 without noise, too: with the appendix's
+        c_4 = 1/4 it holds where this fails, since 0 + 1/8 = |e_3|. What breaks (31) is ``cfl-mgd/lemma-2``.
     """
     path = exact_path(Fraction(1, 2), momentum, Fraction(1, 2), round_ + 1)
     return at_most(abs(path[round_ + 1]), contraction=Fraction(15, 16) * abs(path[round_]))
@@ -118,9 +117,8 @@ def per_step_region(
         by a rational part of pi and may never meet the failing arc.
 
     Proof
-        Overdamped, the ratio e_(t+1) / e_t starts at 1 - l_p and decreases to a positive limit.
-        Underdamped, e_t changes sign infinitely often, and next to a sign change the ratio is
-        as large as one likes.
+        Overdamped, the ratio e_(t+1) / e_t starts at 1 - l_p and decreases to a positive limit. Underdamped, e_t
+        changes sign infinitely often, and next to a sign change the ratio is as large as one likes.
 
     Source
         Ours.
@@ -144,9 +142,8 @@ def claimed_rate(proportion: float, condition_number: float) -> float:
 def rate_of_a_run(momentum: float, rounds: int) -> float:
     """Rate of a run of two equal scalar clusters.
 
-    With a = l_p and beta, W_t = e_t^2 - (1 + beta - a) e_t e_(t-1) + beta e_(t-1)^2 satisfies
-    W_(t+1) = beta W_t and is positive definite where underdamped: its growth is the exact rate,
-    without a transient.
+    With a = l_p and beta, W_t = e_t^2 - (1 + beta - a) e_t e_(t-1) + beta e_(t-1)^2 satisfies W_(t+1) = beta W_t and is
+    positive definite where underdamped: its growth is the exact rate, without a transient.
     """
     algorithm = CFLMGD(step_size=1.0, momentum=momentum)
     errors = run_two_clusters(2, 1, algorithm, 0.5, rounds).models[:, 0, 0] - 1.0
@@ -193,16 +190,13 @@ def asymptotic_region(
     """The true rate is slower than 1 - l mu / 8L exactly where sqrt(beta) > 1 - l mu / 8L.
 
     Hypotheses
-        Quadratic expected losses with mu and L among the eigenvalues of the smallest cluster,
-        no noise, eta = 1/L.
+        Quadratic expected losses with mu and L among the eigenvalues of the smallest cluster, no noise, eta = 1/L.
 
     Statement
-        max over the spectrum of the rate r(eta l lambda) exceeds 1 - l mu / 8L iff
-        sqrt(beta) > 1 - l mu / 8L.
+        max over the spectrum of the rate r(eta l lambda) exceeds 1 - l mu / 8L iff sqrt(beta) > 1 - l mu / 8L.
 
     Proof
-        r(a) = sqrt(beta) where underdamped; where overdamped, r(a) <= 1 - a, and
-        1 - l mu / L < 1 - l mu / 8L.
+        r(a) = sqrt(beta) where underdamped; where overdamped, r(a) <= 1 - a, and 1 - l mu / L < 1 - l mu / 8L.
 
     Source
         Ours.
@@ -313,8 +307,7 @@ def lemma_h(curvature: Annotated[float, reals(0, 1)], momentum: Annotated[float,
     """Without noise |e_t| <= |Pi_t(a)| |e_0|, with three bounds on Pi_t in closed form; models may leave the ball.
 
     Hypotheses
-        0 < a <= 1, 0 <= beta < 1, e_(t+1) = (1 + beta - a) e_t - beta e_(t-1), e_(-1) = e_0,
-        q = sqrt(beta).
+        0 < a <= 1, 0 <= beta < 1, e_(t+1) = (1 + beta - a) e_t - beta e_(t-1), e_(-1) = e_0, q = sqrt(beta).
 
     Statement
         (i) a < (1 - q)^2: 0 < Pi_t <= (1 - a)^t, decreasing in a. (ii) (1 - q)^2 <= a <= 1 - beta:
@@ -322,17 +315,12 @@ def lemma_h(curvature: Annotated[float, reals(0, 1)], momentum: Annotated[float,
         at most 2/sqrt(3): momentum can carry the error out of the ball that it started in.
 
     Proof
-        (i) The ratio e_(t+1) / e_t starts at 1 - a and decreases to r(a). (ii) Pi_t =
-        q^t [T_t(x) + (x - q) U_(t-1)(x)] with q <= x <= 1. (iii) W_t = e_t^2 - (1 + beta - a)
-        e_t e_(t-1) + beta e_(t-1)^2 obeys W_(t+1) = beta W_t, W_0 = a e_0^2, and
-        W_t >= e_t^2 [a - (1 - beta - a)^2 / 4 beta].
-
-    Symbols
-        a = eta l_p lambda, beta ``momentum``.
+        (i) The ratio e_(t+1) / e_t starts at 1 - a and decreases to r(a). (ii) Pi_t = q^t [T_t(x) + (x - q) U_(t-1)(x)]
+        with q <= x <= 1. (iii) W_t = e_t^2 - (1 + beta - a) e_t e_(t-1) + beta e_(t-1)^2 obeys W_(t+1) = beta W_t, W_0
+        = a e_0^2, and W_t >= e_t^2 [a - (1 - beta - a)^2 / 4 beta].
 
     Source
-        Ours; replaces the contraction of Lemma 2. Tight: attained
-        in each case.
+        Ours; replaces the contraction of Lemma 2. Tight: attained in each case.
     """
     suppose("0 < a", curvature > 0)
     suppose("beta < 1", momentum < 1)

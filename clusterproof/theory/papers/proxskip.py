@@ -271,9 +271,6 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
         Ours; for gamma <= 2 / (L + mu) the rate is that of RandProx (Condat and Richtarik), recalled. Upper bound of
         one step, attained by f_i = mu ||.||^2 / 2 or L ||.||^2 / 2 with h_i = g_i*, and, for N >= 2, by x_i = x*;
         asymptotic rates are smaller. With it Psi_T <= rate^T Psi_0 in expectation.
-
-    Symbols
-        Psi as in ``proxskip/identity``.
     """
     before = start.psi(clients)
     return at_most(start.psi(clients, 1), start=sharp_rate(clients, start) * before, decrease_from=before)
@@ -310,9 +307,6 @@ def theorem_6(clients: PlanarClients, start: Start, iterations: Iterations) -> S
     Source
         Variance Reduced ProxSkip (2022), Theorem 6, read in a transcription. Upper bound; where the first branch
         decides it is loose by 2 in the exponent, ``proxskip/sharp`` has its square.
-
-    Symbols
-        Psi as in ``proxskip/identity``.
     """
     rate = printed_rate(clients, start)
     before = start.psi(clients)

@@ -210,9 +210,8 @@ def lemma_1_exact(
         Gaussian regression, n' fresh rows, any two models.
 
     Statement
-        With residual variances a (own) and b (other) and their covariance c,
-        P(phi_i(own) >= phi_i(other)) = P(F_(n',n') >= (Q + A) / (Q - A)), A = b - a,
-        Q = sqrt((a + b)^2 - 4 c^2).
+        With residual variances a (own) and b (other) and their covariance c, P(phi_i(own) >= phi_i(other)) =
+        P(F_(n',n') >= (Q + A) / (Q - A)), A = b - a, Q = sqrt((a + b)^2 - 4 c^2).
 
     Proof
         Rotate the two residuals to independence; the comparison becomes one of two independent
@@ -245,9 +244,6 @@ def lemma_1_worst_case(
         With a = sqrt(L) B, b = sqrt(mu) (Delta - B): pi_F = P(F_(n',n') >= rho),
         rho = (s^2 + b^2) / (s^2 + a^2) if s^2 <= a b, else (1 + u) / (1 - u) with
         u = sqrt(x / (x + 4)), x = (b - a)^2 / s^2. So misclassification is exponentially rare in n'.
-
-    Symbols
-        B the radius, Delta ``separation``, s ``noise``, n' ``samples``.
 
     Source
         Ours. Upper bound; attained at kappa = 1.

@@ -99,15 +99,13 @@ def lemma_2(pair: TwoClusters, *, c_4: Fraction = MISMATCH) -> Sides:
     """In every round the error shrinks by 1 - l mu / 8L, up to rho_0.
 
     Hypotheses
-        Assumptions 1-5, eta = 1/L, full participation. The printed probability 1 - P lambda_5 is positive:
-        lambda_5 >= 4 exp(-clm) by (A36), so that two clusters need 8 exp(-l m / 8) < 1, that is 17 clients in the
-        smaller one.
+        Assumptions 1-5, eta = 1/L, full participation. The printed probability 1 - P lambda_5 is positive: lambda_5 >=
+        4 exp(-clm) by (A36), so that two clusters need 8 exp(-l m / 8) < 1, that is 17 clients in the smaller one.
 
     Statement
-        With probability at least 1 - P lambda_5, for all p,
-        ||chi_p^(t+1) - chi*_p|| <= (1 - l mu / 8L) ||chi_p^t - chi*_p|| + rho_0, where rho_0 is
-        (A36) with the appendix's constants c_1 = 384, c_2 = c_6 = sqrt(128), c_3 = 1/2,
-        c_4 = 1/4, c_5 = 384.
+        With probability at least 1 - P lambda_5, for all p, ||chi_p^(t+1) - chi*_p|| <= (1 - l mu / 8L) ||chi_p^t -
+        chi*_p|| + rho_0, where rho_0 is (A36) with the appendix's constants c_1 = 384, c_2 = c_6 = sqrt(128), c_3 =
+        1/2, c_4 = 1/4, c_5 = 384.
 
     Symbols
         chi_p model of cluster p, l = min l_p ``proportions``, mu and L the curvatures, beta

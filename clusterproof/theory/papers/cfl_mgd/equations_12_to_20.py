@@ -28,7 +28,7 @@ from clusterproof.theory.claims import (
 from clusterproof.theory.exact.identical_clients import IdenticalClients, Round, run_identical
 from clusterproof.theory.exact.random_tasks import random_mixture
 from clusterproof.theory.exact.rounding import share_of_largest
-from clusterproof.theory.papers.cfl_mgd.model_averaging.recursion import random_cluster
+from clusterproof.theory.papers.cfl_mgd.model_averaging_recursion import random_cluster
 
 
 def shifted_formula(identical: IdenticalClients, t: int) -> Fraction:

@@ -1,1 +1,0 @@
-"""Option II, model averaging: equations (12) to (20), and its exact recursion."""

@@ -1,1 +1,0 @@
-"""Theorem 1, its probability, its floor and Remark 1."""

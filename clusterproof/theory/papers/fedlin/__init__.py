@@ -1,1 +1,0 @@
-"""FedLin: its printed rate, and the sharp one of a round."""

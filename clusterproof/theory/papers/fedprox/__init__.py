@@ -1,1 +1,0 @@
-"""FedProx: the gain of a round (Li et al., 2020)."""

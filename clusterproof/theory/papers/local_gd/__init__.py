@@ -1,1 +1,0 @@
-"""Local gradient descent (Khaled, Mishchenko and Richtarik, 2019)."""

@@ -1,1 +1,0 @@
-"""ProxSkip with one coin for all clients: its identity, the printed rate and the sharp one."""

@@ -1,1 +1,0 @@
-"""SProxSkip, ProxSkip with stochastic gradients: its floor as printed, repaired, and for additive noise."""
