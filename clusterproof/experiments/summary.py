@@ -2,51 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
-
-from clusterproof.neural.runs.metrics_file import COLUMNS, read_columns
-from clusterproof.neural.runs.storage.run_folder import METRICS
 
 if TYPE_CHECKING:
     from polars import DataFrame
-
-ROUNDS_SHOWN = 4
-"""Largest number of rounds in the table of ``train --seeds``: evenly spaced, the last one included."""
-
-
-def read_metrics(folders: Mapping[int, Path]) -> DataFrame:
-    """Read the metrics of finished runs, one row per evaluated round and seed.
-
-    Parameters
-    ----------
-    folders
-        Folder of the run of each seed.
-
-    Raises
-    ------
-    InvalidArgument
-        If the metrics of a run cannot be read.
-    """
-    import polars
-
-    frames = [
-        read_columns(
-            "out", folder / METRICS, COLUMNS, f"`clusterproof train --resume {folder}` writes it again"
-        ).select(polars.lit(seed).alias("seed"), *COLUMNS)
-        for seed, folder in folders.items()
-    ]
-    return polars.concat(frames).filter(polars.col("accuracy").is_not_null())
-
-
-def select_rounds(frame: DataFrame) -> list[int]:
-    """Return the rounds that the table shows, of those in which every seed was evaluated."""
-    seeds = frame["seed"].n_unique()
-    counted = frame.group_by("round").len()
-    rounds = sorted(counted.filter(counted["len"] == seeds)["round"].to_list())
-    shown = min(ROUNDS_SHOWN, len(rounds))
-    return [rounds[len(rounds) * place // shown - 1] for place in range(1, shown + 1)]
 
 
 def summarise(frame: DataFrame, by: Sequence[str], measures: Sequence[str]) -> DataFrame:

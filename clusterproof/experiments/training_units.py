@@ -5,27 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clusterproof.experiments.progress import RoundLines
 from clusterproof.experiments.store import Unit
+from clusterproof.neural.configuration import Configuration, configuration_from
 from clusterproof.neural.custom.digests import code_sums
-from clusterproof.neural.runs.configuration import Configuration, configuration_from, user_code_names
-from clusterproof.neural.runs.report import metrics_text
-from clusterproof.neural.runs.storage.run_folder import CONFIGURATION
-from clusterproof.neural.runs.training import TrainingResult, train
+from clusterproof.neural.metrics import metrics_text
 
-SUMMARISED = (
-    "accuracy",
-    "correct_model",
-    "accuracy_after_local_training",
-    "training_loss",
-    "test_loss",
-    "purity",
-    "adjusted_rand_index",
-    "clusters",
-)
-"""Metrics of which ``train --seeds`` prints the mean and the standard deviation."""
+if TYPE_CHECKING:
+    from clusterproof.neural.training import TrainingResult
 
 
 def training_unit(configuration: Configuration, seed: int, *, threads: int, device: str) -> Unit:
@@ -44,25 +33,16 @@ def training_unit(configuration: Configuration, seed: int, *, threads: int, devi
     """
     sections = configuration.sections
     del sections["training"]["seed"]
-    code = code_sums(user_code_names(configuration))
+    code = code_sums(configuration.user_code)
     settings = {"sections": sections, "threads": threads, "device": device, "code": code}
     return Unit(configuration.algorithm.name, seed, settings, cost=configuration.training.rounds)
-
-
-def train_seed(unit: Unit) -> dict[str, Any]:
-    """Train a unit in its folder, or resume it.
-
-    Returns
-    -------
-    dict
-        ``remarks`` of a resumed run; the metrics are in the unit's folder.
-    """
-    return {"remarks": list(train_unit(unit).remarks)}
 
 
 def train_unit(unit: Unit) -> TrainingResult:
     """Train a unit in its folder, or resume it; write a line of progress every 30 s where there is no terminal."""
     import torch
+
+    from clusterproof.neural.training import train
 
     torch.set_num_threads(unit.settings["threads"])
     sections = unit.settings["sections"]
@@ -79,6 +59,6 @@ def train_unit(unit: Unit) -> TrainingResult:
     return train(
         configuration,
         out=folder,
-        resume=(folder / CONFIGURATION).is_file(),
+        resume=True,
         progress=advance,
     )

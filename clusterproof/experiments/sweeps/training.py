@@ -11,12 +11,19 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.experiments.devices import gpus
 from clusterproof.experiments.store import Unit
 from clusterproof.experiments.training_units import train_unit, training_unit
-from clusterproof.neural.runs.configuration import NAMES, configuration_from, refuse_code
-from clusterproof.neural.runs.metrics_file import COLUMNS
-from clusterproof.neural.runs.options import all_options, parameters
+from clusterproof.neural.configuration import (
+    DEFAULTS,
+    KNOWN,
+    configuration_from,
+    parameters,
+    places,
+    with_code,
+)
+from clusterproof.neural.custom.references import OWN
+from clusterproof.neural.metrics import COLUMNS
 
 MEASURES = COLUMNS[1:]
-"""The columns of a run's metrics, see ``neural.runs.metrics_file``."""
+"""The columns of a run's metrics, see ``neural.metrics``."""
 
 TOP = ("rounds", "seed", "evaluate_every")
 """Options of ``train`` that are top-level keys of a sweep's file, under the same or another name."""
@@ -24,8 +31,14 @@ TOP = ("rounds", "seed", "evaluate_every")
 
 def owners() -> dict[str, tuple[str, ...]]:
     """Return the names of the partitions, networks or algorithms that have each option of ``train``."""
-    options = {option.flag: option.owners for option in all_options() if option.flag not in TOP}
-    return options | dict.fromkeys(NAMES, ())
+    found = {option: () for option, (section, _) in places().items() if section in ("data", "training")}
+    found |= dict.fromkeys(DEFAULTS, ())
+    for section in ("partition", "network", "algorithm"):
+        for name in KNOWN[section]:
+            for option, (place, key) in places({section: name}).items():
+                if place == section and key != "name":
+                    found[option] = (*found.get(option, ()), name)
+    return {option: names for option, names in found.items() if option not in TOP}
 
 
 def make_unit(
@@ -48,14 +61,14 @@ def make_unit(
     """
     if replicates is not None:
         raise InvalidArgument("replicates", replicates, "is not of training runs", "give more seeds")
-    places = {option.flag: (option.section, option.key) for option in all_options()}
-    names = {section: str(chosen.get(section, default)) for section, default in NAMES.items()}
+    names = {section: str(chosen.get(section, default)) for section, default in DEFAULTS.items()}
     sections: dict[str, dict[str, Any]] = {section: {"name": name} for section, name in names.items()}
-    refuse_code({key: table for key, table in sections.items() if table["name"] not in code}, "code")
+    with_code(sections, {key: name for key, name in names.items() if key in OWN and name in code}, "code")
+    known = places(names)
     sections["training"] = {"rounds": rounds, "evaluate_every": every or rounds}
     given = {}
     for option, value in chosen.items():
-        section, key = places.get(option, (option, "name"))
+        section, key = known.get(option, (option, "name"))
         if key != "name" and key in parameters(section, names.get(section, "")):
             sections[section][key] = value
             given[option] = section, key

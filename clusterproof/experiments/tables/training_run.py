@@ -17,8 +17,8 @@ from clusterproof.experiments.comparison import Cell, Comparison, Curve
 from clusterproof.experiments.store import Unit
 from clusterproof.neural.data.loading import DATASETS, ENVIRONMENT, ImageSet, data_folder, load
 from clusterproof.neural.data.preprocessing import Preprocessing
+from clusterproof.neural.evaluation import match_models
 from clusterproof.neural.partitions.by_name import partition
-from clusterproof.neural.runs.measurement import match_models
 
 if TYPE_CHECKING:
     from clusterproof.neural.task import ImageTask

@@ -25,7 +25,8 @@ class Evaluation:
     metrics
         Means over clients: ``accuracy`` of the served models on the test data; ``test_loss`` and
         ``training_loss``, the least of any model on a test client's data and on that of the round's
-        participants, where the clients choose; ``correct_model``, the share of test clients that are served their
+        participants, where the clients choose; ``accuracy_over_samples``, the share of all test samples that are
+        predicted right, a mean weighted by the clients' test samples; ``correct_model``, the share of test clients that are served their
         cluster's model, one model being matched to each cluster so that most are;
         ``accuracy_after_local_training`` where asked for.
     accuracies, assignments
@@ -62,7 +63,7 @@ def evaluate(
     algorithm
         With the step size of the round, for the further training.
     task, state
-        What is measured.
+        Task and state of the algorithm that are measured.
     assignments
         Last known cluster of every client, (m,); -1 for one that has not taken part.
     test_assignment
@@ -109,6 +110,7 @@ def evaluate(
         measured["training_loss"] = _mean(present.min(axis=-1))
         served = rows(models, like(chosen, models)) if after_local_training else models
     measured["accuracy"] = _mean(accuracies)
+    measured["accuracy_over_samples"] = _mean(accuracies, task.partition.test.sizes)
     measured["correct_model"] = share_with_correct_model(chosen, task.partition.test.labels, task.clusters)
     if after_local_training:
         settings = algorithm.settings
@@ -171,7 +173,7 @@ def _means(models: Array, assignments: np.ndarray) -> Array:
     return average_by_cluster(models, groups, fallback=0 * models[: int(dense.max()) + 1])
 
 
-def _mean(values: np.ndarray) -> float | None:
+def _mean(values: np.ndarray, weights: np.ndarray | None = None) -> float | None:
     """Mean over clients; None where it is not finite."""
-    mean = float(np.mean(values, dtype=np.float64))
+    mean = float(np.average(values.astype(np.float64), weights=weights))
     return mean if np.isfinite(mean) else None

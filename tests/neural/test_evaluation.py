@@ -16,14 +16,12 @@ from torch.nn.functional import cross_entropy
 
 from clusterproof.algorithms import ALGORITHMS, InvalidArgument, State
 from clusterproof.algorithms.guard import Guard
-from clusterproof.neural.engines import chunks
+from clusterproof.neural import training
+from clusterproof.neural.configuration import configuration_from
+from clusterproof.neural.evaluation import evaluate, share_with_correct_model
 from clusterproof.neural.networks import MLP
-from clusterproof.neural.runs import training_round
-from clusterproof.neural.runs.assembly import assemble
-from clusterproof.neural.runs.configuration import configuration_from
-from clusterproof.neural.runs.measurement import evaluate, share_with_correct_model
-from clusterproof.neural.runs.training import train
 from clusterproof.neural.task import ImageTask
+from clusterproof.neural.training import assemble, train
 
 NETWORK = MLP((1, 4, 4), 3, (5,))
 SIZES = (6, 9, 4, 7, 5)
@@ -87,6 +85,8 @@ def test_a_test_client_is_served_by_the_protocol(paired: bool, protocol: str, ba
         accuracies.append(tests[chosen[-1]][1])
     assert len(set(chosen)) > 1, "there would be nothing to tell apart"
     assert found["accuracy"] == pytest.approx(np.mean(accuracies))
+    samples = test_half.sizes
+    assert found["accuracy_over_samples"] == pytest.approx(samples @ accuracies / samples.sum())
     assert found["test_loss"] == pytest.approx(np.mean(losses))
     least = [min(loss_and_accuracy(model, train_half, client)[0] for model in models) for client in (0, 3, 4)]
     assert found["training_loss"] == pytest.approx(np.mean(least))
@@ -147,7 +147,7 @@ def test_accuracy_after_local_training_is_that_of_plain_steps(name: str) -> None
     assert found["accuracy_after_local_training"] == pytest.approx(np.mean(expected))
 
 
-def test_measuring_takes_nothing_from_the_runs_random_numbers(tmp_path: Path) -> None:
+def test_measuring_takes_nothing_from_the_runs_random_numbers() -> None:
     models = []
     for every in (1, 5):
         configuration = configuration_from(
@@ -163,9 +163,8 @@ def test_measuring_takes_nothing_from_the_runs_random_numbers(tmp_path: Path) ->
                 },
             }
         )
-        train(configuration, out=tmp_path / str(every))
-        models.append((tmp_path / str(every) / "checkpoints" / "checkpoint-000005.safetensors").read_bytes())
-    assert models[0] == models[1]
+        models.append(train(configuration).state.models)
+    assert torch.equal(models[0], models[1])
 
 
 def test_losses_that_are_no_numbers_are_left_out() -> None:
@@ -293,22 +292,19 @@ def test_a_pass_is_refused_where_single_gradients_are_asked(
 
 @pytest.mark.parametrize(("participation", "present"), [(1.0, 4), (0.6, 2), (0.1, 1)])
 def test_every_round_says_who_took_part_and_some_are_measured(
-    participation: float, present: int, tmp_path: Path, plant: Any
+    participation: float, present: int, plant: Any
 ) -> None:
     """Rounds 3 and 6, and the last one; evaluations know the seed of the run and the round."""
     algorithm = {**TINY["algorithm"], "participation": participation}
-    training = {**TINY["training"], "rounds": 7, "evaluate_every": 3, "seed": 5}
-    training["after_local_training"] = True
+    asked = {**TINY["training"], "rounds": 7, "evaluate_every": 3, "seed": 5, "after_local_training": True}
     told: list[tuple[int, int]] = []
 
     def noted(*state: Any, **given: Any) -> Any:
         told.append((given["seed"], given["done"]))
         return evaluate(*state, **given)
 
-    plant(training_round, "evaluate", noted)
-    found = train(
-        configuration_from({**TINY, "algorithm": algorithm, "training": training}), out=tmp_path / "run"
-    ).metrics
+    plant(training, "evaluate", noted)
+    found = train(configuration_from({**TINY, "algorithm": algorithm, "training": asked})).metrics
     assert found["round"] == list(range(1, 8))
     assert found["participants"] == [present] * 7
     assert told == [(5, 3), (5, 6), (5, 7)]
@@ -321,7 +317,7 @@ def test_every_round_says_who_took_part_and_some_are_measured(
 def test_models_that_memory_cannot_hold_are_refused(name: str, models: int, plant: Any) -> None:
     """Those before and after a round in float32, and two bounds of the start in float64, of 64 x 4 + 4 x 10 weights."""
     free = iter(np.array([0, -1]) + (64 * 4 + 4 + 4 * 10 + 10) * (2 * models * 4 + 2 * 8))
-    plant(chunks, "free_bytes", lambda _: next(free))
+    plant(training, "free_bytes", lambda _: next(free))
     configuration = configuration_from(TINY | {"algorithm": {"name": name}})
     assemble(configuration)
     with pytest.raises(InvalidArgument, match=f"for {models} models"):
