@@ -182,7 +182,13 @@ def stored_configuration(
     require_plain("resume", Path(folder))
     if not is_begun(folder):
         rule = f"must be the folder of a training run, with its {CONFIGURATION}"
-        raise InvalidArgument("resume", os.fspath(folder), rule, "name the folder that --out named")
+        several = sorted(Path(folder).glob("seed-*"))
+        remedy = (
+            f"rerun the command with --seeds, or name one, such as {several[0]}"
+            if several
+            else "name another"
+        )
+        raise InvalidArgument("resume", os.fspath(folder), rule, remedy)
     path = Path(folder) / CONFIGURATION
     try:
         return configuration_from(with_code(read_configuration_file(path, "resume"), code or {}))
@@ -304,7 +310,11 @@ def _put_together(plain: Any, arrays: Mapping[str, Array], kind: type[StateT]) -
         if ARRAY in part:
             return arrays[part[ARRAY]]
         for record in kinds:
-            if is_dataclass(record) and {entry.name for entry in fields(record)} == part.keys():
+            if (
+                isinstance(record, type)
+                and is_dataclass(record)
+                and {entry.name for entry in fields(record)} == part.keys()
+            ):
                 hints = get_type_hints(record)
                 return record(**{name: fill(value, hints[name]) for name, value in part.items()})
         raise ValueError(f"has a record of {', '.join(part)}, whose class no annotation names")
@@ -346,7 +356,7 @@ def _digest(text: str, arrays: Mapping[str, np.ndarray]) -> str:
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
         total.update(f"{name} {array.dtype} {array.shape} ".encode())
-        total.update(memoryview(array.reshape(-1).view(np.uint8)))
+        total.update(array.reshape(-1).view(np.uint8).data)
     return total.hexdigest()
 
 

@@ -8,7 +8,7 @@ from small_training import SMALL, configure
 
 from clusterproof.algorithms import ALGORITHMS, FedAvg
 from clusterproof.commands.application import main
-from clusterproof.neural.runs.training import train
+from clusterproof.neural.training import train
 
 BEGINNING = """
 import sys
