@@ -119,11 +119,11 @@ def train(*tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=Tru
     with _locating(named, source):
         stored = with_code(stored, code)
         names = {section: checked_name(section, _name(section, named, stored)) for section in DEFAULTS}
+        entries = [*_own_options(), *_options(names, stored)]
 
     def command(**given: Any) -> int:
         return _carry_out(given, names, stored, source, code)
 
-    entries = [*_own_options(), *_options(names, stored)]
     vars(command)["__signature__"] = inspect.Signature(entries)
     command.__annotations__ = {entry.name: entry.annotation for entry in entries}
     inner = App(

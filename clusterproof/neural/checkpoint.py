@@ -179,7 +179,7 @@ def stored_configuration(
     InvalidArgument
         If there is no run in the folder, it holds a link, or its configuration is damaged or names other code.
     """
-    require_plain("resume", Path(folder))
+    _require_plain("resume", Path(folder))
     if not is_begun(folder):
         rule = f"must be the folder of a training run, with its {CONFIGURATION}"
         several = sorted(Path(folder).glob("seed-*"))
@@ -224,7 +224,7 @@ def run_folder(out: str | os.PathLike[str], *, resume: bool) -> Iterator[Path]:
     folder = Path(out)
     if not os.fspath(out):
         raise InvalidArgument("out", "", "must be the path of a folder", "name one")
-    require_plain("resume" if resume else "out", folder)
+    _require_plain("resume" if resume else "out", folder)
     _require_free(folder, resume)
     with naming_folder("out", folder):
         made = [path for path in (folder, *folder.parents) if not path.exists()]
@@ -380,6 +380,12 @@ def _locked(folder: Path) -> Iterator[None]:
         yield
     finally:
         connection.close()
+
+
+def _require_plain(argument: str, folder: Path) -> None:
+    """Refuse a folder that holds a link, a pipe or a device; it may be a link itself."""
+    with naming_folder(argument, folder):
+        require_plain(argument, *(folder.iterdir() if folder.is_dir() else ()))
 
 
 def _require_free(folder: Path, resume: bool) -> None:
