@@ -200,7 +200,7 @@ def _train(configuration: Configuration, folder: Path, resume: bool) -> int:
     command = " ".join([f"clusterproof train --resume {folder}", *code])
     try:
         total = configuration.training.rounds
-        with terminal.progress(total, lines="rounds") as show, _deferred_interrupt() as stop:
+        with terminal.progress(total, lines=True) as show, _deferred_interrupt() as stop:
             show(0, "getting ready")
             result = training.train(configuration, folder, resume=resume, progress=advance, stop=stop)
     except KeyboardInterrupt:

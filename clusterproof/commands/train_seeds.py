@@ -94,7 +94,7 @@ def train_seeds(
     require_plain("out", *(folder for _, folder, _ in runs))
     failed, done = 0, 0
     try:
-        with terminal.progress(seeds, lines="steps") as advance:
+        with terminal.progress(seeds, lines=True) as advance:
             parallel = joblib.Parallel(n_jobs=min(jobs, seeds), return_as="generator_unordered")
             for folder, remarks, failure in parallel(joblib.delayed(_train)(*run) for run in runs):
                 done += 1

@@ -9,14 +9,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import miniature_table
 import pytest
 from command_line import refused
 from planting import planted
 from tiny_training import TINY, toml_of
 
 from clusterproof.algorithms import runner
-from clusterproof.experiments.tables.registry import TABLES
 from clusterproof.synthetic import TASKS
 
 FILES = {
@@ -37,7 +35,7 @@ HUGE = "9" * 30
 SIZE = 10**15
 TRAIN = "train --images 120 --clients-per-cluster 2 --hidden 4"
 RATE = "certify --proportion 1 --class smooth"
-TABLE = "table miniature/table-1"
+TABLE = "table fpfc/table-1"
 
 LINES = f"""
 chek
@@ -146,37 +144,19 @@ run ifca --{{rounds seed samples local-steps replicates}} {HUGE} :: = {HUGE}: mu
 run sofl --grid {HUGE}               :: = {HUGE}: must be an integer, at most | ; lower it
 run cfl --warm-up {HUGE}             :: = {HUGE}: must be an integer, at most | ; lower it
 check cfl-mgd/lemma-2 --{{seeds seed}} {HUGE}                    :: must be an integer, at most | ; lower it
-table fpfc/table-1 --{{seeds rounds}} {HUGE}                     :: must be an integer, at most | ; lower it
+table fpfc/table-1 --seeds {HUGE}    :: must be an integer, at most | ; lower it
 table fpfc/table-1 --seeds 999999999 :: at most 10000; lower it
 train --out f --{{rounds hidden batch-size}} {HUGE}              :: must be an integer, at most | ; lower it
 figures drift --out f --seed {HUGE}  :: = {HUGE}: must be an integer, at most | ; lower it
-table miniatur/table-1               :: the nearest are miniature/table-1
-table {{--choices '--choose lead=1'}}  :: needs the name of a table
-{TABLE} --{{seeds rounds jobs}} 0   :: = 0: must be an integer, at least 1
-{TABLE} --{{seeds rounds jobs}} 1.5 :: must be an integer
-{TABLE} --rounds 13                  :: --rounds = 13: must not be 13; take 12
-{TABLE} --scale medium               :: medium
-{TABLE} --device tpu                 :: --device | Choose from
-{TABLE} --device cpu                 :: --device | trains networks
-{TABLE} --precision half             :: --precision | Choose from
-{TABLE} --precision tf32             :: --precision | trains networks
-{TABLE} --json none/table.json       :: --json
+table fpfc/tabel-1                    :: the nearest are fpfc/table-1
+{TABLE} --{{seeds jobs}} 0           :: = 0: must be an integer, at least 1
+{TABLE} --{{seeds jobs}} 1.5         :: must be an integer
+{TABLE} --set rounds=0               :: rounds = 0: must be an integer, at least 1
+{TABLE} --set rounds                 :: must be NAME=VALUE
+{TABLE} --set ronds=3                :: write rounds
 {TABLE} --parquet none/table         :: --parquet
 {TABLE} --parquet .                  :: must be a file, not a folder
-{TABLE} --json one --parquet ./one   :: is the file of --json
 {TABLE} --out r.json                 :: --out | must be a folder
-{TABLE} --choose leed=2              :: --choose = 'leed': must be one of lead, batch-size, | the nearest are lead
-{TABLE} --choose lead                :: must be NAME=VALUE; such as lead=1
-{TABLE} --choose lead=0              :: 'lead=0': must be a number greater than 0 and at most 9; the default is 1
-{TABLE} --choose batch-size=0        :: 'batch-size=0': must be an integer from 1 to 1000000, or all
-{TABLE} --choose lead=2 --choose lead=2          :: chooses lead once more; give it once
-{TABLE} --choose order=left          :: must be one of up, down
-{TABLE} --choose thresholds=2,1      :: thresholds=2,1
-{TABLE} --choose widths=1,2,3        :: 'widths=1,2,3'
-{TABLE} --scale small --choose depth=2           :: does not apply at the small scale
-table sofl/table-2 --choose order=up :: must be one of step-size,
-table sofl/table-3-mnist --data-dir full           :: --data-dir | not in full
-table sofl/table-3-mnist --data-dir full --slurm 2 :: --data-dir | nodes of a cluster
 train --out x --step-size -1         :: --step-size = -1.0 | greater than 0
 train --out x --step-sise 1          :: --step-sise | Did you mean --step-size?
 train --out x --algorithm ifka       :: --algorithm = 'ifka' | write ifca | MODULE:NAME or FILE.py:NAME
@@ -203,7 +183,6 @@ train --out x --data mnist --data-dir none   :: none | mnist
 train --out x --partition rotations --algorithm local       :: --algorithm = 'local'
 train --out x --partition rotations --test-assignment train :: --test-assignment = 'train'
 train cfl-mgd                        :: Unexpected argument: cfl-mgd; options are written --name value.
-{TABLE} --choose lr=1                :: --choose = 'lr'
 train --out x --config nowhere.toml  :: config = | nowhere.toml
 train --out x --config run.toml --step-size -1 :: --step-size = -1.0 | greater than 0
 train --out x --config run.toml --algorithm fedavg --momentum .5 :: --momentum = '.5' | not of the algorithm fedavg
@@ -266,7 +245,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).write_text(content)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setitem(TABLES, "miniature/table-1", miniature_table.TABLE)
     return tmp_path
 
 

@@ -76,11 +76,12 @@ def test_after_make_check_commands_have_help_and_training_names_its_extra(tmp_pa
     """What identifies a table's parts is found in the source, which names torch where networks are trained."""
     code = "names = [name for name in app if not name.startswith('-')]; assert 'train' in names, names\n"
     code += "failed = [name for name in names if main([name, '--help'])]; assert not failed, failed\n"
-    code += "from clusterproof.experiments.source import source_digest\n"
-    code += "print('digest', source_digest('clusterproof.experiments.tables.fpfc.table_1'))\n"
+    code += "from clusterproof.experiments.tables import fpfc_table_1\n"
+    code += "from clusterproof.experiments.units import source_digest\n"
+    code += "print('digest', source_digest(fpfc_table_1.__name__))\n"
     code += "sys.exit(main(['train', '--rounds', '1', '--out', 'run']))"
     done = after_make_check(code, tmp_path)
-    assert re.search(r"(?m)^digest [0-9a-f]{16}$", done.stdout), done.stderr
+    assert re.search(r"(?m)^digest [0-9a-f]{64}$", done.stdout), done.stderr
     assert done.returncode == 2
     assert done.stderr.endswith("install the extra `neural`: pip install '.[neural]' in the checkout\n")
     assert done.stderr.count("\n") == 1

@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import miniature_table
 import pytest
 from command_line import refused
 
 from clusterproof.commands.application import main
-from clusterproof.experiments.store import Unit, UnitStore
+from clusterproof.experiments.units import read
 from clusterproof.files import ARRAYS, DEPTH, check_depth, parse_toml
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes and devices of POSIX systems")
@@ -195,13 +194,12 @@ def test_image_data_that_do_not_end_are_one_line(
     "content", [None, b'{"result":' * 10**5, json.dumps({"result": nested(CLOSED)}).encode()]
 )
 def test_a_stored_part_that_is_large_or_deep_is_computed_again(folder: Path, content: bytes | None) -> None:
-    store = UnitStore.open(folder, miniature_table.compute)
-    unit = Unit("fast", 0)
+    path = folder / "unit.json"
     if content is None:
-        put(store.path_of(unit), "large")
+        put(path, "large")
     else:
-        store.path_of(unit).write_bytes(content)
-    assert store.read(unit) is None
+        path.write_bytes(content)
+    assert read(path) is None
 
 
 def test_the_depth_that_is_accepted() -> None:

@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -176,38 +175,6 @@ def test_the_lock_of_a_training_run_dies_with_its_process(tmp_path: Path) -> Non
         holder.kill()
         holder.wait()
     assert train(configure(rounds=1), out).complete
-
-
-def test_a_killed_table_is_resumed_and_leaves_no_worker(tmp_path: Path) -> None:
-    code = (
-        "import sys, miniature_table, clusterproof.experiments.tables.registry as registry\n"
-        "from clusterproof.commands.application import main\n"
-        "registry.TABLES['miniature/table-1'] = miniature_table.TABLE\n"
-        "sys.exit(main())\n"
-    )
-    traces, parts = tmp_path / "traces", tmp_path / "parts"
-    traces.mkdir()
-    environment = {**ENVIRONMENT, "MINIATURE": f"sleep=0.2 traces={traces}"}
-    options = ["table", "miniature/table-1", "--jobs", "2", "--out"]
-    with subprocess.Popen(
-        [sys.executable, "-c", code, *options, str(parts)], env=environment, stdout=subprocess.DEVNULL
-    ) as process:
-        while not list(parts.rglob("*.json")):
-            assert process.poll() is None
-            time.sleep(0.02)
-        process.kill()
-    finished = {file: file.read_bytes() for file in parts.rglob("*.json")}
-    assert 1 <= len(finished) < 6
-    while any(is_alive(int(worker.name)) for worker in traces.iterdir()):
-        time.sleep(0.05)  # the suite's time limit ends this if a worker outlives the command
-    records = []
-    for folder in (parts, tmp_path / "other"):
-        file = folder.with_suffix(".json")
-        assert python(code, *options, str(folder), "--json", str(file), env=environment).returncode == 0
-        records.append({**json.loads(file.read_bytes()), "cost": None})
-    assert records[0] == records[1]
-    assert all(file.read_bytes() == content for file, content in finished.items())
-    assert not list(parts.rglob("*.partial"))
 
 
 def is_alive(process: int) -> bool:
