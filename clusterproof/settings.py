@@ -38,16 +38,40 @@ def from_settings(kind: Callable[..., Made], values: Mapping[str, Any], prefix: 
         parameter without a default is missing.
     """
     types = parameter_types(kind)
-    for name in values:
-        if name not in types:
-            near = difflib.get_close_matches(str(name), types, n=1)
-            rule = f"is not a setting; the settings are {', '.join(types)}"
-            remedy = f"write {near[0]}" if near else "leave it out"
-            raise InvalidArgument(f"{prefix}{name}", brief(values[name]), rule, remedy)
     for name, parameter in inspect.signature(kind).parameters.items():
         if name in types and name not in values and parameter.default is parameter.empty:
             raise InvalidArgument(f"{prefix}{name}", None, "has no default", "give it a value")
-    return kind(**{name: converted(f"{prefix}{name}", value, types[name]) for name, value in values.items()})
+    checked = checked_settings(types, values, prefix)
+    try:
+        return kind(**checked)
+    except InvalidArgument as error:  # of the constructor, which names its own parameter
+        if error.argument not in types:
+            raise
+        raise InvalidArgument(f"{prefix}{error.argument}", error.value, error.rule, error.remedy) from error
+
+
+def checked_settings(types: Mapping[str, Any], values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return settings as values of their types, see ``converted``.
+
+    Parameters
+    ----------
+    types
+        Annotations of the known settings by name.
+    values, prefix
+        As for ``from_settings``.
+
+    Raises
+    ------
+    InvalidArgument
+        If a name is unknown (with the nearest known one), or a value has another type or is out of its range.
+    """
+    for name in values:
+        if name not in types:
+            near = difflib.get_close_matches(str(name), types, n=1)
+            rule = f"is not a setting; the settings are {', '.join(types) or 'none'}"
+            remedy = f"write {near[0]}" if near else "leave it out"
+            raise InvalidArgument(f"{prefix}{name}", brief(values[name]), rule, remedy)
+    return {name: converted(f"{prefix}{name}", value, types[name]) for name, value in values.items()}
 
 
 def parameter_types(kind: Callable[..., Any]) -> dict[str, Any]:

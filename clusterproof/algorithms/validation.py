@@ -6,7 +6,6 @@ import difflib
 import importlib
 import math
 import operator
-import signal
 from collections.abc import Sequence
 from typing import Any
 
@@ -137,8 +136,8 @@ def check_descent(step_size: float, clusters: int | None, averaging: str, local_
 
 
 EXTRA_OF = {
-    **dict.fromkeys(("torch", "pooch", "safetensors", "tomlkit", "filelock"), "neural"),
-    **dict.fromkeys(("distributed", "dask_jobqueue"), "dask"),
+    **dict.fromkeys(("torch", "pooch", "safetensors"), "neural"),
+    "distributed": "dask",
 }
 """The extra of each optional library, by the name under which it is imported."""
 
@@ -169,9 +168,8 @@ def require(argument: str, value: object, module: str) -> Any:
     InvalidArgument
         If the library is missing (the message names its extra) or refuses the environment.
     """
-    interrupt = signal.getsignal(signal.SIGINT)
     try:
-        library = importlib.import_module(module)
+        return importlib.import_module(module)
     except ImportError as error:
         extra = EXTRA_OF.get(module.partition(".")[0])
         remedy = install(extra) if extra else "install Clusterproof again: pip install . in the checkout"
@@ -180,9 +178,6 @@ def require(argument: str, value: object, module: str) -> Any:
         rule = f"needs {module}, which cannot be imported ({error_line(error)})"
         remedy = "correct the environment variable that it reads, such as MPLBACKEND"
         raise InvalidArgument(argument, value, rule, remedy) from error
-    if signal.getsignal(signal.SIGINT) is not interrupt:  # dask_jobqueue sets a handler of its own
-        signal.signal(signal.SIGINT, interrupt)
-    return library
 
 
 def error_line(error: BaseException) -> str:

@@ -56,9 +56,9 @@ app.command(
 )
 app.command("clusterproof.commands.figures:draw", name="figures", help="Draw figures.")
 app.command("clusterproof.commands.data:app", name="data", help="List, fetch and verify image data sets.")
-app.command("clusterproof.commands.train:train", name="train", help="Train networks on image data.")
+app.command("clusterproof.commands.train:app", name="train", help="Train networks on image data.")
 app.command("clusterproof.commands.sweep:sweep", name="sweep", help="Run a grid of settings and seeds.")
-app.command("clusterproof.commands.table:table", name="table", help="Reproduce a paper's table.")
+app.command("clusterproof.commands.table:app", name="table", help="Reproduce a paper's table.")
 app.register_install_completion_command()
 
 

@@ -144,7 +144,7 @@ def check(
     listed = None if verbose else {*names, *itertools.chain(*stated)}
     printer = None if headlines and not verbose else _Printer(chosen, lines, listed)
     with contextlib.redirect_stdout(sys.stderr if json_printed else output):
-        with terminal.progress(len(chosen), lines="steps") as advance:
+        with terminal.progress(len(chosen), lines=True) as advance:
             advance(0, chosen[0].id if chosen else "")
             for number, (index, answer) in enumerate(evaluated, start=1):
                 advance(number, chosen[number].id if number < len(chosen) else "")

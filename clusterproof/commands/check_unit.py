@@ -7,9 +7,8 @@ from functools import cache
 from typing import Any
 
 from clusterproof import theory
+from clusterproof.algorithms.validation import error_line
 from clusterproof.commands import terminal
-from clusterproof.experiments.runner import Processes
-from clusterproof.experiments.store import Unit
 from clusterproof.theory import Claim, Verdict
 from clusterproof.theory.claims.verdict import unite
 
@@ -35,21 +34,27 @@ def evaluate_in_processes(
     tuple
         The index of a claim, and its verdict or an error message.
     """
-    settings = {"seeds": len(seeds), "files": list(files)}
-    units = [Unit(claim.id, seeds[0], settings, cost=1.0 if claim.quick else 10.0) for claim in claims]
-    indices = {unit.method: index for index, unit in enumerate(units)}
-    for unit, answer in Processes(jobs).compute(evaluate, sorted(units, key=lambda unit: -unit.cost)):
-        result = answer if isinstance(answer, str) else answer.result
-        assert isinstance(result, Verdict | str)
-        yield indices[unit.method], result
+    from joblib import Parallel, delayed
+
+    order = sorted(range(len(claims)), key=lambda index: claims[index].quick)
+    waiting = set(order)
+    tasks = (delayed(evaluate)(index, claims[index].id, tuple(files), seeds) for index in order)
+    try:
+        for index, answer in Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks):
+            waiting.discard(index)
+            yield index, answer
+    except Exception as error:  # a process was lost; errors of claims are answers
+        for index in sorted(waiting):
+            yield index, f"a process that ended (out of memory?): {error_line(error)}"
 
 
-def evaluate(unit: Unit) -> Verdict:
-    """Evaluate the claim of a unit; runs in a worker process."""
-    settings = unit.settings
-    _load(tuple(settings["files"]))
-    seeds = range(unit.seed, unit.seed + settings["seeds"])
-    return unite([theory.check(unit.method, seed=seed) for seed in seeds])
+def evaluate(index: int, claim: str, files: tuple[str, ...], seeds: range) -> tuple[int, Verdict | str]:
+    """Evaluate a claim in a worker process; return its index, and its verdict or an error message."""
+    try:
+        _load(files)
+        return index, unite([theory.check(claim, seed=seed) for seed in seeds])
+    except (Exception, SystemExit) as error:
+        return index, error_line(error)
 
 
 @cache

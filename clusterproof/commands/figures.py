@@ -62,7 +62,7 @@ def draw(
     for path in paths.values():
         check_writable("out", path)
     failures = []
-    with terminal.progress(len(chosen), lines="steps") as advance:
+    with terminal.progress(len(chosen), lines=True) as advance:
         for number, name in enumerate(chosen):
             advance(number, name)
             try:

@@ -1,8 +1,7 @@
-"""The command ``sweep``: runs over settings and seeds, locally or on a cluster, into one table."""
+"""The command ``sweep``: all combinations of settings and seeds, into one table."""
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,91 +10,81 @@ from cyclopts import Parameter
 from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.algorithms.storage import parquet_bytes
 from clusterproof.commands import engine, terminal
-from clusterproof.experiments.devices import trains_on_a_gpu
-from clusterproof.experiments.summary import summarise
-from clusterproof.experiments.sweeps.plan import Plan, read_plan
-from clusterproof.experiments.sweeps.result import describe, sweep_frame
+from clusterproof.experiments.sweep import Sweep, read_sweep, runs_of, summarise, sweep_frame
 from clusterproof.figures.sweep_curves import check_axis, check_plot, draw, observations
+from clusterproof.settings import values_from_texts
 
 if TYPE_CHECKING:
     from polars import DataFrame
 
 SHOWN = 20
-"""Largest number of failed units that are reported individually, and of settings whose means are printed."""
+"""Largest number of settings whose means are printed."""
 
 
 def sweep(
     file: Path,
     /,
     *,
+    set: Annotated[tuple[str, ...], Parameter(negative="")] = (),  # noqa: A002 - the option is --set
     parquet: Path | None = None,
-    out: Path | None = None,
     plot: Path | None = None,
+    out: Path | None = None,
     jobs: terminal.OptionalInteger = None,
     dask: str | None = None,
-    slurm: terminal.OptionalInteger = None,
     code: Annotated[tuple[str, ...], Parameter(negative="")] = (),
 ) -> int:
-    """Run algorithms over grids, random values and seeds, and store the measurements as one table.
+    """Run algorithms with all combinations of settings and seeds, and put what is measured into one table.
 
-    Finished runs are stored under a digest of their settings and of the source code: rerun the command to resume;
-    other sweeps reuse the runs that they have in common with this one.
+    Finished runs are stored; rerun the command to resume. Other sweeps reuse the runs that they have in common.
 
     Parameters
     ----------
     file
-        TOML: command (run or train), measure, rounds, seeds, replicates, every; the tables settings, grid and random.
+        TOML: command (run or train), measure, rounds, seeds, replicates, every; the tables settings and grid.
+    set
+        A value in place of the file's, such as rounds=10 or step_size=0.1; may be repeated.
     parquet
         File for the table; by default none is written.
-    out
-        Folder for finished runs; by default the user's cache.
     plot
         File for a figure of the first measure, png, svg or pdf.
+    out
+        Folder for finished runs; by default the user's cache.
     jobs
         Parallel processes; by default one per core.
     dask
-        Address of a Dask scheduler; its workers run the sweep.
-    slurm
-        Number of SLURM jobs that run the sweep.
+        Address of a Dask scheduler, whose workers run the sweep.
     code
-        User-supplied code that the file may name, such as mine.py:Mine; several by several --code.
+        User-supplied code that the file may name, such as mine.py:Mine; may be repeated.
     """
-    plan = read_plan(file, code=code)
-    where = engine.choose(jobs, dask, slurm, on_gpu=trains_on_a_gpu(plan.units))
+    plan = read_sweep(file, values_from_texts("set", set))
+    runs = runs_of(plan, code)
     if parquet is not None:
         check_writable("parquet", parquet)
     if plot is not None:
         check_plot(plot)
-        check_axis(plan, str(plot))
+        check_axis(plan, runs, str(plot))
         check_writable("plot", plot)
-    started = time.perf_counter()
-    execution, folder = engine.compute(plan.compute, plan.units, out, where)
-    for unit, line in execution.failures[:SHOWN]:
-        terminal.complain(f"failed: {describe(unit)}: {line}")
-    if len(execution.failures) > SHOWN:
-        terminal.complain(f"failed: {len(execution.failures) - SHOWN} more")
-    frame = sweep_frame(plan, execution)
+    results, complete = engine.compute([run.unit for run in runs], out, jobs, dask)
+    frame = sweep_frame(plan, runs, results)
     if parquet is not None:
         write_whole("parquet", parquet, parquet_bytes(frame))
     if plot is not None and len(frame):
         write_whole("plot", plot, draw(frame, plan, plot.suffix.lstrip(".")))
     if len(frame):
         _show_means(frame, plan)
+    done = sum(result is not None for result in results)
     print(
-        f"{len(execution.outcomes)} of {len(plan.units)} runs, "
-        f"{execution.computed - len(execution.failures)} of them now, "
-        f"{len(execution.failures)} failed, {time.perf_counter() - started:.1f} s; "
-        + (f"runs stored in {folder}" if parquet is None else f"{frame.height} rows stored in {parquet}")
+        f"{done} of {len(runs)} runs"
+        + ("" if parquet is None else f"; {frame.height} rows stored in {parquet}")
     )
-    return 1 if execution.failures else 0
+    return 0 if complete else 1
 
 
-def _show_means(frame: DataFrame, plan: Plan) -> None:
+def _show_means(frame: DataFrame, plan: Sweep) -> None:
     """Print mean and standard deviation of the measures after the last round, by setting."""
-    settings = [name for name in plan.swept if name != "seed" and name in frame.columns] or ["algorithm"]
-    means = summarise(frame.filter(frame["round"] == frame["round"].max()), settings, plan.measures)
+    settings = [name for name in plan.grid if name in frame.columns] or ["algorithm"]
+    rows = summarise(frame.filter(frame["round"] == frame["round"].max()), settings, plan.measure)
     print(f"mean ± standard deviation over {observations(frame) or 'one run'}, after the last round")
-    rows = [["-" if value is None else str(value) for value in row] for row in means.head(SHOWN).rows()]
-    terminal.show_table(means.columns, rows)
-    if len(means) > SHOWN:
-        print(f"... and {len(means) - SHOWN} more settings")
+    terminal.show_table([*settings, *plan.measure], rows[:SHOWN])
+    if len(rows) > SHOWN:
+        print(f"... and {len(rows) - SHOWN} more settings")

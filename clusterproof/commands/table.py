@@ -1,187 +1,136 @@
-"""The command ``table``: compute a paper's table and compare it with the printed one."""
+"""The command ``table``: a paper's experiment beside its printed numbers, and a summary of all stored ones."""
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
-from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, write_whole
+from clusterproof.algorithms.options import parameter_descriptions
+from clusterproof.algorithms.storage import parquet_bytes
 from clusterproof.algorithms.validation import check_count, check_name
 from clusterproof.commands import engine, terminal
-from clusterproof.experiments.choices import list_choices, read_choices
-from clusterproof.experiments.devices import placed, trains_on_a_gpu
-from clusterproof.experiments.report import table_json, table_parquet, table_text
-from clusterproof.experiments.reproducible_table import Request
-from clusterproof.experiments.tables.registry import TABLES
-from clusterproof.neural.data.loading import ENVIRONMENT
+from clusterproof.experiments.comparison import RULE
+from clusterproof.experiments.paper_table import HEADERS, PaperTable, Row, stored_results
+from clusterproof.experiments.tables import TABLES
+from clusterproof.settings import values_from_texts
 
-MINIATURE = "A miniature shows that everything runs: no verdict on the paper is drawn from its numbers."
+NEVER_RUN = (
+    "Never run at full size: EMNIST, convolutional networks but for CIFAR-10's 100 rounds, FPFC's Figure 1, and "
+    "CIFAR-10 beyond 100 rounds."
+)
+
+app = App(name="table", help="Reproduce a paper's table.", help_format="markdown")
 
 
-def table(
-    table_id: str | None = None,
-    /,
-    *,
-    seeds: terminal.OptionalInteger = None,
-    rounds: terminal.OptionalInteger = None,
-    scale: Literal["small", "full"] = "full",
-    choose: Annotated[list[str] | None, Parameter(negative="")] = None,
-    choices: Annotated[bool, Parameter(negative="")] = False,
-    json: Path | None = None,
-    parquet: Path | None = None,
-    out: Path | None = None,
-    device: Literal["auto", "cpu", "cuda"] | None = None,
-    precision: Literal["highest", "tf32", "bf16"] | None = None,
-    data_dir: Path | None = None,
-    jobs: terminal.OptionalInteger = None,
-    dask: str | None = None,
-    slurm: terminal.OptionalInteger = None,
-) -> int:
-    """Compute a paper's table and compare it with the printed one; without a name, list the tables.
+@app.default
+def table(table_id: Annotated[str | None, Parameter(show=False)] = None, /) -> int:
+    """Print the stored results of all tables: the paper's number, ours, the difference that we would have seen.
 
-    Parameters
-    ----------
-    table_id
-        Name of a table, such as fpfc/table-1.
-    seeds
-        Number of seeds; by default the number that the table defines.
-    rounds
-        Communication rounds; the paper's by default.
-    scale
-        small is a quick run that shows that the computation works.
-    choose
-        Value of a setting that the paper does not specify, such as step-size=0.2; may be repeated.
-    choices
-        List the settings that the paper does not specify, with their defaults, and compute nothing.
-    json
-        File for the table with all its numbers.
-    parquet
-        File for all its numbers, one row per number.
-    out
-        Folder for finished parts, from which an interrupted table resumes; by default the user's cache.
-    device
-        Device of the training of networks: cpu, cuda, or auto (a GPU if there is one). By default a GPU for tables
-        that need one.
-    precision
-        Precision of matrix products on a GPU: highest, tf32 or bf16.
-    data_dir
-        Folder of the image data; by default CLUSTERPROOF_DATA or a cache.
-    jobs
-        Parallel processes; by default one per core, or one per GPU for networks that are trained on a GPU.
-    dask
-        Address of a Dask scheduler; its workers compute the table.
-    slurm
-        Number of SLURM jobs that compute the table.
+    With a table's name: compute it, `clusterproof table cfl-mgd/table-2 --help`.
     """
-    if table_id is None:
-        if choose or choices:
-            argument, given = ("choose", choose) if choose else ("choices", choices)
-            raise InvalidArgument(argument, given, "needs the name of a table", "see `clusterproof table`")
-        longest = max(map(len, TABLES), default=0)
-        for name, known in TABLES.items():
-            print(f"{name:<{longest}}  {known.title}")
-        return 0
-    check_name("id", table_id, list(TABLES))
-    for argument, value, most in (("seeds", seeds, 10_000), ("rounds", rounds, 10**6)):
-        if value is not None:
-            check_count(argument, value, at_least=1, at_most=most, remedy="leave it out for the default")
-    _check_files(json, parquet)
-    definition = TABLES[table_id]
-    chosen = read_choices(definition.choices, choose or [], scale)
-    if choices:
-        for line in list_choices(definition.choices, scale):
-            print(line)
-        return 0
-    request = Request(definition.seeds if seeds is None else seeds, rounds, scale, chosen)
-    elsewhere = dask is not None or slurm is not None
-    if data_dir is not None and elsewhere:
-        remedy = f"set {ENVIRONMENT} there to the folder"
-        raise InvalidArgument("data_dir", str(data_dir), "is not sent to the nodes of a cluster", remedy)
-    with _data_in(data_dir):
-        units = placed(definition.units(request), device, precision, elsewhere=elsewhere)
-        where = engine.choose(jobs, dask, slurm, on_gpu=trains_on_a_gpu(units))
-        started = time.perf_counter()
-        execution, folder = engine.compute(definition.compute, units, out, where)
-    if execution.failures:
-        failures = [f"{unit.name}: {line}" for unit, line in execution.failures]
-        terminal.complain(
-            f"{len(failures)} of {len(units)} parts failed; the others are stored in {folder}, "
-            f"rerun the command to resume; {'; '.join(failures[:3])}"
-        )
-        return 1
-    seconds = time.perf_counter() - started
-    results = {(unit.method, unit.seed): execution.outcomes[index].result for index, unit in enumerate(units)}
-    paper_table = definition.table(request, results)
-    if scale == "small":
-        paper_table = replace(paper_table, notes=(*paper_table.notes, MINIATURE))
-    used = sum(outcome.cpu_seconds for outcome in execution.outcomes.values())
-    computed = execution.computed
-    cost = {"units": len(units), "cpu_seconds": used, "computed_now": computed, "seconds_now": seconds}
-    try:
-        _write(
-            {
-                "json": (json, lambda: table_json(paper_table, cost)),
-                "parquet": (parquet, lambda: table_parquet(paper_table)),
-            }
-        )
-    finally:  # print the table even if the disk is full
-        screen = terminal.console()
-        screen.print(table_text(paper_table, screen.width))
-        print(
-            f"{len(units)} parts, {used / 60:.1f} min of processor time; {computed} of them now, "
-            f"{seconds / 60:.1f} min; stored in {folder}"
-        )
+    if table_id is not None:
+        check_name("id", table_id, list(TABLES))
+    frame = stored_results()
+    for (name, settings, version), group in frame.group_by(
+        "table", "settings", "version", maintain_order=True
+    ):
+        kind = TABLES[str(name)]
+        print(f"{name}: {kind.title}")
+        made = ", ".join(f"{key} {value}" for key, value in json.loads(str(settings)).items())
+        print(f"{kind.source}; {made or 'as published'}; made by version {version}")
+        show(kind.from_values(json.loads(str(settings))).rows(group))
+        print()
+    print(RULE)
+    print(NEVER_RUN)
     return 0
 
 
-@contextmanager
-def _data_in(folder: Path | None) -> Iterator[None]:
-    """Set the folder of image data for this process and its child processes."""
-    before = os.environ.get(ENVIRONMENT)
-    if folder is not None:
-        os.environ[ENVIRONMENT] = str(folder)
-    try:
-        yield
-    finally:
-        if folder is not None:
-            os.environ.pop(ENVIRONMENT)
-            os.environ.update({} if before is None else {ENVIRONMENT: before})
+def show(rows: list[Row]) -> None:
+    """Print the lines of a table."""
+    terminal.show_table(HEADERS, [row.cells for row in rows], no_wrap=HEADERS)
 
 
-def _check_files(json: Path | None, parquet: Path | None) -> None:
-    """Check before the computation that the files can be written."""
-    if json is not None:
-        check_writable("json", json)
-    if parquet is not None:
-        check_writable("parquet", parquet)
-        if json is not None and json.resolve() == parquet.resolve():
-            raise InvalidArgument("parquet", str(parquet), "is the file of --json", "choose another place")
+def _command(kind: type[PaperTable]) -> Callable[..., int]:
+    """Return the command that computes a table."""
+
+    def command(
+        *,
+        set: Annotated[tuple[str, ...], Parameter(negative="")] = (),  # noqa: A002 - the option is --set
+        seeds: terminal.Integer = 3,
+        out: Path | None = None,
+        parquet: Path | None = None,
+        jobs: terminal.OptionalInteger = None,
+        dask: str | None = None,
+    ) -> int:
+        check_count("seeds", seeds, at_least=1, at_most=10_000, remedy="the default is 3")
+        if parquet is not None:
+            check_writable("parquet", parquet)
+        made = kind.from_values(values_from_texts("set", set))
+        made.check(is_here=dask is None)
+        units = {seed: made.units(seed) for seed in range(seeds)}
+        flat = [unit for of_seed in units.values() for unit in of_seed.values()]
+        results, complete = engine.compute(flat, out, jobs, dask)
+        found = iter(results)
+        by_seed = {seed: {name: next(found) for name in of_seed} for seed, of_seed in units.items()}
+        finished = {seed: of_seed for seed, of_seed in by_seed.items() if None not in of_seed.values()}
+        frame = made.frame(finished)
+        if parquet is not None and finished:
+            write_whole("parquet", parquet, parquet_bytes(frame))
+        if finished:
+            print(f"{made.id}: {made.title}\n{made.source}")
+            show(made.rows(frame))
+            print(RULE)
+        if not made.judged:
+            print("Some of the settings that the paper prints have other values here: no row is judged.")
+        return 0 if complete else 1
+
+    command.__doc__ = _help(kind)
+    return command
 
 
-def _write(files: dict[str, tuple[Path | None, Callable[[], bytes]]]) -> None:
-    """Write each file, also if another one cannot be written.
+def _help(kind: type[PaperTable]) -> str:
+    """Return the help of a table: its settings with their defaults and meaning, and the options."""
+    described = parameter_descriptions(kind)
+    usual = kind.from_values({})
+    summary = (inspect.getdoc(kind) or "").partition("\n\nParameters")[0]
+    by_text: dict[str, list[str]] = {}
+    for field in fields(kind):
+        shown = f"`{field.name}={json.dumps(getattr(usual, field.name))}`"
+        by_text.setdefault(described[field.name], []).append(shown)
+    settings = [f"- {', '.join(names)}: {text}" for text, names in by_text.items()]
+    for data, values in kind.by_data.items():
+        changed = ", ".join(f"{name}={json.dumps(value)}" for name, value in values.items())
+        settings.append(f"- with `data={data}`: {changed}")
+    options: Mapping[str, str] = {
+        "set": "A setting and its value, such as rounds=100; may be repeated.",
+        "seeds": "Number of seeds, 0, 1 and so on.",
+        "out": "Folder of the finished runs, from which an interrupted table resumes; by default the user's cache.",
+        "parquet": "File for the numbers.",
+        "jobs": "Parallel processes; by default one per core.",
+        "dask": "Address of a Dask scheduler, whose workers compute the runs.",
+    }
+    listed = "\n".join(f"{name}\n    {text}" for name, text in options.items())
+    return "\n".join(
+        [
+            summary,
+            "",
+            "Settings and their defaults, for --set:",
+            "",
+            *settings,
+            "",
+            "Parameters",
+            "----------",
+            listed,
+        ]
+    )
 
-    Raises
-    ------
-    InvalidArgument
-        If a file cannot be written; raised after the others are written.
-    """
-    errors = []
-    for argument, (path, content) in files.items():
-        if path is not None:
-            try:
-                write_whole(argument, path, content())
-            except InvalidArgument as error:
-                errors.append(error)
-    if errors:
-        first, *others = errors
-        remedy = "; ".join([first.remedy, *map(str, others)])
-        raise InvalidArgument(first.argument, first.value, first.rule, remedy)
+
+for _kind in TABLES.values():
+    app.command(_command(_kind), name=_kind.id)

@@ -7,8 +7,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeAlias
+from contextlib import contextmanager
+from typing import Annotated, Any, NoReturn, TypeAlias
 
 from cyclopts import Parameter, Token
 from rich.console import Console
@@ -23,10 +23,8 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
-from clusterproof.experiments.progress import PAUSE, RoundLines, duration
-
-if TYPE_CHECKING:
-    from clusterproof.experiments.progress import Progress as Units
+PAUSE = 10.0
+"""Seconds between two lines of progress."""
 
 
 def read_integer(_type: Any, tokens: Sequence[Token]) -> int:
@@ -41,7 +39,8 @@ def read_integer(_type: Any, tokens: Sequence[Token]) -> int:
     try:
         return int(text)
     except ValueError:
-        raise ValueError(f"{text!r} must be an integer, such as 10") from None
+        shown = text if len(text) <= 40 else f"{text[:40]}..."
+        raise ValueError(f"{shown!r} must be an integer, such as 10") from None
 
 
 Integer: TypeAlias = Annotated[int, Parameter(converter=read_integer)]
@@ -114,9 +113,7 @@ def show_table(headers: Sequence[str], rows: Iterable[Sequence[str]], no_wrap: S
 
 
 @contextmanager
-def progress(
-    total: int, *, lines: Literal["rounds", "steps"] | None = None
-) -> Iterator[Callable[[int, str], None]]:
+def progress(total: int, *, lines: bool = False) -> Iterator[Callable[[int, str], None]]:
     """Show a progress bar if standard error is a terminal.
 
     Parameters
@@ -124,8 +121,7 @@ def progress(
     total
         Number of steps; if 0, nothing is shown.
     lines
-        What is written if standard error is not a terminal: rounds that end, every 30 s; or the number of finished
-        steps, every 10 s, also while a step takes longer. If None, nothing.
+        Whether a line is written every 10 s if standard error is not a terminal, also while a step takes longer.
 
     Yields
     ------
@@ -133,10 +129,7 @@ def progress(
         Function of the number of finished steps and a description of the current step.
     """
     if not total or not sys.stderr.isatty():
-        if total and lines == "rounds":
-            rounds = RoundLines(total)
-            yield lambda done, text: complain(line) if (line := rounds.line(done, text)) else None
-        elif total and lines == "steps":
+        if total and lines:
             with _step_lines(total) as advance:
                 yield advance
         else:
@@ -164,7 +157,10 @@ def _step_lines(total: int) -> Iterator[Callable[[int, str], None]]:
     def write() -> None:
         while not ended.wait(PAUSE):
             done, text = state
-            complain(f"{done} of {total} done, {duration(time.monotonic() - started)}; {text}")
+            complain(
+                f"{done} of {total} done, {_duration(time.monotonic() - started)}"
+                + (f"; {text}" if text else "")
+            )
 
     writer = threading.Thread(target=write, daemon=True)
     writer.start()
@@ -175,28 +171,11 @@ def _step_lines(total: int) -> Iterator[Callable[[int, str], None]]:
         writer.join()
 
 
-@contextmanager
-def watch_units() -> Iterator[Callable[[Units], None]]:
-    """Show the progress of units: a bar on a terminal, an occasional line in a pipe.
-
-    Yields
-    ------
-    Callable
-        Function of the progress, to be called once before any unit has ended.
-    """
-    with ExitStack() as stack:
-        shown: list[Callable[[int, str], None]] = []
-
-        def watch(state: Units) -> None:
-            if not sys.stderr.isatty():
-                if state.due:
-                    complain(state.text)
-                return
-            if not shown:
-                shown.append(stack.enter_context(progress(state.total)))
-            shown[0](state.done, state.text)
-
-        yield watch
+def _duration(seconds: float) -> str:
+    """Write a time in the unit that suits it."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def complain(message: str) -> None:

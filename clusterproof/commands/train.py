@@ -5,91 +5,187 @@ from __future__ import annotations
 import inspect
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import count
+from itertools import count, pairwise
 from pathlib import Path
-from types import NoneType
-from typing import Annotated, Any, get_args
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
-from cyclopts import Parameter
+from cyclopts import App, CycloptsError, Parameter, Token, UnknownOptionError
 
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.options import Option
-from clusterproof.algorithms.validation import check_count
+from clusterproof.algorithms import ALGORITHMS, InvalidArgument
+from clusterproof.algorithms.options import parameter_descriptions
 from clusterproof.commands import terminal
 from clusterproof.commands.train_seeds import train_seeds
-from clusterproof.neural.custom.references import HOW, OWN, is_own
-from clusterproof.neural.runs.configuration import (
-    NAMES,
+from clusterproof.neural.checkpoint import CHECKPOINT, CONFIGURATION, is_begun, stored_configuration
+from clusterproof.neural.configuration import (
+    ALGORITHM_DEFAULTS,
+    DEFAULTS,
+    KNOWN,
     Configuration,
+    Training,
+    checked_name,
     configuration_from,
-    located,
-    read_sections,
-    refuse_code,
-    user_code_names,
+    parameters,
+    places,
+    read_configuration_file,
+    with_code,
 )
-from clusterproof.neural.runs.options import SECTIONS, all_options, parameters
-from clusterproof.neural.runs.report import describe_training, metrics_text
-from clusterproof.neural.runs.resumption import CHANGEABLE
-from clusterproof.neural.runs.storage.run_folder import (
-    CHECKPOINTS,
-    CONFIGURATION,
-    stored_configuration,
-)
-from clusterproof.neural.runs.training import TrainingResult
-from clusterproof.neural.runs.training import train as carry_out
+from clusterproof.neural.custom.algorithms import own_algorithm
+from clusterproof.neural.custom.references import HOW, OWN, is_own
+from clusterproof.neural.data.preprocessing import Preprocessing
+from clusterproof.neural.metrics import metrics_text
+from clusterproof.neural.partitions.by_name import PARTITIONS
+
+if TYPE_CHECKING:
+    from clusterproof.neural.training import TrainingResult
+
+CHANGEABLE = ("rounds", "checkpoint_every", "device")
+"""Training settings that a resumed run may change."""
+
+HELP = {
+    "data_dir": "Folder of the image data; $CLUSTERPROOF_DATA or a cache by default.",
+    "models": "Number of models; as many as there are clusters by default.",
+    "hidden": "Widths of the hidden layers, as 200 or 64,32.",
+    "channels": "Channels of the two convolutions, as 32,64.",
+    "padding": "Black pixels around the images before each convolution, as 2,0.",
+    "clients": "Number of clients.",
+    "clusters": "Number of true clusters.",
+    "clients_per_cluster": "Clients of a cluster; as the paper has them by default.",
+    "images": "Images in all; as many as the paper takes by default.",
+    "share": 'Whether a group gets its "split" of the images or the "full" set.',
+    "shifts": "Shift of the labels in each cluster, as 0,4.",
+    "least_share": "Draw starts until each model suits this share of the clients.",
+    "restarts": "Number of starts that are tried.",
+    "trial_rounds": "Rounds for which each start is tried.",
+    "mean_threshold": "Norm of a cluster's mean update below which it may be split (eps_1).",
+    "client_threshold": "Norm of a client's update above which its cluster may be split (eps_2).",
+    "learning_rate": "Learning rate of the map's first update (eta_0).",
+    "radius": "Radius of the map's first update (sigma_0).",
+    "update_order": '"momentum-first", or "as-printed" in line 20.',
+    "normalisation": 'Divisor of the sum of gradients: "clients", "participants" or "cluster".',
+    "pair_rule": 'Pairs that a round updates: "either", "both" or "all".',
+    "crop": "Side of a random square crop; whole images by default.",
+    "flip": "Flip each image from left to right with probability 1/2.",
+    "brightness": "Half width of a uniform addition to all pixels.",
+    "contrast": "Half width of a uniform factor of the distances from the mean.",
+    "standardise": "Bring each image to mean 0 and standard deviation 1.",
+    "augmentation_per": "What has a crop of its own: each image, or each batch.",
+    "seed": "Of the partition, the starting models and the run.",
+    "batch_size": "Samples of a local gradient; all of a client's by default.",
+    "local_unit": "What a local step is: one gradient, or one pass.",
+    "step_size_decay": "Factor of the step size after each round.",
+    "evaluate_every": "Rounds between two evaluations.",
+    "checkpoint_every": "Rounds between two checkpoints.",
+    "test_assignment": "Data by which a test client chooses its model.",
+    "after_local_training": "Measure accuracies after further local training, too.",
+    "device": "Where to compute.",
+    "dtype": "Precision of the models.",
+    "engine": "How clients are trained.",
+    "chunk": "Clients at a time; from the free memory by default.",
+    "precision": "Of products on a GPU.",
+    "threads": "Of the processor; torch's own number by default.",
+    "client_metrics": "Also write clients.parquet, a row a client.",
+}
+"""Descriptions of options that are shorter than those in the docstrings, or that have none there."""
+
+SERVED = {
+    "train": "test clients are served by the loss on their training data",
+    "test-loss": "test clients are served by the loss on their labelled test data",
+    "own": "every client is served its own model",
+    "pooled": "every client is served the one model",
+    "personal": "every client is served what its personal step makes of the server's model",
+}
+
+app = App(name="train", help="Train networks on image data.", help_flags=[], version_flags=[])
+
+DESCRIPTION = """Train networks on data divided among clients.
+
+The options below are those of the named data, partition, network and algorithm: `train --algorithm fpfc --help`. Exit
+status: 0 when all rounds are done, 2 for bad input, 130 when interrupted; finished rounds are kept.
+"""
 
 
-def train(
-    *,
-    config: Path | None = None,
-    resume: Path | None = None,
-    out: Path | None = None,
-    seeds: terminal.OptionalInteger = None,
-    jobs: terminal.OptionalInteger = None,
-    dask: str | None = None,
-    slurm: terminal.OptionalInteger = None,
-    plot: Path | None = None,
-    **options: Any,
+@app.default
+def train(*tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)]) -> int:
+    """Train networks with the options of what the command line names."""
+    named = dict(_options_in(tokens))
+    source = Path(named["config"]) if "config" in named else None
+    if is_begun(named.get("resume", "")):
+        source = Path(named["resume"]) / CONFIGURATION
+    stored = {} if source is None else read_configuration_file(source)
+    code = {section: named[section] for section in OWN if is_own(section, named.get(section, ""))}
+    with _locating(named, source):
+        stored = with_code(stored, code)
+        names = {section: checked_name(section, _name(section, named, stored)) for section in DEFAULTS}
+        entries = [*_own_options(), *_options(names, stored)]
+
+    def command(**given: Any) -> int:
+        return _carry_out(given, names, stored, source, code)
+
+    vars(command)["__signature__"] = inspect.Signature(entries)
+    command.__annotations__ = {entry.name: entry.annotation for entry in entries}
+    inner = App(
+        name="clusterproof train",
+        help=DESCRIPTION,
+        help_format="markdown",
+        version_flags=[],
+        suppress_keyboard_interrupt=False,
+    )
+    inner["--help"].show = False
+    inner.default(command)
+    try:
+        status = inner(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+    except CycloptsError as error:
+        error.command_chain = ("train",)  # for the hint at its help
+        if not isinstance(error, UnknownOptionError):
+            raise
+        written, _, value = (error.token.keyword or error.token.value).partition("=")
+        value = value or dict(pairwise(tokens)).get(written, "")
+        _refuse_option_of_others(written.lstrip("-").replace("-", "_"), value, names)
+        raise
+    return int(status or 0)
+
+
+def _carry_out(
+    given: dict[str, Any],
+    names: Mapping[str, str],
+    stored: Mapping[str, Any],
+    source: Path | None,
+    code: Mapping[str, str],
 ) -> int:
-    """Train networks on data divided among clients.
-
-    Exit status: 0 when all rounds are done, 2 for bad input, 130 when interrupted; finished rounds are kept.
-
-    Parameters
-    ----------
-    config
-        TOML file with a configuration, such as the configuration.toml of another run; other options override it.
-        User-supplied code that it names is named on the command line, too.
-    resume
-        Folder of a run to resume; the results are bitwise those of an uninterrupted run. User-supplied code is named
-        again.
-    out
-        New folder for checkpoints, metrics and configuration; by default the first free one of training-1,
-        training-2 and so on.
-    seeds
-        Number of seeds, starting with --seed, each trained in a folder of --out. Prints a table of means and
-        standard deviations of the metrics; rerun the command to resume.
-    jobs
-        With --seeds: parallel processes; by default as many as the cores allow with --threads each, or one per GPU.
-    dask
-        With --seeds: address of a Dask scheduler; its workers, on a shared file system, train the seeds.
-    slurm
-        With --seeds: number of SLURM jobs that train the seeds.
-    plot
-        With --seeds: file for a figure of the metrics round by round, png, svg or pdf; bands are one standard
-        deviation.
-    """
-    given = {flag: value for flag, value in options.items() if value is not None}
-    _check_seeds(seeds, resume, {"jobs": jobs, "dask": dask, "slurm": slurm, "plot": plot})
-    configuration, translate = _configure(config, resume, out, given)
-    folder = resume or out or _free_folder()
+    """Carry out the command with the options that were given."""
+    own = {name: given.pop(name, None) for name in ("config", "resume", "out", "seeds", "jobs", "plot")}
+    out, resume, seeds = own["out"], own["resume"], own["seeds"]
+    if resume is not None:
+        changed = {name: value for name, value in (own | given).items() if value is not None}
+        for name, value in changed.items():
+            if name not in (*CHANGEABLE, *code, "resume"):
+                names_ = ", ".join("--" + name.replace("_", "-") for name in CHANGEABLE)
+                rule = "does not go with --resume, which continues a run as it was begun"
+                shown = str(value) if isinstance(value, Path) else value
+                raise InvalidArgument(name, shown, rule, f"leave it out; {names_} may be changed")
+        stored = stored_configuration(resume, code).sections
+    for name in ("jobs", "plot"):
+        if own[name] is not None and seeds is None:
+            raise InvalidArgument(name, str(own[name]), "asks for --seeds", "add --seeds, or leave it out")
+    with _locating(given, source):
+        configuration = configuration_from(_overridden(stored, given, names, source))
+    folder = resume or out or next(path for n in count(1) if not (path := Path(f"training-{n}")).exists())
     if resume is None and out is None:
         terminal.complain(f"no --out was given: the run is stored in {folder}")
     if seeds is not None:
-        options_to_resume = () if out is not None else ("--out", str(folder))
-        return train_seeds(configuration, seeds, folder, jobs, dask, slurm, plot, *options_to_resume)
+        more = () if out is not None else ("--out", str(folder))
+        return train_seeds(configuration, seeds, folder, own["jobs"], own["plot"], more)
+    with _locating(given, source):
+        return _train(configuration, folder, resume is not None)
+
+
+def _train(configuration: Configuration, folder: Path, resume: bool) -> int:
+    """Carry out a run, show its progress, and print its report."""
+    from clusterproof.neural import training
+
     rows: list[Mapping[str, Any]] = []
     result: TrainingResult | None = None
     words = "training"
@@ -100,24 +196,15 @@ def train(
         words = metrics_text(row) or words
         show(row["round"], words)
 
-    rounds = configuration.training.rounds
-    names = user_code_names(configuration).items()
-    code = "".join(f" --{section} {name}" for section, name in names if is_own(section, name))
-    command = f"clusterproof train --resume {folder}{code}"
+    code = [f"--{key} {name}" for key, name in configuration.user_code.items() if is_own(key, name)]
+    command = " ".join([f"clusterproof train --resume {folder}", *code])
     try:
-        with terminal.progress(rounds, lines="rounds") as show, _deferred_interrupt() as stop:
+        total = configuration.training.rounds
+        with terminal.progress(total, lines=True) as show, _deferred_interrupt() as stop:
             show(0, "getting ready")
-            result = carry_out(
-                configuration,
-                out=folder,
-                resume=resume is not None,
-                progress=advance,
-                stop=stop,
-            )
-    except InvalidArgument as error:
-        raise translate(error) from error
+            result = training.train(configuration, folder, resume=resume, progress=advance, stop=stop)
     except KeyboardInterrupt:
-        if not list((folder / CHECKPOINTS).glob("*.json")):
+        if not (folder / CHECKPOINT).exists():
             raise
         terminal.complain(f"interrupted; run `{command}` to resume from the last checkpoint")
         return 130
@@ -134,99 +221,230 @@ def train(
     return 0
 
 
-def _check_seeds(seeds: int | None, resume: Path | None, others: Mapping[str, object]) -> None:
-    """Reject options that cannot be combined with --seeds or that need it."""
-    if seeds is not None:
-        check_count("seeds", seeds, at_least=1, at_most=10_000, remedy="give a number of seeds")
-        if resume is not None:
-            rule = "does not go with --resume"
-            raise InvalidArgument("seeds", seeds, rule, "rerun the command with --out to resume")
-    for name, value in others.items():
-        if seeds is None and value is not None:
-            raise InvalidArgument(name, value, "asks for --seeds", "add --seeds, or leave it out")
+def describe_training(
+    configuration: Configuration, rows: Sequence[Mapping[str, Any]], result: TrainingResult | None
+) -> str:
+    """Write the report of a run, several lines.
+
+    Parameters
+    ----------
+    configuration
+        Configuration of the run.
+    rows
+        Metrics of the rounds of this process.
+    result
+        Result of the run; None where it was broken off.
+    """
+    if result is not None:
+        names = list(result.metrics)
+        rows = [dict(zip(names, row, strict=True)) for row in zip(*result.metrics.values(), strict=True)]
+    training = configuration.training
+    chosen = f"{configuration.data.name}, {configuration.partition.name}, {configuration.network.name}"
+    seconds = sum(row["seconds"] for row in rows)
+    lines = [
+        f"{configuration.algorithm.name} on {chosen}: {len(rows)} of {training.rounds} rounds, "
+        f"seed {training.seed}, {seconds:.2f} s"
+    ]
+    images = {key: value for key, value in configuration.data.options.items() if key != "data_dir"}
+    if images:
+        words = (
+            key if value is True else f"{key.replace('_', ' ')} {value}" for key, value in images.items()
+        )
+        lines.append(f"images: {', '.join(words)}")
+    measured = [row for row in rows if row["accuracy"] is not None]
+    if measured:
+        lines += _measured(measured[-1])
+    if rows:
+        last = rows[-1]
+        lines.append(
+            f"purity {last['purity']:.4g}, adjusted Rand index {last['adjusted_rand_index']:.4g}, "
+            f"clusters {last['clusters']}"
+        )
+    if result is not None:
+        name = configuration.algorithm.name
+        target = ALGORITHMS[name].target if name in ALGORITHMS else own_algorithm(name).target
+        served = "pooled" if target == "pooled" else result.choices["test_assignment"]
+        if target == "clients" and measured and measured[-1]["test_loss"] is None:
+            served = "own"
+        if "personal_step" in result.choices:
+            served = "personal"
+        lines.append(f"{result.choices['device']}, engine {result.choices['engine']}; {SERVED[served]}")
+    return "\n".join(lines)
 
 
-def _configure(
-    config: Path | None, resume: Path | None, out: Path | None, given: Mapping[str, Any]
-) -> tuple[Configuration, Callable[[InvalidArgument], InvalidArgument]]:
-    """Return the configuration and a function that adds the source of an error to its message."""
-    flags = {(option.section, option.key): option.flag for option in all_options()}
-    flags |= {(section, "name"): section for section in NAMES}
-    keys = {flag: key for key, flag in flags.items()}
-    if resume is not None:
-        for name, value in (("config", config), ("out", out)):
-            if value is not None:
-                rule = "does not go with --resume, which continues a run in its own folder"
-                raise InvalidArgument(name, str(value), rule, "leave it out")
-        code = {name: value for name, value in given.items() if is_own(name, str(value))}
-        _allow_changeable({name: value for name, value in given.items() if name not in code})
-        sections, source = stored_configuration(resume, code=code).sections, resume / CONFIGURATION
-    elif config is not None:
-        sections, source = read_sections(config), config
-    else:
-        sections, source = {}, None
-
-    def translate(error: InvalidArgument) -> InvalidArgument:
-        section, _, key = error.argument.partition(".")
-        flag = flags.get((section, key))
-        if flag is not None and (source is None or flag in given):
-            return InvalidArgument(flag, error.value, error.rule, error.remedy)
-        if source is not None and (key or section in SECTIONS or section in sections) and source.is_file():
-            return located(error, source)
-        return error
-
-    try:
-        if config is not None:
-            refuse_code({section: table for section, table in sections.items() if section not in given})
-        dropped = _leave_out(sections, given)
-        for flag, value in given.items():
-            section, key = keys[flag]
-            table = sections.setdefault(section, {})
-            if isinstance(table, dict):
-                table[key] = _numbers(flag, value) if isinstance(value, str) and flag in _LISTS else value
-        configuration = configuration_from(sections)
-    except InvalidArgument as error:
-        raise translate(error) from error
-    for name, left_out in dropped.items():
-        terminal.complain(f"left out of {source}, as {name} has no such parameter: {', '.join(left_out)}")
-    return configuration, translate
+def _measured(row: Mapping[str, Any]) -> list[str]:
+    words = {
+        "accuracy": "test accuracy {:.4g} (mean over clients)",
+        "accuracy_over_samples": "{:.4g} (over samples)",
+        "correct_model": "share with their cluster's model {:.4g}",
+        "training_loss": "training loss {:.4g}",
+        "test_loss": "test loss {:.4g}",
+        "accuracy_after_local_training": "accuracy after local training {:.4g}",
+    }
+    parts = [text.format(row[name]) for name, text in words.items() if row[name] is not None]
+    return [f"round {row['round']}: {', '.join(parts)}"]
 
 
-def _free_folder() -> Path:
-    """Return the first of training-1, training-2, ... that does not exist."""
-    return next(path for number in count(1) if not (path := Path(f"training-{number}")).exists())
+def _own_options() -> list[inspect.Parameter]:
+    """Return the options that are not those of a configuration."""
+    path, integer = Path | None, Annotated[int | None, Parameter(converter=terminal.read_integer)]
+    described = {
+        "config": (path, "TOML or JSON file that other options override."),
+        "resume": (path, "Folder of a run to resume to the same bits."),
+        "out": (path, "New folder for the run; training-1, ... by default."),
+        "seeds": (
+            integer,
+            "Number of seeds to train, from --seed on; rerun to resume.",
+        ),
+        "jobs": (integer, "With --seeds: parallel processes."),
+        "plot": (path, "With --seeds: png, svg or pdf of the metrics."),
+    }
+    return [_option(name, kind, None, text) for name, (kind, text) in described.items()]
 
 
-def _allow_changeable(given: Mapping[str, Any]) -> None:
-    """Reject options that may not be combined with --resume."""
-    for flag, value in given.items():
-        if flag not in CHANGEABLE:
-            names = ", ".join("--" + name.replace("_", "-") for name in CHANGEABLE)
-            remedy = f"leave it out; {names} may be combined with it"
-            raise InvalidArgument(flag, value, "does not go with --resume", remedy)
+def _options(names: Mapping[str, str], stored: Mapping[str, Any]) -> Iterator[inspect.Parameter]:
+    """Yield the options of a configuration under its names, with the defaults that they have."""
+    for section, name in names.items():
+        custom = f", or {HOW}" if section in OWN else ""
+        yield _option(section, str | None, name, f"One of {', '.join(KNOWN[section])}{custom}.")
+    known = places(names)
+    documented = {
+        section: _documented(section, names.get(section, "")) for section in (*DEFAULTS, "training")
+    }
+    texts = {section: parameter_descriptions(kind) if kind else {} for section, kind in documented.items()}
+    for flag, (section, key) in known.items():
+        if key == "name":
+            continue
+        kind = documented[section]
+        default = inspect.signature(kind).parameters[key].default if kind and key != "data_dir" else None
+        if default is inspect.Parameter.empty:
+            default = ALGORITHM_DEFAULTS.get(key) if section == "algorithm" else None
+        table = stored.get(section)
+        default = table.get(key, default) if isinstance(table, dict) else default
+        text = HELP.get(flag) or texts[section].get(key, "").partition(". ")[0]
+        title = f"{section} {names[section]}" if section in names else section
+        annotation = parameters(section, names.get(section, ""))[key]
+        yield _option(flag, annotation, default, text, title.capitalize())
 
 
-def _leave_out(sections: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Remove, and return by the new name, parameters of a file whose owner an option replaces."""
-    dropped: dict[str, list[str]] = {}
-    for section in ("partition", "network", "algorithm"):
-        name, table = str(given.get(section)), sections.get(section)
-        is_known = name in SECTIONS[section] or is_own(section, name)
-        if is_known and isinstance(table, dict) and name != table.get("name", NAMES[section]):
-            known = parameters(section, name)
-            dropped[name] = [key for key in table if key != "name" and key not in known]
-            for key in dropped[name]:
-                del table[key]
-    return {name: keys for name, keys in dropped.items() if keys}
+def _documented(section: str, name: str) -> Any:
+    """Return the class or function that has a section's parameters and describes them; None for a network."""
+    if section == "algorithm":
+        return ALGORITHMS[name] if name in ALGORITHMS else own_algorithm(name)
+    return {"data": Preprocessing, "partition": PARTITIONS.get(name), "training": Training}.get(section)
 
 
-def _numbers(flag: str, text: str) -> list[int]:
-    """Return the integers of a comma-separated text; an empty list for an empty text."""
+def _option(
+    name: str, annotation: Any, default: Any, text: str, group: str = "Parameters"
+) -> inspect.Parameter:
+    """Return an option; ranges are checked with the configuration."""
+    more: dict[str, Any] = {}
+    kinds = {*_kinds(annotation)}
+    if any(issubclass(kind, Sequence) and kind is not str for kind in kinds):
+        more = {"converter": _read_numbers, "n_tokens": 1}
+    elif int in kinds and float not in kinds:
+        more = {"converter": terminal.read_integer}
+    negative = None if bool in kinds and default is True else ""
+    words = Parameter(
+        help=text,
+        group=group,
+        negative=negative,
+        show_default=default is not None and default is not False,
+        **more,
+    )
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=default, annotation=Annotated[annotation, words])
+
+
+def _kinds(annotation: Any) -> Iterator[type]:
+    """Yield the classes of a type's values."""
+    origin = get_origin(annotation)
+    if origin in (Union, UnionType, Annotated):
+        for part in get_args(annotation):
+            yield from _kinds(part)
+    elif isinstance(origin or annotation, type):
+        yield origin or annotation
+
+
+def _read_numbers(_kind: Any, tokens: Sequence[Token]) -> list[int]:
+    """Read integers that are separated by commas; none in an empty text."""
+    text = tokens[0].value
     try:
         return [int(part) for part in text.split(",")] if text.strip() else []
-    except ValueError as error:
-        rule = "must be whole numbers separated by commas"
-        raise InvalidArgument(flag, text, rule, "write it as 64,32") from error
+    except ValueError:
+        raise ValueError(f"{text!r} must be whole numbers separated by commas, such as 64,32") from None
+
+
+def _options_in(tokens: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the options that decide which other options there are."""
+    for name in (*DEFAULTS, "config", "resume"):
+        for token, following in zip(tokens, [*tokens[1:], None], strict=True):
+            flag, equals, value = token.partition("=")
+            if flag == f"--{name}" and (equals or following is not None):
+                yield name, value if equals else str(following)
+
+
+def _name(section: str, named: Mapping[str, str], stored: Mapping[str, Any]) -> Any:
+    """Return the name of a section: of the command line, of the file, or the default."""
+    table = stored.get(section)
+    default = DEFAULTS[section]
+    if section == "partition" and is_own("data", str(_name("data", named, stored))):
+        default = "given"
+    return named.get(section, table.get("name", default) if isinstance(table, dict) else default)
+
+
+def _overridden(
+    stored: Mapping[str, Any], given: Mapping[str, Any], names: Mapping[str, str], source: Path | None
+) -> dict[str, Any]:
+    """Return the sections of a file with the options that were given.
+
+    Options of the file that another algorithm, network or partition lacks are left out.
+    """
+    sections = {
+        section: dict(table) if isinstance(table, dict) else table for section, table in stored.items()
+    }
+    for section in ("partition", "network", "algorithm"):
+        table = sections.get(section)
+        if (
+            section in given
+            and isinstance(table, dict)
+            and table.get("name", DEFAULTS[section]) != names[section]
+        ):
+            known = {"name", *parameters(section, names[section])}
+            dropped = [key for key in table if key not in known]
+            sections[section] = {key: value for key, value in table.items() if key in known}
+            if dropped:
+                lacking = f"as {names[section]} has no such parameter: {', '.join(dropped)}"
+                terminal.complain(f"left out of {source}, {lacking}")
+    for option, value in given.items():
+        section, key = places(names)[option]
+        table = sections.setdefault(section, {})
+        if isinstance(table, dict):
+            table[key] = value
+    return sections
+
+
+@contextmanager
+def _locating(given: Mapping[str, Any], source: Path | None) -> Iterator[None]:
+    """Name the option or the file of what is wrong in a configuration."""
+    try:
+        yield
+    except InvalidArgument as error:
+        section, _, key = error.argument.partition(".")
+        flag = "models" if (section, key) == ("algorithm", "clusters") else section if key == "name" else key
+        if section not in (*DEFAULTS, "training"):
+            raise
+        argument = flag if flag in given or source is None else f"{source}: {error.argument}"
+        raise InvalidArgument(argument or section, error.value, error.rule, error.remedy) from error
+
+
+def _refuse_option_of_others(flag: str, value: str, names: Mapping[str, str]) -> None:
+    """Say whose option it is that the named partition, network and algorithm lack."""
+    for section in ("partition", "network", "algorithm"):
+        owners = [name for name in KNOWN[section] if flag in places({**names, section: name})]
+        if owners:
+            rule = f"is an option of {', '.join(owners)}, not of the {section} {names[section]}"
+            raise InvalidArgument(flag, value, rule, "leave it out")
 
 
 @contextmanager
@@ -248,44 +466,3 @@ def _deferred_interrupt() -> Iterator[Callable[[], bool]]:
         yield lambda: interrupted
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _annotation(option: Option) -> Any:
-    """Return the type of an option on the command line; ranges and choices are checked with the configuration."""
-    text = f"{option.help} ({', '.join(option.owners)})" if option.owners else option.help
-    words = Parameter(help=text, group=option.section.capitalize(), negative="")
-    kind = str if option.flag in _LISTS else _plain_type(option.annotation)
-    if kind is int:
-        return Annotated[int | None, Parameter(converter=terminal.read_integer), words]
-    return Annotated[kind | None, words]
-
-
-def _plain_type(annotation: Any) -> Any:
-    """Return the first type of a union other than None, without its range; str for a choice."""
-    kind = next((part for part in get_args(annotation) if part is not NoneType), annotation)
-    if isinstance(kind, str):
-        return str
-    return annotation if kind is annotation else _plain_type(kind)
-
-
-def _declare_options() -> None:
-    """Add the options of every section to the signature of ``train``."""
-    annotations: dict[str, Any] = {}
-    for section, default in NAMES.items():
-        custom = f", or user-supplied code as {HOW}" if section in OWN else ""
-        text = f"One of {', '.join(SECTIONS[section])}{custom}; {default} by default."
-        annotations[section] = Annotated[str | None, Parameter(help=text)]
-    annotations |= {option.flag: _annotation(option) for option in all_options()}
-    declared = dict(inspect.signature(train).parameters)
-    del declared["options"]
-    for name, annotation in annotations.items():
-        declared[name] = inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation
-        )
-    vars(train)["__signature__"] = inspect.Signature(list(declared.values()))
-    train.__annotations__ |= {name: parameter.annotation for name, parameter in declared.items()}
-
-
-_LISTS = {option.flag for option in all_options() if "Sequence" in str(option.annotation)}
-
-_declare_options()

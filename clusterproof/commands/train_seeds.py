@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 import os
+import statistics
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.atomic import check_writable
-from clusterproof.commands import engine, terminal
-from clusterproof.experiments.devices import gpus
-from clusterproof.experiments.summary import read_metrics, select_rounds, summarise
-from clusterproof.experiments.training_units import SUMMARISED, train_seed, training_unit
-from clusterproof.neural.runs.configuration import Configuration
-from clusterproof.neural.runs.storage.run_folder import CONFIGURATION
+from clusterproof.algorithms.atomic import check_writable, require_plain
+from clusterproof.algorithms.validation import check_count, error_line
+from clusterproof.commands import terminal
+from clusterproof.neural.checkpoint import is_begun
+from clusterproof.neural.configuration import Configuration
+from clusterproof.neural.metrics import COLUMNS, METRICS, read_rows
 
-if TYPE_CHECKING:
-    from polars import DataFrame
+SUMMARISED = (
+    "accuracy",
+    "accuracy_over_samples",
+    "correct_model",
+    "accuracy_after_local_training",
+    "training_loss",
+    "test_loss",
+    "purity",
+    "adjusted_rand_index",
+    "clusters",
+)
+"""Metrics of which the table has the mean and the standard deviation."""
+
+ROUNDS_SHOWN = 4
+"""Largest number of rounds in the table, evenly spaced, the last one included."""
 
 
 def train_seeds(
@@ -25,10 +39,8 @@ def train_seeds(
     seeds: int,
     out: Path,
     jobs: int | None,
-    dask: str | None,
-    slurm: int | None,
     plot: Path | None,
-    *options: str,
+    more: Sequence[str],
 ) -> int:
     """Train with several seeds, each in a separate folder; print and draw means and deviations of the metrics.
 
@@ -40,11 +52,12 @@ def train_seeds(
         Number of seeds.
     out
         Folder of the runs.
-    jobs, dask, slurm
-        Local processes or cluster, see ``engine.choose``.
+    jobs
+        Number of parallel processes; if None, as many as the cores allow with the configuration's threads, or one on a
+        GPU.
     plot
         File for a figure of the metrics, or None.
-    options
+    more
         Further options that the command needs to resume after an interrupt.
 
     Returns
@@ -52,46 +65,57 @@ def train_seeds(
     int
         Exit status: 1 if a run failed.
     """
+    import joblib
     import torch
 
-    if (out / CONFIGURATION).exists():
-        rule = "holds a run already"
-        raise InvalidArgument(
-            "out", str(out), rule, f"continue it with --resume {out}, or choose another name"
-        )
+    check_count("seeds", seeds, at_least=1, at_most=10_000, remedy="give a number of seeds")
+    if jobs is not None:
+        check_count("jobs", jobs, at_least=1, at_most=1024, remedy="give a number of processes")
+    if is_begun(out):
+        remedy = f"continue it with --resume {out}, or choose another name"
+        raise InvalidArgument("out", str(out), "holds a run already", remedy)
     if plot is not None:
         from clusterproof.figures.sweep_curves import check_plot
 
         check_plot(plot)
         check_writable("plot", plot)
     training = configuration.training
-    device = training.device
-    device = ("cuda" if gpus() else "cpu") if device == "auto" else device
-    threads = training.threads or torch.get_num_threads()
-    default = max(1, (os.cpu_count() or 1) // threads)
-    where = engine.choose(jobs, dask, slurm, default=default, on_gpu=device == "cuda")
-    units = [
-        replace(
-            training_unit(configuration, seed, threads=threads, device=device),
-            folder=str(out.resolve() / f"seed-{seed}"),
+    on_gpu = training.device == "cuda" or (training.device == "auto" and torch.cuda.is_available())
+    training = replace(training, threads=training.threads or torch.get_num_threads())
+    jobs = jobs or (1 if on_gpu else max(1, (os.cpu_count() or 1) // (training.threads or 1)))
+    runs = [
+        (
+            replace(configuration, training=replace(training, seed=seed)).sections,
+            out / f"seed-{seed}",
+            os.getpid(),
         )
         for seed in range(training.seed, training.seed + seeds)
     ]
-    execution, _ = engine.compute(train_seed, units, out, where, *options)
-    for unit, line in execution.failures:
-        terminal.complain(f"failed: {unit.name}: {line}")
-    finished = [units[index] for index in sorted(execution.outcomes)]
-    for index in sorted(execution.outcomes):
-        for remark in execution.outcomes[index].result["remarks"]:
-            terminal.complain(f"{units[index].name}: {remark}")
-    if finished:
+    require_plain("out", *(folder for _, folder, _ in runs))
+    failed, done = 0, 0
+    try:
+        with terminal.progress(seeds, lines=True) as advance:
+            parallel = joblib.Parallel(n_jobs=min(jobs, seeds), return_as="generator_unordered")
+            for folder, remarks, failure in parallel(joblib.delayed(_train)(*run) for run in runs):
+                done += 1
+                advance(done, folder.name)
+                for remark in remarks:
+                    terminal.complain(f"{folder.name}: {remark}")
+                if failure:
+                    failed += 1
+                    terminal.complain(f"failed: {folder.name}: {failure}")
+    except KeyboardInterrupt:
+        raise terminal.Interrupted(more) from None
+    if failed < seeds:
+        frame = read_seeds(
+            {int(folder.name[5:]): folder for _, folder, _ in runs if (folder / METRICS).exists()}
+        )
         title = (
-            f"{configuration.algorithm.name} on {configuration.data}, {configuration.partition.name}, "
+            f"{configuration.algorithm.name} on {configuration.data.name}, {configuration.partition.name}, "
             f"{configuration.network.name}, {training.rounds} rounds"
         )
-        several = f"{len(finished)} of {seeds} seeds from {training.seed}, mean ± standard deviation"
+        several = f"{seeds - failed} of {seeds} seeds from {training.seed}, mean ± standard deviation"
         print(f"{title}: {several if seeds > 1 else f'seed {training.seed}'}")
-        frame = read_metrics({unit.seed: Path(unit.folder) for unit in finished})
         terminal.show_table(*seed_table(frame), no_wrap=("metric",))
         if plot is not None:
             from clusterproof.figures import save, seed_curves
@@ -99,19 +123,69 @@ def train_seeds(
             save(seed_curves.draw(frame, title), plot, theme="both" if plot.suffix == ".svg" else "light")
             print(f"drawn in {plot}")
     print(f"stored in {out}")
-    return 1 if execution.failures else 0
+    return 1 if failed else 0
 
 
-def seed_table(frame: DataFrame) -> tuple[list[str], list[list[str]]]:
+def read_seeds(folders: Any) -> Any:
+    """Return the metrics of runs in the evaluated rounds, with a column ``seed``.
+
+    Parameters
+    ----------
+    folders
+        Folder of the run of each seed.
+    """
+    import polars
+
+    frames = [
+        read_rows(folder / METRICS, COLUMNS).select(polars.lit(seed).alias("seed"), *COLUMNS)
+        for seed, folder in folders.items()
+    ]
+    return polars.concat(frames).filter(polars.col("accuracy").is_not_null())
+
+
+def seed_table(frame: Any) -> tuple[list[str], list[list[str]]]:
     """Return headers and rows of the table of metrics (rows) after some rounds (columns).
 
     Parameters
     ----------
     frame
-        As returned by ``read_metrics``.
+        As returned by ``read_seeds``.
     """
-    rounds = select_rounds(frame)
+    seeds = frame["seed"].n_unique()
+    counts = frame.group_by("round").len().sort("round").rows()
+    rounds = [done for done, count in counts if count == seeds]
+    shown = min(ROUNDS_SHOWN, len(rounds))
+    rounds = [rounds[len(rounds) * place // shown - 1] for place in range(1, shown + 1)]
     measured = [name for name in SUMMARISED if frame[name].drop_nulls().len()]
-    means = summarise(frame.filter(frame["round"].is_in(rounds)).sort("round"), ["round"], measured)
-    headers = ["metric", *(f"round {done}" for done in means["round"])]
-    return headers, [[name, *means[name]] for name in measured]
+    rows = [
+        [name, *(_words(frame.filter(frame["round"] == done)[name].drop_nulls()) for done in rounds)]
+        for name in measured
+    ]
+    return ["metric", *(f"round {done}" for done in rounds)], rows
+
+
+def _words(values: Sequence[float]) -> str:
+    if not len(values):
+        return "-"
+    mean = f"{statistics.fmean(values):.4g}"
+    return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.2g}"
+
+
+def _train(sections: Any, folder: Path, command: int) -> tuple[Path, tuple[str, ...], str]:
+    """Train a seed in its folder, or resume it; return the folder, remarks, and why it failed.
+
+    A worker stops after its round if the process of the command was killed, so that the folder is free again.
+    """
+    from clusterproof.neural.configuration import configuration_from
+    from clusterproof.neural.training import train
+
+    try:
+        result = train(
+            configuration_from(sections),
+            folder,
+            resume=True,
+            stop=lambda: command not in (os.getpid(), os.getppid()),
+        )
+        return folder, result.remarks, "" if result.complete else "the command was killed"
+    except Exception as error:  # any failure of a seed leaves the others
+        return folder, (), error_line(error)

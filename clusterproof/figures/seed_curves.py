@@ -29,7 +29,7 @@ def draw(frame: DataFrame, title: str) -> style.Figure:
     Parameters
     ----------
     frame
-        Columns ``seed``, ``round`` and the metrics, as ``experiments.summary.read_metrics`` returns them.
+        Columns ``seed``, ``round`` and the metrics, as ``commands.train_seeds.read_seeds`` returns them.
     title
         Description of the runs for the caption.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,7 @@ import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import require
-from clusterproof.experiments.sweeps.plan import Plan
-from clusterproof.experiments.sweeps.result import settings_of
+from clusterproof.experiments.sweep import Run, Sweep
 from clusterproof.figures.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, new_figure
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def check_plot(path: Path, argument: str = "plot") -> None:
         raise InvalidArgument(argument, str(path), rule, f"such as {argument}.png")
 
 
-def check_axis(plan: Plan, path: str) -> None:
+def check_axis(plan: Sweep, runs: Sequence[Run], path: str) -> None:
     """Refuse, before anything is computed, a sweep without rounds or a swept number to draw against.
 
     Raises
@@ -45,9 +45,8 @@ def check_axis(plan: Plan, path: str) -> None:
     InvalidArgument
         If each run is measured after its last round alone, and no swept setting is a number.
     """
-    rows = [settings_of(unit) for unit in plan.units]
-    numbers = [type(row.get(name)) in (int, float) for name in plan.swept if name != "seed" for row in rows]
-    if not any(numbers) and not plan.by_round:
+    numbers = [type(run.settings.get(name)) in (int, float) for name in plan.grid for run in runs]
+    if not any(numbers) and plan.every is None:
         rule = "needs several rounds or a swept number to draw against, and the sweep has neither"
         raise InvalidArgument("plot", path, rule, "measure by round: add `every = 2` to the sweep's file")
 
@@ -58,7 +57,7 @@ def observations(frame: DataFrame) -> str:
     return " and ".join(f"{number} {name}" for name, number in numbers.items() if number > 1)
 
 
-def draw(frame: DataFrame, plan: Plan, kind: str) -> bytes:
+def draw(frame: DataFrame, plan: Sweep, kind: str) -> bytes:
     """Draw the first measure: medians over seeds and replicates, with the range from the least to the largest.
 
     Against the rounds where several were measured, else against the first swept setting that is a number; one
@@ -74,7 +73,7 @@ def draw(frame: DataFrame, plan: Plan, kind: str) -> bytes:
         One of ``FORMATS``.
     """
     axis, others = axes_of(frame, plan)
-    measure = plan.measures[0]
+    measure = plan.measure[0]
     over = observations(frame)
     caption = (
         f"median over {over}; shaded from the least to the largest" if over else "one run for each point"
@@ -102,9 +101,9 @@ def draw(frame: DataFrame, plan: Plan, kind: str) -> bytes:
     return file.getvalue()
 
 
-def axes_of(frame: DataFrame, plan: Plan) -> tuple[str, list[str]]:
+def axes_of(frame: DataFrame, plan: Sweep) -> tuple[str, list[str]]:
     """Return the column that is drawn to the right, and those that tell curves apart."""
-    swept = [name for name in plan.swept if name != "seed" and name in frame.columns]
+    swept = [name for name in plan.grid if name in frame.columns]
     if frame["round"].n_unique() > 1:
         return "round", swept
     numbers = [name for name in swept if frame[name].dtype.is_numeric()]

@@ -1,5 +1,8 @@
 """The public names: the one list of them, for the interpreter and for type checkers."""
 
+from .configuration import Configuration as Configuration
+from .configuration import Training as Training
+from .configuration import configuration_from as configuration_from
 from .data.images import Images as Images
 from .data.images import ImageSet as ImageSet
 from .data.loading import DATASETS as DATASETS
@@ -14,9 +17,6 @@ from .networks import network as network
 from .partitions.base import Partition as Partition
 from .partitions.by_name import PARTITIONS as PARTITIONS
 from .partitions.by_name import partition as partition
-from .runs.configuration import Configuration as Configuration
-from .runs.configuration import configuration_from as configuration_from
-from .runs.configuration import read_toml as read_toml
-from .runs.training import TrainingResult as TrainingResult
-from .runs.training import train as train
 from .task import ImageTask as ImageTask
+from .training import TrainingResult as TrainingResult
+from .training import train as train

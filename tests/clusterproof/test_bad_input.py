@@ -9,15 +9,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import miniature_table
 import pytest
 from command_line import refused
 from planting import planted
-from tiny_training import TINY
+from tiny_training import TINY, toml_of
 
 from clusterproof.algorithms import runner
-from clusterproof.experiments.tables.registry import TABLES
-from clusterproof.neural.runs.configuration import configuration_from, to_toml
 from clusterproof.synthetic import TASKS
 
 FILES = {
@@ -25,11 +22,11 @@ FILES = {
     "broken.py": "import no_such_library\n",
     "syntax.py": "def (\n",
     "empty.py": "x = 1\n",
-    "run.toml": to_toml(configuration_from(TINY)),
+    "run.toml": toml_of(TINY),
     "bad.toml": '[algorithm]\nname = "x"\n',
     "small.toml": "[partition]\nclusters = 3\n",
     "full/file": "precious",
-    "seeds/seed-0/configuration.toml": "",
+    "seeds/seed-0/configuration.json": "",
     "two.py": "class Two:\n    def __init__(self, task, settings):\n        pass\n",
 }
 """Files in the current folder, which no command line changes."""
@@ -38,7 +35,7 @@ HUGE = "9" * 30
 SIZE = 10**15
 TRAIN = "train --images 120 --clients-per-cluster 2 --hidden 4"
 RATE = "certify --proportion 1 --class smooth"
-TABLE = "table miniature/table-1"
+TABLE = "table fpfc/table-1"
 
 LINES = f"""
 chek
@@ -147,48 +144,30 @@ run ifca --{{rounds seed samples local-steps replicates}} {HUGE} :: = {HUGE}: mu
 run sofl --grid {HUGE}               :: = {HUGE}: must be an integer, at most | ; lower it
 run cfl --warm-up {HUGE}             :: = {HUGE}: must be an integer, at most | ; lower it
 check cfl-mgd/lemma-2 --{{seeds seed}} {HUGE}                    :: must be an integer, at most | ; lower it
-table fpfc/table-1 --{{seeds rounds}} {HUGE}                     :: must be an integer, at most | ; lower it
+table fpfc/table-1 --seeds {HUGE}    :: must be an integer, at most | ; lower it
 table fpfc/table-1 --seeds 999999999 :: at most 10000; lower it
 train --out f --{{rounds hidden batch-size}} {HUGE}              :: must be an integer, at most | ; lower it
 figures drift --out f --seed {HUGE}  :: = {HUGE}: must be an integer, at most | ; lower it
-table miniatur/table-1               :: the nearest are miniature/table-1
-table {{--choices '--choose lead=1'}}  :: needs the name of a table
-{TABLE} --{{seeds rounds jobs}} 0   :: = 0: must be an integer, at least 1
-{TABLE} --{{seeds rounds jobs}} 1.5 :: must be an integer
-{TABLE} --rounds 13                  :: --rounds = 13: must not be 13; take 12
-{TABLE} --scale medium               :: medium
-{TABLE} --device tpu                 :: --device | Choose from
-{TABLE} --device cpu                 :: --device | trains networks
-{TABLE} --precision half             :: --precision | Choose from
-{TABLE} --precision tf32             :: --precision | trains networks
-{TABLE} --json none/table.json       :: --json
+table fpfc/tabel-1                    :: the nearest are fpfc/table-1
+{TABLE} --{{seeds jobs}} 0           :: = 0: must be an integer, at least 1
+{TABLE} --{{seeds jobs}} 1.5         :: must be an integer
+{TABLE} --set rounds=0               :: rounds = 0: must be an integer, at least 1
+{TABLE} --set rounds                 :: must be NAME=VALUE
+{TABLE} --set ronds=3                :: write rounds
 {TABLE} --parquet none/table         :: --parquet
 {TABLE} --parquet .                  :: must be a file, not a folder
-{TABLE} --json one --parquet ./one   :: is the file of --json
 {TABLE} --out r.json                 :: --out | must be a folder
-{TABLE} --choose leed=2              :: --choose = 'leed': must be one of lead, batch-size, | the nearest are lead
-{TABLE} --choose lead                :: must be NAME=VALUE; such as lead=1
-{TABLE} --choose lead=0              :: 'lead=0': must be a number greater than 0 and at most 9; the default is 1
-{TABLE} --choose batch-size=0        :: 'batch-size=0': must be an integer from 1 to 1000000, or all
-{TABLE} --choose lead=2 --choose lead=2          :: chooses lead once more; give it once
-{TABLE} --choose order=left          :: must be one of up, down
-{TABLE} --choose thresholds=2,1      :: thresholds=2,1
-{TABLE} --choose widths=1,2,3        :: 'widths=1,2,3'
-{TABLE} --scale small --choose depth=2           :: does not apply at the small scale
-table sofl/table-2 --choose order=up :: must be one of step-size,
-table sofl/table-3-mnist --data-dir full           :: --data-dir | not in full
-table sofl/table-3-mnist --data-dir full --slurm 2 :: --data-dir | nodes of a cluster
 train --out x --step-size -1         :: --step-size = -1.0 | greater than 0
 train --out x --step-sise 1          :: --step-sise | Did you mean --step-size?
-train --out x --algorithm ifka       :: --algorithm = 'ifka' | nearest is ifca | MODULE:NAME or FILE.py:NAME
-train --out x --algorithm ifca --momentum .5 :: --momentum = 0.5 | no parameter of algorithm ifca
+train --out x --algorithm ifka       :: --algorithm = 'ifka' | write ifca | MODULE:NAME or FILE.py:NAME
+train --out x --algorithm ifca --momentum .5 :: --momentum = '.5' | is an option of cfl-mgd, not of the algorithm ifca
 train --out x --algorithm ifca --models 100  :: --models = 100 | at most the number of clients (20)
 train --out x --clusters 3           :: --clusters = 3 | must be 1, 2 or 4
-train --out x --clients 3            :: --clients = 3 | no parameter of partition rotated-groups
-train --out x --partition rotation   :: --partition = 'rotation' | nearest is rotations
+train --out x --clients 3            :: --clients = '3' | not of the partition rotated-groups
+train --out x --partition rotation   :: --partition = 'rotation' | write rotations
 train --out x --network cnn          :: 16
-train --out x --network resnet-20 --hidden 3 :: --hidden | no parameter of network resnet-20
-train --out x --hidden a,b           :: --hidden = 'a,b' | separated by commas
+train --out x --network resnet-20 --hidden 3 :: --hidden = '3' | not of the network resnet-20
+train --out x --hidden a,b           :: --hidden | 'a,b' | separated by commas
 train --out x --hidden 0             :: --hidden = 0 | at least 1
 train --out x --hidden 1000000000    :: parameters
 train --out x --rounds 1.5           :: --rounds | must be an integer
@@ -204,19 +183,17 @@ train --out x --data mnist --data-dir none   :: none | mnist
 train --out x --partition rotations --algorithm local       :: --algorithm = 'local'
 train --out x --partition rotations --test-assignment train :: --test-assignment = 'train'
 train cfl-mgd                        :: Unexpected argument: cfl-mgd; options are written --name value.
-train --out x --algorithm two.py:Two --clip 1        :: --clip; parameters of your own code are keys of its section
-{TABLE} --choose lr=1                :: --choose = 'lr'
 train --out x --config nowhere.toml  :: config = | nowhere.toml
 train --out x --config run.toml --step-size -1 :: --step-size = -1.0 | greater than 0
-train --out x --config run.toml --algorithm fedavg --momentum .5 :: --momentum = 0.5 | no parameter of algorithm fedavg
-train --out x --config run.toml --algorithm fedaug :: --algorithm = 'fedaug' | the nearest is fedavg
+train --out x --config run.toml --algorithm fedavg --momentum .5 :: --momentum = '.5' | not of the algorithm fedavg
+train --out x --config run.toml --algorithm fedaug :: --algorithm = 'fedaug' | write fedavg
 train --out x --config run.toml --rounds -1   :: --rounds = -1 | at least 0
-train --out x --config bad.toml      :: bad.toml, line 2, [algorithm] name = 'x'
-train --out x --config small.toml    :: small.toml, line 2, [partition] clusters = 3 | 1, 2 or 4
+train --out x --config bad.toml      :: bad.toml: algorithm.name = 'x'
+train --out x --config small.toml    :: small.toml: partition.clusters = 3 | 1, 2 or 4
 train --resume {{nowhere full}}      :: must be the folder of a training run
 train --resume seeds :: rerun the command with --seeds | such as seeds/seed-0
-train --algorithm IFCA :: the nearest is ifca
-train --data MNIST :: the nearest is mnist
+train --algorithm IFCA :: write ifca
+train --data MNIST :: write mnist
 train --resume nowhere --out x       :: --out = 'x' | does not go with --resume
 train --resume nowhere --config run.toml     :: --config = 'run.toml' | does not go with --resume
 train --resume nowhere --seed 1      :: --seed = 1 | does not go with --resume
@@ -268,7 +245,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / name).write_text(content)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setitem(TABLES, "miniature/table-1", miniature_table.TABLE)
     return tmp_path
 
 
@@ -297,8 +273,7 @@ def test_a_path_that_cannot_be_written_is_one_line(
 @pytest.mark.parametrize(
     ("missing", "line", "extra"),
     [
-        ("filelock", f"{TRAIN} --rounds 1 --out r", "neural"),
-        ("torch", "train --out r", "neural"),
+        ("safetensors", f"{TRAIN} --rounds 1 --out r", "neural"),
     ],
 )
 def test_a_missing_library_is_named_with_its_extra(

@@ -20,7 +20,6 @@ from clusterproof.algorithms import ALGORITHMS
 from clusterproof.commands.application import main
 from clusterproof.commands.run import run_algorithm
 from clusterproof.experiments.synthetic_options import algorithm_parameters, task_parameters
-from clusterproof.neural.runs.options import all_options
 from clusterproof.synthetic import TASKS
 from clusterproof.theory.claims import report
 
@@ -53,7 +52,7 @@ def test_heavy_libraries_are_imported_only_where_they_are_needed(tmp_path: Path)
     assert "\nvalid: " in done.stdout
 
 
-MISSING = "torch pooch safetensors tomlkit filelock numba distributed dask_jobqueue marimo sphinx cvxpy"
+MISSING = "torch pooch safetensors numba distributed dask_jobqueue marimo sphinx cvxpy"
 """What `make check` does not install."""
 
 
@@ -79,11 +78,12 @@ def test_after_make_check_commands_have_help_and_training_names_its_extra(tmp_pa
     """What identifies a table's parts is found in the source, which names torch where networks are trained."""
     code = "names = [name for name in app if not name.startswith('-')]; assert 'train' in names, names\n"
     code += "failed = [name for name in names if main([name, '--help'])]; assert not failed, failed\n"
-    code += "from clusterproof.experiments.source import source_digest\n"
-    code += "print('digest', source_digest('clusterproof.experiments.tables.fpfc.table_1'))\n"
+    code += "from clusterproof.experiments.tables import fpfc_table_1\n"
+    code += "from clusterproof.experiments.units import source_digest\n"
+    code += "print('digest', source_digest(fpfc_table_1.__name__))\n"
     code += "sys.exit(main(['train', '--rounds', '1', '--out', 'run']))"
     done = after_make_check(code, tmp_path)
-    assert re.search(r"(?m)^digest [0-9a-f]{16}$", done.stdout), done.stderr
+    assert re.search(r"(?m)^digest [0-9a-f]{64}$", done.stdout), done.stderr
     assert done.returncode == 2
     assert done.stderr.endswith("install the extra `neural`: pip install '.[neural]' in the checkout\n")
     assert done.stderr.count("\n") == 1
@@ -93,7 +93,6 @@ def test_after_make_check_commands_have_help_and_training_names_its_extra(tmp_pa
 @pytest.mark.parametrize(
     ("command", "wanted"),
     [
-        ("train", {option.flag for option in all_options()}),
         ("train", {"config", "resume", "out", "data", "partition", "network", "algorithm"}),
     ],
 )

@@ -14,13 +14,11 @@ from clusterproof import conformance, neural, theory
 from clusterproof.algorithms import ALGORITHMS, run
 from clusterproof.algorithms.discovery import modules_below
 from clusterproof.commands.application import app
-from clusterproof.experiments.tables.registry import TABLES
+from clusterproof.neural.configuration import Configuration, Training
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.networks import CNN, MLP
 from clusterproof.neural.networks.resnet import NormalisedConvolution
 from clusterproof.neural.partitions.by_name import PARTITIONS
-from clusterproof.neural.runs.configuration import Configuration
-from clusterproof.neural.runs.training_settings import TrainingSettings
 from clusterproof.neural.task import ImageTask
 from clusterproof.synthetic import TASKS, strategies
 from clusterproof.synthetic.softmax import SoftmaxMixture
@@ -34,7 +32,7 @@ MAKERS: dict[str, Callable[..., Any]] = {
     **PARTITIONS,
     "softmax": SoftmaxMixture,
     "run": run,
-    "training": TrainingSettings,
+    "training": Training,
     "preprocessing": Preprocessing,
     "image task": ImageTask,
     "cnn": CNN,
@@ -73,16 +71,6 @@ def test_what_is_left_out_is_as_it_was(name: str) -> None:
 def test_what_a_command_leaves_out_is_as_it_was(name: str) -> None:
     given = [(key, value) for key, value in _defaults(COMMANDS[name]) if value not in (None, ())]
     assert _line(given) == DEFAULTS.get(f"clusterproof {name}", "")
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_what_a_table_chooses_is_as_it_was(name: str) -> None:
-    """Each choice that the paper leaves open, at the paper's size and, where it is another one, at the small size."""
-    shown = {one.name: one.kind.show(one.default) for one in TABLES[name].choices}
-    small = {one.name: one.kind.show(one.small) for one in TABLES[name].choices if one.small is not None}
-    given = [*shown.items(), *((f"{key}-small", value) for key, value in small.items())]
-    words = re.sub(r"\d\.\d{7,}", lambda digits: f"{float(digits[0]):.6g}", _line(given))  # a computed root
-    assert words.replace("'", "") == DEFAULTS[name]
 
 
 def test_records_are_frozen() -> None:

@@ -24,7 +24,7 @@ PAGES = [
     *(
         "README.md",
         "SECURITY.md",
-        "clusterproof/experiments/tables/results/README.md",
+        "clusterproof/experiments/results/README.md",
         "benchmarks/README.md",
         "notes/README.md",
     ),
@@ -50,7 +50,7 @@ LONG = {
         "README.md",
         "notes/sweeps.md",
         "notes/coming-from.md",
-        "clusterproof/experiments/tables/results/README.md",
+        "clusterproof/experiments/results/README.md",
         "notes/your-own.md",
         "notes/your-own-theorem.md",
         "notes/runs.md",
@@ -82,7 +82,7 @@ READ_ONLY = {
     r"figures --theme both --no-caption --out .*": "every figure, minutes",
     r"train": "named, not run: its defaults take a minute",
     r"--install-completion": "writes into the settings of the user's shell",
-    r"sweep .+ --(dask|slurm) .+": "wants a cluster: tests of sweeps start one",
+    r"sweep .+ --dask .+": "wants a cluster: tests of sweeps start one",
 }
 """Commands that are not run, and why."""
 
@@ -104,7 +104,7 @@ LITTLE = {
     r"train --data cifar10 .* --network tutorial-cnn .*": {**DIGITS, "--crop": "6", "--least-share": "0.01"},
 }
 """Commands that take minutes or need files outside the repository: options and the values that replace theirs. Of a
-table only the choices are listed; of figures, only `contraction-map` is drawn; a claim is shown without its verdict."""
+table only the help is shown; of figures, only `contraction-map` is drawn; a claim is shown without its verdict."""
 
 
 def commands(page: str) -> list[str]:
@@ -130,7 +130,7 @@ def in_little(line: str) -> list[str]:
         names = [word for word in words[1 : words.index("--out")] if not word.startswith("-")]
         assert set(names) <= set(FIGURES), line
         return ["figures", *names[:1], *words[words.index("--out") :]] if "contraction-map" in names else []
-    return [*words[:2], "--choices"] if words[0] == "table" and len(words) > 1 else words
+    return [*words[:2], "--help"] if words[0] == "table" and len(words) > 1 else words
 
 
 def write_files(page: str) -> dict[str, str]:

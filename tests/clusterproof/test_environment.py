@@ -64,7 +64,7 @@ def test_without_a_home_directory_data_are_named_by_a_variable(
 ) -> None:
     assert main(["data", "list"]) == 0
     assert "set CLUSTERPROOF_DATA" in capsys.readouterr().out
-    for line in ("train --data mnist --out t", "table gradient-loss/mnist-mlp"):
+    for line in ("train --data mnist --out t", "table gradient-loss/figures-4-and-5"):
         assert "set CLUSTERPROOF_DATA" in refused(capsys, *line.split()), line
     assert "add --out FOLDER" in refused(capsys, "table", "fpfc/table-1")
     assert "~" not in os.listdir(tmp_path)
@@ -217,9 +217,8 @@ if __name__ == "__main__":
 """
 NEEDING = {
     "pooch": "data fetch mnist",
-    **dict.fromkeys(("torch", "safetensors", "tomlkit", "filelock"), SMALL),
+    **dict.fromkeys(("torch", "safetensors"), SMALL),
     "distributed": "sweep s.toml --out so --dask tcp://127.0.0.1:1",
-    "dask_jobqueue": "sweep s.toml --out so --slurm 2",
 }
 """A command that needs each library."""
 

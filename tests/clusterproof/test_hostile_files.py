@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import miniature_table
 import pytest
 from command_line import refused
 
 from clusterproof.commands.application import main
-from clusterproof.experiments.store import Unit, UnitStore
+from clusterproof.experiments.units import read
 from clusterproof.files import ARRAYS, DEPTH, check_depth, parse_toml
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes and devices of POSIX systems")
@@ -45,8 +44,8 @@ FILES = [
 ]
 """Command lines, with the file that is handed in."""
 
-RUN_FILES = ["configuration.toml", "clients.parquet", "checkpoints/*.json", "checkpoints/*.safetensors"]
-"""Files that resuming a run reads: of checkpoints all, since the one before takes the place of a damaged one."""
+RUN_FILES = ["configuration.json", "metrics.parquet", "clients.parquet", "checkpoint.safetensors"]
+"""Files that resuming a run reads."""
 
 CLOSED = DEPTH + 400
 """Levels that the parsers of JSON accept."""
@@ -141,11 +140,9 @@ def test_files_of_a_training_run_that_do_not_end_are_one_line(
         for path, content in zip(paths, kept, strict=True):
             if kind != "deep":
                 put(path, kind)
-            elif path.suffix == ".toml":
-                path.write_bytes(content + DEEP["toml"][1].encode())
             elif path.suffix == ".json":
-                path.write_bytes(with_sum({**json.loads(content), "settings": {"choices": nested(CLOSED)}}))
-        if kind != "deep" or name.endswith(("toml", "json")):
+                path.write_text(json.dumps({**json.loads(content), "network": {"hidden": nested(CLOSED)}}))
+        if kind != "deep" or name.endswith("json"):
             refused(capsys, *["train", "--resume", "run", "--rounds", "3"])
         for path, content in zip(paths, kept, strict=True):
             path.unlink()
@@ -197,13 +194,12 @@ def test_image_data_that_do_not_end_are_one_line(
     "content", [None, b'{"result":' * 10**5, json.dumps({"result": nested(CLOSED)}).encode()]
 )
 def test_a_stored_part_that_is_large_or_deep_is_computed_again(folder: Path, content: bytes | None) -> None:
-    store = UnitStore.open(folder, miniature_table.compute)
-    unit = Unit("fast", 0)
+    path = folder / "unit.json"
     if content is None:
-        put(store.path_of(unit), "large")
+        put(path, "large")
     else:
-        store.path_of(unit).write_bytes(content)
-    assert store.read(unit) is None
+        path.write_bytes(content)
+    assert read(path) is None
 
 
 def test_the_depth_that_is_accepted() -> None:

@@ -122,7 +122,7 @@ def test_the_wheel_holds_the_packages_of_the_product_and_nothing_else(tree: Path
         "py.typed",
         "__init__.pyi",
         "theory/verdicts.json",
-        "experiments/tables/results/fpfc-table-1.json",
+        "experiments/results/fpfc-table-1.parquet",
     ):
         assert f"clusterproof/{name}" in names
 
@@ -181,7 +181,7 @@ def test_our_types_are_seen_there(python: Path, project: Path) -> None:
 def test_results_are_read_where_they_are_installed(python: Path, project: Path) -> None:
     code = (
         "from importlib.resources import files;"
-        "assert (files('clusterproof.experiments.tables') / 'results' / 'fpfc-table-1.json').is_file()"
+        "assert (files('clusterproof.experiments') / 'results' / 'fpfc-table-1.parquet').is_file()"
     )
     for where in (python, sys.executable):
         done([where, "-c", code], project)

@@ -5,8 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from clusterproof.neural.runs.configuration import Configuration, configuration_from
-from clusterproof.neural.runs.storage.checkpoint import find_checkpoint
+import polars
+
+from clusterproof.neural.checkpoint import CHECKPOINT, read_checkpoint
+from clusterproof.neural.configuration import Configuration, configuration_from
 
 Plant = Callable[..., Any]
 
@@ -25,6 +27,17 @@ def configure(algorithm: dict[str, Any] | None = None, **training: Any) -> Confi
 
 
 def rounds_kept(folder: Path) -> int:
-    stored = find_checkpoint(folder / "checkpoints")
-    assert stored is not None
-    return stored.rounds
+    stored = read_checkpoint(folder)
+    return 0 if stored is None else stored.record["rounds"]
+
+
+def contents(folder: Path) -> dict[str, Any]:
+    """All that two equal runs have in common: every file but for seconds."""
+    files: dict[str, Any] = {}
+    for path in sorted(folder.iterdir()):
+        if path.suffix == ".parquet":
+            files[path.name] = polars.read_parquet(path).drop("seconds", strict=False).to_dicts()
+        elif path.name != ".lock":
+            files[path.name] = path.read_bytes()
+    assert CHECKPOINT in files
+    return files

@@ -8,7 +8,7 @@ import pytest
 from catalogue import read_catalogue
 
 from clusterproof import theory
-from clusterproof.experiments.tables.registry import TABLES
+from clusterproof.experiments.tables import TABLES
 from clusterproof.figures import FIGURES
 from clusterproof.theory.stored_verdicts import read_verdicts
 

@@ -2,42 +2,38 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import clusterproof.experiments.tables
 import clusterproof.figures.style as style
+from clusterproof.experiments.paper_table import RESULTS
+from clusterproof.experiments.tables import TABLES
 from clusterproof.figures.illustration import Illustration
 
-STORED = Path(clusterproof.experiments.tables.__path__[0]) / "results/cfl-mgd-table-2-mnist.parquet"
+STORED = RESULTS / "cfl-mgd-table-2-mnist.parquet"
 """The stored table; the command that writes it is in the README beside it."""
 
-PRINTED = ("CFL-MGD", "IFCA", "FedAvg", "FedBCD")
-"""Rows of which the paper's Table 2 has the last accuracy."""
-
-ROWS = {
-    **{name: name for name in PRINTED},
-    "FedAvg, momentum": "FedAvg with momentum",
-    "IFCA, effective step": r"IFCA, step $\eta / (1 - \beta)$",
-}
-"""Rows of the table, with their names in the legend."""
+ROWS = ("CFL-MGD", "IFCA", "FedAvg", "FedBCD")
 
 
 def draw(seed: int) -> style.Figure:
     """Draw the accuracies on MNIST, and the numbers of the paper's Table 2 at the end."""
     import polars
 
+    stored = polars.read_parquet(STORED).filter(column="accuracy %")
+    seeds = stored["seed"].n_unique()
+    runs = "One run" if seeds == 1 else f"Means of {seeds} runs"
     caption = (
         "Test accuracy round by round on rotated MNIST, 2400 clients with 100 images each, a tenth takes part, "
         r"$P = 4$, 10 local steps of $\eta = 0.1$, $\beta = 0.9$, one hidden layer of 200. "
-        "Stars at the end: the paper's Table 2, after 300 rounds. One run each, stored by "
-        f"clusterproof table cfl-mgd/table-2-mnist. Seed {seed} (nothing is sampled)."
+        f"Stars at the end: the paper's Table 2, after 300 rounds. {runs} each, "
+        f"stored by clusterproof table cfl-mgd/table-2. Seed {seed} (nothing is sampled)."
     )
     figure, (panel,) = style.new_figure(caption, height=4.4)
-    accuracies = polars.read_parquet(STORED).filter(column="accuracy %")
-    for (row, label), look in zip(ROWS.items(), style.LOOKS, strict=False):
-        curve = accuracies.filter(part="curve", row=row).sort("at")
-        panel.plot(curve["at"], curve["value"], **look, markevery=len(curve) // 10, label=label, gid=row)
-    for row, look in zip(PRINTED, style.LOOKS, strict=False):
+    table = TABLES["cfl-mgd/table-2"].from_values({})
+    for row, look in zip(ROWS, style.LOOKS, strict=False):
+        curve = stored.filter(polars.col("round").is_not_null(), method=row)
+        curve = curve.group_by("round").agg(polars.col("value").mean()).sort("round")
+        panel.plot(
+            curve["round"], curve["value"], **look, markevery=max(1, len(curve) // 10), label=row, gid=row
+        )
         star: style.Look = {
             "color": look["color"],
             "marker": "*",
@@ -45,8 +41,9 @@ def draw(seed: int) -> style.Figure:
             "clip_on": False,
             "zorder": 5,
         }
-        (printed, *_) = accuracies.filter(part="row", row=row)["printed"].drop_nulls()
-        panel.plot([300], [printed], **star, gid=f"printed {row}")
+        printed = table.printed(row, "accuracy %")
+        assert printed is not None
+        panel.plot([300], [printed.value], **star, gid=f"printed {row}")
     panel.set_ylim(0, 100)
     style.label_axes(panel, "MNIST", "communication round", "test accuracy, %")
     style.set_ticks(panel, x=[0, 100, 200, 300])

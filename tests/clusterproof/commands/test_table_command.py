@@ -1,151 +1,166 @@
-"""The command ``table``: what it prints and stores."""
+"""The command ``table``: its summary, its help, and what it computes, prints and stores."""
 
 import json
-import time
+import re
+from dataclasses import fields
 from pathlib import Path
 
-import miniature_table
-import numpy as np
 import polars
 import pytest
-from command_line import without_progress
-from engine_here import Here
+from command_line import command, refused
+from toy_tables import TOY
 
-from clusterproof.commands import engine
 from clusterproof.commands.application import main
-from clusterproof.experiments import store
-from clusterproof.experiments.store import UnitStore
-from clusterproof.experiments.tables.registry import TABLES
+from clusterproof.experiments import paper_table
+from clusterproof.experiments.tables import TABLES
+
+NAME = "sofl/table-2"
 
 
-@pytest.fixture
-def miniature(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(TABLES, "miniature/table-1", miniature_table.TABLE)
+def options(name: str, **more: object) -> list[str]:
+    values = {**TOY[name], **more}
+    return [part for key, value in values.items() for part in ("--set", f"{key}={value}")]
 
 
-def numbers(path: Path) -> dict[str, object]:
-    """A table's JSON without what it took to compute."""
-    record = json.loads(path.read_bytes())
-    del record["cost"]
-    return record
-
-
-def test_tables_are_listed(miniature: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_name_the_stored_results_are_one_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["table"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split(maxsplit=1) for line in lines] == [
-        [table.id, table.title] for table in TABLES.values()
-    ]
-    assert len(lines) > 10
+    output = capsys.readouterr().out
+    for settings, _ in polars.read_parquet(sorted(paper_table.RESULTS.glob("*.parquet"))).group_by("table"):
+        assert f"{settings[0]}: {TABLES[str(settings[0])].title}" in output
+    assert re.search(r"(?m)^CFL-MGD  accuracy %  96\.05 ± 0\.12  9\d\.\d\d( ± \d\.\d\d)?  \d  ", output)
+    assert "method  measured  paper  ours  seeds  shown from  word" in output
+    assert output.count("not reproduced: Welch's test") == 1
+    assert "Never run at full size: EMNIST" in output
 
 
-@pytest.mark.slow(reason="starts worker processes")
-def test_an_interrupted_table_names_the_command_that_resumes(
-    miniature: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_without_stored_results_the_page_is_empty(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
+    monkeypatch.setattr(paper_table, "RESULTS", tmp_path)
+    assert main(["table"]) == 0
+    assert "method" not in capsys.readouterr().out
 
-    monkeypatch.setattr(UnitStore, "write", interrupt)
-    command = [
+
+@pytest.mark.parametrize("name", TABLES)
+def test_help_has_every_setting_with_its_default(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["table", name, "--help"]) == 0
+    output = " ".join(capsys.readouterr().out.split())
+    usual = TABLES[name].from_values({})
+    for setting in fields(usual):
+        assert f"{setting.name}={json.dumps(getattr(usual, setting.name))}" in output
+    assert {"--set", "--seeds", "--out", "--parquet", "--jobs", "--dask"} <= set(
+        re.findall(r"--[a-z]+", output)
+    )
+
+
+def test_a_table_is_printed_stored_and_not_computed_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, file = tmp_path / "units", tmp_path / "table.parquet"
+    line = [
         "table",
-        "miniature/table-1",
+        NAME,
+        *options(NAME),
+        "--seeds",
+        "2",
+        "--jobs",
+        "1",
+        "--out",
+        str(out),
+        "--parquet",
+        str(file),
+    ]
+    assert main(line) == 0
+    output = capsys.readouterr().out
+    frame = polars.read_parquet(file)
+    assert frame["seed"].unique().sort().to_list() == [0, 1]
+    assert json.loads(frame["settings"][0]) == {**TOY[NAME]}
+    mean = frame.filter(method="SOM", column="clusters")["value"].mean()
+    assert re.search(rf"(?m)^SOM  clusters  -  {mean:.2f} ± [\d.]+  2  -  -$", output)
+    assert "no row is judged" in output
+    times = {path: path.stat().st_mtime_ns for path in out.iterdir()}
+    assert main(line) == 0
+    assert {path: path.stat().st_mtime_ns for path in out.iterdir()} == times
+    assert polars.read_parquet(file).equals(frame)
+
+
+def test_a_seed_that_fails_costs_no_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = [
+        "table",
+        NAME,
+        *options(NAME, images=10**9),
         "--seeds",
         "1",
         "--jobs",
-        "2",
+        "1",
         "--out",
-        str(tmp_path / "a folder"),
+        str(tmp_path / "units"),
     ]
-    assert main(command) == 130
-    resuming = f"clusterproof {' '.join(command[:-1])} '{command[-1]}'"
-    assert capsys.readouterr().err == f"clusterproof: interrupted; run `{resuming}` to resume\n"
-
-
-@pytest.mark.slow(reason="starts worker processes five times")
-def test_a_table_is_printed_and_stored_and_not_computed_again(
-    miniature: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    record = tmp_path / "table.json"
-    arguments = ["table", "miniature/table-1", "--json", str(record), "--jobs", "1"]
-    assert main(arguments) == 0
+    assert main(line) == 1
     output, errors = capsys.readouterr()
-    assert without_progress(errors) == []
-    for part in (
-        "Fast  as published",
-        "1.00 ± 0.50",
-        "fast - slow",
-        "Score by step",
-        "Nobody",
-    ):
-        assert part in output
-    assert "6 parts" in output
-    assert "; 6 of them now" in output
-    first = numbers(record)
-    cells = {row["name"]: row["cells"]["score"] for row in first["rows"]}
-    assert cells["Fast"]["printed"]["value"] == 1.0
-    assert cells["Slow"]["printed"] is None
-    assert cells["Slow"]["gap"] == pytest.approx(1.0)
-    assert first["comparisons"][0]["values"] == pytest.approx([1.0, 1.0, 1.0])
-    assert main(arguments) == 0
-    assert "; 0 of them now" in capsys.readouterr().out
-    assert numbers(record) == first
-    # one more seed asks for two more units only; other rounds for all
-    assert main([*arguments, "--seeds", "4"]) == 0
-    assert "8 parts" in (output := capsys.readouterr().out)
-    assert "; 2 of them now" in output
-    assert main([*arguments, "--rounds", "5", "--seeds", "1"]) == 0
-    assert "; 2 of them now" in capsys.readouterr().out
+    assert "failed: updates, seed 0: InvalidArgument: partition.images" in errors
+    assert "rerun the command to resume" in errors
+    assert "method" not in output
 
 
-def test_a_table_in_one_process_counts_its_parts_and_goes_on(
-    miniature: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_an_interrupted_table_names_the_command_that_resumes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of four parts one is stored before Ctrl-C, two more beside one that fails, and the last one then."""
-    began = time.perf_counter()
-    monkeypatch.setattr(store, "source_digest", lambda module: "0" * 16)  # which takes a second
-    record = tmp_path / "table.json"
-    command = [
-        "table",
-        "miniature/table-1",
-        "--seeds",
-        "2",
-        "--out",
-        str(tmp_path / "parts"),
-        "--json",
-        str(record),
-    ]
-    monkeypatch.setattr(engine, "choose", lambda *_, **__: Here(pressed=1))
-    assert main(command) == 130
+    from clusterproof.experiments import units
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(units, "compute", interrupt)
+    assert main(["table", "fpfc/table-1", "--out", str(tmp_path / "a folder")]) == 130
     assert (
-        capsys.readouterr().err
-        == f"clusterproof: interrupted; run `clusterproof {' '.join(command)}` to resume\n"
+        f"run `clusterproof table fpfc/table-1 --out '{tmp_path}/a folder'` to resume"
+        in capsys.readouterr().err
     )
-    monkeypatch.setattr(engine, "choose", lambda *_, **__: Here())
-    monkeypatch.setenv("MINIATURE", "fault=fast,seed0")
-    assert main(command) == 1
-    output, errors = capsys.readouterr()
-    assert output == ""
-    (line,) = without_progress(errors)
-    assert "1 of 4 parts failed" in line
-    assert line.endswith("fast, seed 0: RuntimeError: no luck")
-    monkeypatch.delenv("MINIATURE")
-    now = []
-    for _ in range(2):
-        assert main([*command, "--parquet", str(tmp_path / "table.parquet")]) == 0
-        output = capsys.readouterr().out
-        cost = json.loads(record.read_bytes())["cost"]
-        assert (cost["units"], cost["cpu_seconds"]) == (4, 4 * 90.0)
-        assert 0 <= cost["seconds_now"] <= time.perf_counter() - began
-        now.append(cost["computed_now"])
-        assert f"4 parts, 6.0 min of processor time; {now[-1]} of them now, " in output
-    assert now[1] == 0
-    found = numbers(record)["rows"]
-    for row, ahead in zip(found, (1.0, 0.0), strict=True):
-        means = [float(np.random.default_rng(seed).standard_normal(4).mean()) + ahead for seed in (0, 1)]
-        assert row["cells"]["score"]["values"] == pytest.approx(means)
-    assert polars.read_parquet(tmp_path / "table.parquet").filter(row="Slow", part="row").height == 2
-    assert main([*command, "--scale", "small"]) == 0
-    output = capsys.readouterr().out
-    assert "no verdict" in output
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("table sofl/tabel-2", "the nearest are sofl/table-2"),
+        ("table sofl/table-2 --seeds 0", "at least 1"),
+        ("table sofl/table-2 --seeds 99999", "at most 10000"),
+        ("table fpfc/table-1 --jobs 0", "at least 1"),
+        ("table sofl/table-2 --jobs 2 --dask tcp://127.0.0.1:1", "cannot be combined with --dask"),
+        ("table sofl/table-2 --set", "--set"),
+        ("table sofl/table-2 --set rounds", "must be NAME=VALUE"),
+        ("table sofl/table-2 --set rounds=2 --set rounds=3", "gives rounds twice"),
+        ("table sofl/table-2 --set rouds=3", "write rounds"),
+        ("table sofl/table-2 --set rounds=0", "at least 1"),
+        ("table sofl/table-2 --set hidden=wide", "wrong type"),
+        (f"table sofl/table-2 --set rounds={'9' * 20_000}", "rounds"),
+        (f"table sofl/table-2 --set hidden={'[' * 20_000}", "hidden"),
+        ("table sofl/table-2 --parquet none/table", "--parquet"),
+        ("table fpfc/table-1 --slurm 2", "--slurm"),
+        ("table cfl-mgd/table-2 --set network=tutorial", "network.name"),
+    ],
+)
+def test_wrong_calls_are_refused_in_one_line(
+    line: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert words in refused(capsys, *line.split())
+
+
+def test_a_missing_data_set_is_refused_before_anything_is_computed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CLUSTERPROOF_DATA", str(tmp_path))
+    for name in ("cfl-mgd/table-2", "sofl/table-2"):
+        message = refused(capsys, "table", name, "--out", str(tmp_path / "units"))
+        assert "run `clusterproof data fetch mnist`" in message
+    assert not (tmp_path / "units").exists()
+
+
+@pytest.mark.slow(reason="starts a process that trains")
+def test_progress_is_lines_where_there_is_no_terminal(tmp_path: Path) -> None:
+    name = "fpfc/table-1"
+    line = ["table", name, *options(name), "--set", "methods=['LOCAL']", "--seeds", "1", "--jobs", "1"]
+    done = command(*line, "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+    assert re.search(r"(?m)^LOCAL  accuracy %  84\.97 ± 6\.00  \d+\.\d\d  1  -  -$", done.stdout)

@@ -1,0 +1,248 @@
+"""A paper's experiment as a table: its settings, its runs, and their numbers beside the printed ones."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from clusterproof.experiments.comparison import Comparison, Printed
+from clusterproof.experiments.training import check_sections, train_network
+from clusterproof.experiments.units import Unit
+from clusterproof.settings import from_settings
+
+if TYPE_CHECKING:
+    from polars import DataFrame
+
+RESULTS = Path(__file__).with_name("results")
+"""Stored results, a parquet file for each table and its settings."""
+
+COLUMNS = {
+    "table": "String",
+    "settings": "String",
+    "version": "String",
+    "method": "String",
+    "column": "String",
+    "seed": "Int64",
+    "round": "Int64",
+    "value": "Float64",
+}
+"""Polars' types of the columns of a table's numbers: ``settings`` are those that differ from the defaults, as JSON;
+``version`` is that of the program; ``round`` is null for the table's numbers, which are those after the last round."""
+
+
+class Number(NamedTuple):
+    """A measured number: ``column`` of the table, and its round where it is not the last one's."""
+
+    column: str
+    value: float
+    round: int | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a table.
+
+    Attributes
+    ----------
+    method, column
+        Method, and what was measured.
+    values
+        One for each seed.
+    printed
+        The paper's number, if it has one.
+    judged
+        Whether the runs are those of the paper.
+    """
+
+    method: str
+    column: str
+    values: tuple[float, ...]
+    printed: Printed | None = None
+    judged: bool = True
+
+    @property
+    def cells(self) -> list[str]:
+        """Method, what was measured, the paper's number, ours, the number of seeds, the difference that would have
+        been shown, and the word.
+        """  # noqa: D205
+        from statistics import mean, stdev
+
+        digits = 3 if self.column.endswith(("index", "purity")) else 2
+        ours = f"{mean(self.values):.{digits}f}"
+        if len(self.values) > 1:
+            ours += f" ± {stdev(self.values):.{digits}f}"
+        paper = shown = word = "-"
+        if self.printed is not None:
+            paper = f"{self.printed.value:.{digits}f}"
+            paper += "" if self.printed.spread is None else f" ± {self.printed.spread:.{digits}f}"
+            comparison = Comparison(self.values, self.printed)
+            if self.judged and comparison.word:
+                shown, word = f"{comparison.detectable:.{digits}f}", comparison.word
+                word += f" to {shown}" if word == "compatible" else ""
+        return [self.method, self.column, paper, ours, str(len(self.values)), shown, word]
+
+
+HEADERS = ("method", "measured", "paper", "ours", "seeds", "shown from", "word")
+"""Of ``Row.cells``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperTable(ABC):
+    """A paper's experiment; its fields are its settings.
+
+    Attributes
+    ----------
+    id, title, source
+        Identifier, such as ``"cfl-mgd/table-2"``; title in one line; where the paper has it.
+    by_data
+        Defaults that a data set changes.
+    published
+        Settings that the paper prints: with other values, no word compares a row with the paper.
+    """
+
+    id: ClassVar[str]
+    title: ClassVar[str]
+    source: ClassVar[str]
+    by_data: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    published: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any]) -> PaperTable:
+        """Make the table with some settings; the others have the defaults of its data set.
+
+        Raises
+        ------
+        InvalidArgument
+            If a setting is unknown, has another type or is out of range.
+        """
+        return from_settings(cls, {**cls.by_data.get(str(values.get("data", "")), {}), **values})
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """Settings that differ from the defaults, as plain JSON values."""
+        usual = self.from_values({"data": self.data} if hasattr(self, "data") else {})
+        changed = {name: value for name, value in asdict(self).items() if value != getattr(usual, name)}
+        named = {"data": self.data} if hasattr(self, "data") else {}
+        return json.loads(json.dumps({**named, **changed}))  # type: ignore[no-any-return]
+
+    @property
+    def judged(self) -> bool:
+        """Whether the settings that the paper prints are the paper's."""
+        return not set(self.changes) & set(self.published)
+
+    @abstractmethod
+    def units(self, seed: int) -> dict[str, Unit]:
+        """Return the runs of a seed by name."""
+
+    def check(self, *, is_here: bool) -> None:
+        """Check settings, and that the data are there if they must be on this machine, before anything is computed.
+
+        Raises
+        ------
+        InvalidArgument
+            If a setting does not fit the others, or a data set is missing.
+        """
+        for unit in self.units(0).values():
+            if "sections" in unit.settings:
+                check_sections(unit.settings["sections"], is_here=is_here)
+
+    @abstractmethod
+    def numbers(self, results: Mapping[str, Any]) -> Iterator[tuple[str, Number]]:
+        """Return the numbers of each method of a seed, from the results of its units."""
+
+    def printed(self, method: str, column: str) -> Printed | None:
+        """Return the paper's number; None if it prints none."""
+        return None
+
+    def frame(self, results: Mapping[int, Mapping[str, Any]]) -> DataFrame:
+        """Return the numbers as a table with the columns ``COLUMNS``, from the units' results by seed."""
+        import polars
+
+        import clusterproof
+
+        settings = json.dumps(self.changes)
+        rows = [
+            (
+                self.id,
+                settings,
+                clusterproof.__version__,
+                method,
+                number.column,
+                seed,
+                number.round,
+                number.value,
+            )
+            for seed, found in results.items()
+            for method, number in self.numbers(found)
+        ]
+        schema = {name: getattr(polars, kind) for name, kind in COLUMNS.items()}
+        return polars.DataFrame(rows, schema=schema, orient="row")
+
+    def rows(self, frame: DataFrame) -> list[Row]:
+        """Return the lines of a table from its numbers; one that not every seed has is not judged."""
+        groups: dict[tuple[str, str], list[float]] = {}
+        last = frame.filter(frame["round"].is_null() & frame["value"].is_finite())
+        for method, column, value in last.select("method", "column", "value").rows():
+            groups.setdefault((method, column), []).append(value)
+        seeds = frame["seed"].n_unique()
+        return [
+            Row(
+                method,
+                column,
+                tuple(values),
+                self.printed(method, column),
+                self.judged and len(values) == seeds,
+            )
+            for (method, column), values in groups.items()
+        ]
+
+
+class NetworkTable(PaperTable):
+    """A table whose runs train networks."""
+
+    @abstractmethod
+    def sections(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """Return the configuration of each run, without its seed, by name."""
+
+    def units(self, seed: int) -> dict[str, Unit]:
+        """Return the runs of a seed."""
+        units = {}
+        for name, sections in self.sections().items():
+            training = {"threads": 1, "device": "cpu", **sections["training"], "seed": seed}
+            settings = {"sections": {**sections, "training": training}}
+            units[name] = Unit(f"{name}, seed {seed}", train_network, settings)
+        return units
+
+
+def curve(metrics: Mapping[str, Sequence[Any]], columns: Mapping[str, tuple[str, float]]) -> Iterator[Number]:
+    """Return the numbers of a training run, by round and after the last.
+
+    Parameters
+    ----------
+    metrics
+        As ``train_network`` returns them.
+    columns
+        Name of the metric and its factor, by column of the table; one that was not measured is left out.
+    """
+    for column, (name, factor) in columns.items():
+        values = metrics[name]
+        if values[-1] is not None:
+            yield from (
+                Number(column, factor * value, done)
+                for done, value in zip(metrics["round"], values, strict=True)
+                if value is not None
+            )
+            yield Number(column, factor * values[-1])
+
+
+def stored_results() -> DataFrame:
+    """Return the numbers of all stored results."""
+    import polars
+
+    schema = {name: getattr(polars, kind) for name, kind in COLUMNS.items()}
+    stored = [polars.read_parquet(path) for path in sorted(RESULTS.glob("*.parquet"))]
+    return polars.concat([polars.DataFrame(schema=schema), *stored])

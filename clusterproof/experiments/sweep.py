@@ -1,0 +1,344 @@
+"""Sweeps: all combinations of settings and seeds that a file asks for, as units and as one table."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+import numpy as np
+from msgspec import Meta
+
+from clusterproof.algorithms import ALGORITHMS, InvalidArgument, Trace, metrics
+from clusterproof.algorithms import run as run_algorithm
+from clusterproof.algorithms.validation import check_count, check_name, check_seed
+from clusterproof.experiments import synthetic_options
+from clusterproof.experiments.training import train_network
+from clusterproof.experiments.units import Unit
+from clusterproof.files import TOML, parse_toml, read_file
+from clusterproof.neural.configuration import DEFAULTS, KNOWN, configuration_from, places, sections_from
+from clusterproof.neural.custom.digests import code_sums
+from clusterproof.neural.custom.references import is_own
+from clusterproof.neural.metrics import COLUMNS
+from clusterproof.settings import converted, from_settings
+from clusterproof.synthetic import TASKS
+
+if TYPE_CHECKING:
+    from polars import DataFrame
+
+MOST_RUNS = 1_000_000
+
+
+def _errors(trace: Trace, done: int) -> np.ndarray:
+    """Return the errors after some rounds, (R, P)."""
+    if trace.errors is None:
+        raise InvalidArgument("measure", "error", "asks for a task that knows its optima", "choose another")
+    return np.atleast_2d(trace.errors[done])
+
+
+def _of_assignments(measure: Callable[..., Any]) -> Callable[[Trace, int], np.ndarray]:
+    """Make a measure of the clusters that the clients chose when they last took part, (R,)."""
+
+    def measured(trace: Trace, done: int) -> np.ndarray:
+        last = replace(trace, assignments=trace.assignments[:done]).last_assignments
+        return np.array([float(measure(assignments, trace.labels)) for assignments in np.atleast_2d(last)])
+
+    return measured
+
+
+MEASURES: dict[str, Callable[[Trace, int], np.ndarray]] = {
+    "error": lambda trace, done: _errors(trace, done).max(axis=-1),
+    "mean_error": lambda trace, done: _errors(trace, done).mean(axis=-1),
+    "purity": _of_assignments(metrics.purity),
+    "adjusted_rand_index": _of_assignments(metrics.adjusted_rand_index),
+    "clusters": _of_assignments(lambda assignments, _: metrics.cluster_count(assignments)),
+}
+"""Of ``run``: largest and mean distance of a model to its optimum; purity, adjusted Rand index and number of clusters,
+as the clients last chose. Each of a trace and a number of rounds done, (R,)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """A sweep as its file states it.
+
+    Parameters
+    ----------
+    measure
+        What is measured: names of ``MEASURES``, or columns of the metrics of ``train``.
+    command
+        Whose options the settings are: run or train.
+    rounds
+        Communication rounds.
+    seeds
+        How many, from 0, or a list of them.
+    replicates
+        Of each run; not of training.
+    every
+        Measure after so many rounds each and after the last; null: after the last alone.
+    settings
+        Options that are the same in all runs.
+    grid
+        A list of values of each option; all combinations are run.
+    """
+
+    measure: tuple[str, ...]
+    command: Literal["run", "train"] = "run"
+    rounds: Annotated[int, Meta(ge=0, le=10**9)] = 50
+    seeds: int | list[int] = 1
+    replicates: Annotated[int, Meta(ge=1, le=10**9)] | None = None
+    every: Annotated[int, Meta(ge=1)] | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    grid: dict[str, list[Any]] = field(default_factory=dict)
+
+
+class Run(NamedTuple):
+    """A run of a sweep: its settings, for the columns of the table, and its unit."""
+
+    settings: dict[str, Any]
+    unit: Unit
+
+
+def read_sweep(path: Path, values: Mapping[str, Any]) -> Sweep:
+    """Read a sweep's file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    values
+        In place of those of the file: of its top level, or of a setting, which is then no longer in the grid.
+
+    Raises
+    ------
+    InvalidArgument
+        If the file cannot be read, or something in it is unknown, of another type or out of range.
+    """
+    try:
+        content = parse_toml(read_file(path, TOML))
+    except (OSError, ValueError) as error:
+        rule = f"must be a TOML file that can be read ({getattr(error, 'strerror', None) or error})"
+        raise InvalidArgument(
+            "file", str(path), " ".join(rule.split())[:300], "see notes/sweeps.md"
+        ) from error
+    top = {name: value for name, value in values.items() if name in Sweep.__dataclass_fields__}
+    sweep = from_settings(Sweep, {**content, **top})
+    for name, table in (("settings", sweep.settings), ("grid", sweep.grid)):
+        if len({key.replace("-", "_") for key in table}) < len(table):
+            raise InvalidArgument(name, list(table), "must name each setting once", "remove one of the two")
+    tables = [
+        {name.replace("-", "_"): value for name, value in table.items()}
+        for table in (sweep.settings, sweep.grid)
+    ]
+    for name in set(values) - set(top):
+        tables[1].pop(name, None)
+        tables[0][name] = values[name]
+    if both := sorted(set(tables[0]) & set(tables[1])):
+        raise InvalidArgument(both[0], "...", "must stand in one table alone", "remove one of the two")
+    seeds = (
+        list(range(sweep.seeds)) if isinstance(sweep.seeds, int) and sweep.seeds <= MOST_RUNS else sweep.seeds
+    )
+    if not isinstance(seeds, list) or not seeds or len(set(seeds)) < len(seeds):
+        raise InvalidArgument(
+            "seeds", sweep.seeds, "must be a number of seeds, or seeds, none twice", "such as 3"
+        )
+    for seed in seeds:
+        check_seed(seed)
+    known = MEASURES if sweep.command == "run" else COLUMNS[1:]
+    for name in sweep.measure:
+        check_name("measure", name, list(known))
+    if not sweep.measure or len(set(sweep.measure)) < len(sweep.measure):
+        raise InvalidArgument(
+            "measure", list(sweep.measure), "must be names, none twice", f"such as {[*known][:1]}"
+        )
+    return replace(sweep, settings=tables[0], grid=tables[1], seeds=seeds)
+
+
+def runs_of(sweep: Sweep, code: Collection[str] = ()) -> list[Run]:
+    """Return the runs of a sweep, none twice.
+
+    A setting that an algorithm, task, partition or network of the grid does not have is left out there.
+
+    Parameters
+    ----------
+    sweep
+        The sweep.
+    code
+        User-supplied code that it may name, such as ``"mine.py:Mine"``: a file alone may not have code imported.
+
+    Raises
+    ------
+    InvalidArgument
+        If a setting is of no run, or a value has another type or is out of range.
+    """
+    assert isinstance(sweep.seeds, list)
+    size = math.prod(map(len, sweep.grid.values())) * len(sweep.seeds)
+    check_count("grid", size, at_least=1, at_most=MOST_RUNS, remedy="give every list a value")
+    make = _synthetic_run if sweep.command == "run" else _training_run
+    runs: dict[str, Run] = {}
+    used: set[str] = set()
+    for combination in itertools.product(*sweep.grid.values()):
+        chosen = {**sweep.settings, **dict(zip(sweep.grid, combination, strict=True))}
+        for seed in sweep.seeds:
+            run = make(sweep, chosen, seed, code)
+            used |= set(run.settings)
+            runs.setdefault(repr(run.unit.settings), run)
+    for name in (*sweep.settings, *sweep.grid):
+        if name not in used:
+            rule = "is not an option of any run of the sweep"
+            nearest = difflib.get_close_matches(name, _options(sweep.command), n=1)
+            remedy = f"write {nearest[0]}" if nearest and nearest != [name] else "leave it out"
+            raise InvalidArgument(name, "...", rule, remedy)
+    return list(runs.values())
+
+
+def _options(command: str) -> list[str]:
+    """Return the names of all options of a command."""
+    if command == "run":
+        return [option.flag for option in synthetic_options.experiment_options()]
+    return list(
+        {name: 0 for section, kinds in KNOWN.items() for kind in kinds for name in places({section: kind})}
+    )
+
+
+def _synthetic_run(sweep: Sweep, chosen: Mapping[str, Any], seed: int, code: Collection[str]) -> Run:
+    algorithm, task = str(chosen.get("algorithm", "cfl-mgd")), str(chosen.get("task", "regression"))
+    _check_choice("algorithm", algorithm, list(ALGORITHMS), code)
+    check_name("task", task, list(TASKS))
+    kinds = {**synthetic_options.task_parameters(task), **synthetic_options.algorithm_parameters(algorithm)}
+    options = {}
+    for name, value in chosen.items():
+        if name == "proportions":
+            shares = value if isinstance(value, list) else [value]
+            options[name] = [str(converted(name, share, float)) for share in shares]
+        elif name in kinds:
+            options[name] = converted(name, value, kinds[name])
+    common = {name: getattr(sweep, name) for name in ("rounds", "replicates", "every")}
+    settings = {"algorithm": algorithm, "task": task, "options": options, "measure": list(sweep.measure)}
+    settings |= {"code": code_sums({"algorithm": algorithm})} if algorithm in code else {}
+    shown = {"algorithm": algorithm, "task": task, **options, "seed": seed}
+    return Run(shown, Unit(_words(shown), measure_run, {**settings, **common, "seed": seed}))
+
+
+def measure_run(
+    *,
+    algorithm: str,
+    task: str,
+    options: Mapping[str, Any],
+    measure: Sequence[str],
+    rounds: int,
+    replicates: int | None,
+    every: int | None,
+    seed: int,
+    code: Mapping[str, str] | None = None,
+) -> dict[str, list[Any]]:
+    """Carry out a run on a synthetic task and measure it: columns of equal length, None where one is not finite.
+
+    ``code`` has digests of user-supplied code, by which its changes make other units.
+    """
+    synthetic_options.check_memory(algorithm, task, options, rounds, replicates)
+    with np.errstate(all="ignore"):
+        made = synthetic_options.make_task(task, options, seed)
+        method = synthetic_options.make_algorithm(algorithm, options, made)
+        trace = run_algorithm(method, made, rounds=rounds, seed=seed, replicates=replicates)
+    columns: dict[str, list[Any]] = {name: [] for name in ("round", "replicate", *measure)}
+    for done in sorted({*range(0, rounds, every), rounds}) if every else [rounds]:
+        columns["round"] += [done] * (replicates or 1)
+        columns["replicate"] += range(replicates or 1)
+        for name in measure:
+            columns[name] += [float(v) if np.isfinite(v) else None for v in MEASURES[name](trace, done)]
+    return columns
+
+
+def _training_run(sweep: Sweep, chosen: Mapping[str, Any], seed: int, code: Collection[str]) -> Run:
+    if sweep.replicates is not None:
+        raise InvalidArgument("replicates", sweep.replicates, "is not of training runs", "give more seeds")
+    names = {section: str(chosen.get(section, name)) for section, name in DEFAULTS.items()}
+    for section, name in names.items():
+        _check_choice(section, name, list(KNOWN[section]), code)
+    known = places(names)
+    options = {name: value for name, value in {**chosen, **names}.items() if name in known}
+    common = {"rounds": sweep.rounds, "seed": seed, "evaluate_every": sweep.every or max(1, sweep.rounds)}
+    if clash := sorted(set(common) & set(options)):
+        raise InvalidArgument(
+            clash[0], options[clash[0]], "is no setting", "use rounds, seeds and every at the top"
+        )
+    sections = sections_from({"threads": 1, **options, **common})
+    configuration = configuration_from(sections)
+    sections = configuration.sections
+    typed = {name: sections[known[name][0]].get(known[name][1], value) for name, value in options.items()}
+    shown = {"algorithm": names["algorithm"], **typed, "seed": seed}
+    own = set(names.values()) & set(code)
+    settings = {"sections": sections, **({"code": code_sums(configuration.user_code)} if own else {})}
+    return Run(shown, Unit(_words(shown), train_network, settings))
+
+
+def _check_choice(section: str, name: str, known: Sequence[str], code: Collection[str]) -> None:
+    if is_own(section, name) and name not in code:
+        rule = "is code, which runs when it is imported, and a file alone may not ask for that"
+        raise InvalidArgument(section, name, rule, f"look at the code, then add --code {name}")
+    if name not in code:
+        check_name(section, name, known)
+
+
+def _words(settings: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name.replace('_', '-')} {value}" for name, value in settings.items())
+
+
+def sweep_frame(sweep: Sweep, runs: Sequence[Run], results: Sequence[Any]) -> DataFrame:
+    """Put the finished runs together: a row for each run, round and replicate.
+
+    Returns
+    -------
+    polars.DataFrame
+        Columns ``algorithm``, the options that some run was given (lists as text), ``seed``, ``round``, ``replicate``
+        and the measures. A setting that a run does not have is null, a measure that is not a finite number too.
+    """
+    import polars
+
+    frames = []
+    for (settings, _), found in zip(runs, results, strict=True):
+        if found is not None:
+            size = len(found["round"])
+            shown = {
+                name: ",".join(map(str, value)) if isinstance(value, list) else value
+                for name, value in settings.items()
+            }
+            columns: dict[str, Any] = {name: [value] * size for name, value in shown.items()}
+            columns |= {"round": found["round"], "replicate": found.get("replicate", [0] * size)}
+            columns |= {name: polars.Series(found[name], dtype=polars.Float64) for name in sweep.measure}
+            frames.append(polars.DataFrame(columns))
+    if not frames:
+        return polars.DataFrame()
+    names = list(dict.fromkeys(name for frame in frames for name in frame.columns))
+    last = ["seed", "round", "replicate", *sweep.measure]
+    return polars.concat(frames, how="diagonal_relaxed").select(
+        *(name for name in names if name not in last), *last
+    )
+
+
+def summarise(frame: DataFrame, by: Sequence[str], measures: Sequence[str]) -> list[list[str]]:
+    """Return rows of text: the values of some columns, and mean ± standard deviation (n - 1) of the measures.
+
+    Parameters
+    ----------
+    frame
+        One row per observation, such as a seed.
+    by
+        Columns whose values make a row of the result, in order of appearance.
+    measures
+        Columns of numbers; null is not counted.
+    """
+    rows = []
+    for key, group in frame.group_by(by, maintain_order=True):
+        row = ["-" if value is None else str(value) for value in key]
+        for name in measures:
+            values = group[name].drop_nulls()
+            text = f"{fmean(values):.4g}" if len(values) else "-"
+            row.append(f"{text} ± {stdev(values):.2g}" if len(values) > 1 else text)
+        rows.append(row)
+    return rows

@@ -1,1 +1,0 @@
-"""Sweeps: which runs a file asks for, what is measured on them, and the one table of all of it."""

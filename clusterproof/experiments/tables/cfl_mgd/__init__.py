@@ -1,1 +1,0 @@
-"""Tables of CFL-MGD."""

@@ -1,0 +1,156 @@
+"""CFL-MGD's Table 2: accuracy of four methods on rotated images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Literal
+
+from msgspec import Meta
+
+from clusterproof.experiments.comparison import HALF_A_POINT, Printed
+from clusterproof.experiments.paper_table import NetworkTable, Number, curve
+
+PRINTED = {
+    "mnist": {
+        "CFL-MGD": (96.05, 0.12),
+        "IFCA": (92.60, 0.27),
+        "FedAvg": (89.84, 0.32),
+        "FedBCD": (70.06, 0.92),
+    },
+    "cifar10": {
+        "CFL-MGD": (80.43, 0.14),
+        "IFCA": (75.53, 0.90),
+        "FedAvg": (69.52, 1.09),
+        "FedBCD": (47.31, 1.50),
+    },
+}
+"""Accuracy in percent and its spread over a number of runs that the paper does not print."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CFLMGDTable2(NetworkTable):
+    """Test accuracy after 300 rounds: CFL-MGD, IFCA, FedAvg and FedBCD.
+
+    What the paper does not print has the values of IFCA's public code, whose sizes it takes over.
+
+    Parameters
+    ----------
+    data
+        Data set; the paper has mnist and cifar10.
+    clusters, clients, samples
+        P rotations, m clients, n images of each.
+    rounds
+        Communication rounds.
+    step_size, step_size_decay
+        eta, and its factor after each round, which is printed for CIFAR-10 alone.
+    momentum, participation
+        beta, and the share of clients in a round; both are printed for CIFAR-10 alone.
+    local_steps, local_unit, batch_size
+        H, whether it counts steps or passes over a client's data, and the images of a gradient (null: all of the
+        client's). Not printed.
+    network, hidden, channels
+        Network and its widths; null: those of ``clusterproof train``. Not printed.
+    images
+        What is done to the images, such as {'crop': 24, 'flip': True}; see ``train --help``. Not printed.
+    test_assignment
+        How a test client chooses its model: test-loss, by its labelled test data, as IFCA's public code does. Not
+        printed.
+    penalty
+        FedBCD's mu. Not printed.
+    least_share, restarts
+        How the starts of IFCA and CFL-MGD are drawn, see IFCA. Not printed.
+    methods
+        Rows that are computed.
+    """
+
+    id: ClassVar[str] = "cfl-mgd/table-2"
+    title: ClassVar[str] = "accuracy on rotated images"
+    source: ClassVar[str] = "Zhao et al. (2023), Electronics 12, 1972, Table 2"
+    published: ClassVar[tuple[str, ...]] = (
+        *(
+            "clusters",
+            "clients",
+            "samples",
+            "rounds",
+            "step_size",
+            "step_size_decay",
+            "momentum",
+            "participation",
+        ),
+    )
+    by_data: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "cifar10": {
+            **{"clusters": 2, "clients": 200, "samples": 500, "network": "cnn", "hidden": None},
+            **{"step_size": 0.01, "step_size_decay": 0.99},
+            **{"local_steps": 5, "local_unit": "epoch", "batch_size": 50},
+        }
+    }
+
+    data: str = "mnist"
+    clusters: Literal[1, 2, 4] = 4
+    clients: Annotated[int, Meta(ge=1)] = 2400
+    samples: Annotated[int, Meta(ge=1)] = 100
+    rounds: Annotated[int, Meta(ge=1)] = 300
+    step_size: Annotated[float, Meta(gt=0)] = 0.1
+    step_size_decay: Annotated[float, Meta(gt=0, le=1)] = 1.0
+    momentum: Annotated[float, Meta(ge=0, lt=1)] = 0.9
+    participation: Annotated[float, Meta(gt=0, le=1)] = 0.1
+    local_steps: Annotated[int, Meta(ge=1)] = 10
+    local_unit: Literal["step", "epoch"] = "step"
+    batch_size: Annotated[int, Meta(ge=1)] | None = None
+    network: str = "mlp"
+    hidden: tuple[int, ...] | None = (200,)
+    channels: tuple[int, ...] | None = None
+    images: dict[str, Any] = field(default_factory=dict)
+    test_assignment: Literal["train", "test-loss"] = "test-loss"
+    penalty: Annotated[float, Meta(ge=0)] = 0.1
+    least_share: Annotated[float, Meta(gt=0, le=1)] | None = None
+    restarts: Annotated[int, Meta(ge=1, le=100)] = 1
+    methods: tuple[Literal["CFL-MGD", "IFCA", "FedAvg", "FedBCD"], ...] = (
+        "CFL-MGD",
+        "IFCA",
+        "FedAvg",
+        "FedBCD",
+    )
+
+    def sections(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """Return the configuration of each method."""
+        clustered = {"averaging": "model", "least_share": self.least_share, "restarts": self.restarts}
+        algorithms: dict[str, dict[str, Any]] = {
+            "CFL-MGD": {"name": "cfl-mgd", "momentum": self.momentum, **clustered},
+            "IFCA": {"name": "ifca", **clustered},
+            "FedAvg": {"name": "fedavg"},
+            "FedBCD": {"name": "fedbcd", "proximal": self.penalty},
+        }
+        common = {name: getattr(self, name) for name in ("step_size", "local_steps", "participation")}
+        widths = {
+            name: list(value) for name in ("hidden", "channels") if (value := getattr(self, name)) is not None
+        }
+        partition = {name: getattr(self, name) for name in ("clusters", "clients", "samples")}
+        training = ("rounds", "batch_size", "local_unit", "step_size_decay", "test_assignment")
+        return {
+            method: {
+                "data": {"name": self.data, **self.images},
+                "partition": {"name": "rotations", **partition},
+                "network": {"name": self.network, **widths},
+                "algorithm": {**algorithms[method], **common},
+                "training": {"evaluate_every": 10, **{name: getattr(self, name) for name in training}},
+            }
+            for method in self.methods
+        }
+
+    def numbers(self, results: Mapping[str, Any]) -> Iterator[tuple[str, Number]]:
+        """Return the accuracy by round, and the share of clients that get their cluster's model."""
+        for method, metrics in results.items():
+            columns = {"accuracy %": ("accuracy", 100.0)}
+            if method in ("CFL-MGD", "IFCA"):
+                columns["right model %"] = ("correct_model", 100.0)
+            yield from ((method, number) for number in curve(metrics, columns))
+
+    def printed(self, method: str, column: str) -> Printed | None:
+        """Return the paper's accuracy."""
+        numbers = PRINTED.get(self.data, {}).get(method)
+        if numbers is None or column != "accuracy %":
+            return None
+        return Printed(*numbers, digit=0.01, negligible=HALF_A_POINT)

@@ -1,1 +1,0 @@
-"""Tables and curves of FPFC."""

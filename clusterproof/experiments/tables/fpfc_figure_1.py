@@ -1,0 +1,110 @@
+"""FPFC's Figure 1: accuracy of seven methods on images with swapped labels, round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from msgspec import Meta
+
+from clusterproof.experiments.paper_table import NetworkTable, Number, curve
+
+
+@dataclass(frozen=True, kw_only=True)
+class FPFCFigure1(NetworkTable):
+    """Accuracy and clusters of seven methods, twenty clients in four clusters that swap two labels.
+
+    The figure has curves and no numbers; the paper says that FPFC outperforms all six baselines. What it does not
+    print has the values of the authors' public code.
+
+    Parameters
+    ----------
+    data
+        Data set: mnist or fashion-mnist.
+    network, channels, hidden, padding
+        Network and its widths; null: those of ``clusterproof train``.
+    clients
+        Devices, a multiple of four.
+    rounds
+        Communication rounds.
+    local_epochs, batch_size
+        Passes over a client's data in a round, in minibatches.
+    meta_steps
+        Per-FedAvg's steps of two gradients in a round: as many gradients as the others' passes have.
+    step_size, step_size_decay
+        alpha, and its factor after each round.
+    participation
+        Share of the clients in a round.
+    strength
+        lambda of both penalties.
+    """
+
+    id: ClassVar[str] = "fpfc/figure-1"
+    title: ClassVar[str] = "accuracy and clusters of seven methods on swapped labels"
+    source: ClassVar[str] = "Yu, Liu, Sun and Wang (2023), Figure 1"
+
+    data: str = "mnist"
+    network: str = "cnn"
+    channels: tuple[int, ...] | None = (6, 16)
+    hidden: tuple[int, ...] | None = ()
+    padding: tuple[int, ...] | None = (2, 0)
+    clients: Annotated[int, Meta(ge=4)] = 20
+    rounds: Annotated[int, Meta(ge=1)] = 200
+    local_epochs: Annotated[int, Meta(ge=1)] = 10
+    meta_steps: Annotated[int, Meta(ge=1)] = 150
+    batch_size: Annotated[int, Meta(ge=1)] = 100
+    step_size: Annotated[float, Meta(gt=0)] = 0.01
+    step_size_decay: Annotated[float, Meta(gt=0, le=1)] = 0.9**0.2
+    participation: Annotated[float, Meta(gt=0, le=1)] = 0.5
+    strength: Annotated[float, Meta(gt=0)] = 0.4
+
+    def sections(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """Return the configuration of each method."""
+        algorithms: dict[str, dict[str, Any]] = {
+            "LOCAL": {"name": "local"},
+            "FedAvg": {"name": "fedavg"},
+            "Per-FedAvg": {
+                **{"name": "per-fedavg", "inner_step_size": self.step_size, "local_steps": self.meta_steps},
+            },
+            "IFCA": {"name": "ifca", "averaging": "model"},
+            "CFL": {"name": "cfl"},
+            "FPFC-l1": {"name": "fpfc", "strength": self.strength, "penalty": "l1"},
+            "FPFC": {"name": "fpfc", "strength": self.strength},
+        }
+        common = {
+            "step_size": self.step_size,
+            "participation": self.participation,
+            "local_steps": self.local_epochs,
+        }
+        options = {
+            name: list(value)
+            for name in ("channels", "hidden", "padding")
+            if (value := getattr(self, name)) is not None
+        }
+        return {
+            method: {
+                "data": {"name": self.data},
+                "partition": {"name": "label-swap", "clients": self.clients},
+                "network": {"name": self.network, **options},
+                "algorithm": {**common, **algorithm},
+                "training": {
+                    **{"rounds": self.rounds, "batch_size": self.batch_size, "evaluate_every": 10},
+                    # Per-FedAvg's local steps use a batch, not a pass
+                    "local_unit": "step" if method == "Per-FedAvg" else "epoch",
+                    "step_size_decay": self.step_size_decay,
+                },
+            }
+            for method, algorithm in algorithms.items()
+        }
+
+    def numbers(self, results: Mapping[str, Any]) -> Iterator[tuple[str, Number]]:
+        """Return the accuracy of the model that each client would use, and the clustering of methods that cluster."""
+        for method, metrics in results.items():
+            columns = {"accuracy %": ("accuracy", 100.0)}
+            if method in ("IFCA", "CFL", "FPFC-l1", "FPFC"):
+                columns |= {
+                    "clusters": ("clusters", 1.0),
+                    "adjusted Rand index": ("adjusted_rand_index", 1.0),
+                }
+            yield from ((method, number) for number in curve(metrics, columns))

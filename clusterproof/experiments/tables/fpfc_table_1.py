@@ -1,0 +1,193 @@
+"""FPFC's Table 1: softmax regressions of a hundred devices in four clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from msgspec import Meta
+
+from clusterproof.algorithms import (
+    CFL,
+    FPFC,
+    IFCA,
+    Local,
+    PerFedAvg,
+    Randomness,
+    adjusted_rand_index,
+    choose_clusters,
+    cluster_count,
+)
+from clusterproof.algorithms.fpfc import group_averages
+from clusterproof.algorithms.pairs import connected_groups
+from clusterproof.experiments.comparison import HALF_A_POINT, Printed
+from clusterproof.experiments.paper_table import Number, PaperTable
+from clusterproof.experiments.tables.fpfc_public_code import AbsentAsZeroCFL, SharedIFCA, WeightedFedAvg
+from clusterproof.experiments.units import Unit
+from clusterproof.synthetic.softmax import SoftmaxMixture
+
+COLUMNS = {"accuracy %": "accuracy", "clusters": "clusters", "adjusted Rand index": "index"}
+
+PRINTED: dict[str, tuple[float, ...]] = {
+    "LOCAL": (84.97, 6.0),
+    "FedAvg": (30.35, 5.0),
+    "Per-FedAvg": (56.28, 6.0),
+    "IFCA": (60.42, 17.0, 2.33, 0.94, 0.47, 0.33),
+    "CFL": (86.60, 5.0, 42.0, 4.55, 0.28, 0.11),
+    "FPFC-l1": (83.85, 6.0, 5.67, 2.87, 0.63, 0.21),
+    "FPFC": (89.46, 4.0, 4.00, 0.00, 1.00, 0.00),
+}
+"""Accuracy, number of clusters and adjusted Rand index, each with the deviation of the population of three runs; the
+paper's "0.06" after a percentage is 6 points."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FPFCTable1(PaperTable):
+    """Test accuracy and clusters of seven methods, with the settings of the authors' public code.
+
+    Accuracy is the unweighted mean over clients; of FPFC after the means weighted by samples within its groups. A run
+    of the paper is one data set, which is not known.
+
+    Parameters
+    ----------
+    clients, clusters, features, classes
+        Of the data: m devices in clusters, each with a softmax regression.
+    largest
+        Samples of a device are cut here, for short runs; null: no cut.
+    rounds
+        Communication rounds.
+    step_size, local_steps, participation
+        alpha, T_i (of FedAvg in passes over batches of 100, of Per-FedAvg's meta-gradient half as many) and the share
+        of clients in a round.
+    as_coded
+        Whether Per-FedAvg, IFCA and CFL are those of the public code: Per-FedAvg is FedAvg and a step, IFCA divides a
+        cluster's sum by all participants after one step, CFL takes absent clients' updates as zero. Else as published.
+    strength, threshold
+        lambda and nu of FPFC.
+    l1_strength, l1_threshold
+        Those of FPFC-l1.
+    augmentation
+        rho of FPFC.
+    methods
+        Rows that are computed.
+    """
+
+    id: ClassVar[str] = "fpfc/table-1"
+    title: ClassVar[str] = "softmax regressions of a hundred devices in four clusters"
+    source: ClassVar[str] = "Yu, Liu, Sun and Wang (2023), Table 1; settings of the public code"
+    published: ClassVar[tuple[str, ...]] = ("clients", "clusters", "features", "classes", "largest", "rounds")
+
+    clients: Annotated[int, Meta(ge=1)] = 100
+    clusters: Annotated[int, Meta(ge=1)] = 4
+    features: Annotated[int, Meta(ge=1)] = 60
+    classes: Annotated[int, Meta(ge=2)] = 10
+    largest: Annotated[int, Meta(ge=5)] | None = None
+    rounds: Annotated[int, Meta(ge=1)] = 2000
+    step_size: Annotated[float, Meta(gt=0)] = 0.1
+    local_steps: Annotated[int, Meta(ge=1)] = 10
+    participation: Annotated[float, Meta(gt=0, le=1)] = 0.3
+    as_coded: bool = True
+    strength: Annotated[float, Meta(gt=0)] = 0.6
+    threshold: Annotated[float, Meta(ge=0)] = 0.1
+    l1_strength: Annotated[float, Meta(gt=0)] = 0.2
+    l1_threshold: Annotated[float, Meta(ge=0)] = 4.0
+    augmentation: Annotated[float, Meta(gt=0)] = 1.0
+    methods: tuple[str, ...] = tuple(PRINTED)
+
+    def units(self, seed: int) -> dict[str, Unit]:
+        """Return the runs of a seed."""
+        settings = {name: value for name, value in asdict(self).items() if name != "methods"}
+        return {
+            method: Unit(
+                f"{method}, seed {seed}", run_method, {"method": method, "seed": seed, "settings": settings}
+            )
+            for method in self.methods
+        }
+
+    def numbers(self, results: Mapping[str, Any]) -> Iterator[tuple[str, Number]]:
+        """Return accuracy, number of clusters and adjusted Rand index."""
+        for method, found in results.items():
+            for column, name in COLUMNS.items():
+                if name in found:
+                    yield method, Number(column, found[name])
+
+    def printed(self, method: str, column: str) -> Printed | None:
+        """Return the paper's number."""
+        pairs = dict(
+            zip(COLUMNS, zip(PRINTED[method][::2], PRINTED[method][1::2], strict=True), strict=False)
+        )
+        if column not in pairs:
+            return None
+        negligible = HALF_A_POINT if column == "accuracy %" else 0.0
+        return Printed(*pairs[column], runs=3, population=True, digit=0.01, negligible=negligible)
+
+
+def make_algorithm(method: str, table: FPFCTable1) -> Any:
+    """Return the algorithm of a method."""
+    common: dict[str, Any] = {"step_size": table.step_size, "participation": table.participation}
+    steps: dict[str, Any] = {"local_steps": table.local_steps}
+    fusion = {**common, **steps, "augmentation": table.augmentation, "reuse_memory": True}
+    shared = {**common, "averaging": "model", "clusters": table.clusters}
+    match method:
+        case "LOCAL":
+            return Local(step_size=table.step_size, **steps)
+        case "FedAvg":
+            return WeightedFedAvg(**common, **steps)
+        case "Per-FedAvg" if table.as_coded:
+            return WeightedFedAvg(**common, **steps, fine_tune=True)
+        case "Per-FedAvg":
+            return PerFedAvg(
+                **common, inner_step_size=table.step_size, local_steps=max(1, table.local_steps // 2)
+            )
+        case "IFCA":
+            return SharedIFCA(**shared) if table.as_coded else IFCA(**shared, **steps)
+        case "CFL":
+            return AbsentAsZeroCFL(**common) if table.as_coded else CFL(**common)
+        case "FPFC-l1":
+            return FPFC(**fusion, penalty="l1", strength=table.l1_strength)
+    return FPFC(**fusion, penalty="scad", strength=table.strength)
+
+
+def run_method(method: str, seed: int, settings: Mapping[str, Any]) -> dict[str, float]:
+    """Run a method on one data set: accuracy in percent, and of methods that cluster the clusters and the index."""
+    table = FPFCTable1.from_values(settings)
+    assert isinstance(table, FPFCTable1)
+    as_passes = {"FedAvg": 100, "CFL": 50, **({"Per-FedAvg": 100} if table.as_coded else {})}
+    task = SoftmaxMixture(
+        **{name: getattr(table, name) for name in ("clients", "clusters", "features", "classes", "largest")},
+        precision="single",
+        batch_size=as_passes.get(method),
+        local_unit="epoch" if method in as_passes else "step",
+        seed=seed,
+    )
+    algorithm, clients = make_algorithm(method, table), np.arange(task.clients)
+    randomness = Randomness.from_seed(seed, "fpfc/table-1")
+    start = task.initial_models(algorithm.model_count(task), (), randomness.initialisation)
+    if method == "IFCA":  # its models start apart
+        start = randomness.initialisation.standard_normal((table.clusters, task.dimension)).astype(np.float32)
+    state = algorithm.initialise(start, task)
+    chosen = np.zeros(task.clients, dtype=np.int64)  # a client that never took part has the first model
+    for _ in range(table.rounds):
+        state = algorithm.step(state, task, randomness)
+        if method == "IFCA":
+            chosen[state.clients] = state.assignments
+    models, clusters = state.models, None
+    if method in ("FedAvg", "Per-FedAvg"):
+        models = algorithm.personalise(np.repeat(models, task.clients, axis=0), clients, task, randomness)
+    elif method == "IFCA":
+        if not table.as_coded:
+            chosen = choose_clusters(task, models, clients, randomness.assignment)
+        models, clusters = models[chosen], chosen
+    elif method == "CFL":
+        clusters = state.assignments
+    elif method != "LOCAL":
+        nu = table.l1_threshold if method == "FPFC-l1" else table.threshold
+        clusters = connected_groups(algorithm.difference_lengths(state) <= nu)
+        models = group_averages(models, clusters, task.sizes.astype(models.dtype))
+    found = {"accuracy": 100 * float(task.accuracies(models, clients).mean())}
+    if clusters is not None:
+        found["clusters"] = float(cluster_count(clusters))
+        found["index"] = float(adjusted_rand_index(clusters, task.labels))
+    return found

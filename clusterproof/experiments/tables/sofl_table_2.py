@@ -1,0 +1,174 @@
+"""SoFL's Table 2: twenty clients clustered by k-means, by the map, and by both, from their updates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from msgspec import Meta
+
+from clusterproof.algorithms import (
+    Descent,
+    SoFL,
+    adjusted_rand_index,
+    best_matching_units,
+    cluster_count,
+    generator,
+    purity,
+)
+from clusterproof.algorithms.arrays import like, rows, to_numpy
+from clusterproof.experiments.comparison import Printed
+from clusterproof.experiments.paper_table import Number, PaperTable
+from clusterproof.experiments.units import Unit
+from clusterproof.neural.configuration import configuration_from
+
+METHODS = {"K-means": "K-means (K = 4)", "SOM": "SOM", "SOM + K-means": "SOM + K-means"}
+"""Printed column of labels, by method."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SoFLTable2(PaperTable):
+    """Twenty clients, five in each rotation of the images, clustered from one set of updates.
+
+    The paper's numbers are the scores of its printed labels. A value of a seed is a mean over starts of the clustering.
+
+    Parameters
+    ----------
+    data
+        Data set; the paper has mnist.
+    images
+        Images of all clients together.
+    rounds
+        Rounds of FedAvg before the clustering; printed for Figure 9 alone.
+    local_epochs, batch_size
+        Passes over a client's data in minibatches.
+    step_size, hidden
+        eta, and units of the hidden layers. Not printed.
+    share
+        Whether the groups divide the images (split) or have all of them (full). Not printed.
+    k_means_start, k_means_attempts
+        How k-means is started, random or k-means++, and how often, of which the best is taken. Not printed.
+    grid, map_start, cluster_count
+        Side of the map; whether neurons start at a sample of the updates or at random; the number of clusters of both
+        together by the elbow, as printed, or by the clients' silhouette.
+    repetitions
+        Starts of each clustering.
+    """
+
+    id: ClassVar[str] = "sofl/table-2"
+    title: ClassVar[str] = "clients clustered by k-means, by a self-organising map and by both"
+    source: ClassVar[str] = "Zhang and Qiao (2024), Electronics 13, 3682, Table 2"
+    published: ClassVar[tuple[str, ...]] = ("images", "local_epochs", "batch_size", "rounds")
+
+    data: str = "mnist"
+    images: Annotated[int, Meta(ge=1)] = 10_000
+    rounds: Annotated[int, Meta(ge=1)] = 20
+    local_epochs: Annotated[int, Meta(ge=1)] = 3
+    batch_size: Annotated[int, Meta(ge=1)] = 100
+    step_size: Annotated[float, Meta(gt=0)] = 0.1
+    hidden: tuple[int, ...] = (100,)
+    share: Literal["split", "full"] = "split"
+    k_means_start: Literal["random", "k-means++"] = "random"
+    k_means_attempts: Annotated[int, Meta(ge=1, le=100)] = 1
+    grid: Annotated[int, Meta(ge=1, le=50)] = 5
+    map_start: Literal["sample", "random"] = "sample"
+    cluster_count: Literal["elbow", "silhouette"] = "elbow"
+    repetitions: Annotated[int, Meta(ge=1, le=1000)] = 20
+
+    def units(self, seed: int) -> dict[str, Unit]:
+        """Return the one unit of a seed: training and all clusterings."""
+        sections = {
+            "data": {"name": self.data},
+            "partition": {
+                "name": "rotated-groups",
+                "clusters": 4,
+                "images": self.images,
+                "share": self.share,
+            },
+            "network": {"name": "mlp", "hidden": list(self.hidden)},
+            "algorithm": {"name": "fedavg", "step_size": self.step_size, "local_steps": self.local_epochs},
+            "training": {
+                **{"rounds": self.rounds, "batch_size": self.batch_size, "local_unit": "epoch", "threads": 1},
+                **{"evaluate_every": self.rounds, "seed": seed, "device": "cpu"},
+            },
+        }
+        names = ("k_means_start", "k_means_attempts", "grid", "map_start", "cluster_count", "repetitions")
+        settings = {"sections": sections, **{name: getattr(self, name) for name in names}}
+        return {"updates": Unit(f"updates, seed {seed}", cluster_updates, settings)}
+
+    def numbers(self, results: Mapping[str, Any]) -> Iterator[tuple[str, Number]]:
+        """Return the scores of each clustering, means over its starts."""
+        for method, labels in results["updates"].items():
+            of_starts = [scores(start) for start in labels]
+            for column in of_starts[0]:
+                yield method, Number(column, float(np.mean([start[column] for start in of_starts])))
+
+    def printed(self, method: str, column: str) -> Printed | None:
+        """Return the score of the printed labels."""
+        from clusterproof.theory.papers.sofl.tables import TABLE_2  # importing every claim takes a second
+
+        return Printed(scores(TABLE_2[METHODS[method]])[column]) if self.data == "mnist" else None
+
+
+def scores(labels: Any) -> dict[str, float]:
+    """Return the scores of clients' labels (20,): the true clusters are five clients each, in order."""
+    found, truth = np.asarray(labels), np.arange(20) // 5
+    index = adjusted_rand_index(found, truth)
+    return {
+        "adjusted Rand index": index,
+        "purity": purity(found, truth),
+        "clusters": float(cluster_count(found)),
+        "right partition %": 100.0 * (index == 1),
+    }
+
+
+def cluster_updates(sections: Mapping[str, Any], **options: Any) -> dict[str, list[list[int]]]:
+    """Train by FedAvg, take all clients' next updates and cluster them again and again; return labels by method."""
+    from clusterproof.neural.training import train
+
+    configuration = configuration_from(sections)
+    result = train(configuration)
+    task, model, algorithm = result.task, result.state.models, configuration.make_algorithm()
+    clients = like(np.arange(task.clients), model)
+    received = rows(model, 0 * clients)
+    descent = Descent(algorithm.settings["step_size"], algorithm.settings["local_steps"])
+    seed = configuration.training.seed
+    trained = task.local_steps(received, clients, generator(seed, "table", "updates"), descent).points
+    updates = to_numpy(trained - received).astype(np.float64)
+    return {method: clusterings(method, updates, task.clusters, seed, **options) for method in METHODS}
+
+
+def clusterings(
+    method: str,
+    updates: np.ndarray,
+    clusters: int,
+    seed: int,
+    *,
+    k_means_start: str,
+    k_means_attempts: int,
+    grid: int,
+    map_start: str,
+    cluster_count: str,
+    repetitions: int,
+) -> list[list[int]]:
+    """Cluster the clients' updates (m, d) from independent starts; return the labels of each start."""
+    from sklearn.cluster import KMeans
+
+    labels = []
+    sofl = SoFL(step_size=1.0, initialisation=map_start, cluster_count=cluster_count, grid=grid)
+    for repetition in range(repetitions):
+        start = k_means_start if method == "K-means" else map_start  # the same map with and without k-means
+        draw = generator(seed, "table", "start", start, repetition)
+        if method == "K-means":
+            state = int(draw.integers(2**31))
+            means = KMeans(clusters, init=k_means_start, n_init=k_means_attempts, random_state=state)
+            # as few coordinates as there are clients hold all their distances
+            found = means.fit(np.asarray(np.linalg.qr(updates.T, mode="r")).T).labels_
+        elif method == "SOM":
+            found = best_matching_units(*sofl.train_map(updates, draw))
+        else:
+            found = sofl.cluster(updates, draw)
+        labels.append(np.asarray(found).tolist())
+    return labels

@@ -1,0 +1,235 @@
+"""Units: the parts of a table or sweep, computed by joblib or Dask, each stored as soon as it is finished."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+import clusterproof
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.atomic import naming_folder, remove_abandoned, require_plain, write_whole
+from clusterproof.algorithms.validation import error_line, require
+from clusterproof.files import LARGE, check_depth, read_file
+
+TIMEOUT = 20
+"""Seconds to wait for a scheduler and for its first worker."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A part of a computation.
+
+    Attributes
+    ----------
+    name
+        Words for messages, such as ``"ifca, seed 0"``.
+    function
+        Function at the top level of a module, which returns plain JSON values.
+    settings
+        Its keyword arguments, plain JSON values.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    settings: Mapping[str, Any]
+
+    @property
+    def file(self) -> str:
+        """Name of its file: a digest of the function, the settings and the source on which the result depends."""
+        content = json.dumps([source_digest(self.function.__module__), self.settings], sort_keys=True)
+        digest = hashlib.sha256(content.encode()).hexdigest()[:16]
+        return f"{self.function.__name__.replace('_', '-')}.{digest}.json"
+
+
+@cache
+def source_digest(module: str) -> str:
+    """Return a digest of a module, of the packages on which results depend, and of the versions of numpy and torch."""
+    package = Path(clusterproof.__file__).parent
+    total = hashlib.sha256(Path(str(sys.modules[module].__file__)).read_bytes())
+    for part in ("algorithms", "synthetic", "neural"):
+        for path in sorted((package / part).rglob("*.py")):
+            total.update(f"{path.relative_to(package).as_posix()}\n".encode() + path.read_bytes())
+    for library in ("numpy", "torch"):
+        try:
+            total.update(f"{library} {metadata.version(library)}\n".encode())
+        except metadata.PackageNotFoundError:
+            continue
+    return total.hexdigest()
+
+
+def store(path: Path, unit: Unit, parent: int = 0) -> tuple[Path, Any, str]:
+    """Compute a unit and store its result, unless it is stored.
+
+    Parameters
+    ----------
+    path
+        File of the result; its name is that of the sender's source.
+    unit
+        What to compute.
+    parent
+        Process that asked for it: where it started this one, this one ends with it.
+
+    Returns
+    -------
+    tuple
+        The path, the result, and a line on what went wrong where the function raised.
+    """
+    if parent not in (0, os.getpid()) and parent == os.getppid():
+        _end_with(parent)
+    if path.name != unit.file:
+        return path, None, "the worker has another version of the source; install this version there"
+    if (found := read(path)) is not None:
+        return path, found["result"], ""
+    try:
+        result = unit.function(**unit.settings)
+        _write(path, unit, result)
+    except (Exception, SystemExit) as error:  # SystemExit of a user's code
+        return path, None, error_line(error)
+    return path, result, ""
+
+
+def read(path: Path) -> dict[str, Any] | None:
+    """Read the record of a finished unit; None if there is none or it is damaged."""
+    try:
+        record = check_depth(json.loads(read_file(path, LARGE)))
+        return record if isinstance(record, dict) and "result" in record else None
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def compute(
+    units: Sequence[Unit],
+    folder: Path | None = None,
+    *,
+    jobs: int = 1,
+    dask: str | None = None,
+    watch: Callable[[int, str], None] | None = None,
+) -> tuple[list[Any], list[str]]:
+    """Compute the units that are not stored yet, equal ones once.
+
+    Parameters
+    ----------
+    units
+        What to compute.
+    folder
+        Folder of the finished units. If None, the user's cache.
+    jobs
+        Number of processes of this machine.
+    dask
+        Address of a Dask scheduler, whose workers compute in place of local processes.
+    watch
+        Called at the start and after every unit, with the number of finished ones and a text on failures.
+
+    Returns
+    -------
+    tuple
+        The result of each unit, None of one that failed; and a line on each failure.
+
+    Raises
+    ------
+    InvalidArgument
+        If the folder cannot be written, or the scheduler does not answer.
+    """
+    from joblib import Parallel, delayed
+
+    folder = cache_folder() if folder is None else folder.absolute()
+    with naming_folder("out", folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=folder).close()
+    remove_abandoned(folder)
+    by_path = {folder / unit.file: unit for unit in units}
+    require_plain("out", *by_path)
+    results = {path: found["result"] for path in by_path if (found := read(path)) is not None}
+    missing = [path for path in by_path if path not in results]
+    failures: list[str] = []
+    watch = watch or (lambda *_: None)
+    watch(len(results), "")
+    if missing:
+        with _engine(jobs, dask):
+            tasks = (delayed(store)(path, by_path[path], os.getpid()) for path in missing)
+            try:
+                for path, result, fault in Parallel(return_as="generator_unordered")(tasks):
+                    if fault:
+                        failures.append(f"{by_path[path].name}: {fault}")
+                    else:
+                        results[path] = result
+                        if not path.exists():  # a worker has stored it on another machine
+                            _write(path, by_path[path], result)
+                    watch(len(results), f"{len(failures)} failed" if failures else "")
+            except InvalidArgument:
+                raise
+            except Exception as error:  # the engine's own, as functions' errors are returned
+                failures.append(f"a worker was lost (out of memory?): {error_line(error)}")
+    return [results.get(folder / unit.file) for unit in units], failures
+
+
+def _write(path: Path, unit: Unit, result: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    record = {"unit": unit.name, "settings": unit.settings, "result": result}
+    write_whole("out", path, json.dumps(record).encode() + b"\n")
+
+
+@contextmanager
+def _engine(jobs: int, dask: str | None) -> Iterator[None]:
+    from joblib import parallel_config
+
+    if dask is None:
+        with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1):
+            yield
+        return
+    distributed = require("dask", dask, "distributed")
+    try:
+        client = distributed.Client(dask, timeout=TIMEOUT, set_as_default=False)
+        with client:
+            client.wait_for_workers(1, timeout=TIMEOUT)
+            with parallel_config(backend="dask", client=client):
+                yield
+    except (OSError, ValueError, TimeoutError, ImportError) as error:
+        rule = f"must be the address of a Dask scheduler with a worker ({error_line(error)})"
+        remedy = "start `dask scheduler` and `dask worker`, and give the address that the first prints"
+        raise InvalidArgument("dask", dask, rule, remedy) from error
+
+
+def cache_folder() -> Path:
+    """Return the default folder of finished units, in the user's cache.
+
+    Raises
+    ------
+    InvalidArgument
+        If the user has no home directory.
+    """
+    try:
+        if sys.platform == "win32":
+            base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+        elif sys.platform == "darwin":
+            base = Path.home() / "Library" / "Caches"
+        else:
+            base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError as error:
+        rule = "must be given where there is no home directory for finished units"
+        raise InvalidArgument("out", None, rule, "add --out FOLDER, or set HOME") from error
+    return base / "clusterproof" / "units"
+
+
+@cache
+def _end_with(parent: int) -> None:
+    """End this process when its parent has ended."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -1,0 +1,407 @@
+"""The folder of a training run: its configuration, its lock, and its checkpoint.
+
+``configuration.json`` holds the configuration and ``checkpoint.safetensors`` the state after a round: its arrays, and
+one JSON record among the metadata. Both are renamed into their place, so that a file is there whole or not at all, and
+a run that is killed at any moment is resumed to the same bits. Nothing is executed to read them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+import msgspec
+import numpy as np
+from array_api_compat import is_array_api_obj, is_torch_array
+
+from clusterproof.algorithms import Algorithm, InvalidArgument, Randomness, State
+from clusterproof.algorithms.arrays import Array, array_namespace, to_numpy
+from clusterproof.algorithms.atomic import naming_folder, require_plain, write_whole
+from clusterproof.files import ARRAYS, check_depth, read_file
+from clusterproof.neural.configuration import (
+    Configuration,
+    configuration_from,
+    read_configuration_file,
+    with_code,
+)
+from clusterproof.neural.metrics import CLIENTS, METRICS
+
+CONFIGURATION, CHECKPOINT, LOCK = "configuration.json", "checkpoint.safetensors", ".lock"
+IN_USE = "is in use by another run"
+ARRAY = "<array>"
+"""Key of an array's place among the plain values of a state."""
+
+StateT = TypeVar("StateT", bound=State)
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """Everything that is needed to continue after a round.
+
+    Attributes
+    ----------
+    rounds
+        Number of rounds done.
+    state
+        State of the algorithm.
+    assignments
+        The cluster that each client chose when it last took part, (m,); -1 if never.
+    randomness
+        The streams, at their positions.
+    """
+
+    rounds: int
+    state: State
+    assignments: np.ndarray
+    randomness: Randomness
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """A checkpoint as it was read.
+
+    Attributes
+    ----------
+    path
+        The file.
+    record
+        ``rounds``, ``state``, ``randomness``, and what was given to ``save_checkpoint``, as plain JSON values.
+    arrays
+        Arrays of the state by name, and ``assignments``.
+    """
+
+    path: Path
+    record: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+
+    def restore(self, algorithm: Algorithm[Any], device: str) -> Checkpoint:
+        """Restore the state of an algorithm with the same bits, torch arrays on a device.
+
+        Raises
+        ------
+        InvalidArgument
+            If it is a state of another algorithm.
+        """
+        arrays: dict[str, Array] = dict(self.arrays)
+        try:
+            last = arrays.pop("assignments")
+            for name in self.record["torch"]:
+                import torch
+
+                arrays[name] = torch.tensor(arrays[name], device=device)
+            state = _put_together(self.record["state"], arrays, state_class(algorithm))
+            return Checkpoint(self.record["rounds"], state, last, _randomness_from(self.record["randomness"]))
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise _damaged(self.path, f"must hold a state of {algorithm.name} ({error})") from error
+
+
+def save_checkpoint(folder: Path, now: Checkpoint, record: Mapping[str, Any]) -> None:
+    """Write a checkpoint in place of the previous one.
+
+    Parameters
+    ----------
+    folder
+        Folder of the run.
+    now
+        What is written.
+    record
+        Further plain JSON values.
+
+    Raises
+    ------
+    InvalidArgument
+        If it cannot be written; the previous one is kept.
+    """
+    from safetensors import numpy
+
+    plain, arrays = _take_apart(now.state)
+    stored = {name: np.ascontiguousarray(to_numpy(array)) for name, array in arrays.items()}
+    stored = {name: array.reshape(arrays[name].shape) for name, array in stored.items()}
+    entries = {
+        **record,
+        "rounds": now.rounds,
+        "state": plain,
+        "torch": [name for name, array in arrays.items() if is_torch_array(array)],
+        "randomness": _states_of(now.randomness),
+    }
+    stored["assignments"], text = now.assignments, json.dumps(entries)
+    # one entry: safetensors writes several in any order
+    metadata = {"record": f"{_digest(text, stored)} {text}"}
+    write_whole("out", folder / CHECKPOINT, numpy.save(stored, metadata))
+
+
+def read_checkpoint(folder: Path) -> Stored | None:
+    """Read the checkpoint of a folder; None if there is none.
+
+    Raises
+    ------
+    InvalidArgument
+        If it cannot be read, or is not as it was written.
+    """
+    from safetensors import SafetensorError, numpy
+
+    path = folder / CHECKPOINT
+    try:
+        content = read_file(path, ARRAYS)
+        arrays = numpy.load(content)
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+        stated, _, text = header["__metadata__"]["record"].partition(" ")
+        if stated != _digest(text, arrays):
+            raise ValueError("its SHA-256 is not the one that it states")
+        return Stored(path, check_depth(json.loads(text)), arrays)
+    except FileNotFoundError:
+        return None
+    except (OSError, KeyError, TypeError, ValueError, RecursionError, SafetensorError) as error:
+        raise _damaged(path, f"must be a checkpoint as it was written ({error})") from error
+
+
+def stored_configuration(
+    folder: str | os.PathLike[str], code: Mapping[str, str] | None = None
+) -> Configuration:
+    """Return the configuration of the run in a folder.
+
+    Parameters
+    ----------
+    folder
+        The folder.
+    code
+        Names of user-supplied code by section, see ``with_code``.
+
+    Raises
+    ------
+    InvalidArgument
+        If there is no run in the folder, it holds a link, or its configuration is damaged or names other code.
+    """
+    _require_plain("resume", Path(folder))
+    if not is_begun(folder):
+        rule = f"must be the folder of a training run, with its {CONFIGURATION}"
+        several = sorted(Path(folder).glob("seed-*"))
+        remedy = (
+            f"rerun the command with --seeds, or name one, such as {several[0]}"
+            if several
+            else "name another"
+        )
+        raise InvalidArgument("resume", os.fspath(folder), rule, remedy)
+    path = Path(folder) / CONFIGURATION
+    try:
+        return configuration_from(with_code(read_configuration_file(path, "resume"), code or {}))
+    except InvalidArgument as error:
+        if error.argument == "resume":
+            raise
+        raise InvalidArgument(f"{path}: {error.argument}", error.value, error.rule, error.remedy) from error
+
+
+def is_begun(folder: str | os.PathLike[str]) -> bool:
+    """Return whether a folder holds a run, which may have no checkpoint yet."""
+    return (Path(folder) / CONFIGURATION).is_file()
+
+
+@contextmanager
+def run_folder(out: str | os.PathLike[str], *, resume: bool) -> Iterator[Path]:
+    """Hold the folder of a run against other processes; a new one is made.
+
+    What was made is removed again if an error occurs before a first checkpoint is written.
+
+    Parameters
+    ----------
+    out
+        The folder.
+    resume
+        Whether it may hold a run.
+
+    Raises
+    ------
+    InvalidArgument
+        If it cannot be made or written, is in use, holds a link, or holds something and ``resume`` is False.
+    """
+    folder = Path(out)
+    if not os.fspath(out):
+        raise InvalidArgument("out", "", "must be the path of a folder", "name one")
+    _require_plain("resume" if resume else "out", folder)
+    _require_free(folder, resume)
+    with naming_folder("out", folder):
+        made = [path for path in (folder, *folder.parents) if not path.exists()]
+        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with _locked(folder):
+            _require_free(folder, resume)  # another process may have begun a run in the meantime
+            for path in folder.glob(".clusterproof-*.partial"):  # of a process that was killed
+                path.unlink(missing_ok=True)
+            yield folder
+    except BaseException as error:  # includes KeyboardInterrupt
+        is_held = isinstance(error, InvalidArgument) and error.rule == IN_USE
+        if not (resume or is_held or (folder / CHECKPOINT).exists()):
+            with suppress(OSError):
+                for name in (CONFIGURATION, METRICS, CLIENTS, LOCK):
+                    (folder / name).unlink(missing_ok=True)
+                for path in made:
+                    path.rmdir()
+        raise
+
+
+def state_class(algorithm: Algorithm[StateT]) -> type[StateT]:
+    """Return the class of an algorithm's states, from the annotation of its ``initialise``."""
+    kind: type[StateT] = get_type_hints(type(algorithm).initialise)["return"]
+    return kind
+
+
+def laid_out(state: StateT) -> StateT:
+    """Return a state with its arrays as a checkpoint gives them back.
+
+    The last bit of a matrix product may depend on the strides and the alignment of its factors, so that a resumed run
+    could differ from one that was not interrupted.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it holds something that cannot be stored.
+    """
+    plain, arrays = _take_apart(state)
+    return _put_together(plain, {name: _laid_out(array) for name, array in arrays.items()}, type(state))
+
+
+def is_finite(state: State) -> bool:
+    """Return whether every floating-point number of a state is finite; one device-to-host copy an array."""
+    arrays = _take_apart(state)[1].values()
+    return all(bool(array_namespace(array).isfinite(array).all()) for array in arrays)
+
+
+def digest(arrays: Mapping[str, np.ndarray]) -> str:
+    """SHA-256 of the names, types, shapes and values of arrays."""
+    return _digest("", arrays)
+
+
+def _take_apart(state: State) -> tuple[Any, dict[str, Array]]:
+    """Separate a state into plain values, which name its arrays, and those arrays."""
+    arrays: dict[str, Array] = {}
+
+    def name_array(part: Any) -> dict[str, str]:
+        if not is_array_api_obj(part):
+            raise TypeError(f"a state cannot hold a {type(part).__name__}")
+        arrays[str(len(arrays))] = np.asarray(part) if isinstance(part, np.generic) else part
+        return {ARRAY: str(len(arrays) - 1)}
+
+    return msgspec.to_builtins(state, enc_hook=name_array), arrays
+
+
+def _put_together(plain: Any, arrays: Mapping[str, Array], kind: type[StateT]) -> StateT:
+    """Make a state of what ``_take_apart`` returns; only the classes that its annotations name are made.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError
+        If the values are not those of such a state.
+    """
+
+    def fill(part: Any, annotation: Any) -> Any:
+        kinds = get_args(annotation) or (annotation,)
+        if isinstance(part, list):
+            container = tuple if get_origin(annotation) is tuple else list
+            return container(fill(element, kinds[0]) for element in part)
+        if not isinstance(part, dict):
+            return part
+        if ARRAY in part:
+            return arrays[part[ARRAY]]
+        for record in kinds:
+            if (
+                isinstance(record, type)
+                and is_dataclass(record)
+                and {entry.name for entry in fields(record)} == part.keys()
+            ):
+                hints = get_type_hints(record)
+                return record(**{name: fill(value, hints[name]) for name, value in part.items()})
+        raise ValueError(f"has a record of {', '.join(part)}, whose class no annotation names")
+
+    state: StateT = fill(plain, kind)
+    return state
+
+
+def _laid_out(array: Array) -> Array:
+    if isinstance(array, np.ndarray):
+        return np.ascontiguousarray(array).reshape(array.shape)
+    if is_torch_array(array) and not (array.is_contiguous() and array.data_ptr() % 64 == 0):
+        import torch
+
+        return array.clone(memory_format=torch.contiguous_format)
+    return array
+
+
+def _states_of(randomness: Randomness) -> dict[str, Any]:
+    states = {entry.name: getattr(randomness, entry.name).bit_generator.state for entry in fields(randomness)}
+    return {name: {**state, "state": state["state"]["state"].tolist()} for name, state in states.items()}
+
+
+def _randomness_from(states: Mapping[str, Any]) -> Randomness:
+    streams = {}
+    for entry in fields(Randomness):
+        words = np.array(states[entry.name]["state"], dtype=np.uint64)
+        if words.shape != (4,):
+            raise ValueError("a stream's state has four words")
+        bits = np.random.SFC64()
+        state: Any = {**states[entry.name], "state": {"state": words}}
+        bits.state = state
+        streams[entry.name] = np.random.Generator(bits)
+    return Randomness(**streams)
+
+
+def _digest(text: str, arrays: Mapping[str, np.ndarray]) -> str:
+    total = hashlib.sha256(text.encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        total.update(f"{name} {array.dtype} {array.shape} ".encode())
+        total.update(array.reshape(-1).view(np.uint8).data)
+    return total.hexdigest()
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Lock a folder by the exclusive lock of an empty database, which dies with its process on every system."""
+    connection = None
+    try:
+        connection = sqlite3.connect(folder / LOCK, timeout=0, isolation_level=None, check_same_thread=False)
+        connection.execute("PRAGMA journal_mode = MEMORY")
+        connection.execute("BEGIN EXCLUSIVE")
+    except sqlite3.Error as error:
+        if connection is not None:
+            connection.close()
+        if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+            rule, remedy = IN_USE, "wait for its end or choose another folder"
+        else:
+            rule, remedy = f"must be a folder that can be locked ({error})", "choose another place"
+        raise InvalidArgument("out", os.fspath(folder), rule, remedy) from error
+    try:
+        yield
+    finally:
+        connection.close()
+
+
+def _require_plain(argument: str, folder: Path) -> None:
+    """Refuse a folder that holds a link, a pipe or a device; it may be a link itself."""
+    with naming_folder(argument, folder):
+        require_plain(argument, *(folder.iterdir() if folder.is_dir() else ()))
+
+
+def _require_free(folder: Path, resume: bool) -> None:
+    """Require a folder without files, or one of a run that may be resumed."""
+    with naming_folder("out", folder):
+        if folder.exists() and not folder.is_dir():
+            raise InvalidArgument("out", os.fspath(folder), "must be a folder", "choose another name")
+        names = os.listdir(folder) if folder.exists() else []
+        held = [name for name in names if name != LOCK and not name.startswith(".clusterproof-")]
+    if resume and (is_begun(folder) or not held):
+        return
+    if held:
+        remedy = f"continue it with --resume {folder}, or " if is_begun(folder) else ""
+        raise InvalidArgument("out", os.fspath(folder), "must be empty", f"{remedy}choose another name")
+
+
+def _damaged(path: Path, rule: str) -> InvalidArgument:
+    remedy = "restore it from a backup or start the run again"
+    return InvalidArgument("resume", str(path), " ".join(rule.split()), remedy)

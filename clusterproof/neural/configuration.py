@@ -1,0 +1,397 @@
+"""The configuration of a training run: frozen records, made of plain values by section and key."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument
+from clusterproof.algorithms.validation import LARGEST_COUNT, LARGEST_SEED
+from clusterproof.files import TOML, check_depth, parse_toml, read_file
+from clusterproof.neural.custom.algorithms import keyword_types, own_algorithm
+from clusterproof.neural.custom.references import (
+    HOW,
+    OWN,
+    is_own,
+    is_reference,
+    load_own,
+    naming_user_code,
+    settled,
+)
+from clusterproof.neural.data.loading import DATASETS
+from clusterproof.neural.data.preprocessing import Preprocessing
+from clusterproof.neural.partitions.by_name import PARTITIONS
+from clusterproof.settings import checked_settings, from_settings, parameter_types
+
+DEFAULTS = {"data": "digits", "partition": "rotated-groups", "network": "mlp", "algorithm": "cfl-mgd"}
+"""Name of each section where it is left out."""
+
+ALGORITHM_DEFAULTS = {"step_size": 0.1, "momentum": 0.9}
+"""Defaults of parameters that have none in Python; the values of CFL-MGD's experiments on MNIST."""
+
+NETWORKS: dict[str, dict[str, Any]] = {
+    "mlp": {"hidden": list[int]},
+    "cnn": {"channels": list[int], "hidden": list[int], "padding": list[int]},
+    "resnet-20": {},
+    "tutorial-cnn": {},
+}
+"""Networks and their options, as in ``clusterproof.neural.networks``, which imports torch."""
+
+KNOWN: dict[str, Mapping[str, Any]] = {
+    "data": DATASETS,
+    "partition": PARTITIONS,
+    "network": NETWORKS,
+    "algorithm": ALGORITHMS,
+}
+"""The sections of a configuration that have a name, and their names."""
+
+GIVEN = ("data", "seed", "sample_shape", "image_shape", "classes")
+"""Arguments of partitions and networks that come from the other sections."""
+
+MOST_THREADS = 1024
+"""More than any computer's processors, and what a system lets a process start."""
+
+Positive = Annotated[int, Meta(ge=1, le=LARGEST_COUNT)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """Settings of a run apart from its data, partition, network and algorithm.
+
+    Parameters
+    ----------
+    rounds
+        Number of communication rounds.
+    seed
+        Of the partition, the starting models and the run; the same seed gives the same bits.
+    batch_size
+        Samples of a local gradient; all of a client's if None.
+    local_unit
+        What a local step is: ``"step"``, one gradient step, or ``"epoch"``, one pass over the client's data.
+    step_size_decay
+        What the step size is multiplied by after each round, in (0, 1].
+    evaluate_every
+        Rounds between two evaluations on the test data; the last round has one in any case.
+    checkpoint_every
+        Rounds between two checkpoints; the last round has one in any case.
+    test_assignment
+        How a test client chooses among the server's models: ``"train"``, by the loss on the same client's
+        training data, or ``"test-loss"``, by the loss on its labelled test data, as IFCA's public code
+        does. If None, by training data wherever the partition has them.
+    after_local_training
+        Also measure every client's accuracy after its next local training.
+    device
+        ``"cpu"``, ``"cuda"``, or ``"auto"``: a GPU where there is one.
+    dtype
+        ``"float32"`` or ``"float64"``.
+    engine
+        How clients are trained: ``"gram"``, ``"vmap"``, ``"serial"``, or ``"auto"``.
+    chunk
+        Clients at a time; from the free memory if None.
+    precision
+        Of products on a GPU: ``"highest"``, ``"tf32"`` or ``"bf16"``.
+    threads
+        Of the processor, at most 1024; torch's own number if None.
+    client_metrics
+        Also write clients.parquet: accuracy and assignment of every test client in every evaluated round.
+
+    Raises
+    ------
+    InvalidArgument
+        If a value has the wrong type or is out of range.
+    """
+
+    rounds: Annotated[int, Meta(ge=0, le=LARGEST_COUNT)] = 100
+    seed: Annotated[int, Meta(ge=0, le=LARGEST_SEED)] = 0
+    batch_size: Positive | None = None
+    local_unit: Literal["step", "epoch"] = "step"
+    step_size_decay: Annotated[float, Meta(gt=0, le=1)] = 1.0
+    evaluate_every: Positive = 1
+    checkpoint_every: Positive = 10
+    test_assignment: Literal["train", "test-loss"] | None = None
+    after_local_training: bool = False
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    dtype: Literal["float32", "float64"] = "float32"
+    engine: Literal["auto", "gram", "vmap", "serial"] = "auto"
+    chunk: Positive | None = None
+    precision: Literal["highest", "tf32", "bf16"] = "highest"
+    threads: Annotated[int, Meta(ge=1, le=MOST_THREADS)] | None = None
+    client_metrics: bool = False
+
+    def __post_init__(self) -> None:
+        """Check types and ranges."""
+        checked_settings(parameter_types(Training), vars(self))
+
+
+@dataclass(frozen=True)
+class Named:
+    """A choice by name.
+
+    Attributes
+    ----------
+    name
+        Name of a data set, partition, network or algorithm; or ``MODULE:NAME`` or ``FILE.py:NAME`` of user-supplied
+        code.
+    options
+        Its options as plain JSON values; those that are left out have their defaults.
+    """
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Configuration:
+    """All that a training run depends on, see ``configuration_from``.
+
+    Attributes
+    ----------
+    data
+        The data set; its options are ``data_dir`` and those of ``Preprocessing``.
+    partition, network
+        How the data are divided among clients, and the network.
+    algorithm
+        The algorithm; its options are all of its parameters.
+    training
+        All other settings, such as the number of rounds.
+    """
+
+    data: Named
+    partition: Named
+    network: Named
+    algorithm: Named
+    training: Training
+
+    @property
+    def sections(self) -> dict[str, dict[str, Any]]:
+        """Plain JSON values from which ``configuration_from`` makes an equal configuration."""
+        named = {section: getattr(self, section) for section in DEFAULTS}
+        tables = {section: {"name": choice.name, **choice.options} for section, choice in named.items()}
+        training = {key: value for key, value in vars(self.training).items() if value is not None}
+        return {**tables, "training": training}
+
+    @property
+    def user_code(self) -> dict[str, str]:
+        """Names of data, network and algorithm, any of which may be user-supplied code, by section."""
+        return {section: getattr(self, section).name for section in ("data", "network", "algorithm")}
+
+    def make_algorithm(self) -> Algorithm[Any]:
+        """Make the algorithm."""
+        kind = _algorithm_class(self.algorithm.name)
+        with naming_user_code({"algorithm": self.algorithm.name}):
+            return from_settings(kind, self.algorithm.options, "algorithm.")
+
+    def make_preprocessing(self) -> Preprocessing:
+        """Make the record of what is done to images."""
+        options = {key: value for key, value in self.data.options.items() if key != "data_dir"}
+        return from_settings(Preprocessing, options, "data.")
+
+
+@dataclass(frozen=True)
+class _Sections:
+    data: dict[str, Any] = field(default_factory=dict)
+    partition: dict[str, Any] = field(default_factory=dict)
+    network: dict[str, Any] = field(default_factory=dict)
+    algorithm: dict[str, Any] = field(default_factory=dict)
+    training: dict[str, Any] = field(default_factory=dict)
+
+
+SECTIONS = tuple(entry.name for entry in fields(_Sections))
+"""The sections of a configuration."""
+
+
+def configuration_from(sections: Mapping[str, Any]) -> Configuration:
+    """Make a configuration from plain values by section and key.
+
+    Parameters
+    ----------
+    sections
+        ``data``, ``partition``, ``network`` and ``algorithm``, each with its ``name`` and its options, and
+        ``training``. Missing sections and keys have their defaults.
+
+    Raises
+    ------
+    InvalidArgument
+        If a section or key is unknown (with the nearest known one), or a value has the wrong type or is out of range;
+        the argument is named as ``section.key``.
+    """
+    tables = {name: dict(table) for name, table in vars(from_settings(_Sections, sections)).items()}
+    training = from_settings(Training, tables.pop("training"), "training.")
+    if is_own("data", str(tables["data"].get("name"))):
+        tables["partition"].setdefault("name", "given")
+    named = {}
+    for section, options in tables.items():
+        name = checked_name(section, options.pop("name", DEFAULTS[section]))
+        checked = checked_settings(parameters(section, name), options, f"{section}.")
+        named[section] = Named(name, _plain(section, checked))
+    configuration = Configuration(**named, training=training)
+    configuration.make_preprocessing()
+    kind, options = _algorithm_class(named["algorithm"].name), dict(named["algorithm"].options)
+    types = parameter_types(kind)
+    for key, value in ALGORITHM_DEFAULTS.items():
+        if key in types and inspect.signature(kind).parameters[key].default is inspect.Parameter.empty:
+            options.setdefault(key, value)
+    with naming_user_code({"algorithm": named["algorithm"].name}):
+        algorithm = from_settings(kind, options, "algorithm.")
+    values = {entry.name: getattr(algorithm, entry.name) for entry in fields(algorithm) if entry.init}
+    named["algorithm"] = Named(named["algorithm"].name, _plain("algorithm", values))
+    return Configuration(**named, training=training)
+
+
+def parameters(section: str, name: str = "") -> dict[str, Any]:
+    """Return the annotations of a section's options under a name, such as ``("partition", "label-shift")``.
+
+    User-supplied code is imported.
+    """
+    if section == "training":
+        return parameter_types(Training)
+    if section == "data":
+        return {"data_dir": str, **parameter_types(Preprocessing)}
+    if section == "network" and name in NETWORKS:
+        return NETWORKS[name]
+    if section == "algorithm":
+        kind = _algorithm_class(name)
+        return parameter_types(kind) if name in ALGORITHMS else keyword_types(kind)
+    if section == "network":
+        found = load_own("network", name)
+        types = keyword_types(found) if isinstance(found, type) or inspect.isfunction(found) else {}
+    else:
+        types = parameter_types(PARTITIONS[name])
+    return {key: kind for key, kind in types.items() if key not in GIVEN}
+
+
+def places(names: Mapping[str, str] = DEFAULTS) -> dict[str, tuple[str, str]]:
+    """Return section and key of each option by its name on the command line and in a sweep.
+
+    An option has the name of its key, but an algorithm's ``clusters`` is called ``models``, as ``clusters`` is that
+    of the partition.
+
+    Parameters
+    ----------
+    names
+        Names of data, partition, network and algorithm by section; those that are left out have their defaults.
+    """
+    flat = {section: (section, "name") for section in DEFAULTS}
+    for section in SECTIONS:
+        for key in parameters(section, names.get(section, DEFAULTS.get(section, ""))):
+            flat["models" if (section, key) == ("algorithm", "clusters") else key] = (section, key)
+    return flat
+
+
+def sections_from(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Sort values by option into sections, such as ``{"algorithm": "ifca", "models": 3, "rounds": 5}``.
+
+    Raises
+    ------
+    InvalidArgument
+        If the named choices have no such option.
+    """
+    names = {section: checked_name(section, values.get(section, DEFAULTS[section])) for section in DEFAULTS}
+    known = places(names)
+    checked_settings(dict.fromkeys(known, Any), values)
+    sections: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
+    for option, value in values.items():
+        section, key = known[option]
+        sections[section][key] = value
+    return sections
+
+
+def read_configuration_file(path: str | os.PathLike[str], argument: str = "config") -> dict[str, Any]:
+    """Read the sections of a file, TOML or JSON by its ending, still unchecked.
+
+    Raises
+    ------
+    InvalidArgument
+        If it cannot be read, or is not TOML or JSON.
+    """
+    kind = "JSON" if Path(path).suffix == ".json" else "TOML"
+    try:
+        content = read_file(path, TOML)
+        found = check_depth(json.loads(content)) if kind == "JSON" else parse_toml(content)
+        if isinstance(found, dict):
+            return found
+        fault = "it is no table"
+    except OSError as error:
+        rule = f"must be a file that can be read ({error.strerror})"
+        raise InvalidArgument(argument, os.fspath(path), rule, "choose another file") from error
+    except (ValueError, RecursionError) as error:
+        fault = " ".join(str(error).split())
+    remedy = "see the configuration.json that every training run leaves in its folder"
+    raise InvalidArgument(argument, os.fspath(path), f"must be a {kind} file ({fault})", remedy)
+
+
+def with_code(
+    sections: Mapping[str, Any], code: Mapping[str, str], option: str | None = None
+) -> dict[str, Any]:
+    """Return the sections of a file with user-supplied code as it was named elsewhere.
+
+    Parameters
+    ----------
+    sections
+        As they were read.
+    code
+        Names by section, such as ``{"algorithm": "mine.py:Mine"}``, in place of those in the file.
+    option
+        Option that names such code; that of the section if None.
+
+    Raises
+    ------
+    InvalidArgument
+        If the file names other code: a file alone may not have code imported.
+    """
+    tables = dict(sections)
+    for section in OWN:
+        table = tables.get(section, {})
+        if section in code and isinstance(table, Mapping):
+            tables[section] = {**table, "name": code[section]}
+        elif isinstance(table, Mapping) and is_reference(str(table.get("name", ""))):
+            rule = "is code, which runs when it is imported, and a file alone may not ask for that"
+            remedy = f"look at the code, then add --{option or section} {table['name']}"
+            raise InvalidArgument(f"{section}.name", table["name"], rule, remedy)
+    return tables
+
+
+def checked_name(section: str, name: Any) -> str:
+    """Return a section's name, the absolute path in that of user-supplied code.
+
+    Raises
+    ------
+    InvalidArgument
+        If it is unknown, with the nearest known one.
+    """
+    if isinstance(name, str):
+        if name in KNOWN[section]:
+            return name
+        if is_own(section, name):
+            return settled(name)
+    custom = f", {HOW}" if section in OWN else ""
+    near = difflib.get_close_matches(str(name).lower(), KNOWN[section], n=1)
+    remedy = f"write {near[0]}" if near else "choose one of these"
+    raise InvalidArgument(
+        f"{section}.name", name, f"must be one of {', '.join(KNOWN[section])}{custom}", remedy
+    )
+
+
+def _algorithm_class(name: str) -> type[Algorithm[Any]]:
+    return ALGORITHMS[name] if name in ALGORITHMS else own_algorithm(name)
+
+
+def _plain(section: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options as JSON gives them back, so that a stored configuration equals the one that was stored."""
+    plain = {}
+    for key, value in options.items():
+        try:
+            plain[key] = json.loads(json.dumps(value, allow_nan=False))
+        except (TypeError, ValueError, RecursionError) as error:
+            rule = "must be made of texts, finite numbers, truth values, lists and tables"
+            remedy = "write it as one of these, such as a text"
+            raise InvalidArgument(f"{section}.{key}", type(value).__name__, rule, remedy) from error
+    return {key: value for key, value in plain.items() if value is not None}

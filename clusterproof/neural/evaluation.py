@@ -1,0 +1,201 @@
+"""Evaluation after a round: accuracy, losses, and the share of clients with their cluster's model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from clusterproof.algorithms import Algorithm, Randomness, State, client_accuracies, generator
+from clusterproof.algorithms.arrays import Array, argmin_smallest_index, like, rows, to_numpy
+from clusterproof.algorithms.averaging import average_by_cluster
+from clusterproof.algorithms.guard import Guard
+
+if TYPE_CHECKING:
+    from clusterproof.neural.task import ImageTask
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Metrics after a round.
+
+    Attributes
+    ----------
+    metrics
+        Means over clients: ``accuracy`` of the served models on the test data; ``test_loss`` and
+        ``training_loss``, the least of any model on a test client's data and on that of the round's
+        participants, where the clients choose; ``accuracy_over_samples``, the share of all test samples that are
+        predicted right, a mean weighted by the clients' test samples; ``correct_model``, the share of test clients
+        that are served their cluster's model, one model being matched to each cluster so that most are;
+        ``accuracy_after_local_training`` where asked for.
+    accuracies, assignments
+        Accuracy of each test client, and the model that serves it, (m_test,).
+    """
+
+    metrics: dict[str, float | None]
+    accuracies: np.ndarray
+    assignments: np.ndarray
+
+
+def evaluate(
+    algorithm: Algorithm[State],
+    task: ImageTask,
+    state: State,
+    assignments: np.ndarray,
+    *,
+    test_assignment: str,
+    seed: int,
+    done: int,
+    after_local_training: bool = False,
+    guard: Guard,
+) -> Evaluation:
+    """Measure the models of a state on the test data, with the network in evaluation mode.
+
+    An algorithm with a model for every client serves each client that one. Otherwise a test client chooses among
+    the models: by the loss on the same client's training data (``"train"``), or by the loss on its labelled
+    test data (``"test-loss"``). Where the algorithm has a personal step and the test data are the training
+    clients' own, the accuracy is that of the models after it. Where the test clients are others than those
+    that have models, they choose among the clusters' means.
+
+    Parameters
+    ----------
+    algorithm
+        With the step size of the round, for the further training.
+    task, state
+        Task and state of the algorithm that are measured.
+    assignments
+        Last known cluster of every client, (m,); -1 for one that has not taken part.
+    test_assignment
+        ``"train"`` or ``"test-loss"``.
+    seed, done
+        Of the run, and how many rounds led here.
+    after_local_training
+        Measure, too, what every client's model predicts after its next local training.
+    guard
+        Checks of what the algorithm returns.
+    """
+    is_training = task.network.training
+    task.network.eval()
+    try:
+        return _evaluate(
+            algorithm, task, state, assignments, test_assignment, seed, done, after_local_training, guard
+        )
+    finally:
+        task.network.train(is_training)
+
+
+def _evaluate(
+    algorithm: Algorithm[State],
+    task: ImageTask,
+    state: State,
+    assignments: np.ndarray,
+    test_assignment: str,
+    seed: int,
+    done: int,
+    after_local_training: bool,
+    guard: Guard,
+) -> Evaluation:
+    """Measure the models of a state with the network in the mode that it has."""
+    assert state.clients is not None, "a round led here"
+    stream = generator(seed, "evaluation", done)
+    models = state.models
+    draws = Randomness(*5 * (stream,))
+    all_clients = like(np.arange(task.clients), models)
+    measured: dict[str, float | None] = {}
+
+    def personal_accuracies(points: Array) -> np.ndarray:
+        personal = algorithm.personalise(points, all_clients, task, draws)
+        guard.check_models("personalise", personal, tuple(points.shape))
+        return to_numpy(task.accuracies(personal, all_clients))
+
+    if algorithm.target == "clients" and task.partition.paired:
+        accuracies = personal_accuracies(models)
+        chosen, served = assignments, models
+    else:
+        if algorithm.target == "clients":
+            models = _means(models, assignments)
+        scores = task.scores(models)
+        test_losses = to_numpy(scores.losses)
+        if test_assignment == "train":
+            training_losses = task.losses(models, all_clients, stream)
+            chosen = to_numpy(argmin_smallest_index(training_losses))
+            present = to_numpy(training_losses)[to_numpy(state.clients)]
+        else:
+            chosen = to_numpy(argmin_smallest_index(scores.losses))
+            present = to_numpy(task.losses(models, state.clients, stream))
+        each = np.arange(len(chosen))
+        accuracies = to_numpy(scores.accuracies)[each, chosen]
+        if algorithm.has_personal_step and task.partition.paired:
+            accuracies = personal_accuracies(rows(models, like(chosen, models)))
+        measured["test_loss"] = _mean(test_losses[each, chosen])
+        measured["training_loss"] = _mean(present.min(axis=-1))
+        served = rows(models, like(chosen, models)) if after_local_training else models
+    measured["accuracy"] = _mean(accuracies)
+    measured["accuracy_over_samples"] = _mean(accuracies, task.partition.test.sizes)
+    measured["correct_model"] = share_with_correct_model(chosen, task.partition.test.labels, task.clusters)
+    if after_local_training:
+        settings = algorithm.settings
+        trained = client_accuracies(
+            task, served, stream, step_size=settings["step_size"], local_steps=settings.get("local_steps", 1)
+        )
+        measured["accuracy_after_local_training"] = _mean(trained.after_local_training)
+    return Evaluation(measured, accuracies, chosen)
+
+
+def share_with_correct_model(chosen: np.ndarray, labels: np.ndarray, clusters: int) -> float:
+    """Share of clients whose model is their cluster's, one model being matched to each so that most are.
+
+    Parameters
+    ----------
+    chosen, labels
+        Model and true cluster of each, integers (m,); a client without a model has -1.
+    clusters
+        Number of true clusters.
+    """
+    model_of = match_models(chosen, labels, int(chosen.max(initial=0)) + 1, clusters)
+    # a cluster without a model has -1, and so has a client: that is not right
+    return float(((chosen == model_of[labels]) & (chosen >= 0)).mean())
+
+
+def match_models(assignments: np.ndarray, labels: np.ndarray, models: int, clusters: int) -> np.ndarray:
+    """Match models to true clusters one to one so that most clients are right.
+
+    Parameters
+    ----------
+    assignments, labels
+        Chosen model and true cluster of each client, integers (m,); -1 for a client that never chose.
+    models, clusters
+        Numbers of the server's models and of true clusters.
+
+    Returns
+    -------
+    numpy.ndarray
+        The model of each cluster, integers (clusters,); -1 for a cluster that is left without.
+
+    Notes
+    -----
+    Hungarian algorithm: of all matchings, one with the largest number of clients on its pairs.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    table = np.zeros((clusters, models), dtype=np.int64)
+    present = assignments >= 0
+    np.add.at(table, (labels[present], assignments[present]), 1)
+    matched = np.full(clusters, -1)
+    rows, columns = linear_sum_assignment(table, maximize=True)
+    matched[rows] = columns
+    return matched
+
+
+def _means(models: Array, assignments: np.ndarray) -> Array:
+    """Mean model of each cluster, (P, d), of clients' models (m, d)."""
+    _, dense = np.unique(assignments, return_inverse=True)
+    groups = like(dense, models)
+    return average_by_cluster(models, groups, fallback=0 * models[: int(dense.max()) + 1])
+
+
+def _mean(values: np.ndarray, weights: np.ndarray | None = None) -> float | None:
+    """Mean over clients; None where it is not finite."""
+    mean = float(np.average(values.astype(np.float64), weights=weights))
+    return mean if np.isfinite(mean) else None

@@ -1,0 +1,147 @@
+"""Metrics of a training run by columns, in memory and as parquet.
+
+``metrics.parquet`` has a row a round; what is not measured in a round is null.
+
+=========================  =======================================================================================
+``round``                  from 1
+``seconds``                of the round, without its evaluation
+``step_size``              of the round
+``participants``           number of clients drawn for the round
+``purity``,                of the last known cluster of every client, and how many clusters have
+``adjusted_rand_index``,   clients
+``clusters``
+``training_loss``          mean over clients, see ``clusterproof.neural.evaluation.evaluate`` for this and the following
+``test_loss``              mean over clients
+``accuracy``               mean over clients, in [0, 1]
+``accuracy_over_samples``  mean over the test samples of all clients, in [0, 1]
+``correct_model``          share of test clients that are served their cluster's model
+``accuracy_after_...``     mean over clients, in [0, 1], if requested
+=========================  =======================================================================================
+
+``clients.parquet`` has a row a client and evaluated round.
+
+=================  ===============================================================================================
+``round``          from 1
+``client``         index of the test client, from 0
+``cluster``        its true cluster
+``assignment``     the model that serves it; its last known cluster where every client has a model of its own
+``accuracy``       on its test data, in [0, 1]
+``test_samples``   number of its test data
+=================  ===============================================================================================
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clusterproof.algorithms.atomic import write_whole
+from clusterproof.algorithms.storage import parquet_bytes
+from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.files import ARRAYS, read_file
+
+if TYPE_CHECKING:
+    from polars import DataFrame
+
+METRICS, CLIENTS = "metrics.parquet", "clients.parquet"
+COLUMNS = (
+    "round",
+    "seconds",
+    "step_size",
+    "participants",
+    "purity",
+    "adjusted_rand_index",
+    "clusters",
+    "training_loss",
+    "test_loss",
+    "accuracy",
+    "accuracy_over_samples",
+    "correct_model",
+    "accuracy_after_local_training",
+)
+CLIENT_COLUMNS = ("round", "client", "cluster", "assignment", "accuracy", "test_samples")
+INTEGERS = ("round", "participants", "clusters", "client", "cluster", "assignment", "test_samples")
+"""The columns that hold integers; all others hold floating-point numbers."""
+
+
+class Rows:
+    """Rows of a run, written whole before each checkpoint, so that none is missing after an interruption.
+
+    Parameters
+    ----------
+    columns
+        Names of the columns.
+    path
+        Parquet file; if None, nothing is written.
+    rounds
+        Number of rounds done: rows of later rounds in the file, which are carried out again, are left out.
+
+    Raises
+    ------
+    InvalidArgument
+        If rounds are done and the file cannot be read.
+    """
+
+    def __init__(self, columns: Sequence[str], path: Path | None = None, rounds: int = 0) -> None:
+        self.columns: dict[str, list[Any]] = {name: [] for name in columns}
+        self._path = path
+        if path is not None and rounds:
+            frame = read_rows(path, columns, "resume")
+            self.columns = frame.filter(frame["round"] <= rounds).to_dict(as_series=False)
+
+    def add(self, rows: Mapping[str, Sequence[Any]]) -> None:
+        """Add rows by columns of equal length; those that are left out are None."""
+        count = len(rows["round"])
+        for name, column in self.columns.items():
+            column.extend(rows.get(name, [None] * count))
+
+    def write(self) -> None:
+        """Write all rows.
+
+        Raises
+        ------
+        InvalidArgument
+            If they cannot be written; the previous file is kept.
+        """
+        if self._path is not None:
+            import polars
+
+            write_whole(
+                "out", self._path, parquet_bytes(polars.DataFrame(self.columns, schema=_types(self.columns)))
+            )
+
+
+def read_rows(path: str | os.PathLike[str], columns: Sequence[str], argument: str = "out") -> DataFrame:
+    """Read columns of a parquet file that a run wrote.
+
+    Raises
+    ------
+    InvalidArgument
+        If it cannot be read, or lacks one of them; the message names the argument and the path.
+    """
+    import polars
+
+    try:
+        return polars.read_parquet(read_file(path, ARRAYS), columns=list(columns)).cast(_types(columns))
+    except (OSError, polars.exceptions.PolarsError) as error:
+        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+        rule = f"must be readable, as a run wrote it ({reason})"
+        remedy = "restore it from a backup or start the run again"
+        raise InvalidArgument(argument, os.fspath(path), rule, remedy) from error
+
+
+def metrics_text(row: Mapping[str, Any]) -> str:
+    """Write the main metrics of a round for a line of progress; empty for a round without an evaluation."""
+    if row["accuracy"] is None:
+        return ""
+    loss = "" if row["training_loss"] is None else f", training loss {row['training_loss']:.4g}"
+    return f"accuracy {row['accuracy']:.4f}{loss}, purity {row['purity']:.3g}, clusters {row['clusters']}"
+
+
+def _types(names: Sequence[str] | Mapping[str, Any]) -> dict[Any, Any]:
+    """Return Polars' types of columns."""
+    import polars
+
+    return {name: polars.Int64 if name in INTEGERS else polars.Float64 for name in names}

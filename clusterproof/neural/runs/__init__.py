@@ -1,1 +1,0 @@
-"""Training runs: configuration, training, measurement and report."""

@@ -1,0 +1,546 @@
+"""Train networks: rounds of an algorithm on images, measured, stored, and resumed to the same bits."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+
+from clusterproof.algorithms import (
+    Algorithm,
+    InvalidArgument,
+    Randomness,
+    State,
+    adjusted_rand_index,
+    cluster_count,
+    purity,
+)
+from clusterproof.algorithms.arrays import to_numpy
+from clusterproof.algorithms.atomic import write_whole
+from clusterproof.algorithms.guard import Guard, copy_arrays, is_custom
+from clusterproof.algorithms.validation import error_text
+from clusterproof.neural.checkpoint import (
+    CONFIGURATION,
+    Checkpoint,
+    Stored,
+    digest,
+    is_finite,
+    laid_out,
+    read_checkpoint,
+    run_folder,
+    save_checkpoint,
+    state_class,
+)
+from clusterproof.neural.configuration import DEFAULTS, NETWORKS, Configuration
+from clusterproof.neural.custom.digests import code_sums
+from clusterproof.neural.custom.module_network import own_network
+from clusterproof.neural.custom.references import naming_user_code
+from clusterproof.neural.data.loading import load
+from clusterproof.neural.data.preprocessing import central
+from clusterproof.neural.engines.chunks import free_bytes
+from clusterproof.neural.evaluation import evaluate
+from clusterproof.neural.metrics import CLIENT_COLUMNS, CLIENTS, COLUMNS, METRICS, Rows
+from clusterproof.neural.networks import network
+from clusterproof.neural.partitions.by_name import partition
+from clusterproof.neural.task import ImageTask
+
+CHANGEABLE = ("rounds", "checkpoint_every", "device")
+"""Training settings that a resumed run may change."""
+
+Progress: TypeAlias = Callable[[Mapping[str, Any]], None]
+"""Function called with the metrics of each round."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingResult:
+    """Result of a run.
+
+    Attributes
+    ----------
+    metrics, clients
+        Columns of ``clusterproof.neural.metrics``: a row a round; a row a client and evaluated round, none unless
+        ``client_metrics`` was set. None where nothing was measured.
+    state
+        State of the algorithm after the last round.
+    assignments
+        Cluster that each client chose when it last took part, (m,); -1 if it never did.
+    task
+        The task, with the partition.
+    choices
+        Settings that the configuration left open: ``device``, ``engine``, ``threads`` and ``test_assignment``, and
+        whether accuracies are those after a ``personal_step``.
+    folder
+        Folder of the run's files; None if it was not stored.
+    complete
+        Whether all rounds are done.
+    remarks
+        What a reader of the result should know, one line each: differences from the run that a resumed one continues,
+        and models without clients.
+    """
+
+    metrics: Mapping[str, list[Any]]
+    clients: Mapping[str, list[Any]]
+    state: State
+    assignments: np.ndarray
+    task: ImageTask
+    choices: Mapping[str, Any]
+    folder: Path | None
+    complete: bool
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Assembly:
+    """What a configuration describes.
+
+    Attributes
+    ----------
+    algorithm, task, guard
+        What is trained on what, and checks of the algorithm's answers.
+    choices
+        As in ``TrainingResult``.
+    data
+        SHA-256 of the data set.
+    """
+
+    algorithm: Algorithm[Any]
+    task: ImageTask
+    guard: Guard
+    choices: dict[str, Any]
+    data: str
+
+
+def train(
+    configuration: Configuration,
+    out: str | os.PathLike[str] | None = None,
+    *,
+    resume: bool = False,
+    progress: Progress | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> TrainingResult:
+    """Train as configured, or resume a run.
+
+    On a CPU, interrupting or killing a run and resuming it any number of times does not change its models and metrics
+    (except for seconds), bit for bit.
+
+    Parameters
+    ----------
+    configuration
+        Configuration of the run. To resume, pass that of ``checkpoint.stored_configuration``; the number of rounds may
+        be increased, and the checkpoint interval and the device changed. On another device the results are not the
+        same bit for bit.
+    out
+        Folder of the run, which must be new or empty. If None, nothing is stored.
+    resume
+        Continue the run in ``out``, or begin it if there is none.
+    progress
+        Called with the metrics of each round, after it.
+    stop
+        Called after each round; if it returns True, a checkpoint is written and the run ends early.
+
+    Raises
+    ------
+    InvalidArgument
+        If something is out of range, missing or cannot be written; if a number of the run is not finite, with the
+        round; if a resumed run has other settings, code, data or clients' samples; if user-supplied code raises an
+        error, with its file and line, or a user's algorithm returns an invalid value. The last checkpoint is kept.
+    """
+    hold = nullcontext() if out is None else run_folder(out, resume=resume)
+    with naming_user_code(configuration.user_code), _memory_errors(), hold as folder:
+        stored = None if folder is None else read_checkpoint(folder)
+        choices, remarks = ({}, []) if stored is None else _kept_choices(configuration, stored)
+        run = assemble(configuration, choices)
+        record = _record(configuration, run)
+        if stored is None:
+            now = _start(configuration.training.seed, run)
+        else:
+            remarks += _require_same(configuration, stored, record)
+            now = stored.restore(run.algorithm, run.choices["device"])
+        rows = _rows(configuration, folder, now.rounds)
+        if folder is not None:
+            text = json.dumps(configuration.sections, indent=2)
+            write_whole("out", folder / CONFIGURATION, f"{text}\n".encode())
+        now = _continue(configuration, run, folder, now, rows, record, progress, stop)
+    metrics, clients = (table.columns for table in rows)
+    remarks += lost_clusters(run.algorithm, now.state, metrics["clusters"])
+    complete = now.rounds == configuration.training.rounds
+    return TrainingResult(
+        metrics, clients, now.state, now.assignments, run.task, run.choices, folder, complete, tuple(remarks)
+    )
+
+
+def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = None) -> Assembly:
+    """Load the data, divide them, and make network, task and algorithm.
+
+    Parameters
+    ----------
+    configuration
+        Configuration of the run.
+    choices
+        Choices of an earlier assembly, which are kept.
+
+    Raises
+    ------
+    InvalidArgument
+        If something does not fit together, is missing or is too large; the argument is named as ``section.key``.
+    """
+    training, algorithm = configuration.training, configuration.make_algorithm()
+    made = dict(choices or {})
+    present = "cuda" if torch.cuda.is_available() else "cpu"
+    made.setdefault("device", present if training.device == "auto" else training.device)
+    made.setdefault("threads", training.threads or torch.get_num_threads())
+    with _naming("data"):
+        images = load(configuration.data.name, configuration.data.options.get("data_dir"))
+        seen = configuration.make_preprocessing()
+        seen.check(images.train.pixels)
+    with _naming("partition"):
+        options = configuration.partition.options
+        division = partition(configuration.partition.name, images, seed=training.seed, **options)
+    with _naming("network"):
+        chosen, shape = configuration.network, seen.shape(images.train.pixels.shape[1:])
+        if chosen.name in NETWORKS:
+            net = network(chosen.name, shape, images.train.classes, **chosen.options)
+        else:
+            pixels = central(images.train.pixels, seen.crop)
+            net = own_network(chosen.name, replace(images.train, pixels=pixels), chosen.options)
+    _check_memory(algorithm, net.dimension, len(division.train.sizes), division.clusters, training.dtype)
+    with _naming("training"):
+        task = ImageTask(
+            partition=division,
+            network=net,
+            batch_size=training.batch_size,
+            local_unit=training.local_unit,
+            device=made["device"],
+            dtype=training.dtype,
+            engine=made.get("engine", training.engine),
+            chunk=training.chunk,
+            precision=training.precision,
+            preprocessing=seen,
+        )
+    made["engine"] = task.settings["engine"]
+    default = "train" if division.paired else "test-loss"
+    made.setdefault("test_assignment", training.test_assignment or default)
+    guard = Guard("algorithm.name", configuration.algorithm.name, (), torch.Tensor, training.dtype)
+    with _naming("algorithm"):
+        guard.check_count(algorithm, task)
+    if algorithm.has_personal_step and division.paired:
+        made["personal_step"] = True
+    for setting, value, left_out in (
+        ("after_local_training", training.after_local_training, False),
+        ("step_size_decay", training.step_size_decay, 1.0),
+    ):
+        if value != left_out and "step_size" not in algorithm.settings:
+            rule = f"asks for an algorithm with a step size, which {algorithm.name} has not"
+            raise InvalidArgument(f"training.{setting}", value, rule, "leave it out")
+    if not division.paired:
+        _check_other_clients(configuration, made["test_assignment"])
+    halves = {"train": images.train, "test": images.test}
+    samples = {f"{half} pixels": data.pixels for half, data in halves.items()}
+    labels = {f"{half} labels": data.labels for half, data in halves.items()}
+    return Assembly(algorithm, task, guard, made, digest(samples | labels))
+
+
+def lost_clusters(algorithm: Algorithm[Any], state: State, clusters: Sequence[int]) -> list[str]:
+    """Return a sentence on models that no client has chosen any more; none if all are in use.
+
+    Parameters
+    ----------
+    algorithm, state
+        Algorithm and its state after the last round.
+    clusters
+        Number of models with clients after each round.
+    """
+    models, settings = state.models.shape[-2], algorithm.settings
+    if "clusters" not in settings or not clusters or clusters[-1] >= models:
+        return []
+    full = [done for done, count in enumerate(clusters, start=1) if count >= models]
+    since = f"since round {full[-1] + 1}" if full else "since the start"
+    sentence = f"{clusters[-1]} of {models} models have clients, {since}"
+    if "restarts" in settings:
+        sentence += "; --least-share 0.1 or --restarts 5 draws another start"
+    return [sentence]
+
+
+def _start(seed: int, run: Assembly) -> Checkpoint:
+    """Draw the starting models."""
+    algorithm, task, guard = run.algorithm, run.task, run.guard
+    randomness = Randomness.from_seed(seed, "image", algorithm.name)
+    models = algorithm.draw_models(task, (), randomness)
+    count = guard.check_count(algorithm, task)
+    guard.check_models("draw_models", models, (count, task.dimension))
+    state = algorithm.initialise(models, task)
+    shape = (task.clients if algorithm.target == "clients" else count, task.dimension)
+    guard.check_state("initialise", state, state_class(algorithm), shape)
+    return Checkpoint(0, _laid_out(guard.name, state), np.full(task.clients, -1, dtype=np.int64), randomness)
+
+
+def _continue(
+    configuration: Configuration,
+    run: Assembly,
+    folder: Path | None,
+    now: Checkpoint,
+    rows: tuple[Rows, Rows],
+    record: Mapping[str, Any],
+    progress: Progress | None,
+    stop: Callable[[], bool] | None,
+) -> Checkpoint:
+    """Carry out the remaining rounds, and store checkpoints and rows."""
+    training, stopped, kept = configuration.training, False, now.rounds
+    before = torch.get_num_threads()
+    torch.set_num_threads(run.choices["threads"])  # which determine the order of additions
+    try:
+        while now.rounds < training.rounds and not stopped:
+            now = _advance(configuration, run, now, rows)
+            stopped = stop is not None and stop()
+            done = now.rounds
+            if folder is not None and (
+                done % training.checkpoint_every == 0 or done == training.rounds or stopped
+            ):
+                for table in rows:  # before the checkpoint, which leaves later rows out
+                    table.write()
+                save_checkpoint(folder, now, record)
+                kept = done
+            if progress is not None:
+                progress({name: column[-1] for name, column in rows[0].columns.items()})
+    except InvalidArgument as error:
+        if error.argument != "out" or not kept:
+            raise
+        remedy = f"make space; `clusterproof train --resume {folder}` then goes on after round {kept}"
+        raise InvalidArgument(error.argument, error.value, error.rule, remedy) from error
+    finally:
+        torch.set_num_threads(before)
+    return now
+
+
+def _advance(
+    configuration: Configuration, run: Assembly, now: Checkpoint, rows: tuple[Rows, Rows]
+) -> Checkpoint:
+    """Carry out a round, and add its metrics."""
+    training, task, guard = configuration.training, run.task, run.guard
+    done = now.rounds + 1
+    algorithm = _decayed(run.algorithm, training.step_size_decay, now.rounds)
+    copies = copy_arrays(now.state) if is_custom(algorithm) else None
+    started = time.perf_counter()
+    state: State | None = None
+    try:
+        with np.errstate(all="ignore"):
+            after = algorithm.step(now.state, task, now.randomness)
+        models = task.clients if algorithm.target == "clients" else now.state.models.shape[-2]
+        guard.check_round(now.state, after, task.clients, models)
+        if copies is not None:
+            guard.check_unwritten(now.state, copies)
+        state = _laid_out(guard.name, after)
+    except InvalidArgument as error:
+        if error.argument == "local_unit":  # the algorithm asks for single gradients
+            raise InvalidArgument("training.local_unit", error.value, error.rule, error.remedy) from error
+        if error.argument != "step_size":  # which means that a client's model was not finite
+            raise
+    seconds = time.perf_counter() - started
+    if state is None or not is_finite(state):
+        step_size = run.algorithm.settings.get("step_size")
+        argument, value, remedy = "algorithm.step_size", step_size, "lower it"
+        if step_size is None:
+            argument, value, remedy = "algorithm.name", guard.name, "correct it"
+        rule = f"led in round {done} to numbers that are not finite"
+        raise InvalidArgument(argument, value, rule, f"{remedy}; the last checkpoint before is kept")
+    assignments = now.assignments.copy()
+    assignments[to_numpy(state.clients)] = to_numpy(state.assignments)
+    share = algorithm.settings.get("participation")
+    present = to_numpy(state.clients).shape[-1] if share is None else round(share * task.clients)
+    row: dict[str, Any] = {
+        "round": done,
+        "seconds": seconds,
+        "step_size": algorithm.settings.get("step_size"),
+        "participants": max(1, present),
+        "purity": purity(assignments, task.labels),
+        "adjusted_rand_index": adjusted_rand_index(assignments, task.labels),
+        "clusters": cluster_count(assignments),
+    }
+    if done % training.evaluate_every == 0 or done == training.rounds:
+        with np.errstate(all="ignore"):
+            evaluation = evaluate(
+                algorithm,
+                task,
+                state,
+                assignments,
+                test_assignment=run.choices["test_assignment"],
+                seed=training.seed,
+                done=done,
+                after_local_training=training.after_local_training,
+                guard=guard,
+            )
+        row |= evaluation.metrics
+        if training.client_metrics:
+            test = task.partition.test
+            columns = {
+                "round": np.full(len(test.labels), done),
+                "client": np.arange(len(test.labels)),
+                "cluster": test.labels,
+                "assignment": evaluation.assignments,
+                "accuracy": evaluation.accuracies.astype(np.float64),
+                "test_samples": test.sizes,
+            }
+            rows[1].add({name: column.tolist() for name, column in columns.items()})
+    rows[0].add({name: [value] for name, value in row.items()})
+    return Checkpoint(done, state, assignments, now.randomness)
+
+
+def _laid_out(name: str, state: State) -> State:
+    try:
+        return laid_out(state)
+    except (TypeError, ValueError) as error:
+        rule = f"must return states that can be stored: {error}"
+        remedy = "keep arrays, numbers, texts, lists of these, and dataclasses, all of them annotated"
+        raise InvalidArgument("algorithm.name", name, " ".join(rule.split()), remedy) from error
+
+
+def _decayed(algorithm: Algorithm[Any], decay: float, rounds: int) -> Algorithm[Any]:
+    """Return the algorithm with the step size that it has after some rounds."""
+    if decay == 1:
+        return algorithm
+    step_size: float = algorithm.settings["step_size"] * decay**rounds
+    if step_size == 0:
+        rule = f"makes the step size 0 in round {rounds + 1}"
+        raise InvalidArgument("training.step_size_decay", decay, rule, "choose it nearer to 1")
+    return replace(algorithm, step_size=step_size)  # type: ignore[call-arg]  # all have one
+
+
+def _rows(configuration: Configuration, folder: Path | None, rounds: int) -> tuple[Rows, Rows]:
+    """Return the metrics of the rounds so far, and those of the clients."""
+    metrics = Rows(COLUMNS, None if folder is None else folder / METRICS, rounds)
+    if metrics.columns["round"] != list(range(1, rounds + 1)):
+        rule = f"must have the {rounds} rounds of the checkpoint"
+        remedy = "restore it from a backup or start the run again"
+        raise InvalidArgument("resume", str(folder and folder / METRICS), rule, remedy)
+    is_written = folder is not None and configuration.training.client_metrics
+    return metrics, Rows(CLIENT_COLUMNS, folder / CLIENTS if folder and is_written else None, rounds)
+
+
+def _record(configuration: Configuration, run: Assembly) -> dict[str, Any]:
+    """Return what a resumed run must have in common with the run that was begun, as plain JSON values."""
+    halves = {"train": run.task.partition.train, "test": run.task.partition.test}
+    names = ("indices", "targets", "sizes", "labels")
+    arrays = {f"{half} {name}": getattr(data, name) for half, data in halves.items() for name in names}
+    return {
+        "configuration": configuration.sections,
+        "choices": run.choices,
+        "partition": digest(arrays),
+        "data": run.data,
+        "code": code_sums(configuration.user_code),
+        "versions": {
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "torch": str(torch.__version__),
+        },
+    }
+
+
+def _kept_choices(configuration: Configuration, stored: Stored) -> tuple[dict[str, Any], list[str]]:
+    """Require the settings of a stored run; return its choices, and a remark if the device is another."""
+    was, now = (_without_folders(each) for each in (stored.record["configuration"], configuration.sections))
+    for section in now:
+        for key in {**was.get(section, {}), **now[section]}:
+            value, before = now[section].get(key), was.get(section, {}).get(key)
+            if value != before and (section, key) not in {("training", name) for name in CHANGEABLE}:
+                rule = f"was {before!r} when the run was begun"
+                remedy = "leave it as it was, or start another run"
+                raise InvalidArgument(f"{section}.{key}", value, rule, remedy)
+    if configuration.training.rounds < stored.record["rounds"]:
+        rule = f"must be at least the {stored.record['rounds']} that are done"
+        raise InvalidArgument("training.rounds", configuration.training.rounds, rule, "ask for more rounds")
+    choices: dict[str, Any] = stored.record["choices"]
+    if configuration.training.device in ("auto", choices["device"]):
+        return choices, []
+    remark = f"{stored.path}: was written on {choices['device']}; the last bits may differ"
+    return {key: choices[key] for key in ("threads", "test_assignment")}, [remark]
+
+
+def _require_same(configuration: Configuration, stored: Stored, record: Mapping[str, Any]) -> list[str]:
+    """Require the code, the data and the clients of a stored run; return a remark if versions are others."""
+    remedy = "bring it back as it was, or start another run"
+    for key in stored.record["code"] | record["code"]:
+        if stored.record["code"].get(key) != record["code"].get(key):
+            section, _, file = key.partition(" ")
+            name = configuration.user_code[section]
+            rule = f"is another code, in {file or 'its module'}, than when the run was begun"
+            raise InvalidArgument(f"{section}.name", name, rule, remedy)
+    for section, rule in (
+        ("data", "has other samples than when the run was begun"),
+        ("partition", "gives the clients other samples than when the run was begun"),
+    ):
+        if stored.record[section] != record[section]:
+            name = getattr(configuration, section).name
+            raise InvalidArgument(f"{section}.name", name, rule, remedy)
+    if stored.record["versions"] == record["versions"]:
+        return []
+    return [f"{stored.path}: was written with other versions; the last bits may differ"]
+
+
+def _without_folders(sections: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Replace the paths of files of code by the files' names: where they lie has no effect on a run."""
+    return {
+        section: {key: os.path.basename(value) if key == "name" else value for key, value in table.items()}
+        for section, table in sections.items()
+    }
+
+
+def _check_other_clients(configuration: Configuration, assignment: str) -> None:
+    """Refuse what needs test data of the training clients."""
+    remedy = "choose a partition such as rotated-groups, or another value"
+    rule = f"needs test data of the training clients, and {configuration.partition.name} has those of others"
+    for argument, value in (
+        ("training.test_assignment", assignment if assignment == "train" else None),
+        ("training.after_local_training", configuration.training.after_local_training or None),
+        ("algorithm.name", configuration.algorithm.name if configuration.algorithm.name == "local" else None),
+    ):
+        if value is not None:
+            raise InvalidArgument(argument, value, rule, remedy)
+
+
+def _check_memory(algorithm: Algorithm[Any], dimension: int, clients: int, clusters: int, dtype: str) -> None:
+    """Refuse a network whose models alone cannot fit into memory."""
+    models = {"pooled": 1, "clients": clients}.get(algorithm.target, clusters)
+    # the models before and after a round, and the bounds that starting points are drawn between
+    needed = dimension * (2 * models * np.dtype(dtype).itemsize + 16)
+    present = free_bytes(torch.device("cpu"))
+    if needed > present:
+        rule = (
+            f"asks for at least {needed / 2**30:.3g} GiB of memory for {models} models, of which "
+            f"{present / 2**30:.3g} are free here"
+        )
+        remedy = "lower its widths or the number of models"
+        raise InvalidArgument("network", f"{dimension} parameters", rule, remedy)
+
+
+@contextmanager
+def _naming(section: str) -> Iterator[None]:
+    """Prefix the argument of errors with the section: ``key`` becomes ``section.key``."""
+    try:
+        yield
+    except InvalidArgument as error:
+        argument = error.argument
+        if argument in DEFAULTS:
+            argument = f"{argument}.name"
+        elif "." not in argument:
+            argument = f"{section}.{argument}"
+        raise InvalidArgument(argument, error.value, error.rule, error.remedy) from error
+
+
+@contextmanager
+def _memory_errors() -> Iterator[None]:
+    """Raise torch's errors of memory as ``MemoryError``."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "memory" in error_text(error):
+            raise MemoryError(str(error)) from error
+        raise

@@ -1,0 +1,179 @@
+"""Units are computed once: in processes, after kills, and on a cluster whose workers die."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import counted_units
+import pytest
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.experiments import units
+from clusterproof.experiments.units import Unit, compute
+
+ROOT = Path(__file__).parents[2]
+
+
+def squares(log: Path, count: int = 6, **settings: Any) -> list[Unit]:
+    return [
+        Unit(f"square {number}", counted_units.square, {"number": number, "log": str(log), **settings})
+        for number in range(count)
+    ]
+
+
+def computed(log: Path) -> Counter[int]:
+    return Counter(map(int, log.read_text().split())) if log.exists() else Counter()
+
+
+def test_results_have_the_units_order_and_a_finished_unit_is_not_computed_again(tmp_path: Path) -> None:
+    log, folder = tmp_path / "log", tmp_path / "units"
+    wanted = squares(log)
+    seen: list[tuple[int, str]] = []
+    results, failures = compute(wanted[:4], folder, watch=lambda *state: seen.append(state))
+    assert (results, failures) == ([0, 1, 4, 9], [])
+    assert [done for done, _ in seen] == [0, 1, 2, 3, 4]
+    assert compute([*reversed(wanted), wanted[0]], folder) == ([25, 16, 9, 4, 1, 0, 0], [])
+    assert computed(log) == Counter(range(6))
+
+
+def test_a_damaged_file_is_computed_again_and_other_settings_are_another_unit(tmp_path: Path) -> None:
+    log, folder = tmp_path / "log", tmp_path / "units"
+    (unit,) = squares(log, 1)
+    compute([unit], folder)
+    (path,) = folder.glob("*.json")
+    assert json.loads(path.read_text())["settings"] == unit.settings
+    for damaged in (b"{", b"[]", b"{}", b"\xff", b"[" * 10**5):
+        path.write_bytes(damaged)
+        assert compute([unit], folder) == ([0], [])
+    assert computed(log)[0] == 6
+    other = Unit(unit.name, unit.function, {**unit.settings, "seconds": 1e-9})
+    assert other.file != unit.file
+    assert Unit("another name", unit.function, dict(reversed(unit.settings.items()))).file == unit.file
+
+
+def test_changed_source_makes_another_unit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (unit,) = squares(tmp_path / "log", 1)
+    before = unit.file
+    units.source_digest.cache_clear()
+    read = Path.read_bytes
+    changed = lambda path: read(path) + (b"#" if path.name == "ifca.py" else b"")  # noqa: E731
+    monkeypatch.setattr(Path, "read_bytes", changed)
+    assert unit.file != before
+    monkeypatch.undo()
+    units.source_digest.cache_clear()
+    assert unit.file == before
+    # a worker with other source computes nothing
+    path, result, fault = units.store(tmp_path / "square.0123456789abcdef.json", unit)
+    assert result is None
+    assert "another version of the source" in fault
+    assert not path.exists()
+
+
+def test_a_failure_costs_no_other_unit_and_is_tried_again(tmp_path: Path) -> None:
+    log, folder = tmp_path / "log", tmp_path / "units"
+    bad = [Unit("bad", counted_units.fails, {"number": 3}), Unit("end", counted_units.exits, {"number": 4})]
+    for _ in range(2):
+        results, failures = compute([*bad, *squares(log, 2)], folder)
+        assert results == [None, None, 0, 1]
+        assert failures == ["bad: ValueError: no 3", "end: SystemExit: 4"]
+    assert computed(log) == Counter(range(2))
+
+
+def test_a_file_that_is_no_folder_and_a_link_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InvalidArgument, match="must be a folder that can be written"):
+        compute([], tmp_path / "file")
+    (unit,) = squares(tmp_path / "log", 1)
+    folder = tmp_path / "units"
+    folder.mkdir()
+    (folder / unit.file).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InvalidArgument, match="not a symbolic link"):
+        compute([unit], folder)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.slow(reason="starts worker processes")
+def test_a_killed_worker_is_reported_and_the_next_call_resumes(tmp_path: Path) -> None:
+    log, folder = tmp_path / "log", tmp_path / "units"
+    wanted = squares(log, 4, seconds=0.2)
+    results, failures = compute([Unit("dies", counted_units.dies, {"number": 0}), *wanted], folder, jobs=2)
+    assert results[0] is None
+    assert any("a worker was lost" in line for line in failures)
+    finished = computed(log)
+    assert compute(wanted, folder, jobs=2) == ([0, 1, 4, 9], [])
+    assert all(computed(log)[number] == 1 for number in finished), "a finished unit is not computed again"
+
+
+COMMAND = """
+import sys
+sys.path[:0] = {paths}
+from pathlib import Path
+from test_units import squares
+from clusterproof.experiments.units import compute
+if __name__ == "__main__":
+    print(compute(squares(Path({log!r}), 8, seconds=0.3), Path({folder!r}), jobs={jobs}))
+"""
+
+
+@pytest.mark.slow(reason="starts worker processes and kills the command")
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_killed_command_that_is_started_again_computes_each_unit_once(tmp_path: Path, jobs: int) -> None:
+    log, folder = tmp_path / "log", tmp_path / "units"
+    paths = [str(ROOT), str(ROOT / "tests/helpers"), str(ROOT / "tests/experiments")]
+    text = COMMAND.format(paths=paths, log=str(log), folder=str(folder), jobs=jobs)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    command = [sys.executable, "-c", text]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as process:
+        while len(list(folder.glob("*.json"))) < 3:
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGKILL)
+    finished = {json.loads(path.read_text())["settings"]["number"] for path in folder.glob("*.json")}
+    time.sleep(1.5)  # its workers end with it
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert str([number**2 for number in range(8)]) in done.stdout, done.stderr
+    assert len(list(folder.glob("*.json"))) == 8
+    assert all(computed(log)[number] == 1 for number in finished)
+    assert set(computed(log)) == set(range(8))
+
+
+@pytest.mark.slow(reason="starts a Dask cluster and kills a worker")
+def test_on_a_cluster_whose_worker_is_killed_every_unit_is_there_once(tmp_path: Path) -> None:
+    distributed: Any = pytest.importorskip("distributed", reason="needs the extra `dask`")
+    log, folder = tmp_path / "log", tmp_path / "units"
+    killed: list[int] = []
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+    ) as cluster:
+
+        def watch(done: int, _: str) -> None:
+            if done == 2 and not killed:
+                killed.append(next(iter(cluster.workers.values())).pid)
+                os.kill(killed[0], signal.SIGKILL)
+
+        wanted = squares(log, 8, seconds=0.2)
+        results, failures = compute(wanted, folder, dask=cluster.scheduler_address, watch=watch)
+    assert killed
+    assert failures == []
+    assert results == [number**2 for number in range(8)]
+    assert sum(computed(log).values()) <= 9, "at most the killed worker's unit is computed again"
+
+
+def test_a_scheduler_that_is_none_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed", reason="needs the extra `dask`")
+    monkeypatch.setattr(units, "TIMEOUT", 0.2)
+    for address in ("nothing://", "tcp://127.0.0.1:9"):
+        with pytest.raises(InvalidArgument, match="must be the address of a Dask scheduler"):
+            compute(squares(tmp_path / "log"), tmp_path / "units", dask=address)
+
+
+def test_without_dask_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(InvalidArgument, match=r"needs distributed .* install the extra `dask`"):
+        compute(squares(tmp_path / "log"), tmp_path / "units", dask="tcp://127.0.0.1:1")

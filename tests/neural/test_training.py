@@ -1,0 +1,456 @@
+"""A run is the algorithm itself; stopped, killed and resumed, it has the bits of one that is not."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars
+import pytest
+import safetensors.numpy
+import torch
+from small_training import Plant, contents, rounds_kept
+from tiny_training import TINY
+
+from clusterproof.algorithms import ALGORITHMS, InvalidArgument, Randomness, Task, run
+from clusterproof.algorithms.arrays import to_numpy
+from clusterproof.neural import checkpoint, training
+from clusterproof.neural.checkpoint import (
+    CHECKPOINT,
+    CONFIGURATION,
+    read_checkpoint,
+    run_folder,
+    stored_configuration,
+)
+from clusterproof.neural.configuration import Configuration, configuration_from
+from clusterproof.neural.evaluation import share_with_correct_model
+from clusterproof.neural.task import ImageTask
+from clusterproof.neural.training import TrainingResult, assemble, train
+
+SMALL = {"name": "rotated-groups", "clusters": 2, "clients_per_cluster": 3, "images": 240}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "cfl-mgd": {"averaging": "model", "local_steps": 2, "participation": 0.5},
+    "ifca": {"clusters": 3},
+    "fedavg": {"participation": 0.5},
+    "cfl": {"warm_up": 1, "mean_threshold": 0.05, "client_threshold": 0.05},
+    "gradient-loss": {"empty_cluster": "always"},
+    "sofl": {"pretraining": 2, "updates": 20, "participation": 0.5},
+    "fpfc": {"local_steps": 2, "participation": 0.5, "strength": 5.0, "reuse_memory": True},
+    "per-fedavg": {"gradient": "second-order"},
+}
+MINI_BATCHES = ("fedavg", "gradient-loss", "per-fedavg", "fedprox")
+
+
+def configure(name: str = "ifca", options: dict[str, Any] | None = None, **given: Any) -> Configuration:
+    asked = {"rounds": 6, "checkpoint_every": 2, "evaluate_every": 3, "threads": 1}
+    asked |= {"batch_size": 7} if name in MINI_BATCHES else {}
+    return configuration_from(
+        {
+            "partition": SMALL,
+            "network": {"name": "mlp", "hidden": [8]},
+            "algorithm": {"name": name, **(OPTIONS.get(name, {}) if options is None else options)},
+            "training": {**asked, **given},
+        }
+    )
+
+
+def stop_after(rounds: int) -> Callable[[], bool]:
+    """Ask a run to stop when it has carried out some rounds."""
+    left = iter(range(rounds - 1, -1, -1))
+    return lambda: next(left) == 0
+
+
+def resumed(folder: Path, stop: Callable[[], bool] | None = None, **given: Any) -> TrainingResult:
+    configuration = stored_configuration(folder)
+    changed = replace(configuration, training=replace(configuration.training, **given))
+    return train(changed, folder, resume=True, stop=stop)
+
+
+@pytest.mark.parametrize("name", list(ALGORITHMS))
+def test_interrupted_runs_end_with_the_same_bits(tmp_path: Path, name: str) -> None:
+    decay = {} if name == "proxskip" else {"step_size_decay": 0.9}
+    configuration = configure(name, **decay)
+    whole = train(configuration, tmp_path / "whole")
+    parts = train(configuration, tmp_path / "parts", stop=stop_after(3))
+    assert (whole.complete, parts.complete) == (True, False)
+    resumed(tmp_path / "parts", stop_after(1))
+    parts = resumed(tmp_path / "parts")
+    assert (parts.complete, parts.remarks) == (True, whole.remarks)
+    assert contents(tmp_path / "whole") == contents(tmp_path / "parts")
+    assert whole.metrics | {"seconds": None} == parts.metrics | {"seconds": None}
+    assert torch.equal(whole.state.models, parts.state.models)
+    unstored = train(configuration)
+    assert torch.equal(whole.state.models, unstored.state.models)
+    assert unstored.folder is None
+
+
+@pytest.mark.parametrize("name", list(ALGORITHMS))
+def test_a_run_is_the_algorithm_itself(name: str) -> None:
+    configuration = configure(name, rounds=4, seed=3)
+    result = train(configuration)
+    assembly = assemble(configuration)
+    trace = run(assembly.algorithm, assembly.task, rounds=4, seed=3)
+    assert np.array_equal(to_numpy(result.state.models), trace.models[-1])
+    share = OPTIONS.get(name, {}).get("participation", 1.0)
+    assert result.metrics["participants"] == [6 * share] * 4  # also where all are asked before a split
+    first = replace(trace, assignments=trace.assignments[:1])  # after which some are not known
+    assert result.metrics["adjusted_rand_index"][0] == float(first.adjusted_rand_index)
+    assert result.metrics["clusters"][0] == int(first.cluster_count)
+    assert result.metrics["purity"][-1] == float(trace.purity)
+    assert result.metrics["adjusted_rand_index"][-1] == float(trace.adjusted_rand_index)
+    assert result.metrics["clusters"][-1] == int(trace.cluster_count)
+
+
+def test_a_run_that_is_killed_at_any_moment_resumes_to_the_same_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is on the disk before and after each of all renames is what a kill leaves there."""
+    configuration = configure("cfl-mgd", rounds=3, checkpoint_every=1, evaluate_every=2, client_metrics=True)
+    out, real, left = tmp_path / "whole", checkpoint.os.replace, []
+
+    def watched(source: Path, target: Path) -> None:
+        for moment in ("before", "after"):
+            left.append(shutil.copytree(out, tmp_path / f"{len(left)}-{moment}"))
+            if moment == "before":
+                real(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.replace", watched)
+        train(configuration, out)
+    expected = contents(out)
+    assert len(left) == 2 * (1 + 3 * 3)  # configuration; rows, rows of clients and checkpoint in each round
+    for folder in left:
+        train(configuration, folder, resume=True)
+        assert contents(folder) == expected, folder.name
+        assert not list(folder.glob("*.partial"))
+
+
+def test_the_step_size_decays_round_by_round() -> None:
+    configuration = configure("cfl-mgd", rounds=3, step_size_decay=0.5)
+    result = train(configuration)
+    assert result.metrics["step_size"] == [0.1, 0.05, 0.025]
+    assembly = assemble(configuration)
+    task, algorithm = assembly.task, assembly.algorithm
+    randomness = Randomness.from_seed(0, "image", "cfl-mgd")
+    state = algorithm.initialise(task.initial_models(2, (), randomness.initialisation), task)
+    for step_size in (0.1, 0.05, 0.025):
+        state = replace(algorithm, step_size=step_size).step(state, task, randomness)  # type: ignore[call-arg]
+    assert torch.equal(state.models, result.state.models)
+    with pytest.raises(InvalidArgument, match=r"training\.step_size_decay = 1e-200.*in round 3"):
+        train(configure(step_size_decay=1e-200))
+
+
+def test_a_finished_run_stays_as_it_is_and_can_be_prolonged(tmp_path: Path) -> None:
+    train(configure(rounds=3, evaluate_every=1), tmp_path / "run")
+    before = {path: path.read_bytes() for path in (tmp_path / "run").iterdir()}
+    assert resumed(tmp_path / "run").complete
+    assert before == {path: path.read_bytes() for path in (tmp_path / "run").iterdir()}
+    resumed(tmp_path / "run", rounds=5)
+    whole = train(configure(rounds=5, evaluate_every=1), tmp_path / "whole")
+    longer = contents(tmp_path / "run")
+    assert longer["metrics.parquet"] == contents(tmp_path / "whole")["metrics.parquet"]
+    assert torch.equal(resumed(tmp_path / "run").state.models, whole.state.models)
+    with pytest.raises(InvalidArgument, match="at least the 5 that are done"):
+        resumed(tmp_path / "run", rounds=4)
+
+
+@pytest.mark.parametrize("damage", ["cut", "digit", "record", "empty", "other"])
+def test_a_damaged_checkpoint_is_one_sentence_and_left_as_it_is(tmp_path: Path, damage: str) -> None:
+    out = tmp_path / "run"
+    train(configure("cfl-mgd"), out, stop=stop_after(5))
+    path = out / CHECKPOINT
+    content = bytearray(path.read_bytes())
+    if damage == "cut":
+        del content[-100:]
+    elif damage == "digit":
+        content[-50] ^= 1
+    elif damage == "record":
+        content = content.replace(b'\\"rounds\\": 5', b'\\"rounds\\": 4')
+    elif damage == "empty":
+        content = bytearray()
+    else:
+        content = bytearray(safetensors.numpy.save({"assignments": np.zeros(3)}))
+    assert bytes(content) != path.read_bytes()
+    path.write_bytes(content)
+    with pytest.raises(InvalidArgument, match=r"checkpoint\.safetensors.*as it was written") as caught:
+        resumed(out)
+    assert "\n" not in str(caught.value)
+    assert path.read_bytes() == content
+
+
+def test_a_folder_without_its_metrics_is_refused(tmp_path: Path) -> None:
+    train(configure(), tmp_path / "run", stop=stop_after(4))
+    path = tmp_path / "run" / "metrics.parquet"
+    polars.read_parquet(path).head(2).write_parquet(path)
+    with pytest.raises(InvalidArgument, match="must have the 4 rounds of the checkpoint"):
+        resumed(tmp_path / "run")
+    path.unlink()
+    with pytest.raises(InvalidArgument, match=r"metrics\.parquet.*must be readable"):
+        resumed(tmp_path / "run")
+
+
+def test_a_run_is_resumed_as_it_was_begun(tmp_path: Path) -> None:
+    train(configure("fedavg", rounds=1), tmp_path / "run")
+    for section, key, value in (
+        ("algorithm", "step_size", 0.2),
+        ("algorithm", "name", "fedprox"),
+        ("training", "seed", 1),
+        ("partition", "clusters", 1),
+        ("training", "batch_size", 9),
+        ("network", "hidden", [9]),
+        ("network", "hidden", None),
+    ):
+        sections = configure("fedavg", rounds=2).sections
+        if key == "name":  # whose parameters are others
+            sections[section] = {"step_size": 0.1}
+        sections[section] = {**sections[section], key: value}
+        if value is None:
+            del sections[section][key]
+        with pytest.raises(InvalidArgument, match=rf"{section}\.{key} = .*was .* when the run was begun"):
+            train(configuration_from(sections), tmp_path / "run", resume=True)
+
+
+def test_a_run_whose_clients_would_hold_other_samples_is_refused(tmp_path: Path, plant: Plant) -> None:
+    """As with another NumPy, whose generator divides the data otherwise; or with other bytes of the data set."""
+    train(configure(rounds=1), tmp_path / "run")
+    divide, load = training.partition, training.load
+    before = contents(tmp_path / "run")
+
+    def other_stream(*arguments: Any, seed: int, **options: Any) -> Any:
+        return divide(*arguments, seed=seed + 1, **options)
+
+    def other_bytes(*arguments: Any) -> Any:
+        images = load(*arguments)
+        pixels = images.train.pixels.copy()
+        pixels[:, 0, 0, 0] ^= 1
+        return replace(images, train=replace(images.train, pixels=pixels))
+
+    for name, fault, words in (
+        ("partition", other_stream, "partition.name = 'rotated-groups': gives the clients other samples"),
+        ("load", other_bytes, "data.name = 'digits': has other samples"),
+    ):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(training, name, fault)
+            with pytest.raises(InvalidArgument, match=words):
+                resumed(tmp_path / "run", rounds=2)
+    assert contents(tmp_path / "run") == before
+    assert resumed(tmp_path / "run", rounds=2).complete
+
+
+def rewrite(folder: Path, **changed: Any) -> None:
+    """Write a checkpoint anew as one with another record."""
+    stored = read_checkpoint(folder)
+    assert stored is not None
+    configuration = stored_configuration(folder)
+    now = stored.restore(configuration.make_algorithm(), "cpu")
+    checkpoint.save_checkpoint(folder, now, {**stored.record, **changed})
+
+
+def test_what_was_left_open_is_kept(tmp_path: Path) -> None:
+    first = train(configure(rounds=1), tmp_path / "run")
+    assert first.choices == {"device": "cpu", "engine": "gram", "threads": 1, "test_assignment": "train"}
+    rewrite(tmp_path / "run", choices={**first.choices, "engine": "serial", "test_assignment": "test-loss"})
+    later = resumed(tmp_path / "run", rounds=2)
+    assert later.choices == {**first.choices, "engine": "serial", "test_assignment": "test-loss"}
+
+
+def test_another_device_and_other_versions_are_remarked(tmp_path: Path) -> None:
+    first = train(configure(rounds=1), tmp_path / "run")
+    choices = {**first.choices, "device": "cuda", "engine": "vmap", "test_assignment": "test-loss"}
+    rewrite(tmp_path / "run", choices=choices, versions={"torch": "99"})
+    if not torch.cuda.is_available():
+        with pytest.raises(InvalidArgument, match=r"training\.device = 'cuda': is not there"):
+            resumed(tmp_path / "run", rounds=2)
+    result = resumed(tmp_path / "run", rounds=2, device="cpu")
+    assert (result.choices["device"], result.choices["engine"]) == ("cpu", "gram")
+    assert result.choices["test_assignment"] == "test-loss"  # how clients are served is kept
+    assert ["was written on cuda" in result.remarks[0], "other versions" in result.remarks[1]] == [True] * 2
+
+
+def test_metrics_are_the_columns_of_the_file(tmp_path: Path) -> None:
+    result = train(configure(rounds=5), tmp_path / "run")
+    frame = polars.read_parquet(tmp_path / "run" / "metrics.parquet")
+    assert frame["round"].to_list() == [1, 2, 3, 4, 5]
+    assert frame["accuracy"].is_null().to_list() == [True, True, False, True, False]
+    assert frame.to_dict(as_series=False) == result.metrics
+    assert (frame["seconds"] > 0).all()
+
+
+@pytest.mark.parametrize("name", ["ifca", "local", "fedavg"])
+def test_every_client_has_a_row_in_every_evaluated_round(tmp_path: Path, name: str) -> None:
+    configuration = configure(name, client_metrics=True, evaluate_every=1)
+    result = train(configuration, tmp_path / "run")
+    frame = polars.read_parquet(tmp_path / "run" / "clients.parquet")
+    assert frame.to_dict(as_series=False) == result.clients
+    assert frame["round"].to_list() == [done for done in range(1, 7) for _ in range(6)]
+    assert frame["client"].to_list() == list(range(6)) * 6
+    assert frame["cluster"].to_list() == [0, 0, 0, 1, 1, 1] * 6
+    for (done,), part in frame.group_by("round"):
+        row = {key: column[done - 1] for key, column in result.metrics.items()}  # type: ignore[operator]
+        assert part["accuracy"].mean() == pytest.approx(row["accuracy"])
+        weighted = (part["accuracy"] * part["test_samples"]).sum() / part["test_samples"].sum()
+        assert weighted == pytest.approx(row["accuracy_over_samples"])
+        correct = share_with_correct_model(part["assignment"].to_numpy(), part["cluster"].to_numpy(), 2)
+        assert correct == row["correct_model"]
+
+
+def test_a_round_that_fails_names_itself_and_leaves_the_checkpoint(tmp_path: Path, plant: Plant) -> None:
+    """One client's gradients are NaN from the fourth round on: FPFC refuses its model, the others return it."""
+    gradients = ImageTask.gradients
+    done: list[int] = []
+
+    def spoilt(self: ImageTask, points: torch.Tensor, clients: torch.Tensor, generator: Any) -> torch.Tensor:
+        is_sick = (clients == 4) & (len(done) >= 3)
+        return torch.where(is_sick[:, None], torch.nan, gradients(self, points, clients, generator))
+
+    for name, method in (
+        ("gradients", spoilt),
+        ("gradient_sums", Task.gradient_sums),
+        ("local_steps", Task.local_steps),
+    ):
+        plant(ImageTask, name, method)
+    for algorithm in ("ifca", "local", "fpfc"):
+        done.clear()
+        out = tmp_path / algorithm
+        with pytest.raises(
+            InvalidArgument, match=r"led in round 4 to numbers that are not finite; lower it;"
+        ):
+            train(
+                configure(algorithm, {"step_size": 0.01}), out, progress=lambda row: done.append(row["round"])
+            )
+        assert rounds_kept(out) == 2
+        state = read_checkpoint(out).restore(ALGORITHMS[algorithm](step_size=0.01), "cpu").state  # type: ignore[union-attr]
+        assert torch.isfinite(state.models).all()
+
+
+@pytest.mark.parametrize("step_size", [1e30, 1e308])
+def test_too_large_a_step_is_one_sentence(step_size: float) -> None:
+    with pytest.raises(InvalidArgument, match=r"algorithm\.step_size = .*: led in round") as caught:
+        train(configure("ifca", {"step_size": step_size}))
+    assert "\n" not in str(caught.value)
+
+
+def test_models_without_clients_are_remarked_with_the_options_that_help() -> None:
+    """All start from one model: every client chooses the first, and the second never moves."""
+    result = train(configure(options={"clusters": 2, "step_size": 1e-6}, rounds=3))
+    lost = result.metrics["clusters"][-1] < 2
+    expected = (
+        "1 of 2 models have clients, since the start; --least-share 0.1 or --restarts 5 draws another start"
+    )
+    assert result.remarks == ((expected,) if lost else ())
+    algorithm = assemble(configure()).algorithm
+    state = result.state
+    for clusters, words in (
+        ([2, 1, 2, 1, 1], "1 of 2 models have clients, since round 4; --least-share"),
+        ([1, 1], "since the start"),
+    ):
+        (remark,) = training.lost_clusters(algorithm, state, clusters)
+        assert words in remark
+    assert training.lost_clusters(algorithm, state, [1, 2]) == []
+    assert training.lost_clusters(assemble(configure("fedavg")).algorithm, state, [1]) == []
+
+
+NETWORK = """
+from torch import nn
+
+class Opposite(nn.Module):
+    def __init__(self, sample_shape, classes):
+        super().__init__()
+        self.layer = nn.Linear(64, classes)
+
+    def forward(self, images):
+        scores = self.layer(images.flatten(1))
+        return scores if self.training else -scores
+"""
+
+
+def test_a_network_is_evaluated_in_evaluation_mode(tmp_path: Path) -> None:
+    """Trained to predict the labels, it predicts the least likely class when it is evaluated."""
+    (tmp_path / "own.py").write_text(NETWORK)
+    values: dict[str, Any] = {**TINY, "network": {"name": f"{tmp_path}/own.py:Opposite"}}
+    values["partition"] = {**TINY["partition"], "clusters": 1}
+    values["algorithm"] = {"name": "fedavg", "step_size": 0.5, "local_steps": 20}
+    values["training"] = {"rounds": 10, "threads": 1}
+    assert train(configuration_from(values)).metrics["accuracy"][-1] < 0.02
+
+
+def test_a_resumed_run_needs_the_code_that_it_was_begun_with(tmp_path: Path) -> None:
+    path = tmp_path / "own.py"
+    path.write_text(NETWORK.replace("-scores", "scores"))
+    values: dict[str, Any] = {**TINY, "network": {"name": f"{path}:Opposite"}}
+    train(configuration_from(values), tmp_path / "run", stop=stop_after(1))
+    with pytest.raises(InvalidArgument, match=r"network\.name = .* a file alone may not ask for that"):
+        stored_configuration(tmp_path / "run")
+    code = {"network": f"{path}:Opposite"}
+    path.write_text(NETWORK)
+    with pytest.raises(InvalidArgument, match=r"network\.name = .*is another code, in own\.py"):
+        train(stored_configuration(tmp_path / "run", code), tmp_path / "run", resume=True)
+    moved = tmp_path / "elsewhere" / "own.py"
+    moved.parent.mkdir()
+    moved.write_text(NETWORK.replace("-scores", "scores"))
+    code = {"network": f"{moved}:Opposite"}
+    assert train(stored_configuration(tmp_path / "run", code), tmp_path / "run", resume=True).complete
+
+
+def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    with run_folder(out, resume=False) as folder:
+        for resume in (False, True):
+            with pytest.raises(InvalidArgument, match="is in use by another run"):
+                train(configure(), out, resume=resume)
+        (folder / CONFIGURATION).write_text("{}")
+    with pytest.raises(InvalidArgument, match=f"must be empty; continue it with --resume {out}"):
+        train(configure(), out)
+    with run_folder(out, resume=True):
+        pass
+    (out / ".lock").write_text("no database")
+    with pytest.raises(InvalidArgument, match="can be locked"):
+        train(configure(), out, resume=True)
+
+
+def test_a_run_that_fails_before_its_first_checkpoint_leaves_nothing(tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    for out in (tmp_path / "a" / "b", empty):
+        with pytest.raises(InvalidArgument, match="led in round 1"):
+            train(configure("ifca", {"step_size": 1e308}), out)
+        with pytest.raises(InvalidArgument, match="too small"):
+            train(configuration_from({"network": {"name": "cnn"}}), out)
+    assert list(tmp_path.rglob("*")) == [empty]
+    assert train(configure(rounds=1), empty).complete
+
+
+def test_distorted_images_are_resumed_to_the_same_bits(tmp_path: Path) -> None:
+    seen = {"name": "digits", "crop": 6, "flip": True, "contrast": 0.5, "augmentation_per": "batch"}
+    given = configure("cfl-mgd", rounds=3, checkpoint_every=1, batch_size=7).sections
+    configuration = configuration_from({**given, "data": seen})
+    whole = train(configuration, tmp_path / "whole")
+    train(configuration, tmp_path / "parts", stop=stop_after(1))
+    resumed(tmp_path / "parts")
+    assert contents(tmp_path / "whole") == contents(tmp_path / "parts")
+    assert train(configuration_from(given)).metrics["accuracy"] != whole.metrics["accuracy"]
+
+
+def test_the_number_of_threads_is_the_callers_again() -> None:
+    before, seen = torch.get_num_threads(), []
+    torch.set_num_threads(2)
+    try:
+        train(configure(rounds=1), progress=lambda _: seen.append(torch.get_num_threads()))
+        assert (seen, torch.get_num_threads()) == ([1], 2)
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_a_stored_configuration_is_for_reading(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    train(configure(rounds=2), out)
+    sections = json.loads((out / CONFIGURATION).read_text())
+    sections["algorithm"]["step_size"] = 0.2
+    (out / CONFIGURATION).write_text(json.dumps(sections))
+    with pytest.raises(
+        InvalidArgument, match=r"algorithm\.step_size = 0\.2: was 0\.1 when the run was begun"
+    ):
+        resumed(out, rounds=3)
