@@ -199,7 +199,7 @@ def runs_of(sweep: Sweep, code: Collection[str] = ()) -> list[Run]:
 def _options(command: str) -> list[str]:
     """Return the names of all options of a command."""
     if command == "run":
-        return [option.flag for option in synthetic_options.experiment_options()]
+        return list(synthetic_options.owners())
     return list(
         {name: 0 for section, kinds in KNOWN.items() for kind in kinds for name in places({section: kind})}
     )
