@@ -10,8 +10,6 @@ from importlib import metadata, util
 from pathlib import Path
 from typing import TypeAlias
 
-from clusterproof.neural.custom.digests import import_targets
-
 LIBRARIES = ("numpy", "scipy", "torch")
 """Libraries whose versions affect results; included if a module imports them."""
 
@@ -93,6 +91,19 @@ def imported_modules(module: str) -> Imports:
         names.update(target.partition(".")[0] for target in targets)
         waiting += [name.rpartition(".")[0], *targets]
     return files, names
+
+
+def import_targets(node: ast.AST, package: str) -> Iterator[str]:
+    """Return the dotted names that a statement imports, possibly of modules, in a module of a package."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        base = node.module or ""
+        if node.level:
+            parts = package.split(".") if package else []
+            base = ".".join([*parts[: len(parts) + 1 - node.level], *(base.split(".") if base else [])])
+        yield base
+        yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
 def _targets(module: str, tree: ast.AST, path: Path) -> Iterator[str]:

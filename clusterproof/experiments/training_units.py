@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from clusterproof.experiments.progress import RoundLines
 from clusterproof.experiments.store import Unit
 from clusterproof.neural.configuration import Configuration, configuration_from
-from clusterproof.neural.custom.digests import code_sums
+from clusterproof.neural.custom.references import code_sums
 from clusterproof.neural.metrics import metrics_text
 
 if TYPE_CHECKING:
