@@ -10,9 +10,8 @@ from cyclopts import App
 from clusterproof.algorithms.validation import InvalidArgument, check_choice
 from clusterproof.commands import terminal
 from clusterproof.neural.data.catalogue import DATASETS, Dataset
-from clusterproof.neural.data.download import MirrorsFailed, fetch
-from clusterproof.neural.data.loading import ENVIRONMENT, data_folder, sources
-from clusterproof.neural.data.published import fault
+from clusterproof.neural.data.loading import ENVIRONMENT, data_folder, fetch, sources
+from clusterproof.neural.data.published import MirrorsFailed, fault
 
 app = App(name="data", help="List, fetch and verify image data sets.", help_format="markdown")
 

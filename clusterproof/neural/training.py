@@ -41,9 +41,8 @@ from clusterproof.neural.checkpoint import (
     state_class,
 )
 from clusterproof.neural.configuration import DEFAULTS, NETWORKS, Configuration
-from clusterproof.neural.custom.digests import code_sums
 from clusterproof.neural.custom.module_network import own_network
-from clusterproof.neural.custom.references import naming_user_code
+from clusterproof.neural.custom.references import code_sums, naming_user_code
 from clusterproof.neural.data.loading import load
 from clusterproof.neural.data.preprocessing import central
 from clusterproof.neural.engines.chunks import free_bytes

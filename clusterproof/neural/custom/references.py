@@ -151,17 +151,21 @@ def _place(name: str) -> tuple[str, str]:
     return place, attribute
 
 
-def file_of(section: str, name: str) -> Path | None:
-    """Return the file of user-supplied code that is named as ``FILE.py:NAME``; None otherwise."""
-    place, _ = _place(name) if is_own(section, name) else ("", "")
-    return Path(place).resolve() if place.endswith(".py") else None
+def code_sums(names: Mapping[str, str]) -> dict[str, str]:
+    """Return the SHA-256 of each file of user-supplied code, by section; the data themselves are compared.
 
-
-def code_sum(name: str) -> str:
-    """SHA-256 of the file that an object is imported from; empty if there is none."""
-    place, _ = _place(name)
-    file = place if place.endswith(".py") else getattr(sys.modules.get(place), "__file__", None)
-    return hashlib.sha256(read_file(file, TEXT)).hexdigest() if file else ""
+    Parameters
+    ----------
+    names
+        Names of data, network and algorithm by section; of built-in ones there is no sum.
+    """
+    sums = {}
+    for section in ("network", "algorithm"):
+        if is_own(section, names.get(section, "")):
+            place, _ = _place(names[section])
+            file = place if place.endswith(".py") else getattr(sys.modules.get(place), "__file__", None)
+            sums[section] = hashlib.sha256(read_file(Path(file), TEXT)).hexdigest() if file else ""
+    return sums
 
 
 def import_place(place: str) -> ModuleType:

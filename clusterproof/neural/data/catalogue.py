@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from clusterproof.algorithms.discovery import Registry
 from clusterproof.neural.data.images import ImageSet
 from clusterproof.neural.data.published import Archive, PublishedFile
-from clusterproof.neural.data.readers.digits import read_digits
-from clusterproof.neural.data.readers.sets import idx_set, read_cifar10, read_emnist
+from clusterproof.neural.data.readers import idx_set, read_cifar10, read_digits, read_emnist
 
 
 @dataclass(frozen=True)
@@ -173,6 +171,7 @@ DATASETS: dict[str, Dataset] = {
         ),
     ),
 }
-"""The data sets by their names on the command line."""
+"""The data sets by their names on the command line.
 
-DATASETS = Registry("The data sets by their names on the command line.", DATASETS)
+:meta hide-value:
+"""

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryFile
 
+from clusterproof.algorithms.atomic import naming_folder, write_whole
 from clusterproof.algorithms.validation import InvalidArgument, check_choice, install
 from clusterproof.files import LARGE, read_file
 from clusterproof.neural.custom.references import is_own
 from clusterproof.neural.custom.samples import read_own
 from clusterproof.neural.data.catalogue import DATASETS, Dataset
 from clusterproof.neural.data.images import Images, ImageSet
-from clusterproof.neural.data.published import Archive, PublishedFile, read_members, require_whole
+from clusterproof.neural.data.published import (
+    Archive,
+    PublishedFile,
+    fault,
+    read_members,
+    require_whole,
+    retrieve,
+)
 
 ENVIRONMENT = "CLUSTERPROOF_DATA"
 """Environment variable that names the folder of the data."""
@@ -94,4 +104,66 @@ def sources(dataset: Dataset, folder: Path) -> list[PublishedFile]:
     return [file for file in dataset.files if whole or file.name not in dataset.optional]
 
 
-__all__ = ["DATASETS", "ENVIRONMENT", "Dataset", "ImageSet", "Images", "data_folder", "load", "sources"]
+def fetch(
+    dataset: Dataset, folder: Path, show: Callable[[int, str], None] = lambda *_: None
+) -> Iterator[str]:
+    """Bring a data set's files into a folder; what is whole there already is kept.
+
+    Each file is written beside its place and renamed when its SHA-256 is as published. An archive
+    is removed after its files have been taken out.
+
+    Parameters
+    ----------
+    dataset
+        What is known about it.
+    folder
+        Made if it is missing.
+    show
+        Takes the percentage of the file under way and its name.
+
+    Yields
+    ------
+    str
+        What was done, a line for each file.
+
+    Raises
+    ------
+    InvalidArgument
+        If the folder cannot be written or pooch is missing.
+    MirrorsFailed
+        If no mirror gives the file as published.
+    """
+    needed = [file for file in dataset.files if fault(folder / file.name, file) is not None]
+    with naming_folder("data_dir", folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        if needed:  # a folder that cannot be written is no mirror's fault
+            TemporaryFile(dir=folder).close()
+    yield from (f"{file.name}: here, whole" for file in dataset.files if file not in needed)
+    if needed and dataset.archive is not None:
+        archive = dataset.archive
+        path = folder / archive.name
+        if fault(path, archive) is not None:
+            host = retrieve(archive, folder, show)
+            yield f"{archive.name}: fetched from {host}"
+        contents = read_members(path, archive, needed)
+        for file in needed:
+            write_whole("data_dir", folder / file.name, contents[file.name])
+            yield f"{file.name}: taken from {archive.name}"
+        path.unlink()
+    else:
+        for file in needed:
+            host = retrieve(file, folder, show)
+            yield f"{file.name}: fetched from {host}"
+
+
+__all__ = [
+    "DATASETS",
+    "ENVIRONMENT",
+    "Dataset",
+    "ImageSet",
+    "Images",
+    "data_folder",
+    "fetch",
+    "load",
+    "sources",
+]

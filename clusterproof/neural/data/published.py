@@ -1,16 +1,25 @@
-"""Published files: their names, SHA-256, mirrors and checked content."""
+"""Published files: their SHA-256 and mirrors, their content, and fetching them."""
 
 from __future__ import annotations
 
 import hashlib
+import http.client
 import tarfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.algorithms.validation import InvalidArgument, require
 from clusterproof.files import LARGE, open_regular
+
+TIMEOUT = 30
+"""Seconds without an answer after which a mirror is given up."""
+
+
+class MirrorsFailed(RuntimeError):
+    """No mirror gave the file that was published; the message is one line."""
 
 
 @dataclass(frozen=True)
@@ -80,3 +89,61 @@ def read_members(path: Path, archive: Archive, files: Sequence[PublishedFile]) -
             if entry.name in members and (content := tar.extractfile(entry)) is not None:
                 contents[members[entry.name]] = content.read()
     return contents
+
+
+def retrieve(file: PublishedFile, folder: Path, show: Callable[[int, str], None]) -> str:
+    """Fetch a file from the first mirror that gives it as published, and return that mirror's host.
+
+    Parameters
+    ----------
+    file
+        The file, with its mirrors.
+    folder
+        Where it is put; a file of its name is replaced once the new one is whole.
+    show
+        Takes the percentage that has arrived and the file's name.
+
+    Raises
+    ------
+    InvalidArgument
+        If pooch is missing.
+    MirrorsFailed
+        If no mirror gives the file as published.
+    """
+    pooch = require("data", file.name, "pooch")
+    pooch.get_logger().setLevel("ERROR")
+    # identity: a server that declares a .gz file to be merely encoded would have it unpacked on the way
+    options = {"timeout": TIMEOUT, "headers": {"Accept-Encoding": "identity"}, "chunk_size": 2**16}
+    failures = []
+    for url in file.urls:
+        host = urlsplit(url).netloc
+        downloader = pooch.HTTPDownloader(progressbar=_Percentage(show, file.name), **options)
+        try:
+            pooch.retrieve(url, f"sha256:{file.sha256}", file.name, folder, downloader=downloader)
+            return host
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            response = getattr(error, "response", None)
+            reason = "altered" if "hash" in str(error) else type(error).__name__
+            failures.append(f"{host}: {reason if response is None else f'status {response.status_code}'}")
+    raise MirrorsFailed(
+        f"no mirror gave {file.name} with SHA-256 {file.sha256} ({'; '.join(failures)});"
+        f" check the network, or put the file into {folder}"
+    )
+
+
+class _Percentage:
+    """Progress bar in the interface of pooch, as a percentage."""
+
+    def __init__(self, show: Callable[[int, str], None], name: str) -> None:
+        self.show, self.name = show, name
+        self.total = self.done = 0
+
+    def update(self, size: int) -> None:
+        self.done += size
+        if self.total:
+            self.show(min(100, 100 * self.done // self.total), self.name)
+
+    def reset(self) -> None:
+        self.done = 0
+
+    close = reset

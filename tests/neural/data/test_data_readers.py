@@ -6,9 +6,9 @@ import struct
 import numpy as np
 import pytest
 
+from clusterproof.neural.data import readers as sets
 from clusterproof.neural.data.images import Images
-from clusterproof.neural.data.readers import sets
-from clusterproof.neural.data.readers.sets import idx_set, read_cifar10, read_emnist, read_records
+from clusterproof.neural.data.readers import idx_set, read_cifar10, read_emnist, read_records
 
 
 def test_a_record_is_a_label_and_three_planes() -> None:

@@ -1,1 +1,0 @@
-"""Readers of the published files, whose SHA-256 was compared before."""

@@ -1,0 +1,66 @@
+"""A run with user-supplied code is resumed with the same code; changed code is refused by its section."""
+
+import hashlib
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.neural import configuration_from, train
+from clusterproof.neural.custom.references import code_sums, import_place
+
+MINE = """
+from dataclasses import dataclass
+
+from clusterproof.algorithms import FedAvg
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mine(FedAvg):
+    name = "mine"
+"""
+
+
+def test_changed_code_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(MINE)
+    sections = {
+        "partition": {"clusters": 2, "clients_per_cluster": 2, "images": 120},
+        "network": {"hidden": [4]},
+        "algorithm": {"name": "mine.py:Mine", "step_size": 0.1},
+        "training": {"rounds": 2, "threads": 1},
+    }
+    train(configuration_from(sections), out="run", stop=lambda: True)
+    Path("mine.py").write_text(f"{MINE}\n")
+    with pytest.raises(InvalidArgument, match="another code") as refusal:
+        train(configuration_from(sections), out="run", resume=True)
+    assert refusal.value.argument == "algorithm.name"
+    Path("mine.py").write_text(MINE)
+    assert train(configuration_from(sections), out="run", resume=True).complete
+
+
+def test_code_that_a_user_names_has_a_sum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "kept_alone.py").write_text("x = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("kept_alone")
+    names = {
+        "data": "kept_alone:x",
+        "algorithm": f"{tmp_path / 'kept_alone.py'}:x",
+        "network": "kept_alone:x",
+    }
+    whole = hashlib.sha256(b"x = 1\n").hexdigest()
+    assert code_sums(names) == {"network": whole, "algorithm": whole}
+    assert code_sums({"data": "digits", "algorithm": "ifca", "network": "mlp"}) == {}
+
+
+def test_modules_are_looked_for_in_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With their neighbours, as a script is that stands there."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "kept_beside.py").write_text("VALUE = 7\n")
+    (tmp_path / "kept_here.py").write_text("from kept_beside import VALUE\n")
+    monkeypatch.chdir(tmp_path)
+    assert import_place("kept_here").VALUE == 7
