@@ -22,8 +22,7 @@ from clusterproof.experiments.training import train_network
 from clusterproof.experiments.units import Unit
 from clusterproof.files import TOML, parse_toml, read_file
 from clusterproof.neural.configuration import DEFAULTS, KNOWN, configuration_from, places, sections_from
-from clusterproof.neural.custom.digests import code_sums
-from clusterproof.neural.custom.references import is_own
+from clusterproof.neural.custom.references import code_sums, is_own
 from clusterproof.neural.metrics import COLUMNS
 from clusterproof.settings import converted, from_settings
 from clusterproof.synthetic import TASKS

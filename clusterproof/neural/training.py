@@ -466,11 +466,9 @@ def _kept_choices(configuration: Configuration, stored: Stored) -> tuple[dict[st
 def _require_same(configuration: Configuration, stored: Stored, record: Mapping[str, Any]) -> list[str]:
     """Require the code, the data and the clients of a stored run; return a remark if versions are others."""
     remedy = "bring it back as it was, or start another run"
-    for key in stored.record["code"] | record["code"]:
-        if stored.record["code"].get(key) != record["code"].get(key):
-            section, _, file = key.partition(" ")
-            name = configuration.user_code[section]
-            rule = f"is another code, in {file or 'its module'}, than when the run was begun"
+    for section in stored.record["code"] | record["code"]:
+        if stored.record["code"].get(section) != record["code"].get(section):
+            name, rule = configuration.user_code[section], "is another code than when the run was begun"
             raise InvalidArgument(f"{section}.name", name, rule, remedy)
     for section, rule in (
         ("data", "has other samples than when the run was begun"),
