@@ -102,6 +102,6 @@ class RoundCertificate:
             (Fraction(-1, traced.unit), traced.outcome),
         ]
         for name, multiplier in multipliers.items():
-            form, divisor = traced.conditions[name]
+            form, divisor = traced.inequality(name)
             terms.append((-multiplier / divisor, form))
         yield from failures_of(terms, traced.blocks)

@@ -117,7 +117,7 @@ class Search:
     def __init__(self, traced: TracedRounds, scale: float = 1.0) -> None:
         self.traced, self.scale = traced, scale
         known = [form.over(traced.unit) for form in (traced.distance, traced.disagreement, traced.outcome)]
-        conditions = [form.over(divisor) for form, divisor in traced.conditions.values()]
+        conditions = [form.over(divisor) for form, divisor in map(traced.inequality, traced.conditions)]
         self.count = 3 + len(conditions)
         self.flow = np.zeros((len(conditions[0].linear), self.count))
         self.flow[:, 3:] = np.array([form.linear for form in conditions]).T

@@ -172,9 +172,8 @@ class TracedRounds:
     Attributes
     ----------
     conditions
-        f_a - f_b + Q_ab >= 0 by the names ``a,b`` of points: a form of integers and what it is divided by. ``*`` is x*,
-        0, 1, ... are in the order of the local steps, ``x`` is the start of FedProx. In class convex, ``mean a,b`` is
-        of f.
+        Those of interpolation by the names ``a,b`` of points: ``*`` is x*, 0, 1, ... are in the order of the local
+        steps, ``x`` is the start of FedProx. In class convex, ``mean a,b`` is of f.
     distance, disagreement, outcome
         |x - x*|^2 at the start, the mean square that is multiplied by the constant, and the squares after the rounds;
         times ``unit``.
@@ -196,18 +195,23 @@ class TracedRounds:
             for triplet in trace.oracles[0].triplets[:2]:
                 oracle.add(self._mean(triplet.point), self._mean(triplet.gradient), triplet.value)
             trace.oracles = [*trace.oracles, oracle]
-        frame = Frame(trace)
-        self.conditions: dict[str, tuple[Form, int]] = {}
-        for each in conditions(trace):
-            form = frame.condition(each, trace.oracles[each.oracle].definition)
-            name = f"{MEAN * each.oracle}{self._labels[each.first]},{self._labels[each.second]}"
-            self.conditions[name] = form, max(map(abs, form.linear))
+        frame = self._frame = Frame(trace)
+        self.conditions = {
+            f"{MEAN * each.oracle}{self._labels[each.first]},{self._labels[each.second]}": each
+            for each in conditions(trace)
+        }
         assert trace.squared_distance is not None
         self.unit, ((self.distance,), (self.disagreement,), (self.outcome,)) = frame.forms(
             trace.squared_distance, shift @ shift, outcome
         )
         means = [vector for vector in range(1, trace.vectors) if vector not in self._deviations]
         self.blocks = {"means": means, "deviations": self._deviations}
+
+    def inequality(self, name: str) -> tuple[Form, int]:
+        """Return f_a - f_b + Q_ab, at least 0, as a form of integers and what it is divided by."""
+        condition = self.conditions[name]
+        form = self._frame.condition(condition, self._trace.oracles[condition.oracle].definition)
+        return form, max(map(abs, form.linear))
 
     def _deviation(self) -> TracedPoint:
         self._deviations.append(self._trace.vectors)
