@@ -239,10 +239,11 @@ def describe_training(
         names = list(result.metrics)
         rows = [dict(zip(names, row, strict=True)) for row in zip(*result.metrics.values(), strict=True)]
     training = configuration.training
+    algorithm = _documented("algorithm", configuration.algorithm.name)
     chosen = f"{configuration.data.name}, {configuration.partition.name}, {configuration.network.name}"
     seconds = sum(row["seconds"] for row in rows)
     lines = [
-        f"{configuration.algorithm.name} on {chosen}: {len(rows)} of {training.rounds} rounds, "
+        f"{algorithm.name} on {chosen}: {len(rows)} of {training.rounds} rounds, "
         f"seed {training.seed}, {seconds:.2f} s"
     ]
     images = {key: value for key, value in configuration.data.options.items() if key != "data_dir"}
@@ -261,10 +262,8 @@ def describe_training(
             f"clusters {last['clusters']}"
         )
     if result is not None:
-        name = configuration.algorithm.name
-        target = ALGORITHMS[name].target if name in ALGORITHMS else own_algorithm(name).target
-        served = "pooled" if target == "pooled" else result.choices["test_assignment"]
-        if target == "clients" and measured and measured[-1]["test_loss"] is None:
+        served = "pooled" if algorithm.target == "pooled" else result.choices["test_assignment"]
+        if algorithm.target == "clients" and measured and measured[-1]["test_loss"] is None:
             served = "own"
         if "personal_step" in result.choices:
             served = "personal"

@@ -111,7 +111,7 @@ def train_seeds(
             {int(folder.name[5:]): folder for _, folder, _ in runs if (folder / METRICS).exists()}
         )
         title = (
-            f"{configuration.algorithm.name} on {configuration.data.name}, {configuration.partition.name}, "
+            f"{configuration.make_algorithm().name} on {configuration.data.name}, {configuration.partition.name}, "
             f"{configuration.network.name}, {training.rounds} rounds"
         )
         several = f"{seeds - failed} of {seeds} seeds from {training.seed}, mean ± standard deviation"

@@ -15,7 +15,7 @@ import torch
 from small_training import Plant, contents, rounds_kept
 from tiny_training import TINY
 
-from clusterproof.algorithms import ALGORITHMS, InvalidArgument, Randomness, Task, run
+from clusterproof.algorithms import ALGORITHMS, InvalidArgument, Randomness, State, Task, run
 from clusterproof.algorithms.arrays import to_numpy
 from clusterproof.neural import checkpoint, training
 from clusterproof.neural.checkpoint import (
@@ -454,3 +454,12 @@ def test_a_stored_configuration_is_for_reading(tmp_path: Path) -> None:
         InvalidArgument, match=r"algorithm\.step_size = 0\.2: was 0\.1 when the run was begun"
     ):
         resumed(out, rounds=3)
+
+
+def test_arrays_of_a_state_lie_in_memory_as_a_checkpoint_gives_them_back() -> None:
+    models = torch.arange(17.0)[1:].reshape(4, 4).T
+    state = checkpoint.laid_out(State(models, None, np.arange(6).reshape(2, 3).T))
+    assert torch.equal(state.models, models)
+    assert state.models.is_contiguous()
+    assert state.models.data_ptr() % 64 == 0
+    assert state.assignments.flags.c_contiguous

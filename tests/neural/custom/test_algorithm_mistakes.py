@@ -105,7 +105,6 @@ MISTAKES: dict[str, tuple[str, list[str]]] = {
         STEP + "return Loaded(state.models, None, None)",
         ["must return a State from `step`, not Loaded"],
     ),
-    "a state of a number": (LOADED + "0.5)", ["a state cannot hold a float"]),
     "fewer parameters": (
         AFTER + "state.models[:, :3], clients, 0 * clients)",
         ["(1, 610) of type float32, not (1, 3) of type float32"],
