@@ -39,7 +39,6 @@ def table(
     parquet: Path | None = None,
     out: Path | None = None,
     device: Literal["auto", "cpu", "cuda"] | None = None,
-    precision: Literal["highest", "tf32", "bf16"] | None = None,
     data_dir: Path | None = None,
     jobs: terminal.OptionalInteger = None,
     dask: str | None = None,
@@ -70,8 +69,6 @@ def table(
     device
         Device of the training of networks: cpu, cuda, or auto (a GPU if there is one). By default a GPU for tables
         that need one.
-    precision
-        Precision of matrix products on a GPU: highest, tf32 or bf16.
     data_dir
         Folder of the image data; by default CLUSTERPROOF_DATA or a cache.
     jobs
@@ -106,7 +103,7 @@ def table(
         remedy = f"set {ENVIRONMENT} there to the folder"
         raise InvalidArgument("data_dir", str(data_dir), "is not sent to the nodes of a cluster", remedy)
     with _data_in(data_dir):
-        units = placed(definition.units(request), device, precision, elsewhere=elsewhere)
+        units = placed(definition.units(request), device, elsewhere=elsewhere)
         where = engine.choose(jobs, dask, slurm, on_gpu=trains_on_a_gpu(units))
         started = time.perf_counter()
         execution, folder = engine.compute(definition.compute, units, out, where)

@@ -10,13 +10,11 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.experiments.store import Unit
 
 
-def placed(
-    units: Sequence[Unit], device: str | None, precision: str | None, *, elsewhere: bool = False
-) -> list[Unit]:
-    """Return units with the requested device and precision.
+def placed(units: Sequence[Unit], device: str | None, *, elsewhere: bool = False) -> list[Unit]:
+    """Return units with the requested device.
 
-    Device and precision are part of a unit's settings unless they are the defaults, since results differ in the
-    last bits between devices.
+    The device is part of a unit's settings unless it is the default, since results differ in the last bits between
+    devices.
 
     Parameters
     ----------
@@ -24,20 +22,16 @@ def placed(
         Units of a table.
     device
         ``"cpu"``, ``"cuda"`` or ``"auto"`` (a GPU if there is one). If None, the table's default.
-    precision
-        Precision of matrix products on a GPU: ``"highest"`` (if None), ``"tf32"`` or ``"bf16"``.
     elsewhere
         Whether the units run on a cluster, whose devices are unknown.
 
     Raises
     ------
     InvalidArgument
-        If the table trains no network, there is no GPU, a precision is requested without a GPU, or ``"auto"``
-        is requested on a cluster.
+        If the table trains no network, there is no GPU, or ``"auto"`` is requested on a cluster.
     """
-    for argument, value in (("device", device), ("precision", precision)):
-        if value is not None and not any(unit.trains_a_network for unit in units):
-            raise InvalidArgument(argument, value, "asks for a table that trains networks", "leave it out")
+    if device is not None and not any(unit.trains_a_network for unit in units):
+        raise InvalidArgument("device", device, "asks for a table that trains networks", "leave it out")
     if elsewhere and device == "auto":
         raise InvalidArgument(
             "device", device, "refers to this computer, and a cluster computes", "use 'cpu' or 'cuda'"
@@ -46,26 +40,20 @@ def placed(
         raise InvalidArgument("device", device, "is not available to this torch", "use 'cpu'")
     if device == "auto":
         device = "cuda" if gpus() else "cpu"
-    placed_units = [_placed(unit, device, precision) if unit.trains_a_network else unit for unit in units]
-    coarse = precision not in (None, "highest")
-    if coarse and not all(_on_a_gpu(unit, elsewhere) for unit in placed_units if unit.trains_a_network):
-        raise InvalidArgument("precision", precision, "needs a GPU", "use 'highest', or --device cuda")
-    return placed_units
+    return [_placed(unit, device) if unit.trains_a_network else unit for unit in units]
 
 
-def _placed(unit: Unit, device: str | None, precision: str | None) -> Unit:
+def _placed(unit: Unit, device: str | None) -> Unit:
     given = dict(unit.settings)
     if device == "cuda" or (device == "cpu" and given.get("gpu")):
         given["device"] = device
-    if precision not in (None, "highest"):
-        given["precision"] = precision
     return replace(unit, settings=given)
 
 
-def _on_a_gpu(unit: Unit, elsewhere: bool = False) -> bool:
-    """Return whether a unit is trained on a GPU; on a cluster, whether a GPU is requested."""
+def _on_a_gpu(unit: Unit) -> bool:
+    """Return whether a unit is trained on a GPU."""
     named = unit.settings.get("device", "cuda" if unit.settings.get("gpu") else "cpu")
-    return unit.trains_a_network and named == "cuda" and (elsewhere or bool(gpus()))
+    return unit.trains_a_network and named == "cuda" and bool(gpus())
 
 
 def gpus() -> int:

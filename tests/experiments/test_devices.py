@@ -22,52 +22,48 @@ def on(unit: Unit, **settings: str) -> Unit:
 
 
 @pytest.mark.parametrize(
-    ("units", "number", "device", "precision", "expected", "uses_gpu"),
+    ("units", "number", "device", "expected", "uses_gpu"),
     [
-        ([NETWORK, WANTS_ONE, OTHER], 0, None, None, [NETWORK, WANTS_ONE, OTHER], False),
-        ([NETWORK, OTHER], 0, "cpu", "highest", [NETWORK, OTHER], False),
-        ([NETWORK], 0, "auto", None, [NETWORK], False),
-        ([WANTS_ONE], 0, "cpu", None, [on(WANTS_ONE, device="cpu")], False),
-        ([NETWORK, OTHER], 2, "cuda", "tf32", [on(NETWORK, device="cuda", precision="tf32"), OTHER], True),
-        ([NETWORK], 2, "auto", None, [on(NETWORK, device="cuda")], True),
-        ([WANTS_ONE], 2, None, "bf16", [on(WANTS_ONE, precision="bf16")], True),
-        ([NETWORK, OTHER], 2, None, None, [NETWORK, OTHER], False),
+        ([NETWORK, WANTS_ONE, OTHER], 0, None, [NETWORK, WANTS_ONE, OTHER], False),
+        ([NETWORK, OTHER], 0, "cpu", [NETWORK, OTHER], False),
+        ([NETWORK], 0, "auto", [NETWORK], False),
+        ([WANTS_ONE], 0, "cpu", [on(WANTS_ONE, device="cpu")], False),
+        ([NETWORK, OTHER], 2, "cuda", [on(NETWORK, device="cuda"), OTHER], True),
+        ([NETWORK], 2, "auto", [on(NETWORK, device="cuda")], True),
+        ([WANTS_ONE], 2, None, [WANTS_ONE], True),
+        ([NETWORK, OTHER], 2, None, [NETWORK, OTHER], False),
     ],
 )
 def test_what_is_asked_for_becomes_part_of_a_unit_unless_it_is_so_anyway(
     units: list[Unit],
     number: int,
     device: str | None,
-    precision: str | None,
     expected: list[Unit],
     uses_gpu: bool,
 ) -> None:
     with planted(devices, "gpus", lambda: number):
-        assert placed(units, device, precision) == expected
+        assert placed(units, device) == expected
         assert trains_on_a_gpu(expected) == uses_gpu
 
 
 def test_other_machines_have_their_own_devices() -> None:
-    (unit,) = placed([NETWORK], "cuda", "tf32", elsewhere=True)
-    assert unit == on(NETWORK, device="cuda", precision="tf32")
+    (unit,) = placed([NETWORK], "cuda", elsewhere=True)
+    assert unit == on(NETWORK, device="cuda")
 
 
 @pytest.mark.parametrize(
-    ("units", "device", "precision", "elsewhere", "words"),
+    ("units", "device", "elsewhere", "words"),
     [
-        ([OTHER], "cpu", None, False, "trains networks"),
-        ([OTHER], None, "tf32", False, "trains networks"),
-        ([NETWORK], "cuda", None, False, "is not available"),
-        ([NETWORK], None, "tf32", False, "needs a GPU"),
-        ([NETWORK], "cpu", "bf16", True, "needs a GPU"),
-        ([NETWORK], "auto", None, True, "a cluster computes"),
+        ([OTHER], "cpu", False, "trains networks"),
+        ([NETWORK], "cuda", False, "is not available"),
+        ([NETWORK], "auto", True, "a cluster computes"),
     ],
 )
 def test_what_cannot_be_is_refused(
-    units: list[Unit], device: str | None, precision: str | None, elsewhere: bool, words: str
+    units: list[Unit], device: str | None, elsewhere: bool, words: str
 ) -> None:
     with planted(devices, "gpus", lambda: 0), pytest.raises(InvalidArgument, match=words):
-        placed(units, device, precision, elsewhere=elsewhere)
+        placed(units, device, elsewhere=elsewhere)
 
 
 def test_there_are_no_more_processes_than_gpus(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,7 +83,7 @@ def image_task(settings: Mapping[str, Any], seed: int) -> ImageTask:
     ----------
     settings
         ``data``, ``partition`` and ``network`` (each a ``name`` and its options), what is done to images
-        under ``preprocessing``, ``device`` and ``precision``, and what else is given to ``ImageTask`` under
+        under ``preprocessing``, ``device``, and what else is given to ``ImageTask`` under
         ``task``. Without ``device``, a GPU is used if there is one and ``gpu`` is set.
     seed
         Seed of the partition.
@@ -105,7 +105,6 @@ def image_task(settings: Mapping[str, Any], seed: int) -> ImageTask:
         network=net,
         preprocessing=seen,
         device=settings.get("device", default),
-        precision=settings.get("precision", "highest"),
         **settings.get("task", {}),
     )
 

@@ -78,8 +78,6 @@ def test_a_task_is_made_as_its_settings_say() -> None:
     task = image_task({**settings, "device": "cpu"}, 0)
     assert task.network.image_shape == (1, 6, 6)
     assert (task.device, task.settings["preprocessing"]) == ("cpu", {"crop": 6, "flip": True})
-    with pytest.raises(InvalidArgument, match="precision"):
-        image_task({**settings, "device": "cpu", "precision": "tf32"}, 0)
 
 
 @pytest.mark.parametrize(("half", "found"), [(2, 1), (3, 2)])
