@@ -83,8 +83,6 @@ HELP = {
     "device": "Where to compute.",
     "dtype": "Precision of the models.",
     "engine": "How clients are trained.",
-    "chunk": "Clients at a time; from the free memory by default.",
-    "precision": "Of products on a GPU.",
     "threads": "Of the processor; torch's own number by default.",
     "client_metrics": "Also write clients.parquet, a row a client.",
 }

@@ -94,10 +94,6 @@ class Training:
         ``"float32"`` or ``"float64"``.
     engine
         How clients are trained: ``"gram"``, ``"vmap"``, ``"serial"``, or ``"auto"``.
-    chunk
-        Clients at a time; from the free memory if None.
-    precision
-        Of products on a GPU: ``"highest"``, ``"tf32"`` or ``"bf16"``.
     threads
         Of the processor, at most 1024; torch's own number if None.
     client_metrics
@@ -121,8 +117,6 @@ class Training:
     device: Literal["auto", "cpu", "cuda"] = "auto"
     dtype: Literal["float32", "float64"] = "float32"
     engine: Literal["auto", "gram", "vmap", "serial"] = "auto"
-    chunk: Positive | None = None
-    precision: Literal["highest", "tf32", "bf16"] = "highest"
     threads: Annotated[int, Meta(ge=1, le=MOST_THREADS)] | None = None
     client_metrics: bool = False
 

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import cross_entropy
 
+from clusterproof.algorithms import Descent, Task, Trained
 from clusterproof.algorithms.arrays import to_numpy
-from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_count
 from clusterproof.neural.client_data import Batch, ClientData
-from clusterproof.neural.engines.base import accuracies, cross_entropies
-from clusterproof.neural.engines.chunks import Chunk
-from clusterproof.neural.local_training import LocalTraining
+from clusterproof.neural.data.preprocessing import Preprocessing
+from clusterproof.neural.engines import Engine, choose_engine
+from clusterproof.neural.engines.base import LocalWork
+from clusterproof.neural.image_checks import check_images, checked_device
+from clusterproof.neural.minibatches import Step, draw_steps, groups
+from clusterproof.neural.networks import Network
+from clusterproof.neural.partitions.base import ClientImages, Partition
 
-SUM_ROWS = 4096
-"""Samples whose gradients are added in one product."""
+TOGETHER = {"cpu": 4096, "cuda": 16384}
+"""Samples whose scores under one model are computed in one product, by device."""
+
+CONVOLVED = 64
+"""Images that a CPU convolves at a time: 500 took it 1.2 to 1.7 times as long on TensorFlow's tutorial network."""
+
+exact = torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False)
+"""Decorator of what convolves on a GPU: in full precision, and alike in every run."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +49,7 @@ class Scores:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ImageTask(LocalTraining):
+class ImageTask(Task):
     """Clients that minimise a network's mean cross-entropy on their images.
 
     Models and points are tensors (P, d) and (k, d), clients integer tensors (k,), without replicate axes; else as in
@@ -57,10 +71,6 @@ class ImageTask(LocalTraining):
         Where to compute and in which precision, ``"float32"`` or ``"float64"``.
     engine
         ``"gram"``, ``"vmap"``, ``"serial"`` or ``"auto"``, see ``clusterproof.neural.engines.choose_engine``.
-    chunk
-        Clients at a time; from the free memory where None.
-    precision
-        Of products on a GPU: ``"highest"``, or the faster and coarser ``"tf32"`` or ``"bf16"``.
     preprocessing
         What is done to images. A gradient of training sees them distorted; where an algorithm chooses models
         by the losses of the batch whose gradients it takes, so does the choice.
@@ -68,17 +78,79 @@ class ImageTask(LocalTraining):
     Raises
     ------
     InvalidArgument
-        If an argument is out of range, network and partition do not fit, or the device is missing.
+        If an argument is out of range, network and partition do not fit, a client has no samples, or the device is
+        missing.
 
     Notes
     -----
-    On a CPU every client is computed by one thread, and sums over clients are formed in one order: results have the
-    same bits whatever the number of threads is. For another ``chunk``, and on a GPU, the libraries may add in another
-    order.
-
-    Mini-batches and distortions come from counters on the host, see ``engines.sampling``: every device
-    has the same.
+    A generator is used on the host, client by client: every engine and device has the same minibatches. Another
+    engine, device or number of torch's threads may add in another order.
     """
+
+    partition: Partition
+    network: Network
+    batch_size: int | None = None
+    local_unit: str = "step"
+    device: str = "cpu"
+    dtype: str = "float32"
+    engine: str = "auto"
+    preprocessing: Preprocessing = field(default_factory=Preprocessing)
+    chosen_engine: Engine = field(init=False, repr=False)
+    """The engine in use."""
+
+    def __post_init__(self) -> None:
+        """Validate the arguments, choose the engine and bring the images to the device."""
+        check_choice("dtype", self.dtype, ("float32", "float64"), remedy="'float32' is common for networks")
+        check_choice("local_unit", self.local_unit, ("step", "epoch"), remedy="'step' is one gradient step")
+        if self.batch_size is not None:
+            check_count("batch_size", self.batch_size, at_least=1, remedy="leave it out for all")
+        check_images(self.partition, self.network, self.preprocessing)
+        largest = int(self.client_samples.max())
+        whole = self._batch_size == largest and not self.preprocessing.random
+        engine = choose_engine(self.engine, self.network, self._device.type, samples=largest, whole=whole)
+        object.__setattr__(self, "chosen_engine", engine)
+        _ = self._train  # now, not in the first round
+
+    @property
+    def clusters(self) -> int:
+        """Number of true clusters (P)."""
+        return self.partition.clusters
+
+    @property
+    def dimension(self) -> int:
+        """Number of parameters of a model (d)."""
+        return self.network.dimension
+
+    @property
+    def client_samples(self) -> np.ndarray:
+        """Training samples of each client (n_i), (m,)."""
+        return self.partition.train.sizes
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The true cluster of each client, (m,)."""
+        return self.partition.train.labels
+
+    @property
+    def samples(self) -> int | None:
+        """Number of samples per gradient if it is the same for all clients; otherwise None."""
+        counts = np.minimum(self.client_samples, self._batch_size)
+        return int(counts[0]) if (counts == counts[0]).all() else None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Arguments that recreate the task, as plain JSON values, with the engine in use."""
+        return {
+            "task": "image",
+            "partition": dict(self.partition.settings),
+            **self.network.settings,
+            "batch_size": self.batch_size,
+            "local_unit": self.local_unit,
+            "device": self.device,
+            "dtype": self.dtype,
+            "engine": self.chosen_engine.name,
+            **({} if self.preprocessing.nothing else {"preprocessing": self.preprocessing.settings}),
+        }
 
     def initial_models(self, count: int, shape: tuple[int, ...], generator: np.random.Generator) -> Tensor:
         """Draw independent starting models by PyTorch's default law, (count, d).
@@ -94,15 +166,17 @@ class ImageTask(LocalTraining):
         drawn = self.network.initial((count,), generator, np.dtype(self.dtype))
         return torch.from_numpy(drawn).to(self._device)
 
+    @exact
     def losses(self, models: Tensor, clients: Tensor, generator: np.random.Generator) -> Tensor:
         """Mean losses of models (P, d) on all of each client's training data: (k, P)."""
-        return self._evaluate(models, clients, self._train)[0]
+        return self._scores(models, to_numpy(clients), self._train).losses
 
+    @exact
     def scores(self, models: Tensor) -> Scores:
         """Score models (P, d) on every test holder."""
-        holders = torch.arange(len(self._test.sizes), device=self._device)
-        return Scores(*self._evaluate(models, holders, self._test))
+        return self._scores(models, np.arange(len(self._test.sizes)), self._test)
 
+    @exact
     def accuracies(self, points: Tensor, clients: Tensor) -> Tensor:
         """Share of each client's test data that its point (k, d) predicts right, (k,).
 
@@ -112,54 +186,45 @@ class ImageTask(LocalTraining):
             If the partition's test data are not the training clients'.
         """
         if not self.partition.paired:
-            raise InvalidArgument(
-                "partition",
-                self.partition.name,
-                "has test data of other clients than it trains",
-                "use `scores`, or a paired partition",
-            )
-        indices = to_numpy(clients)
-        shares = points.new_empty(len(indices))
+            rule = "has test data of other clients than it trains"
+            remedy = "use `scores`, or a paired partition"
+            raise InvalidArgument("partition", self.partition.name, rule, remedy)
+        pairs = zip(points, to_numpy(clients), strict=True)
+        shares = [self._scores(point[None], client[None], self._test).accuracies for point, client in pairs]
+        return torch.cat(shares).squeeze(1)
 
-        def score(chunk: Chunk) -> None:
-            batch = self._test.whole(indices[chunk.positions], chunk.width)
-            scores = self.chosen_engine.scores(points[chunk.index], batch.images)
-            shares[chunk.index] = accuracies(scores[:, None], batch)[:, 0]
-
-        self._run(indices, score, data=self._test)
-        return shares
-
+    @exact
     def gradients(self, points: Tensor, clients: Tensor, generator: np.random.Generator) -> Tensor:
         """Gradients at the clients' points (k, d), on a batch of each: (k, d)."""
-        indices = to_numpy(clients)
         gradients = torch.empty_like(points, memory_format=torch.contiguous_format)
-        batch_of = self._batches(indices, generator)
-
-        def compute(chunk: Chunk) -> None:
-            index = chunk.index
-            gradients[index], _ = self.chosen_engine.gradients(points[index], batch_of(chunk))
-
-        self._run(indices, compute)
+        for rows, batch in self._batches(clients, generator):
+            gradients[rows], _ = self.chosen_engine.gradients(points[rows], batch)
         return gradients
 
+    @exact
     def losses_and_gradients(
         self, models: Tensor, clients: Tensor, generator: np.random.Generator
     ) -> tuple[Tensor, Tensor]:
         """Losses (k, P) and gradients (k, P, d) of models (P, d) on one batch a client."""
-        indices = to_numpy(clients)
-        losses = models.new_empty(len(indices), len(models))
+        losses = models.new_empty(len(clients), len(models))
         gradients = models.new_empty(*losses.shape, self.dimension)
-        batch_of = self._batches(indices, generator)
-
-        def compute(chunk: Chunk) -> None:
-            index, batch = chunk.index, batch_of(chunk)
+        for rows, batch in self._batches(clients, generator):
             for model, point in enumerate(models):
-                results = self.chosen_engine.gradients(point.expand(len(index), -1), batch)
-                gradients[index, model], losses[index, model] = results
-
-        self._run(indices, compute)
+                results = self.chosen_engine.gradients(point.expand(len(rows), -1), batch)
+                gradients[rows, model], losses[rows, model] = results
         return losses, gradients
 
+    @exact
+    def hessian_products(
+        self, points: Tensor, directions: Tensor, clients: Tensor, generator: np.random.Generator
+    ) -> Tensor:
+        """Hessians of the clients' losses at points times directions, on a batch of each, all (k, d)."""
+        products = torch.empty_like(points, memory_format=torch.contiguous_format)
+        for rows, batch in self._batches(clients, generator):
+            products[rows] = self.chosen_engine.hessian_products(points[rows], directions[rows], batch)
+        return products
+
+    @exact
     def gradient_sums(
         self, models: Tensor, clients: Tensor, assignments: Tensor, generator: np.random.Generator
     ) -> Tensor:
@@ -169,47 +234,165 @@ class ImageTask(LocalTraining):
         """
         indices, chosen = to_numpy(clients), to_numpy(assignments)
         sums = torch.zeros_like(models, memory_format=torch.contiguous_format)
-        batch_of = self._batches(indices, generator)
-        for cluster in range(len(models)):
+        steps = [plan[0] for plan in self._single_steps(indices, generator)]
+        for cluster in np.unique(chosen):
             members = np.flatnonzero(chosen == cluster)
-
-            def compute(chunk: Chunk, cluster: int = cluster, members: np.ndarray = members) -> Tensor:
-                batch = batch_of(replace(chunk, positions=members[chunk.positions]))
-                is_real = batch.weights > 0
-                parts = (batch.images, batch.targets, batch.weights)
-                together = Batch(*(part[is_real][None] for part in parts))
-                return self.chosen_engine.gradients(models[cluster, None], together)[0][0]
-
-            def add(_: Chunk, gradient: Tensor, cluster: int = cluster) -> None:
-                sums[cluster].add_(gradient)
-
-            self._run(indices[members], compute, add, at_once=math.ceil(SUM_ROWS / self._batch_size))
+            used = [steps[member] for member in members]
+            pairs = zip(indices[members], used, strict=True)
+            numbers = np.concatenate([self._train.numbers(client, step.samples) for client, step in pairs])
+            drawn = [step.distortions for step in used if step.distortions is not None]
+            counts = np.array([len(step.samples) for step in used])
+            weights = models.new_tensor(np.repeat(1 / counts, counts))
+            for part in self._parts(len(numbers)):
+                batch = self._train.take(numbers[part], np.concatenate(drawn)[part] if drawn else None)
+                sums[cluster] += self.chosen_engine.gradient_sum(models[cluster], batch, weights[part])
         return sums
 
-    def hessian_products(
-        self, points: Tensor, directions: Tensor, clients: Tensor, generator: np.random.Generator
-    ) -> Tensor:
-        """Hessians of the clients' losses at points times directions, on a batch of each, all (k, d)."""
+    @exact
+    def local_steps(
+        self,
+        points: Tensor,
+        clients: Tensor,
+        generator: np.random.Generator,
+        descent: Descent,
+        *,
+        buffers: Tensor | None = None,
+        anchors: Tensor | None = None,
+        corrections: Tensor | None = None,
+    ) -> Trained:
+        """Carry out local steps, each of them a ``local_unit``, see ``Task.local_steps``."""
+        trained = points.clone(memory_format=torch.contiguous_format)
+        carried = None if buffers is None else buffers.clone(memory_format=torch.contiguous_format)
+        if carried is None and descent.momentum:
+            carried = torch.zeros_like(trained)
+        centres = (points if anchors is None else anchors) if descent.proximal else None
+        steps = np.zeros((len(points), 1))
+        for rows, work in self._work(to_numpy(clients), descent, generator):
+            start, buffer, anchor, correction = (
+                None if vectors is None else vectors[rows]
+                for vectors in (trained, carried, centres, corrections)
+            )
+            assert start is not None
+            self.chosen_engine.train(start, buffer, anchor, correction, work)
+            trained[rows], steps[rows] = start, work.steps
+            if carried is not None and buffer is not None:
+                carried[rows] = buffer
+        return Trained(trained, carried, points.new_tensor(steps))
+
+    @exact
+    def local_sums(
+        self,
+        models: Tensor,
+        clients: Tensor,
+        assignments: Tensor,
+        generator: np.random.Generator,
+        descent: Descent,
+        *,
+        buffers: Tensor | None = None,
+        weights: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Train and sum over clusters without storing every participant's model, see ``Task.local_sums``."""
+        sums = torch.zeros_like(models, memory_format=torch.contiguous_format)
+        buffer_sums = None if buffers is None and not descent.momentum else torch.zeros_like(sums)
+        for rows, work in self._work(to_numpy(clients), descent, generator):
+            factors = None if weights is None else weights[rows]
+            point_sum, buffer_sum = self.chosen_engine.train_clusters(
+                models, buffers, assignments[rows], factors, work
+            )
+            sums += point_sum
+            if buffer_sums is not None and buffer_sum is not None:
+                buffer_sums += buffer_sum
+        return sums, buffer_sums
+
+    def _work(
+        self, clients: np.ndarray, descent: Descent, generator: np.random.Generator
+    ) -> Iterator[tuple[slice | np.ndarray, LocalWork]]:
+        """Draw what participants (k,) train on, and yield the local training of some after others."""
+        steps = descent.steps if isinstance(descent.steps, int) else to_numpy(descent.steps)[:, 0]
+        steps = np.broadcast_to(steps, clients.shape)
+        batch_size = 1 if descent.reshuffled else self._batch_size
+        if descent.reshuffled or self.local_unit == "epoch":
+            steps = steps * -(-self.client_samples[clients] // batch_size)
+        plans = self._draw(clients, steps, batch_size, generator)
+        for rows in groups(plans, self.chosen_engine.most[self._device.type]):
+            work = LocalWork(descent, self._train, clients[rows], [plans[row] for row in rows])
+            # a slice makes views, in which one client is trained without a copy
+            yield (slice(rows[0], rows[0] + 1) if len(rows) == 1 else rows), work
+
+    def _batches(self, clients: Tensor, generator: np.random.Generator) -> Iterator[tuple[np.ndarray, Batch]]:
+        """Draw a batch for each participant (k,), and yield those of some after others, with their rows."""
         indices = to_numpy(clients)
-        products = torch.empty_like(points, memory_format=torch.contiguous_format)
-        batch_of = self._batches(indices, generator)
+        plans = self._single_steps(indices, generator)
+        for rows in groups(plans, self.chosen_engine.most[self._device.type]):
+            work = LocalWork(Descent(0.0), self._train, indices[rows], [plans[row] for row in rows])
+            yield rows, work.batch(0)
 
-        def compute(chunk: Chunk) -> None:
-            index, batch = chunk.index, batch_of(chunk)
-            products[index] = self.chosen_engine.hessian_products(points[index], directions[index], batch)
+    def _single_steps(self, clients: np.ndarray, generator: np.random.Generator) -> list[list[Step]]:
+        """Draw a gradient step for each participant (k,), independently of all other steps.
 
-        self._run(indices, compute)
-        return products
+        Raises
+        ------
+        InvalidArgument
+            If a local step is a pass over minibatches.
+        """
+        if self.local_unit == "epoch" and self._batch_size < self.client_samples.max():
+            rule = "is a pass over a client's data, and the algorithm asks for single gradients"
+            raise InvalidArgument("local_unit", self.local_unit, rule, "use 'step'")
+        return self._draw(clients, np.ones(len(clients), dtype=int), self._batch_size, generator)
 
-    def _evaluate(self, models: Tensor, clients: Tensor, data: ClientData) -> tuple[Tensor, Tensor]:
-        """Losses and accuracies of models (P, d) on all data of clients (k,): both (k, P)."""
-        indices = to_numpy(clients)
-        losses, shares = (models.new_empty(len(indices), len(models)) for _ in range(2))
+    def _draw(
+        self, clients: np.ndarray, steps: np.ndarray, batch_size: int, generator: np.random.Generator
+    ) -> list[list[Step]]:
+        return [
+            draw_steps(size, count, batch_size, self.preprocessing, generator)
+            for size, count in zip(self.client_samples[clients].tolist(), steps.tolist(), strict=True)
+        ]
 
-        def score(chunk: Chunk) -> None:
-            index, batch = chunk.index, data.whole(indices[chunk.positions], chunk.width)
-            scores = self.chosen_engine.scores_of_models(models, batch.images)
-            losses[index], shares[index] = cross_entropies(scores, batch), accuracies(scores, batch)
+    def _scores(self, models: Tensor, clients: np.ndarray, data: ClientData) -> Scores:
+        """Score models (P, d) on all data of clients (k,)."""
+        numbers = np.concatenate([data.numbers(client) for client in clients])
+        losses, is_right = (models.new_empty(len(numbers), len(models)) for _ in range(2))
+        views = [self.network.views(model) for model in models]
+        with torch.no_grad():
+            for part in self._parts(len(numbers)):
+                batch = data.take(numbers[part])
+                for place, parameters in enumerate(views):
+                    scores = self.network.function(parameters, batch.images)
+                    losses[part, place] = cross_entropy(scores, batch.targets, reduction="none")
+                    is_right[part, place] = (scores.argmax(-1) == batch.targets).to(models.dtype)
+        lengths = torch.from_numpy(data.sizes[clients]).to(models.device)
+        means = (torch.segment_reduce(values, "mean", lengths=lengths) for values in (losses, is_right))
+        return Scores(*means)
 
-        self._run(indices, score, data=data, models=len(models))
-        return losses, shares
+    def _parts(self, count: int) -> Iterator[slice]:
+        """Yield slices of ``count`` samples that a device computes at a time."""
+        on_cpu = self._device.type == "cpu"
+        size = CONVOLVED if self.network.convolutional and on_cpu else TOGETHER[self._device.type]
+        for first in range(0, count, size):
+            yield slice(first, first + size)
+
+    @cached_property
+    def _device(self) -> torch.device:
+        return checked_device(self.device)
+
+    @cached_property
+    def _train(self) -> ClientData:
+        return self._client_data(self.partition.train)
+
+    @cached_property
+    def _test(self) -> ClientData:
+        return self._client_data(self.partition.test)
+
+    def _client_data(self, client_images: ClientImages) -> ClientData:
+        return ClientData(
+            client_images,
+            self._device,
+            getattr(torch, self.dtype),
+            channels_last=self.network.convolutional,
+            preprocessing=self.preprocessing,
+        )
+
+    @property
+    def _batch_size(self) -> int:
+        largest = int(self.client_samples.max())
+        return largest if self.batch_size is None else min(self.batch_size, largest)

@@ -27,6 +27,7 @@ from clusterproof.algorithms import (
 from clusterproof.algorithms.arrays import to_numpy
 from clusterproof.algorithms.atomic import write_whole
 from clusterproof.algorithms.guard import Guard, copy_arrays, is_custom
+from clusterproof.algorithms.memory import free_memory
 from clusterproof.algorithms.validation import error_text
 from clusterproof.neural.checkpoint import (
     CONFIGURATION,
@@ -45,7 +46,6 @@ from clusterproof.neural.custom.module_network import own_network
 from clusterproof.neural.custom.references import code_sums, naming_user_code
 from clusterproof.neural.data.loading import load
 from clusterproof.neural.data.preprocessing import central
-from clusterproof.neural.engines.chunks import free_bytes
 from clusterproof.neural.evaluation import evaluate
 from clusterproof.neural.metrics import CLIENT_COLUMNS, CLIENTS, COLUMNS, METRICS, Rows
 from clusterproof.neural.networks import network
@@ -221,8 +221,6 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
             device=made["device"],
             dtype=training.dtype,
             engine=made.get("engine", training.engine),
-            chunk=training.chunk,
-            precision=training.precision,
             preprocessing=seen,
         )
     made["engine"] = task.settings["engine"]
@@ -508,7 +506,7 @@ def _check_memory(algorithm: Algorithm[Any], dimension: int, clients: int, clust
     models = {"pooled": 1, "clients": clients}.get(algorithm.target, clusters)
     # the models before and after a round, and the bounds that starting points are drawn between
     needed = dimension * (2 * models * np.dtype(dtype).itemsize + 16)
-    present = free_bytes(torch.device("cpu"))
+    present = free_memory()
     if needed > present:
         rule = (
             f"asks for at least {needed / 2**30:.3g} GiB of memory for {models} models, of which "

@@ -178,7 +178,6 @@ train --out x --brightness nan       :: --brightness | finite
 train --out x --augmentation-per epoch       :: --augmentation-per = 'epoch' | use 'image'
 train --out x --flip --engine gram   :: --engine = 'gram' | distorted in each
 train --out x --engine gram --network resnet-20 :: --engine = 'gram' | use 'auto'
-train --out x --precision tf32       :: --precision = 'tf32'
 train --out x --data mnist --data-dir none   :: none | mnist
 train --out x --partition rotations --algorithm local       :: --algorithm = 'local'
 train --out x --partition rotations --test-assignment train :: --test-assignment = 'train'

@@ -1,38 +1,46 @@
 """Independent local training: one client after the other, by modules of torch.nn and autograd."""
 
-import numpy as np
 import torch
 from small_images import client_data, flat, load, module
-from split_mix import tree_of_numbers
+
+
+def plain_batches(size, steps, batch_size, generator):
+    """Samples of each step, as the documentation says: through random orders of the data, whose last batch is rest."""
+    left, batches = [], []
+    for _ in range(steps):
+        if not left:
+            left = list(range(size)) if size <= batch_size else generator.permutation(size).tolist()
+        batches.append(left[:batch_size])
+        left = left[batch_size:]
+    return batches
+
+
+def drawn_batches(task, clients, generator, local_steps, reshuffled=False):
+    """The batches of each client's steps, drawn client by client."""
+    sizes = task.partition.train.sizes
+    batch_size = 1 if reshuffled else task.batch_size or int(sizes.max())
+    drawn = []
+    for client in clients:
+        size = int(sizes[client])
+        passes = reshuffled or task.local_unit == "epoch"
+        steps = local_steps * (-(-size // batch_size) if passes else 1)
+        drawn.append(plain_batches(size, steps, batch_size, generator))
+    return drawn
 
 
 def plain_training(task, points, buffers, anchors, clients, generator, options):
-    """What the documentation says, by modules and autograd, one client after the other.
-
-    Random orders are those of sorted numbers of SplitMix64, a number for each client, pass and sample.
-    """
+    """What the documentation says, by modules and autograd, one client after the other."""
     dtype = points.dtype
-    client_images = task.partition.train
-    sizes = client_images.sizes[clients]
-    size = task.batch_size or sizes.max()
-    batches = [-(-count // size) for count in sizes]
-    local_steps = options["local_steps"]
-    steps = [local_steps * number if task.local_unit == "epoch" else local_steps for number in batches]
-    keys = None
-    if task.batch_size is not None and task.batch_size < client_images.sizes.max():
-        passes = max(-(-taken // number) for taken, number in zip(steps, batches, strict=True))
-        keys = tree_of_numbers(generator.bit_generator.random_raw(), (len(clients), passes, sizes.max()))
     ended, kept = [], []
+    batches = drawn_batches(
+        task, clients, generator, options["local_steps"], options.get("reshuffled", False)
+    )
     for row, client in enumerate(clients):
-        images, targets = client_data(client_images, client, dtype)
+        images, targets = client_data(task.partition.train, client, dtype)
         model = module(task.network).to(dtype)
         load(model, points[row])
         buffer = torch.zeros(task.dimension, dtype=dtype) if buffers is None else buffers[row].clone()
-        for step in range(steps[row]):
-            chosen = np.arange(sizes[row])
-            if keys is not None:
-                order = np.argsort(keys[row, step // batches[row], : sizes[row]])
-                chosen = order[step % batches[row] * size :][:size]
+        for chosen in batches[row]:
             model.zero_grad()
             torch.nn.functional.cross_entropy(model(images[chosen]), targets[chosen]).backward()
             gradient = torch.cat([p.grad.flatten() for p in model.parameters()])

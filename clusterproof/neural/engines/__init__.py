@@ -1,4 +1,4 @@
-"""Losses, gradients and local training of many clients: one interface, three ways to compute."""
+"""Gradients and local training of many clients: one interface, three ways to compute."""
 
 from __future__ import annotations
 
@@ -8,68 +8,51 @@ from clusterproof.algorithms.validation import InvalidArgument, check_choice
 from clusterproof.neural.engines.base import Engine
 from clusterproof.neural.engines.gram import GramEngine
 from clusterproof.neural.engines.serial import SerialEngine
+from clusterproof.neural.engines.vmap import VmapEngine
 from clusterproof.neural.networks import MLP, Network
 
-ENGINES: dict[str, type[Engine]] = {kind.name: kind for kind in (GramEngine, Engine, SerialEngine)}
+ENGINES: dict[str, type[Engine]] = {kind.name: kind for kind in (GramEngine, VmapEngine, SerialEngine)}
 """Engines by their names in configurations.
 
 :meta hide-value:
 """
 
 
-def choose_engine(
-    name: str,
-    network: Network,
-    device: str,
-    *,
-    samples: int,
-    full_batch: bool,
-    epochs: bool = False,
-    mixed: bool = False,
-    distorted: bool = False,
-) -> Engine:
+def choose_engine(name: str, network: Network, device: str, *, samples: int, whole: bool) -> Engine:
     """Make an engine by name, or the one that is fastest.
 
     Parameters
     ----------
     name
-        One of ``ENGINES``, or ``"auto"``, which depends on the arguments alone: on a GPU ``"vmap"``; on a CPU
-        ``"gram"`` for perceptrons whose Gram matrices save multiplications, with full batches unless a client has
-        more than twice as many samples as a sample has numbers, with epochs of mini-batches unless it has more than
-        once as many; ``"vmap"`` for other perceptrons; and ``"serial"`` for other networks.
+        One of ``ENGINES``, or ``"auto"``: ``"gram"`` for a perceptron on a CPU whose clients use all of their samples
+        in each step and have fewer of them than a sample has numbers; ``"serial"`` for convolutions on a CPU, and for
+        networks that ``torch.func.vmap`` does not take; ``"vmap"`` otherwise.
     network, device
         Which network, on ``"cpu"`` or ``"cuda"``.
     samples
         Largest number of samples of a client.
-    full_batch, epochs
-        Whether every local step uses all data of a client, in one gradient or in a pass of many.
-    mixed
-        Whether products are computed in bfloat16, which PyTorch decides for its own gradients only.
-    distorted
-        Whether the images differ from step to step, so that there is no Gram matrix of them.
+    whole
+        Whether every step uses all data of a client as they are.
 
     Raises
     ------
     InvalidArgument
-        If there is no such engine, or it does not take the network.
+        If there is no such engine, or it does not take the network or the steps.
     """
     check_choice("engine", name, ("auto", *ENGINES), remedy="'auto' chooses by network, batch and device")
-    perceptron = isinstance(network, MLP)
+    perceptron, on_cpu = isinstance(network, MLP), device == "cpu"
     if name == "auto":
-        inputs = math.prod(network.image_shape)
-        limit = 2 * inputs if full_batch else inputs if epochs else 0
-        on_gpu = device == "cuda"
-        name = "vmap" if network.vectorises and (on_gpu or perceptron) else "serial"
-        name = "gram" if perceptron and not (on_gpu or mixed or distorted) and samples <= limit else name
-    if name == "gram" and (mixed or not perceptron):
-        raise InvalidArgument("engine", name, "asks for the network 'mlp' in one precision", "use 'auto'")
-    if name == "gram" and distorted:
-        rule = "asks for images that are the same in every step, and these are distorted in each"
-        raise InvalidArgument("engine", name, rule, "use 'auto', or leave the distortions out")
+        if perceptron and on_cpu and whole and samples < math.prod(network.image_shape):
+            name = "gram"
+        else:
+            name = "serial" if (network.convolutional and on_cpu) or not network.vectorises else "vmap"
+    if name == "gram" and not (perceptron and whole):
+        rule = "asks for the network 'mlp' and steps that use all of a client's data, undistorted"
+        raise InvalidArgument("engine", name, rule, "use 'auto'")
     if name == "vmap" and not network.vectorises:
         rule = "asks for a network that torch.func.vmap takes"
         raise InvalidArgument("engine", name, rule, "use 'serial'")
     return ENGINES[name](network)
 
 
-__all__ = ["ENGINES", "Engine", "GramEngine", "SerialEngine", "choose_engine"]
+__all__ = ["ENGINES", "Engine", "GramEngine", "SerialEngine", "VmapEngine", "choose_engine"]

@@ -1,83 +1,73 @@
-"""What an engine computes for a chunk of clients, here by ``torch.func``: scores, gradients and local training."""
+"""What an engine computes for some clients at a time: gradients, products with Hessians, local training."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import ClassVar, TypeAlias
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.func import grad, grad_and_value, vmap
 from torch.nn.functional import cross_entropy
 
 from clusterproof.algorithms import Descent
 from clusterproof.neural.client_data import Batch, ClientData
-from clusterproof.neural.engines.distortion import distorted
-from clusterproof.neural.engines.sampling import Schedule
+from clusterproof.neural.minibatches import Step
 from clusterproof.neural.networks import Network
 
-CONVOLVED = 64
-"""Images that a CPU convolves at a time: 500 took it 1.2 to 1.7 times as long on TensorFlow's tutorial network."""
 
-
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False)
 class LocalWork:
-    """Local training of k clients that take equally many steps.
+    """Local training of k clients whose batches have the same sizes.
 
     Attributes
     ----------
     descent
-        The recursion of a step; its number of steps is that of the schedule.
+        The recursion of a step; the number of steps is that of ``plans``.
     data, clients
         Whose data, and the clients' indices (k,).
-    width
-        Number of samples that all their data are padded to.
-    schedule, rows
-        Mini-batches of all participants, and the clients' rows in it, (k,).
-    distortions
-        What distorts the images of each step of all participants, see ``draw_distortions``; None for nothing.
+    plans
+        What each client uses in each step.
     """
 
     descent: Descent
     data: ClientData
     clients: np.ndarray
-    width: int
-    schedule: Schedule
-    rows: np.ndarray
-    distortions: Tensor | None
+    plans: Sequence[Sequence[Step]]
 
     @property
     def steps(self) -> int:
         """Gradient steps of each client."""
-        return int(self.schedule.steps[self.rows[0]])
+        return len(self.plans[0])
 
-    def whole(self) -> Batch:
-        """All data of the clients."""
-        return self.data.whole(self.clients, self.width)
+    @property
+    def whole(self) -> bool:
+        """Whether every step uses all data of the clients, without distortions."""
+        return all(
+            step.distortions is None and len(step.samples) == size
+            for size, plan in zip(self.data.sizes[self.clients], self.plans, strict=True)
+            for step in plan
+        )
 
     def batches(self) -> Iterator[Batch]:
-        """Data of each step."""
-        data = self.data if self.distortions is None else self.data.as_stored
-        whole = data.whole(self.clients, self.width) if self.schedule.orders is None else None
+        """Samples of each step."""
+        whole = self.batch(0) if self.steps and self.whole else None
         for step in range(self.steps):
-            batch = whole or data.chosen(self.clients, *self.schedule.batch(self.rows, step))
-            if self.distortions is not None:
-                drawn = self.distortions[torch.from_numpy(self.rows), step, : batch.targets.shape[1]]
-                images = distorted(batch.images, self.data.preprocessing, drawn.to(batch.images.device))
-                batch = replace(batch, images=images)
-            yield batch
+            yield whole or self.batch(step)
+
+    def batch(self, step: int) -> Batch:
+        """Samples of a step, (k, b)."""
+        steps = [plan[step] for plan in self.plans]
+        pairs = zip(self.clients.tolist(), steps, strict=True)
+        drawn = [each.distortions for each in steps if each.distortions is not None]
+        numbers = np.stack([self.data.numbers(client, each.samples) for client, each in pairs])
+        return self.data.take(numbers, np.stack(drawn) if drawn else None)
 
 
-ClusterSums: TypeAlias = dict[int, tuple[Tensor, Tensor | None]]
-"""Weighted sums of a cluster's points and of their momentum buffers, (d,) each, by cluster; None without buffers."""
-
-
-class Engine:
-    """Losses, gradients and local training of many clients of any network on any device, in one pass.
-
-    ``torch.func.vmap`` over the clients, of ``torch.func.grad`` of the loss; other engines replace what they do faster.
+class Engine(ABC):
+    """Gradients and local training of clients that have the same network.
 
     Parameters
     ----------
@@ -85,58 +75,33 @@ class Engine:
         Which network.
     """
 
-    name: ClassVar[str] = "vmap"
+    name: ClassVar[str]
     """Name in configurations."""
 
-    chunk: ClassVar[dict[str, int]] = {"cpu": 16, "cuda": 512}
-    """Clients at a time at most, by device: more are not faster, and a constant makes runs repeatable."""
-
-    pads: ClassVar[bool] = True
-    """Whether clients of similar size are padded to one width; otherwise those of a chunk have one size."""
+    most: ClassVar[dict[str, int]]
+    """Clients at a time at most, by device."""
 
     def __init__(self, network: Network) -> None:
         self.network = network
 
-    def scores(self, points: Tensor, images: Tensor) -> Tensor:
-        """Scores of a point (k, d) of each client on its images (k, b, C, H, W): (k, b, classes)."""
-        scores: Tensor = vmap(self.network.function)(self.network.views(points), images)
-        return scores
-
+    @abstractmethod
     def gradients(self, points: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Gradients (k, d) of the clients' losses at points (k, d), and the losses (k,)."""
-        gradients, losses = vmap(grad_and_value(self.loss))(
-            self.network.views(points), batch.images, batch.targets, batch.weights
-        )
-        return torch.cat([gradients[name].flatten(1) for name in self.network.shapes], dim=1), losses
+        """Gradients (k, d) of the clients' losses on a batch (k, b) at points (k, d), and the losses (k,)."""
 
+    @abstractmethod
     def hessian_products(self, points: Tensor, directions: Tensor, batch: Batch) -> Tensor:
-        """Hessians of the clients' losses at points times directions, all (k, d)."""
+        """Hessians of the clients' losses on a batch (k, b) at points times directions, all (k, d)."""
 
-        def derivative_along(point: Tensor, direction: Tensor, *samples: Tensor) -> Tensor:
-            gradient = grad(lambda at: self.loss(self.network.views(at), *samples))(point)
-            return torch.dot(gradient, direction)
+    def loss(self, parameters: dict[str, Tensor], images: Tensor, targets: Tensor) -> Tensor:
+        """Mean cross-entropy of one model on samples (b, ...)."""
+        return cross_entropy(self.network.function(parameters, images), targets)
 
-        # backward twice: forward over backward asks for rules that torch still compiles in a deprecated way
-        products: Tensor = vmap(grad(derivative_along))(
-            points, directions, batch.images, batch.targets, batch.weights
-        )
-        return products
-
-    def scores_of_models(self, models: Tensor, images: Tensor) -> Tensor:
-        """Scores of all models (P, d) on each client's images (k, b, C, H, W): (k, P, b, classes)."""
-        together = images.flatten(0, 1)
-        few = self.network.convolutional and images.device.type == "cpu"
-        parts = torch.split(together, CONVOLVED if few else max(1, len(together)))
-        scores = [
-            torch.cat([self.network.function(self.network.views(model), part) for part in parts])
-            for model in models
-        ]
-        return torch.stack([score.view(*images.shape[:2], -1) for score in scores], dim=1)
-
-    def loss(self, parameters: dict[str, Tensor], images: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
-        """Weighted cross-entropy of one model on images (b, C, H, W)."""
-        losses: Tensor = cross_entropy(self.network.function(parameters, images), targets, reduction="none")
-        return (losses * weights).sum()
+    def gradient_sum(self, model: Tensor, batch: Batch, weights: Tensor) -> Tensor:
+        """Gradient of the sum of weights times the losses of samples (n,) at a model (d,)."""
+        parameters = leaves(self.network, model)
+        scores = self.network.function(parameters, batch.images)
+        loss = weights @ cross_entropy(scores, batch.targets, reduction="none")
+        return torch.cat([part.flatten() for part in torch.autograd.grad(loss, list(parameters.values()))])
 
     def train(
         self,
@@ -158,7 +123,7 @@ class Engine:
         corrections
             What is added to the gradients, (k, d); nothing if None.
         work
-            Steps, step size and so on.
+            Batches and coefficients.
         """
         for batch in work.batches():
             gradients, _ = self.gradients(points, batch)
@@ -171,38 +136,40 @@ class Engine:
         assignments: Tensor,
         weights: Tensor | None,
         work: LocalWork,
-    ) -> ClusterSums:
+    ) -> tuple[Tensor, Tensor | None]:
         """Train locally from the clusters' models.
 
         Parameters
         ----------
         models, buffers
-            Of the server, (P, d); participants start without momentum if ``buffers`` is None.
+            Of the server, (P, d); clients start without momentum if ``buffers`` is None.
         assignments
-            Of the participants, (k,).
+            Clusters of the clients, (k,).
         weights
-            Factors of the participants in the sums, (k,); ones if None.
+            Factors of the clients in the sums, (k,); ones if None.
         work
-            Steps, step size and so on.
+            Batches and coefficients.
 
         Returns
         -------
-        dict
-            The sums of each cluster that has participants.
+        tuple
+            Sums of the points and of the buffers over each cluster's clients, (P, d); the second is None without
+            buffers.
         """
         points = models[assignments]
-        momenta = None if buffers is None else buffers[assignments]
-        if momenta is None and work.descent.momentum:
-            momenta = torch.zeros_like(points)
-        self.train(points, momenta, points.clone() if work.descent.proximal else None, None, work)
-        sums: ClusterSums = {}
-        for cluster, members in members_of(assignments).items():
-            factors = points.new_ones(len(members)) if weights is None else weights[members]
-            sums[cluster] = (
-                factors @ points[members],
-                None if momenta is None else factors @ momenta[members],
-            )
-        return sums
+        carried = None if buffers is None else buffers[assignments]
+        if carried is None and work.descent.momentum:
+            carried = torch.zeros_like(points)
+        self.train(points, carried, points.clone() if work.descent.proximal else None, None, work)
+        sums = torch.zeros_like(models)
+        buffer_sums = None if carried is None else torch.zeros_like(models)
+        factors = points.new_ones(len(points)) if weights is None else weights
+        for cluster in assignments.unique():
+            members = assignments == cluster
+            sums[cluster] = factors[members] @ points[members]
+            if carried is not None and buffer_sums is not None:
+                buffer_sums[cluster] = factors[members] @ carried[members]
+        return sums, buffer_sums
 
 
 def descend(
@@ -213,31 +180,16 @@ def descend(
     gradients: Tensor,
     descent: Descent,
 ) -> None:
-    """Take a local step in place, from gradients that are overwritten; all (k, d)."""
+    """Take a local step in place, from gradients that are overwritten; all of one shape."""
     if corrections is not None:
         gradients.add_(corrections)
-    if anchors is not None and descent.proximal:
+    if anchors is not None:
         gradients.add_(points, alpha=descent.proximal).sub_(anchors, alpha=descent.proximal)
     directions = gradients if buffers is None else buffers.mul_(descent.momentum).add_(gradients)
     points.sub_(directions, alpha=descent.step_size)
 
 
-def members_of(assignments: Tensor) -> dict[int, list[int]]:
-    """Positions of each cluster's participants in assignments (k,), by cluster."""
-    members: dict[int, list[int]] = {}
-    for position, cluster in enumerate(assignments.tolist()):
-        members.setdefault(cluster, []).append(position)
-    return dict(sorted(members.items()))
-
-
-def cross_entropies(scores: Tensor, batch: Batch) -> Tensor:
-    """Weighted cross-entropies (k, P) of scores (k, P, b, classes) on a batch."""
-    targets = batch.targets[:, None, :, None].expand(*scores.shape[:-1], 1)
-    losses = torch.logsumexp(scores, -1) - scores.gather(-1, targets).squeeze(-1)
-    return (losses * batch.weights[:, None]).sum(-1)
-
-
-def accuracies(scores: Tensor, batch: Batch) -> Tensor:
-    """Weighted shares (k, P) of samples whose largest score, of (k, P, b, classes), is their class's."""
-    is_right = scores.argmax(-1) == batch.targets[:, None]
-    return (is_right * batch.weights[:, None]).sum(-1)
+def leaves(network: Network, model: Tensor) -> dict[str, Tensor]:
+    """Parameters of a model (d,) by name, in its memory, at which autograd ends."""
+    # not `detach`, which shares the count of changes: a leaf changes in place between two steps
+    return {name: view.data.requires_grad_() for name, view in network.views(model).items()}

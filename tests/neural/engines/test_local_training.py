@@ -1,0 +1,247 @@
+"""Local training of every engine against one client after the other in plain PyTorch."""
+
+import numpy as np
+import pytest
+import torch
+from example_counts import examples
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plain_training import plain_training
+from small_images import random_partition
+
+from clusterproof.algorithms import ALGORITHMS, Descent, Randomness, Task
+from clusterproof.neural.engines import GramEngine
+from clusterproof.neural.networks import CNN, MLP
+from clusterproof.neural.task import ImageTask
+
+SIZES = (7, 3, 12, 10, 1, 12)
+SHAPE = (1, 16, 16)
+NETWORKS = {
+    "linear": MLP(SHAPE, 3, ()),
+    "mlp": MLP(SHAPE, 3, (6,)),
+    "deep": MLP(SHAPE, 3, (6, 5)),
+    "cnn": CNN(SHAPE, 3, (2, 3), (5,)),
+}
+WAYS = [(net, "gram", None, "step") for net in ("linear", "mlp", "deep")] + [
+    (net, engine, size, unit)
+    for net in ("deep", "cnn")
+    for engine in ("vmap", "serial")
+    for size, unit in ((None, "step"), (5, "step"), (5, "epoch"), (1, "step"))
+]
+MOTIONS = {
+    "plain": {},
+    "momentum": {"momentum": 0.9},
+    "carried": {"momentum": 0.7, "carried": True},
+    "carried without momentum": {"carried": True},
+    "proximal": {"proximal": 0.4},
+    "all": {"momentum": 0.6, "proximal": 0.3, "carried": True, "local_steps": 5},
+    "corrected": {"momentum": 0.6, "proximal": 0.3, "corrected": True},
+    "one step": {"momentum": 0.6, "carried": True, "local_steps": 1},
+    "reshuffled": {"reshuffled": True, "local_steps": 2},
+}
+
+
+def make(way, sizes=SIZES, dtype="float64"):
+    network, engine, batch_size, unit = way
+    network = NETWORKS.get(network, network)
+    partition = random_partition(sizes, image_shape=network.image_shape)
+    options = {"batch_size": batch_size, "local_unit": unit, "dtype": dtype, "engine": engine}
+    return ImageTask(partition=partition, network=network, **options)
+
+
+def check(task, clients, *, carried=False, corrected=False, local_steps=3, tolerance=1e-11, **motion):
+    """Compare points and buffers of each client, and their weighted sums over clusters."""
+    motion = {"step_size": 0.3, "momentum": 0.0, "proximal": 0.0, **motion}
+    descent = Descent(steps=local_steps, **motion)
+    stream, rows = np.random.default_rng(1), torch.as_tensor(clients)
+    points = task.initial_models(len(clients), (), stream)
+    drawn = torch.as_tensor(stream.standard_normal(points.shape)).to(points.dtype)
+    buffers, anchors = 0.05 * drawn if carried else None, points + 0.02 * drawn.flip(0)
+    corrections = 0.1 * drawn.flip(1) if corrected else None
+    inputs = [None if one is None else one.clone() for one in (points, buffers, anchors)]
+    options = {**motion, "local_steps": local_steps}
+
+    found = task.local_steps(
+        points,
+        rows,
+        np.random.default_rng(5),
+        descent,
+        buffers=buffers,
+        anchors=anchors,
+        corrections=corrections,
+    )
+    ends, momenta = plain_training(
+        task,
+        points,
+        buffers,
+        anchors,
+        clients,
+        np.random.default_rng(5),
+        {**options, "corrections": corrections},
+    )
+    torch.testing.assert_close(found.points, ends, rtol=0, atol=tolerance)
+    assert (found.buffers is None) == (buffers is None and not motion["momentum"])
+    if found.buffers is not None:
+        torch.testing.assert_close(found.buffers, momenta, rtol=0, atol=10 * tolerance)
+
+    assignments = torch.arange(len(clients)) % 3
+    assignments[assignments == 1] = 2  # nobody is in cluster 1
+    models = torch.cat([points, points, points])[:3]
+    server = None if buffers is None else torch.cat([buffers] * 3)[:3]
+    weights = torch.linspace(0.5, 2, len(clients), dtype=points.dtype)
+    sums, buffer_sums = task.local_sums(
+        models, rows, assignments, np.random.default_rng(5), descent, buffers=server, weights=weights
+    )
+    received, start = None if server is None else server[assignments], models[assignments]
+    ends, momenta = plain_training(task, start, received, start, clients, np.random.default_rng(5), options)
+    for total, summands in ((sums, ends), (buffer_sums, momenta)):
+        if total is not None:
+            expected = torch.zeros_like(models)
+            for row, cluster in enumerate(assignments.tolist()):
+                expected[cluster] += weights[row] * summands[row]
+            torch.testing.assert_close(total, expected, rtol=0, atol=20 * tolerance)
+    assert not sums[1].any()
+    for one, before in zip((points, buffers, anchors), inputs, strict=True):
+        assert one is None or torch.equal(one, before), "the inputs were written to"
+
+
+@pytest.mark.parametrize(
+    ("way", "motion"),
+    [(way, list(MOTIONS)[(i + 2 * j) % 9]) for i, way in enumerate(WAYS) for j in range(4)]
+    + [(("mlp", "gram", None, "step"), motion) for motion in MOTIONS],
+    ids=str,
+)
+def test_points_buffers_and_their_sums_are_those_of_plain_autograd(way, motion):
+    check(make(way), np.array([2, 0, 3, 1, 4, 5]), **MOTIONS[motion])
+
+
+@pytest.mark.parametrize("engine", ["gram", "vmap", "serial"])
+def test_single_precision(engine):
+    check(make(("deep", engine, None, "step"), dtype="float32"), np.array([2, 0, 3]), tolerance=1e-5)
+
+
+def test_the_gram_engine_trains_in_the_span_where_that_saves_products(plant):
+    """At one step it saves nothing; corrections and passes over single samples are not in its form."""
+    counted, combine = [], GramEngine._combine
+
+    def counting(self, *arguments):
+        counted.append(len(arguments[0]))
+        return combine(self, *arguments)
+
+    plant(GramEngine, "_combine", counting)
+    task = make(("mlp", "gram", None, "step"))
+    for motion, calls in (("all", True), ("one step", False), ("corrected", False), ("reshuffled", False)):
+        counted.clear()
+        points = task.initial_models(1, (), np.random.default_rng(0))
+        keywords = {"step_size": 0.1, **MOTIONS[motion]}
+        carried, corrected = keywords.pop("carried", False), keywords.pop("corrected", False)
+        descent = Descent(steps=keywords.pop("local_steps", 3), **keywords)
+        vectors = {"buffers": points if carried else None, "corrections": points if corrected else None}
+        task.local_steps(points, torch.tensor([2]), np.random.default_rng(0), descent, **vectors)
+        assert bool(counted) == calls, motion
+
+
+@settings(max_examples=examples(25))
+@given(
+    sizes=st.lists(st.integers(1, 9), min_size=1, max_size=5),
+    hidden=st.lists(st.integers(1, 5), max_size=2).map(tuple),
+    batch_size=st.none() | st.integers(1, 10),
+    unit=st.sampled_from(["step", "epoch"]),
+    momentum=st.floats(0, 0.95),
+    proximal=st.sampled_from([0.0, 0.3]),
+    carried=st.booleans(),
+    local_steps=st.integers(1, 4),
+    data=st.data(),
+)
+def test_any_shape(sizes, hidden, batch_size, unit, momentum, proximal, carried, local_steps, data):
+    clients = data.draw(st.lists(st.integers(0, len(sizes) - 1), min_size=1, max_size=6))
+    engines = ["vmap", "serial"] + (["gram"] if batch_size is None else [])
+    task = make((MLP((2, 5, 3), 3, hidden), data.draw(st.sampled_from(engines)), batch_size, unit), sizes)
+    motion = {"momentum": momentum, "proximal": proximal, "carried": carried}
+    check(task, np.array(clients), local_steps=local_steps, **motion)
+
+
+@pytest.mark.parametrize("engine", ["gram", "vmap", "serial"])
+def test_clients_may_take_different_numbers_of_steps_and_none(engine):
+    task = make(("mlp", engine, None, "step"))
+    clients, counts = np.array([2, 5, 0, 3]), [3, 1, 0, 2]
+    points = task.initial_models(4, (), np.random.default_rng(0))
+    descent = Descent(0.3, torch.tensor(counts)[:, None], 0.5)
+    found = task.local_steps(points, torch.as_tensor(clients), np.random.default_rng(1), descent)
+    assert found.steps.flatten().tolist() == counts
+    for row, count in enumerate(counts):
+        options = {"step_size": 0.3, "momentum": 0.5, "proximal": 0.0, "local_steps": count}
+        end, _ = plain_training(task, points[row, None], None, None, clients[[row]], None, options)
+        torch.testing.assert_close(found.points[row], end[0], rtol=0, atol=1e-12)
+
+
+class GradientsAlone(ImageTask):
+    """A task whose local steps and sums are the defaults, loops over gradients."""
+
+    local_steps, local_sums = Task.local_steps, Task.local_sums
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("cfl", {"local_steps": 3, "warm_up": 1}),
+        ("sofl", {"pretraining": 1, "updates": 20, "grid": 2, "method": "fedprox", "proximal": 0.2}),
+        ("fpfc", {"local_steps": 3}),
+        ("fedlin", {"local_steps": 3}),
+        ("gradient-loss", {"weight": 0.5, "similarity": "euclidean"}),
+    ],
+)
+def test_rounds_are_those_of_a_task_with_gradients_alone(name, options):
+    """Of the algorithms that have no plain loop of their own in test_rounds_by_autograd."""
+    ends = []
+    for kind, engine in ((GradientsAlone, "serial"), (ImageTask, "vmap"), (ImageTask, "gram")):
+        partition = random_partition(SIZES, image_shape=SHAPE)
+        task = kind(partition=partition, network=NETWORKS["mlp"], dtype="float64", engine=engine)
+        algorithm = ALGORITHMS[name](step_size=0.4, **options)
+        randomness = Randomness.from_seed(3, "image", name)
+        models = task.initial_models(algorithm.model_count(task), (), randomness.initialisation)
+        state = algorithm.initialise(models, task)
+        for _ in range(2):
+            state = algorithm.step(state, task, randomness)
+        ends.append((state.models, state.assignments))
+    for models, assignments in ends[1:]:
+        torch.testing.assert_close(models, ends[0][0], rtol=0, atol=1e-11)
+        assert torch.equal(torch.as_tensor(assignments), torch.as_tensor(ends[0][1]))
+
+
+@pytest.mark.parametrize("engine", ["serial", "vmap"])
+@pytest.mark.parametrize("unit", ["step", "epoch"])
+def test_scaffold_divides_by_the_gradient_steps_that_each_client_takes(engine, unit):
+    """A client's control variate is the mean of its gradients, on 2, 1, 3, 2, 1 and 3 batches a pass; by autograd."""
+    task = make(("mlp", engine, 5, unit))
+    scaffold = ALGORITHMS["scaffold"](step_size=0.4, local_steps=2)
+    randomness, copied = (Randomness.from_seed(3, "image") for _ in range(2))
+    state = scaffold.initialise(task.initial_models(1, (), np.random.default_rng(1)), task)
+    steps = 2 * torch.tensor([2, 1, 3, 2, 1, 3] if unit == "epoch" else [1] * 6)[:, None]
+    motion = {"step_size": 0.4, "momentum": 0.0, "proximal": 0.0, "local_steps": 2}
+    for _ in range(3):
+        corrections, points = state.control - state.controls, state.models.expand(6, -1)
+        options = {**motion, "corrections": corrections}
+        ends, _ = plain_training(task, points, None, None, np.arange(6), copied.gradient, options)
+        means = (points - ends) / (0.4 * steps) - corrections
+        state = scaffold.step(state, task, randomness)
+        torch.testing.assert_close(state.controls, means, rtol=0, atol=1e-11)
+        torch.testing.assert_close(state.models[0], ends.mean(0), rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("engine", ["gram", "vmap", "serial"])
+def test_no_array_of_a_model_for_each_client(engine, plant):
+    """Sums over clusters are formed of some clients after others."""
+    clients, seen = 60, []
+    task = make((MLP(SHAPE, 3, (40,)), engine, None, "step"), (2,) * clients)
+    zeros = torch.zeros_like
+
+    def noted(like, **options):
+        seen.append(len(like))
+        return zeros(like, **options)
+
+    plant(torch, "zeros_like", noted)
+    models = task.initial_models(2, (), np.random.default_rng(0))
+    everyone = torch.arange(clients)
+    task.local_sums(models, everyone, everyone % 2, np.random.default_rng(0), Descent(0.1, 3, 0.5))
+    assert max(seen) <= 16
