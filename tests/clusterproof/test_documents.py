@@ -76,7 +76,6 @@ READ_ONLY = {
     r"check scaffold/contraction scaffold.py": "a test of its own compares what it prints",
     r"check --all --json .*": "every claim, the long ones too",
     r"check examples/known_to_be_wrong.py --verbose": "the page's verdicts are compared by a test of the examples",
-    r"figures --theme both --no-caption --out .*": "every figure, minutes",
     r"train": "named, not run: its defaults take a minute",
     r"--install-completion": "writes into the settings of the user's shell",
     r"sweep .+ --(dask|slurm) .+": "wants a cluster: tests of sweeps start one",
