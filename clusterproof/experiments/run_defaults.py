@@ -175,6 +175,7 @@ def run_with(
     task: str | None = None,
     rounds: int | None = None,
     replicates: int | None = None,
+    start: Start | None = None,
 ) -> tuple[Mixture, Trace]:
     """Return the task and the run of ``clusterproof run NAME`` with other settings.
 
@@ -186,6 +187,8 @@ def run_with(
         Options of the task and of the algorithm, in place of their defaults.
     task, rounds, replicates
         As for ``clusterproof run``; those of the algorithm's page if None.
+    start
+        Starting models; those of the algorithm's page if None.
 
     Raises
     ------
@@ -198,12 +201,13 @@ def run_with(
     problem = synthetic_options.make_task(task or defaults.task, settings, seed)
     algorithm = make_algorithm(name, settings, problem)
     replicates = defaults.replicates if replicates is None else replicates
+    start = start or defaults.start
     trace = algorithms.run(
         algorithm,
         problem,
         rounds=defaults.rounds if rounds is None else rounds,
         seed=seed,
         replicates=replicates,
-        initial=defaults.start(algorithm, problem, seed, replicates) if defaults.start else None,
+        initial=start(algorithm, problem, seed, replicates) if start else None,
     )
     return problem, trace

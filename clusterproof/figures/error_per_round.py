@@ -10,11 +10,12 @@ import numpy as np
 from msgspec import Meta
 
 import clusterproof.figures.style as style
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.experiments.run_defaults import run_with
+from clusterproof.algorithms import CFLMGD, FedAvg, InvalidArgument
+from clusterproof.experiments.run_defaults import one_start, run_with
 from clusterproof.experiments.synthetic_options import algorithm_parameters
 from clusterproof.figures.illustration import Illustration, Kappa, Momentum, NotNegative, Positive, written
 from clusterproof.figures.pages import LOOKS, draw_page, in_symbols
+from clusterproof.synthetic import Mixture
 from clusterproof.theory.runs.compare import compare
 from clusterproof.theory.runs.page import Page
 from clusterproof.theory.runs.picture import Curve, ErrorPicture, Role
@@ -38,6 +39,11 @@ SYMBOLS = {
 
 LINES: dict[Role, Any] = {role: LOOKS[role]["linestyle"] for role in ("printed", "repaired")}
 """Line styles of the bounds; the curves of runs are solid."""
+
+DRAWN: dict[str, tuple[Role, ...]] = {"all": ("printed", "repaired"), "repaired": ("repaired",), "none": ()}
+"""Kinds of bounds by the parameter ``bounds``."""
+
+ONE_MODEL = ("fedavg", "scaffold", "fedlin")
 
 COINCIDE = 0.01
 """Curves whose values differ by at most this share are drawn once: less than a line's width on a log axis."""
@@ -97,7 +103,7 @@ class ErrorPerRound(Illustration):
     replicates
         Number of independent runs with one start.
     bounds
-        Whether the theorems' bounds are drawn where there are several runs.
+        Of several runs, the bounds that are drawn: all, those that hold (repaired), or none.
     """
 
     name: ClassVar[str] = "error-per-round"
@@ -123,7 +129,7 @@ class ErrorPerRound(Illustration):
     proportions: tuple[Positive, ...] | None = None
     rounds: Annotated[int, Meta(ge=1, le=100_000)] = 60
     replicates: Annotated[int, Meta(ge=1, le=100_000)] = 500
-    bounds: bool = True
+    bounds: Literal["all", "repaired", "none"] = "all"
 
     def __post_init__(self) -> None:
         """Check the combinations, too."""
@@ -178,7 +184,15 @@ class ErrorPerRound(Illustration):
         # the Hessian of a regression has L = 1
         if name in ("cfl-mgd", "ifca") and settings["local_steps"] > 1:
             settings["averaging"] = "model"
-        return run_with(name, seed, settings, task="regression", rounds=rounds, replicates=replicates)
+        return run_with(
+            name,
+            seed,
+            settings,
+            task="regression",
+            rounds=rounds,
+            replicates=replicates,
+            start=_clustered_start if name in ("cfl-mgd", "ifca") else _one_model_start,
+        )
 
     def draw(self, data: list[Run]) -> style.Figure:
         """Draw the page's picture of a single run, or the errors of several with their bounds."""
@@ -218,7 +232,11 @@ class ErrorPerRound(Illustration):
             panel.plot([], [], color=style.BLACK, linestyle=LINES[role], label=name)
         panel.set_yscale("log", nonpositive="mask")
         panel.set_xlim(0, self.rounds)
-        style.label_axes(panel, "", "communication round $t$", data[0].picture.quantity)
+        quantities = {run.picture.quantity for run in data}
+        quantity = (
+            quantities.pop() if len(quantities) == 1 else "largest distance of a model from its optimum"
+        )
+        style.label_axes(panel, "", "communication round $t$", quantity)
         style.add_legend([panel], 4)
         return figure
 
@@ -226,10 +244,10 @@ class ErrorPerRound(Illustration):
         """Return the bounds on the runs: those that coincide with a curve before them are left out."""
         curves = [run.picture.curves[0].values for run in data]
         named = [
-            Bound(curve.label.partition(":")[0].strip(), number, curve)
+            Bound(curve.label.partition(":")[0].removesuffix(" (repaired)"), number, curve)
             for number, run in enumerate(data)
             for curve in run.picture.curves
-            if curve.role in LINES and self.bounds
+            if curve.role in DRAWN[self.bounds]
         ]
         kept: list[Bound] = []
         for bound in named:
@@ -245,16 +263,16 @@ class ErrorPerRound(Illustration):
 
     def _words(self, data: list[Run]) -> str:
         """Return the caption of several runs."""
-        bands = (
-            ""
-            if self.replicates == 1
-            else f"Lines and bands: median and 95 % band of {self.replicates} runs. "
-        )
-        bounds = "Bounds are drawn in the colour of the run that they are about, in black if they are about all runs; "
-        return (
-            f"{bands}{bounds + 'curves that coincide are drawn once. ' if self.bounds else ''}"
-            f"First run: {in_symbols(data[0].picture.caption)}"
-        )
+        names = (self.algorithm,) if isinstance(self.algorithm, str) else self.algorithm
+        parts = [f"Lines and bands: median and 95 % band of {self.replicates} runs."] * (self.replicates > 1)
+        if self._bounds(data):
+            parts.append(
+                "Bounds are drawn in the colour of the run that they are about, in black if they are about all runs; "
+                "curves that coincide are drawn once."
+            )
+        if one_model := [name for name in names if name in ONE_MODEL]:
+            parts.append(f"The optimum of {' and '.join(one_model)} is that of the mean loss of all clients.")
+        return " ".join([*parts, f"First run: {in_symbols(data[0].picture.caption)}"])
 
 
 class Bound(NamedTuple):
@@ -264,6 +282,16 @@ class Bound(NamedTuple):
     run: int | None
     """Place of the run; None where it is the same for all."""
     curve: Curve
+
+
+def _clustered_start(_: Any, task: Mixture, seed: int, __: int | None) -> np.ndarray:
+    """Return one start of all runs with a model for each cluster."""
+    return one_start(CFLMGD(step_size=1.0, momentum=0.0), task, seed, None)
+
+
+def _one_model_start(_: Any, task: Mixture, seed: int, __: int | None) -> np.ndarray:
+    """Return one start of all runs with one model."""
+    return one_start(FedAvg(step_size=1.0), task, seed, None)
 
 
 def _named(name: str, value: Any) -> str:
