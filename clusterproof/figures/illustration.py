@@ -63,8 +63,19 @@ class Illustration(ABC):
 
     @property
     def description(self) -> str:
-        """Title and alternative text."""
-        return f"{self.title}. {self.alt}"
+        """Title and alternative text, which is about the default parameters."""
+        changed = self.changed
+        return f"{self.title}. {f'{changed} With the defaults: ' if changed else ''}{self.alt}"
+
+    @property
+    def changed(self) -> str:
+        """The parameters that are not the defaults, as a sentence; empty if there are none."""
+        values = ", ".join(
+            f"{field.name.replace('_', ' ')} = {written(getattr(self, field.name))}"
+            for field in fields(self)
+            if field.name != "seed" and getattr(self, field.name) != field.default
+        )
+        return f"Changed from the defaults: {values}." if values else ""
 
     @abstractmethod
     def compute(self) -> Any:
@@ -99,12 +110,7 @@ class Illustration(ABC):
 
     def caption(self, words: str, *, random: bool = True) -> str:
         """Return a caption that ends with the parameters that are not the defaults, and with the seed."""
-        changed = ", ".join(
-            f"{field.name.replace('_', ' ')} = {written(getattr(self, field.name))}"
-            for field in fields(self)
-            if field.name != "seed" and getattr(self, field.name) != field.default
-        )
-        parts = [words, f"Changed from the defaults: {changed}." if changed else ""]
+        parts = [words, self.changed]
         if f"seed {self.seed}." not in words:
             parts.append(f"Seed {self.seed}{'' if random else ' (nothing is random)'}.")
         return " ".join(filter(None, parts))

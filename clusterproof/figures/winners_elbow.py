@@ -93,7 +93,8 @@ class WinnersElbow(OfUpdates):
             f"The last point of a curve is never an elbow."
         )
         figure, panels = style.new_figure(self.caption(words), panels=2, height=4.3)
-        titles = ("a  Fresh data: winners to spare", "b  Expected losses: one winner a cluster")
+        noisy, exact = (f"{one.neurons} winners, {task.clusters} clusters" for one in data.values())
+        titles = (f"a  Fresh data: {noisy}", f"b  Expected losses: {exact}")
         for panel, one, title in zip(panels, data.values(), titles, strict=True):
             relative = [(one.clients / one.clients[0], "clients"), (one.winners / one.winners[0], "winners")]
             for (curve, name), look in zip(relative, style.LOOKS, strict=False):

@@ -81,6 +81,9 @@ def test_parameters_reach_the_figure_and_its_caption(tmp_path: Path) -> None:
     before = picture.read_bytes()
     assert main(["figures", "good", "--set", "kappa=100", "--seed", "2", "--out", str(tmp_path)]) == 0
     assert description_of(picture) == "What is said. Changed from the defaults: kappa = 100. Seed 2."
+    assert alternative_of(picture) == (
+        "A test's figure. Changed from the defaults: kappa = 100. With the defaults: One line."
+    )
     assert picture.read_bytes() != before
 
 
