@@ -62,10 +62,9 @@ def test_the_caption_has_the_parameters_and_curves_differ_in_style_and_not_only_
             assert looks.setdefault(look, line.get_label()) == line.get_label()
 
 
-@pytest.mark.slow(reason="draws every figure at its full size")
-@pytest.mark.parametrize("figure_id", FIGURES)
-def test_in_a_full_figure_nothing_overlaps(figure_id, tmp_path):
-    figure = drawn(figure_id, full=True)
+@pytest.mark.parametrize("figure_id", DRAWN)
+def test_in_a_figure_nothing_overlaps(figure_id, tmp_path):
+    figure = drawn(figure_id)
     figure.draw_without_rendering()
     (caption,) = [text for text in figure.texts if text.get_text() == figure.get_supxlabel()]
     boxes = [part.get_tightbbox() for part in (caption, *figure.legends, *figure.axes)]

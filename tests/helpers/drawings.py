@@ -28,9 +28,9 @@ SMALL: dict[str, dict[str, Any]] = {
 """Parameters of the figures, in place of the published ones."""
 
 
-def figure_of(name, *, full=False):
-    """Return a figure of the catalogue with the seed of the tests; ``full`` with the default parameters."""
-    return FIGURES[name](seed=SEED, **({} if full else SMALL.get(name, {})))
+def figure_of(name):
+    """Return a figure of the catalogue with the seed of the tests and the small parameters."""
+    return FIGURES[name](seed=SEED, **SMALL.get(name, {}))
 
 
 @cache
@@ -40,9 +40,9 @@ def computed(name):
 
 
 @cache
-def drawn(name, full=False):
-    """Return a drawn figure; ``full`` is what the command draws."""
-    return figure_of(name, full=full).plot()
+def drawn(name):
+    """Return a drawn figure."""
+    return figure_of(name).plot()
 
 
 def line(panel, gid):
