@@ -125,7 +125,8 @@ def values_from_texts(argument: str, texts: Iterable[str]) -> dict[str, Any]:
     argument
         Name of the option, for messages.
     texts
-        Such as ``"kappa=100"``, ``"hidden=[64, 32]"`` or ``"data=cifar10"``: a Python literal, or a text.
+        Such as ``"kappa=100"``, ``"hidden=[64, 32]"``, ``"data=cifar10"`` or ``"algorithm=[ifca, fedavg]"``: a Python
+        literal, a text, or a list of them.
 
     Raises
     ------
@@ -140,8 +141,16 @@ def values_from_texts(argument: str, texts: Iterable[str]) -> dict[str, Any]:
             raise InvalidArgument(argument, brief(text), "must be NAME=VALUE", "write it as kappa=100")
         if name in values:
             raise InvalidArgument(argument, brief(text), f"gives {name} twice", "leave one of the two out")
-        try:
-            values[name] = ast.literal_eval(written.strip())
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            values[name] = written.strip()
+        value = _literal(written.strip())
+        if isinstance(value, str) and value[:1] + value[-1:] == "[]":  # a list of words
+            value = [_literal(part.strip()) for part in value[1:-1].split(",")]
+        values[name] = value
     return values
+
+
+def _literal(written: str) -> Any:
+    """Return the value of a Python literal, or the text itself."""
+    try:
+        return ast.literal_eval(written)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return written

@@ -54,7 +54,7 @@ app.command(
     name="conform",
     help="Compare an implementation with an algorithm's definition.",
 )
-app.command("clusterproof.commands.figures:draw", name="figures", help="Draw figures.")
+app.command("clusterproof.commands.figures:draw", name="figures", help="Draw figures.", help_flags=())
 app.command("clusterproof.commands.data:app", name="data", help="List, fetch and verify image data sets.")
 app.command("clusterproof.commands.train:app", name="train", help="Train networks on image data.")
 app.command("clusterproof.commands.sweep:sweep", name="sweep", help="Run a grid of settings and seeds.")

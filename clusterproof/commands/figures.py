@@ -1,7 +1,9 @@
-"""The command ``figures``: draw figures into files."""
+"""The command ``figures``: draw figures into files, with parameters of the user's choice."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -9,46 +11,57 @@ from cyclopts import Parameter
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, naming_folder, write_whole
+from clusterproof.algorithms.options import parameter_descriptions
 from clusterproof.algorithms.validation import check_name, check_seed, error_line, require
 from clusterproof.commands import terminal
-from clusterproof.figures import FIGURES
+from clusterproof.figures import FIGURES, Illustration
 from clusterproof.figures.appearance import check_width
-from clusterproof.figures.files import FileTheme, file_content
+from clusterproof.figures.files import file_content
+from clusterproof.figures.illustration import written
+from clusterproof.settings import from_settings, values_from_texts
 
 
 def draw(
     *ids: str,
     out: Path | None = None,
     file_format: Annotated[Literal["png", "svg", "pdf"], Parameter("--format")] = "svg",
+    settings: Annotated[tuple[str, ...], Parameter("--set", negative=())] = (),
     seed: terminal.Integer = 0,
-    caption: bool = True,
     width: float | None = None,
-    theme: FileTheme = "light",
+    show_help: Annotated[bool, Parameter(("--help", "-h"), negative=(), show=False)] = False,
 ) -> int:
     """Draw the named figures, or all figures; without --out, list them.
 
     Parameters
     ----------
     ids
-        Names of figures.
+        Names of figures. `clusterproof figures NAME --help` lists the parameters of a figure.
     out
         Folder for the files; created if it is missing.
     file_format
         File format.
+    settings
+        A parameter of the figures, as `--set kappa=100` or, for several runs, `--set momentum=[0,.5,.9]`; repeatable.
     seed
         Seed of the figures' data.
-    caption
-        Draw the caption below the panels; --no-caption writes it to the file's metadata only.
     width
         Width in centimetres, such as 8.5 for a column or 16 for a page; 18.3 by default. The font size does not change,
         and panels of a narrow figure are stacked.
-    theme
-        light, dark or, for svg, both: the drawing follows the theme of the page that contains the file.
+    show_help
+        Print the parameters of the named figures, or of this command.
     """
-    check_seed(seed)
-    check_width(width)
     for name in ids:
         check_name("id", name, list(FIGURES))
+    if show_help:
+        return _show_help(ids)
+    check_seed(seed)
+    check_width(width)
+    values = values_from_texts("set", settings)
+    if values and not ids:
+        raise InvalidArgument(
+            "set", ", ".join(settings), "needs the name of a figure", f"add {next(iter(FIGURES))}"
+        )
+    chosen = {name: from_settings(FIGURES[name], {"seed": seed, **values}) for name in ids or FIGURES}
     if out is None:
         if ids:
             raise InvalidArgument("out", None, "must be given to draw", "add --out DIR")
@@ -57,17 +70,18 @@ def draw(
     require("out", str(out), "matplotlib")
     with naming_folder("out", out):
         out.mkdir(parents=True, exist_ok=True)
-    chosen = list(dict.fromkeys(ids)) or list(FIGURES)
     paths = {name: out / f"{name.replace('/', '-')}.{file_format}" for name in chosen}
     for path in paths.values():
         check_writable("out", path)
     failures = []
     with terminal.progress(len(chosen), lines=True) as advance:
-        for number, name in enumerate(chosen):
+        for number, (name, figure) in enumerate(chosen.items()):
             advance(number, name)
             try:
-                content = _render(name, seed, file_format, width=width, theme=theme, caption=caption)
+                content = _render(figure, file_format, width)
             except InvalidArgument as refusal:
+                if len(chosen) == 1:
+                    raise
                 failures.append(f"{name}: {refusal}")
                 continue
             except Exception as error:  # one broken figure must not hide the others
@@ -80,6 +94,28 @@ def draw(
     return 1 if failures else 0
 
 
-def _render(name: str, seed: int, file_format: str, **appearance: Any) -> bytes:
+def _render(figure: Illustration, file_format: str, width: float | None) -> bytes:
     """Draw a figure and return the bytes of its file."""
-    return file_content(FIGURES[name].draw(seed), file_format, title=FIGURES[name].title, **appearance)
+    return file_content(figure.plot(), file_format, alt=figure.description, width=width)
+
+
+def _show_help(ids: Sequence[str]) -> int:
+    """Print the parameters of the named figures, or the help of the command."""
+    if not ids:
+        from clusterproof.commands.application import app
+
+        app.help_print(["figures"])
+    for name in ids:
+        print(f"clusterproof figures {name} --out DIR [--set NAME=VALUE ...]\n\n{FIGURES[name].title}.\n")
+        terminal.show_table(("parameter", "default", "meaning"), _parameters(FIGURES[name]))
+    return 0
+
+
+def _parameters(kind: type[Illustration]) -> Iterator[tuple[str, str, str]]:
+    """Yield name, default and meaning of each parameter of a figure."""
+    words: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        words |= parameter_descriptions(base)
+    for field in fields(kind):
+        default: Any = field.default
+        yield field.name, written(default), words[field.name]

@@ -171,9 +171,10 @@ def leaderboard(
         place = "" if every else ", R = " + ", ".join(map(str, numbers))
         print(f"{column}{place}: {reason}")
     if figure is not None:
-        from clusterproof.figures.bounds import save_bounds
+        from clusterproof.figures import save
+        from clusterproof.figures.bounds import draw_bounds
 
-        save_bounds(rows, caption, figure)
+        save(draw_bounds(rows, caption), figure, alt="Bounds by the number of rounds")
     for row in broken:
         print(f"{row['column']}, R = {row['round']}: {row['reason']}")
     return int(bool(broken) and fail_on is not None)

@@ -16,7 +16,7 @@ import numpy as np
 from cyclopts import App, Group, Parameter
 
 from clusterproof import algorithms
-from clusterproof.algorithms import ALGORITHMS, InvalidArgument, Trace, storage
+from clusterproof.algorithms import ALGORITHMS, InvalidArgument, storage
 from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.algorithms.options import parameter_descriptions
 from clusterproof.algorithms.validation import check_count, check_seed
@@ -152,14 +152,11 @@ def run_algorithm(
     return 0
 
 
-def _draw(result: Page | Trace, path: Path) -> None:
-    """Draw a run; an svg adapts to the viewer's theme."""
+def _draw(page: Page, path: Path) -> None:
+    """Draw a run beside its theorems."""
     from clusterproof.figures.files import file_content
 
-    form = path.suffix.removeprefix(".")
-    theme: Any = "both" if form == "svg" else "light"
-    title = getattr(result, "title", "")
-    write_whole("plot", path, file_content(result.plot(), form, title=title, theme=theme))
+    write_whole("plot", path, file_content(page.plot(), path.suffix.removeprefix("."), alt=page.title))
     print(f"drawn in {path}")
 
 

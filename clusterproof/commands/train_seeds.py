@@ -120,7 +120,7 @@ def train_seeds(
         if plot is not None:
             from clusterproof.figures import save, seed_curves
 
-            save(seed_curves.draw(frame, title), plot, theme="both" if plot.suffix == ".svg" else "light")
+            save(seed_curves.draw(frame, title), plot, alt=title)
             print(f"drawn in {plot}")
     print(f"stored in {out}")
     return 1 if failed else 0

@@ -167,17 +167,47 @@ def make_algorithm(name: str, options: Mapping[str, Any], task: Mixture) -> Algo
     return synthetic_options.make_algorithm(name, options, task)
 
 
-def default_run(name: str, seed: int) -> tuple[Mixture, Trace]:
-    """Return the task and the run of ``clusterproof run NAME`` without further options."""
+def run_with(
+    name: str,
+    seed: int,
+    settings: Mapping[str, Any],
+    *,
+    task: str | None = None,
+    rounds: int | None = None,
+    replicates: int | None = None,
+    start: Start | None = None,
+) -> tuple[Mixture, Trace]:
+    """Return the task and the run of ``clusterproof run NAME`` with other settings.
+
+    Parameters
+    ----------
+    name, seed
+        The algorithm, and the seed of the task and of the run.
+    settings
+        Options of the task and of the algorithm, in place of their defaults.
+    task, rounds, replicates
+        As for ``clusterproof run``; those of the algorithm's page if None.
+    start
+        Starting models; those of the algorithm's page if None.
+
+    Raises
+    ------
+    InvalidArgument
+        If an option is out of range, or one without a default is missing.
+    """
     defaults = PAGES[name]
-    task = synthetic_options.make_task(defaults.task, defaults.settings, seed)
-    algorithm = make_algorithm(name, defaults.settings, task)
+    if task is None or task == defaults.task:
+        settings = {**defaults.settings, **settings}
+    problem = synthetic_options.make_task(task or defaults.task, settings, seed)
+    algorithm = make_algorithm(name, settings, problem)
+    replicates = defaults.replicates if replicates is None else replicates
+    start = start or defaults.start
     trace = algorithms.run(
         algorithm,
-        task,
-        rounds=defaults.rounds,
+        problem,
+        rounds=defaults.rounds if rounds is None else rounds,
         seed=seed,
-        replicates=defaults.replicates,
-        initial=defaults.start(algorithm, task, seed, defaults.replicates) if defaults.start else None,
+        replicates=replicates,
+        initial=start(algorithm, problem, seed, replicates) if start else None,
     )
-    return task, trace
+    return problem, trace

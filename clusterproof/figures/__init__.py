@@ -3,6 +3,7 @@
 from clusterproof.figures.appearance import dressed
 from clusterproof.figures.catalogue import FIGURES
 from clusterproof.figures.client_updates import after_fedavg
+from clusterproof.figures.error_per_round import ErrorPerRound
 from clusterproof.figures.files import save
 from clusterproof.figures.illustration import Illustration
 from clusterproof.figures.pages import page_figure
@@ -11,6 +12,7 @@ from clusterproof.figures.verdicts import verdict_figure
 
 __all__ = [
     "FIGURES",
+    "ErrorPerRound",
     "Illustration",
     "after_fedavg",
     "dressed",

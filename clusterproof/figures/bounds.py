@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
-from clusterproof.figures.files import save
 from clusterproof.figures.style import (
     BLACK,
     BLUE,
@@ -57,8 +55,3 @@ def draw_bounds(rows: Sequence[Row], caption: str) -> Figure:
     label_axes(panel, "", "rounds R", r"$E\,|x_R - x^*|^2$")
     add_legend([panel], columns=4, fontsize=8)
     return figure
-
-
-def save_bounds(rows: Sequence[Row], caption: str, path: Path) -> None:
-    """Write the figure as png, pdf, or an svg that adapts to the viewer's theme."""
-    save(draw_bounds(rows, caption), path, theme="both" if path.suffix == ".svg" else "light")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from clusterproof.algorithms.discovery import Registry, instances_below
+from clusterproof.algorithms.discovery import Registry, classes_below
 from clusterproof.figures.illustration import Illustration
 
-FIGURES: dict[str, Illustration] = Registry(
-    "All figures by id.",
-    {figure.id: figure for _, figure in instances_below("clusterproof.figures", Illustration)},
+FIGURES: dict[str, type[Illustration]] = Registry(
+    "The class of every figure, by name.",
+    {kind.name: kind for kind in classes_below("clusterproof.figures", Illustration)},
 )
-"""All figures by id, discovered in the modules of this package.
+"""The class of every figure by its name, discovered in the modules of this package.
 
 :meta hide-value:
 """

@@ -2,21 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
+from msgspec import Meta
 
 from clusterproof.algorithms import Descent, FedAvg, generator, run
+from clusterproof.figures.illustration import Count, Illustration, NotNegative, Positive
 from clusterproof.synthetic import RegressionMixture
 
-STEP_SIZE, LOCAL_STEPS, PRETRAINING = 0.2, 5, 20
-"""Of FedAvg, before the updates that SoFL's figures cluster."""
 
+@dataclass(frozen=True, kw_only=True)
+class OfUpdates(Illustration):
+    """The parameters of figures on the updates that 60 clients in 4 clusters send after some rounds of FedAvg.
 
-def make_task(seed: int, data: str = "fresh") -> RegressionMixture:
-    """Return the task of SoFL's figures: 60 clients in 4 clusters."""
-    sizes: dict[str, Any] = {"clusters": 4, "clients": 60, "dimension": 10, "samples": 100}
-    return RegressionMixture.random(**sizes, separation=2.0, noise=0.5, data=data, seed=seed)
+    Parameters
+    ----------
+    separation
+        Least distance of two clusters' optima.
+    noise
+        Deviation of a target.
+    samples
+        Rows of a client and round.
+    step_size, local_steps
+        Of FedAvg, before and when the updates are sent.
+    rounds
+        Rounds of FedAvg before the updates are sent.
+    """
+
+    separation: Positive = 2.0
+    noise: NotNegative = 0.5
+    samples: Count = 100
+    step_size: Annotated[float, Meta(gt=0, lt=2)] = 0.2
+    local_steps: Annotated[int, Meta(ge=1, le=1000)] = 5
+    rounds: Annotated[int, Meta(ge=0, le=10_000)] = 20
+
+    def task(self, data: str = "fresh") -> RegressionMixture:
+        """Return the regression: 60 clients in 4 clusters."""
+        sizes: dict[str, Any] = {"clusters": 4, "clients": 60, "dimension": 10, "samples": self.samples}
+        law: dict[str, Any] = {"separation": self.separation, "noise": self.noise, "data": data}
+        return RegressionMixture.random(**sizes, **law, seed=self.seed)
+
+    def updates(self, data: str = "fresh") -> np.ndarray:
+        """Return the updates of all clients after the rounds of FedAvg, (m, d)."""
+        local: dict[str, Any] = {"step_size": self.step_size, "local_steps": self.local_steps}
+        return after_fedavg(self.task(data), self.seed, self.name, rounds=self.rounds, **local)
 
 
 def after_fedavg(

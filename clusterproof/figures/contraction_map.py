@@ -1,149 +1,179 @@
-"""Where the contraction of Lemma 2 of CFL-MGD, without its floor rho_0, fails without any noise."""
+"""Where the contraction of Lemma 2 of CFL-MGD, without its floor rho_0, fails without any noise, and by how much."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
+from msgspec import Meta
 
 import clusterproof.figures.style as style
-from clusterproof.figures.illustration import Illustration
+from clusterproof.figures.illustration import Count, Illustration
 from clusterproof.theory.exact.heavy_ball import propagators, spectral_rate
-
-PROPORTION = 0.5
-"""l = l_p: two clusters of equal size."""
-
-EIGENVALUES = 5
-"""Number of eigenvalues of each Hessian, from mu to L in geometric progression."""
-
-ROUNDS = 400
-"""Length of the runs in which every step is examined."""
 
 PAPER_MOMENTUM = 0.9
 """The paper's choice in its experiments."""
 
-HOLDS, STEP_FAILS, RATE_FAILS = 0, 1, 2
+LEVELS = (1 / 64, 1 / 16, 1 / 4, 1, 4, 8, 16, 32, 64)
+"""Of the measured rate over the printed one."""
 
-CATEGORIES = {
-    r"every step contracts by $1 - l\mu/8L$": "#FFFFFF",
-    "some step contracts less": "#FBE3B0",
-    "the rate is slower, too": "#E58A4E",
-}
-"""Colours from light to dark, distinguishable in greyscale."""
+WIDE_EDGES = np.linspace(0, 1, 201)
+"""Edges of the cells: momenta."""
+
+GAP_EDGES = np.geomspace(0.2, 1e-4, 121)
+"""Edges of the cells near momentum 1: of 1 - momentum."""
+
+CONDITION_EDGES = np.geomspace(1, 1000, 61)
 
 
 class Map(NamedTuple):
-    """Verdicts on a grid of momenta (M,) and condition numbers (K,)."""
+    """Exact results on a grid of momenta (M,) and condition numbers (K,)."""
 
     momenta: np.ndarray
     condition_numbers: np.ndarray
     step_fails: np.ndarray
     """Whether ||e_(t+1)|| <= (1 - l mu / 8L) ||e_t|| breaks in a run from rest, (K, M)."""
-    rate_fails: np.ndarray
-    """Whether the spectral radius exceeds 1 - l mu / 8L, (K, M)."""
+    rates: np.ndarray
+    """Spectral radius, the measured factor a round, (K, M)."""
+    factors: np.ndarray
+    """The printed factor 1 - l mu / 8L, (K,)."""
 
     @property
-    def category(self) -> np.ndarray:
-        """``HOLDS``, ``STEP_FAILS`` (in runs, though the rate is kept) or ``RATE_FAILS``, (K, M)."""
-        return np.where(self.rate_fails, RATE_FAILS, np.where(self.step_fails, STEP_FAILS, HOLDS))
+    def rate_fails(self) -> np.ndarray:
+        """Whether the spectral radius exceeds the printed factor, (K, M)."""
+        return np.asarray(self.rates > self.factors[:, None])
 
     @property
-    def disagreements(self) -> int:
-        """Number of cells in which a verdict differs from the closed-form boundaries."""
-        step = np.broadcast_to(self.momenta > step_boundary(), self.step_fails.shape)
-        rate = self.momenta > rate_boundary(self.condition_numbers)[:, None]
-        return int(((step != self.step_fails) | (rate != self.rate_fails)).sum())
+    def printed_rounds(self) -> np.ndarray:
+        """Rounds of the printed factor that one round of the run amounts to: the ratio of the logarithms, (K, M)."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.rates) / np.log(self.factors)[:, None])
 
 
-def claimed_factor(condition_numbers: np.ndarray) -> np.ndarray:
-    """Return the factor of Lemma 2, 1 - l mu / 8L."""
-    return np.asarray(1 - PROPORTION / (8 * condition_numbers))
+@dataclass(frozen=True, kw_only=True)
+class ContractionMap(Illustration):
+    """Measured factor a round over the printed one, by momentum and condition number.
 
-
-def step_boundary() -> float:
-    """Momentum (1 - sqrt(l_p))^2 above which the fastest eigendirection oscillates."""
-    return float((1 - np.sqrt(PROPORTION)) ** 2)
-
-
-def rate_boundary(condition_numbers: np.ndarray) -> np.ndarray:
-    """Momentum (1 - l mu / 8L)^2 above which the spectral radius exceeds the claimed factor."""
-    return np.asarray(claimed_factor(condition_numbers) ** 2)
-
-
-def compute(momenta: np.ndarray, condition_numbers: np.ndarray) -> Map:
-    """Run every cell's recursion, one eigendirection at a time, and take its spectral radius.
-
-    If no eigendirection breaks the inequality, no start does: the squares add up.
+    Parameters
+    ----------
+    proportion
+        Share of the clients in the cluster, and the smallest share: l_p = l.
+    eigenvalues
+        Number of eigenvalues of the Hessian, from mu to L in geometric progression.
+    rounds
+        Length of the runs in which every step is examined.
     """
-    powers = np.linspace(-1, 0, EIGENVALUES)
-    curvatures = PROPORTION * condition_numbers[:, None] ** powers
-    factor = claimed_factor(condition_numbers)[:, None]
-    step_fails = np.empty((len(condition_numbers), len(momenta)), dtype=bool)
-    rate_fails = np.empty_like(step_fails)
-    for column, momentum in enumerate(momenta):
-        errors = np.abs(propagators(curvatures, momentum, ROUNDS)[0])
-        step_fails[:, column] = (errors[1:] > factor * errors[:-1]).any(axis=(0, 2))
-        rate_fails[:, column] = (spectral_rate(curvatures, momentum) > factor).any(axis=1)
-    return Map(momenta, condition_numbers, step_fails, rate_fails)
 
-
-def draw(seed: int) -> style.Figure:
-    """Draw the map over momentum and condition number, with its right edge enlarged."""
-    from matplotlib.patches import Patch
-
-    condition_edges = np.geomspace(1, 1000, 61)
-    wide_edges = np.linspace(0, 1, 201)
-    gap_edges = np.geomspace(0.2, 1e-4, 121)  # of 1 - beta
-    condition_numbers = np.sqrt(condition_edges[1:] * condition_edges[:-1])
-    wide = compute((wide_edges[1:] + wide_edges[:-1]) / 2, condition_numbers)
-    gaps = np.sqrt(gap_edges[1:] * gap_edges[:-1])
-    edge = compute(1 - gaps, condition_numbers)
-    cells = wide.category.size + edge.category.size
-    caption = (
-        f"Option I without noise or misclassification on quadratic losses: step size 1/L, "
-        f"$l = l_p = {PROPORTION:g}$, {EIGENVALUES} eigenvalues from $\\mu$ to $L$ in geometric progression, "
-        f"start at rest in each eigendirection. Every cell is computed: {ROUNDS} rounds of the recursion, "
-        f"each step, and the spectral radius, compared with the factor of (31) alone, without the floor "
-        f"$\\rho_0 > 0$ that the paper adds to it. The lines are the closed forms; they disagree with "
-        f"{wide.disagreements + edge.disagreements} of {cells} cells. "
-        f"b: the same near $\\beta = 1$, with $1 - \\beta$ on a log axis. Seed {seed} (nothing is random)."
+    name: ClassVar[str] = "contraction-map"
+    title: ClassVar[str] = (
+        "Where the contraction of Lemma 2 of CFL-MGD, without its floor, fails without noise"
     )
-    figure, (left, right) = style.new_figure(caption, panels=2, height=4.4)
-    _paint(left, wide_edges, condition_edges, wide)
-    _paint(right, gap_edges, condition_edges, edge)
-    fine = np.geomspace(1, 1000, 400)
-    solid, step = r"$\sqrt{\beta} = 1 - l\mu/8L$", r"$\beta = (1 - \sqrt{l_p})^2$"
-    paper = rf"the paper's $\beta = {PAPER_MOMENTUM:g}$"
-    left.axvline(step_boundary(), color=style.BLACK, linestyle="--", label=step, gid="step-boundary")
-    left.plot(rate_boundary(fine), fine, color=style.BLACK, label=solid, gid="rate-boundary")
-    left.axvline(PAPER_MOMENTUM, **style.LEVEL, label=paper, gid="paper-momentum")
-    right.plot(1 - rate_boundary(fine), fine, color=style.BLACK, gid="rate-boundary")
-    right.axvline(1 - PAPER_MOMENTUM, **style.LEVEL, gid="paper-momentum")
-    left.set_xlim(0, 1)
-    right.set_xscale("log")
-    right.set_xlim(gap_edges[0], gap_edges[-1])
-    right.set_xticks([0.1, 0.01, 0.001, 0.0001], ["0.9", "0.99", "0.999", "0.9999"])
-    for panel, title in ((left, "a  Every momentum"), (right, "b  Momentum near 1")):
-        style.label_axes(panel, title, r"momentum $\beta$", r"condition number $\kappa = L / \mu$")
-    border: style.Look = {"edgecolor": style.BLACK, "linewidth": 0.5}
-    patches = [Patch(facecolor=colour, label=name, **border) for name, colour in CATEGORIES.items()]
-    style.add_legend([left], 3, patches)
-    return figure
+    alt: ClassVar[str] = (
+        "Two maps over momentum and condition number, the second near momentum 1. Levels show how many rounds of the "
+        "printed factor one round amounts to: eight and more up to moderate momentum, less than one beyond a line "
+        "at large momentum. From a dashed line at small momentum on, some single step contracts less than printed."
+    )
+    claims: ClassVar[tuple[str, ...]] = (
+        "cfl-mgd/lemma-2",
+        "cfl-mgd/per-step-contraction",
+        "cfl-mgd/per-step-region",
+    )
+
+    proportion: Annotated[float, Meta(gt=0, le=0.5)] = 0.5
+    eigenvalues: Annotated[int, Meta(ge=2, le=100)] = 5
+    rounds: Count = 400
+
+    def claimed_factor(self, condition_numbers: np.ndarray) -> np.ndarray:
+        """Return the factor of Lemma 2, 1 - l mu / 8L."""
+        return np.asarray(1 - self.proportion / (8 * condition_numbers))
+
+    @property
+    def step_boundary(self) -> float:
+        """Momentum (1 - sqrt(l_p))^2 above which the fastest eigendirection oscillates."""
+        return float((1 - np.sqrt(self.proportion)) ** 2)
+
+    def rate_boundary(self, condition_numbers: np.ndarray) -> np.ndarray:
+        """Momentum (1 - l mu / 8L)^2 above which the spectral radius exceeds the claimed factor."""
+        return np.asarray(self.claimed_factor(condition_numbers) ** 2)
+
+    def cells(self, momenta: np.ndarray, condition_numbers: np.ndarray) -> Map:
+        """Run every cell's recursion, one eigendirection at a time, and take its spectral radius.
+
+        If no eigendirection breaks the inequality, no start does: the squares add up.
+        """
+        powers = np.linspace(-1, 0, self.eigenvalues)
+        curvatures = self.proportion * condition_numbers[:, None] ** powers
+        factors = self.claimed_factor(condition_numbers)
+        step_fails = np.empty((len(condition_numbers), len(momenta)), dtype=bool)
+        rates = np.empty(step_fails.shape)
+        for column, momentum in enumerate(momenta):
+            errors = np.abs(propagators(curvatures, momentum, self.rounds)[0])
+            step_fails[:, column] = (errors[1:] > factors[:, None] * errors[:-1]).any(axis=(0, 2))
+            rates[:, column] = spectral_rate(curvatures, momentum).max(axis=1)
+        return Map(momenta, condition_numbers, step_fails, rates, factors)
+
+    def disagreements(self, one: Map) -> int:
+        """Return the number of verdicts on cells that differ from the closed-form boundaries."""
+        step = np.broadcast_to(one.momenta > self.step_boundary, one.step_fails.shape)
+        rate = one.momenta > self.rate_boundary(one.condition_numbers)[:, None]
+        return int(((step != one.step_fails) | (rate != one.rate_fails)).sum())
+
+    def compute(self) -> dict[str, Map]:
+        """Return the cells of both maps."""
+        condition_numbers = np.sqrt(CONDITION_EDGES[1:] * CONDITION_EDGES[:-1])
+        return {
+            "every momentum": self.cells((WIDE_EDGES[1:] + WIDE_EDGES[:-1]) / 2, condition_numbers),
+            "near 1": self.cells(1 - np.sqrt(GAP_EDGES[1:] * GAP_EDGES[:-1]), condition_numbers),
+        }
+
+    def draw(self, data: dict[str, Map]) -> style.Figure:
+        """Draw the map over momentum and condition number, with its right edge enlarged."""
+        wide, edge = data.values()
+        cells = wide.rates.size + edge.rates.size
+        words = (
+            f"Option I without noise or misclassification on quadratic losses: step size 1/L, "
+            f"$l = l_p = {self.proportion:g}$, {self.eigenvalues} eigenvalues from $\\mu$ to $L$ in geometric "
+            f"progression. Colours and thin lines: rounds of the printed factor $1 - l\\mu/8L$ of (31), alone, without "
+            f"the floor $\\rho_0 > 0$ that the paper adds to it, that one round amounts to, "
+            f"$\\ln \\rho(M) / \\ln(1 - l\\mu/8L)$ with the exact spectral radius $\\rho(M)$; beyond the solid line it "
+            f"is below 1. Right of the dashed line some step of a run from rest, of {self.rounds} rounds in each "
+            f"eigendirection, contracts less than printed. Solid and dashed are closed forms; they disagree with "
+            f"{self.disagreements(wide) + self.disagreements(edge)} of {cells} cells. "
+            f"b: the same near $\\beta = 1$, with $1 - \\beta$ on a log axis."
+        )
+        figure, (left, right) = style.new_figure(self.caption(words, random=False), panels=2, height=4.4)
+        _paint(left, WIDE_EDGES, wide.momenta, wide)
+        mesh = _paint(right, GAP_EDGES, 1 - edge.momenta, edge)
+        fine = np.geomspace(1, 1000, 400)
+        solid, step = r"$\sqrt{\beta} = 1 - l\mu/8L$", r"$\beta = (1 - \sqrt{l_p})^2$"
+        paper = rf"the paper's $\beta = {PAPER_MOMENTUM:g}$"
+        left.axvline(self.step_boundary, color=style.BLACK, linestyle="--", label=step, gid="step-boundary")
+        left.plot(self.rate_boundary(fine), fine, color=style.BLACK, label=solid, gid="rate-boundary")
+        left.axvline(PAPER_MOMENTUM, **style.LEVEL, label=paper, gid="paper-momentum")
+        right.axvline(1 - self.step_boundary, color=style.BLACK, linestyle="--", gid="step-boundary")
+        right.plot(1 - self.rate_boundary(fine), fine, color=style.BLACK, gid="rate-boundary")
+        right.axvline(1 - PAPER_MOMENTUM, **style.LEVEL, gid="paper-momentum")
+        left.set_xlim(0, 1)
+        right.set_xscale("log")
+        right.set_xlim(GAP_EDGES[0], GAP_EDGES[-1])
+        right.set_xticks([0.1, 0.01, 0.001, 0.0001], ["0.9", "0.99", "0.999", "0.9999"])
+        for panel, title in ((left, "a  Every momentum"), (right, "b  Momentum near 1")):
+            style.label_axes(panel, title, r"momentum $\beta$", r"condition number $\kappa = L / \mu$")
+        ticks: style.Look = {"ticks": LEVELS, "format": lambda value, _: f"{value:.2g}"}
+        style.add_colour_bar(mesh, (left, right), "printed rounds in one round", **ticks)
+        style.add_legend([left], 3)
+        return figure
 
 
-def _paint(panel: style.Axes, across: np.ndarray, up: np.ndarray, verdicts: Map) -> None:
-    """Colour the cells by category."""
-    from matplotlib.colors import ListedColormap
+def _paint(panel: style.Axes, across: np.ndarray, momenta: np.ndarray, one: Map) -> Any:
+    """Colour the cells by the ratio of the rates, white at 1, and draw its levels."""
+    from matplotlib.colors import LogNorm
 
     # thousands of cells: pixels in a vector file, under lines that stay lines
-    palette = ListedColormap(list(CATEGORIES.values()))
-    panel.pcolormesh(across, up, verdicts.category, cmap=palette, vmin=-0.5, vmax=2.5, rasterized=True)
+    norm, ratios = LogNorm(1 / 512, 512), one.printed_rounds
+    mesh = panel.pcolormesh(across, CONDITION_EDGES, ratios, cmap="PuOr", norm=norm, rasterized=True)
     panel.set_yscale("log")
-
-
-FIGURE = Illustration(
-    "contraction-map",
-    "Where the contraction of Lemma 2 of CFL-MGD, without its floor, fails without noise",
-    draw,
-    ("cfl-mgd/lemma-2", "cfl-mgd/per-step-contraction", "cfl-mgd/per-step-region"),
-)
+    levels = [level for level in LEVELS if level != 1]
+    panel.contour(momenta, one.condition_numbers, ratios, levels, colors=style.GREY, linewidths=0.5)
+    return mesh

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
+from msgspec import Meta
 
 import clusterproof.figures.style as style
 from clusterproof.algorithms import CFLMGD, Algorithm, FedAvg, FedBCD, FedProx, PerFedAvg, generator, run
-from clusterproof.figures.illustration import Illustration
+from clusterproof.figures.illustration import Illustration, Positive
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.exact import affine_rounds
 
-CLUSTERS, CLIENTS, DIMENSION = 4, 60, 3
-CONDITION_NUMBER, SEPARATION = 5.0, 2.0
-STEP_SIZE, INNER_STEP_SIZE, PROXIMAL, LOCAL_STEPS = 0.1, 0.5, 1.0, 8
+CLUSTERS = 4
 MOMENTA = {0.0: (style.SKY, "x"), 0.5: (style.BLUE, "P"), 0.9: (style.VERMILLION, "s")}
 STEPS = np.arange(1, 65)
-STEPS_RUN = (1, 4, 12, 32, 64)
 STRENGTHS = np.geomspace(0.1, 5.0, 101)
-STRENGTHS_RUN = (0.1, 0.7, 5.0)
 TIME_CONSTANTS = 20
 """Runs last until the slowest part has decayed by exp(-20) or more."""
 
@@ -40,101 +38,230 @@ class Method(NamedTuple):
     """Colour and marker."""
 
 
-def make_task(seed: int) -> RegressionMixture:
-    """Expected losses of 60 clients in 4 clusters whose covariances differ by a rotation."""
-    source = generator(seed, "figures/drift", "task")
-    turns = np.linalg.qr(source.standard_normal((CLUSTERS, DIMENSION, DIMENSION)))[0]
-    spectrum = np.geomspace(1 / CONDITION_NUMBER, 1, DIMENSION)
-    covariance = (turns * spectrum) @ np.swapaxes(turns, -1, -2)
-    optima = source.standard_normal((CLUSTERS, DIMENSION))
-    gaps = np.linalg.norm(optima[:, None] - optima, axis=-1)[~np.eye(CLUSTERS, dtype=bool)]
-    return RegressionMixture(
-        optima=SEPARATION / gaps.min() * (optima - optima.mean(axis=0)),
-        covariance=(covariance + np.swapaxes(covariance, -1, -2)) / 2,
-        noise=0.0,
-        labels=np.repeat(np.arange(CLUSTERS), CLIENTS // CLUSTERS),
-        samples=1,
-        data="population",
+class Curve(NamedTuple):
+    """A method's drift over a parameter."""
+
+    parameters: np.ndarray
+    drifts: np.ndarray
+    """In closed form."""
+    ran: np.ndarray
+    ends: np.ndarray
+    """At the ends of runs with the parameters ``ran``."""
+    at_ends: np.ndarray
+    """In closed form at ``ran``."""
+    look: tuple[str, str]
+    """Colour and marker."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drift(Illustration):
+    """Where algorithms rest on the expected losses of a regression, and the ends of runs.
+
+    Parameters
+    ----------
+    kappa
+        Condition number of every cluster's loss.
+    separation
+        Least distance of two clusters' optima.
+    clients
+        Number of clients, a multiple of 4.
+    dimension
+        Number of parameters of a model.
+    step_size
+        Step size of all methods; L = 1.
+    inner_step_size
+        Inner step size alpha of Per-FedAvg.
+    proximal
+        Proximal strength mu of the left panel.
+    local_steps
+        Local steps of the right panel.
+    run_steps
+        Local steps at which runs are made, the marks of the left panel.
+    run_strengths
+        Proximal strengths at which runs are made, the marks of the right panel.
+    """
+
+    name: ClassVar[str] = "drift"
+    title: ClassVar[str] = "Where every algorithm rests, away from the optimum of the mean loss"
+    alt: ClassVar[str] = (
+        "Distance of each algorithm's fixed point from the optimum, over the number of local steps and over the "
+        "proximal strength; marks of runs lie on the lines. With more local steps most methods rest farther away."
+    )
+    claims: ClassVar[tuple[str, ...]] = (
+        "baselines/fedavg-optimum",
+        "baselines/fedavg",
+        "cfl-mgd/model-averaging-drift",
     )
 
+    kappa: Annotated[float, Meta(ge=1, le=100)] = 5.0
+    separation: Positive = 2.0
+    clients: Annotated[int, Meta(ge=4, le=10_000, multiple_of=4)] = 60
+    dimension: Annotated[int, Meta(ge=2, le=100)] = 3
+    step_size: Annotated[float, Meta(gt=0, le=1)] = 0.1
+    inner_step_size: Annotated[float, Meta(ge=0, le=1)] = 0.5
+    proximal: Positive = 1.0
+    local_steps: Annotated[int, Meta(ge=1, le=1000)] = 8
+    run_steps: tuple[Annotated[int, Meta(ge=1, le=64)], ...] = (1, 4, 12, 32, 64)
+    run_strengths: tuple[Annotated[float, Meta(ge=0.1, le=5)], ...] = (0.1, 0.7, 5.0)
 
-def _rounds_of_steps(local_steps: float) -> int:
-    """Return the rounds after which gradient steps at curvature mu have decayed, at least 100."""
-    return max(100, math.ceil(TIME_CONSTANTS * CONDITION_NUMBER / (STEP_SIZE * local_steps) * 1.2))
+    def task(self) -> RegressionMixture:
+        """Return the expected losses of clients in 4 clusters whose covariances differ by a rotation."""
+        source = generator(self.seed, "figures/drift", "task")
+        turns = np.linalg.qr(source.standard_normal((CLUSTERS, self.dimension, self.dimension)))[0]
+        spectrum = np.geomspace(1 / self.kappa, 1, self.dimension)
+        covariance = (turns * spectrum) @ np.swapaxes(turns, -1, -2)
+        optima = source.standard_normal((CLUSTERS, self.dimension))
+        gaps = np.linalg.norm(optima[:, None] - optima, axis=-1)[~np.eye(CLUSTERS, dtype=bool)]
+        return RegressionMixture(
+            optima=self.separation / gaps.min() * (optima - optima.mean(axis=0)),
+            covariance=(covariance + np.swapaxes(covariance, -1, -2)) / 2,
+            noise=0.0,
+            labels=np.repeat(np.arange(CLUSTERS), self.clients // CLUSTERS),
+            samples=1,
+            data="population",
+        )
 
+    def _rounds_of_steps(self, local_steps: float) -> int:
+        """Return the rounds after which gradient steps at curvature mu have decayed, at least 100."""
+        return max(100, math.ceil(TIME_CONSTANTS * self.kappa / (self.step_size * local_steps) * 1.2))
 
-def _steps_to_solve(proximal: float) -> int:
-    """Return the local steps that count as an exact solution."""
-    return math.ceil(TIME_CONSTANTS / (STEP_SIZE * (1 / CONDITION_NUMBER + proximal)))
+    def _steps_to_solve(self, proximal: float) -> int:
+        """Return the local steps that count as an exact solution."""
+        return math.ceil(TIME_CONSTANTS / (self.step_size * (1 / self.kappa + proximal)))
 
+    def _rounds_to_rest(self, proximal: float) -> int:
+        """Return the rounds of exact proximal steps after which w has decayed."""
+        return max(30, math.ceil(TIME_CONSTANTS * (1 + proximal * self.kappa)))
 
-def _rounds_to_rest(proximal: float) -> int:
-    """Return the rounds of exact proximal steps after which w has decayed."""
-    return max(30, math.ceil(TIME_CONSTANTS * (1 + proximal * CONDITION_NUMBER)))
+    def by_local_steps(self) -> list[Method]:
+        """Return the curves over local steps H."""
+        step: dict[str, Any] = {"step_size": self.step_size}
+        inner, proximal = (
+            {**step, "inner_step_size": self.inner_step_size},
+            {**step, "proximal": self.proximal},
+        )
+        methods = [
+            Method(
+                "FedAvg",
+                partial(affine_rounds.fedavg_rest, **step),
+                partial(FedAvg, **step),
+                self._rounds_of_steps,
+                (style.BLACK, "o"),
+            ),
+            Method(
+                "FedProx, inexact",
+                partial(affine_rounds.fedprox_rest, **proximal),
+                partial(FedProx, **proximal),
+                lambda steps: max(self._rounds_of_steps(steps), self._rounds_to_rest(self.proximal)),
+                (style.GREEN, "^"),
+            ),
+        ]
+        for name, gradient, look in (
+            ("Per-FedAvg, HF", "second-order", (style.PURPLE, "D")),
+            ("Per-FedAvg, FO", "first-order", (style.ORANGE, "v")),
+        ):
+            point = partial(affine_rounds.per_fedavg_rest, **inner, second_order=gradient == "second-order")
+            personal = partial(PerFedAvg, **inner, gradient=gradient)
+            methods.append(Method(name, point, personal, self._rounds_of_steps, look))
+        for momentum, look in MOMENTA.items():
+            heavy = {**step, "momentum": momentum}
+            averaged = partial(CFLMGD, **heavy, clusters=1, averaging="model")
+            name, limit = rf"CFL-MGD II, $\beta = {momentum:g}$", partial(affine_rounds.cfl_mgd_rest, **heavy)
+            methods.append(Method(name, limit, averaged, self._rounds_of_steps, look))
+        return methods
 
+    def by_strength(self) -> list[Method]:
+        """Return the curves over proximal strength mu."""
+        step: dict[str, Any] = {"step_size": self.step_size}
+        inexact = {**step, "local_steps": self.local_steps}
+        return [
+            Method(
+                "FedProx, exact",
+                affine_rounds.fedprox_rest,
+                lambda proximal: FedProx(
+                    **step, proximal=proximal, local_steps=self._steps_to_solve(proximal)
+                ),
+                self._rounds_to_rest,
+                (style.BLUE, "s"),
+            ),
+            Method(
+                "FedBCD",
+                affine_rounds.fedbcd_rest,
+                partial(FedBCD, **inexact),
+                lambda proximal: 3 * self._rounds_to_rest(proximal) + self._rounds_of_steps(self.local_steps),
+                (style.VERMILLION, "x"),
+            ),
+            Method(
+                "FedProx, inexact",
+                partial(affine_rounds.fedprox_rest, **inexact),
+                partial(FedProx, **inexact),
+                lambda proximal: max(self._rounds_to_rest(proximal), self._rounds_of_steps(self.local_steps)),
+                (style.GREEN, "^"),
+            ),
+        ]
 
-def by_local_steps() -> list[Method]:
-    """Return the curves over local steps H."""
-    step: dict[str, Any] = {"step_size": STEP_SIZE}
-    inner, proximal = {**step, "inner_step_size": INNER_STEP_SIZE}, {**step, "proximal": PROXIMAL}
-    methods = [
-        Method(
-            "FedAvg",
-            partial(affine_rounds.fedavg_rest, **step),
-            partial(FedAvg, **step),
-            _rounds_of_steps,
-            (style.BLACK, "o"),
-        ),
-        Method(
-            "FedProx, inexact",
-            partial(affine_rounds.fedprox_rest, **proximal),
-            partial(FedProx, **proximal),
-            lambda steps: max(_rounds_of_steps(steps), _rounds_to_rest(PROXIMAL)),
-            (style.GREEN, "^"),
-        ),
-    ]
-    for name, gradient, look in (
-        ("Per-FedAvg, HF", "second-order", (style.PURPLE, "D")),
-        ("Per-FedAvg, FO", "first-order", (style.ORANGE, "v")),
-    ):
-        point = partial(affine_rounds.per_fedavg_rest, **inner, second_order=gradient == "second-order")
-        personal = partial(PerFedAvg, **inner, gradient=gradient)
-        methods.append(Method(name, point, personal, _rounds_of_steps, look))
-    for momentum, look in MOMENTA.items():
-        heavy = {**step, "momentum": momentum}
-        averaged = partial(CFLMGD, **heavy, clusters=1, averaging="model")
-        name, limit = rf"CFL-MGD II, $\beta = {momentum:g}$", partial(affine_rounds.cfl_mgd_rest, **heavy)
-        methods.append(Method(name, limit, averaged, _rounds_of_steps, look))
-    return methods
+    def compute(self) -> list[dict[str, Curve]]:
+        """Return the drift of each method over local steps, and over the proximal strength."""
+        task = self.task()
+        sweeps: tuple[Any, ...] = (
+            ("local_steps", self.by_local_steps(), STEPS.tolist(), self.run_steps),
+            ("proximal", self.by_strength(), STRENGTHS.tolist(), self.run_strengths),
+        )
+        return [
+            {
+                method.name: Curve(
+                    np.array(parameters),
+                    closed(method, task, name, parameters),
+                    np.array(ran),
+                    endpoints(method, task, name, ran),
+                    closed(method, task, name, ran),
+                    method.look,
+                )
+                for method in methods
+            }
+            for name, methods, parameters, ran in sweeps
+        ]
 
-
-def by_strength() -> list[Method]:
-    """Return the curves over proximal strength mu."""
-    step: dict[str, Any] = {"step_size": STEP_SIZE}
-    inexact = {**step, "local_steps": LOCAL_STEPS}
-    return [
-        Method(
-            "FedProx, exact",
-            affine_rounds.fedprox_rest,
-            lambda proximal: FedProx(**step, proximal=proximal, local_steps=_steps_to_solve(proximal)),
-            _rounds_to_rest,
-            (style.BLUE, "s"),
-        ),
-        Method(
-            "FedBCD",
-            affine_rounds.fedbcd_rest,
-            partial(FedBCD, **inexact),
-            lambda proximal: 3 * _rounds_to_rest(proximal) + _rounds_of_steps(LOCAL_STEPS),
-            (style.VERMILLION, "x"),
-        ),
-        Method(
-            "FedProx, inexact",
-            partial(affine_rounds.fedprox_rest, **inexact),
-            partial(FedProx, **inexact),
-            lambda proximal: max(_rounds_to_rest(proximal), _rounds_of_steps(LOCAL_STEPS)),
-            (style.GREEN, "^"),
-        ),
-    ]
+    def draw(self, data: list[dict[str, Curve]]) -> style.Figure:
+        """Draw the drift over local steps, and over the proximal strength."""
+        task = self.task()
+        gap = max(
+            float(np.abs(curve.ends - curve.at_ends).max(initial=0))
+            for part in data
+            for curve in part.values()
+        )
+        words = (
+            f"Distance to the minimiser of the mean loss of {self.clients} clients that share one model: expected "
+            f"losses of a Gaussian regression mixture, $P = {CLUSTERS}$, $d = {self.dimension}$, $\\kappa = "
+            f"{self.kappa:g}$, $L = 1$, $\\Delta = {self.separation:g}$, covariances turned at random. "
+            f"Lines: fixed points in closed form; marks: ends of runs from 0, at most {style.power_of_ten(gap)} off. "
+            f"Step $\\eta = {self.step_size:g}$. a: FedProx with $\\mu = {self.proximal:g}$, Per-FedAvg with $\\alpha "
+            f"= {self.inner_step_size:g}$ (it aims elsewhere: at a model that is good after one step), CFL-MGD II in "
+            f"one cluster; with $\\beta = 0$ it is FedAvg. b: FedProx, inexact, and FedBCD with $H = "
+            f"{self.local_steps}$ steps, of which FedBCD's point is independent; it is that of FedProx, exact. Dotted: "
+            f"the mean of the clients' own optima, to which FedAvg tends as $H \\to \\infty$ and exact FedProx as "
+            f"$\\mu \\to 0$."
+        )
+        figure, panels = style.new_figure(self.caption(words), panels=2, height=5.4)
+        for panel, curves in zip(panels, data, strict=True):
+            panel.axhline(
+                drift_of(task.client_optima.mean(axis=0), task), **style.LEVEL, gid="mean of optima"
+            )
+            for name, curve in curves.items():
+                colour, marker = curve.look
+                mark: style.Look = {"color": colour, "marker": marker, "markersize": 5.5, "clip_on": False}
+                panel.plot(curve.parameters, curve.drifts, color=colour, label="_", gid=f"closed {name}")
+                panel.plot(curve.ran, curve.ends, **mark, linestyle="none", label=name, gid=f"runs {name}")
+            panel.set_xscale("log")
+            panel.set_ylim(0, None)
+        left, right = panels
+        style.set_ticks(left, x=[1, 2, 4, 8, 16, 32, 64])
+        style.set_ticks(right, x=[0.1, 0.3, 1, 3])
+        distance = "distance of the fixed point to the optimum"
+        style.label_axes(left, "a  Local steps", "local steps $H$", distance)
+        style.label_axes(right, "b  Proximal strength", r"proximal strength $\mu$", distance)
+        style.add_legend(panels, 4)
+        return figure
 
 
 def drift_of(point: np.ndarray, task: RegressionMixture) -> float:
@@ -157,61 +284,3 @@ def endpoints(method: Method, task: RegressionMixture, name: str, parameters: It
         for parameter in parameters
     ]
     return np.array([drift_of(trace.models[-1, 0], task) for trace in traces])
-
-
-def draw(seed: int) -> style.Figure:
-    """Draw the drift over local steps, and over the proximal strength."""
-    task = make_task(seed)
-    sweeps: tuple[Any, ...] = (
-        ("local_steps", by_local_steps(), STEPS.tolist(), STEPS_RUN),
-        ("proximal", by_strength(), STRENGTHS.tolist(), STRENGTHS_RUN),
-    )
-    ends = {
-        (name, method.name): endpoints(method, task, name, ran)
-        for name, methods, _, ran in sweeps
-        for method in methods
-    }
-    gap = max(
-        float(np.abs(closed(method, task, name, ran) - ends[name, method.name]).max())
-        for name, methods, _, ran in sweeps
-        for method in methods
-    )
-    caption = (
-        f"Distance to the minimiser of the mean loss of {CLIENTS} clients that share one model: expected losses "
-        f"of a Gaussian regression mixture, $P = {CLUSTERS}$, $d = {DIMENSION}$, $\\kappa = "
-        f"{CONDITION_NUMBER:g}$, $L = 1$, $\\Delta = {SEPARATION:g}$, covariances turned at random. "
-        f"Lines: fixed points in closed form; marks: ends of runs from 0, at most {style.power_of_ten(gap)} off. Step "
-        f"$\\eta = {STEP_SIZE:g}$. a: FedProx with $\\mu = {PROXIMAL:g}$, Per-FedAvg with $\\alpha = "
-        f"{INNER_STEP_SIZE:g}$ (it aims elsewhere: at a model that is good after one step), CFL-MGD II in one "
-        f"cluster; with $\\beta = 0$ it is FedAvg. b: FedProx, inexact, and FedBCD with $H = {LOCAL_STEPS}$ "
-        f"steps, of which FedBCD's point is independent; it is that of FedProx, exact. Dotted: the mean of the "
-        f"clients' own optima, to which FedAvg tends as $H \\to \\infty$ and exact FedProx as $\\mu \\to 0$. "
-        f"Seed {seed}."
-    )
-    figure, panels = style.new_figure(caption, panels=2, height=5.4)
-    for panel, (name, methods, parameters, ran) in zip(panels, sweeps, strict=True):
-        panel.axhline(drift_of(task.client_optima.mean(axis=0), task), **style.LEVEL, gid="mean of optima")
-        for method in methods:
-            colour, marker = method.look
-            mark: style.Look = {"color": colour, "marker": marker, "markersize": 5.5, "clip_on": False}
-            drifts, measured = closed(method, task, name, parameters), ends[name, method.name]
-            panel.plot(parameters, drifts, color=colour, label="_", gid=f"closed {method.name}")
-            panel.plot(ran, measured, **mark, linestyle="none", label=method.name, gid=f"runs {method.name}")
-        panel.set_xscale("log")
-        panel.set_ylim(0, None)
-    left, right = panels
-    style.set_ticks(left, x=[1, 2, 4, 8, 16, 32, 64])
-    style.set_ticks(right, x=[0.1, 0.3, 1, 3])
-    distance = "distance of the fixed point to the optimum"
-    style.label_axes(left, "a  Local steps", "local steps $H$", distance)
-    style.label_axes(right, "b  Proximal strength", r"proximal strength $\mu$", distance)
-    style.add_legend(panels, 4)
-    return figure
-
-
-FIGURE = Illustration(
-    "drift",
-    "Where every algorithm rests, away from the optimum of the mean loss",
-    draw,
-    ("baselines/fedavg-optimum", "baselines/fedavg", "cfl-mgd/model-averaging-drift"),
-)

@@ -1,38 +1,128 @@
-"""Definition of a figure: name, title, and function that draws it from a seed."""
+"""A figure of the catalogue: a dataclass whose fields are the parameters of what it shows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
+from msgspec import Meta
+
+from clusterproof.algorithms.validation import check_seed
 from clusterproof.figures.style import styled
+from clusterproof.settings import converted, parameter_types
 
 if TYPE_CHECKING:
-    import matplotlib.figure
+    from clusterproof.figures.appearance import Theme
+    from clusterproof.figures.style import Figure
+
+Positive: TypeAlias = Annotated[float, Meta(gt=0, le=1e6)]
+NotNegative: TypeAlias = Annotated[float, Meta(ge=0, le=1e6)]
+Kappa: TypeAlias = Annotated[float, Meta(ge=1, le=1e6)]
+Momentum: TypeAlias = Annotated[float, Meta(ge=0, lt=1)]
+Count: TypeAlias = Annotated[int, Meta(ge=1, le=100_000)]
 
 
-@dataclass(frozen=True)
-class Illustration:
-    """A figure that can be drawn.
+@dataclass(frozen=True, kw_only=True)
+class Illustration(ABC):
+    """A figure of the catalogue, such as ``ErrorPerRound(kappa=100).plot(width=12)``.
+
+    As the last line of a notebook's cell it is displayed. Subclasses are frozen, keyword-only dataclasses with a
+    default for every field; ``compute`` and ``draw`` are theirs.
+
+    Parameters
+    ----------
+    seed
+        Seed of everything that is random.
 
     Attributes
     ----------
-    id
-        Name on the command line and of the file.
-    title
-        Title in one line.
-    draw
-        Function that computes the data from a seed and draws the figure in the light style; it imports matplotlib.
+    name, title, alt
+        Name on the command line and of the file, title in one line, and alternative text.
     claims
         Ids of the claims that it illustrates.
+
+    Raises
+    ------
+    InvalidArgument
+        If a parameter has the wrong type or is out of its range.
     """
 
-    id: str
-    title: str
-    draw: Callable[[int], matplotlib.figure.Figure]
-    claims: tuple[str, ...] = ()
+    name: ClassVar[str]
+    title: ClassVar[str]
+    alt: ClassVar[str]
+    claims: ClassVar[tuple[str, ...]] = ()
+
+    seed: int = 0
 
     def __post_init__(self) -> None:
-        """Draw the figure with the style sheet."""
-        object.__setattr__(self, "draw", styled(self.draw))
+        """Check types and ranges, and turn lists into tuples."""
+        check_seed(self.seed)
+        for name, kind in parameter_types(type(self)).items():
+            object.__setattr__(self, name, converted(name, getattr(self, name), kind))
+
+    @property
+    def description(self) -> str:
+        """Title and alternative text, which is about the default parameters."""
+        changed = self.changed
+        return f"{self.title}. {f'{changed} With the defaults: ' if changed else ''}{self.alt}"
+
+    @property
+    def changed(self) -> str:
+        """The parameters that are not the defaults, as a sentence; empty if there are none."""
+        values = ", ".join(
+            f"{field.name.replace('_', ' ')} = {written(getattr(self, field.name))}"
+            for field in fields(self)
+            if field.name != "seed" and getattr(self, field.name) != field.default
+        )
+        return f"Changed from the defaults: {values}." if values else ""
+
+    @abstractmethod
+    def compute(self) -> Any:
+        """Return what is drawn, as arrays by name."""
+
+    @abstractmethod
+    def draw(self, data: Any) -> Figure:
+        """Draw what ``compute`` returned, within the style sheet."""
+
+    def plot(self, *, width: float | None = None, theme: Theme = "light", caption: bool = True) -> Figure:
+        """Compute and draw the figure.
+
+        Parameters
+        ----------
+        width, theme, caption
+            As for ``clusterproof.figures.dressed``.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            ``clusterproof.figures.save`` writes it to a file.
+
+        Raises
+        ------
+        InvalidArgument
+            If the parameters do not fit together, matplotlib is not installed, or the width or the theme is invalid.
+        """
+        from clusterproof.figures.appearance import dressed
+
+        drawn: Figure = styled(self.draw)(self.compute())
+        return dressed(drawn, width=width, theme=theme, caption=caption)
+
+    def caption(self, words: str, *, random: bool = True) -> str:
+        """Return a caption that ends with the parameters that are not the defaults, and with the seed."""
+        parts = [words, self.changed]
+        if f"seed {self.seed}." not in words:
+            parts.append(f"Seed {self.seed}{'' if random else ' (nothing is random)'}.")
+        return " ".join(filter(None, parts))
+
+    def _repr_png_(self) -> bytes:
+        """Draw the figure for a notebook."""
+        drawn: Any = self.plot()
+        return bytes(drawn._repr_png_())
+
+
+def written(value: Any) -> str:
+    """Write the value of a parameter: 0.5, regression, or 0, 0.5, 0.9."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(written, value))})"
+    return f"{value:g}" if isinstance(value, float) else "none" if value is None else f"{value}"

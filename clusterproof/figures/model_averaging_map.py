@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
+from msgspec import Meta
 
 import clusterproof.figures.style as style
-from clusterproof.figures.illustration import Illustration
+from clusterproof.figures.illustration import Illustration, Momentum
 from clusterproof.theory.exact.affine_rounds import round_map
 
-LOCAL_STEPS = tuple(range(1, 31))
-FLAT = 0.01
 PAPER_MOMENTUM = 0.9
-AUDITED = (0.9, 5)
-"""Momentum and local steps of the instance that the caption names."""
 
 
 class Map(NamedTuple):
-    """Rates per round over momenta (M,) and the rows of ``LOCAL_STEPS``."""
+    """Rates per round over momenta (M,) and local steps 1, ..., H."""
 
     momenta: np.ndarray
     rates: np.ndarray
@@ -27,65 +25,102 @@ class Map(NamedTuple):
     """The same with the momentum reset every round."""
 
 
-def compute(momenta: np.ndarray) -> Map:
-    """Take the exact rate of every cell: two scalar clients with curvatures 0.01 and 1, eta = 1/L."""
-    rates, reset_rates = (
-        np.array(
-            [[rate(momentum, local_steps, reset) for momentum in momenta] for local_steps in LOCAL_STEPS]
+@dataclass(frozen=True, kw_only=True)
+class ModelAveragingMap(Illustration):
+    """Exact rate of model averaging with two scalar clients.
+
+    Parameters
+    ----------
+    flat
+        Curvature of the flat client; that of the other is 1.
+    step_size
+        Step size, in units of 1 / L.
+    most_local_steps
+        Largest number of local steps of the map.
+    momentum
+        Of the marked cell, whose rate the caption has.
+    local_steps
+        Of the marked cell.
+    """
+
+    name: ClassVar[str] = "model-averaging-map"
+    title: ClassVar[str] = "Where model averaging diverges although every client alone converges"
+    alt: ClassVar[str] = (
+        "Two maps of the rate a round over momentum and local steps. With the momentum carried on, a region of large "
+        "momentum and several local steps diverges; with the momentum reset every round, none does."
+    )
+    claims: ClassVar[tuple[str, ...]] = (
+        "cfl-mgd/model-averaging-stability",
+        "cfl-mgd/model-averaging-reset",
+    )
+
+    flat: Annotated[float, Meta(gt=0, le=1)] = 0.01
+    step_size: Annotated[float, Meta(gt=0, lt=2)] = 1.0
+    most_local_steps: Annotated[int, Meta(ge=2, le=200)] = 30
+    momentum: Momentum = 0.9
+    local_steps: Annotated[int, Meta(ge=1, le=200)] = 5
+
+    def rate(self, momentum: float, local_steps: int, reset: bool = False) -> float:
+        """Return the exact rate per round of the two clients."""
+        hessians, centers = np.array([[[self.flat]], [[1.0]]]), np.zeros((2, 1))
+        options: dict[str, Any] = {"momentum": float(momentum), "local_steps": local_steps}
+        map_ = round_map(hessians, centers, step_size=self.step_size, reset_momentum=reset, **options)
+        return map_.rate
+
+    def cells(self, momenta: np.ndarray) -> Map:
+        """Take the exact rate of every cell."""
+        rates, reset_rates = (
+            np.array(
+                [
+                    [self.rate(momentum, local_steps, reset) for momentum in momenta]
+                    for local_steps in range(1, self.most_local_steps + 1)
+                ]
+            )
+            for reset in (False, True)
         )
-        for reset in (False, True)
-    )
-    return Map(momenta, rates, reset_rates)
+        return Map(momenta, rates, reset_rates)
+
+    def compute(self) -> Map:
+        """Take the rates over 99 momenta."""
+        return self.cells(np.arange(0.5, 99) / 100)
+
+    def draw(self, data: Map) -> style.Figure:
+        """Draw the rate per round with the momentum carried on, and with it reset."""
+        marked = self.rate(self.momentum, self.local_steps)
+        words = (
+            f"Option II (model averaging) on one cluster of two quadratic clients with the same minimiser and "
+            f"curvatures $\\lambda = {self.flat:g}$ and 1, $\\eta = {self.step_size:g}$, $1/L = 1$, $H$ local steps: "
+            f"exact spectral radius $\\rho(M)$ of a round. Each client alone converges everywhere on the map. a: "
+            f"momentum averaged and carried on, as printed; beyond the line $\\rho(M) > 1$ the rounds diverge. At the "
+            f"marked cell ($\\beta = {self.momentum:g}$, $H = {self.local_steps}$) the factor a round is {marked:.4f}. "
+            f"b: momentum reset every round; largest $\\rho$ on the map {data.reset_rates.max():.4f}."
+        )
+        figure, panels = style.new_figure(self.caption(words, random=False), panels=2, height=4.2)
+        meshes = []
+        for panel, rates, title in zip(
+            panels,
+            (data.rates, data.reset_rates),
+            ("a  Momentum carried on", "b  Momentum reset"),
+            strict=True,
+        ):
+            meshes.append(_paint(panel, data.momenta, rates))
+            style.label_axes(panel, title, r"momentum $\beta$", r"local steps $H$")
+            panel.axvline(PAPER_MOMENTUM, **style.LEVEL, gid="paper-momentum")
+        look: style.Look = {"markersize": 6, "marker": "x", "color": style.BLACK, "linestyle": "none"}
+        panels[0].plot(self.momentum, self.local_steps, **look, gid="marked")
+        style.add_colour_bar(meshes[-1], panels, r"$\rho(M)$ a round; line: $\rho(M) = 1$")
+        return figure
 
 
-def rate(momentum: float, local_steps: int, reset: bool = False) -> float:
-    """Return the exact rate per round of the two clients."""
-    hessians, centers = np.array([[[FLAT]], [[1.0]]]), np.zeros((2, 1))
-    options: dict[str, Any] = {"momentum": float(momentum), "local_steps": local_steps}
-    return round_map(hessians, centers, step_size=1.0, reset_momentum=reset, **options).rate
-
-
-def draw(seed: int) -> style.Figure:
-    """Draw the rate per round with the momentum carried on, and with it reset."""
-    edges = np.linspace(0, 0.99, 100)
-    one = compute((edges[1:] + edges[:-1]) / 2)
-    caption = (
-        f"Option II (model averaging) on one cluster of two quadratic clients with the same minimiser and "
-        f"curvatures $\\lambda = {FLAT:g}$ and 1, $\\eta = 1/L = 1$, $H$ local steps: exact spectral radius "
-        f"$\\rho(M)$ of a round. Each client alone converges everywhere on the map. a: momentum averaged and "
-        f"carried on, as printed; beyond the line $\\rho(M) > 1$ the rounds diverge, at the marked cell "
-        f"($\\beta = {AUDITED[0]:g}$, $H = {AUDITED[1]}$) by {rate(*AUDITED):.4f} a round. b: momentum reset every "
-        f"round; largest $\\rho$ on the map {one.reset_rates.max():.4f}. Seed {seed} (nothing is random)."
-    )
-    figure, panels = style.new_figure(caption, panels=2, height=4.2)
-    meshes = []
-    for panel, rates, title in zip(
-        panels, (one.rates, one.reset_rates), ("a  Momentum carried on", "b  Momentum reset"), strict=True
-    ):
-        meshes.append(_paint(panel, edges, one.momenta, rates))
-        style.label_axes(panel, title, r"momentum $\beta$", r"local steps $H$")
-        panel.axvline(PAPER_MOMENTUM, **style.LEVEL, gid="paper-momentum")
-    panels[0].plot(*AUDITED, markersize=6, marker="x", color=style.BLACK, linestyle="none", gid="audited")
-    style.add_colour_bar(meshes[-1], panels, r"$\rho(M)$ a round; line: $\rho(M) = 1$")
-    return figure
-
-
-def _paint(panel: style.Axes, edges: np.ndarray, momenta: np.ndarray, rates: np.ndarray) -> Any:
+def _paint(panel: style.Axes, momenta: np.ndarray, rates: np.ndarray) -> Any:
     """Colour the cells by rate, white at 1, and draw the line at which the rounds diverge."""
     from matplotlib.colors import TwoSlopeNorm
 
-    rows = np.arange(LOCAL_STEPS[0] - 0.5, LOCAL_STEPS[-1] + 1)
+    columns, steps = np.arange(len(momenta) + 1) / 100, np.arange(1, len(rates) + 1)
+    rows = np.arange(0.5, len(rates) + 1)
     norm = TwoSlopeNorm(1.0, vmin=0.0, vmax=2.0)
-    mesh = panel.pcolormesh(edges, rows, rates, cmap="PuOr_r", norm=norm, rasterized=True)
-    if (rates > 1).any():
-        lines = panel.contour(momenta, LOCAL_STEPS, rates, levels=[1.0], colors=style.BLACK, linewidths=1.2)
+    mesh = panel.pcolormesh(columns, rows, rates, cmap="PuOr_r", norm=norm, rasterized=True)
+    if rates.max() > 1 > rates.min():
+        lines = panel.contour(momenta, steps, rates, levels=[1.0], colors=style.BLACK, linewidths=1.2)
         lines.set_gid("divergence")
     return mesh
-
-
-FIGURE = Illustration(
-    "model-averaging-map",
-    "Where model averaging diverges although every client alone converges",
-    draw,
-    ("cfl-mgd/model-averaging-stability", "cfl-mgd/model-averaging-reset"),
-)

@@ -2,67 +2,112 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, NamedTuple
+
 import numpy as np
+from msgspec import Meta
 
 import clusterproof.figures.style as style
-from clusterproof.figures.illustration import Illustration
+from clusterproof.figures.illustration import Illustration, Kappa, Momentum, Positive
 from clusterproof.theory.exact.heavy_ball import propagators
 
-CONDITION_NUMBER, STEP_SIZE, ROUNDS = 20.0, 1.9, 40
 START = np.array([-8.0, 2.0])
 """Along the flat axis and the steep one."""
 
-METHODS = {
-    "gradient descent": (0.0, STEP_SIZE, style.LOOKS[1]),
-    r"heavy ball, $\beta = 0.5$": (0.5, STEP_SIZE, style.LOOKS[0]),
-}
+
+class Path(NamedTuple):
+    """A run of one method."""
+
+    points: np.ndarray
+    """(rounds + 1, 2)."""
+    bound: np.ndarray
+    """On the distance from the optimum, (rounds + 1,)."""
 
 
-def path(momentum: float, step_size: float) -> np.ndarray:
-    """Return the points of a run from rest, (ROUNDS + 1, 2); mode by mode, in closed form."""
-    curvatures = step_size * np.array([1 / CONDITION_NUMBER, 1.0])
-    return np.asarray(propagators(curvatures, momentum, ROUNDS)[0] * START)
+@dataclass(frozen=True, kw_only=True)
+class MomentumPaths(Illustration):
+    """Gradient descent and heavy ball on a quadratic of two dimensions.
 
+    Parameters
+    ----------
+    kappa
+        Condition number of the loss.
+    momentum
+        Momentum of the heavy ball.
+    step_size
+        Step size of both methods, in units of 1 / L.
+    rounds
+        Number of steps.
+    """
 
-def envelope(momentum: float, step_size: float) -> np.ndarray:
-    """Bound the distance from the optimum: the prefactor of each mode times its rate, (ROUNDS + 1,)."""
-    rounds = np.arange(ROUNDS + 1)
-    total = np.zeros(ROUNDS + 1)
-    for curvature, start in zip(step_size * np.array([1 / CONDITION_NUMBER, 1.0]), START, strict=True):
-        trace = 1 + momentum - curvature
-        roots = np.roots([1, -trace, momentum]).astype(complex)
-        # e_t = c_1 z_1^t + c_2 z_2^t with e_(-1) = e_0
-        weights = np.linalg.solve(np.array([[1, 1], roots]), [start, (1 - curvature) * start])
-        total += (np.abs(weights[:, None]) * np.abs(roots[:, None]) ** rounds).sum(axis=0) ** 2
-    return np.sqrt(total)
-
-
-def draw(seed: int) -> style.Figure:
-    """Draw both paths over the level lines, and their distances below their bounds."""
-    caption = (
-        rf"The loss $\varphi(x, y) = x^2 / (2\kappa) + y^2 / 2$ with $\kappa = {CONDITION_NUMBER:g}$, step "
-        rf"$\eta = {STEP_SIZE:g} / L$, from rest. a: {ROUNDS} rounds over level lines; descent swings across the "
-        "valley, momentum carries along it. b: distance from the optimum, and the bound from both modes' rates, which "
-        f"the distance cannot exceed. Seed {seed} (nothing is random)."
+    name: ClassVar[str] = "momentum-paths"
+    title: ClassVar[str] = "Gradient descent and heavy ball across a valley, below their bounds"
+    alt: ClassVar[str] = (
+        "Left: over level lines of a valley, gradient descent jumps from side to side, and the heavy ball runs along "
+        "it. Right: the distances from the optimum by round on a log axis, each below its dotted bound."
     )
-    figure, (left, right) = style.new_figure(caption, panels=2, height=4.0)
-    across, up = np.meshgrid(np.linspace(-9, 5, 120), np.linspace(-2.6, 2.6, 100))
-    levels = (across**2 / CONDITION_NUMBER + up**2) / 2
-    left.contour(across, up, levels, levels=np.geomspace(0.02, 5, 9), colors=style.GREY, linewidths=0.5)
-    for name, (momentum, step_size, look) in METHODS.items():
-        points = path(momentum, step_size)
-        left.plot(*points.T, **look, markersize=3, label=name, gid=name)
-        right.semilogy(np.linalg.norm(points, axis=1), **look, markevery=5, label=name, gid=name)
-        bound = envelope(momentum, step_size)
-        right.semilogy(bound, color=look["color"], linestyle=":", gid=f"bound {name}")
-    left.plot([0], [0], color=style.BLACK, marker="*", markersize=9, linestyle="none", label="optimum")
-    right.plot([], [], **style.LEVEL, label="bound")
-    style.label_axes(left, "a  Paths", "flat direction $x$", "steep direction $y$")
-    style.label_axes(right, "b  Distances below their bounds", "round", "distance from the optimum")
-    style.add_legend([right, left], 4)
-    return figure
+
+    kappa: Kappa = 20.0
+    momentum: Momentum = 0.5
+    step_size: Positive = 1.9
+    rounds: Annotated[int, Meta(ge=1, le=10_000)] = 40
+
+    def compute(self) -> dict[str, Path]:
+        """Return the run of each method from rest; mode by mode, in closed form."""
+        curvatures = self.step_size * np.array([1 / self.kappa, 1.0])
+        runs = {"gradient descent": 0.0, rf"heavy ball, $\beta = {self.momentum:g}$": self.momentum}
+        with np.errstate(all="ignore"):  # a diverging run
+            return {
+                name: Path(
+                    np.asarray(propagators(curvatures, momentum, self.rounds)[0] * START),
+                    _envelope(curvatures, momentum, self.rounds),
+                )
+                for name, momentum in runs.items()
+            }
+
+    def draw(self, data: dict[str, Path]) -> style.Figure:
+        """Draw both paths over the level lines, and their distances below their bounds."""
+        words = (
+            rf"The loss $\varphi(x, y) = x^2 / (2\kappa) + y^2 / 2$ with $\kappa = {self.kappa:g}$, step "
+            rf"$\eta = {self.step_size:g} / L$, from rest. a: {self.rounds} rounds over level lines; without "
+            "momentum a large step swings across the valley, momentum carries along it. b: distance from the optimum, "
+            "and the bound from both modes' rates, which the distance cannot exceed."
+        )
+        figure, (left, right) = style.new_figure(self.caption(words, random=False), panels=2, height=4.0)
+        across, up = np.meshgrid(np.linspace(-9, 5, 120), np.linspace(-2.6, 2.6, 100))
+        levels = (across**2 / self.kappa + up**2) / 2
+        left.contour(across, up, levels, levels=np.geomspace(0.02, 5, 9), colors=style.GREY, linewidths=0.5)
+        for (name, path), look in zip(data.items(), (style.LOOKS[1], style.LOOKS[0]), strict=True):
+            left.plot(*path.points.T, **look, markersize=3, label=name, gid=name)
+            every = max(1, self.rounds // 8)
+            distances = np.linalg.norm(path.points, axis=1)
+            right.semilogy(distances, **look, markevery=every, label=name, gid=name)
+            right.semilogy(path.bound, color=look["color"], linestyle=":", gid=f"bound {name}")
+        left.plot([0], [0], color=style.BLACK, marker="*", markersize=9, linestyle="none", label="optimum")
+        left.set(xlim=(-9, 5), ylim=(-2.6, 2.6))
+        right.plot([], [], **style.LEVEL, label="bound")
+        style.label_axes(left, "a  Paths", "flat direction $x$", "steep direction $y$")
+        style.label_axes(right, "b  Distances below their bounds", "round", "distance from the optimum")
+        style.add_legend([right, left], 4)
+        return figure
 
 
-FIGURE = Illustration(
-    "momentum-paths", "Gradient descent and heavy ball across a valley, below their bounds", draw
-)
+def _envelope(curvatures: np.ndarray, momentum: float, rounds: int) -> np.ndarray:
+    """Bound the distance from the optimum: the prefactor of each mode times its rate, (rounds + 1,)."""
+    counts = np.arange(rounds + 1)
+    total = np.zeros(rounds + 1)
+    for curvature, start in zip(curvatures, START, strict=True):
+        roots = np.roots([1, -(1 + momentum - curvature), momentum]).astype(complex)
+        after = (1 - curvature) * start  # e_1
+        if abs(roots[0] - roots[1]) > 1e-6:
+            # e_t = c_1 z_1^t + c_2 z_2^t
+            weights = np.linalg.solve(np.array([[1, 1], roots]), [start, after])
+            mode = (np.abs(weights[:, None]) * np.abs(roots[:, None]) ** counts).sum(axis=0)
+        else:
+            # e_t = (c_1 + c_2 t) z^t of a double root
+            root = roots.mean()
+            slope = abs(after / root - start) if root else 0.0
+            mode = (abs(start) + slope * counts) * np.abs(root) ** counts
+        total += mode**2
+    return np.sqrt(total)

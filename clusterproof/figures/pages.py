@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -62,10 +64,15 @@ def page_figure(page: Page) -> style.Figure:
     InvalidArgument
         If it has no picture, or matplotlib is not installed.
     """
+    return draw_page(page, str)
+
+
+def draw_page(page: Page, caption: Callable[[str], str]) -> style.Figure:
+    """Draw the picture of a page within a style sheet, with a caption that is made from the page's own."""
     if isinstance(page.picture, ErrorPicture):
-        return _draw_errors(page.picture)
+        return _draw_errors(replace(page.picture, caption=caption(page.picture.caption)))
     if isinstance(page.picture, ResidualPicture):
-        return _draw_residuals(page.picture)
+        return _draw_residuals(replace(page.picture, caption=caption(page.picture.caption)))
     raise InvalidArgument("page", page.title, "has no picture", "take the page of theory.compare")
 
 

@@ -72,7 +72,7 @@ def differences(traces: Sequence[Trace]) -> list[str]:
     for trace, kind in zip(traces, kinds, strict=True):
         alike = [other for other, name in zip(traces, kinds, strict=True) if name == kind]
         parts = _differing(trace.settings["algorithm"], [one.settings["algorithm"] for one in alike])
-        parts += _differing(trace.settings["task"], [one.settings["task"] for one in traces])
+        parts += _differing(_of_task(trace), [_of_task(one) for one in traces])
         about = [{name: one.settings[name] for name in ("rounds", "seed", "replicates")} for one in traces]
         parts += _differing({name: trace.settings[name] for name in about[0]}, about)
         names.append(", ".join([kind] * several + parts))
@@ -81,6 +81,26 @@ def differences(traces: Sequence[Trace]) -> list[str]:
         f"{name}, run {number}".removeprefix(", ") if name in repeated else name
         for number, name in enumerate(names, start=1)
     ]
+
+
+def _of_task(trace: Trace) -> dict[str, Any]:
+    """Return the numbers and words of a run's task, and what its arrays amount to, to six digits."""
+    task = trace.settings["task"]
+    sizes = np.bincount(trace.labels)
+    facts = {**task, "clusters": len(sizes), "clients": int(sizes.sum())}
+    if (curvatures := task.get("covariance", task.get("hessians"))) is not None:
+        curvatures = np.asarray(curvatures, dtype=float)
+        if curvatures.shape[0] == len(trace.labels) and curvatures.ndim == 3:  # a Hessian for each client
+            curvatures = np.stack(
+                [curvatures[trace.labels == cluster].mean(axis=0) for cluster in range(len(sizes))]
+            )
+        values = curvatures if curvatures.ndim == 1 else np.linalg.eigvalsh(curvatures)
+        facts["condition_number"] = float(f"{values.max() / values.min():.6g}")
+    if (optima := task.get("optima")) is not None and len(sizes) > 1:
+        optima = np.asarray(optima, dtype=float)
+        apart = np.linalg.norm(optima[:, None] - optima, axis=-1)[~np.eye(len(optima), dtype=bool)]
+        facts["dimension"], facts["separation"] = optima.shape[1], float(f"{apart.min():.6g}")
+    return facts
 
 
 def _differing(settings: Mapping[str, Any], all_settings: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
+from msgspec import Meta
 
 import clusterproof.figures.style as style
 from clusterproof.algorithms import GradientLoss, Randomness, generator
 from clusterproof.algorithms.bipartition import cosine_similarities
 from clusterproof.figures.client_updates import after_fedavg
-from clusterproof.figures.illustration import Illustration
+from clusterproof.figures.illustration import Count, Illustration, NotNegative, Positive
 from clusterproof.synthetic import RegressionMixture
 
 CLUSTERS, CLIENTS, DIMENSION = 4, 60, 10
-SEPARATION, NOISE, SAMPLES = 1.5, 0.5, 100
-STEP_SIZE, ROUNDS_TO_REST = 0.5, 200
-DISTANCE, MOVES, WEIGHT, SCORE_STEP_SIZE = 0.75, 2, 0.5, 0.1
 SIGNS = ("descent", "as-printed")
 
 
@@ -48,76 +46,122 @@ class Matrices(NamedTuple):
         return int((self.scores[sign].argmax(axis=1) == self.labels).sum())
 
 
-def make_task(seed: int, data: str) -> RegressionMixture:
-    """Return the clusters at the corners of a regular simplex, in a random position."""
-    source = generator(seed, "figures/similarity-matrices", "optima")
-    turned = np.linalg.qr(source.standard_normal((DIMENSION, CLUSTERS)))[0].T
-    return RegressionMixture(
-        optima=SEPARATION / np.sqrt(2) * (turned - turned.mean(axis=0)),
-        covariance=np.ones(DIMENSION),
-        noise=NOISE,
-        labels=np.repeat(np.arange(CLUSTERS), CLIENTS // CLUSTERS),
-        samples=SAMPLES,
-        data=data,
-        seed=seed,
+@dataclass(frozen=True, kw_only=True)
+class SimilarityMatrices(Illustration):
+    """Cosines of CFL and scores of GL-CFL, of 60 clients in 4 clusters at the corners of a regular simplex.
+
+    Parameters
+    ----------
+    separation
+        Distance of two clusters' optima.
+    noise
+        Deviation of a target.
+    samples
+        Rows of a client.
+    step_size
+        Step size of FedAvg before the cosines.
+    rounds_to_rest
+        Rounds of FedAvg before the cosines.
+    weight
+        GL-CFL's lambda.
+    score_step_size
+        GL-CFL's step size alpha.
+    distance
+        Distance of GL-CFL's first models from the optima.
+    moves
+        GL-CFL's rounds before the scores.
+    """
+
+    name: ClassVar[str] = "similarity-matrices"
+    title: ClassVar[str] = "What CFL and GL-CFL compare: cosines of updates and scores of models"
+    alt: ClassVar[str] = (
+        "Left: cosines of the clients' updates, near 1 within clusters and near -1/3 across. Middle and right: scores "
+        "of the four models by client; with the sign of the descent each client's own model scores best, with the "
+        "printed sign often another one."
     )
+    claims: ClassVar[tuple[str, ...]] = ("cfl/stationary-cosine", "gradient-loss/equation-3")
 
+    separation: Positive = 1.5
+    noise: NotNegative = 0.5
+    samples: Annotated[int, Meta(ge=20, le=100_000)] = 100
+    step_size: Annotated[float, Meta(gt=0, le=1)] = 0.5
+    rounds_to_rest: Count = 200
+    weight: Annotated[float, Meta(ge=0, le=1)] = 0.5
+    score_step_size: Annotated[float, Meta(gt=0, le=1)] = 0.1
+    distance: Positive = 0.75
+    moves: Annotated[int, Meta(ge=1, le=1000)] = 2
 
-def compute(seed: int, data: str = "fixed") -> Matrices:
-    """Compare updates at rest, and scores after a few rounds of GL-CFL, on data sets or expected losses."""
-    task = make_task(seed, data)
-    local: dict[str, Any] = {"step_size": STEP_SIZE, "local_steps": 1}
-    sent = after_fedavg(task, seed, "similarity-matrices", rounds=ROUNDS_TO_REST, **local)
-    mean_update = np.linalg.norm(sent.mean(axis=0)) / np.linalg.norm(sent, axis=1).max()
-    return Matrices(cosine_similarities(sent), float(mean_update), _scores(task, seed), task.labels)
+    def task(self, data: str) -> RegressionMixture:
+        """Return the clusters at the corners of a regular simplex, in a random position."""
+        source = generator(self.seed, "figures/similarity-matrices", "optima")
+        turned = np.linalg.qr(source.standard_normal((DIMENSION, CLUSTERS)))[0].T
+        return RegressionMixture(
+            optima=self.separation / np.sqrt(2) * (turned - turned.mean(axis=0)),
+            covariance=np.ones(DIMENSION),
+            noise=self.noise,
+            labels=np.repeat(np.arange(CLUSTERS), CLIENTS // CLUSTERS),
+            samples=self.samples,
+            data=data,
+            seed=self.seed,
+        )
 
+    def matrices(self, data: str = "fixed") -> Matrices:
+        """Compare updates at rest, and scores after a few rounds of GL-CFL, on data sets or expected losses."""
+        task = self.task(data)
+        local: dict[str, Any] = {"step_size": self.step_size, "local_steps": 1}
+        sent = after_fedavg(task, self.seed, "similarity-matrices", rounds=self.rounds_to_rest, **local)
+        mean_update = np.linalg.norm(sent.mean(axis=0)) / np.linalg.norm(sent, axis=1).max()
+        return Matrices(cosine_similarities(sent), float(mean_update), self._scores(task), task.labels)
 
-def _scores(task: RegressionMixture, seed: int) -> dict[str, np.ndarray]:
-    """Score the models of one state by one batch per client, with both signs."""
-    algorithm = GradientLoss(step_size=SCORE_STEP_SIZE, weight=WEIGHT)
-    randomness = Randomness.from_seed(seed, "figures/similarity-matrices")
-    directions = randomness.initialisation.standard_normal(task.optima.shape)
-    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    state = algorithm.initialise(task.optima + DISTANCE * directions, task)
-    for _ in range(MOVES):
-        state = algorithm.step(state, task, randomness)
-    batch = task.losses_and_gradients(state.models, np.arange(task.clients), randomness.assignment)
-    return {sign: np.asarray(replace(algorithm, sign=sign).scores(state, *batch, task)) for sign in SIGNS}
+    def _scores(self, task: RegressionMixture) -> dict[str, np.ndarray]:
+        """Score the models of one state by one batch per client, with both signs."""
+        algorithm = GradientLoss(step_size=self.score_step_size, weight=self.weight)
+        randomness = Randomness.from_seed(self.seed, "figures/similarity-matrices")
+        directions = randomness.initialisation.standard_normal(task.optima.shape)
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        state = algorithm.initialise(task.optima + self.distance * directions, task)
+        for _ in range(self.moves):
+            state = algorithm.step(state, task, randomness)
+        batch = task.losses_and_gradients(state.models, np.arange(task.clients), randomness.assignment)
+        return {sign: np.asarray(replace(algorithm, sign=sign).scores(state, *batch, task)) for sign in SIGNS}
 
+    def compute(self) -> dict[str, Matrices]:
+        """Return what is drawn, and the same on the expected losses."""
+        return {data: self.matrices(data) for data in ("fixed", "population")}
 
-def draw(seed: int) -> style.Figure:
-    """Draw the cosines of CFL next to the scores of GL-CFL."""
-    one, exact = compute(seed), compute(seed, "population")
-    caption = (
-        f"Gaussian regression with optima at the corners of a regular simplex: "
-        f"{style.describe(make_task(seed, 'fixed'))}, $\\Delta = {SEPARATION:g}$, one data set a client; "
-        f"clients sorted by true cluster. a: cosines of the updates after {ROUNDS_TO_REST} rounds of FedAvg "
-        f"with one step ($\\eta = {STEP_SIZE:g}$), at rest: their mean is below "
-        f"{style.power_of_ten(one.mean_update)} of the longest. Mean across clusters {one.cross_mean:.3f}, theory "
-        f"$-1/(K - 1)$ = {-1 / (CLUSTERS - 1):.3f}, on the expected losses {exact.cross_mean:.3f}; "
-        f"within clusters {one.own_mean:.3f}, there {exact.own_mean:.3f}. b, c: "
-        f"$\\lambda S - (1 - \\lambda) L$ of GL-CFL, $\\lambda = {WEIGHT:g}$, "
-        f"$\\alpha = {SCORE_STEP_SIZE:g}$, less each client's mean over the models, after {MOVES} rounds "
-        f"from {DISTANCE:g} beside the optima, same models and batch: with "
-        f"$S = \\cos(-G, \\Delta w)$ {one.right('descent')} of {CLIENTS} clients choose their cluster's "
-        f"model, with the printed $\\cos(G, \\Delta w)$ {one.right('as-printed')}. Seed {seed}."
-    )
-    figure, (left, middle, right) = style.new_figure(caption, panels=3, height=4.6)
-    mesh = _paint(left, one.cosines, 1.0, one.labels)
-    style.label_axes(left, "a  CFL: cosine of updates", "client", "client")
-    left.set_xticks(range(0, CLIENTS + 1, CLIENTS // CLUSTERS))
-    _add_bar(mesh, left, "cosine")
-    centred = {sign: score - score.mean(axis=1, keepdims=True) for sign, score in one.scores.items()}
-    highest = max(float(np.abs(score).max()) for score in centred.values())
-    for panel, sign, title in (
-        (middle, "descent", "b  GL-CFL, $\\cos(-G, \\Delta w)$"),
-        (right, "as-printed", "c  GL-CFL as printed"),
-    ):
-        mesh = _paint(panel, centred[sign], highest, one.labels)
-        style.label_axes(panel, title, "model of cluster", "client")
-        panel.set_xticks(np.arange(CLUSTERS) + 0.5, [str(cluster + 1) for cluster in range(CLUSTERS)])
-        _add_bar(mesh, panel, "score less its mean")
-    return figure
+    def draw(self, data: dict[str, Matrices]) -> style.Figure:
+        """Draw the cosines of CFL next to the scores of GL-CFL."""
+        one, exact = data["fixed"], data["population"]
+        words = (
+            f"Gaussian regression with optima at the corners of a regular simplex: "
+            f"{style.describe(self.task('fixed'))}, $\\Delta = {self.separation:g}$, one data set a client; "
+            f"clients sorted by true cluster. a: cosines of the updates after {self.rounds_to_rest} rounds of FedAvg "
+            f"with one step ($\\eta = {self.step_size:g}$), at rest: their mean is below "
+            f"{style.power_of_ten(one.mean_update)} of the longest. Mean across clusters {one.cross_mean:.3f}, theory "
+            f"$-1/(K - 1)$ = {-1 / (CLUSTERS - 1):.3f}, on the expected losses {exact.cross_mean:.3f}; "
+            f"within clusters {one.own_mean:.3f}, there {exact.own_mean:.3f}. b, c: "
+            f"$\\lambda S - (1 - \\lambda) L$ of GL-CFL, $\\lambda = {self.weight:g}$, "
+            f"$\\alpha = {self.score_step_size:g}$, less each client's mean over the models, after {self.moves} rounds "
+            f"from {self.distance:g} beside the optima, same models and batch: with "
+            f"$S = \\cos(-G, \\Delta w)$ {one.right('descent')} of {CLIENTS} clients choose their cluster's "
+            f"model, with the printed $\\cos(G, \\Delta w)$ {one.right('as-printed')}."
+        )
+        figure, (left, middle, right) = style.new_figure(self.caption(words), panels=3, height=4.6)
+        mesh = _paint(left, one.cosines, 1.0, one.labels)
+        style.label_axes(left, "a  CFL: cosine of updates", "client", "client")
+        left.set_xticks(range(0, CLIENTS + 1, CLIENTS // CLUSTERS))
+        _add_bar(mesh, left, "cosine")
+        centred = {sign: score - score.mean(axis=1, keepdims=True) for sign, score in one.scores.items()}
+        highest = max(float(np.abs(score).max()) for score in centred.values())
+        for panel, sign, title in (
+            (middle, "descent", "b  GL-CFL, $\\cos(-G, \\Delta w)$"),
+            (right, "as-printed", "c  GL-CFL as printed"),
+        ):
+            mesh = _paint(panel, centred[sign], highest, one.labels)
+            style.label_axes(panel, title, "model of cluster", "client")
+            panel.set_xticks(np.arange(CLUSTERS) + 0.5, [str(cluster + 1) for cluster in range(CLUSTERS)])
+            _add_bar(mesh, panel, "score less its mean")
+        return figure
 
 
 def _paint(panel: style.Axes, values: np.ndarray, highest: float, labels: np.ndarray) -> Any:
@@ -136,11 +180,3 @@ def _add_bar(mesh: Any, panel: style.Axes, name: str) -> None:
 
     few = MaxNLocator(5, steps=[1, 5, 10])
     style.add_colour_bar(mesh, panel, name, orientation="horizontal", ticks=few)
-
-
-FIGURE = Illustration(
-    "similarity-matrices",
-    "What CFL and GL-CFL compare: cosines of updates and scores of models",
-    draw,
-    ("cfl/stationary-cosine", "gradient-loss/equation-3"),
-)

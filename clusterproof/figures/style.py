@@ -212,6 +212,7 @@ def add_colour_bar(mesh: Any, panels: Axes | Sequence[Axes], name: str, **option
     bar = mesh.figure.colorbar(mesh, ax=panels, **{"shrink": 0.9, **options})
     bar.set_label(name, fontsize=8)
     bar.ax.tick_params(which="both", labelsize=8)
+    bar.minorticks_off()
 
 
 def settled(figure: Figure) -> Figure:

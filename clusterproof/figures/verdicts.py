@@ -31,7 +31,7 @@ def verdict_figure(verdict: Verdict) -> style.Figure:
     from clusterproof.figures.catalogue import FIGURES  # which imports this module, too
 
     shown = next((figure for figure in FIGURES.values() if verdict.claim in figure.claims), None)
-    return numbers_figure(verdict) if shown is None else shown.draw(verdict.seed)
+    return numbers_figure(verdict) if shown is None else shown(seed=verdict.seed).plot()
 
 
 @style.styled

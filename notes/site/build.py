@@ -13,10 +13,10 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from clusterproof.figures.files import save
 from clusterproof.figures.style import settled
 from clusterproof.theory.stored_verdicts import STORED_VERDICTS, read_verdicts
 from notes.site import catalogue, gallery, lesson_pages, reference
+from notes.site.both_themes import save_in_both_themes
 
 HERE = Path(__file__).parent
 CHECKOUT = HERE.parents[1]
@@ -152,7 +152,7 @@ def build(
 def _welcome(path: Path) -> str:
     """Draw the picture of the first page; return its alternative text."""
     lesson, position = lesson_pages.load("lesson_4_false_lemma"), {"momentum": 0.8, "share": 0.5}
-    save(settled(lesson.picture(**position)), path, theme="both")
+    save_in_both_themes(settled(lesson.picture(**position)), path)
     return html.escape(lesson.describe(**position))
 
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 import html
 import inspect
 import shutil
+import sys
 from pathlib import Path
 
 from clusterproof.figures import FIGURES, Illustration
 from clusterproof.figures.files import alternative_of, description_of, save
+from notes.site.both_themes import save_in_both_themes
 from notes.site.catalogue import page_of
 
+NARROW = {"tightness": 13.0}
+"""Centimetres of the figures for telephones whose names are too long for 8.9."""
+
 STORED_FIGURES = Path(__file__).parents[1] / "stored" / "figures"
-"""Figures that the gallery does not draw again; ``notes/README.md`` has the commands that do."""
+"""Figures that the gallery does not draw again; ``notes/README.md`` has the command that does."""
 
 SYMBOLS = r"""Symbols, where a caption does not say otherwise: $m$ clients in $P$ clusters, of which cluster $p$ has the
 share $l_p$ and $l$ is the smallest; models of dimension $d$; losses with curvatures between $\mu$ and $L$, and
@@ -59,14 +64,30 @@ def page(files: Path) -> str:
     )
 
 
-def _write_files(name: str, figure: Illustration, files: Path) -> None:
+def _write_files(name: str, figure: type[Illustration], files: Path) -> None:
     """Copy the stored files of a figure, or draw them, and copy the module that draws it."""
     stored = [STORED_FIGURES / part for part in (f"{name}.svg", f"{name}.pdf", f"narrow/{name}.svg")]
     if stored[0].exists():
         for path in filter(Path.exists, stored):
             shutil.copyfile(path, files / path.relative_to(STORED_FIGURES))
     else:
-        drawn = figure.draw(0)
-        save(drawn, files / f"{name}.svg", title=figure.title, theme="both", caption=False)
-        save(drawn, files / f"{name}.pdf", title=figure.title)
-    shutil.copyfile(inspect.getfile(inspect.unwrap(figure.draw)), files / f"{name}.py")
+        draw(name, files)
+    shutil.copyfile(inspect.getfile(figure), files / f"{name}.py")
+
+
+def draw(name: str, folder: Path) -> None:
+    """Draw a figure into a folder: as an svg for both themes and a pdf, and for telephones if it has a narrow form."""
+    figure = FIGURES[name]()
+    drawn = figure.plot()
+    (folder / "narrow").mkdir(parents=True, exist_ok=True)
+    save(drawn, folder / f"{name}.pdf", alt=figure.description)
+    for path, width in (
+        (folder / f"{name}.svg", None),
+        (folder / "narrow" / f"{name}.svg", NARROW.get(name, 8.9)),
+    ):
+        save_in_both_themes(drawn, path, alt=figure.description, width=width, caption=False)
+
+
+if __name__ == "__main__":
+    for each in sys.argv[1:] or FIGURES:
+        draw(each, STORED_FIGURES)

@@ -129,6 +129,18 @@ figures none-such --out figs
 figures drift                        :: out = None: must be given to draw; add --out DIR
 figures --out figs --format gif
 figures eror-per-round --out f       :: id = 'eror-per-round' | nearest are error-per-round
+figures drift --set kapa=3 --out f   :: kapa = 3: is not a setting; the settings are | ; write kappa
+figures drift --set kappa=.5 --out f :: kappa = 0.5: must be a finite number, at least 1; raise it
+figures drift --set kappa=many --out f                           :: kappa = 'many': has the wrong type
+figures drift --set kappa=[3,4] --out f                          :: kappa = [3, 4]: has the wrong type
+figures error-per-round --set kappa=[4,.5] --out f :: kappa = [4, 0.5]: must be a finite number, at least 1
+figures error-per-round --set algorithm=[ifca,fedavg] --out f    :: must be one of 'cfl-mgd', 'ifca', 'fedavg'
+figures error-per-round --set algorithm=fedavg --set momentum=.9 --out f :: momentum = 0.9: is not a parameter of fedavg
+figures error-per-round --set 'momentum=[0,.1,.2,.3,.4,.5,.6,.7]' --out f :: make 8 runs; a figure has 1 to 7
+figures drift --set kappa --out f    :: --set = 'kappa': must be NAME=VALUE
+figures drift --set kappa=3 --set kappa=4 --out f                :: gives kappa twice
+figures --set kappa=3 --out f        :: needs the name of a figure
+figures {{--width --set=width}}=3 drift --out f                  :: width
 certify --condition 4                :: momentum
 {RATE} --condition 4 --momentum 1    :: --momentum = 1.0: must be at least 0 and below 1
 {RATE} --condition 4 --momentum nan  :: --momentum = 'nan': must be a finite number

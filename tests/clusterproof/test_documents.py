@@ -1,5 +1,6 @@
 """Every command in the documents works: run as printed or with smaller options, or only parsed."""
 
+import itertools
 import os
 import re
 import shlex
@@ -17,6 +18,7 @@ from clusterproof import FedAvg, QuadraticMixture, run
 from clusterproof.commands.application import app, main
 from clusterproof.conformance import DEFINITIONS
 from clusterproof.figures import FIGURES
+from clusterproof.settings import from_settings, values_from_texts
 from clusterproof.theory import REGISTRY
 
 LESSONS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "notes/lessons").glob("lesson_*.py"))
@@ -79,7 +81,6 @@ READ_ONLY = {
     r"check scaffold/contraction scaffold.py": "a test of its own compares what it prints",
     r"check --all --json .*": "every claim, the long ones too",
     r"check examples/known_to_be_wrong.py --verbose": "the page's verdicts are compared by a test of the examples",
-    r"figures --theme both --no-caption --out .*": "every figure, minutes",
     r"train": "named, not run: its defaults take a minute",
     r"--install-completion": "writes into the settings of the user's shell",
     r"sweep .+ --dask .+": "wants a cluster: tests of sweeps start one",
@@ -127,8 +128,11 @@ def in_little(line: str) -> list[str]:
     if re.fullmatch(r"(check|show) [\w-]+/[\w-]+", line) and line != "check cfl-mgd/lemma-2":
         return ["show", words[1], "--no-check"]
     if words[0] == "figures":
-        names = [word for word in words[1 : words.index("--out")] if not word.startswith("-")]
+        names = list(itertools.takewhile(lambda word: not word.startswith("-"), words[1:]))
+        values = [word for option, word in itertools.pairwise(words) if option == "--set"]
         assert set(names) <= set(FIGURES), line
+        for name in names:
+            from_settings(FIGURES[name], values_from_texts("set", values))
         return ["figures", *names[:1], *words[words.index("--out") :]] if "contraction-map" in names else []
     return [*words[:2], "--help"] if words[0] == "table" and len(words) > 1 else words
 
@@ -170,6 +174,18 @@ def test_commands_run_as_printed(
 
 
 @pytest.mark.slow(reason="compares a run with its law")
+def test_the_runs_of_the_page_about_teaching_are_named_by_what_differs() -> None:
+    """A picture for a slide."""
+    text = (ROOT / "notes/teaching.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(example, names)
+    figure = names["first"].plot(*names["others"], width=12)
+    (panel,) = figure.axes
+    labels = [text.get_text() for text in panel.get_legend().get_texts()]
+    assert labels == ["momentum 0", "momentum 0.5", "momentum 0.9"]
+
+
 def test_the_python_example_of_the_page_about_runs_runs() -> None:
     text = (ROOT / "notes/runs.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)

@@ -46,11 +46,20 @@ def test_a_wrong_setting_is_one_sentence(values, argument, words):
 
 
 def test_texts_are_literals_or_words():
-    texts = ["kappa=100", "hidden=[64, 32]", "kind=b", "step-size=.5", "none=None", "deep=" + "(" * 20_000]
+    texts = [
+        "kappa=100",
+        "hidden=[64, 32]",
+        "kind=b",
+        "step-size=.5",
+        "none=None",
+        "names=[x, 1]",
+        "deep=" + "(" * 20_000,
+    ]
     values = values_from_texts("set", texts)
     assert values["kappa"] == 100
     assert values["hidden"] == [64, 32]
     assert (values["kind"], values["step_size"], values["none"]) == ("b", 0.5, None)
+    assert values["names"] == ["x", 1]
     assert values["deep"] == "(" * 20_000
     for wrong in (["kappa"], ["=3"], ["a=1", "a=2"]):
         with pytest.raises(InvalidArgument):

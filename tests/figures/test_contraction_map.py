@@ -3,12 +3,12 @@ import pytest
 from drawings import drawn, line
 
 from clusterproof.algorithms import CFLMGD, run
-from clusterproof.figures import contraction_map
+from clusterproof.figures.contraction_map import ContractionMap
 from clusterproof.synthetic import QuadraticMixture
 
 
 def panels():
-    return drawn("contraction-map").axes
+    return drawn("contraction-map").axes[:2]
 
 
 def observe(momentum, condition_number):
@@ -33,20 +33,23 @@ def observe(momentum, condition_number):
 @pytest.mark.parametrize("momentum", [0.0, 0.05, 0.12, 0.4, 0.88, 0.9, 0.97, 0.99])
 def test_cells_agree_with_runs_of_the_algorithm_and_eigenvalues(momentum):
     condition_numbers = np.array([1.0, 4.0, 25.0, 300.0])
-    verdicts = contraction_map.compute(np.array([momentum]), condition_numbers)
+    verdicts = ContractionMap().cells(np.array([momentum]), condition_numbers)
     observed = [observe(momentum, condition_number) for condition_number in condition_numbers]
     assert list(zip(verdicts.step_fails[:, 0], verdicts.rate_fails[:, 0], strict=True)) == observed
 
 
 def test_the_corners_of_the_map_are_those_of_the_audit():
-    def category(momentum, condition_number):
-        return contraction_map.compute(np.array([momentum]), np.array([condition_number])).category.item()
+    """The pairs are: some step contracts less than printed, the spectral radius is larger than printed."""
 
-    assert category(0.05, 10.0) == contraction_map.HOLDS
-    assert category(0.9, 1.0) == contraction_map.RATE_FAILS  # .94868 against .9375
-    assert category(0.99, 4.0) == contraction_map.RATE_FAILS  # .99499 against .98438
-    assert category(0.9, 4.0) == contraction_map.STEP_FAILS
-    assert category(0.99, 25.0) == contraction_map.STEP_FAILS
+    def fails(momentum, condition_number):
+        cell = ContractionMap().cells(np.array([momentum]), np.array([condition_number]))
+        return cell.step_fails.item(), cell.rate_fails.item()
+
+    assert fails(0.05, 10.0) == (False, False)
+    assert fails(0.9, 1.0) == (True, True)  # .94868 against .9375
+    assert fails(0.99, 4.0) == (True, True)  # .99499 against .98438
+    assert fails(0.9, 4.0) == (True, False)
+    assert fails(0.99, 25.0) == (True, False)
 
 
 def test_the_boundary_lines_lie_on_the_closed_forms():
@@ -61,17 +64,26 @@ def test_the_boundary_lines_lie_on_the_closed_forms():
     np.testing.assert_allclose(line(right, "paper-momentum")[0], 0.1, rtol=1e-7)
 
 
-def test_the_painted_cells_change_colour_at_the_lines():
+def test_the_painted_cells_are_ratios_of_logarithms_and_cross_one_at_the_line():
     for panel, near_one in zip(panels(), (False, True), strict=True):
-        (mesh,) = panel.collections
+        mesh = panel.collections[0]
         corners = mesh.get_coordinates()
-        categories = mesh.get_array().reshape(corners.shape[0] - 1, corners.shape[1] - 1)
+        ratios = mesh.get_array().reshape(corners.shape[0] - 1, corners.shape[1] - 1)
         across, up = corners[0, :, 0], corners[:, 0, 1]
         momenta = 1 - np.sqrt(across[1:] * across[:-1]) if near_one else (across[1:] + across[:-1]) / 2
         condition_numbers = np.sqrt(up[1:] * up[:-1])[:, None]
-        oscillates = momenta > 1.5 - np.sqrt(2)
         slower = np.sqrt(momenta) > 1 - 1 / (16 * condition_numbers)
-        np.testing.assert_array_equal(categories, oscillates.astype(int) + slower)
+        np.testing.assert_array_equal(ratios < 1, slower)
+        for row, column in ((0, 0), (20, 50), (59, 100)):
+            momentum, kappa = momenta[column], condition_numbers[row, 0]
+            # of each eigenvalue the larger root of z^2 - (1 + beta - l lambda) z + beta
+            roots = [
+                np.roots([1, -(1 + momentum - 0.5 * curvature), momentum])
+                for curvature in np.geomspace(1 / kappa, 1, 5)
+            ]
+            rate = np.abs(roots).max()
+            expected = np.log(rate) / np.log(1 - 1 / (16 * kappa))
+            assert ratios[row, column] == pytest.approx(expected, rel=1e-6)
 
 
 def test_no_cell_disagrees_with_the_closed_forms():

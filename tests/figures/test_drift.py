@@ -4,11 +4,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from drawings import SEED, drawn
+from drawings import drawn, figure_of
 from drawings import line as line_of
 from tiers import slow_after
 
-from clusterproof.figures import drift
 from clusterproof.theory.exact import affine_rounds
 
 ETA, ALPHA, MU, BETAS = 0.1, 0.5, 1.0, {"0": 0.0, "0.5": 0.5, "0.9": 0.9}
@@ -21,7 +20,7 @@ def line(panel, gid):
 @cache
 def problem():
     """One client a cluster stands for its fifteen equals."""
-    task = drift.make_task(SEED)
+    task = figure_of("drift").task()
     return task.covariances.matrices, task.optima
 
 

@@ -12,15 +12,15 @@ from clusterproof.figures.style import caption_of
 PARAMETERS = r"""
 accuracy-cfl-mgd: 2400 clients | 100 images | $P = 4$ | 10 local steps | $\eta = 0.1$ | $\beta = 0.9$ |
    hidden layer of 200 | 300 rounds | table-2-mnist
-contraction-map: step size 1/L | $l = l_p = 0.5$ | 5 eigenvalues | 400 rounds
+contraction-map: step size 1/L | $l = l_p = 0.5$ | 5 eigenvalues | 400 rounds | without the floor
 drift: 60 clients | $P = 4$ | $d = 3$ | $\kappa = 5$ | $\Delta = 2$ | $\eta = 0.1$ | $\mu = 1$ |
    $\alpha = 0.5$ | $H = 8$ | $10^{-
 error-per-round: 3 clusters: 50, 30 and 20 of $m$ = 100 | $d$ = 20 | $n'$ = 10000 | noise 0.2 | $\Delta$ = 1.6 |
-   momentum 0.5 | 60 rounds | $R$ = 500 runs
-fpfc-residual: $m$ = 40 | 4 groups of 10 | $d$ = 5 | $\lambda$ 1 | $\xi$ 0.5 | $\rho$ 10 | 300 rounds | $D_0 = F(w^0)
+   momentum 0.5 | 60 rounds | $R$ = 40 runs | replicates = 40
+fpfc-residual: $m$ = 40 | 4 groups of 10 | $d$ = 5 | $\lambda$ 1 | $\xi$ 0.5 | $\rho$ 10 | 60 rounds | $D_0 = F(w^0)
 fusion-strength: $a = 3.7$ | 100 rounds | $m = 24$ | $P = 3$ | $d = 5$ | $\kappa = 2$ | $\Delta = 10$ |
    spread by 0.1 | $\rho = 1$ | $\nu = 0.1$ | 10 local steps
-model-averaging-map: $\lambda = 0.01$ | $\eta = 1/L = 1$ | $\beta = 0.9$, $H = 5$
+model-averaging-map: $\lambda = 0.01$ | $\eta = 1$ | $1/L = 1$ | $\beta = 0.9$, $H = 5$ | most local steps = 6
 momentum-paths: $\kappa = 20$ | $\eta = 1.9 / L$ | 40 rounds
 similarity-matrices: $P = 4$ | $d = 10$ | $m = 60$ | n' = 100 | $s = 0.5$ | $\Delta = 1.5$ | $\eta = 0.5$ |
    200 rounds | $-1/(K - 1)$ = -0.333 | $\lambda = 0.5$ | $\alpha = 0.1$ | after 2 rounds from 0.75
@@ -62,10 +62,9 @@ def test_the_caption_has_the_parameters_and_curves_differ_in_style_and_not_only_
             assert looks.setdefault(look, line.get_label()) == line.get_label()
 
 
-@pytest.mark.slow(reason="draws every figure at its full size")
-@pytest.mark.parametrize("figure_id", FIGURES)
-def test_in_a_full_figure_nothing_overlaps(figure_id, tmp_path):
-    figure = drawn(figure_id, full=True)
+@pytest.mark.parametrize("figure_id", DRAWN)
+def test_in_a_figure_nothing_overlaps(figure_id, tmp_path):
+    figure = drawn(figure_id)
     figure.draw_without_rendering()
     (caption,) = [text for text in figure.texts if text.get_text() == figure.get_supxlabel()]
     boxes = [part.get_tightbbox() for part in (caption, *figure.legends, *figure.axes)]
@@ -83,7 +82,7 @@ def test_in_a_full_figure_nothing_overlaps(figure_id, tmp_path):
 @pytest.mark.slow(reason="draws a figure in a process of its own")
 def test_drawing_needs_neither_a_window_nor_the_state_of_pyplot():
     code = (
-        "import sys; from clusterproof.figures import FIGURES; FIGURES['model-averaging-map'].draw(0);"
+        "import sys; from clusterproof.figures import FIGURES; FIGURES['momentum-paths']().plot();"
         "print('matplotlib.pyplot' in sys.modules)"
     )
     assert subprocess.run(

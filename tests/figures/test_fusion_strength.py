@@ -3,10 +3,9 @@
 import networkx
 import numpy as np
 import pytest
-from drawings import SEED, drawn, line
+from drawings import drawn, figure_of, line
 
 from clusterproof.algorithms import adjusted_rand_index
-from clusterproof.figures import fusion_strength
 from clusterproof.figures.style import caption_of
 
 
@@ -35,7 +34,7 @@ def oracle(task):
 
 @pytest.mark.parametrize("panel", [0, 1, 2])
 def test_the_window_is_that_of_the_condition(panel):
-    task = fusion_strength.make_task(SEED)
+    task = figure_of("fusion-strength").task()
     best = oracle(task)
     gradients = np.einsum("mij,mj->mi", task.hessians, best - task.centers)
     least = max(
@@ -72,7 +71,7 @@ def test_too_weak_leaves_nearly_all_clients_apart_and_too_strong_fuses_them(pena
     assert curve(1, penalty)[1][0] < 0.1
     assert curve(0, penalty)[1][-1] == 1
     assert curve(1, penalty)[1][-1] == 0
-    task = fusion_strength.make_task(SEED)
+    task = figure_of("fusion-strength").task()
     pooled = minimiser(task, np.arange(24))
     together = np.linalg.norm(oracle(task) - pooled, axis=1).max()
     assert curve(2, penalty)[1][-1] == pytest.approx(together, rel=1e-5)
@@ -82,7 +81,7 @@ def test_too_weak_leaves_nearly_all_clients_apart_and_too_strong_fuses_them(pena
 def test_the_convex_curve_is_the_solution_of_clarabel(index):
     import cvxpy
 
-    task = fusion_strength.make_task(SEED)
+    task = figure_of("fusion-strength").task()
     strength = curve(0, "l1")[0][index]
     models = cvxpy.Variable((24, 5))
     roots = [np.linalg.cholesky(hessian).T for hessian in task.hessians]

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from drawings import SEED, drawn
+from drawings import SEED, drawn, figure_of
 
 from clusterproof.algorithms import CFLMGD, run
-from clusterproof.figures import model_averaging_map
+from clusterproof.figures.model_averaging_map import ModelAveragingMap
 from clusterproof.synthetic import QuadraticMixture
 
 
@@ -23,8 +23,8 @@ def growth(momentum: float, local_steps: int, *, reset: bool) -> float:
 
 @pytest.mark.parametrize(("momentum", "local_steps"), [(0.3, 4), (0.9, 5), (0.8, 5), (0.9, 20), (0.95, 6)])
 def test_cells_are_the_rates_of_runs(momentum: float, local_steps: int) -> None:
-    cells = model_averaging_map.compute(np.array([momentum]))
-    row = model_averaging_map.LOCAL_STEPS.index(local_steps)
+    cells = ModelAveragingMap(most_local_steps=20).cells(np.array([momentum]))
+    row = local_steps - 1
     assert cells.rates[row, 0] == pytest.approx(growth(momentum, local_steps, reset=False), abs=0.01)
     assert cells.reset_rates[row, 0] == pytest.approx(growth(momentum, local_steps, reset=True), abs=0.01)
 
@@ -34,9 +34,9 @@ def test_the_line_separates_divergence_and_reset_has_none() -> None:
     left, right = figure.axes[:2]
     assert any(artist.get_gid() == "divergence" for artist in left.get_children())
     assert not any(artist.get_gid() == "divergence" for artist in right.get_children())
-    cells = np.asarray(left.collections[0].get_array()).reshape(30, 99)[:, ::20]
+    cells = np.asarray(left.collections[0].get_array()).reshape(6, 99)[:, ::20]
     momenta = (np.arange(99) + 0.5)[::20] * 0.01
-    np.testing.assert_allclose(cells, model_averaging_map.compute(momenta).rates, rtol=1e-7)
+    np.testing.assert_allclose(cells, figure_of("model-averaging-map").cells(momenta).rates, rtol=1e-7)
     caption = figure.get_supxlabel().replace("\n", " ")
     assert "1.3307" in caption
     assert f"Seed {SEED}" in caption

@@ -4,10 +4,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from drawings import SEED, drawn
+from drawings import computed, drawn, figure_of
 
 from clusterproof.algorithms import Randomness
-from clusterproof.figures import similarity_matrices as figure
+from clusterproof.figures.similarity_matrices import SimilarityMatrices
 from clusterproof.figures.style import caption_of
 
 
@@ -19,7 +19,7 @@ def cells(panel):
 @cache
 def cosines_by_hand():
     """Return the gradients are affine: their values at the basis give the minimiser of their mean."""
-    task = figure.make_task(SEED, "fixed")
+    task = figure_of("similarity-matrices").task("fixed")
     clients, nobody = np.arange(60), np.random.default_rng(0)
     offset = task.gradients(np.zeros((60, 10)), clients, nobody)
     curved = np.stack(
@@ -45,14 +45,14 @@ def test_the_caption_names_the_measured_mean_beside_the_theory():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_without_noise_every_cosine_across_clusters_is_that_of_a_simplex(seed):
-    one = figure.compute(seed, "population")
+    one = SimilarityMatrices(seed=seed).matrices("population")
     same = np.repeat(np.arange(4), 15)[:, None] == np.repeat(np.arange(4), 15)
     np.testing.assert_allclose(one.cosines, np.where(same, 1, -1 / 3), atol=1e-9)
 
 
 def scores_by_hand(seed, sign):
     """Two rounds of GL-CFL on the expected losses ||w - theta||^2 / 2 + s^2 / 2, client by client."""
-    task = figure.make_task(seed, "population")
+    task = SimilarityMatrices(seed=seed).task("population")
     directions = Randomness.from_seed(seed, "figures/similarity-matrices").initialisation.standard_normal(
         (4, 10)
     )
@@ -77,7 +77,7 @@ def scores_by_hand(seed, sign):
 @pytest.mark.parametrize(("name", "sign"), [("descent", -1), ("as-printed", 1)])
 def test_scores_are_those_of_the_algorithm_written_out(name, sign):
     for seed in range(3):
-        computed = figure.compute(seed, "population").scores[name]
+        computed = SimilarityMatrices(seed=seed).matrices("population").scores[name]
         np.testing.assert_allclose(computed, scores_by_hand(seed, sign), atol=1e-10)
 
 
@@ -87,7 +87,7 @@ def test_the_drawn_scores_have_mean_zero_and_count_what_the_caption_says():
     for panel, sign in ((1, "descent"), (2, "as-printed")):
         values = cells(panel)
         np.testing.assert_allclose(values.mean(axis=1), 0, atol=1e-10)
-        scores = figure.compute(SEED, "fixed").scores[sign]
+        scores = computed("similarity-matrices")["fixed"].scores[sign]
         np.testing.assert_allclose(np.diff(values, axis=1), np.diff(scores, axis=1), atol=1e-10)
         rights.append(int((values.argmax(axis=1) == labels).sum()))
     caption = caption_of(drawn("similarity-matrices"))

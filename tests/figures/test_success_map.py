@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from drawings import SEED, SMALL, drawn, line
+from drawings import SEED, SMALL, drawn, figure_of, line
 from scipy import stats
 from sklearn.metrics import adjusted_rand_score
 
 from clusterproof.algorithms import CFLMGD, IFCA, run
-from clusterproof.figures import success_map
 from clusterproof.synthetic import RegressionMixture
 
 ALGORITHMS = {"IFCA": IFCA(step_size=1.0), "CFL-MGD": CFLMGD(step_size=1.0, momentum=0.9)}
@@ -38,8 +37,8 @@ def test_a_cell_is_the_share_of_runs_with_the_true_partition(name, row, column):
     )
     assert task.separation == pytest.approx(separation)
     assert task.diameter == pytest.approx(separation)
-    repetitions = SMALL["success-map"]["REPETITIONS"]
-    start = task.optima + success_map.directions(SEED)[:repetitions]
+    repetitions = SMALL["success-map"]["replicates"]
+    start = task.optima + figure_of("success-map").directions()
     np.testing.assert_allclose(np.linalg.norm(start - task.optima, axis=-1), 1)
     votes = run(
         ALGORITHMS[name], task, rounds=50, seed=SEED, replicates=repetitions, initial=start
@@ -68,7 +67,7 @@ def test_the_line_is_where_the_law_of_f_makes_all_sixty_right_with_probability_o
 
 def test_clients_at_the_true_optima_are_all_right_about_half_of_the_time_on_the_line():
     """Row by row: a wrong model, Delta away, has the residual eps + x' (theta - theta_wrong)."""
-    ratio, source = success_map.even_odds(), np.random.default_rng(0)
+    ratio, source = figure_of("success-map").even_odds(), np.random.default_rng(0)
     corners = np.eye(4) / np.sqrt(2) * ratio
     right = []
     for _ in range(2000):

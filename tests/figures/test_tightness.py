@@ -7,7 +7,7 @@ from clusterproof.theory.bounds.audit_settings import experiment
 from clusterproof.theory.bounds.gaussian import gaussian_dynamics
 from clusterproof.theory.bounds.theorem_d import theorem_d
 
-RUNS, SETTINGS = (SMALL["tightness"][name] for name in ("REPLICATES", "SETTINGS"))
+RUNS, SETTINGS = (SMALL["tightness"][name] for name in ("replicates", "settings"))
 
 
 def marks(row):

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from drawings import SEED, drawn
+from drawings import computed, drawn, figure_of
 
-from clusterproof.figures import style, u_matrix
+from clusterproof.figures import FIGURES, style, u_matrix
 
 
 def panel(start):
@@ -13,7 +13,7 @@ def panel(start):
 
 @pytest.mark.parametrize("start", u_matrix.STARTS)
 def test_a_cell_is_the_mean_distance_to_the_neurons_around_it(start):
-    neurons = u_matrix.compute(SEED, start).neurons
+    neurons = computed("u-matrix")[start].neurons
     expected = np.empty((8, 8))
     for row in range(8):
         for column in range(8):
@@ -30,7 +30,7 @@ def test_a_cell_is_the_mean_distance_to_the_neurons_around_it(start):
 
 @pytest.mark.parametrize("start", u_matrix.STARTS)
 def test_every_client_lies_in_the_cell_of_its_winner_and_wears_its_clusters_look(start):
-    labels, winners = u_matrix.make_task(SEED).labels, u_matrix.compute(SEED, start).winners
+    labels, winners = figure_of("u-matrix").task().labels, computed("u-matrix")[start].winners
     for cluster, look in enumerate(style.RUNS):
         (marks,) = [line for line in panel(start).get_lines() if line.get_gid() == f"clients {cluster}"]
         cells = np.rint(marks.get_ydata()) * 8 + np.rint(marks.get_xdata())
@@ -41,10 +41,11 @@ def test_every_client_lies_in_the_cell_of_its_winner_and_wears_its_clusters_look
 
 @pytest.mark.parametrize("seed", range(2))
 def test_winners_are_pure_and_a_random_start_has_fewer_of_them(seed):
-    labels = u_matrix.make_task(seed).labels
+    figure = FIGURES["u-matrix"](seed=seed)
+    labels = figure.task().labels
     counts = {}
     for start in u_matrix.STARTS:
-        winners = u_matrix.compute(seed, start).winners
+        winners = figure.landscape(start).winners
         assert all(len(set(labels[winners == neuron])) == 1 for neuron in winners)
         counts[start] = len(set(winners))
     assert counts["random"] < counts["sample"]

@@ -28,14 +28,14 @@ def test_a_verdict_draws_its_numbers_and_the_share_of_each_term():
 
 def test_a_verdict_on_a_claim_with_a_figure_draws_that_figure(monkeypatch):
     seen = []
-    shown = next(one for one in FIGURES.values() if "cfl-mgd/lemma-2" in one.claims)
-    assert shown.id == "contraction-map"
+    (shown,) = (one for one in FIGURES.values() if "cfl-mgd/lemma-2" in one.claims)
+    assert shown.name == "contraction-map"
 
-    def draw(seed):
-        seen.append(seed)
-        return new_figure("Of the claim.", panels=2)[0]
+    def compute(figure):
+        seen.append(figure.seed)
 
-    monkeypatch.setitem(FIGURES, "contraction-map", replace(shown, draw=draw))
+    monkeypatch.setattr(shown, "compute", compute)
+    monkeypatch.setattr(shown, "draw", lambda figure, _: new_figure("Of the claim.", panels=2)[0])
     verdict = check("cfl-mgd/lemma-2", seed=5)
     assert len(verdict_figure(verdict).axes) == 2
     assert seen == [5]

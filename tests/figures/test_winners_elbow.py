@@ -4,11 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
-from drawings import SEED, drawn
+from drawings import SEED, drawn, figure_of
 from drawings import line as line_of
 
 from clusterproof.algorithms import FedAvg, SoFL, generator, run
-from clusterproof.figures import winners_elbow
+from clusterproof.figures.winners_elbow import EXACT, WinnersElbow
 
 
 def line(panel, gid):
@@ -30,10 +30,10 @@ def best_partitions(points):
 
 def test_curves_without_noise_are_the_best_of_all_partitions():
     """Updates of a cluster are equal, and four neurons win."""
-    task = winners_elbow.make_task(SEED, winners_elbow.EXACT)
+    task = figure_of("winners-elbow").task(EXACT)
     model = run(FedAvg(step_size=0.2, local_steps=5), task, rounds=20, seed=SEED).models[-1, 0]
     sent = (1 - 0.8**5) * (task.optima - model)  # five steps of eta = 0.2 at curvature 1
-    source = generator(SEED, "figures/winners-elbow", winners_elbow.EXACT)
+    source = generator(SEED, "figures/winners-elbow", EXACT)
     neurons, data = SoFL(step_size=0.2).train_map(sent[task.labels], source)
     neurons = neurons.reshape(25, 10)
     cosines = (neurons / np.linalg.norm(neurons, axis=1, keepdims=True)) @ data[::15].T
@@ -58,7 +58,7 @@ def test_the_elbow_is_farthest_from_the_chord_and_the_guard_finds_the_truth(pane
 
 @pytest.mark.parametrize("seed", range(2))
 def test_as_many_winners_as_clusters_make_the_printed_elbow_fail_and_not_the_guard(seed):
-    exact = winners_elbow.compute(seed, winners_elbow.EXACT)
+    exact = WinnersElbow(seed=seed).curves(EXACT)
     assert exact.neurons == 4
     assert exact.elbows[1] < 4
     assert exact.elbows[0] == 4

@@ -1,41 +1,48 @@
-"""Figures as the tests see them: drawn once a process, at the smallest settings that their checks allow."""
+"""Figures as the tests see them: drawn once a process, at the smallest parameters that their checks allow."""
 
-import sys
 from functools import cache
+from typing import Any
 
 import numpy as np
-import pytest
 
 from clusterproof.figures import FIGURES
 
 SEED = 3
 
-SMALL = {
-    "drift": {"STEPS_RUN": (4, 12), "STRENGTHS_RUN": (0.7,), "TIME_CONSTANTS": 14},
+SMALL: dict[str, dict[str, Any]] = {
+    "drift": {"run_steps": (4, 12), "run_strengths": (0.7,)},
+    "error-per-round": {"replicates": 40},
+    "fpfc-residual": {"rounds": 60},
     "fusion-strength": {
-        "ROUNDS": 100,
-        "STRENGTHS": np.concatenate([[0.05, 0.3], np.geomspace(0.6, 5.0, 9), [30.0]]),
+        "rounds": 100,
+        "strengths": (0.05, 0.3, *np.geomspace(0.6, 5.0, 9).tolist(), 30.0),
     },
-    "success-map": {
-        "REPETITIONS": 6,
-        "SEPARATION_EDGES": np.geomspace(0.5, 8.0, 4),
-        "NOISE_EDGES": np.geomspace(0.25, 4.0, 3),
+    "model-averaging-map": {"most_local_steps": 6},
+    "success-map": {"replicates": 6, "columns": 3, "rows": 2},
+    "tightness": {
+        "replicates": 40,
+        "settings": (("S1", 0.0), ("S1", None), ("S3", None), ("S3+", None)),
     },
-    "tightness": {"REPLICATES": 40, "SETTINGS": (("S1", 0.0), ("S1", None), ("S3", None), ("S3+", None))},
-    "training-loss": {"ROUNDS": 60, "ITERATIONS": 30},
+    "training-loss": {"iterations": 30},
 }
-"""Settings of the module that defines a figure, in place of the published ones."""
+"""Parameters of the figures, in place of the published ones."""
+
+
+def figure_of(name):
+    """Return a figure of the catalogue with the seed of the tests and the small parameters."""
+    return FIGURES[name](seed=SEED, **SMALL.get(name, {}))
 
 
 @cache
-def drawn(figure_id, full=False):
-    """Return a figure; ``full`` is what the command draws."""
-    draw = FIGURES[figure_id].draw
-    module = sys.modules[draw.__module__]
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in ({} if full else SMALL.get(figure_id, {})).items():
-            patch.setattr(module, name, value)
-        return draw(SEED)
+def computed(name):
+    """Return what a figure draws."""
+    return figure_of(name).compute()
+
+
+@cache
+def drawn(name):
+    """Return a drawn figure."""
+    return figure_of(name).plot()
 
 
 def line(panel, gid):

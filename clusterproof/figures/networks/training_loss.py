@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
+from msgspec import Meta
 
 import clusterproof.figures.style as style
 from clusterproof.algorithms import (
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from clusterproof.algorithms import Algorithm
     from clusterproof.neural.task import ImageTask
 
-ROUNDS, ITERATIONS = 60, 60
 STEP_SIZE, LOCAL_STEPS, MOMENTUM, WEIGHT, SPREAD = 0.1, 10, 0.9, 0.2, 0.1
 CLUSTERS, CLIENTS, SAMPLES, DEVICES = 4, 16, 90, 5
 
@@ -140,43 +141,75 @@ def one_model(seed: int, ridge: float = 1e-3) -> tuple[float, float]:
     return radius, value - float(gradient @ model) - radius * float(np.linalg.norm(gradient))
 
 
-def draw(seed: int) -> style.Figure:
-    """Draw the losses with the smallest loss of one model, and GL-CFL's with descent in the true clusters."""
-    radius, least = one_model(seed)
-    caption = (
-        "Softmax regression on scikit-learn's digits in the place of networks on MNIST, so that losses are convex. "
-        f"Training loss: each client's least of the models. a: four rotations, {CLIENTS} clients with {SAMPLES} "
-        f"images, {LOCAL_STEPS} local steps of $\\eta = {STEP_SIZE:g}$, $\\beta = {MOMENTUM:g}$, $P = {CLUSTERS}$; "
-        f"FedBCD: its common model. Dotted: {least:.2f}, below which no single model of norm up to "
-        f"{radius:.1f} comes. b, c: classes that overlap, {CLUSTERS * DEVICES} devices, $\\alpha = "
-        f"{STEP_SIZE:g}$, $\\lambda = {WEIGHT:g}$, sign of the descent; IFCA divides by all devices. Dotted: descent "
-        f"in the true clusters. One random start. Seed {seed}."
+@dataclass(frozen=True, kw_only=True)
+class TrainingLoss(Illustration):
+    """Training losses of softmax regressions on scikit-learn's digits.
+
+    Parameters
+    ----------
+    rounds
+        Rounds of the left panel.
+    iterations
+        Iterations of the other panels.
+    """
+
+    name: ClassVar[str] = "training-loss"
+    title: ClassVar[str] = "Training loss of CFL-MGD, GL-CFL and their rivals, with what one model can reach"
+    alt: ClassVar[str] = (
+        "Left: on rotated digits the losses of CFL-MGD and IFCA fall below the dotted line that no single model can "
+        "pass; FedAvg and FedBCD stay above. Middle and right: loss and test accuracy of GL-CFL and IFCA on "
+        "overlapping classes."
     )
-    figure, panels = style.new_figure(caption, panels=3, height=4.2)
-    rotated = make_task("rotations", seed, clusters=CLUSTERS, clients=CLIENTS, samples=SAMPLES)
-    names = list(ROTATED) + [name for name in OVERLAPPING if name not in ROTATED]
-    looks = dict(zip(names, style.LOOKS, strict=False))
-    for name, models in trained(rotated, ROTATED, seed, ROUNDS).items():
-        _curve(panels[0], losses_of(rotated, models).min(axis=-1).mean(axis=-1), name, looks[name])
-    panels[0].axhline(least, **style.LEVEL, gid="least of one model")
-    overlapping = make_task("classes", seed, clients_per_cluster=DEVICES)
-    for name, models in trained(overlapping, OVERLAPPING, seed, ITERATIONS).items():
-        losses = losses_of(overlapping, models)
-        _curve(panels[1], losses.min(axis=-1).mean(axis=-1), name, looks[name])
-        _curve(panels[2], served(overlapping, models, losses.argmin(axis=-1)), name, looks[name])
-    oracle = known_clusters(overlapping, seed, ITERATIONS)
-    own = np.broadcast_to(np.asarray(overlapping.labels), (len(oracle), overlapping.clients))
-    chosen = np.take_along_axis(losses_of(overlapping, oracle), own[..., None], axis=-1)[..., 0]
-    truths = (chosen.mean(axis=-1), served(overlapping, oracle, own))
-    for panel, truth in zip(panels[1:], truths, strict=True):
-        panel.plot(truth, **style.LEVEL, gid="true clusters")
-    style.label_axes(panels[0], "a  Rotated digits", "communication round", "training loss")
-    style.label_axes(panels[1], "b  Overlapping classes", "iteration", "training loss")
-    style.label_axes(panels[2], "c  Overlapping classes", "iteration", "test accuracy, %")
-    panels[0].set_yscale("log")
-    panels[2].set_ylim(0, 100)
-    style.add_legend(panels, 5)
-    return figure
+
+    rounds: Annotated[int, Meta(ge=6, le=10_000)] = 60
+    iterations: Annotated[int, Meta(ge=6, le=10_000)] = 60
+
+    def compute(self) -> dict[str, Any]:
+        """Return the curves of the three panels by name, and the radius and least loss of one model."""
+        seed = self.seed
+        rotated = make_task("rotations", seed, clusters=CLUSTERS, clients=CLIENTS, samples=SAMPLES)
+        runs = trained(rotated, ROTATED, seed, self.rounds).items()
+        left = {name: losses_of(rotated, models).min(axis=-1).mean(axis=-1) for name, models in runs}
+        overlapping = make_task("classes", seed, clients_per_cluster=DEVICES)
+        middle, right = {}, {}
+        for name, models in trained(overlapping, OVERLAPPING, seed, self.iterations).items():
+            losses = losses_of(overlapping, models)
+            middle[name] = losses.min(axis=-1).mean(axis=-1)
+            right[name] = served(overlapping, models, losses.argmin(axis=-1))
+        oracle = known_clusters(overlapping, seed, self.iterations)
+        own = np.broadcast_to(np.asarray(overlapping.labels), (len(oracle), overlapping.clients))
+        chosen = np.take_along_axis(losses_of(overlapping, oracle), own[..., None], axis=-1)[..., 0]
+        truths = (chosen.mean(axis=-1), served(overlapping, oracle, own))
+        return {"panels": (left, middle, right), "truths": truths, "one model": one_model(seed)}
+
+    def draw(self, data: dict[str, Any]) -> style.Figure:
+        """Draw the losses with the smallest loss of one model, and GL-CFL's with descent in the true clusters."""
+        radius, least = data["one model"]
+        words = (
+            "Softmax regression on scikit-learn's digits in the place of networks on MNIST, so that losses are convex. "
+            f"Training loss: each client's least of the models. a: four rotations, {CLIENTS} clients with {SAMPLES} "
+            f"images, {LOCAL_STEPS} local steps of $\\eta = {STEP_SIZE:g}$, $\\beta = {MOMENTUM:g}$, $P = {CLUSTERS}$; "
+            f"FedBCD: its common model. Dotted: {least:.2f}, below which no single model of norm up to "
+            f"{radius:.1f} comes. b, c: classes that overlap, {CLUSTERS * DEVICES} devices, $\\alpha = "
+            f"{STEP_SIZE:g}$, $\\lambda = {WEIGHT:g}$, sign of the descent; IFCA divides by all devices. Dotted: "
+            f"descent in the true clusters. One random start."
+        )
+        figure, panels = style.new_figure(self.caption(words), panels=3, height=4.2)
+        names = list(ROTATED) + [name for name in OVERLAPPING if name not in ROTATED]
+        looks = dict(zip(names, style.LOOKS, strict=False))
+        for panel, curves in zip(panels, data["panels"], strict=True):
+            for name, values in curves.items():
+                panel.plot(values, **looks[name], markevery=len(values) // 6, label=name, gid=name)
+        panels[0].axhline(least, **style.LEVEL, gid="least of one model")
+        for panel, truth in zip(panels[1:], data["truths"], strict=True):
+            panel.plot(truth, **style.LEVEL, gid="true clusters")
+        style.label_axes(panels[0], "a  Rotated digits", "communication round", "training loss")
+        style.label_axes(panels[1], "b  Overlapping classes", "iteration", "training loss")
+        style.label_axes(panels[2], "c  Overlapping classes", "iteration", "test accuracy, %")
+        panels[0].set_yscale("log")
+        panels[2].set_ylim(0, 100)
+        style.add_legend(panels, 5)
+        return figure
 
 
 def served(task: ImageTask, models: np.ndarray, chosen: np.ndarray) -> np.ndarray:
@@ -185,15 +218,3 @@ def served(task: ImageTask, models: np.ndarray, chosen: np.ndarray) -> np.ndarra
 
     accuracies = np.stack([task.scores(of_round).accuracies.numpy() for of_round in torch.as_tensor(models)])
     return np.asarray(100 * np.take_along_axis(accuracies, chosen[..., None], axis=-1)[..., 0].mean(axis=-1))
-
-
-def _curve(panel: style.Axes, values: np.ndarray, name: str, look: dict[str, Any]) -> None:
-    """Draw one run's values, (rounds,)."""
-    panel.plot(values, **look, markevery=len(values) // 6, label=name, gid=name)
-
-
-FIGURE = Illustration(
-    "training-loss",
-    "Training loss of CFL-MGD, GL-CFL and their rivals, with what one model can reach",
-    draw,
-)

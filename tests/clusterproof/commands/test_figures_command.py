@@ -1,30 +1,62 @@
 """The command that draws figures."""
 
+import re
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Annotated, Any, ClassVar
 
 import pytest
 from command_line import refused
+from matplotlib.figure import Figure
+from msgspec import Meta
 
 from clusterproof.commands.application import main
+from clusterproof.figures import FIGURES, Illustration
+from clusterproof.figures.files import alternative_of, description_of
+from clusterproof.figures.style import new_figure
+
+
+@dataclass(frozen=True, kw_only=True)
+class Good(Illustration):
+    """A test's figure.
+
+    Parameters
+    ----------
+    kappa
+        Condition number.
+    """
+
+    name: ClassVar[str] = "good"
+    title: ClassVar[str] = "A test's figure"
+    alt: ClassVar[str] = "One line."
+
+    kappa: Annotated[float, Meta(ge=1)] = 4.0
+
+    def compute(self) -> list[float]:
+        return [self.kappa, self.seed]
+
+    def draw(self, data: Any) -> Figure:
+        figure, (panel,) = new_figure(self.caption("What is said."))
+        panel.plot(data, gid="line")
+        return figure
+
+
+class Bad(Good):
+    """A test's broken figure."""
+
+    def compute(self) -> list[float]:
+        raise RuntimeError(f"seed {self.seed}")
+
+
+@pytest.fixture(autouse=True)
+def two_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(FIGURES, "good", Good)
+    monkeypatch.setitem(FIGURES, "bad", Bad)
 
 
 def test_figures_are_written_whole_and_the_broken_ones_named(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    from matplotlib.figure import Figure
-
-    from clusterproof import figures
-
-    def draw(seed: int) -> Figure:
-        figure = Figure(figsize=(1, 1))
-        figure.add_subplot().set_xlabel(str(seed))
-        return figure
-
-    def broken(seed: int) -> Figure:
-        raise RuntimeError(f"seed {seed}")
-
-    for name, function in (("good", draw), ("bad", broken)):
-        monkeypatch.setitem(figures.FIGURES, name, figures.Illustration(name, "A test's figure", function))
     for form, start in (("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")):
         for folder in ("one", "two"):
             arguments = ["figures", "good", "--out", str(tmp_path / folder), "--format", form, "--seed", "3"]
@@ -41,25 +73,51 @@ def test_figures_are_written_whole_and_the_broken_ones_named(
     assert [path.name for path in (tmp_path / "three").iterdir()] == ["good.svg"]
 
 
-def test_width_theme_and_caption_reach_the_file(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    from clusterproof import figures
-    from clusterproof.figures.style import new_figure
-
-    shown = figures.Illustration(
-        "good", "A test's figure", lambda seed: new_figure("What is said.", panels=1)[0]
+def test_parameters_reach_the_figure_and_its_caption(tmp_path: Path) -> None:
+    assert main(["figures", "good", "--out", str(tmp_path)]) == 0
+    picture = tmp_path / "good.svg"
+    assert description_of(picture) == "What is said. Seed 0."
+    assert alternative_of(picture) == "A test's figure. One line."
+    before = picture.read_bytes()
+    assert main(["figures", "good", "--set", "kappa=100", "--seed", "2", "--out", str(tmp_path)]) == 0
+    assert description_of(picture) == "What is said. Changed from the defaults: kappa = 100. Seed 2."
+    assert alternative_of(picture) == (
+        "A test's figure. Changed from the defaults: kappa = 100. With the defaults: One line."
     )
-    monkeypatch.setitem(figures.FIGURES, "good", shown)
-    options = {"plain": [], "wide": ["--width", "20"], "dark": ["--theme", "dark"], "bare": ["--no-caption"]}
-    written = {}
-    for name, words in options.items():
-        assert main(["figures", "good", "--out", str(tmp_path / name), "--format", "svg", *words]) == 0
-        written[name] = (tmp_path / name / "good.svg").read_text(encoding="utf-8")
-    assert f'width="{20 / 2.54 * 72:.6g}' in written["wide"]
-    assert len({*written.values()}) == 4
+    assert picture.read_bytes() != before
+
+
+def test_the_width_reaches_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["figures", "good", "--out", str(tmp_path), "--width", "20"]) == 0
+    assert f'width="{20 / 2.54 * 72:.6g}' in (tmp_path / "good.svg").read_text(encoding="utf-8")
     for width in ("3", "600"):
         assert "--width" in refused(capsys, "figures", "--width", width)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_help_lists_every_parameter_with_default_and_meaning(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["figures", name, "--help"]) == 0
+    rows = [line.split("  ", 2) for line in capsys.readouterr().out.splitlines()]
+    listed = {row[0]: row[1:] for row in rows if len(row) == 3}
+    listed.pop("parameter")
+    assert list(listed) == [field.name for field in fields(FIGURES[name])]
+    for default, meaning in listed.values():
+        assert default
+        assert re.fullmatch(r"[A-Z].*\.", meaning)
+
+
+def test_defaults_are_in_their_ranges_and_others_are_refused() -> None:
+    """A figure that is made in Python is checked as one of the command line."""
+    from clusterproof import InvalidArgument
+
+    for kind in FIGURES.values():
+        kind(seed=1)
+    assert Good(kappa=3).kappa == 3.0
+    for values in ({"kappa": 0.5}, {"kappa": "4"}, {"seed": -1}):
+        with pytest.raises(InvalidArgument):
+            Good(**values)
 
 
 def test_a_path_is_printed_when_its_figure_is_written(

@@ -5,7 +5,7 @@ import polars
 import pytest
 from drawings import drawn, line
 
-from clusterproof.figures import momentum_paths
+from clusterproof.figures.momentum_paths import START, MomentumPaths
 from clusterproof.figures.networks.cfl_mgd import STORED
 
 
@@ -22,14 +22,17 @@ def test_the_stored_curve_is_drawn_and_the_papers_numbers_stand_beside_it():
     assert line(mnist, "printed FedBCD") == (300, 70.06)
 
 
-@pytest.mark.parametrize("momentum", [0.0, 0.5])
-def test_paths_are_those_of_the_recursion_and_stay_below_their_bounds(momentum):
-    curvatures = np.array([1 / momentum_paths.CONDITION_NUMBER, 1.0])
-    before = here = momentum_paths.START
-    points = momentum_paths.path(momentum, momentum_paths.STEP_SIZE)
-    for point in points:
-        np.testing.assert_allclose(point, here, atol=1e-12)
-        before, here = here, here - momentum_paths.STEP_SIZE * curvatures * here + momentum * (here - before)
-    bound = momentum_paths.envelope(momentum, momentum_paths.STEP_SIZE)
-    assert (np.linalg.norm(points, axis=1) <= bound * (1 + 1e-12)).all()
-    assert bound[-1] < 0.05 * bound[0]
+@pytest.mark.parametrize("momentum", [0.0, 0.25, 0.5])
+@pytest.mark.parametrize("step_size", [1.0, 1.9, 0.25])
+def test_paths_are_those_of_the_recursion_and_stay_below_their_bounds(momentum, step_size):
+    """With step 1 / L gradient descent has a double root, 0; with momentum 1/4 and step 1 / 4L, the heavy ball 1/2."""
+    figure = MomentumPaths(kappa=20, momentum=momentum, step_size=step_size, rounds=200)
+    curvatures = np.array([1 / 20, 1.0])
+    for beta, path in zip((0.0, momentum), figure.compute().values(), strict=True):
+        before = here = START
+        for point in path.points:
+            np.testing.assert_allclose(point, here, atol=1e-12)
+            before, here = here, here - step_size * curvatures * here + beta * (here - before)
+        distances = np.linalg.norm(path.points, axis=1)
+        assert (distances <= path.bound * (1 + 1e-9) + 1e-12).all()
+        assert path.bound[-1] < 0.2 * path.bound[0]

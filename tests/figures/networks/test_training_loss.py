@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from drawings import SEED, SMALL, drawn, line
+from drawings import SEED, drawn, figure_of, line
 from scipy.special import logsumexp
 from sklearn.linear_model import LogisticRegression
 
@@ -63,7 +63,7 @@ def test_no_single_model_is_below_the_line_and_one_comes_near(rotated):
 def test_single_models_are_within_the_ball_that_the_line_speaks_of(rotated):
     task, _, _ = rotated
     single = {name: training_loss.ROTATED[name] for name in ("FedAvg", "FedBCD")}
-    runs = training_loss.trained(task, single, SEED, rounds=SMALL["training-loss"]["ROUNDS"])
+    runs = training_loss.trained(task, single, SEED, rounds=figure_of("training-loss").rounds)
     radius, _ = training_loss.one_model(SEED)
     assert all(np.linalg.norm(models, axis=-1).max() < radius for models in runs.values())
 

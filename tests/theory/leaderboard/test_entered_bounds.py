@@ -57,7 +57,7 @@ def test_bounds_of_a_module_are_judged(tmp_path: Path, capsys: pytest.CaptureFix
     assert set(written) == {"setting", "version", "rows"}
     assert written["setting"]["client_class"] == "strong"
     assert {tuple(row) for row in written["rows"]} == {("round", "column", "value", "reason")}
-    assert "prefers-color-scheme" in figure.read_text(encoding="utf-8")
+    assert "<svg" in figure.read_text(encoding="utf-8")
 
 
 def test_a_bound_is_judged_by_the_task_if_it_is_in_the_setting(

@@ -8,7 +8,7 @@ import pytest
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.figures import save, style
-from clusterproof.figures.themes import in_both_themes
+from notes.site.both_themes import in_both_themes, save_in_both_themes
 
 RULE = re.compile(r"\.(\w+)\{([^{}]*)\}")
 
@@ -27,8 +27,9 @@ def files(tmp_path_factory):
     left.legend()
     style.settled(made)
     folder = tmp_path_factory.mktemp("themes")
-    for theme in ("light", "dark", "both"):
+    for theme in ("light", "dark"):
         save(made, folder / f"{theme}.svg", theme=theme)
+    save_in_both_themes(made, folder / "both.svg")
     return {theme: (folder / f"{theme}.svg").read_text("utf-8") for theme in ("light", "dark", "both")}
 
 
@@ -70,11 +71,7 @@ def test_a_viewer_without_style_sheets_shows_the_light_one(files):
     assert "stroke: #000000" in files["both"]
 
 
-def test_it_is_for_svg_and_for_drawings_that_differ_in_palette_alone(files, tmp_path):
-    made, _ = style.new_figure("Seed 0.")
-    with pytest.raises(InvalidArgument, match="is for svg files alone"):
-        save(made, tmp_path / "shown.png", theme="both")
-    assert not (tmp_path / "shown.png").exists()
+def test_it_is_for_drawings_that_differ_in_palette_alone(files):
     moved = re.sub(r'x="[\d.]+"', 'x="1"', files["dark"], count=1)
     for other in (moved, files["dark"].replace("</svg>", "<g></g></svg>")):
         with pytest.raises(InvalidArgument, match="differ in palette alone"):

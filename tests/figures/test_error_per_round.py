@@ -1,0 +1,127 @@
+"""Several runs in one figure: their medians and bounds by another route, and labels that say what differs."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from drawings import line
+
+from clusterproof import theory
+from clusterproof.algorithms import CFLMGD, InvalidArgument, run
+from clusterproof.figures.error_per_round import ErrorPerRound
+from clusterproof.figures.style import caption_of
+from clusterproof.synthetic import QuadraticMixture, RegressionMixture
+
+MOMENTA = (0.0, 0.5, 0.9)
+SMALL = {"rounds": 12, "replicates": 20, "clients": 40, "dimension": 20}
+
+
+def regression(**changes):
+    sizes = {"clusters": 3, "clients": 40, "dimension": 20, "proportions": [5, 3, 2]}
+    law = {"condition_number": 4.0, "separation": 1.6, "noise": 0.2, "samples": 10_000}
+    return RegressionMixture.random(**{**sizes, **law, **changes}, seed=0)
+
+
+def traced(task, momentum, rounds=12):
+    algorithm = CFLMGD(step_size=1.0, momentum=momentum)
+    start = run(algorithm, task, rounds=0, seed=0).models[0]
+    return run(algorithm, task, rounds=rounds, seed=0, replicates=20, initial=start)
+
+
+@cache
+def three_momenta():
+    return ErrorPerRound(momentum=MOMENTA, **SMALL).plot()
+
+
+def entries(figure):
+    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+
+@pytest.mark.parametrize("momentum", MOMENTA)
+def test_curves_are_the_medians_of_the_runs_and_bounds_those_of_the_theory(momentum):
+    (panel,) = three_momenta().axes
+    task = regression()
+    trace = traced(task, momentum)
+    name = rf"$\beta$ = {momentum:g}"
+    ordered = np.sort(np.linalg.norm(trace.models - task.optima, axis=-1).max(axis=-1), axis=1)
+    np.testing.assert_allclose(line(panel, name)[1], (ordered[:, 9] + ordered[:, 10]) / 2, rtol=1e-12)
+    bound = theory.bound("cfl-mgd/theorem-d", task, trace, failure_probability=0.05)
+    rounds, drawn = line(panel, f"Theorem D, {name}")
+    np.testing.assert_array_equal(rounds, np.arange(13))
+    np.testing.assert_allclose(drawn[:-1], bound.bound.reshape(13, -1).max(axis=1)[:-1], rtol=1e-12)
+    assert line(panel, f"last Theorem D, {name}")[1] == np.max(bound.last)
+
+
+def test_the_legend_names_the_runs_by_what_differs_and_every_bound_once():
+    named = [rf"$\beta$ = {momentum:g}" for momentum in MOMENTA]
+    assert entries(three_momenta()) == [*named, "Theorem D", "Theorem 1 as printed"]
+    assert "Changed from the defaults: clients = 40, momentum = (0, 0.5, 0.9)," in caption_of(three_momenta())
+    repaired = ErrorPerRound(momentum=MOMENTA, bounds="repaired", **SMALL).plot()
+    assert entries(repaired) == [*named, "Theorem D"]
+    without = ErrorPerRound(momentum=MOMENTA, bounds="none", **SMALL).plot()
+    assert entries(without) == named
+    (panel,) = without.axes
+    assert len(panel.get_lines()) == 3
+
+
+def test_what_coincides_is_drawn_once():
+    """IFCA is CFL-MGD without momentum."""
+    figure = ErrorPerRound(algorithm=("cfl-mgd", "ifca"), momentum=0, **SMALL).plot()
+    (panel,) = figure.axes
+    assert line(panel, "cfl-mgd")[1][0] == line(panel, "ifca")[1][0]  # one start; the samples are others
+    assert entries(figure) == ["cfl-mgd", "ifca", "Theorem D", "Theorem 1 as printed"]
+    assert [each.get_gid() for each in panel.get_lines() if str(each.get_gid()).startswith("Theorem D")] == [
+        "Theorem D, all"
+    ]
+
+
+def test_two_lists_make_a_run_for_each_combination_and_parameters_of_other_algorithms_are_left_out():
+    figure = ErrorPerRound(algorithm=("cfl-mgd", "ifca"), kappa=(4, 100), momentum=(0.5, 0.9), **SMALL)
+    kappas = [r"$\kappa$ = 4", r"$\kappa$ = 100"]
+    momenta = [r", $\beta$ = 0.5", r", $\beta$ = 0.9"]
+    expected = [f"cfl-mgd, {kappa}{momentum}" for kappa in kappas for momentum in momenta]
+    assert list(figure.runs()) == [*expected, *(f"ifca, {kappa}" for kappa in kappas)]
+    with pytest.raises(InvalidArgument, match="make 8 runs"):
+        ErrorPerRound(momentum=[0, 0.1, 0.2, 0.3], kappa=[1, 2])
+
+
+@pytest.mark.parametrize("algorithm", ["cfl-mgd", "ifca", "fedavg", "scaffold", "fedlin"])
+def test_every_algorithm_has_a_run(algorithm):
+    (panel,) = ErrorPerRound(algorithm=algorithm, step_size=0.1, kappa=10, **SMALL).plot().axes
+    error = line(panel, "run")[1]
+    assert len(error) == 13
+    assert error[-1] < error[0]
+
+
+def test_traces_of_different_tasks_are_named_by_what_differs():
+    traces = [traced(regression(condition_number=kappa), 0.5, rounds=3) for kappa in (4.0, 100.0)]
+    (panel,) = traces[0].plot(traces[1]).axes
+    assert [text.get_text() for text in panel.get_legend().get_texts()] == [
+        "condition number 4",
+        "condition number 100",
+    ]
+    traces = [
+        traced(regression(separation=apart, clients=clients), 0.5, rounds=3)
+        for apart, clients in ((1.6, 40), (2.0, 50))
+    ]
+    (panel,) = traces[0].plot(traces[1]).axes
+    assert [text.get_text() for text in panel.get_legend().get_texts()] == [
+        "clients 40, separation 1.6",
+        "clients 50, separation 2",
+    ]
+    tasks = [
+        QuadraticMixture.random(
+            clusters=2, clients=6, dimension=3, condition_number=kappa, spread=0.1, seed=0
+        )
+        for kappa in (3.0, 10.0)
+    ]
+    traces = [run(CFLMGD(step_size=0.5, momentum=0.5), task, rounds=2, seed=0) for task in tasks]
+    (panel,) = traces[0].plot(traces[1]).axes
+    names = [text.get_text() for text in panel.get_legend().get_texts()]
+    assert names == [f"condition number {task.condition_number:.4g}" for task in tasks]
+
+
+def test_the_default_is_one_run_with_labels_at_its_lines():
+    figure = ErrorPerRound(**SMALL).plot()
+    assert figure.legends == []
+    assert "Changed from the defaults: clients = 40, rounds = 12, replicates = 20." in caption_of(figure)
