@@ -7,6 +7,7 @@ import html
 import io
 import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import redirect_stdout
@@ -93,7 +94,7 @@ def build(
     verdicts: Path = STORED_VERDICTS,
     lessons: Sequence[str] | None = None,
 ) -> list[str]:
-    """Write the site into a folder.
+    """Write the site into a folder, and print the name of each lesson and page to standard error.
 
     Parameters
     ----------
@@ -141,12 +142,18 @@ def build(
             "parallel": 2,
         }
         app = Sphinx(str(source), configuration, str(pages), str(trees), warning=warnings, **options)
+        app.connect("doctree-read", _print_name)
         with redirect_stdout(io.StringIO()):
             app.build()
         if app.statuscode:
             raise RuntimeError(f"Sphinx failed: {warnings.getvalue()[-2000:]}")
         shutil.copytree(pages, out, dirs_exist_ok=True)
     return [line for line in ANSI_STYLES.sub("", warnings.getvalue()).splitlines() if line.strip()]
+
+
+def _print_name(app: Any, _doctree: Any) -> None:
+    """Print the name of a page that was read."""
+    print(app.env.docname, file=sys.stderr, flush=True)
 
 
 def _welcome(path: Path) -> str:
@@ -171,9 +178,13 @@ def _write_sources(source: Path, extra: Path, lessons: Sequence[str], command_li
         (source / part).mkdir(parents=True)
     lesson_pages.write(lessons, source / "lessons", extra)
     guides = [path for path in sorted(HERE.parent.glob("*.md")) if path.name != "README.md"]
-    documents = {path.stem: path.read_text(encoding="utf-8") for path in guides}
+    documents = {
+        path.stem: path.read_text(encoding="utf-8").replace("](../CONTRIBUTING.md)", "](contributing.md)")
+        for path in guides
+    }
     if (CHECKOUT / "CONTRIBUTING.md").exists():
-        documents["contributing"] = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+        rules = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+        documents["contributing"] = rules.replace("](notes/", "](")  # the site has all pages in one folder
         documents["cite"] = CITE.format(citation=(CHECKOUT / "CITATION.cff").read_text(encoding="utf-8"))
     listed = "\n".join(f"lessons/{name}" for name in lessons)
     texts = {

@@ -97,7 +97,7 @@ def _target(words: list[str]) -> str | None:
 
 
 def write(chosen: Sequence[str], pages: Path, extra: Path) -> None:
-    """Write the page of every lesson, and the frames that it shows.
+    """Write the page of every lesson, and the frames that it shows; print the name of each to standard error.
 
     Parameters
     ----------
@@ -115,7 +115,8 @@ def write(chosen: Sequence[str], pages: Path, extra: Path) -> None:
     """
     jobs = [(name, chosen, pages, extra / "frames" / name) for name in chosen]
     with ProcessPoolExecutor(max_workers=2, mp_context=get_context("spawn")) as pool:
-        list(pool.map(_page, *zip(*jobs, strict=True)))
+        for name, _ in zip(chosen, pool.map(_page, *zip(*jobs, strict=True)), strict=True):
+            print(name, file=sys.stderr, flush=True)
 
 
 def _page(name: str, chosen: Sequence[str], pages: Path, frames: Path) -> None:

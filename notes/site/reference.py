@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from docutils import nodes
@@ -16,16 +21,7 @@ from notes.site.notation import written
 IN_WORDS = ("command-line", "conformance", "fpfc-repaired", "your-own-theorem")
 """Pages whose formulas are in their text."""
 
-PACKAGES = {
-    "clusterproof.algorithms": "Algorithms, runs and traces",
-    "clusterproof.synthetic": "Tasks whose truth is known",
-    "clusterproof.synthetic.strategies": "Strategies for property-based tests",
-    "clusterproof.theory": "Claims, verdicts and bounds",
-    "clusterproof.theory.claims": "Stating a claim",
-    "clusterproof.theory.certificates": "Certificates",
-    "clusterproof.neural.networks": "Networks",
-    "clusterproof.figures": "Figures",
-}
+PACKAGE = Path(__file__).parents[2] / "clusterproof"
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -35,23 +31,96 @@ def setup(app: Sphinx) -> dict[str, Any]:
     return {"parallel_read_safe": True}
 
 
+def public_modules() -> dict[str, ModuleType]:
+    """Return the packages, and the modules with a stub file, that list their public names in ``__all__``."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        if path.name == "__init__.py" or path.with_suffix(".pyi").exists():
+            parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+            name = ".".join(parts).removesuffix(".__init__")
+            module = importlib.import_module(name)
+            if hasattr(module, "__all__"):
+                found[name] = module
+    return dict(sorted(found.items()))
+
+
+def described_in(name: str, modules: Mapping[str, ModuleType]) -> dict[str, str]:
+    """Return the module on whose page each public name of a module is described.
+
+    A class or a function that several modules list is described once: by the one that shares most of the dotted name of
+    the module that defines it.
+    """
+    homes = {}
+    for public in modules[name].__all__:
+        value = getattr(modules[name], public)
+        defined = getattr(value, "__module__", name).split(".")
+        homes[public] = max(
+            (
+                other
+                for other, module in modules.items()
+                if public in module.__all__ and getattr(module, public) is value
+            ),
+            key=lambda other: (_shared(defined, other.split(".")), len(other)),
+        )
+    return homes
+
+
+def _shared(left: Sequence[str], right: Sequence[str]) -> int:
+    """Return the number of leading components that two dotted names share."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False)))
+
+
 def pages() -> dict[str, str]:
     """Return the source of every page of the reference by its name below ``reference/``."""
-    found = {}
-    for module, title in PACKAGES.items():
-        imported = "   :imported-members:\n" if hasattr(importlib.import_module(module), "__all__") else ""
-        found[module] = (
-            f"# {title}\n\n`{module}`\n\n```{{eval-rst}}\n.. automodule:: {module}\n   :members:\n{imported}"
-            "   :show-inheritance:\n   :member-order: bysource\n```\n"
-        )
-    listed = "\n".join(PACKAGES)
-    rows = "".join(f"| [{title}]({module}.md) | `{module}` |\n" for module, title in PACKAGES.items())
+    modules = public_modules()
+    found = {name: _page(name, modules) for name in modules}
+    rows = "".join(f"| [{name}]({name}.md) | {_summary(module)} |\n" for name, module in modules.items())
+    listed = "\n".join(modules)
     found["index"] = (
-        "# Reference\n\nThe public names of each package, with their docstrings. "
+        "# Reference\n\nThe public names of each module, with their docstrings. "
         '<a href="../genindex.html">The index</a> lists all of them by their letters.\n\n'
-        f"| page | package |\n| --- | --- |\n{rows}\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
+        f"| module | contents |\n| --- | --- |\n{rows}\n```{{toctree}}\n:hidden:\n\n{listed}\n```\n"
     )
     return found
+
+
+def _page(name: str, modules: Mapping[str, ModuleType]) -> str:
+    """Write the page of a module: its docstring, a table of its public names, and what is described there."""
+    rows, members = [], []
+    for public, home in described_in(name, modules).items():
+        value = getattr(modules[name], public)
+        if isinstance(value, ModuleType):
+            linked = f"[`{public}`]({value.__name__}.md)" if value.__name__ in modules else f"`{public}`"
+        elif isinstance(value, Mapping):
+            keys = ", ".join(f"`{key}`" for key in value) if len(value) < 60 else f"{len(value)} entries"
+            rows.append(f"| `{public}` | by name: {keys} |\n")
+            continue
+        elif not _summary(value):
+            rows.append(f"| `{public}` | an alias of types, for annotations |\n")
+            continue
+        else:
+            linked = f"{{py:obj}}`{public} <{home}.{public}>`"
+            if home == name:
+                members.append(public)
+        rows.append(f"| {linked} | {_summary(value)} |\n")
+    described = f"   :members: {', '.join(members)}\n" if members else ""
+    return (
+        f"# {name}\n\n```{{eval-rst}}\n.. automodule:: {name}\n   :no-members:\n   :no-index:\n```\n\n"
+        f"| name | meaning |\n| --- | --- |\n{''.join(rows)}\n"
+        f"```{{eval-rst}}\n.. automodule:: {name}\n{described}"
+        "   :show-inheritance:\n   :member-order: bysource\n```\n"
+    )
+
+
+def _summary(value: Any) -> str:
+    """Return the first line of a docstring for the cell of a table; empty for an alias of types, which has none."""
+    text = inspect.getdoc(value) or ""
+    if text == inspect.getdoc(type(value)):
+        return ""
+    parts = re.split(r"(``.+?``)", text.partition("\n")[0])
+    return "".join(
+        part[1:-1] if part.startswith("``") else re.sub(r"([|*_<$\\])", r"\\\1", part) for part in parts
+    )
 
 
 def command_line(text: str) -> str:

@@ -1,5 +1,7 @@
 """Every command in the documents works: run as printed or with smaller options, or only parsed."""
 
+import ast
+import importlib
 import itertools
 import os
 import re
@@ -45,6 +47,7 @@ PAGES = [
     "notes/every-function.md",
     "notes/property-based-tests.md",
     "notes/reviewing.md",
+    "notes/maintaining.md",
 ]
 """All pages with commands."""
 LONG = {
@@ -80,6 +83,7 @@ READ_ONLY = {
     r"conform my_scaffold.py:Scaffold --as scaffold": "a class of the reader's",
     r"check scaffold/contraction scaffold.py": "a test of its own compares what it prints",
     r"check --all --json .*": "every claim, the long ones too",
+    r"check --replay clusterproof/theory/verdicts.json": "every stored instance, minutes",
     r"check examples/known_to_be_wrong.py --verbose": "the page's verdicts are compared by a test of the examples",
     r"train": "named, not run: its defaults take a minute",
     r"--install-completion": "writes into the settings of the user's shell",
@@ -192,6 +196,62 @@ def test_the_python_example_of_the_page_about_runs_runs() -> None:
     names: dict[str, Any] = {}
     exec(compile(example, "runs.md", "exec"), names)
     assert names["trace"].errors.shape == (51, 1000, 2)
+
+
+def plans() -> dict[str, str]:
+    """Return the plan of each lesson by the lesson's number."""
+    sections = (ROOT / "notes/teaching.md").read_text(encoding="utf-8").split("\n## ")
+    (section,) = [text for text in sections if text.startswith("Plans for a class")]
+    return dict(re.findall(r"(?ms)^### Lesson (\d+): (.*?)(?=^### |\Z)", section))
+
+
+def sliders_of(lesson: str) -> dict[str, list[float]]:
+    """Return the values of each slider of a lesson, without importing it."""
+    body = ast.parse((ROOT / f"notes/lessons/{lesson}.py").read_text(encoding="utf-8"))
+    (value,) = [
+        node.value
+        for node in ast.walk(body)
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "SLIDERS"
+    ]
+    values: dict[str, list[float]] = ast.literal_eval(value)
+    return values
+
+
+def positions_named(text: str) -> dict[str, list[float]]:
+    """Return the slider values that a text names, such as `momentum = 0.6`, by slider."""
+    named: dict[str, list[float]] = {}
+    for slider, value in re.findall(r"`(\w+) = ([^`]*)`", text):
+        named.setdefault(slider, []).append(ast.literal_eval(value))
+    return named
+
+
+def test_every_lesson_has_a_plan_whose_slider_values_are_its_own() -> None:
+    lessons = {Path(name).stem.split("_")[1]: Path(name).stem for name in LESSONS}
+    assert list(plans()) == sorted(lessons, key=int)
+    for number, plan in plans().items():
+        lesson = lessons[number]
+        sliders, named = sliders_of(lesson), positions_named(plan)
+        assert set(named) == set(sliders), lesson
+        for slider, values in named.items():
+            assert set(values) <= set(sliders[slider]), (lesson, slider)
+        minutes = map(int, re.findall(r"(?m)^\d\. \*[^*]+ \((\d+)\)\.\*", plan))
+        assert 4 <= len(re.findall(r"(?m)^\d\. ", plan)) <= 6, lesson
+        assert 35 <= sum(minutes) <= 45, lesson
+        assert len([line for line in plan.splitlines()[1:] if line]) < 14, lesson
+
+
+@pytest.mark.slow(reason="computes the figures of all lessons")
+@pytest.mark.parametrize("lesson", [Path(name).stem for name in LESSONS])
+def test_a_plan_quotes_what_the_lesson_prints(lesson: str) -> None:
+    (step,) = re.findall(r"(?ms)^\d\. \*Figure.*?(?=^\d\. )", plans()[lesson.split("_")[1]])
+    describe = importlib.import_module(lesson).describe
+    named = positions_named(step)
+    sentences = [
+        describe(**dict(zip(named, values, strict=True))) for values in itertools.product(*named.values())
+    ]
+    printed = {float(number) for sentence in sentences for number in re.findall(r"\d+\.\d+", sentence)}
+    quoted = re.findall(r"\d+\.\d+", re.sub(r"`[^`]*`", "", step))
+    assert {number for number in quoted if float(number) not in printed} == set()
 
 
 def test_the_readme_fits_two_screens() -> None:

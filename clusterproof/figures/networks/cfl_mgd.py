@@ -1,4 +1,4 @@
-"""Accuracy of CFL-MGD, IFCA, FedAvg and FedBCD on rotated MNIST, read from the stored Table 2, beside the paper's numbers."""
+"""Accuracy of CFL-MGD and its rivals on rotated MNIST from the stored Table 2, beside the paper's numbers."""
 
 from __future__ import annotations
 

@@ -1,14 +1,64 @@
-"""How the site prints the fields of docstrings."""
+"""Which names the site's reference has, and how it prints the fields of docstrings."""
 
+import ast
+import importlib
+import re
+from collections import Counter
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from checkout import ROOT
 from docutils import nodes
 from docutils.utils import new_document
 from sphinx import addnodes
 
 from notes.site.mathml import keep_marks
-from notes.site.reference import IN_WORDS, print_docstrings
+from notes.site.reference import IN_WORDS, pages, print_docstrings
+
+
+def members(source: str) -> list[str]:
+    """Return the names that a page describes."""
+    return [name for line in re.findall(r":members: (.*)", source) for name in line.split(", ")]
+
+
+@pytest.mark.parametrize("module", ["clusterproof", "clusterproof.neural", "clusterproof.theorem"])
+def test_every_name_of_a_stub_is_in_the_table_of_its_page(module: str) -> None:
+    path = ROOT / module.replace(".", "/")
+    stub = path.with_suffix(".pyi") if path.with_suffix(".pyi").exists() else path / "__init__.pyi"
+    imports = [
+        node for node in ast.parse(stub.read_text(encoding="utf-8")).body if isinstance(node, ast.ImportFrom)
+    ]
+    names = {alias.asname or alias.name for node in imports for alias in node.names}
+    assert len(names) > 10
+    rows = re.findall(r"(?m)^\| (?:\{py:obj\}|\[)?`(\w+)", pages()[module])
+    assert set(rows) == names
+
+
+def test_every_package_with_public_names_has_a_page_and_every_name_is_described_once() -> None:
+    found = pages()
+    for path in (ROOT / "clusterproof").rglob("__init__.py"):
+        if "__all__" in path.read_text(encoding="utf-8"):
+            name = ".".join(path.parent.relative_to(ROOT).parts)
+            assert name in found
+            assert f"\n{name}\n" in found["index"]  # the table of contents
+    assert "assert_conforms" in members(found["clusterproof.conformance"])
+    assert "network" in members(found["clusterproof.neural.networks"])
+    assert "network" not in members(found["clusterproof.neural"])
+    described = Counter(
+        getattr(importlib.import_module(module), name)
+        for module, source in found.items()
+        for name in members(source)
+    )
+    assert {value for value, count in described.items() if count > 1} == set()
+
+
+@pytest.mark.slow(reason="builds the site")
+def test_what_a_page_describes_has_its_anchor(site: Path) -> None:
+    for module, source in pages().items():
+        text = (site / f"reference/{module}.html").read_text(encoding="utf-8")
+        for name in members(source):
+            assert f'id="{module}.{name}"' in text, (module, name)
 
 
 def printed(page: str, *body: nodes.Node) -> nodes.document:
