@@ -297,7 +297,7 @@ def test_fpfc_s_rows_are_the_accuracies_of_the_algorithms() -> None:
     assert values["LOCAL", "accuracy %"] == pytest.approx(accuracy(task, state.models))
     state, _ = softmax_run(FPFC(**common, penalty="scad", strength=0.6), task, 3)
     lengths = FPFC(**common, penalty="scad", strength=0.6).difference_lengths(state)
-    near = lengths <= 0.1
+    near = lengths <= TOY["fpfc/table-1"]["threshold"]
     reached = np.linalg.matrix_power(near.astype(float), task.clients) > 0
     groups = reached.argmax(axis=1)
     weights = task.sizes / np.array([task.sizes[groups == group].sum() for group in groups])
@@ -312,7 +312,8 @@ def test_fpfc_s_rows_are_the_accuracies_of_the_algorithms() -> None:
     published = values_of(
         again := toy("fpfc/table-1", as_coded=False, methods=["Per-FedAvg"]), results_of(again)
     )
-    algorithm = PerFedAvg(step_size=0.1, inner_step_size=0.1, local_steps=5, participation=0.5)
+    options: dict[str, Any] = {"inner_step_size": 0.1, "local_steps": 5, "gradient": "second-order"}
+    algorithm = PerFedAvg(step_size=0.1, participation=0.5, **options)
     state, randomness = softmax_run(algorithm, task, 3)
     personal = algorithm.personalise(np.repeat(state.models, 12, axis=0), np.arange(12), task, randomness)
     assert published["Per-FedAvg", "accuracy %"] == pytest.approx(accuracy(task, personal))

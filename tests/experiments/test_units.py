@@ -38,8 +38,19 @@ def test_results_have_the_units_order_and_a_finished_unit_is_not_computed_again(
     results, failures = compute(wanted[:4], folder, watch=lambda *state: seen.append(state))
     assert (results, failures) == ([0, 1, 4, 9], [])
     assert [done for done, _ in seen] == [0, 1, 2, 3, 4]
-    assert compute([*reversed(wanted), wanted[0]], folder) == ([25, 16, 9, 4, 1, 0, 0], [])
+    seen.clear()
+    again = compute([*reversed(wanted), wanted[0]], folder, watch=lambda *state: seen.append(state))
+    assert again == ([25, 16, 9, 4, 1, 0, 0], [])
+    assert [done for done, _ in seen] == [4, 5, 6], "stored units are not handed to workers"
     assert computed(log) == Counter(range(6))
+
+
+def test_a_worker_looks_before_it_computes(tmp_path: Path) -> None:
+    """A worker of Dask may be given a unit that another one has finished before it was lost."""
+    (unit,) = squares(tmp_path / "log", 1)
+    path = tmp_path / "units" / unit.file
+    assert units.store(path, unit) == units.store(path, unit) == (path, 0, "")
+    assert computed(tmp_path / "log") == Counter({0: 1})
 
 
 def test_a_damaged_file_is_computed_again_and_other_settings_are_another_unit(tmp_path: Path) -> None:

@@ -28,9 +28,10 @@ TOY: dict[str, dict[str, Any]] = {
     },
     "fpfc/table-1": {
         "clients": 12,
+        "threshold": 0.7,
         "features": 6,
         "classes": 4,
-        "largest": 60,
+        "largest": 3000,
         "rounds": 3,
         "participation": 0.5,
     },

@@ -139,7 +139,10 @@ def make_algorithm(method: str, table: FPFCTable1) -> Any:
             return WeightedFedAvg(**common, **steps, fine_tune=True)
         case "Per-FedAvg":
             return PerFedAvg(
-                **common, inner_step_size=table.step_size, local_steps=max(1, table.local_steps // 2)
+                **common,
+                inner_step_size=table.step_size,
+                local_steps=max(1, table.local_steps // 2),
+                gradient="second-order",
             )
         case "IFCA":
             return SharedIFCA(**shared) if table.as_coded else IFCA(**shared, **steps)
@@ -164,9 +167,10 @@ def run_method(method: str, seed: int, settings: Mapping[str, Any]) -> dict[str,
     )
     algorithm, clients = make_algorithm(method, table), np.arange(task.clients)
     randomness = Randomness.from_seed(seed, "fpfc/table-1")
-    start = task.initial_models(algorithm.model_count(task), (), randomness.initialisation)
     if method == "IFCA":  # its models start apart
         start = randomness.initialisation.standard_normal((table.clusters, task.dimension)).astype(np.float32)
+    else:
+        start = task.initial_models(algorithm.model_count(task), (), randomness.initialisation)
     state = algorithm.initialise(start, task)
     chosen = np.zeros(task.clients, dtype=np.int64)  # a client that never took part has the first model
     for _ in range(table.rounds):
