@@ -19,8 +19,8 @@ from clusterproof.neural.client_data import Batch, ClientData
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.engines import Engine, choose_engine
 from clusterproof.neural.engines.base import LocalWork
-from clusterproof.neural.minibatches import Step, draw_steps, groups
 from clusterproof.neural.image_checks import check_images, checked_device
+from clusterproof.neural.minibatches import Step, draw_steps, groups
 from clusterproof.neural.networks import Network
 from clusterproof.neural.partitions.base import ClientImages, Partition
 
@@ -319,9 +319,7 @@ class ImageTask(Task):
             # a slice makes views, in which one client is trained without a copy
             yield (slice(rows[0], rows[0] + 1) if len(rows) == 1 else rows), work
 
-    def _batches(
-        self, clients: Tensor, generator: np.random.Generator
-    ) -> Iterator[tuple[np.ndarray, Batch]]:
+    def _batches(self, clients: Tensor, generator: np.random.Generator) -> Iterator[tuple[np.ndarray, Batch]]:
         """Draw a batch for each participant (k,), and yield those of some after others, with their rows."""
         indices = to_numpy(clients)
         plans = self._single_steps(indices, generator)

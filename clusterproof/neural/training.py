@@ -27,6 +27,7 @@ from clusterproof.algorithms import (
 from clusterproof.algorithms.arrays import to_numpy
 from clusterproof.algorithms.atomic import write_whole
 from clusterproof.algorithms.guard import Guard, copy_arrays, is_custom
+from clusterproof.algorithms.memory import free_memory
 from clusterproof.algorithms.validation import error_text
 from clusterproof.neural.checkpoint import (
     CONFIGURATION,
@@ -46,7 +47,6 @@ from clusterproof.neural.custom.module_network import own_network
 from clusterproof.neural.custom.references import naming_user_code
 from clusterproof.neural.data.loading import load
 from clusterproof.neural.data.preprocessing import central
-from clusterproof.algorithms.memory import free_memory
 from clusterproof.neural.evaluation import evaluate
 from clusterproof.neural.metrics import CLIENT_COLUMNS, CLIENTS, COLUMNS, METRICS, Rows
 from clusterproof.neural.networks import network

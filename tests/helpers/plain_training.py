@@ -32,7 +32,9 @@ def plain_training(task, points, buffers, anchors, clients, generator, options):
     """What the documentation says, by modules and autograd, one client after the other."""
     dtype = points.dtype
     ended, kept = [], []
-    batches = drawn_batches(task, clients, generator, options["local_steps"], options.get("reshuffled", False))
+    batches = drawn_batches(
+        task, clients, generator, options["local_steps"], options.get("reshuffled", False)
+    )
     for row, client in enumerate(clients):
         images, targets = client_data(task.partition.train, client, dtype)
         model = module(task.network).to(dtype)
