@@ -137,7 +137,7 @@ def check_descent(step_size: float, clusters: int | None, averaging: str, local_
 
 
 EXTRA_OF = {
-    **dict.fromkeys(("torch", "pooch", "safetensors", "tomlkit", "filelock"), "neural"),
+    **dict.fromkeys(("torch", "pooch", "safetensors"), "neural"),
     **dict.fromkeys(("distributed", "dask_jobqueue"), "dask"),
 }
 """The extra of each optional library, by the name under which it is imported."""

@@ -41,7 +41,8 @@ def read_integer(_type: Any, tokens: Sequence[Token]) -> int:
     try:
         return int(text)
     except ValueError:
-        raise ValueError(f"{text!r} must be an integer, such as 10") from None
+        shown = text if len(text) <= 40 else f"{text[:40]}..."
+        raise ValueError(f"{shown!r} must be an integer, such as 10") from None
 
 
 Integer: TypeAlias = Annotated[int, Parameter(converter=read_integer)]

@@ -7,9 +7,10 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import count
+from itertools import count, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
 from cyclopts import App, CycloptsError, Parameter, Token, UnknownOptionError
 
@@ -59,7 +60,7 @@ HELP = {
     "restarts": "Number of starts that are tried.",
     "trial_rounds": "Rounds for which each start is tried.",
     "mean_threshold": "Norm of a cluster's mean update below which it may be split (eps_1).",
-    "client_threshold": "Norm of a client's update above which it may be split (eps_2).",
+    "client_threshold": "Norm of a client's update above which its cluster may be split (eps_2).",
     "learning_rate": "Learning rate of the map's first update (eta_0).",
     "radius": "Radius of the map's first update (sigma_0).",
     "update_order": '"momentum-first", or "as-printed" in line 20.',
@@ -116,14 +117,20 @@ def train(*tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=Tru
     with _locating(named, source):
         stored = with_code(stored, code)
         names = {section: checked_name(section, _name(section, named, stored)) for section in DEFAULTS}
+        entries = [*_own_options(), *_options(names, stored)]
 
     def command(**given: Any) -> int:
         return _carry_out(given, names, stored, source, code)
 
-    entries = [*_own_options(), *_options(names, stored)]
     vars(command)["__signature__"] = inspect.Signature(entries)
     command.__annotations__ = {entry.name: entry.annotation for entry in entries}
-    inner = App(name="clusterproof train", help=DESCRIPTION, help_format="markdown", version_flags=[])
+    inner = App(
+        name="clusterproof train",
+        help=DESCRIPTION,
+        help_format="markdown",
+        version_flags=[],
+        suppress_keyboard_interrupt=False,
+    )
     inner["--help"].show = False
     inner.default(command)
     try:
@@ -132,8 +139,9 @@ def train(*tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=Tru
         error.command_chain = ("train",)  # for the hint at its help
         if not isinstance(error, UnknownOptionError):
             raise
-        flag = (error.token.keyword or error.token.value).partition("=")[0]
-        _refuse_option_of_others(flag.lstrip("-").replace("-", "_"), names)
+        written, _, value = (error.token.keyword or error.token.value).partition("=")
+        value = value or dict(pairwise(tokens)).get(written, "")
+        _refuse_option_of_others(written.lstrip("-").replace("-", "_"), value, names)
         raise
     return int(status or 0)
 
@@ -229,10 +237,11 @@ def describe_training(
         names = list(result.metrics)
         rows = [dict(zip(names, row, strict=True)) for row in zip(*result.metrics.values(), strict=True)]
     training = configuration.training
+    algorithm = _documented("algorithm", configuration.algorithm.name)
     chosen = f"{configuration.data.name}, {configuration.partition.name}, {configuration.network.name}"
     seconds = sum(row["seconds"] for row in rows)
     lines = [
-        f"{configuration.algorithm.name} on {chosen}: {len(rows)} of {training.rounds} rounds, "
+        f"{algorithm.name} on {chosen}: {len(rows)} of {training.rounds} rounds, "
         f"seed {training.seed}, {seconds:.2f} s"
     ]
     images = {key: value for key, value in configuration.data.options.items() if key != "data_dir"}
@@ -251,10 +260,8 @@ def describe_training(
             f"clusters {last['clusters']}"
         )
     if result is not None:
-        name = configuration.algorithm.name
-        target = ALGORITHMS[name].target if name in ALGORITHMS else own_algorithm(name).target
-        served = "pooled" if target == "pooled" else result.choices["test_assignment"]
-        if target == "clients" and measured and measured[-1]["test_loss"] is None:
+        served = "pooled" if algorithm.target == "pooled" else result.choices["test_assignment"]
+        if algorithm.target == "clients" and measured and measured[-1]["test_loss"] is None:
             served = "own"
         if "personal_step" in result.choices:
             served = "personal"
@@ -348,11 +355,12 @@ def _option(
 
 def _kinds(annotation: Any) -> Iterator[type]:
     """Yield the classes of a type's values."""
-    if get_origin(annotation) is not None and not isinstance(get_origin(annotation), type):
+    origin = get_origin(annotation)
+    if origin in (Union, UnionType, Annotated):
         for part in get_args(annotation):
             yield from _kinds(part)
-    elif isinstance(get_origin(annotation) or annotation, type):
-        yield get_origin(annotation) or annotation
+    elif isinstance(origin or annotation, type):
+        yield origin or annotation
 
 
 def _read_numbers(_kind: Any, tokens: Sequence[Token]) -> list[int]:
@@ -427,13 +435,13 @@ def _locating(given: Mapping[str, Any], source: Path | None) -> Iterator[None]:
         raise InvalidArgument(argument or section, error.value, error.rule, error.remedy) from error
 
 
-def _refuse_option_of_others(flag: str, names: Mapping[str, str]) -> None:
+def _refuse_option_of_others(flag: str, value: str, names: Mapping[str, str]) -> None:
     """Say whose option it is that the named partition, network and algorithm lack."""
     for section in ("partition", "network", "algorithm"):
         owners = [name for name in KNOWN[section] if flag in places({**names, section: name})]
         if owners:
             rule = f"is an option of {', '.join(owners)}, not of the {section} {names[section]}"
-            raise InvalidArgument(f"--{flag.replace('_', '-')}", None, rule, "leave it out")
+            raise InvalidArgument(flag, value, rule, "leave it out")
 
 
 @contextmanager

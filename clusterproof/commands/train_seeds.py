@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.atomic import check_writable
+from clusterproof.algorithms.atomic import check_writable, require_plain
 from clusterproof.algorithms.validation import check_count, error_line
 from clusterproof.commands import terminal
 from clusterproof.neural.checkpoint import is_begun
@@ -84,9 +84,14 @@ def train_seeds(
     training = replace(training, threads=training.threads or torch.get_num_threads())
     jobs = jobs or (1 if on_gpu else max(1, (os.cpu_count() or 1) // (training.threads or 1)))
     runs = [
-        (replace(configuration, training=replace(training, seed=seed)).sections, out / f"seed-{seed}")
+        (
+            replace(configuration, training=replace(training, seed=seed)).sections,
+            out / f"seed-{seed}",
+            os.getpid(),
+        )
         for seed in range(training.seed, training.seed + seeds)
     ]
+    require_plain("out", *(folder for _, folder, _ in runs))
     failed, done = 0, 0
     try:
         with terminal.progress(seeds, lines="steps") as advance:
@@ -103,10 +108,10 @@ def train_seeds(
         raise terminal.Interrupted(more) from None
     if failed < seeds:
         frame = read_seeds(
-            {int(folder.name[5:]): folder for _, folder in runs if (folder / METRICS).exists()}
+            {int(folder.name[5:]): folder for _, folder, _ in runs if (folder / METRICS).exists()}
         )
         title = (
-            f"{configuration.algorithm.name} on {configuration.data.name}, {configuration.partition.name}, "
+            f"{configuration.make_algorithm().name} on {configuration.data.name}, {configuration.partition.name}, "
             f"{configuration.network.name}, {training.rounds} rounds"
         )
         several = f"{seeds - failed} of {seeds} seeds from {training.seed}, mean ± standard deviation"
@@ -166,12 +171,21 @@ def _words(values: Sequence[float]) -> str:
     return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.2g}"
 
 
-def _train(sections: Any, folder: Path) -> tuple[Path, tuple[str, ...], str]:
-    """Train a seed in its folder, or resume it; return the folder, remarks, and why it failed."""
+def _train(sections: Any, folder: Path, command: int) -> tuple[Path, tuple[str, ...], str]:
+    """Train a seed in its folder, or resume it; return the folder, remarks, and why it failed.
+
+    A worker stops after its round if the process of the command was killed, so that the folder is free again.
+    """
     from clusterproof.neural.configuration import configuration_from
     from clusterproof.neural.training import train
 
     try:
-        return folder, train(configuration_from(sections), folder, resume=True).remarks, ""
+        result = train(
+            configuration_from(sections),
+            folder,
+            resume=True,
+            stop=lambda: command not in (os.getpid(), os.getppid()),
+        )
+        return folder, result.remarks, "" if result.complete else "the command was killed"
     except Exception as error:  # any failure of a seed leaves the others
         return folder, (), error_line(error)

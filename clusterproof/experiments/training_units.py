@@ -35,7 +35,7 @@ def training_unit(configuration: Configuration, seed: int, *, threads: int, devi
     del sections["training"]["seed"]
     code = code_sums(configuration.user_code)
     settings = {"sections": sections, "threads": threads, "device": device, "code": code}
-    return Unit(configuration.algorithm.name, seed, settings, cost=configuration.training.rounds)
+    return Unit(configuration.make_algorithm().name, seed, settings, cost=configuration.training.rounds)
 
 
 def train_unit(unit: Unit) -> TrainingResult:

@@ -179,10 +179,16 @@ def stored_configuration(
     InvalidArgument
         If there is no run in the folder, it holds a link, or its configuration is damaged or names other code.
     """
-    require_plain("resume", Path(folder))
+    _require_plain("resume", Path(folder))
     if not is_begun(folder):
         rule = f"must be the folder of a training run, with its {CONFIGURATION}"
-        raise InvalidArgument("resume", os.fspath(folder), rule, "name the folder that --out named")
+        several = sorted(Path(folder).glob("seed-*"))
+        remedy = (
+            f"rerun the command with --seeds, or name one, such as {several[0]}"
+            if several
+            else "name another"
+        )
+        raise InvalidArgument("resume", os.fspath(folder), rule, remedy)
     path = Path(folder) / CONFIGURATION
     try:
         return configuration_from(with_code(read_configuration_file(path, "resume"), code or {}))
@@ -218,7 +224,7 @@ def run_folder(out: str | os.PathLike[str], *, resume: bool) -> Iterator[Path]:
     folder = Path(out)
     if not os.fspath(out):
         raise InvalidArgument("out", "", "must be the path of a folder", "name one")
-    require_plain("resume" if resume else "out", folder)
+    _require_plain("resume" if resume else "out", folder)
     _require_free(folder, resume)
     with naming_folder("out", folder):
         made = [path for path in (folder, *folder.parents) if not path.exists()]
@@ -304,7 +310,11 @@ def _put_together(plain: Any, arrays: Mapping[str, Array], kind: type[StateT]) -
         if ARRAY in part:
             return arrays[part[ARRAY]]
         for record in kinds:
-            if is_dataclass(record) and {entry.name for entry in fields(record)} == part.keys():
+            if (
+                isinstance(record, type)
+                and is_dataclass(record)
+                and {entry.name for entry in fields(record)} == part.keys()
+            ):
                 hints = get_type_hints(record)
                 return record(**{name: fill(value, hints[name]) for name, value in part.items()})
         raise ValueError(f"has a record of {', '.join(part)}, whose class no annotation names")
@@ -346,7 +356,7 @@ def _digest(text: str, arrays: Mapping[str, np.ndarray]) -> str:
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
         total.update(f"{name} {array.dtype} {array.shape} ".encode())
-        total.update(memoryview(array.reshape(-1).view(np.uint8)))
+        total.update(array.reshape(-1).view(np.uint8).data)
     return total.hexdigest()
 
 
@@ -370,6 +380,12 @@ def _locked(folder: Path) -> Iterator[None]:
         yield
     finally:
         connection.close()
+
+
+def _require_plain(argument: str, folder: Path) -> None:
+    """Refuse a folder that holds a link, a pipe or a device; it may be a link itself."""
+    with naming_folder(argument, folder):
+        require_plain(argument, *(folder.iterdir() if folder.is_dir() else ()))
 
 
 def _require_free(folder: Path, resume: bool) -> None:

@@ -367,7 +367,7 @@ def checked_name(section: str, name: Any) -> str:
         if is_own(section, name):
             return settled(name)
     custom = f", {HOW}" if section in OWN else ""
-    near = difflib.get_close_matches(str(name), KNOWN[section], n=1)
+    near = difflib.get_close_matches(str(name).lower(), KNOWN[section], n=1)
     remedy = f"write {near[0]}" if near else "choose one of these"
     raise InvalidArgument(
         f"{section}.name", name, f"must be one of {', '.join(KNOWN[section])}{custom}", remedy

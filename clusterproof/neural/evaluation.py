@@ -26,8 +26,8 @@ class Evaluation:
         Means over clients: ``accuracy`` of the served models on the test data; ``test_loss`` and
         ``training_loss``, the least of any model on a test client's data and on that of the round's
         participants, where the clients choose; ``accuracy_over_samples``, the share of all test samples that are
-        predicted right, a mean weighted by the clients' test samples; ``correct_model``, the share of test clients that are served their
-        cluster's model, one model being matched to each cluster so that most are;
+        predicted right, a mean weighted by the clients' test samples; ``correct_model``, the share of test clients
+        that are served their cluster's model, one model being matched to each cluster so that most are;
         ``accuracy_after_local_training`` where asked for.
     accuracies, assignments
         Accuracy of each test client, and the model that serves it, (m_test,).
@@ -50,7 +50,7 @@ def evaluate(
     after_local_training: bool = False,
     guard: Guard,
 ) -> Evaluation:
-    """Measure the models of a state on the test data.
+    """Measure the models of a state on the test data, with the network in evaluation mode.
 
     An algorithm with a model for every client serves each client that one. Otherwise a test client chooses among
     the models: by the loss on the same client's training data (``"train"``), or by the loss on its labelled
@@ -75,6 +75,28 @@ def evaluate(
     guard
         Checks of what the algorithm returns.
     """
+    is_training = task.network.training
+    task.network.eval()
+    try:
+        return _evaluate(
+            algorithm, task, state, assignments, test_assignment, seed, done, after_local_training, guard
+        )
+    finally:
+        task.network.train(is_training)
+
+
+def _evaluate(
+    algorithm: Algorithm[State],
+    task: ImageTask,
+    state: State,
+    assignments: np.ndarray,
+    test_assignment: str,
+    seed: int,
+    done: int,
+    after_local_training: bool,
+    guard: Guard,
+) -> Evaluation:
+    """Measure the models of a state with the network in the mode that it has."""
     assert state.clients is not None, "a round led here"
     stream = generator(seed, "evaluation", done)
     models = state.models

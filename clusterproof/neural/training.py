@@ -100,12 +100,23 @@ class TrainingResult:
 
 @dataclass(frozen=True, eq=False)
 class Assembly:
-    """What a configuration describes: algorithm and task, checks of the algorithm's answers, and ``choices``."""
+    """What a configuration describes.
+
+    Attributes
+    ----------
+    algorithm, task, guard
+        What is trained on what, and checks of the algorithm's answers.
+    choices
+        As in ``TrainingResult``.
+    data
+        SHA-256 of the data set.
+    """
 
     algorithm: Algorithm[Any]
     task: ImageTask
     guard: Guard
     choices: dict[str, Any]
+    data: str
 
 
 def train(
@@ -230,7 +241,10 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
             raise InvalidArgument(f"training.{setting}", value, rule, "leave it out")
     if not division.paired:
         _check_other_clients(configuration, made["test_assignment"])
-    return Assembly(algorithm, task, guard, made)
+    halves = {"train": images.train, "test": images.test}
+    samples = {f"{half} pixels": data.pixels for half, data in halves.items()}
+    labels = {f"{half} labels": data.labels for half, data in halves.items()}
+    return Assembly(algorithm, task, guard, made, digest(samples | labels))
 
 
 def lost_clusters(algorithm: Algorithm[Any], state: State, clusters: Sequence[int]) -> list[str]:
@@ -412,13 +426,13 @@ def _rows(configuration: Configuration, folder: Path | None, rounds: int) -> tup
 def _record(configuration: Configuration, run: Assembly) -> dict[str, Any]:
     """Return what a resumed run must have in common with the run that was begun, as plain JSON values."""
     halves = {"train": run.task.partition.train, "test": run.task.partition.test}
-    arrays = {f"{half} {name}": array for half, data in halves.items() for name, array in vars(data).items()}
-    is_pixels = {name: name.endswith("pixels") for name in arrays}
+    names = ("indices", "targets", "sizes", "labels")
+    arrays = {f"{half} {name}": getattr(data, name) for half, data in halves.items() for name in names}
     return {
         "configuration": configuration.sections,
         "choices": run.choices,
-        "partition": digest({name: array for name, array in arrays.items() if not is_pixels[name]}),
-        "data": digest({name: array for name, array in arrays.items() if is_pixels[name]}),
+        "partition": digest(arrays),
+        "data": run.data,
         "code": code_sums(configuration.user_code),
         "versions": {
             "python": platform.python_version(),
@@ -458,8 +472,8 @@ def _require_same(configuration: Configuration, stored: Stored, record: Mapping[
             rule = f"is another code, in {file or 'its module'}, than when the run was begun"
             raise InvalidArgument(f"{section}.name", name, rule, remedy)
     for section, rule in (
-        ("partition", "gives the clients other samples than when the run was begun"),
         ("data", "has other samples than when the run was begun"),
+        ("partition", "gives the clients other samples than when the run was begun"),
     ):
         if stored.record[section] != record[section]:
             name = getattr(configuration, section).name

@@ -13,11 +13,10 @@ import miniature_table
 import pytest
 from command_line import refused
 from planting import planted
-from tiny_training import TINY
+from tiny_training import TINY, toml_of
 
 from clusterproof.algorithms import runner
 from clusterproof.experiments.tables.registry import TABLES
-from clusterproof.neural.runs.configuration import configuration_from, to_toml
 from clusterproof.synthetic import TASKS
 
 FILES = {
@@ -25,11 +24,11 @@ FILES = {
     "broken.py": "import no_such_library\n",
     "syntax.py": "def (\n",
     "empty.py": "x = 1\n",
-    "run.toml": to_toml(configuration_from(TINY)),
+    "run.toml": toml_of(TINY),
     "bad.toml": '[algorithm]\nname = "x"\n',
     "small.toml": "[partition]\nclusters = 3\n",
     "full/file": "precious",
-    "seeds/seed-0/configuration.toml": "",
+    "seeds/seed-0/configuration.json": "",
     "two.py": "class Two:\n    def __init__(self, task, settings):\n        pass\n",
 }
 """Files in the current folder, which no command line changes."""
@@ -178,15 +177,15 @@ table sofl/table-3-mnist --data-dir full           :: --data-dir | not in full
 table sofl/table-3-mnist --data-dir full --slurm 2 :: --data-dir | nodes of a cluster
 train --out x --step-size -1         :: --step-size = -1.0 | greater than 0
 train --out x --step-sise 1          :: --step-sise | Did you mean --step-size?
-train --out x --algorithm ifka       :: --algorithm = 'ifka' | nearest is ifca | MODULE:NAME or FILE.py:NAME
-train --out x --algorithm ifca --momentum .5 :: --momentum = 0.5 | no parameter of algorithm ifca
+train --out x --algorithm ifka       :: --algorithm = 'ifka' | write ifca | MODULE:NAME or FILE.py:NAME
+train --out x --algorithm ifca --momentum .5 :: --momentum = '.5' | is an option of cfl-mgd, not of the algorithm ifca
 train --out x --algorithm ifca --models 100  :: --models = 100 | at most the number of clients (20)
 train --out x --clusters 3           :: --clusters = 3 | must be 1, 2 or 4
-train --out x --clients 3            :: --clients = 3 | no parameter of partition rotated-groups
-train --out x --partition rotation   :: --partition = 'rotation' | nearest is rotations
+train --out x --clients 3            :: --clients = '3' | not of the partition rotated-groups
+train --out x --partition rotation   :: --partition = 'rotation' | write rotations
 train --out x --network cnn          :: 16
-train --out x --network resnet-20 --hidden 3 :: --hidden | no parameter of network resnet-20
-train --out x --hidden a,b           :: --hidden = 'a,b' | separated by commas
+train --out x --network resnet-20 --hidden 3 :: --hidden = '3' | not of the network resnet-20
+train --out x --hidden a,b           :: --hidden | 'a,b' | separated by commas
 train --out x --hidden 0             :: --hidden = 0 | at least 1
 train --out x --hidden 1000000000    :: parameters
 train --out x --rounds 1.5           :: --rounds | must be an integer
@@ -201,19 +200,18 @@ train --out x --data mnist --data-dir none   :: none | mnist
 train --out x --partition rotations --algorithm local       :: --algorithm = 'local'
 train --out x --partition rotations --test-assignment train :: --test-assignment = 'train'
 train cfl-mgd                        :: Unexpected argument: cfl-mgd; options are written --name value.
-train --out x --algorithm two.py:Two --clip 1        :: --clip; parameters of your own code are keys of its section
 {TABLE} --choose lr=1                :: --choose = 'lr'
 train --out x --config nowhere.toml  :: config = | nowhere.toml
 train --out x --config run.toml --step-size -1 :: --step-size = -1.0 | greater than 0
-train --out x --config run.toml --algorithm fedavg --momentum .5 :: --momentum = 0.5 | no parameter of algorithm fedavg
-train --out x --config run.toml --algorithm fedaug :: --algorithm = 'fedaug' | the nearest is fedavg
+train --out x --config run.toml --algorithm fedavg --momentum .5 :: --momentum = '.5' | not of the algorithm fedavg
+train --out x --config run.toml --algorithm fedaug :: --algorithm = 'fedaug' | write fedavg
 train --out x --config run.toml --rounds -1   :: --rounds = -1 | at least 0
-train --out x --config bad.toml      :: bad.toml, line 2, [algorithm] name = 'x'
-train --out x --config small.toml    :: small.toml, line 2, [partition] clusters = 3 | 1, 2 or 4
+train --out x --config bad.toml      :: bad.toml: algorithm.name = 'x'
+train --out x --config small.toml    :: small.toml: partition.clusters = 3 | 1, 2 or 4
 train --resume {{nowhere full}}      :: must be the folder of a training run
 train --resume seeds :: rerun the command with --seeds | such as seeds/seed-0
-train --algorithm IFCA :: the nearest is ifca
-train --data MNIST :: the nearest is mnist
+train --algorithm IFCA :: write ifca
+train --data MNIST :: write mnist
 train --resume nowhere --out x       :: --out = 'x' | does not go with --resume
 train --resume nowhere --config run.toml     :: --config = 'run.toml' | does not go with --resume
 train --resume nowhere --seed 1      :: --seed = 1 | does not go with --resume
@@ -294,8 +292,7 @@ def test_a_path_that_cannot_be_written_is_one_line(
 @pytest.mark.parametrize(
     ("missing", "line", "extra"),
     [
-        ("filelock", f"{TRAIN} --rounds 1 --out r", "neural"),
-        ("torch", "train --out r", "neural"),
+        ("safetensors", f"{TRAIN} --rounds 1 --out r", "neural"),
     ],
 )
 def test_a_missing_library_is_named_with_its_extra(

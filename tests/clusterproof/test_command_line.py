@@ -18,7 +18,6 @@ from rich.text import Text
 from clusterproof.algorithms import ALGORITHMS
 from clusterproof.commands.application import main
 from clusterproof.experiments.synthetic_options import algorithm_parameters, task_parameters
-from clusterproof.neural.runs.options import all_options
 from clusterproof.synthetic import TASKS
 from clusterproof.theory.claims import report
 
@@ -51,7 +50,7 @@ def test_heavy_libraries_are_imported_only_where_they_are_needed(tmp_path: Path)
     assert "\nvalid: " in done.stdout
 
 
-MISSING = "torch pooch safetensors tomlkit filelock numba distributed dask_jobqueue marimo sphinx cvxpy"
+MISSING = "torch pooch safetensors numba distributed dask_jobqueue marimo sphinx cvxpy"
 """What `make check` does not install."""
 
 
@@ -94,7 +93,6 @@ def test_after_make_check_commands_have_help_and_training_names_its_extra(tmp_pa
         ("run", {name for task in TASKS for name in task_parameters(task)}),
         ("run", {name for algorithm in ALGORITHMS for name in algorithm_parameters(algorithm)}),
         ("run", {"models", "clusters", "step_size", "rounds", "replicates"}),
-        ("train", {option.flag for option in all_options()}),
         ("train", {"config", "resume", "out", "data", "partition", "network", "algorithm"}),
     ],
 )

@@ -15,12 +15,11 @@ from clusterproof.algorithms import ALGORITHMS, run
 from clusterproof.algorithms.discovery import modules_below
 from clusterproof.commands.application import app
 from clusterproof.experiments.tables.registry import TABLES
+from clusterproof.neural.configuration import Configuration, Training
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.networks import CNN, MLP
 from clusterproof.neural.networks.resnet import NormalisedConvolution
 from clusterproof.neural.partitions.by_name import PARTITIONS
-from clusterproof.neural.runs.configuration import Configuration
-from clusterproof.neural.runs.training_settings import TrainingSettings
 from clusterproof.neural.task import ImageTask
 from clusterproof.synthetic import TASKS, strategies
 from clusterproof.synthetic.softmax import SoftmaxMixture
@@ -34,7 +33,7 @@ MAKERS: dict[str, Callable[..., Any]] = {
     **PARTITIONS,
     "softmax": SoftmaxMixture,
     "run": run,
-    "training": TrainingSettings,
+    "training": Training,
     "preprocessing": Preprocessing,
     "image task": ImageTask,
     "cnn": CNN,

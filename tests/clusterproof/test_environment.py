@@ -217,7 +217,7 @@ if __name__ == "__main__":
 """
 NEEDING = {
     "pooch": "data fetch mnist",
-    **dict.fromkeys(("torch", "safetensors", "tomlkit", "filelock"), SMALL),
+    **dict.fromkeys(("torch", "safetensors"), SMALL),
     "distributed": "sweep s.toml --out so --dask tcp://127.0.0.1:1",
     "dask_jobqueue": "sweep s.toml --out so --slurm 2",
 }

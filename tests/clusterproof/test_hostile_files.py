@@ -45,8 +45,8 @@ FILES = [
 ]
 """Command lines, with the file that is handed in."""
 
-RUN_FILES = ["configuration.toml", "clients.parquet", "checkpoints/*.json", "checkpoints/*.safetensors"]
-"""Files that resuming a run reads: of checkpoints all, since the one before takes the place of a damaged one."""
+RUN_FILES = ["configuration.json", "metrics.parquet", "clients.parquet", "checkpoint.safetensors"]
+"""Files that resuming a run reads."""
 
 CLOSED = DEPTH + 400
 """Levels that the parsers of JSON accept."""
@@ -141,11 +141,9 @@ def test_files_of_a_training_run_that_do_not_end_are_one_line(
         for path, content in zip(paths, kept, strict=True):
             if kind != "deep":
                 put(path, kind)
-            elif path.suffix == ".toml":
-                path.write_bytes(content + DEEP["toml"][1].encode())
             elif path.suffix == ".json":
-                path.write_bytes(with_sum({**json.loads(content), "settings": {"choices": nested(CLOSED)}}))
-        if kind != "deep" or name.endswith(("toml", "json")):
+                path.write_text(json.dumps({**json.loads(content), "network": {"hidden": nested(CLOSED)}}))
+        if kind != "deep" or name.endswith("json"):
             refused(capsys, *["train", "--resume", "run", "--rounds", "3"])
         for path, content in zip(paths, kept, strict=True):
             path.unlink()

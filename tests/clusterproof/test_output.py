@@ -15,7 +15,7 @@ from clusterproof.commands import terminal
 from clusterproof.commands.application import app, main
 from clusterproof.figures import FIGURES
 
-EXTRAS = "torch pooch safetensors tomlkit filelock distributed dask_jobqueue"
+EXTRAS = "torch pooch safetensors distributed dask_jobqueue"
 DATA = ("data list", "data fetch", "data verify")
 NAMES = [name for name in app if not name.startswith("-")]
 HELPS = ["--help", *(f"{name} --help" for name in (*NAMES, *DATA))]

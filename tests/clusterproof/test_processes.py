@@ -10,15 +10,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-import polars
 import pytest
 from command_line import ROOT, command
-from small_training import configure
+from small_training import configure, contents, rounds_kept
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.neural.runs.storage.checkpoint import find_checkpoint
-from clusterproof.neural.runs.storage.run_folder import held_folder
-from clusterproof.neural.runs.training import train
+from clusterproof.neural.checkpoint import stored_configuration
+from clusterproof.neural.training import train
 
 pty = pytest.importorskip("pty", reason="POSIX only")
 
@@ -140,75 +138,44 @@ def test_progress_is_shown_before_the_first_round_is_done() -> None:
 KILLED_AT_A_RENAME = """
 import itertools, os, signal, sys
 from small_training import configure
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.neural.runs.training import train
+from clusterproof.neural.training import train
 renames = itertools.count(1)
-name, out, last = sys.argv[1], sys.argv[2], int(sys.argv[3])
 def watch(event, _):
-    if event == "os.rename" and next(renames) == last: os.kill(os.getpid(), signal.SIGKILL)
+    if event == "os.rename" and next(renames) == int(sys.argv[2]): os.kill(os.getpid(), signal.SIGKILL)
 sys.addaudithook(watch)
-options = {"algorithm": {"name": name, "participation": 0.5}, "rounds": 4, "checkpoint_every": 1, "evaluate_every": 3}
-options |= {"batch_size": 10, "engine": "serial"}  # which starts fastest
-try:
-    train(configure(**options), out=out, resume=True)
-except InvalidArgument as error:
-    assert error.argument == "resume" and "must be the folder of a training run" in error.rule, error
-    train(configure(**options), out=out)
+train(configure(rounds=4, checkpoint_every=1, engine="serial"), sys.argv[1], resume=True)
 """
 
 
-@pytest.mark.parametrize("name", ["cfl-mgd"])
-def test_training_runs_killed_at_a_rename_resume_to_the_same_bits(name: str, tmp_path: Path) -> None:
-    """Every file is renamed into its place: 3, 4, 5, ... renames fall before, in and after a checkpoint's write."""
-    options: dict[str, Any] = {
-        "algorithm": {"name": name, "participation": 0.5},
-        "batch_size": 10,
-        "engine": "serial",
-    }
-    sums = {}
+def test_a_training_run_that_is_killed_twice_resumes_to_the_same_bits(tmp_path: Path) -> None:
+    """At the first checkpoint's rename, and after the next one; other moments are in the tests of training."""
     alone, out = tmp_path / "alone", tmp_path / "killed"
-
-    def tensors_of(path: Path) -> Any:
-        return json.loads(path.read_text())["tensors_sha256"]
-
-    def keep(row: Any) -> None:
-        sums[row["round"]] = tensors_of(alone / "checkpoints" / f"checkpoint-{row['round']:06d}.json")
-
-    train(configure(**options, rounds=4, checkpoint_every=1, evaluate_every=3), out=alone, progress=keep)
-    kills, status = 0, -signal.SIGKILL
-    while status == -signal.SIGKILL:
-        done = python(KILLED_AT_A_RENAME, name, str(out), str(3 + kills))
-        status = done.returncode
-        kills += status == -signal.SIGKILL
-        if stored := find_checkpoint(out / "checkpoints"):
-            assert not stored.rounds or tensors_of(stored.path) == sums[stored.rounds]
-    assert (status, done.stderr) == (0, "")
-    assert kills >= 3
-    frames = [polars.read_parquet(folder / "metrics.parquet").drop("seconds") for folder in (alone, out)]
-    assert frames[0].equals(frames[1])
-    names = [sorted(str(path.relative_to(folder)) for path in folder.rglob("*")) for folder in (alone, out)]
-    assert names[0] == names[1]
+    train(configure(rounds=4, checkpoint_every=1, engine="serial"), alone)
+    for last, kept in (("3", 0), ("5", 1)):
+        assert python(KILLED_AT_A_RENAME, str(out), last).returncode == -signal.SIGKILL
+        assert rounds_kept(out) == kept
+        assert list(out.glob("*.partial"))
+    train(stored_configuration(out), out, resume=True)
+    assert contents(alone) == contents(out)
 
 
 def test_the_lock_of_a_training_run_dies_with_its_process(tmp_path: Path) -> None:
     out = tmp_path / "run"
-    train(configure(rounds=1), out=out)
     code = (
         "import sys, time\n"
-        "from clusterproof.neural.runs.storage.run_folder import held_folder\n"
-        "with held_folder(sys.argv[1]):\n"
+        "from clusterproof.neural.checkpoint import run_folder\n"
+        "with run_folder(sys.argv[1], resume=True):\n"
         "    print('held', flush=True)\n"
         "    time.sleep(600)\n"
     )
     with subprocess.Popen([sys.executable, "-c", code, str(out)], stdout=subprocess.PIPE, cwd=ROOT) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
-        with pytest.raises(InvalidArgument, match="is in use by another run"), held_folder(out):
-            pass
+        with pytest.raises(InvalidArgument, match="is in use by another run"):
+            train(configure(rounds=1), out)
         holder.kill()
         holder.wait()
-    with held_folder(out) as folder:
-        assert folder == out
+    assert train(configure(rounds=1), out).complete
 
 
 def test_a_killed_table_is_resumed_and_leaves_no_worker(tmp_path: Path) -> None:

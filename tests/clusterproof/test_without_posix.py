@@ -12,7 +12,7 @@ pytestmark = pytest.mark.slow(reason="imports every module in a process of its o
 
 TAKEN_AWAY = """
 import os, sys
-import filelock, matplotlib.pyplot, polars, scipy.stats, sklearn.cluster, torch  # they look for what there is
+import matplotlib.pyplot, polars, scipy.stats, sklearn.cluster, torch  # they look for what there is
 
 for module in ("fcntl", "grp", "pwd", "resource", "termios", "tty"):
     sys.modules[module] = None

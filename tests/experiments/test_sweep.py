@@ -24,8 +24,8 @@ from clusterproof.experiments.store import Outcome, UnitStore
 from clusterproof.experiments.sweeps import synthetic, training
 from clusterproof.experiments.sweeps.plan import read_plan
 from clusterproof.experiments.sweeps.result import sweep_frame
-from clusterproof.neural.runs.configuration import configuration_from
-from clusterproof.neural.runs.training import train
+from clusterproof.neural.configuration import configuration_from
+from clusterproof.neural.training import train
 from clusterproof.synthetic import RegressionMixture
 
 FILE = """

@@ -31,7 +31,9 @@ TOP = ("rounds", "seed", "evaluate_every")
 
 def owners() -> dict[str, tuple[str, ...]]:
     """Return the names of the partitions, networks or algorithms that have each option of ``train``."""
-    found = {option: () for option, (section, _) in places().items() if section in ("data", "training")}
+    found: dict[str, tuple[str, ...]] = {
+        option: () for option, (section, _) in places().items() if section in ("data", "training")
+    }
     found |= dict.fromkeys(DEFAULTS, ())
     for section in ("partition", "network", "algorithm"):
         for name in KNOWN[section]:

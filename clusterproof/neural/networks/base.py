@@ -105,6 +105,8 @@ class Network(nn.Module, ABC):
         copies: WeakKeyDictionary[Network, Network] = vars(_THREAD).setdefault("copies", WeakKeyDictionary())
         if self not in copies:
             copies[self] = copy.deepcopy(self)
+        if copies[self].training != self.training:
+            copies[self].train(self.training)
         return copies[self]
 
     @cached_property

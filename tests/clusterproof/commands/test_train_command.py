@@ -1,21 +1,30 @@
-"""The command ``train``: the configuration that it makes and what it prints."""
+"""The command ``train``: the configuration that it makes, what it prints, and one line for whatever fails."""
 
+import json
+import os
 import re
 import shlex
-from dataclasses import replace
+import signal
+import threading
+import warnings
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tiny_training import TINY
+from command_line import refused
+from planting import planted
+from small_training import SMALL, Plant, configure, contents, rounds_kept
 
 from clusterproof.algorithms import CFLMGD, FedAvg
 from clusterproof.commands import terminal
+from clusterproof.commands import train as command
 from clusterproof.commands.application import main
-from clusterproof.neural.runs.configuration import configuration_from, read_toml, to_toml
-from clusterproof.neural.runs.storage.run_folder import CONFIGURATION, stored_configuration
-
-FLAGS = shlex.split("--clusters 2 --clients-per-cluster 2 --images 120 --hidden 4 --threads 1")
+from clusterproof.neural import training
+from clusterproof.neural.checkpoint import CHECKPOINT, CONFIGURATION, LOCK, stored_configuration
+from clusterproof.neural.configuration import KNOWN, configuration_from
+from clusterproof.neural.task import ImageTask
+from clusterproof.neural.training import train
 
 
 def run_command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -35,34 +44,140 @@ def test_flags_make_the_configuration_that_is_stored(
         *("--network", "mlp", "--hidden", "6,5", "--rounds", "2", "--seed", "3", "--batch-size", "4"),
         *("--step-size-decay", "0.9", "--local-unit", "epoch", "--out", str(out)),
     )
-    assert (status, errors) == (0, "")
-    found = read_toml(out / CONFIGURATION)
-    assert found.algorithm == CFLMGD(
+    assert (status, errors.count("models have clients")) == (0, len(errors.splitlines()))
+    found = configuration_from(json.loads((out / CONFIGURATION).read_text()))
+    assert found.make_algorithm() == CFLMGD(
         step_size=0.1, momentum=0.5, clusters=3, averaging="model", reset_momentum=True
     )
     assert found.partition.options == {"clusters": 2, "shifts": [0, 4], "images": 120}
     assert found.network.options == {"hidden": [6, 5]}
-    training = found.training
-    assert (training.rounds, training.seed, training.batch_size) == (2, 3, 4)
-    assert (training.step_size_decay, training.local_unit) == (0.9, "epoch")
+    asked = found.training
+    assert (asked.rounds, asked.seed, asked.batch_size) == (2, 3, 4)
+    assert (asked.step_size_decay, asked.local_unit) == (0.9, "epoch")
     assert re.search(r"cfl-mgd on digits, label-shift, mlp: 2 of 2 rounds, seed 3", output)
-    assert re.search(r"round 2: test accuracy 0\.\d+, share with their cluster's model [01]", output)
+    means = r"round 2: test accuracy 0\.\d+ \(mean over clients\), 0\.\d+ \(over samples\), share with their"
+    assert re.search(means, output)
     assert f"stored in {out}" in output
 
 
-def test_a_file_makes_the_same_run_as_flags(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    flags = ["--algorithm", "fedavg", *FLAGS, "--rounds", "2", "--seed", "5"]
+def test_a_file_makes_the_same_run_as_flags_and_options_override_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ["--algorithm", "fedavg", *SMALL, "--rounds", "2", "--seed", "5"]
     assert run_command(capsys, *flags, "--out", str(tmp_path / "flags"))[0] == 0
     stored = tmp_path / "flags" / CONFIGURATION
-    text = stored.read_text().replace("seed = 5", "seed = 4").replace("rounds = 2", "rounds = 9")
-    (tmp_path / "run.toml").write_text(text)
-    beside = ["--config", str(tmp_path / "run.toml"), "--seed", "5", "--rounds", "2"]
-    assert run_command(capsys, *beside, "--out", str(tmp_path / "file"))[0] == 0
-    assert (tmp_path / "file" / CONFIGURATION).read_text() == stored.read_text()
-    assert read_toml(stored).algorithm == FedAvg(step_size=0.1)
-    names = [Path("checkpoints") / f"checkpoint-000002.{kind}" for kind in ("safetensors",)]
-    for name in names:
-        assert (tmp_path / "file" / name).read_bytes() == (tmp_path / "flags" / name).read_bytes()
+    (tmp_path / "run.json").write_text(stored.read_text().replace('"seed": 5', '"seed": 4'))
+    (tmp_path / "run.toml").write_text(
+        'algorithm = {name = "fedavg"}\nnetwork.hidden = [8]\ntraining = {threads = 1, rounds = 2}\n'
+        "partition = {clusters = 2, clients_per_cluster = 3, images = 240}\n"
+    )
+    for name in ("run.json", "run.toml"):
+        override = ["--config", str(tmp_path / name), "--seed", "5"]
+        assert run_command(capsys, *override, "--out", str(tmp_path / name[4:]))[0] == 0
+        assert contents(tmp_path / name[4:]) == contents(tmp_path / "flags")
+    assert stored_configuration(tmp_path / "json").make_algorithm() == FedAvg(step_size=0.1)
+
+
+def test_parameters_that_another_algorithm_lacks_are_left_out_of_a_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sections = configure({"name": "ifca", "averaging": "model", "local_steps": 2}, rounds=1).sections
+    (tmp_path / "run.json").write_text(json.dumps(sections))
+    arguments = [
+        "--config",
+        str(tmp_path / "run.json"),
+        "--algorithm",
+        "fedavg",
+        "--out",
+        str(tmp_path / "run"),
+    ]
+    status, _, errors = run_command(capsys, *arguments)
+    assert status == 0
+    assert re.search(r"left out of .*run.json, as fedavg has no such parameter: .*\baveraging\b", errors)
+    assert stored_configuration(tmp_path / "run").make_algorithm() == FedAvg(step_size=0.1, local_steps=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "words"),
+    [
+        ("[algorithm]\nname = 'x'", "", "run.toml: algorithm.name = 'x': must be one of"),
+        ("[algorithm]\nstep_size = -1", "", "run.toml: algorithm.step_size = -1.0: must be"),
+        ("[algorithm]\nstep_size = -1", "--algorithm ifca", "run.toml: algorithm.step_size = -1.0"),
+        ("[partition]\nclusters = 3", "", "run.toml: partition.clusters = 3: must be 1, 2 or 4"),
+        ("[partition]\nclusters = 2", "--clusters 3", "--clusters = 3: must be 1, 2 or 4"),
+        ("[algorithm]\nclusters = 100", "", "run.toml: algorithm.clusters = 100"),
+        ("", "--models 100", "--models = 100: "),
+        (
+            "[algorithm]\nname = 'own.py:Own'",
+            "",
+            "a file alone may not ask for that; look at the code, then add",
+        ),
+        ("training = 1", "", "training = 1: has the wrong type"),
+        ("rounds = 1" + "0" * 20_000, "", "must be a TOML file"),
+        ("", "--rounds 1" + "0" * 20_000, "--rounds"),
+        ("", "--step-size 1e308", "--step-size = 1e+308: led in round 1"),
+        ("", "--algorithm ifka", "--algorithm = 'ifka': must be one of"),
+        (
+            "",
+            "--algorithm ifca --momentum .5",
+            "--momentum = '.5': is an option of cfl-mgd, not of the algorithm",
+        ),
+        ("", "--clients 3", "--clients = '3': is an option of dirichlet"),
+        (
+            "",
+            "--network resnet-20 --hidden 3",
+            "--hidden = '3': is an option of mlp, cnn, not of the network",
+        ),
+        ("", "--step-sise 1", "Did you mean --step-size? See `clusterproof train --help`."),
+        ("", "--hidden a,b", "separated by commas"),
+        ("", "--resume nowhere", "must be the folder of a training run"),
+        ("", "--seeds 0", "must be an integer, at least 1"),
+        ("", "--jobs 2", "asks for --seeds"),
+    ],
+)
+def test_a_wrong_option_is_one_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    text: str,
+    arguments: str,
+    words: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("run.toml").write_text(text)
+    config = [] if "--resume" in arguments else ["--config", "run.toml", "--out", "run"]
+    assert words in refused(capsys, "train", *config, *arguments.split())
+    assert [path.name for path in tmp_path.iterdir()] == ["run.toml"]
+
+
+@pytest.mark.parametrize("others", ["--seed 1", "--out x", "--config x", "--step-size 1", "--seeds 2"])
+def test_a_resumed_run_takes_no_other_options(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], others: str
+) -> None:
+    train(configure(rounds=1), tmp_path / "run")
+    message = refused(capsys, "train", "--resume", str(tmp_path / "run"), *others.split())
+    assert "does not go with --resume" in message or "config = " in message
+
+
+@pytest.mark.parametrize("name", KNOWN["algorithm"])
+def test_help_has_the_options_of_what_is_named_with_their_defaults(
+    capsys: pytest.CaptureFixture[str], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    status, output, _ = run_command(capsys, "--algorithm", name, "--help")
+    assert status == 0
+    assert len(output.splitlines()) < 120
+    flags = set(re.findall(r"^│ --([a-z-]+)", output, flags=re.MULTILINE))
+    parameters = {
+        "models" if key == "clusters" else key for key in vars(configure({"name": name}).make_algorithm())
+    }
+    assert {key.replace("_", "-") for key in parameters} <= flags
+    assert ("momentum" in flags) == (name == "cfl-mgd")
+    assert re.search(r"--rounds +INT +Number of communication rounds\. \[default:\s100\]", output)
+    options = list(command._options({**command.DEFAULTS, "algorithm": name}, {}))
+    texts = [option.annotation.__metadata__[-1].help for option in options]
+    assert all(texts)
+    assert len(set(texts)) == len(texts)
 
 
 @pytest.mark.parametrize(
@@ -72,14 +187,49 @@ def test_a_file_makes_the_same_run_as_flags(tmp_path: Path, capsys: pytest.Captu
         (["--algorithm", "ifca", "--test-assignment", "test-loss"], "on their labelled test data"),
         (["--algorithm", "fedavg"], "every client is served the one model"),
         (["--algorithm", "local"], "every client is served its own model"),
+        (["--algorithm", "per-fedavg"], "what its personal step makes"),
     ],
 )
 def test_the_report_says_who_is_served_what(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: list[str], words: str
 ) -> None:
-    status, output, _ = run_command(capsys, *flags, *FLAGS, "--rounds", "1", "--out", str(tmp_path / "run"))
+    status, output, _ = run_command(capsys, *flags, *SMALL, "--rounds", "1", "--out", str(tmp_path / "run"))
     assert status == 0
     assert words in output
+
+
+MEASURED = {
+    "accuracy": 0.875,
+    "accuracy_over_samples": 0.75,
+    "correct_model": 0.5,
+    "training_loss": 1.25,
+    "test_loss": 2.5,
+}
+NOTHING = dict.fromkeys((*MEASURED, "accuracy_after_local_training"))
+CLUSTERS = {"purity": 0.75, "adjusted_rand_index": 0.25, "clusters": 3}
+ROWS: list[dict[str, Any]] = [
+    {"round": 1, "seconds": 0.25, **NOTHING, **CLUSTERS, "accuracy": 0.125, "purity": 0.5},
+    {"round": 2, "seconds": 0.5, **NOTHING, **MEASURED, **CLUSTERS, "clusters": 2},
+    {"round": 3, "seconds": 0.75, **NOTHING, **CLUSTERS},
+]
+
+
+def test_the_last_evaluation_and_the_last_clusters_are_told() -> None:
+    """Rounds 2 and 3 of the three that took 1.5 s; images are told of where something is done to them."""
+
+    def report(rows: list[dict[str, Any]] = ROWS, **sections: Any) -> list[str]:
+        configuration = configuration_from({"training": {"rounds": 9, "seed": 4}, **sections})
+        return command.describe_training(configuration, rows, None).splitlines()
+
+    lines = [
+        "cfl-mgd on digits, rotated-groups, mlp: 3 of 9 rounds, seed 4, 1.50 s",
+        "round 2: test accuracy 0.875 (mean over clients), 0.75 (over samples), "
+        "share with their cluster's model 0.5, training loss 1.25, test loss 2.5",
+        "purity 0.75, adjusted Rand index 0.25, clusters 3",
+    ]
+    assert report() == lines
+    assert report(data={"crop": 6, "flip": True}) == [lines[0], "images: crop 6, flip", *lines[1:]]
+    assert report(rows=[]) == [lines[0].replace("3 of", "0 of").replace("1.50", "0.00")]
 
 
 def test_without_out_it_chooses_a_folder_and_says_so(
@@ -87,50 +237,202 @@ def test_without_out_it_chooses_a_folder_and_says_so(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("training-1", "training-2"):
-        status, output, errors = run_command(capsys, *FLAGS, "--rounds", "1")
+        status, output, errors = run_command(capsys, *SMALL, "--rounds", "1")
         assert status == 0
         assert f"the run is stored in {name}" in errors
         assert f"stored in {name}" in output
         assert (tmp_path / name / CONFIGURATION).is_file()
 
 
-def test_options_override_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "tiny.toml"
-    path.write_text(to_toml(configuration_from(TINY)), encoding="utf-8")
-    out = tmp_path / "run"
-    more = ["--threads", "2", "--hidden", "3", "--step-size", "0.05", "--images", "100", "--local-steps", "1"]
-    assert run_command(capsys, "--config", str(path), *more, "--out", str(out))[0] == 0
-    found = stored_configuration(out)
-    assert (found.training.threads, found.network.options) == (2, {"hidden": [3]})
-    assert found.partition.options == {**configuration_from(TINY).partition.options, "images": 100}
-    before = configuration_from(TINY).algorithm
-    assert found.algorithm == replace(before, step_size=0.05, local_steps=1)  # type: ignore[call-arg]
-
-
-def test_parameters_that_another_algorithm_lacks_are_left_out_of_a_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "tiny.toml"
-    path.write_text(to_toml(configuration_from(TINY)), encoding="utf-8")
-    arguments = ["--config", str(path), "--algorithm", "fedavg", "--out", str(tmp_path / "run")]
-    status, _, errors = run_command(capsys, *arguments)
-    assert status == 0
-    assert re.search(r"left out of .*tiny.toml, as fedavg has no such parameter: .*\baveraging\b", errors)
-    assert stored_configuration(tmp_path / "run").algorithm == FedAvg(step_size=0.1, local_steps=2)
-
-
 def test_without_a_terminal_lines_say_round_and_metrics(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = iter(range(0, 1000, 20))  # seconds between two calls
-    lines_of = partial(terminal.RoundLines, clock=lambda: next(clock))
-    monkeypatch.setattr(terminal, "RoundLines", lines_of)
-    arguments = [*FLAGS, "--rounds", "5", "--evaluate-every", "2", "--out", str(tmp_path / "run")]
+    monkeypatch.setattr(terminal, "RoundLines", partial(terminal.RoundLines, clock=lambda: next(clock)))
+    arguments = [*SMALL, "--rounds", "5", "--evaluate-every", "2", "--out", str(tmp_path / "run")]
     status, _, errors = run_command(capsys, *arguments)
     assert status == 0
     found = [re.sub(r"clusters \d|purity [\d.]+|\d\.\d+", "#", line) for line in errors.splitlines()]
-    assert found == [
+    assert [line for line in found if "models have clients" not in line] == [
         "clusterproof: round 1 of 5, training, 3 min left",
         "clusterproof: round 3 of 5, accuracy #, training loss #, #, #, 53 s left",
         "clusterproof: round 5 of 5, accuracy #, training loss #, #, #",
     ]
+
+
+def test_a_lost_cluster_is_told_with_the_options_that_help(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], plant: Plant
+) -> None:
+    plant(training, "cluster_count", lambda _: 1)
+    status, _, errors = run_command(capsys, *SMALL, "--rounds", "2", "--out", str(tmp_path / "run"))
+    assert status == 0
+    assert "1 of 2 models have clients, since the start; --least-share 0.1 or --restarts 5 draws" in errors
+
+
+def test_a_full_disk_at_the_start_leaves_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    resource = pytest.importorskip("resource", reason="POSIX only")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (500, hard))
+    try:
+        message = refused(capsys, "train", *SMALL, "--rounds", "3", "--out", str(tmp_path / "run"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert "File too large" in message
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_fills_keeps_the_last_checkpoint_and_says_how_to_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = os.fsync
+    left = 4  # the configuration, rows and checkpoint of round 2, and rows of round 4
+
+    def full_disk(descriptor: int) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise OSError(28, "No space left on device")
+        whole(descriptor)
+
+    out = tmp_path / "run"
+    arguments = ["train", *SMALL, "--rounds", "8", "--checkpoint-every", "2", "--out", str(out)]
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full_disk)
+        status = main(arguments)
+    output, errors = capsys.readouterr()
+    assert (status, errors.count("\n")) == (2, 1)
+    assert "No space left on device" in errors
+    assert f"make space; `clusterproof train --resume {out}` then goes on after round 2" in errors
+    assert "test accuracy" in output, "what was measured must not be lost"
+    assert rounds_kept(out) == 2
+    assert not list(out.rglob("*.partial"))
+    assert main(["train", "--resume", str(out)]) == 0
+    train(stored_configuration(out), tmp_path / "whole")
+    assert contents(out) == contents(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("place", ["", "file", "file/below", "full", "a\0b", "x" * 300])
+def test_a_folder_that_cannot_be_used_is_refused_before_anything_is_made(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    plant: Plant,
+    capsys: pytest.CaptureFixture[str],
+    place: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("precious")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.tex").write_text("precious")
+    plant(training, "assemble", lambda *_: pytest.fail("the data was loaded"))
+    assert "out = " in refused(capsys, "train", "--out", place)
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "full", "thesis.tex"]
+
+
+def test_a_begun_run_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "run"
+    assert main(["train", *SMALL, "--rounds", "1", "--out", str(out)]) == 0
+    before = contents(out)
+    assert f"--resume {out}" in refused(capsys, "train", *SMALL, "--out", str(out))
+    assert before == contents(out)
+
+
+def interrupted_at(count: int, times: int = 1) -> Any:
+    """Press Ctrl-C in the middle of a round, once or more."""
+    real, left = ImageTask.losses, count
+
+    def losses(self: ImageTask, *arguments: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            for _ in range(times):
+                signal.raise_signal(signal.SIGINT)
+        return real(self, *arguments)
+
+    return planted(ImageTask, "losses", losses)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_ctrl_c_keeps_finished_rounds_and_names_the_command_that_resumes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], times: int
+) -> None:
+    out = tmp_path / "run"
+    arguments = ["train", *SMALL, "--rounds", "8", "--checkpoint-every", "3", "--evaluate-every", "9"]
+    before = signal.getsignal(signal.SIGINT)
+    with interrupted_at(5, times):
+        assert main([*arguments, "--out", str(out)]) == 130
+    assert signal.getsignal(signal.SIGINT) is before
+    errors = capsys.readouterr().err.splitlines()
+    assert f"clusterproof train --resume {out}` to resume" in errors[-1]
+    assert "Traceback" not in "".join(errors)
+    # the first press lets the round end; the second one does not
+    assert rounds_kept(out) == (5 if times == 1 else 3)
+    assert main(["train", "--resume", str(out)]) == 0
+    train(stored_configuration(out), tmp_path / "whole")
+    assert contents(out) == contents(tmp_path / "whole")
+
+
+def test_ctrl_c_before_the_first_checkpoint_leaves_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    for name in ("assemble", "save_checkpoint"):
+        with planted(training, name, interrupted):
+            assert main(["train", *SMALL, "--out", str(tmp_path / "run")]) == 130
+        assert "clusterproof: interrupted\n" in capsys.readouterr().err
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_a_thread_may_train(tmp_path: Path) -> None:
+    statuses: list[int] = []
+    arguments = ["train", *SMALL, "--rounds", "1", "--out", str(tmp_path / "run")]
+    thread = threading.Thread(target=lambda: statuses.append(main(arguments)))
+    thread.start()
+    thread.join()
+    assert statuses == [0]
+
+
+def test_want_of_memory_is_said_in_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], plant: Plant
+) -> None:
+    def exhausted(*_: object, **__: object) -> None:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 99 bytes")
+
+    plant(ImageTask, "gradient_sums", exhausted)
+    assert "out of memory" in refused(capsys, "train", *SMALL, "--out", str(tmp_path / "run"))
+
+
+def test_a_damaged_checkpoint_and_configuration_are_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    train(configure(rounds=2), out)
+    (out / CHECKPOINT).write_bytes((out / CHECKPOINT).read_bytes()[:500])
+    before = {path: path.read_bytes() for path in out.iterdir() if path.name != LOCK}
+    assert f"{CHECKPOINT}" in refused(capsys, "train", "--resume", str(out))
+    assert before == {path: path.read_bytes() for path in out.iterdir() if path.name != LOCK}
+    (out / CONFIGURATION).write_text("{")
+    assert "must be a JSON file" in refused(capsys, "train", "--resume", str(out))
+
+
+@pytest.mark.parametrize(
+    ("text", "module", "shown"),
+    [
+        ("dynamo gave up", "torch._dynamo", False),
+        ("no batching rule (Triggered internally at Batching.cpp:1)", "clusterproof.neural.task", False),
+        ("out of memory with 4 clients at a time", "user_module", True),
+    ],
+)
+def test_warnings_of_torch_do_not_reach_the_user(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], plant: Plant, text: str, module: str, shown: bool
+) -> None:
+    real = ImageTask.losses
+
+    def losses(self: ImageTask, *arguments: Any) -> Any:
+        warnings.warn_explicit(text, UserWarning, "file.py", 1, module=module)
+        return real(self, *arguments)
+
+    plant(ImageTask, "losses", losses)
+    assert main(["train", *SMALL, "--rounds", "1", "--out", str(tmp_path / "run")]) == 0
+    assert (text in capsys.readouterr().err) == shown
