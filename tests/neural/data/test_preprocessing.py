@@ -9,7 +9,7 @@ from scipy import stats
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.neural.data.preprocessing import Preprocessing, central, undistorted
-from clusterproof.neural.engines.distortion import distorted, draw_distortions
+from clusterproof.neural.distortion import distorted, draw_distortions
 
 EVERYTHING: dict[str, Any] = {
     "crop": 5,
@@ -54,16 +54,17 @@ def test_training_sees_what_a_loop_over_images_makes(
 ) -> None:
     given = Preprocessing(**options, augmentation_per=per)
     assert given.random
-    pixels = images((2, 6, 3, 7, 8))
+    pixels = images((6, 3, 7, 8))
     stored = torch.from_numpy(pixels)
     if channels_last:
-        stored = stored.permute(0, 1, 3, 4, 2).contiguous().permute(0, 1, 4, 2, 3)
-    numbers = draw_distortions(given, torch.tensor([4, 1]), 3, 6, np.random.default_rng(5))
-    found = distorted(stored, given, numbers[:, 1])
-    assert found.shape == (2, 6, *given.shape((3, 7, 8)))
-    for place in np.ndindex(2, 6):
-        expected = one_image(pixels[place], numbers[:, 1][place].double().numpy(), given)
-        np.testing.assert_allclose(found[place], expected, rtol=0, atol=1e-6)
+        stored = stored.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2)
+    numbers = draw_distortions(given, 6, np.random.default_rng(5))
+    assert numbers is not None
+    found = distorted(stored, given, torch.from_numpy(numbers))
+    assert found.shape == (6, *given.shape((3, 7, 8)))
+    for place in range(6):
+        expected = one_image(pixels[place], numbers[place], given)
+        np.testing.assert_allclose(found[place], expected, rtol=0, atol=1e-12)
 
 
 def test_evaluation_sees_the_standardised_centre() -> None:
@@ -83,39 +84,23 @@ def test_evaluation_sees_the_standardised_centre() -> None:
     assert central(np.zeros((4, 3, 32, 32)), 24).shape == (4, 3, 24, 24)
 
 
-def test_bits_do_not_hang_on_the_company() -> None:
-    given = Preprocessing(**EVERYTHING)
-    stored = torch.from_numpy(images((5, 4, 9, 8, 3)).astype(np.float32)).permute(0, 1, 4, 2, 3)
-    numbers = draw_distortions(given, torch.arange(5), 1, 4, np.random.default_rng(1))[:, 0]
-    together, seen = distorted(stored, given, numbers), undistorted(stored, given)
-    for client in range(5):
-        part = slice(client, client + 1)
-        assert torch.equal(distorted(stored[part], given, numbers[part])[0], together[client])
-        assert torch.equal(undistorted(stored[part], given)[0], seen[client])
-
-
-def test_the_numbers_belong_to_seed_client_step_and_image() -> None:
-    given = Preprocessing(**EVERYTHING)
-
-    def draw(clients: list[int], seed: int = 0) -> np.ndarray:
-        return draw_distortions(given, torch.tensor(clients), 3, 4, np.random.default_rng(seed)).numpy()
-
-    np.testing.assert_array_equal(draw([7, 2])[1], draw([2])[0])
-    np.testing.assert_array_equal(draw([7, 2])[1], draw([5, 1, 2])[2])
-    everything = np.concatenate([draw([7, 2, 7]), draw([7], 1)])
-    assert len(np.unique(everything)) == everything.size, "a client is met anew in another replicate"
-    per_batch = Preprocessing(**EVERYTHING, augmentation_per="batch")
-    batch = draw_distortions(per_batch, torch.tensor([7]), 3, 4, np.random.default_rng(0)).numpy()
-    same = np.ptp(batch[0], axis=1) == 0
-    np.testing.assert_array_equal(same, np.tile([True, True, False, True, True], (3, 1)))
-    assert len(np.unique(batch[0, :, 0])) == 3 * 5, "each step has its own"
+def test_a_batch_has_one_crop_and_flips_of_its_own() -> None:
+    stream = np.random.default_rng(0)
+    assert draw_distortions(Preprocessing(standardise=True), 4, stream) is None
+    each = draw_distortions(Preprocessing(**EVERYTHING), 4, stream)
+    batch = draw_distortions(Preprocessing(**EVERYTHING, augmentation_per="batch"), 4, stream)
+    assert each is not None
+    assert batch is not None
+    assert len(np.unique(each)) == each.size
+    np.testing.assert_array_equal(np.ptp(batch, axis=0) == 0, [True, True, False, True, True])
 
 
 def test_crops_and_flips_are_uniform() -> None:
     given = Preprocessing(crop=3, flip=True)
-    stored = torch.arange(20.0).view(1, 1, 1, 4, 5).expand(1, 3000, 1, 4, 5)
-    numbers = draw_distortions(given, torch.tensor([0]), 1, 3000, np.random.default_rng(2))
-    found = distorted(stored, given, numbers[:, 0])[0, :, 0]
+    stored = torch.arange(20.0).view(1, 1, 4, 5).expand(3000, 1, 4, 5)
+    numbers = draw_distortions(given, 3000, np.random.default_rng(2))
+    assert numbers is not None
+    found = distorted(stored, given, torch.from_numpy(numbers))[:, 0]
     corners, counts = np.unique(found[:, 0].numpy(), axis=0, return_counts=True)
     assert len(corners) == 2 * 3 * 2  # places down, across, and both directions
     assert stats.chisquare(counts).pvalue > 1e-4
