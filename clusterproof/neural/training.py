@@ -268,9 +268,9 @@ def lost_clusters(algorithm: Algorithm[Any], state: State, clusters: Sequence[in
 
 
 def _start(seed: int, run: Assembly) -> Checkpoint:
-    """Draw the starting models."""
+    """Draw the starting models; algorithms of one seed share them, their participants and their samples."""
     algorithm, task, guard = run.algorithm, run.task, run.guard
-    randomness = Randomness.from_seed(seed, "image", algorithm.name)
+    randomness = Randomness.from_seed(seed, "image")
     models = algorithm.draw_models(task, (), randomness)
     count = guard.check_count(algorithm, task)
     guard.check_models("draw_models", models, (count, task.dimension))
