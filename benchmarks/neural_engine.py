@@ -156,7 +156,8 @@ class Loop:
 def local_training(task: ImageTask, case: Case, point: Tensor) -> Tensor:
     """Return the trained models (k, d) of all clients, by our engine."""
     points, clients = point.expand(case.clients, -1), torch.arange(case.clients)
-    return task.local_steps(points, clients, minibatches(), Descent(STEP_SIZE, case.steps)).points
+    trained: Tensor = task.local_steps(points, clients, minibatches(), Descent(STEP_SIZE, case.steps)).points
+    return trained
 
 
 def training(
