@@ -148,7 +148,7 @@ class Loop:
         optimiser = torch.optim.SGD(self.module.parameters(), lr=STEP_SIZE)
         for images, targets in client:
             optimiser.zero_grad()
-            cross_entropy(self.module(images), targets).backward()
+            cross_entropy(self.module(images), targets).backward()  # type: ignore[no-untyped-call]
             optimiser.step()
         return nn.utils.parameters_to_vector(self.module.parameters()).detach()
 
@@ -156,7 +156,8 @@ class Loop:
 def local_training(task: ImageTask, case: Case, point: Tensor) -> Tensor:
     """Return the trained models (k, d) of all clients, by our engine."""
     points, clients = point.expand(case.clients, -1), torch.arange(case.clients)
-    return task.local_steps(points, clients, minibatches(), Descent(STEP_SIZE, case.steps)).points
+    trained: Tensor = task.local_steps(points, clients, minibatches(), Descent(STEP_SIZE, case.steps)).points
+    return trained
 
 
 def training(

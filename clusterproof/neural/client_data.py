@@ -71,7 +71,8 @@ class ClientData:
 
     def numbers(self, client: int, samples: np.ndarray | None = None) -> np.ndarray:
         """Numbers of some samples of a client (b,), or of all."""
-        return self._first[client] + (np.arange(self.sizes[client]) if samples is None else samples)
+        samples = np.arange(self.sizes[client]) if samples is None else samples
+        return np.asarray(self._first[client] + samples)
 
     def take(self, numbers: np.ndarray, drawn: np.ndarray | None = None) -> Batch:
         """Samples of some numbers (...), as evaluation sees them or distorted by ``drawn`` (..., 5)."""
@@ -86,4 +87,5 @@ class ClientData:
         else:
             rows = torch.from_numpy(drawn.reshape(len(flat), -1)).to(self._device)
             images = distorted(images, self._preprocessing, rows)
-        return Batch(images.unflatten(0, numbers.shape), self._targets[flat].unflatten(0, numbers.shape))
+        shape = numbers.shape
+        return Batch(images.view(*shape, *images.shape[1:]), self._targets[flat].view(shape))

@@ -164,7 +164,7 @@ class Engine(ABC):
         sums = torch.zeros_like(models)
         buffer_sums = None if carried is None else torch.zeros_like(models)
         factors = points.new_ones(len(points)) if weights is None else weights
-        for cluster in assignments.unique():
+        for cluster in set(assignments.tolist()):
             members = assignments == cluster
             sums[cluster] = factors[members] @ points[members]
             if carried is not None and buffer_sums is not None:

@@ -10,7 +10,7 @@ and the shares of start, buffer and anchor obey it with the gradient 0. W is com
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -110,14 +110,15 @@ class GramEngine(VmapEngine):
             lambda _, __: features.new_zeros(*batch.targets.shape, self.width),
             lambda _, place: torch.eye(3)[place].to(features),
         )
-        # each with its start, buffer and anchor
-        tails, firsts, coefficients, shares = states = [
+        # each has its start, buffer and anchor: a tensor, or None
+        states: list[list[Any]] = [
             [None if vector is None else part(vector, place) for place, vector in enumerate(vectors)]
             for part in parts
         ]
+        tails, firsts, coefficients, shares = states
         for _ in range(work.steps):
             leaves = [state[0].detach().requires_grad_() for state in (tails, firsts)]
-            loss = self._later_loss(*leaves, batch.targets)
+            loss = self._later_loss(leaves[0], leaves[1], batch.targets)
             tail_gradients, errors = torch.autograd.grad(loss, leaves, materialize_grads=True)
             gradients = (tail_gradients, gram @ errors, errors, torch.zeros_like(shares[0]))
             for (points, momenta, centres), gradient in zip(states, gradients, strict=True):
