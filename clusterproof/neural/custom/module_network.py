@@ -66,17 +66,6 @@ class ModuleNetwork(Network):
             except (Exception, SystemExit) as error:  # any error of a user's module
                 raise user_error("network", name, error) from error
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> ModuleNetwork:
-        """Copy the module; what makes it is shared."""
-        twin = copy.copy(self)
-        twin.__dict__["_modules"] = {"module": copy.deepcopy(self.module, memo)}
-        return twin
-
-    @property
-    def example(self) -> Tensor:
-        """One sample."""
-        return self.samples[:1]
-
     @cached_property
     def vectorises(self) -> bool:  # type: ignore[override]  # computed on first use, a constant elsewhere
         """Whether ``torch.func.vmap`` takes the module and its gradient."""

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import copy
 import math
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from clusterproof.algorithms.validation import InvalidArgument, check_count
-
-_THREAD = threading.local()
 
 
 class Network(nn.Module, ABC):
@@ -96,38 +91,8 @@ class Network(nn.Module, ABC):
     def function(self, parameters: dict[str, Tensor], images: Tensor) -> Tensor:
         """Scores (b, classes) of one model on images (b, C, H, W)."""
         constants = self.constants(next(iter(parameters.values())))
-        scores: Tensor = torch.func.functional_call(self._copy, {**constants, **parameters}, (images,))
+        scores: Tensor = torch.func.functional_call(self, {**constants, **parameters}, (images,))
         return scores
-
-    @property
-    def _copy(self) -> Network:
-        """Copy of the module for this thread; a call writes to the module, so threads cannot share one."""
-        copies: WeakKeyDictionary[Network, Network] = vars(_THREAD).setdefault("copies", WeakKeyDictionary())
-        if self not in copies:
-            copies[self] = copy.deepcopy(self)
-        if copies[self].training != self.training:
-            copies[self].train(self.training)
-        return copies[self]
-
-    @cached_property
-    def activations(self) -> int:
-        """Count of numbers that autograd stores for one image; determines the memory that a batch needs."""
-        point, stored = torch.zeros(self.dimension, requires_grad=True), 0
-
-        def count(value: Tensor) -> Tensor:
-            nonlocal stored
-            is_parameter = value.untyped_storage().data_ptr() == point.untyped_storage().data_ptr()
-            stored += 0 if is_parameter else value.numel()
-            return value
-
-        with torch.autograd.graph.saved_tensors_hooks(count, lambda value: value):
-            scores = self.function(self.views(point), self.example)
-        return stored + scores.numel()
-
-    @property
-    def example(self) -> Tensor:
-        """One sample, (1, C, H, W)."""
-        return torch.zeros(1, *self.image_shape)
 
     def initial(
         self, shape: tuple[int, ...], generator: np.random.Generator, dtype: Any = np.float64
