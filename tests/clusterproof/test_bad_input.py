@@ -134,7 +134,7 @@ figures drift --set kappa=.5 --out f :: kappa = 0.5: must be a finite number, at
 figures drift --set kappa=many --out f                           :: kappa = 'many': has the wrong type
 figures drift --set kappa=[3,4] --out f                          :: kappa = [3, 4]: has the wrong type
 figures error-per-round --set kappa=[4,.5] --out f :: kappa = [4, 0.5]: must be a finite number, at least 1
-figures error-per-round --set algorithm=[ifca,fedavg] --out f    :: must be one of 'cfl-mgd', 'ifca', 'fedavg'
+figures error-per-round --set algorithm=[ifca,fedavgg] --out f    :: must be one of 'cfl-mgd', 'ifca', 'fedavg'
 figures error-per-round --set algorithm=fedavg --set momentum=.9 --out f :: momentum = 0.9: is not a parameter of fedavg
 figures error-per-round --set 'momentum=[0,.1,.2,.3,.4,.5,.6,.7]' --out f :: make 8 runs; a figure has 1 to 7
 figures drift --set kappa --out f    :: --set = 'kappa': must be NAME=VALUE
@@ -188,7 +188,7 @@ train --out x --crop 0               :: --crop = 0 | at least 1
 train --out x --contrast 2           :: --contrast = 2 | at most 1
 train --out x --brightness nan       :: --brightness | finite
 train --out x --augmentation-per epoch       :: --augmentation-per = 'epoch' | use 'image'
-train --out x --flip --engine gram   :: --engine = 'gram' | distorted in each
+train --out x --flip --engine gram   :: --engine = 'gram' | undistorted
 train --out x --engine gram --network resnet-20 :: --engine = 'gram' | use 'auto'
 train --out x --data mnist --data-dir none   :: none | mnist
 train --out x --partition rotations --algorithm local       :: --algorithm = 'local'

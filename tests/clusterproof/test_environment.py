@@ -114,7 +114,7 @@ def test_a_closed_standard_error_costs_no_verdict() -> None:
 
 
 def test_help_has_all_options_in_no_columns() -> None:
-    done = command("run", "--help", env={"COLUMNS": "0"})
+    done = command("run", "fpfc", "--help", env={"COLUMNS": "0"})
     assert done.returncode == 0
     assert "--rounds" in done.stdout
 
@@ -124,7 +124,7 @@ def test_help_ends_on_a_terminal_of_one_column() -> None:
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 1, 0, 0))
     environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     process = subprocess.Popen(
-        [sys.executable, "-m", "clusterproof", "run", "--help"],
+        [sys.executable, "-m", "clusterproof", "run", "fpfc", "--help"],
         stdin=terminal,
         stdout=terminal,
         stderr=terminal,

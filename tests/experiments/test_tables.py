@@ -113,7 +113,7 @@ def trained(sections: Mapping[str, Any]) -> Any:
     configuration = configuration_from(sections)
     run = assemble(configuration)
     seed, algorithm = configuration.training.seed, run.algorithm
-    randomness = Randomness.from_seed(seed, "image", algorithm.name)
+    randomness = Randomness.from_seed(seed, "image")
     state = algorithm.initialise(algorithm.draw_models(run.task, (), randomness), run.task)
     known = np.full(run.task.clients, -1)
     for done in range(configuration.training.rounds):

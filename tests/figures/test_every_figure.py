@@ -11,7 +11,7 @@ from clusterproof.figures.style import caption_of
 
 PARAMETERS = r"""
 accuracy-cfl-mgd: 2400 clients | 100 images | $P = 4$ | 10 local steps | $\eta = 0.1$ | $\beta = 0.9$ |
-   hidden layer of 200 | 300 rounds | table-2-mnist
+   hidden layer of 200 | 300 rounds | cfl-mgd/table-2
 contraction-map: step size 1/L | $l = l_p = 0.5$ | 5 eigenvalues | 400 rounds | without the floor
 drift: 60 clients | $P = 4$ | $d = 3$ | $\kappa = 5$ | $\Delta = 2$ | $\eta = 0.1$ | $\mu = 1$ |
    $\alpha = 0.5$ | $H = 8$ | $10^{-

@@ -7,7 +7,6 @@ import shlex
 import signal
 import threading
 import warnings
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -244,20 +243,17 @@ def test_without_out_it_chooses_a_folder_and_says_so(
         assert (tmp_path / name / CONFIGURATION).is_file()
 
 
-def test_without_a_terminal_lines_say_round_and_metrics(
+def test_without_a_terminal_lines_say_what_is_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    clock = iter(range(0, 1000, 20))  # seconds between two calls
-    monkeypatch.setattr(terminal, "RoundLines", partial(terminal.RoundLines, clock=lambda: next(clock)))
+    monkeypatch.setattr(terminal, "PAUSE", 0.001)
     arguments = [*SMALL, "--rounds", "5", "--evaluate-every", "2", "--out", str(tmp_path / "run")]
     status, _, errors = run_command(capsys, *arguments)
     assert status == 0
-    found = [re.sub(r"clusters \d|purity [\d.]+|\d\.\d+", "#", line) for line in errors.splitlines()]
-    assert [line for line in found if "models have clients" not in line] == [
-        "clusterproof: round 1 of 5, training, 3 min left",
-        "clusterproof: round 3 of 5, accuracy #, training loss #, #, #, 53 s left",
-        "clusterproof: round 5 of 5, accuracy #, training loss #, #, #",
-    ]
+    lines = [line for line in errors.splitlines() if "models have clients" not in line]
+    assert lines
+    for line in lines:
+        assert re.match(r"clusterproof: [0-5] of 5 done, \d+ s; ", line), line
 
 
 def test_a_lost_cluster_is_told_with_the_options_that_help(

@@ -175,7 +175,7 @@ class Net(torch.nn.Module):
         self.calls = 0
     def forward(self, images):
         self.calls += 1
-        if self.calls > 20:
+        if self.calls > 8:
             raise KeyError("later")
         return self.layer(images.flatten(1))
 def network():
