@@ -157,6 +157,7 @@ def test_settings_that_are_fixed_in_the_code_are_named(name: str, fixed: dict[st
     assert ", ".join(f"{name} = {value}" for name, value in fixed.items()) in report.sentence
 
 
+@pytest.mark.slow(reason="compares in both precisions")
 def test_agreement_in_single_precision_says_so_and_double_precision_sees_more() -> None:
     torch = pytest.importorskip("torch")
     from clusterproof.conformance.adapters.torch_optimiser import torch_optimiser

@@ -59,7 +59,7 @@ VARIANTS = {
 ROUNDING = "in-half-precision"
 """End of the names of slips that round once: by 2^-11 of an entry, where float32 allows 300 2^-23 and more a round."""
 
-LARGE = {"scaffold", "pfedme", "cfl-mgd", "ditto", "feddyn", "fedyogi"}
+LARGE = {"scaffold", "pfedme", "cfl-mgd", "ditto", "feddyn", "fedyogi", "sofl", "fpfc", "cfl", "ifca"}
 """Algorithms whose bank takes seconds."""
 IN_SINGLE = ("fedavg", "fedprox", "fedbcd", "per-fedavg", "gradient-loss", "proxskip")
 """Algorithms whose bank is tried in single precision, too; the distances of all are compared with its unit below."""

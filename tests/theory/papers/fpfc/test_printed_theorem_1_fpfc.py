@@ -216,6 +216,7 @@ def test_the_second_inequality_is_false_for_a_concavity_of_at_most_2_and_not_cla
         repaired.repaired_mapping(outside)
 
 
+@pytest.mark.slow(reason="checks a claim")
 def test_the_third_inequality_fails_by_more_than_a_hundred_times() -> None:
     verdict = theory.check("fpfc/theorem-1-duals")
     assert verdict.measured is not None
