@@ -148,7 +148,7 @@ class Loop:
         optimiser = torch.optim.SGD(self.module.parameters(), lr=STEP_SIZE)
         for images, targets in client:
             optimiser.zero_grad()
-            cross_entropy(self.module(images), targets).backward()  # type: ignore[no-untyped-call]
+            cross_entropy(self.module(images), targets).backward()  # type: ignore[no-untyped-call]  # torch has no types here
             optimiser.step()
         return nn.utils.parameters_to_vector(self.module.parameters()).detach()
 

@@ -39,7 +39,7 @@ def run_algorithm(
     algorithm: str,
     given: Mapping[str, Any],
     *,
-    task: Literal[tuple(TASKS)] | None = None,  # type: ignore[valid-type]
+    task: Literal[tuple(TASKS)] | None = None,  # type: ignore[valid-type]  # the tasks are found at run time
     rounds: terminal.OptionalInteger = None,
     seed: terminal.Integer = 0,
     replicates: terminal.OptionalInteger = None,
@@ -193,7 +193,8 @@ def add_command(to: App, name: str) -> None:
         return run_algorithm(name, settings, **{key: values[key] for key in common & set(values)})
 
     words = parameter_descriptions(run_algorithm) | _defaults_of_runs(name)
-    command.__doc__ = inspect.getdoc(synthetic_options.algorithm_class(name)).partition("\n")[0]  # type: ignore[union-attr]
+    documented = inspect.getdoc(synthetic_options.algorithm_class(name)) or ""
+    command.__doc__ = documented.partition("\n")[0]
     vars(command)["__signature__"] = inspect.Signature(list(known.values()))
     command.__annotations__ = {
         key: Annotated[parameter.annotation, Parameter(help=words[key])]

@@ -172,7 +172,7 @@ def _carry_out(
         configuration = configuration_from(_overridden(stored, given, names, source))
     folder = resume or out or next(path for n in count(1) if not (path := Path(f"training-{n}")).exists())
     if resume is None and out is None:
-        terminal.complain(f"no --out was given: the run is stored in {folder}")
+        terminal.complain(f"no --out was given: the run will be stored in {folder}")
     if seeds is not None:
         more = () if out is not None else ("--out", str(folder))
         return train_seeds(configuration, seeds, folder, own["jobs"], own["plot"], more)

@@ -66,9 +66,7 @@ class Row:
 
     @property
     def cells(self) -> list[str]:
-        """Method, what was measured, the paper's number, ours, the number of seeds, the difference that would have
-        been shown, and the word.
-        """  # noqa: D205
+        """Cells under ``HEADERS``: the last two are the difference that would have been shown, and the word."""
         from statistics import mean, stdev
 
         digits = 3 if self.column.endswith(("index", "purity")) else 2
@@ -127,7 +125,8 @@ class PaperTable(ABC):
         usual = self.from_values({"data": self.data} if hasattr(self, "data") else {})
         changed = {name: value for name, value in asdict(self).items() if value != getattr(usual, name)}
         named = {"data": self.data} if hasattr(self, "data") else {}
-        return json.loads(json.dumps({**named, **changed}))  # type: ignore[no-any-return]
+        plain: dict[str, Any] = json.loads(json.dumps({**named, **changed}))
+        return plain
 
     @property
     def judged(self) -> bool:

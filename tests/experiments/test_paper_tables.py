@@ -324,8 +324,8 @@ def test_the_public_code_s_servers_by_hand() -> None:
     task = SoftmaxMixture(clients=8, features=4, classes=3, distribution="li", largest=400, seed=1)
     randomness = Randomness.from_seed(0, "fpfc/table-1")
     start = task.initial_models(1, (), np.random.default_rng(0))
-    everybody = np.arange(8)
-    gradients = task.gradients(np.repeat(start, 8, axis=0), everybody, np.random.default_rng(0))
+    all_clients = np.arange(8)
+    gradients = task.gradients(np.repeat(start, 8, axis=0), all_clients, np.random.default_rng(0))
     weights = task.sizes / task.sizes.sum()
     weighted = WeightedFedAvg(step_size=0.1).step(
         WeightedFedAvg(step_size=0.1).initialise(start, task), task, randomness
@@ -341,7 +341,7 @@ def test_the_public_code_s_servers_by_hand() -> None:
     state = shared.step(shared.initialise(two, task), task, randomness)
     members = np.asarray(state.assignments)
     received = two[members]
-    trained_models = received - 0.1 * task.gradients(received, everybody, np.random.default_rng(0))
+    trained_models = received - 0.1 * task.gradients(received, all_clients, np.random.default_rng(0))
     for cluster in range(2):
         expected = trained_models[members == cluster].sum(axis=0) / 8
         np.testing.assert_allclose(state.models[cluster], expected, rtol=1e-12, atol=1e-14)

@@ -73,7 +73,10 @@ def test_changed_source_makes_another_unit(tmp_path: Path, monkeypatch: pytest.M
     before = unit.file
     units.source_digest.cache_clear()
     read = Path.read_bytes
-    changed = lambda path: read(path) + (b"#" if path.name == "ifca.py" else b"")  # noqa: E731
+
+    def changed(path: Path) -> bytes:
+        return read(path) + (b"#" if path.name == "ifca.py" else b"")
+
     monkeypatch.setattr(Path, "read_bytes", changed)
     assert unit.file != before
     monkeypatch.undo()

@@ -244,7 +244,7 @@ def test_a_run_whose_clients_would_hold_other_samples_is_refused(tmp_path: Path,
 
 
 def rewrite(folder: Path, **changed: Any) -> None:
-    """Write a checkpoint anew as one with another record."""
+    """Replace the record of a checkpoint."""
     stored = read_checkpoint(folder)
     assert stored is not None
     configuration = stored_configuration(folder)

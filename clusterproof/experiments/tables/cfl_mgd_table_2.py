@@ -68,16 +68,14 @@ class CFLMGDTable2(NetworkTable):
     title: ClassVar[str] = "accuracy on rotated images"
     source: ClassVar[str] = "Zhao et al. (2023), Electronics 12, 1972, Table 2"
     published: ClassVar[tuple[str, ...]] = (
-        *(
-            "clusters",
-            "clients",
-            "samples",
-            "rounds",
-            "step_size",
-            "step_size_decay",
-            "momentum",
-            "participation",
-        ),
+        "clusters",
+        "clients",
+        "samples",
+        "rounds",
+        "step_size",
+        "step_size_decay",
+        "momentum",
+        "participation",
     )
     by_data: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "cifar10": {

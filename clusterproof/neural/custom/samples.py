@@ -120,7 +120,7 @@ def _pair(half: str, data: Any) -> tuple[np.ndarray, np.ndarray]:
         samples, labels = (to_numpy(unmasked(part)) for part in data)
     except Exception as error:  # ragged lists, or any error of a user's data set
         rule = f"must have samples of one shape and labels in `{half}` ({type(error).__name__}: {error})"
-        raise _Unsuitable(" ".join(rule.split()), "pad or cut the samples") from error
+        raise _Unsuitable(" ".join(rule.split()), "give arrays of one shape, without a mask") from error
     if labels.ndim != 1 or samples.ndim < 2 or len(samples) != len(labels) or not len(labels):
         rule = (
             f"must have samples (n, ...) and labels (n,) in `{half}`, not {samples.shape} and {labels.shape}"

@@ -238,7 +238,7 @@ def test_without_out_it_chooses_a_folder_and_says_so(
     for name in ("training-1", "training-2"):
         status, output, errors = run_command(capsys, *SMALL, "--rounds", "1")
         assert status == 0
-        assert f"the run is stored in {name}" in errors
+        assert f"the run will be stored in {name}" in errors
         assert f"stored in {name}" in output
         assert (tmp_path / name / CONFIGURATION).is_file()
 
