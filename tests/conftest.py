@@ -46,6 +46,16 @@ def user_files_run_in_this_process() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_line_tells_how_far_a_slow_command_is() -> Iterator[None]:
+    """Write no progress to standard error: on a slow machine there would be lines that a fast one does not write."""
+    from clusterproof.commands import terminal
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(terminal, "PAUSE", 3600.0)
+        yield
+
+
 @pytest.fixture
 def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, object]]:
     """The registry of claims, empty for the claims that a test makes, which worker processes would not know."""
