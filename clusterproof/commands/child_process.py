@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, TextIO
@@ -129,18 +128,12 @@ def carry_out(order: Mapping[str, Any]) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(**layout)
     from clusterproof.commands.application import main
+    from clusterproof.experiments.units import end_with
 
-    threading.Thread(target=_end_with, args=(order["parent"],), daemon=True).start()
+    end_with(order["parent"])
     status = 1  # if main raises, as it does in developer mode
     try:
         status = main(order["tokens"])
     finally:
         Path(order["report"]).write_text(str(status))
     sys.exit(status)
-
-
-def _end_with(parent: int) -> None:
-    """Wait until the parent process has ended, and end this process."""
-    while os.getppid() == parent:
-        time.sleep(0.5)
-    os._exit(1)

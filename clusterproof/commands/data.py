@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Annotated, TypeAlias
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
 from clusterproof.algorithms.validation import InvalidArgument, check_choice
-from clusterproof.commands import terminal
+from clusterproof.commands import completion, terminal
 from clusterproof.neural.data.catalogue import DATASETS, Dataset
 from clusterproof.neural.data.loading import ENVIRONMENT, data_folder, fetch, sources
 from clusterproof.neural.data.published import MirrorsFailed, fault
+
+Name: TypeAlias = Annotated[str, Parameter(completer=completion.data_sets)]
 
 app = App(name="data", help="List, fetch and verify image data sets.", help_format="markdown")
 
@@ -42,7 +45,7 @@ def list_sets(*, data_dir: Path | None = None) -> int:
 
 
 @app.command(name="fetch")
-def fetch_set(name: str, /, *, data_dir: Path | None = None) -> int:
+def fetch_set(name: Name, /, *, data_dir: Path | None = None) -> int:
     """Fetch a data set from its mirrors and verify the SHA-256 of every file.
 
     Exit status: 0 if the set is complete, 1 if no mirror has it, 2 for bad input.
@@ -70,7 +73,7 @@ def fetch_set(name: str, /, *, data_dir: Path | None = None) -> int:
 
 
 @app.command(name="verify")
-def verify_set(name: str, /, *, data_dir: Path | None = None) -> int:
+def verify_set(name: Name, /, *, data_dir: Path | None = None) -> int:
     """Compare the SHA-256 of a data set's files with the published ones.
 
     Exit status: 0 if all required files are intact, 1 if not, 2 for bad input.

@@ -87,7 +87,7 @@ def store(path: Path, unit: Unit, parent: int = 0) -> tuple[Path, Any, str]:
         The path, the result, and a line on what went wrong where the function raised.
     """
     if parent not in (0, os.getpid()) and parent == os.getppid():
-        _end_with(parent)
+        end_with(parent)
     if path.name != unit.file:
         return path, None, "the worker has another version of the source; install this version there"
     if (found := read(path)) is not None:
@@ -224,7 +224,7 @@ def cache_folder() -> Path:
 
 
 @cache
-def _end_with(parent: int) -> None:
+def end_with(parent: int) -> None:
     """End this process when its parent has ended."""
 
     def watch() -> None:

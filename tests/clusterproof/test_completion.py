@@ -5,6 +5,9 @@ import pytest
 from clusterproof.algorithms import ALGORITHMS
 from clusterproof.commands.application import app, main
 from clusterproof.conformance import DEFINITIONS
+from clusterproof.experiments.tables import TABLES
+from clusterproof.figures import FIGURES
+from clusterproof.neural.data.loading import DATASETS
 from clusterproof.synthetic import TASKS
 from clusterproof.theory import REGISTRY
 
@@ -16,6 +19,9 @@ from clusterproof.theory import REGISTRY
         (["show", "fpfc/"], [name for name in REGISTRY if name.startswith("fpfc/")]),
         (["claims", "--paper", ""], list(dict.fromkeys(name.partition("/")[0] for name in REGISTRY))),
         (["conform", "x.py:X", "--as", ""], list(DEFINITIONS)),
+        (["figures", ""], list(FIGURES)),
+        (["data", "fetch", ""], list(DATASETS)),
+        (["data", "verify", ""], list(DATASETS)),
     ],
 )
 def test_names_are_those_of_the_program(
@@ -31,5 +37,5 @@ def test_names_are_those_of_the_program(
 
 def test_the_script_for_bash_has_algorithms_and_tasks() -> None:
     script = app.generate_completion(shell="bash")
-    for name in (*ALGORITHMS, *TASKS, "new", "leaderboard"):
+    for name in (*ALGORITHMS, *TASKS, *TABLES, "new", "leaderboard"):
         assert name in script
