@@ -21,6 +21,7 @@ from clusterproof.commands.train_seeds import train_seeds
 from clusterproof.neural.checkpoint import CHECKPOINT, CONFIGURATION, is_begun, stored_configuration
 from clusterproof.neural.configuration import (
     ALGORITHM_DEFAULTS,
+    CHANGEABLE,
     DEFAULTS,
     KNOWN,
     Configuration,
@@ -40,9 +41,6 @@ from clusterproof.neural.partitions.by_name import PARTITIONS
 
 if TYPE_CHECKING:
     from clusterproof.neural.training import TrainingResult
-
-CHANGEABLE = ("rounds", "checkpoint_every", "device")
-"""Training settings that a resumed run may change."""
 
 HELP = {
     "data_dir": "Folder of the image data; $CLUSTERPROOF_DATA or a cache by default.",

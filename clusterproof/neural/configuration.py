@@ -34,6 +34,9 @@ from clusterproof.settings import checked_settings, from_settings, parameter_typ
 DEFAULTS = {"data": "digits", "partition": "rotated-groups", "network": "mlp", "algorithm": "cfl-mgd"}
 """Name of each section where it is left out."""
 
+CHANGEABLE = ("rounds", "checkpoint_every", "device")
+"""Training settings that a resumed run may change."""
+
 ALGORITHM_DEFAULTS = {"step_size": 0.1, "momentum": 0.9}
 """Defaults of parameters that have none in Python; the values of CFL-MGD's experiments on MNIST."""
 

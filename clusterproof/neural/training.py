@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -32,7 +31,6 @@ from clusterproof.algorithms.validation import error_text
 from clusterproof.neural.checkpoint import (
     CONFIGURATION,
     Checkpoint,
-    Stored,
     digest,
     is_finite,
     laid_out,
@@ -43,17 +41,15 @@ from clusterproof.neural.checkpoint import (
 )
 from clusterproof.neural.configuration import DEFAULTS, NETWORKS, Configuration
 from clusterproof.neural.custom.module_network import own_network
-from clusterproof.neural.custom.references import code_sums, naming_user_code
+from clusterproof.neural.custom.references import naming_user_code
 from clusterproof.neural.data.loading import load
 from clusterproof.neural.data.preprocessing import central
 from clusterproof.neural.evaluation import evaluate
 from clusterproof.neural.metrics import CLIENT_COLUMNS, CLIENTS, COLUMNS, METRICS, Rows
 from clusterproof.neural.networks import network
 from clusterproof.neural.partitions.by_name import partition
+from clusterproof.neural.resumption import kept_choices, record_of, require_same
 from clusterproof.neural.task import ImageTask
-
-CHANGEABLE = ("rounds", "checkpoint_every", "device")
-"""Training settings that a resumed run may change."""
 
 Progress: TypeAlias = Callable[[Mapping[str, Any]], None]
 """Function called with the metrics of each round."""
@@ -156,13 +152,13 @@ def train(
     hold = nullcontext() if out is None else run_folder(out, resume=resume)
     with naming_user_code(configuration.user_code), _memory_errors(), hold as folder:
         stored = None if folder is None else read_checkpoint(folder)
-        choices, remarks = ({}, []) if stored is None else _kept_choices(configuration, stored)
+        choices, remarks = ({}, []) if stored is None else kept_choices(configuration, stored)
         run = assemble(configuration, choices)
-        record = _record(configuration, run)
+        record = record_of(configuration, run.task.partition, run.choices, run.data)
         if stored is None:
             now = _start(configuration.training.seed, run)
         else:
-            remarks += _require_same(configuration, stored, record)
+            remarks += require_same(configuration, stored, record)
             now = stored.restore(run.algorithm, run.choices["device"])
         rows = _rows(configuration, folder, now.rounds)
         if folder is not None:
@@ -420,72 +416,6 @@ def _rows(configuration: Configuration, folder: Path | None, rounds: int) -> tup
         raise InvalidArgument("resume", str(folder and folder / METRICS), rule, remedy)
     is_written = folder is not None and configuration.training.client_metrics
     return metrics, Rows(CLIENT_COLUMNS, folder / CLIENTS if folder and is_written else None, rounds)
-
-
-def _record(configuration: Configuration, run: Assembly) -> dict[str, Any]:
-    """Return what a resumed run must have in common with the run that was begun, as plain JSON values."""
-    halves = {"train": run.task.partition.train, "test": run.task.partition.test}
-    names = ("indices", "targets", "sizes", "labels")
-    arrays = {f"{half} {name}": getattr(data, name) for half, data in halves.items() for name in names}
-    return {
-        "configuration": configuration.sections,
-        "choices": run.choices,
-        "partition": digest(arrays),
-        "data": run.data,
-        "code": code_sums(configuration.user_code),
-        "versions": {
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-            "torch": str(torch.__version__),
-        },
-    }
-
-
-def _kept_choices(configuration: Configuration, stored: Stored) -> tuple[dict[str, Any], list[str]]:
-    """Require the settings of a stored run; return its choices, and a remark if the device is another."""
-    was, now = (_without_folders(each) for each in (stored.record["configuration"], configuration.sections))
-    for section in now:
-        for key in {**was.get(section, {}), **now[section]}:
-            value, before = now[section].get(key), was.get(section, {}).get(key)
-            if value != before and (section, key) not in {("training", name) for name in CHANGEABLE}:
-                rule = f"was {before!r} when the run was begun"
-                remedy = "leave it as it was, or start another run"
-                raise InvalidArgument(f"{section}.{key}", value, rule, remedy)
-    if configuration.training.rounds < stored.record["rounds"]:
-        rule = f"must be at least the {stored.record['rounds']} that are done"
-        raise InvalidArgument("training.rounds", configuration.training.rounds, rule, "ask for more rounds")
-    choices: dict[str, Any] = stored.record["choices"]
-    if configuration.training.device in ("auto", choices["device"]):
-        return choices, []
-    remark = f"{stored.path}: was written on {choices['device']}; the last bits may differ"
-    return {key: choices[key] for key in ("threads", "test_assignment")}, [remark]
-
-
-def _require_same(configuration: Configuration, stored: Stored, record: Mapping[str, Any]) -> list[str]:
-    """Require the code, the data and the clients of a stored run; return a remark if versions are others."""
-    remedy = "bring it back as it was, or start another run"
-    for section in stored.record["code"] | record["code"]:
-        if stored.record["code"].get(section) != record["code"].get(section):
-            name, rule = configuration.user_code[section], "is another code than when the run was begun"
-            raise InvalidArgument(f"{section}.name", name, rule, remedy)
-    for section, rule in (
-        ("data", "has other samples than when the run was begun"),
-        ("partition", "gives the clients other samples than when the run was begun"),
-    ):
-        if stored.record[section] != record[section]:
-            name = getattr(configuration, section).name
-            raise InvalidArgument(f"{section}.name", name, rule, remedy)
-    if stored.record["versions"] == record["versions"]:
-        return []
-    return [f"{stored.path}: was written with other versions; the last bits may differ"]
-
-
-def _without_folders(sections: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Replace the paths of files of code by the files' names: where they lie has no effect on a run."""
-    return {
-        section: {key: os.path.basename(value) if key == "name" else value for key, value in table.items()}
-        for section, table in sections.items()
-    }
 
 
 def _check_other_clients(configuration: Configuration, assignment: str) -> None:

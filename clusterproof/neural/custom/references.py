@@ -44,16 +44,6 @@ def settled(reference: str) -> str:
     return f"{os.path.abspath(place)}:{name}" if place.endswith(".py") else reference
 
 
-def without_folders(sections: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace the paths of files of code by the files' names: where they lie has no effect on a run."""
-    named = {section: dict(table) for section, table in sections.items()}
-    for section in OWN:
-        place, _, attribute = str(named.get(section, {}).get("name", "")).rpartition(":")
-        if place.endswith(".py"):
-            named[section]["name"] = f"{Path(place).name}:{attribute}"
-    return named
-
-
 def load_own(section: str, name: str) -> Any:
     """Import the object of a name, from the working folder, too; a file may import its neighbours.
 

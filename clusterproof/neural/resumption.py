@@ -1,0 +1,95 @@
+"""What a resumed training run must have in common with the run that was begun."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.neural.checkpoint import Stored, digest
+from clusterproof.neural.configuration import CHANGEABLE, Configuration
+from clusterproof.neural.custom.references import code_sums
+from clusterproof.neural.partitions.base import Partition
+
+
+def record_of(
+    configuration: Configuration, partition: Partition, choices: Mapping[str, Any], data: str
+) -> dict[str, Any]:
+    """Return what a resumed run must have in common with the run that was begun, as plain JSON values.
+
+    Parameters
+    ----------
+    configuration, partition
+        Of the run.
+    choices
+        What the run has chosen where its configuration leaves it open.
+    data
+        Digest of the samples.
+    """
+    halves = {"train": partition.train, "test": partition.test}
+    names = ("indices", "targets", "sizes", "labels")
+    arrays = {f"{half} {name}": getattr(images, name) for half, images in halves.items() for name in names}
+    return {
+        "configuration": configuration.sections,
+        "choices": choices,
+        "partition": digest(arrays),
+        "data": data,
+        "code": code_sums(configuration.user_code),
+        "versions": {
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "torch": str(torch.__version__),
+        },
+    }
+
+
+def kept_choices(configuration: Configuration, stored: Stored) -> tuple[dict[str, Any], list[str]]:
+    """Require the settings of a stored run; return its choices, and a remark if the device is another."""
+    was, now = (_without_folders(each) for each in (stored.record["configuration"], configuration.sections))
+    for section in now:
+        for key in {**was.get(section, {}), **now[section]}:
+            value, before = now[section].get(key), was.get(section, {}).get(key)
+            if value != before and (section, key) not in {("training", name) for name in CHANGEABLE}:
+                rule = f"was {before!r} when the run was begun"
+                remedy = "leave it as it was, or start another run"
+                raise InvalidArgument(f"{section}.{key}", value, rule, remedy)
+    if configuration.training.rounds < stored.record["rounds"]:
+        rule = f"must be at least the {stored.record['rounds']} that are done"
+        raise InvalidArgument("training.rounds", configuration.training.rounds, rule, "ask for more rounds")
+    choices: dict[str, Any] = stored.record["choices"]
+    if configuration.training.device in ("auto", choices["device"]):
+        return choices, []
+    remark = f"{stored.path}: was written on {choices['device']}; the last bits may differ"
+    return {key: choices[key] for key in ("threads", "test_assignment")}, [remark]
+
+
+def require_same(configuration: Configuration, stored: Stored, record: Mapping[str, Any]) -> list[str]:
+    """Require the code, the data and the clients of a stored run; return a remark if versions are others."""
+    remedy = "bring it back as it was, or start another run"
+    for section in stored.record["code"] | record["code"]:
+        if stored.record["code"].get(section) != record["code"].get(section):
+            name, rule = configuration.user_code[section], "is another code than when the run was begun"
+            raise InvalidArgument(f"{section}.name", name, rule, remedy)
+    for section, rule in (
+        ("data", "has other samples than when the run was begun"),
+        ("partition", "gives the clients other samples than when the run was begun"),
+    ):
+        if stored.record[section] != record[section]:
+            name = getattr(configuration, section).name
+            raise InvalidArgument(f"{section}.name", name, rule, remedy)
+    if stored.record["versions"] == record["versions"]:
+        return []
+    return [f"{stored.path}: was written with other versions; the last bits may differ"]
+
+
+def _without_folders(sections: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Replace the paths of files of code by the files' names: where they lie has no effect on a run."""
+    return {
+        section: {key: os.path.basename(value) if key == "name" else value for key, value in table.items()}
+        for section, table in sections.items()
+    }
