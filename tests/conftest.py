@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from example_counts import LARGE
@@ -62,11 +63,8 @@ def registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, object]]:
     from clusterproof.theory import REGISTRY
 
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
-    known = dict(REGISTRY)
-    REGISTRY.clear()
-    yield REGISTRY
-    REGISTRY.clear()
-    REGISTRY.update(known)
+    with patch.dict(REGISTRY, clear=True):
+        yield REGISTRY
 
 
 @pytest.fixture(scope="module")
@@ -74,10 +72,8 @@ def claims_of_files() -> Iterator[None]:
     """Let the tests of a module load files of claims, and forget them when they are done."""
     from clusterproof.theory import REGISTRY
 
-    known = dict(REGISTRY)
-    yield
-    REGISTRY.clear()
-    REGISTRY.update(known)
+    with patch.dict(REGISTRY):
+        yield
 
 
 @pytest.fixture

@@ -79,6 +79,7 @@ def train_seeds(
 
         check_plot(plot)
         check_writable("plot", plot)
+    folder_of_runs = out.absolute()  # a worker may have another working folder
     training = configuration.training
     on_gpu = training.device == "cuda" or (training.device == "auto" and torch.cuda.is_available())
     training = replace(training, threads=training.threads or torch.get_num_threads())
@@ -86,7 +87,7 @@ def train_seeds(
     runs = [
         (
             replace(configuration, training=replace(training, seed=seed)).sections,
-            out / f"seed-{seed}",
+            folder_of_runs / f"seed-{seed}",
             os.getpid(),
         )
         for seed in range(training.seed, training.seed + seeds)
