@@ -316,8 +316,9 @@ class ImageTask(Task):
         plans = self._draw(clients, steps, batch_size, generator)
         for rows in groups(plans, self.chosen_engine.most[self._device.type]):
             work = LocalWork(descent, self._train, clients[rows], [plans[row] for row in rows])
-            # a slice makes views, in which one client is trained without a copy
-            yield (slice(rows[0], rows[0] + 1) if len(rows) == 1 else rows), work
+            # a slice makes views, in which clients are trained without a copy
+            together = rows[-1] - rows[0] == len(rows) - 1
+            yield (slice(rows[0], rows[-1] + 1) if together else rows), work
 
     def _batches(self, clients: Tensor, generator: np.random.Generator) -> Iterator[tuple[np.ndarray, Batch]]:
         """Draw a batch for each participant (k,), and yield those of some after others, with their rows."""

@@ -85,8 +85,18 @@ class Engine(ABC):
         self.network = network
 
     @abstractmethod
+    def tensor_gradients(
+        self, parameters: dict[str, Tensor], batch: Batch
+    ) -> tuple[Sequence[Tensor], Tensor]:
+        """Gradients (k, ...) of the clients' losses on a batch (k, b), in each parameter, and the losses (k,).
+
+        ``parameters`` (k, ...) has those of each client's point, by name.
+        """
+
     def gradients(self, points: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
         """Gradients (k, d) of the clients' losses on a batch (k, b) at points (k, d), and the losses (k,)."""
+        gradients, losses = self.tensor_gradients(self.network.views(points), batch)
+        return torch.cat([gradient.flatten(1) for gradient in gradients], dim=1), losses
 
     @abstractmethod
     def hessian_products(self, points: Tensor, directions: Tensor, batch: Batch) -> Tensor:
@@ -125,9 +135,16 @@ class Engine(ABC):
         work
             Batches and coefficients.
         """
+        parameters = self.network.views(points)
+        tensors = [
+            [None] * len(parameters) if vectors is None else list(self.network.views(vectors).values())
+            for vectors in (buffers, anchors, corrections)
+        ]
         for batch in work.batches():
-            gradients, _ = self.gradients(points, batch)
-            descend(points, buffers, anchors, corrections, gradients, work.descent)
+            gradients, _ = self.tensor_gradients(parameters, batch)
+            own = zip(parameters.values(), *tensors, strict=True)
+            for (point, buffer, anchor, correction), gradient in zip(own, gradients, strict=True):
+                descend(point, buffer, anchor, correction, gradient, work.descent)
 
     def train_clusters(
         self,

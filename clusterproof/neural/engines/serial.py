@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import torch
@@ -9,7 +10,7 @@ from torch import Tensor
 from torch.autograd import grad
 
 from clusterproof.neural.client_data import Batch
-from clusterproof.neural.engines.base import Engine, LocalWork, descend, leaves
+from clusterproof.neural.engines.base import Engine, leaves
 
 
 class SerialEngine(Engine):
@@ -18,12 +19,14 @@ class SerialEngine(Engine):
     name: ClassVar[str] = "serial"
     most: ClassVar[dict[str, int]] = {"cpu": 1, "cuda": 1}
 
-    def gradients(self, points: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Gradients and losses, see ``Engine.gradients``."""
-        parameters = leaves(self.network, points[0])
-        loss = self.loss(parameters, batch.images[0], batch.targets[0])
-        gradients = grad(loss, list(parameters.values()))
-        return torch.cat([gradient.flatten() for gradient in gradients])[None], loss.detach()[None]
+    def tensor_gradients(
+        self, parameters: dict[str, Tensor], batch: Batch
+    ) -> tuple[Sequence[Tensor], Tensor]:
+        """Gradients and losses, see ``Engine.tensor_gradients``."""
+        inputs = {name: value[0].detach().requires_grad_() for name, value in parameters.items()}
+        loss = self.loss(inputs, batch.images[0], batch.targets[0])
+        gradients = grad(loss, list(inputs.values()))
+        return [gradient[None] for gradient in gradients], loss.detach()[None]
 
     def hessian_products(self, points: Tensor, directions: Tensor, batch: Batch) -> Tensor:
         """Products with Hessians, see ``Engine.hessian_products``."""
@@ -33,24 +36,3 @@ class SerialEngine(Engine):
         gradients = grad(loss, inputs, create_graph=True)
         products = grad(gradients, inputs, list(self.network.views(directions[0]).values()))
         return torch.cat([product.flatten() for product in products])[None]
-
-    def train(
-        self,
-        points: Tensor,
-        buffers: Tensor | None,
-        anchors: Tensor | None,
-        corrections: Tensor | None,
-        work: LocalWork,
-    ) -> None:
-        """Train a client tensor by tensor, in the memory of its vectors; see ``Engine.train``."""
-        parameters = leaves(self.network, points[0])
-        tensors = [
-            [None] * len(parameters) if vectors is None else list(self.network.views(vectors[0]).values())
-            for vectors in (points, buffers, anchors, corrections)
-        ]
-        for batch in work.batches():
-            loss = self.loss(parameters, batch.images[0], batch.targets[0])
-            gradients = grad(loss, list(parameters.values()))
-            for point, buffer, anchor, correction, gradient in zip(*tensors, gradients, strict=True):
-                assert point is not None
-                descend(point, buffer, anchor, correction, gradient, work.descent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import torch
@@ -18,11 +19,12 @@ class VmapEngine(Engine):
     name: ClassVar[str] = "vmap"
     most: ClassVar[dict[str, int]] = {"cpu": 16, "cuda": 128}
 
-    def gradients(self, points: Tensor, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Gradients and losses, see ``Engine.gradients``."""
-        views = self.network.views(points)
-        gradients, losses = vmap(grad_and_value(self.loss))(views, batch.images, batch.targets)
-        return torch.cat([gradients[name].flatten(1) for name in self.network.shapes], dim=1), losses
+    def tensor_gradients(
+        self, parameters: dict[str, Tensor], batch: Batch
+    ) -> tuple[Sequence[Tensor], Tensor]:
+        """Gradients and losses, see ``Engine.tensor_gradients``."""
+        gradients, losses = vmap(grad_and_value(self.loss))(parameters, batch.images, batch.targets)
+        return list(gradients.values()), losses
 
     def hessian_products(self, points: Tensor, directions: Tensor, batch: Batch) -> Tensor:
         """Products with Hessians, see ``Engine.hessian_products``."""
