@@ -10,8 +10,7 @@ from cyclopts import Parameter
 from clusterproof.algorithms.atomic import check_writable, write_whole
 from clusterproof.algorithms.storage import parquet_bytes
 from clusterproof.commands import engine, terminal
-from clusterproof.experiments.sweep import Sweep, read_sweep, runs_of, summarise, sweep_frame
-from clusterproof.figures.sweep_curves import check_axis, check_plot, draw, observations
+from clusterproof.experiments.sweep import Sweep, observations, read_sweep, runs_of, summarise, sweep_frame
 from clusterproof.settings import values_from_texts
 
 if TYPE_CHECKING:
@@ -61,6 +60,8 @@ def sweep(
     if parquet is not None:
         check_writable("parquet", parquet)
     if plot is not None:
+        from clusterproof.figures.sweep_curves import check_axis, check_plot, draw  # help needs no figures
+
         check_plot(plot)
         check_axis(plan, runs, str(plot))
         check_writable("plot", plot)

@@ -24,7 +24,7 @@ from rich.table import Table
 from rich.text import Text
 
 PAUSE = 10.0
-"""Seconds between two lines of progress."""
+"""Seconds between two lines of progress at first; later a tenth of the time that has passed."""
 
 
 def read_integer(_type: Any, tokens: Sequence[Token]) -> int:
@@ -121,7 +121,7 @@ def progress(total: int, *, lines: bool = False) -> Iterator[Callable[[int, str]
     total
         Number of steps; if 0, nothing is shown.
     lines
-        Whether a line is written every 10 s if standard error is not a terminal, also while a step takes longer.
+        Whether a line is written now and then if standard error is not a terminal, also while a step takes longer.
 
     Yields
     ------
@@ -146,7 +146,7 @@ def progress(total: int, *, lines: bool = False) -> Iterator[Callable[[int, str]
 
 @contextmanager
 def _step_lines(total: int) -> Iterator[Callable[[int, str], None]]:
-    """Write a line on the finished steps every ``PAUSE`` seconds."""
+    """Write a line on the finished steps now and then."""
     started, ended = time.monotonic(), threading.Event()
     state: tuple[int, str] = 0, ""
 
@@ -155,7 +155,7 @@ def _step_lines(total: int) -> Iterator[Callable[[int, str], None]]:
         state = done, text
 
     def write() -> None:
-        while not ended.wait(PAUSE):
+        while not ended.wait(max(PAUSE, (time.monotonic() - started) / 10)):
             done, text = state
             complain(
                 f"{done} of {total} done, {_duration(time.monotonic() - started)}"

@@ -320,6 +320,12 @@ def sweep_frame(sweep: Sweep, runs: Sequence[Run], results: Sequence[Any]) -> Da
     )
 
 
+def observations(frame: DataFrame) -> str:
+    """Return the numbers of seeds and replicates in words, empty if there is one of each."""
+    numbers = {"seeds": frame["seed"].n_unique(), "replicates": frame["replicate"].n_unique()}
+    return " and ".join(f"{number} {name}" for name, number in numbers.items() if number > 1)
+
+
 def summarise(frame: DataFrame, by: Sequence[str], measures: Sequence[str]) -> list[list[str]]:
     """Return rows of text: the values of some columns, and mean ± standard deviation (n - 1) of the measures.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import require
-from clusterproof.experiments.sweep import Run, Sweep
+from clusterproof.experiments.sweep import Run, Sweep, observations
 from clusterproof.figures.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, new_figure
 
 if TYPE_CHECKING:
@@ -49,12 +49,6 @@ def check_axis(plan: Sweep, runs: Sequence[Run], path: str) -> None:
     if not any(numbers) and plan.every is None:
         rule = "needs several rounds or a swept number to draw against, and the sweep has neither"
         raise InvalidArgument("plot", path, rule, "measure by round: add `every = 2` to the sweep's file")
-
-
-def observations(frame: DataFrame) -> str:
-    """Return the numbers of seeds and replicates in words, empty if there is one of each."""
-    numbers = {"seeds": frame["seed"].n_unique(), "replicates": frame["replicate"].n_unique()}
-    return " and ".join(f"{number} {name}" for name, number in numbers.items() if number > 1)
 
 
 def draw(frame: DataFrame, plan: Sweep, kind: str) -> bytes:
