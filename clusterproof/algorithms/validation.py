@@ -23,14 +23,19 @@ class InvalidArgument(ValueError):
         Rule that the value must satisfy.
     remedy
         Suggestion to the user.
+    others
+        Errors of further arguments of the same call.
     """
 
-    def __init__(self, argument: str, value: object, rule: str, remedy: str) -> None:
-        super().__init__(f"{argument} = {value!r}: {rule}; {remedy}")
+    def __init__(
+        self, argument: str, value: object, rule: str, remedy: str, others: Sequence[InvalidArgument] = ()
+    ) -> None:
+        super().__init__("\n".join([f"{argument} = {value!r}: {rule}; {remedy}", *map(str, others)]))
         self.argument = argument
         self.value = value
         self.rule = rule
         self.remedy = remedy
+        self.others = tuple(others)
 
 
 def brief(value: Any) -> object:

@@ -132,9 +132,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from clusterproof.algorithms.validation import InvalidArgument, error_line, install, missing_extra
 
         if isinstance(error, InvalidArgument):
-            return _give_up(
-                2, _explain(error.argument, error.value, tokens) + f": {error.rule}; {error.remedy}"
-            )
+            for wrong in (error, *error.others):
+                _give_up(2, _explain(wrong.argument, wrong.value, tokens) + f": {wrong.rule}; {wrong.remedy}")
+            return 2
         if isinstance(error, OSError) and error.errno in UNWRITABLE and error.filename is None:
             _discard_output()
             remedy = "redirect it elsewhere or make space"

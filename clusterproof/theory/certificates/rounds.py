@@ -88,19 +88,12 @@ class Round:
     def __post_init__(self) -> None:
         prox, skip = self.algorithm is Algorithm.FEDPROX, self.algorithm is Algorithm.PROXSKIP
         scaffold = self.algorithm is Algorithm.SCAFFOLD
-        for argument, needed in {"step_size": not prox, "proximal": prox, "probability": skip}.items():
-            value = getattr(self, argument)
-            if not needed and value is not None:
-                raise InvalidArgument(argument, str(value), f"is not of {self.algorithm}", "leave it out")
-            if needed and (value is None or value <= 0):
-                raise InvalidArgument(argument, value and str(value), "must be greater than 0", "give it")
-        one = "must be 1 for this algorithm"
         theta = "must be at least 0 and at most 1"
         rules = {
             "strong_convexity": (
                 0 <= self.strong_convexity < self.smoothness,
                 "must be at least 0 and below the smoothness",
-                "give mu < L",
+                f"give mu < L, which is {self.smoothness}",
             ),
             "local_steps": (
                 isinstance(self.local_steps, int) and self.local_steps >= 1,
@@ -109,28 +102,44 @@ class Round:
             ),
             "server_step_size": (self.server_step_size > 0, "must be greater than 0", "choose 1"),
             "sampling": (0 <= self.sampling <= 1, theta, "give (N - S) / (S (N - 1))"),
-            "probability": ((self.probability or 0) <= 1, "must be at most 1", "choose 1/2"),
-            "option": (self.option in (("I", "II") if scaffold else (None,)), "must be I or II", "choose II"),
+            "option": (self.option in ("I", "II"), "must be I or II", "choose II"),
             "client_class": (
                 not (skip and self.client_class is ClientClass.CONVEX),
                 "must be strong for ProxSkip, whose clients start a round at different points",
                 "choose strong",
             ),
         }
+        for name, needed in {"step_size": not prox, "proximal": prox, "probability": skip}.items():
+            value = getattr(self, name)
+            if needed:
+                rules[name] = (
+                    value is not None and value > 0,
+                    "must be greater than 0",
+                    "give a positive number",
+                )
+            else:
+                rules[name] = (value is None, f"is not of {self.algorithm}", "leave it out")
+        if skip and (self.probability or 0) > 1:
+            rules["probability"] = (False, "must be at most 1", "choose 1/2")
+        if not scaffold:
+            rules["option"] = (self.option is None, f"is not of {self.algorithm}", "leave it out")
         if prox or skip:
+            one = "must be 1 for this algorithm"
             rules["local_steps"] = (self.local_steps == 1, one, "leave it out")
             rules["server_step_size"] = (self.server_step_size == 1, one, "leave it out")
         if scaffold or skip:
             rules["sampling"] = (self.sampling == 0, "must be 0 for this algorithm", "let all take part")
-        for name, (holds, rule, remedy) in rules.items():
-            if not holds:
-                value = getattr(self, name)
-                raise InvalidArgument(
-                    name, str(value) if isinstance(value, Fraction | StrEnum) else value, rule, remedy
-                )
         for name, value in vars(self).items():
             if isinstance(value, Fraction) and max(abs(value.numerator), value.denominator) >= 10**MAX_DIGITS:
-                raise InvalidArgument(name, str(value), f"must have at most {MAX_DIGITS} digits", "round it")
+                rules[name] = (False, f"must have at most {MAX_DIGITS} digits", "round it")
+        errors = [
+            InvalidArgument(name, _shown(getattr(self, name)), rule, remedy)
+            for name, (holds, rule, remedy) in rules.items()
+            if not holds
+        ]
+        if errors:
+            first = errors[0]
+            raise InvalidArgument(first.argument, first.value, first.rule, first.remedy, errors[1:])
 
     @property
     def unit(self) -> Fraction:
@@ -144,6 +153,11 @@ class Round:
     def controls(self) -> bool:
         """Whether the state has control variates, whose error enters instead of zeta*^2."""
         return self.algorithm in (Algorithm.SCAFFOLD, Algorithm.PROXSKIP)
+
+
+def _shown(value: object) -> object:
+    """Return an exact number or a name as it was written."""
+    return str(value) if isinstance(value, Fraction | StrEnum) else value
 
 
 @lru_cache(maxsize=8)

@@ -230,3 +230,12 @@ def test_the_page_prints_what_it_states(
     assert len(rows) == 6
     assert main(last.split()) == 1
     assert capsys.readouterr().out.endswith(instance)
+
+
+def test_all_wrong_options_are_named_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--strong-convexity", "3", "--step-size", "0", "--option", "II"]
+    assert main(["leaderboard", "fedavg", *words]) == 2
+    captured = capsys.readouterr()
+    assert not captured.out
+    lines = captured.err.splitlines()
+    assert {line.split()[1] for line in lines} == {"--strong-convexity", "--step-size", "--option"}
