@@ -193,6 +193,12 @@ def test_gradient_loss_s_curves_are_those_of_the_algorithm() -> None:
         assert results[method]["purity"][-1] == pytest.approx(share)
 
 
+def test_gradient_loss_s_settings_reach_every_method() -> None:
+    asked = {"sign": "as-printed", "empty_cluster": "always", "step_size": 0.25}
+    for sections in toy("gradient-loss/figures-4-and-5", **asked).sections().values():
+        assert sections["algorithm"].items() >= asked.items()
+
+
 def test_fpfc_s_figure_has_the_clusters_of_methods_that_cluster() -> None:
     table: Any = toy("fpfc/figure-1")
     results = results_of(table)
@@ -317,6 +323,25 @@ def test_fpfc_s_rows_are_the_accuracies_of_the_algorithms() -> None:
     state, randomness = softmax_run(algorithm, task, 3)
     personal = algorithm.personalise(np.repeat(state.models, 12, axis=0), np.arange(12), task, randomness)
     assert published["Per-FedAvg", "accuracy %"] == pytest.approx(accuracy(task, personal))
+
+
+def test_ifca_s_clients_are_tested_with_the_models_that_they_chose_last() -> None:
+    """Whoever was absent in the last round keeps its choice, and whoever never came has the first model."""
+    table: Any = toy("fpfc/table-1", methods=["IFCA"])
+    sizes = {name: TOY["fpfc/table-1"][name] for name in ("clients", "features", "classes", "largest")}
+    task = SoftmaxMixture(**sizes, precision="single", seed=0)
+    randomness = Randomness.from_seed(0, "fpfc/table-1")
+    algorithm = SharedIFCA(step_size=0.1, participation=0.5, averaging="model", clusters=4)
+    start = randomness.initialisation.standard_normal((4, task.dimension)).astype(np.float32)
+    state, last = algorithm.initialise(start, task), dict.fromkeys(range(task.clients), 0)
+    for _ in range(3):
+        state = algorithm.step(state, task, randomness)
+        last |= dict(zip(state.clients.tolist(), state.assignments.tolist(), strict=True))
+    absent = set(last) - set(state.clients.tolist())
+    assert any(last[client] for client in absent), "there would be nothing to tell apart"
+    found = table.units(0)["IFCA"]
+    index = adjusted_rand_index(np.array(list(last.values())), task.labels)
+    assert found.function(**found.settings)["index"] == pytest.approx(index)
 
 
 def test_the_public_code_s_servers_by_hand() -> None:

@@ -77,6 +77,25 @@ def test_a_file_makes_the_same_run_as_flags_and_options_override_it(
     assert stored_configuration(tmp_path / "json").make_algorithm() == FedAvg(step_size=0.1)
 
 
+def test_a_flag_that_is_true_in_a_file_can_be_switched_off(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "run.toml").write_text("data.flip = true\n")
+    asked = ["--config", str(tmp_path / "run.toml"), *SMALL, "--rounds", "1"]
+    for name, more in (("on", []), ("off", ["--no-flip"])):
+        assert run_command(capsys, *asked, *more, "--out", str(tmp_path / name))[0] == 0
+        assert stored_configuration(tmp_path / name).make_preprocessing().flip == (name == "on")
+
+
+def test_the_report_of_a_resumed_run_has_all_rounds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    train(configure(rounds=2), out)
+    _, output, _ = run_command(capsys, "--resume", str(out), "--rounds", "3")
+    assert ": 3 of 3 rounds, " in output
+
+
 def test_parameters_that_another_algorithm_lacks_are_left_out_of_a_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

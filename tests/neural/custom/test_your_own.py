@@ -319,3 +319,11 @@ def test_clients_of_any_sizes_and_types_are_joined_in_order(plant: Any) -> None:
     assert np.array_equal(black, PAIR[0] > PAIR[0].mean())
     codes = read["codes"]
     assert (codes.owners, codes.train.pixels.dtype, codes.train.classes) == (None, np.int64, 2)
+
+
+def test_two_samples_in_lists_are_one_half_and_not_two_clients(plant: Any) -> None:
+    half = ([[0.0, 0.5], [1.0, 0.25]], [1, 0])
+    plant(references, "load_own", lambda *_: {"train": half, "test": half})
+    made = load("some:data")
+    assert made.owners is None
+    assert (made.train.pixels.tolist(), made.train.labels.tolist()) == half

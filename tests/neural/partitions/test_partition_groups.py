@@ -73,7 +73,14 @@ def test_groups_cover_the_drawn_images(
 
 @pytest.mark.parametrize(
     ("clusters", "clients", "shifts"),
-    [(1, 20, [0]), (2, 10, [0, 2]), (4, 5, [0, 2, 4, 6]), (5, 4, [0, 2, 4, 6, 8]), (8, 3, [*range(8)])],
+    [
+        (1, 20, [0]),
+        (2, 10, [0, 2]),
+        (4, 5, [0, 2, 4, 6]),
+        (5, 4, [0, 2, 4, 6, 8]),
+        (8, 3, [*range(8)]),
+        (10, 2, [*range(10)]),
+    ],
 )
 def test_defaults_of_table_4_and_as_long_as_labels_last(
     clusters: int, clients: int, shifts: list[int]
