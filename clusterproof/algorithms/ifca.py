@@ -38,9 +38,10 @@ class IFCA(Algorithm[State]):
     least_share
         Draw the starting models again until each of them has the smallest loss for at least this share of the
         participants, as IFCA's public code does. If None, use the first draw.
-    restarts, trial_rounds
-        Number of starts, and the rounds for which each of them is tried; the start with the smallest mean of the
-        clients' smallest losses is used.
+    restarts
+        Number of starts that are tried; the start with the smallest mean of the clients' smallest losses is used.
+    trial_rounds
+        Rounds for which each start is tried, if there are several.
 
     Raises
     ------

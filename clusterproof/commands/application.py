@@ -33,7 +33,7 @@ NARROWEST = 40
 
 app = App(
     name="clusterproof",
-    help="Checks the theory of clustered federated learning.",
+    help="Verify the theory of federated learning.",
     version=_version,
     help_format="markdown",
     suppress_keyboard_interrupt=False,

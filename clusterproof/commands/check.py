@@ -169,7 +169,7 @@ def check(
             seconds = time.perf_counter() - started
             printer.end()
             print(reports.summary(shown, len(failures), seed, seconds, terminal.columns()))
-            print(NEXT, end="")
+            print(NEXT.replace("show ID     ", "show ID FILE") if files else NEXT, end="")
     if json_printed:
         print(reports.to_json(reports.report(known, seed)), end="", file=output)
     if report is not None:

@@ -66,7 +66,8 @@ def conform(
     if list_algorithms:
         for definition in DEFINITIONS.values():
             print(f"{definition.name}: {definition.equation}")
-            print(f"  {definition.source}{'' if definition.paper_was_read else ' (paper not read)'}")
+            read = "" if definition.paper_was_read else " (not compared with the paper's text)"
+            print(f"  {definition.source}{read}")
             print("  " + ", ".join(f"{name} = {value}" for name, value in definition.defaults().items()))
             options = {**definition.variants, **definition.choices}
             print("  " + "; ".join(f"{name}: {_listed(values)}" for name, values in options.items()))

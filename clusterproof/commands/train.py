@@ -51,7 +51,7 @@ HELP = {
     "clients": "Number of clients.",
     "clusters": "Number of true clusters.",
     "clients_per_cluster": "Clients of a cluster; as the paper has them by default.",
-    "images": "Images in all; as many as the paper takes by default.",
+    "images": "Total number of images; as many as the paper takes by default.",
     "share": 'Whether a group gets its "split" of the images or the "full" set.',
     "shifts": "Shift of the labels in each cluster, as 0,4.",
     "least_share": "Draw starts until each model suits this share of the clients.",
@@ -61,7 +61,9 @@ HELP = {
     "client_threshold": "Norm of a client's update above which its cluster may be split (eps_2).",
     "learning_rate": "Learning rate of the map's first update (eta_0).",
     "radius": "Radius of the map's first update (sigma_0).",
-    "update_order": '"momentum-first", or "as-printed" in line 20.',
+    "momentum_owner": '"server": one buffer per cluster; "client": one per client.',
+    "empty_cluster": 'What a cluster without participants does: "coast" with its momentum, or "freeze".',
+    "update_order": '"momentum-first", or "as-printed" in line 20 of the paper.',
     "normalisation": 'Divisor of the sum of gradients: "clients", "participants" or "cluster".',
     "pair_rule": 'Pairs that a round updates: "either", "both" or "all".',
     "crop": "Side of a random square crop; whole images by default.",
@@ -70,7 +72,7 @@ HELP = {
     "contrast": "Half width of a uniform factor of the distances from the mean.",
     "standardise": "Bring each image to mean 0 and standard deviation 1.",
     "augmentation_per": "What has a crop of its own: each image, or each batch.",
-    "seed": "Of the partition, the starting models and the run.",
+    "seed": "Seed of the partition, the starting models and the run.",
     "batch_size": "Samples of a local gradient; all of a client's by default.",
     "local_unit": "What a local step is: one gradient, or one pass.",
     "step_size_decay": "Factor of the step size after each round.",
@@ -80,8 +82,8 @@ HELP = {
     "after_local_training": "Measure accuracies after further local training, too.",
     "device": "Where to compute.",
     "dtype": "Precision of the models.",
-    "engine": "How clients are trained.",
-    "threads": "Of the processor; torch's own number by default.",
+    "engine": "How clients are trained; the result names what auto has chosen.",
+    "threads": "Threads of the processor; torch's own number by default.",
     "client_metrics": "Also write clients.parquet, a row a client.",
 }
 """Descriptions of options that are shorter than those in the docstrings, or that have none there."""
@@ -319,7 +321,7 @@ def _options(names: Mapping[str, str], stored: Mapping[str, Any]) -> Iterator[in
         text = HELP.get(flag) or texts[section].get(key, "").partition(". ")[0]
         title = f"{section} {names[section]}" if section in names else section
         annotation = parameters(section, names.get(section, ""))[key]
-        yield _option(flag, annotation, default, text, title.capitalize())
+        yield _option(flag, annotation, default, text, title[0].upper() + title[1:])
 
 
 def _documented(section: str, name: str) -> Any:

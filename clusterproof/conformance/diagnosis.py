@@ -264,7 +264,7 @@ def explain(
         if other is not definition and follows(other, search.ordered, dtype):
             return (), f"every run agrees with another algorithm, {other.name}: {other.equation}"
     true = "; ".join(statements(definition, runs, dtype))
-    return (), "agrees with no known slip, alone or with others" + (f"; {true}" if true else "")
+    return (), "agrees with no known mistake, alone or with others" + (f"; {true}" if true else "")
 
 
 def _names(hypothesis: Hypothesis) -> str:

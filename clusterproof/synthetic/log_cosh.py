@@ -96,8 +96,14 @@ class LogCoshMixture(Mixture):
             P, m and d.
         condition_number
             kappa = L / mu, at least 1.
-        width, noise, samples, data
-            As for the class.
+        width
+            w, positive: the scale on which the curvature changes.
+        noise
+            nu, at least 0: root of the gradient's total variance on one row.
+        samples
+            Rows that a client uses for one purpose in one round (n').
+        data
+            "fresh": new rows for each round and purpose; "population": the expected loss.
         separation
             Delta, positive.
         proportions

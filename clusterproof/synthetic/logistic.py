@@ -102,8 +102,10 @@ class LogisticMixture(Mixture):
             clusters more.
         support
             Rows of each cluster's law (N).
-        samples, data
-            As for the class.
+        samples
+            Rows that a client uses for one purpose in one round (n').
+        data
+            "fresh": new rows for each round and purpose; "population": all rows of the cluster's law.
         proportions
             l_p. If None, equal.
 

@@ -121,8 +121,15 @@ class RegressionMixture(Mixture):
             kappa = L / mu, at least 1.
         separation
             Delta, positive.
-        noise, samples, data, sampling
-            As for the class.
+        noise
+            Standard deviation s of the noise, at least 0.
+        samples
+            Rows that a client uses for one purpose in one round (n').
+        data
+            "fresh": new rows for each round and purpose; "fixed": one data set per client; "population": the
+            expected loss.
+        sampling
+            "exact": fresh rows are simulated in law without drawing them; "direct": they are drawn.
         proportions
             l_p. If None, equal.
         seed

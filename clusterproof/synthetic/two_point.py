@@ -105,8 +105,10 @@ class TwoPointMixture(Mixture):
             Delta, positive.
         noise
             ||u_p||: deviation of a row's gradient, at least 0.
-        rarity, samples
-            As for the class.
+        rarity
+            q, in (0, 1): the probability that z is sqrt((1 - q) / q).
+        samples
+            Rows that a client uses for one purpose in one round (n').
         proportions
             l_p. If None, equal.
         seed

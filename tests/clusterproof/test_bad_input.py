@@ -102,6 +102,7 @@ check --seed {{-1 x}}
 check --seeds {{0 x}}
 check cfl-mgd/lema-2                 :: the nearest are cfl-mgd/lemma-2
 show cfl-mgd/lema-2                  :: the nearest are cfl-mgd/lemma-2
+show drift/theorem-1                 :: of a claim of your own, name or load the file, too
 show cfl-mgd/lemma-2 --seed -1
 check nothing-like-it
 check theirs/*                       :: must match the id of a claim

@@ -404,17 +404,40 @@ def test_the_properties_of_a_page_hold_and_find_the_mistake_that_it_names(
         command = [sys.executable, "-m", "pytest", *words]
         return subprocess.run(command, cwd=tmp_path, env={**CLEAN, **path}, capture_output=True, text=True)
 
-    assert "2 passed" in tested().stdout
+    assert "3 passed" in tested().stdout
     assert right.count("/ task.clients") == 1
     Path("my_ifca.py").write_text(right.replace("/ task.clients", "/ members.sum()"), encoding="utf-8")
     printed = tested().stdout
-    assert "1 failed, 1 passed" in printed
+    assert "1 failed, 2 passed" in printed
     (quoted,) = re.findall(r"```text\n(.*?)```", page, flags=re.DOTALL)
     mistake = quoted.partition("it is as if ")[2].partition("\n")[0]
     assert f"it is as if {mistake}" in printed
     tasks = re.findall(r"task=(QuadraticMixture\(.*\)),", printed)  # one for each way of failing
     failing = [eval(task, {"QuadraticMixture": QuadraticMixture}) for task in tasks]  # noqa: S307 - a reader pastes them
     assert (2, 1) in {(task.clients, task.dimension) for task in failing}
+
+
+def test_only_the_last_property_of_a_page_sees_that_a_model_without_clients_becomes_0(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    right = write_files((ROOT / "notes/property-based-tests.md").read_text(encoding="utf-8"))["my_ifca.py"]
+    assert right.count("state.models.copy()") == right.count("-= ") == 1
+    to_zero = right.replace("state.models.copy()", "np.zeros_like(state.models)")
+    Path("my_ifca.py").write_text(to_zero.replace("-= ", "= state.models[cluster] - "), encoding="utf-8")
+    code = (
+        "import test_my_ifca as page; from clusterproof import QuadraticMixture;"
+        "task = QuadraticMixture(hessians=[[[1.0]], [[1.0]]], centers=[[0.0], [1.0]], labels=[0, 1]);"
+        "page.test_its_rounds_are_those_of_ifca.hypothesis.inner_test(task);"
+        "page.test_it_stays_at_the_optima.hypothesis.inner_test(task);"
+        "print('both hold');"
+        "page.test_a_model_that_no_client_chooses_is_that_of_ifca.hypothesis.inner_test(task)"
+    )
+    path = {"PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, env={**CLEAN, **path}, capture_output=True, text=True)
+    assert done.stdout == "both hold\n"
+    assert "model 1, coordinate 0: 0.0 is not 101.0" in done.stderr
 
 
 @pytest.mark.slow(reason="checks two theorems by simulation, and draws")

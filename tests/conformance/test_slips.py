@@ -163,6 +163,6 @@ def test_mistakes_outside_the_bank_are_found_and_not_named(
 ) -> None:
     report = conform(lambda task, given: DEFINITIONS[algorithm](task, given, [{line: change}]), algorithm)
     assert (report.verdict, report.likely) == ("differs", ()), str(report)
-    assert "no known slip" in report.sentence
+    assert "no known mistake" in report.sentence
     assert report.localised is not None
     assert report.localised.probe == probe

@@ -530,6 +530,7 @@ def find_claim(claim_id: str) -> Claim[..., Any]:
     if name not in REGISTRY:
         nearest = difflib.get_close_matches(name, REGISTRY, cutoff=0.3)
         hint = f"the nearest are {', '.join(nearest)}" if nearest else "see `clusterproof claims`"
+        hint += "; of a claim of your own, name or load the file, too"
         raise InvalidArgument("id", claim_id, "must be the id of a claim", hint)
     return REGISTRY[name]
 

@@ -355,6 +355,9 @@ def encode_number(value: Any) -> Any:
 
 def settings_of(task: Any) -> dict[str, Any]:
     """Write a task as its settings."""
+    if not hasattr(task, "settings"):
+        remedy = "give drawn(make, write=..., read=...) functions that turn one into JSON values and back"
+        raise InvalidArgument("make", task, "must draw tasks if write and read are not given", remedy)
     return dict(task.settings)
 
 

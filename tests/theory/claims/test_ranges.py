@@ -216,3 +216,8 @@ def test_an_open_end_is_passed_by_the_multiple_that_is_said() -> None:
     assert far == {"low": one | {"low": -30}, "high": one | {"high": 40}}
     assert space.at_multiple(one, "closed", 10) is None
     assert space.multiples(one | {"low": -30, "high": 40}) == {"low": 10, "high": 10}
+
+
+def test_an_object_that_is_no_task_needs_functions_that_write_and_read_it() -> None:
+    with pytest.raises(InvalidArgument, match=r"make = 0\.5: must draw tasks .*; give drawn\(make, write="):
+        drawn(lambda stream: 0.5).encode(0.5)
