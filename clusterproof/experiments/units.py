@@ -21,7 +21,7 @@ import clusterproof
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import naming_folder, remove_abandoned, require_plain, write_whole
 from clusterproof.algorithms.validation import error_line, require
-from clusterproof.files import LARGE, check_depth, read_file
+from clusterproof.files import LARGE, parse_json, read_file
 
 TIMEOUT = 20
 """Seconds to wait for a scheduler and for its first worker."""
@@ -103,8 +103,10 @@ def store(path: Path, unit: Unit, parent: int = 0) -> tuple[Path, Any, str]:
 def read(path: Path) -> dict[str, Any] | None:
     """Read the record of a finished unit; None if there is none or it is damaged."""
     try:
-        record = check_depth(json.loads(read_file(path, LARGE)))
-        return record if isinstance(record, dict) and "result" in record else None
+        record = parse_json(read_file(path, LARGE))
+        whole = isinstance(record, dict) and "result" in record
+        # records of earlier versions have no sum
+        return record if whole and record.get("sha256") in (None, _sum(record["result"])) else None
     except (OSError, ValueError, RecursionError):
         return None
 
@@ -177,8 +179,14 @@ def compute(
 
 def _write(path: Path, unit: Unit, result: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    record = {"unit": unit.name, "settings": unit.settings, "result": result}
+    record = {"unit": unit.name, "settings": unit.settings, "result": result, "sha256": _sum(result)}
     write_whole("out", path, json.dumps(record).encode() + b"\n")
+
+
+def _sum(result: Any) -> str:
+    """Return the SHA-256 of a result as JSON gives it back, independent of the layout of the file."""
+    content = json.dumps(json.loads(json.dumps(result)), sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
 @contextmanager
