@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.atomic import check_writable, require_plain
+from clusterproof.algorithms.atomic import check_distinct, check_writable, require_plain
 from clusterproof.algorithms.validation import check_count, error_line
 from clusterproof.commands import terminal
 from clusterproof.neural.checkpoint import is_begun
@@ -74,6 +74,7 @@ def train_seeds(
     if is_begun(out):
         remedy = f"continue it with --resume {out}, or choose another name"
         raise InvalidArgument("out", str(out), "holds a run already", remedy)
+    check_distinct(out=out, plot=plot)
     if plot is not None:
         from clusterproof.figures.sweep_curves import check_plot
 
