@@ -26,7 +26,11 @@ class InvalidArgument(ValueError):
     """
 
     def __init__(self, argument: str, value: object, rule: str, remedy: str) -> None:
-        super().__init__(f"{argument} = {value!r}: {rule}; {remedy}")
+        try:
+            text = repr(value)
+        except ValueError:  # an integer of more digits than Python writes
+            value, text = type(value).__name__, type(value).__name__
+        super().__init__(f"{argument} = {text}: {rule}; {remedy}")
         self.argument = argument
         self.value = value
         self.rule = rule
@@ -35,7 +39,10 @@ class InvalidArgument(ValueError):
 
 def brief(value: Any) -> object:
     """Return a value for a message, or the name of its type if its text is long or has several lines."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of more digits than Python writes
+        return type(value).__name__
     return value if len(text) <= 100 and "\n" not in text else type(value).__name__
 
 
