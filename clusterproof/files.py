@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import stat
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader
@@ -97,6 +99,35 @@ def check_depth(value: Value) -> Value:
         if not level:
             return value
     raise ValueError(f"nested more than {DEPTH} levels deep")
+
+
+def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object of a JSON text, as ``object_pairs_hook`` of ``json.loads``.
+
+    Raises
+    ------
+    ValueError
+        If a name is given twice: Python's decoder would keep the last value.
+    """
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        ((name, _),) = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"the name {name[:60]!r} is given twice")
+    return fields
+
+
+def parse_json(content: bytes | str) -> Any:
+    """Parse JSON.
+
+    Raises
+    ------
+    ValueError
+        If it is not JSON, names something twice, or is nested more than ``DEPTH`` levels deep.
+    """
+    try:
+        return check_depth(json.loads(content, object_pairs_hook=unique_names))
+    except RecursionError:
+        raise ValueError(f"nested more than {DEPTH} levels deep") from None
 
 
 def parse_toml(content: bytes) -> dict[str, Any]:

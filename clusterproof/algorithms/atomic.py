@@ -35,6 +35,23 @@ def check_writable(argument: str, path: Path) -> None:
         raise _refuse(argument, path, error) from error
 
 
+def check_distinct(**paths: Path | None) -> None:
+    """Check before a computation that no two arguments name one file or folder.
+
+    Raises
+    ------
+    InvalidArgument
+        If two do; special files, such as ``/dev/null``, may be named twice.
+    """
+    named: dict[str, str] = {}
+    for argument, path in paths.items():
+        if path is not None and not _is_special(path):
+            other = named.setdefault(os.path.realpath(path), argument)
+            if other != argument:
+                rule = f"must not be that of --{other} too, which it would replace"
+                raise InvalidArgument(argument, str(path), rule, "choose another name")
+
+
 def write_whole(argument: str, path: Path, content: bytes, *, sync: bool = True) -> None:
     """Write a temporary file in the same folder and rename it, so that no partial file is visible.
 

@@ -57,6 +57,9 @@ class Guard:
             kind = "a tensor" if self.library.__name__ == "Tensor" else "an array"
             rule = f"must return models from `{method}` as {kind} {wanted}{typed}, not {given}"
             raise self._refused(rule, "keep their shape and type")
+        if isinstance(models, np.ndarray) and models.dtype.kind != "f":
+            rule = f"must return models from `{method}` as floating numbers, not of type {models.dtype}"
+            raise self._refused(rule, "keep their shape and type")
 
     def check_state(self, method: str, state: Any, kind: type[State], shape: tuple[int, ...]) -> None:
         """Require a state of a class, with models of a shape, from a method."""

@@ -30,7 +30,11 @@ class InvalidArgument(ValueError):
     def __init__(
         self, argument: str, value: object, rule: str, remedy: str, others: Sequence[InvalidArgument] = ()
     ) -> None:
-        super().__init__("\n".join([f"{argument} = {value!r}: {rule}; {remedy}", *map(str, others)]))
+        try:
+            text = repr(value)
+        except ValueError:  # an integer of more digits than Python writes
+            value, text = type(value).__name__, type(value).__name__
+        super().__init__("\n".join([f"{argument} = {text}: {rule}; {remedy}", *map(str, others)]))
         self.argument = argument
         self.value = value
         self.rule = rule
@@ -40,7 +44,10 @@ class InvalidArgument(ValueError):
 
 def brief(value: Any) -> object:
     """Return a value for a message, or the name of its type if its text is long or has several lines."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of more digits than Python writes
+        return type(value).__name__
     return value if len(text) <= 100 and "\n" not in text else type(value).__name__
 
 

@@ -16,7 +16,7 @@ from cyclopts import Parameter
 
 from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.atomic import check_writable, write_whole
+from clusterproof.algorithms.atomic import check_distinct, check_writable, write_whole
 from clusterproof.algorithms.storage import load_trace
 from clusterproof.algorithms.validation import check_count, check_seed, error_line
 from clusterproof.commands import completion, engine, terminal
@@ -130,6 +130,7 @@ def check(
     chosen = _headlines() if headlines else _chosen(names, paper, stated, all_claims)
     json_printed = json_file == Path("-")
     written = {} if json_printed or json_file is None else {"json": json_file}
+    check_distinct(json=json_file, report=report)
     if report is not None:
         with _refusing("report", report):
             report.mkdir(parents=True, exist_ok=True)
@@ -308,6 +309,9 @@ def _replay(ids: Sequence[str], path: Path) -> int:
     with recorded_claims(report):
         wanted = [theory.find_claim(name).id for name in ids]
         entries = [one for one in report.claims if not wanted or one.claim.partition("#")[0] in wanted]
+        if not entries:
+            rule = f"must hold {', '.join(wanted) or 'a claim'}"
+            raise InvalidArgument("replay", str(path), rule, "name another report, or other claims")
         confirmed = 0
         for entry in entries:
             difference = disagreement(entry, report)

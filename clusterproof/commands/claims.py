@@ -13,6 +13,7 @@ from clusterproof import theory
 from clusterproof.algorithms.atomic import write_whole
 from clusterproof.algorithms.validation import error_line
 from clusterproof.commands import completion, terminal
+from clusterproof.commands.child_process import in_child
 from clusterproof.theory import Claim, Kind
 from clusterproof.theory.claims import report
 from clusterproof.theory.stored_verdicts import read_verdicts
@@ -39,6 +40,8 @@ def claims(
         Write the list as JSON.
     """
     terminal.require_files(files)
+    if files and (status := in_child("file", ", ".join(files))) is not None:
+        return status
     stated = set(itertools.chain(*terminal.load(files)))
     claims = [claim for claim in theory.catalogue(paper) if not files or claim.id in stated]
     if verdict is not None:

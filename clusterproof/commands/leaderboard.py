@@ -10,8 +10,9 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.atomic import check_writable, write_whole
+from clusterproof.algorithms.atomic import check_distinct, check_writable, write_whole
 from clusterproof.commands import terminal
+from clusterproof.commands.child_process import in_child
 from clusterproof.commands.conform import import_object
 from clusterproof.theory.claims.verdict import version
 from clusterproof.theory.leaderboard import leaderboard as compute
@@ -102,6 +103,10 @@ def leaderboard(
     """
     if fail_on not in (None, "violated"):
         raise InvalidArgument("fail_on", fail_on, "must be violated", "leave it out or give violated")
+    for name, code in (("module", module), ("task", task)):
+        if code is not None and (status := in_child(name, code)) is not None:
+            return status
+    check_distinct(json=json_file, figure=figure)
     for name, path in (("json", json_file), ("figure", figure)):
         if path is not None:
             check_writable(name, path)

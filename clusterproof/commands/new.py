@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Literal
 
@@ -77,6 +78,8 @@ def new(kind: Literal["claim"], file: Path, /) -> int:
     if file.exists():
         raise InvalidArgument("file", str(file), "exists already", "give another name")
     write_whole("file", file, template.encode())
-    print(f"{file} states a false theorem and its repair. Next:\n  clusterproof check {file}")
-    print(f"  clusterproof show my-paper/theorem-1 {file}")
+    print(
+        f"{file} states a false theorem and its repair. Next:\n  clusterproof check {shlex.quote(str(file))}"
+    )
+    print(f"  clusterproof show my-paper/theorem-1 {shlex.quote(str(file))}")
     return 0

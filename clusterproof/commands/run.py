@@ -17,10 +17,11 @@ from cyclopts import App, Group, Parameter
 
 from clusterproof import algorithms
 from clusterproof.algorithms import ALGORITHMS, InvalidArgument, storage
-from clusterproof.algorithms.atomic import check_writable, write_whole
+from clusterproof.algorithms.atomic import check_distinct, check_writable, write_whole
 from clusterproof.algorithms.options import parameter_descriptions
 from clusterproof.algorithms.validation import check_count, check_seed
 from clusterproof.commands import terminal
+from clusterproof.commands.child_process import in_child
 from clusterproof.experiments import synthetic_options
 from clusterproof.experiments.run_defaults import PAGES, make_algorithm
 from clusterproof.neural.custom.references import HOW, is_own, load_own, naming_user_code
@@ -99,6 +100,9 @@ def run_algorithm(
     if replicates is not None:
         check_count("replicates", replicates, at_least=1, remedy="leave it out for a single run")
     synthetic_options.check_memory(algorithm, task, given, rounds, replicates)
+    if measure and (status := in_child("measure", measure)) is not None:
+        return status
+    check_distinct(out=out, json=json_file, plot=plot)
     if out is not None:
         storage.check_destination(out)
     if json_file is not None:
@@ -281,6 +285,8 @@ def run_own(
     *options: Annotated[str, Parameter(allow_leading_hyphen=True, show=False)],
 ) -> Any:
     """Run a class of the user's."""
+    if (status := in_child("algorithm", algorithm)) is not None:
+        return status
     synthetic_options.algorithm_class(algorithm)
     own, runs = App(name="clusterproof"), App(name="run")
     own.command(runs)

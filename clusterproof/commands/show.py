@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from clusterproof import theory
 from clusterproof.algorithms.validation import check_seed, error_line
 from clusterproof.commands import completion, terminal
+from clusterproof.commands.child_process import in_child
 from clusterproof.theory import Claim, Verdict, code_of
 from clusterproof.theory.claims import report
 from clusterproof.theory.claims.replay import in_fractions
@@ -47,6 +48,8 @@ def show(
     """
     check_seed(seed)
     terminal.require_files(files)
+    if files and (status := in_child("file", ", ".join(files))) is not None:
+        return status
     terminal.load(files)
     claim = theory.find_claim(claim_id)
     width = terminal.columns() or 80

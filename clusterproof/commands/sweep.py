@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from clusterproof.algorithms.atomic import check_writable, write_whole
+from clusterproof.algorithms.atomic import check_distinct, check_writable, write_whole
 from clusterproof.algorithms.storage import parquet_bytes
 from clusterproof.commands import engine, terminal
+from clusterproof.commands.child_process import in_child
 from clusterproof.experiments.sweep import Sweep, observations, read_sweep, runs_of, summarise, sweep_frame
 from clusterproof.settings import values_from_texts
 
@@ -55,8 +56,11 @@ def sweep(
     code
         User-supplied code that the file may name, such as mine.py:Mine; may be repeated.
     """
+    if code and (status := in_child("code", ", ".join(code))) is not None:
+        return status
     plan = read_sweep(file, values_from_texts("set", set))
     runs = runs_of(plan, code)
+    check_distinct(out=out, parquet=parquet, plot=plot)
     if parquet is not None:
         check_writable("parquet", parquet)
     if plot is not None:

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from clusterproof.algorithms.atomic import check_writable, write_whole
+from clusterproof.algorithms.atomic import check_distinct, check_writable, write_whole
 from clusterproof.algorithms.options import parameter_descriptions
 from clusterproof.algorithms.storage import parquet_bytes
 from clusterproof.algorithms.validation import check_count, check_name
@@ -70,6 +70,7 @@ def _command(kind: type[PaperTable]) -> Callable[..., int]:
         dask: str | None = None,
     ) -> int:
         check_count("seeds", seeds, at_least=1, at_most=10_000, remedy="the default is 3")
+        check_distinct(out=out, parquet=parquet)
         if parquet is not None:
             check_writable("parquet", parquet)
         made = kind.from_values(values_from_texts("set", set))

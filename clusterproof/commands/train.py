@@ -17,6 +17,7 @@ from cyclopts import App, CycloptsError, Parameter, Token, UnknownOptionError
 from clusterproof.algorithms import ALGORITHMS, InvalidArgument
 from clusterproof.algorithms.options import parameter_descriptions
 from clusterproof.commands import terminal
+from clusterproof.commands.child_process import in_child
 from clusterproof.commands.train_seeds import train_seeds
 from clusterproof.neural.checkpoint import CHECKPOINT, CONFIGURATION, is_begun, stored_configuration
 from clusterproof.neural.configuration import (
@@ -114,6 +115,9 @@ def train(*tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=Tru
         source = Path(named["resume"]) / CONFIGURATION
     stored = {} if source is None else read_configuration_file(source)
     code = {section: named[section] for section in OWN if is_own(section, named.get(section, ""))}
+    for section, name in code.items():
+        if (status := in_child(section, name)) is not None:
+            return status
     with _locating(named, source):
         stored = with_code(stored, code)
         names = {section: checked_name(section, _name(section, named, stored)) for section in DEFAULTS}
@@ -448,18 +452,21 @@ def _refuse_option_of_others(flag: str, value: str, names: Mapping[str, str]) ->
 def _deferred_interrupt() -> Iterator[Callable[[], bool]]:
     """Yield a function that returns whether Ctrl-C was pressed; a second one interrupts immediately."""
     interrupted = False
+    # the parent of ``in_child`` sends SIGTERM in place of Ctrl-C
+    in_its_place = signal.getsignal(signal.SIGTERM) is signal.default_int_handler
+    number = signal.SIGTERM if in_its_place else signal.SIGINT
 
     def defer(*_: object) -> None:
         nonlocal interrupted
         interrupted = True
-        signal.signal(signal.SIGINT, before)
+        signal.signal(number, before)
         terminal.complain("finishing the round; press Ctrl-C again to stop immediately")
 
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
-    before = signal.signal(signal.SIGINT, defer)
+    before = signal.signal(number, defer)
     try:
         yield lambda: interrupted
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(number, before)

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.atomic import check_writable, require_plain
+from clusterproof.algorithms.atomic import check_distinct, check_writable, require_plain
 from clusterproof.algorithms.validation import check_count, error_line
 from clusterproof.commands import terminal
+from clusterproof.experiments.units import end_with_parent
 from clusterproof.neural.checkpoint import is_begun
 from clusterproof.neural.configuration import Configuration
 from clusterproof.neural.metrics import COLUMNS, METRICS, read_rows
@@ -74,6 +75,7 @@ def train_seeds(
     if is_begun(out):
         remedy = f"continue it with --resume {out}, or choose another name"
         raise InvalidArgument("out", str(out), "holds a run already", remedy)
+    check_distinct(out=out, plot=plot)
     if plot is not None:
         from clusterproof.figures.sweep_curves import check_plot
 
@@ -173,20 +175,13 @@ def _words(values: Sequence[float]) -> str:
 
 
 def _train(sections: Any, folder: Path, command: int) -> tuple[Path, tuple[str, ...], str]:
-    """Train a seed in its folder, or resume it; return the folder, remarks, and why it failed.
-
-    A worker stops after its round if the process of the command was killed, so that the folder is free again.
-    """
+    """Train a seed in its folder, or resume it; return the folder, remarks, and why it failed."""
     from clusterproof.neural.configuration import configuration_from
     from clusterproof.neural.training import train
 
+    end_with_parent(command)
     try:
-        result = train(
-            configuration_from(sections),
-            folder,
-            resume=True,
-            stop=lambda: command not in (os.getpid(), os.getppid()),
-        )
-        return folder, result.remarks, "" if result.complete else "the command was killed"
+        result = train(configuration_from(sections), folder, resume=True)
+        return folder, result.remarks, ""
     except Exception as error:  # any failure of a seed leaves the others
         return folder, (), error_line(error)

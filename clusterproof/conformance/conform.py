@@ -15,7 +15,7 @@ from clusterproof.conformance.adapters.library import from_algorithm
 from clusterproof.conformance.checks import CHECKS, additional_checks
 from clusterproof.conformance.definitions import DEFINITIONS, Definition
 from clusterproof.conformance.diagnosis import admissible_variant, explain, follows
-from clusterproof.conformance.observation import TIMEOUT, Start, Unusable, observe
+from clusterproof.conformance.observation import LONGEST, TIMEOUT, Start, Unusable, observe
 from clusterproof.conformance.probes import (
     SUPPORTS,
     Observed,
@@ -104,7 +104,7 @@ def conform(
         declared=declared,
         dtype=declared or "float64",
     )
-    check_number("timeout", timeout, above=0, remedy="give seconds")
+    check_number("timeout", timeout, above=0, at_most=LONGEST, remedy="give seconds")
     wanted = tuple(check_names(definition) if checks is None else checks)
     for name in wanted:
         check_name("checks", name, check_names(definition))

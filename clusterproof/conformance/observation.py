@@ -25,6 +25,8 @@ from clusterproof.conformance.tolerance import Snapshot, is_bounded
 Start = Callable[[ConformanceTask, Mapping[str, Any]], Any]
 """An implementation: (task, settings) -> run, with ``run.round(participants)`` and ``run.model``."""
 
+LONGEST = 10**6
+"""Seconds that a limit may be at most."""
 TIMEOUT = 60.0
 """Seconds that a probe may take."""
 

@@ -16,7 +16,7 @@ from msgspec import Meta
 
 from clusterproof.algorithms import ALGORITHMS, InvalidArgument, Trace, metrics
 from clusterproof.algorithms import run as run_algorithm
-from clusterproof.algorithms.validation import check_count, check_name, check_seed
+from clusterproof.algorithms.validation import brief, check_count, check_name, check_seed
 from clusterproof.experiments import synthetic_options
 from clusterproof.experiments.training import train_network
 from clusterproof.experiments.units import Unit
@@ -137,7 +137,9 @@ def read_sweep(path: Path, values: Mapping[str, Any]) -> Sweep:
         tables[1].pop(name, None)
         tables[0][name] = values[name]
     if both := sorted(set(tables[0]) & set(tables[1])):
-        raise InvalidArgument(both[0], "...", "must stand in one table alone", "remove one of the two")
+        raise InvalidArgument(
+            both[0], brief(tables[0][both[0]]), "must stand in one table alone", "remove one of the two"
+        )
     seeds = (
         list(range(sweep.seeds)) if isinstance(sweep.seeds, int) and sweep.seeds <= MOST_RUNS else sweep.seeds
     )
@@ -191,7 +193,7 @@ def runs_of(sweep: Sweep, code: Collection[str] = ()) -> list[Run]:
             rule = "is not an option of any run of the sweep"
             nearest = difflib.get_close_matches(name, _options(sweep.command), n=1)
             remedy = f"write {nearest[0]}" if nearest and nearest != [name] else "leave it out"
-            raise InvalidArgument(name, "...", rule, remedy)
+            raise InvalidArgument(name, brief({**sweep.grid, **sweep.settings}[name]), rule, remedy)
     return list(runs.values())
 
 

@@ -21,7 +21,7 @@ import clusterproof
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import naming_folder, remove_abandoned, require_plain, write_whole
 from clusterproof.algorithms.validation import error_line, require
-from clusterproof.files import LARGE, check_depth, read_file
+from clusterproof.files import LARGE, parse_json, read_file
 
 TIMEOUT = 20
 """Seconds to wait for a scheduler and for its first worker."""
@@ -86,8 +86,7 @@ def store(path: Path, unit: Unit, parent: int = 0) -> tuple[Path, Any, str]:
     tuple
         The path, the result, and a line on what went wrong where the function raised.
     """
-    if parent not in (0, os.getpid()) and parent == os.getppid():
-        end_with(parent)
+    end_with_parent(parent)
     if path.name != unit.file:
         return path, None, "the worker has another version of the source; install this version there"
     if (found := read(path)) is not None:
@@ -103,9 +102,9 @@ def store(path: Path, unit: Unit, parent: int = 0) -> tuple[Path, Any, str]:
 def read(path: Path) -> dict[str, Any] | None:
     """Read the record of a finished unit; None if there is none or it is damaged."""
     try:
-        record = check_depth(json.loads(read_file(path, LARGE)))
-        return record if isinstance(record, dict) and "result" in record else None
-    except (OSError, ValueError, RecursionError):
+        record = parse_json(read_file(path, LARGE))
+        return record if record["sha256"] == _sum(record["result"]) else None
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
         return None
 
 
@@ -177,8 +176,14 @@ def compute(
 
 def _write(path: Path, unit: Unit, result: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    record = {"unit": unit.name, "settings": unit.settings, "result": result}
+    record = {"unit": unit.name, "settings": unit.settings, "result": result, "sha256": _sum(result)}
     write_whole("out", path, json.dumps(record).encode() + b"\n")
+
+
+def _sum(result: Any) -> str:
+    """Return the SHA-256 of a result as JSON gives it back, independent of the layout of the file."""
+    content = json.dumps(json.loads(json.dumps(result)), sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
 @contextmanager
@@ -223,8 +228,14 @@ def cache_folder() -> Path:
     return base / "clusterproof" / "units"
 
 
+def end_with_parent(parent: int) -> None:
+    """End this process when the process that started it has ended, if that is ``parent``."""
+    if parent == os.getppid():
+        _end_with(parent)
+
+
 @cache
-def end_with(parent: int) -> None:
+def _end_with(parent: int) -> None:
     """End this process when its parent has ended."""
 
     def watch() -> None:

@@ -24,7 +24,7 @@ from array_api_compat import is_array_api_obj, is_torch_array
 from clusterproof.algorithms import Algorithm, InvalidArgument, Randomness, State
 from clusterproof.algorithms.arrays import Array, array_namespace, to_numpy
 from clusterproof.algorithms.atomic import naming_folder, require_plain, write_whole
-from clusterproof.files import ARRAYS, check_depth, read_file
+from clusterproof.files import ARRAYS, parse_json, read_file
 from clusterproof.neural.configuration import (
     Configuration,
     configuration_from,
@@ -155,7 +155,7 @@ def read_checkpoint(folder: Path) -> Stored | None:
         stated, _, text = header["__metadata__"]["record"].partition(" ")
         if stated != _digest(text, arrays):
             raise ValueError("its SHA-256 is not the one that it states")
-        return Stored(path, check_depth(json.loads(text)), arrays)
+        return Stored(path, parse_json(text), arrays)
     except FileNotFoundError:
         return None
     except (OSError, KeyError, TypeError, ValueError, RecursionError, SafetensorError) as error:

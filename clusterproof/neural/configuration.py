@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument
-from clusterproof.algorithms.validation import LARGEST_COUNT, LARGEST_SEED
-from clusterproof.files import TOML, check_depth, parse_toml, read_file
+from clusterproof.algorithms.validation import LARGEST_COUNT, LARGEST_SEED, brief
+from clusterproof.files import TOML, parse_json, parse_toml, read_file
 from clusterproof.neural.custom.algorithms import keyword_types, own_algorithm
 from clusterproof.neural.custom.references import (
     HOW,
@@ -312,10 +312,10 @@ def read_configuration_file(path: str | os.PathLike[str], argument: str = "confi
     kind = "JSON" if Path(path).suffix == ".json" else "TOML"
     try:
         content = read_file(path, TOML)
-        found = check_depth(json.loads(content)) if kind == "JSON" else parse_toml(content)
-        if isinstance(found, dict):
+        found = parse_json(content) if kind == "JSON" else parse_toml(content)
+        if isinstance(found, dict) and found:
             return found
-        fault = "it is no table"
+        fault = "it is empty" if found == {} else "it is no table"
     except OSError as error:
         rule = f"must be a file that can be read ({error.strerror})"
         raise InvalidArgument(argument, os.fspath(path), rule, "choose another file") from error
@@ -390,5 +390,5 @@ def _plain(section: str, options: Mapping[str, Any]) -> dict[str, Any]:
         except (TypeError, ValueError, RecursionError) as error:
             rule = "must be made of texts, finite numbers, truth values, lists and tables"
             remedy = "write it as one of these, such as a text"
-            raise InvalidArgument(f"{section}.{key}", type(value).__name__, rule, remedy) from error
+            raise InvalidArgument(f"{section}.{key}", brief(value), rule, remedy) from error
     return {key: value for key, value in plain.items() if value is not None}

@@ -9,7 +9,7 @@ from threading import Thread
 import pytest
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.atomic import check_writable, remove_abandoned, write_whole
+from clusterproof.algorithms.atomic import check_distinct, check_writable, remove_abandoned, write_whole
 
 STOPPED = """
 import os, signal, sys
@@ -66,3 +66,11 @@ def test_a_reader_that_goes_away_is_no_wrong_argument(tmp_path: Path) -> None:
     with pytest.raises(BrokenPipeError):
         write_whole("out", pipe, bytes(2**20))  # more than a pipe holds
     reader.join()
+
+
+def test_two_arguments_may_name_one_special_file_and_no_other(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("file")
+    check_distinct(json=Path(os.devnull), plot=Path(os.devnull), out=None)
+    check_distinct(json=tmp_path / "file", plot=tmp_path / "other")
+    with pytest.raises(InvalidArgument, match=r"plot = .*link': must not be that of --json too"):
+        check_distinct(json=tmp_path / "file", plot=tmp_path / "link")

@@ -92,6 +92,13 @@ def test_a_mistake_is_refused_by_name(parts: dict[str, Any], message: str, repli
         run(make(parts), TASK, rounds=2, replicates=replicates)
 
 
+@pytest.mark.parametrize("kind", ["int8", "object", "complex128"])
+def test_models_that_are_no_floating_numbers_are_refused(kind: str) -> None:
+    parts = {"step": lambda self, state, task, randomness: replace(state, models=state.models.astype(kind))}
+    with pytest.raises(InvalidArgument, match=f"floating numbers, not of type {kind}"):
+        run(make(parts), TASK, rounds=1)
+
+
 def test_a_run_without_mistakes_halves_its_start() -> None:
     models = run(Own(), TASK, rounds=3, replicates=2).models
     np.testing.assert_array_equal(models[3], models[0] / 8)

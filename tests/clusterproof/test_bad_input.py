@@ -27,6 +27,12 @@ FILES = {
     "small.toml": "[partition]\nclusters = 3\n",
     "full/file": "precious",
     "seeds/seed-0/configuration.json": "",
+    "twice.json": '{"training": {"rounds": 1, "rounds": 2}}',
+    "empty.toml": "",
+    "long.toml": f"[training]\nseed = 0x{'f' * 10**4}\n",
+    "sweep.toml": 'measure = ["error"]\nrounds = 1\nseeds = 1\n[settings]\nclients = 4\n[grid]\nalgorithm = ["ifca"]\n',
+    "both.toml": 'measure = ["error"]\nrounds = 1\nseeds = 1\n[settings]\nclients = 4\n[grid]\nclients = [4]\n',
+    "v.json": '{"claims": [{"claim": "cfl-mgd/lemma-h", "verdict": "consistent", "measured": null, "bound": null}]}',
     "two.py": "class Two:\n    def __init__(self, task, settings):\n        pass\n",
 }
 """Files in the current folder, which no command line changes."""
@@ -202,6 +208,22 @@ train --out x --config run.toml --algorithm fedaug :: --algorithm = 'fedaug' | w
 train --out x --config run.toml --rounds -1   :: --rounds = -1 | at least 0
 train --out x --config bad.toml      :: bad.toml: algorithm.name = 'x'
 train --out x --config small.toml    :: small.toml: partition.clusters = 3 | 1, 2 or 4
+train --out x --step-size {{nan inf}}  :: --step-size = | finite numbers
+train --out x --step-size nan        :: --step-size = nan
+train --out x --config twice.json    :: --config = 'twice.json' | the name 'rounds' is given twice
+train --out x --config empty.toml    :: --config = 'empty.toml' | it is empty
+train --out x --config long.toml     :: long.toml: training.seed = 'int'
+sweep both.toml                      :: clients = 4: must stand in one table alone
+sweep sweep.toml --set smothing=3    :: smothing = 3: is not an option of any run
+sweep sweep.toml --parquet o.svg --plot o.svg :: --plot = 'o.svg': must not be that of --parquet too
+run ifca --rounds 1 --json o.svg --plot ./o.svg :: --plot = 'o.svg': must not be that of --json too
+run ifca --rounds 1 --out o.svg --plot o.svg    :: --plot = 'o.svg': must not be that of --out too
+leaderboard fedavg --json o.svg --figure o.svg  :: --figure = 'o.svg': must not be that of --json too
+check cfl-mgd/lemma-2 --json o --report o       :: --report = 'o': must not be that of --json too
+{TABLE} --out o --parquet o          :: --parquet = 'o': must not be that of --out too
+check --replay r.json                :: --replay = 'r.json': must hold a claim
+check --replay v.json cfl-mgd/lemma-2 :: --replay = 'v.json': must hold cfl-mgd/lemma-2
+conform two.py:Two --as fedavg --timeout {{nan 1e308}} :: --timeout | must be a finite number
 train --resume {{nowhere full}}      :: must be the folder of a training run
 train --resume seeds :: rerun the command with --seeds | such as seeds/seed-0
 train --algorithm IFCA :: write ifca

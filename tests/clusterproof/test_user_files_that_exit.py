@@ -95,6 +95,36 @@ def test_the_end_of_the_process_is_one_line(
 
 @pytest.mark.usefixtures("children")
 @IN_CHILD
+@pytest.mark.parametrize(
+    "line",
+    [
+        "show mine/a mine.py",
+        "claims mine.py",
+        "leaderboard fedavg --module mine.py",
+        "leaderboard fedavg --task mine.py:task",
+        "run mine.py:Mine",
+        "run ifca --measure mine.py:measure --out out",
+        "sweep sweep.toml --code mine.py:Mine",
+        "train --data mine.py:data --out out",
+        "train --network mine.py:Net --out out",
+        "train --algorithm mine.py:Mine --out out",
+    ],
+)
+def test_no_command_lets_a_file_pass_for_success(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text("import os\nos._exit(0)\n")
+    Path("sweep.toml").write_text(
+        'measure = ["error"]\nrounds = 1\nseeds = 1\n[grid]\nalgorithm = ["mine.py:Mine"]\n'
+    )
+    errors = refused(capsys, *line.split())
+    assert "mine.py" in errors
+    assert "ended the process with exit status 0" in errors
+
+
+@pytest.mark.usefixtures("children")
+@IN_CHILD
 def test_a_killed_child_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     end = "os.kill(os.getpid(), signal.SIGKILL)"
     assert "was ended by SIGKILL" in refused(capsys, *arguments(tmp_path, "check", end, "later"))

@@ -65,7 +65,7 @@ def load_own(section: str, name: str) -> Any:
         raise InvalidArgument(argument, name, f"must be {HOW}", "name the object after the colon")
     try:
         module = import_place(place)
-    except (Exception, SystemExit) as error:  # any error of a user's module
+    except (Exception, SystemExit, GeneratorExit) as error:  # any error of a user's module
         raise user_error(section, name, error, "must be importable, and raised") from error
     try:
         return attrgetter(attribute)(module)

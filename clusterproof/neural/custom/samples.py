@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms.arrays import to_numpy, unmasked
-from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.algorithms.validation import LARGEST_COUNT, InvalidArgument
 from clusterproof.neural.custom.references import load_own, user_error
 from clusterproof.neural.data.images import Images, ImageSet, Owners
 
@@ -52,7 +52,7 @@ def read_own(name: str) -> ImageSet:
             data = data()
     except InvalidArgument:
         raise
-    except (Exception, SystemExit) as error:  # any error of a user's function
+    except (Exception, SystemExit, GeneratorExit) as error:  # any error of a user's function
         raise user_error("data", name, error) from error
     owners = None
     if isinstance(data, ImageSet):
@@ -91,6 +91,9 @@ def _convert(data: Any) -> tuple[Images, Images, Owners | None]:
     classes = data.get("classes", largest)
     if not isinstance(classes, int | np.integer) or isinstance(classes, bool) or classes < largest:
         raise _Unsuitable(f"must have `classes` of at least {largest}, an integer", "leave it out")
+    if classes > LARGEST_COUNT:
+        rule = f"must have at most {LARGEST_COUNT} classes, and has {classes}"
+        raise _Unsuitable(rule, "number the classes from 0 on, without gaps")
     owners = _owners(train, test, data.get("clusters")) if divided else None
     return _join(train, int(classes)), _join(test, int(classes)), owners
 

@@ -24,7 +24,7 @@ import msgspec
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import write_whole
-from clusterproof.files import read_file
+from clusterproof.files import read_file, unique_names
 from clusterproof.theory.certificates.heavy_ball import Certificate
 from clusterproof.theory.certificates.of_claim import ClaimCertificate
 from clusterproof.theory.certificates.one_round import RoundCertificate
@@ -125,7 +125,7 @@ def from_json(text: bytes | str) -> tuple[AnyCertificate, str | None]:
     if len(text) > MAX_BYTES:
         raise Unreadable(f"longer than {MAX_BYTES} bytes")
     try:
-        raw = json.loads(text, object_pairs_hook=_without_duplicates)
+        raw = json.loads(text, object_pairs_hook=unique_names)
         certificate = msgspec.convert(raw, KINDS[raw["kind"]], dec_hook=_fraction)
         content = _content(certificate)
     except Unreadable:
@@ -204,10 +204,3 @@ def _fraction(_: type, value: object) -> Fraction:
     if not isinstance(value, str) or len(value) > 2 * MAX_DIGITS or not _FRACTION.fullmatch(value):
         raise ValueError('must be a fraction in a string, such as "1/3"')
     return Fraction(value)
-
-
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
-        raise Unreadable("a name is given twice")
-    return fields

@@ -74,7 +74,7 @@ def load_module(source: str | Path, argument: str = "module") -> str:
     try:
         with _first_on_path(path.resolve().parent if is_file else Path.cwd()):
             return _execute(path) if is_file else importlib.import_module(text).__name__
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit, GeneratorExit) as error:
         REGISTRY.clear()
         REGISTRY.update(before)
         line = line_of(error, str(path.resolve())) if is_file else None

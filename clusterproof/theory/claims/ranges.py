@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.validation import check_count
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -101,6 +102,12 @@ class Interval(Range):
     downwards: bool = False
     noun: ClassVar[str] = "a number"
 
+    def __post_init__(self) -> None:
+        for name, end in (("low", self.low), ("high", self.high)):
+            if end in (math.inf, -math.inf) or end != end:
+                remedy = "give a number, and upwards=True or downwards=True where there is no end"
+                raise InvalidArgument(name, end, "must be finite", remedy)
+
     def ends(self, so_far: Instance) -> tuple[Any, Any]:
         """Return the least and largest value that is tried."""
         return self.cast(value_of(self.low, so_far), up=True), self.cast(value_of(self.high, so_far))
@@ -171,6 +178,10 @@ class Rationals(Interval):
     denominator: int = 1
     noun = "a fraction"
     complete = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count("denominator", self.denominator, at_least=1, remedy="1 lists the integers")
 
     def cast(self, number: Any, *, up: bool = False) -> Fraction:
         """Return a fraction with a denominator up to 10^9."""

@@ -1,5 +1,6 @@
 """The command that writes a file to begin with: the file runs, its theorem is false and its repair holds."""
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,13 @@ def test_the_file_runs_and_is_judged(
     assert false.verdict == "violated"
     assert false.measured == -false.bound > 0
     assert repaired.verdict == "consistent"
+
+
+def test_the_next_commands_can_be_pasted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "my paper.py"
+    assert main(["new", "claim", str(path)]) == 0
+    next_command = capsys.readouterr().out.splitlines()[1]
+    assert shlex.split(next_command) == ["clusterproof", "check", str(path)]
 
 
 def test_no_file_is_overwritten(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

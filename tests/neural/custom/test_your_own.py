@@ -186,6 +186,7 @@ DATA: list[tuple[str, Any, str]] = [
     ("a gap", {"train": [PAIR, PAIR], "test": [PAIR, PAIR], "clusters": [0, 2]}, "without gaps"),
     ("too few labels", {"train": (PAIR[0], [0, 1]), "test": PAIR}, "as many labels"),
     ("real labels", {"train": (PAIR[0], [0.5] * 4), "test": PAIR}, "whole numbers"),
+    ("too many classes", {"train": (PAIR[0], [10**15] * 4), "test": PAIR}, "at most 1000000000 classes"),
     ("negative labels", {"train": (PAIR[0], [-1] * 4), "test": PAIR}, "from 0 on"),
     ("not a number", {"train": (PAIR[0] * np.nan, PAIR[1]), "test": PAIR}, "finite"),
     ("ragged", {"train": ([np.zeros(2), np.zeros(3)], np.array([0, 1])), "test": PAIR}, "one shape"),

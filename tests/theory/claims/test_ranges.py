@@ -1,6 +1,8 @@
 """Ranges: what is tried, what the statement speaks of, and what JSON gives back."""
 
 import json
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, get_args
@@ -221,3 +223,18 @@ def test_an_open_end_is_passed_by_the_multiple_that_is_said() -> None:
 def test_an_object_that_is_no_task_needs_functions_that_write_and_read_it() -> None:
     with pytest.raises(InvalidArgument, match=r"make = 0\.5: must draw tasks .*; give drawn\(make, write="):
         drawn(lambda stream: 0.5).encode(0.5)
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda: reals(0.0, math.inf), "high"),
+        (lambda: integers(-math.inf, 3), "low"),
+        (lambda: rationals(math.nan, 1, 4), "low"),
+        (lambda: rationals(0, 1, 0), "denominator"),
+        (lambda: rationals(0, 1, 0.5), "denominator"),
+    ],
+)
+def test_ends_and_denominators_that_are_none_are_refused(make: Callable[[], Any], name: str) -> None:
+    with pytest.raises(InvalidArgument, match=f"^{name} = "):
+        make()
