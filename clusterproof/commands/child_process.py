@@ -128,9 +128,9 @@ def carry_out(order: Mapping[str, Any]) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(**layout)
     from clusterproof.commands.application import main
-    from clusterproof.experiments.units import end_with_parent
+    from clusterproof.experiments.units import end_with
 
-    end_with_parent(order["parent"])
+    end_with(order["parent"])
     status = 1  # if main raises, as it does in developer mode
     try:
         status = main(order["tokens"])

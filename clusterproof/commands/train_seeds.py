@@ -13,7 +13,7 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_distinct, check_writable, require_plain
 from clusterproof.algorithms.validation import check_count, error_line
 from clusterproof.commands import terminal
-from clusterproof.experiments.units import end_with_parent
+from clusterproof.experiments.units import end_with
 from clusterproof.neural.checkpoint import is_begun
 from clusterproof.neural.configuration import Configuration
 from clusterproof.neural.metrics import COLUMNS, METRICS, read_rows
@@ -179,7 +179,8 @@ def _train(sections: Any, folder: Path, command: int) -> tuple[Path, tuple[str, 
     from clusterproof.neural.configuration import configuration_from
     from clusterproof.neural.training import train
 
-    end_with_parent(command)
+    if command != os.getpid():
+        end_with(command)
     try:
         result = train(configuration_from(sections), folder, resume=True)
         return folder, result.remarks, ""

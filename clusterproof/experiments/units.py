@@ -86,7 +86,8 @@ def store(path: Path, unit: Unit, parent: int = 0) -> tuple[Path, Any, str]:
     tuple
         The path, the result, and a line on what went wrong where the function raised.
     """
-    end_with_parent(parent)
+    if parent not in (0, os.getpid()) and parent == os.getppid():
+        end_with(parent)
     if path.name != unit.file:
         return path, None, "the worker has another version of the source; install this version there"
     if (found := read(path)) is not None:
@@ -228,15 +229,9 @@ def cache_folder() -> Path:
     return base / "clusterproof" / "units"
 
 
-def end_with_parent(parent: int) -> None:
-    """End this process when the process that started it has ended, if that is ``parent``."""
-    if parent == os.getppid():
-        _end_with(parent)
-
-
 @cache
-def _end_with(parent: int) -> None:
-    """End this process when its parent has ended."""
+def end_with(parent: int) -> None:
+    """End this process when its parent has ended, or if it has."""
 
     def watch() -> None:
         while os.getppid() == parent:
