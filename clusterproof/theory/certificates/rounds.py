@@ -90,8 +90,10 @@ class Round:
         scaffold = self.algorithm is Algorithm.SCAFFOLD
         theta = "must be at least 0 and at most 1"
         rules = {
+            "smoothness": (self.smoothness > 0, "must be greater than 0", "choose 1"),
             "strong_convexity": (
-                0 <= self.strong_convexity < self.smoothness,
+                self.strong_convexity >= 0
+                and (self.strong_convexity < self.smoothness or self.smoothness <= 0),
                 "must be at least 0 and below the smoothness",
                 f"give mu < L, which is {self.smoothness}",
             ),

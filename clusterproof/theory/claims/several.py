@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterproof.algorithms.validation import check_count
 from clusterproof.theory.claims.drawing import draw_near, draw_value
 from clusterproof.theory.claims.ranges import End, Instance, Interval, Range, Rationals, value_of
 from clusterproof.theory.claims.simplifying import bits, simpler_values
@@ -85,6 +86,11 @@ class Entrywise(Several):
     shape: tuple[End, ...]
     entries: Range
     noun = "an array"
+
+    def __post_init__(self) -> None:
+        for size in self.shape:
+            if not callable(size):
+                check_count("length", size, at_least=0, at_most=10**6, remedy="give a number of entries")
 
     def shape_of(self, so_far: Instance) -> tuple[int, ...]:
         """Return the shape of an instance."""

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory.claims import Sides, at_most, choice, drawn, integers, rationals, reals
+from clusterproof.theory.claims.arrays import matrices, vectors
 from clusterproof.theory.claims.ranges import example_of
 from clusterproof.theory.claims.space import Space
 
@@ -233,6 +234,8 @@ def test_an_object_that_is_no_task_needs_functions_that_write_and_read_it() -> N
         (lambda: rationals(math.nan, 1, 4), "low"),
         (lambda: rationals(0, 1, 0), "denominator"),
         (lambda: rationals(0, 1, 0.5), "denominator"),
+        (lambda: vectors(-1), "length"),
+        (lambda: matrices(2, 10**9), "length"),
     ],
 )
 def test_ends_and_denominators_that_are_none_are_refused(make: Callable[[], Any], name: str) -> None:

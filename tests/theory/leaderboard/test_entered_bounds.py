@@ -170,7 +170,7 @@ def test_a_module_that_is_wrong(tmp_path: Path, content: str, message: str) -> N
         ("--client-class smooth", "client-class"),
         ("--step-size 1/0", "step-size"),
         ("--step-size 0", "step-size"),
-        ("--smoothness 0", "strong-convexity"),
+        ("--smoothness 0", "smoothness"),
         ("--strong-convexity 1", "strong-convexity"),
         ("--local-steps 0", "local-steps"),
         ("--server-step-size 0", "server-step-size"),
