@@ -1,4 +1,4 @@
-"""Clusterproof checks the theory of clustered federated learning.
+"""Clusterproof verifies the theory of federated learning on convex problems, clustered methods first.
 
 The public names of its folders are gathered here and imported on first use; ``__init__.pyi`` lists them::
 

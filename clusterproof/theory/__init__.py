@@ -1,4 +1,4 @@
-"""Claims about clustered federated learning, the bounds they rest on, and their verdicts."""
+"""Claims about federated learning, the bounds they rest on, and their verdicts."""
 
 from clusterproof.algorithms.discovery import modules_below
 from clusterproof.theory.claims.claim import REGISTRY, Claim, catalogue, claim, find_claim

@@ -25,9 +25,10 @@ CHECKOUT = HERE.parents[1]
 
 INDEX = """# Clusterproof
 
-In clustered federated learning, clients that may not share their data train together, and find out which of them
-belong together. Clusterproof checks its theory: it states the claims of papers in code, searches for counterexamples on
-tasks whose solution is known, and replaces theorems that fail by theorems that hold.
+In federated learning, clients that may not share their data train together; in clustered federated learning they also
+find out which of them belong together. Clusterproof verifies the theory on convex problems: it states the claims of
+papers in code, searches for counterexamples on tasks whose solution is known, and replaces theorems that fail by
+theorems that hold.
 
 <figure class="drawn welcome"><img src="figures/welcome.svg" alt="{picture}"></figure>
 
