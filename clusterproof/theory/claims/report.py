@@ -316,7 +316,7 @@ def summary(
     ratios = [(verdict.tightness or {}).get("all", {}).get("ratio") for verdict in holding]
     if holding:
         sharp = [sum(ratio is not None and ratio <= most for ratio in ratios) for most in (2, 10)]
-        line += f"; of {len(holding)} with a bound {sharp[0]} are sharp within {TIMES}2, {sharp[1]} within {TIMES}10"
+        line += f"; bounds that are sharp within {TIMES}2: {sharp[0]} of {len(holding)}, within {TIMES}10: {sharp[1]}"
     return "\n".join(wrap(each, width) for each in (line, refuted_words(verdicts)) if each)
 
 
