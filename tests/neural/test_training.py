@@ -291,6 +291,7 @@ def test_every_client_has_a_row_in_every_evaluated_round(tmp_path: Path, name: s
     assert frame["round"].to_list() == [done for done in range(1, 7) for _ in range(6)]
     assert frame["client"].to_list() == list(range(6)) * 6
     assert frame["cluster"].to_list() == [0, 0, 0, 1, 1, 1] * 6
+    assert frame["test_samples"].to_list() == [8] * 36  # a fifth of 40
     for (done,), part in frame.group_by("round"):
         row = {key: column[done - 1] for key, column in result.metrics.items()}  # type: ignore[operator]
         assert part["accuracy"].mean() == pytest.approx(row["accuracy"])
