@@ -89,6 +89,8 @@ def test_an_example_means_what_it_says(tmp_path: Path) -> None:
 def test_nothing_at_all_is_a_configuration() -> None:
     found = configuration_from({})
     assert (found.data.name, found.algorithm.name, found.training) == ("digits", "cfl-mgd", Training())
+    # those of CFL-MGD's experiments on MNIST
+    assert (found.algorithm.options["step_size"], found.algorithm.options["momentum"]) == (0.1, 0.9)
     assert configuration_from({"algorithm": {"name": "fpfc", "step_size": 1}}).make_algorithm() == FPFC(
         step_size=1.0
     )
@@ -182,6 +184,7 @@ def test_flat_options_are_sorted_into_sections() -> None:
         ("step_size = 1", "step_size = '1'", ["algorithm.step_size", "Expected float, got text"]),
         ("step_size = 1", "momentum = 0.5", ["algorithm.momentum", "is not a setting", "averaging"]),
         ('"ifca"', '"ifka"', ["algorithm.name = 'ifka'", "write ifca"]),
+        ('"ifca"', '"IFCA"', ["algorithm.name = 'IFCA'", "write ifca"]),
         ('"ifca"', "7", ["algorithm.name = 7"]),
         ("[network]", "[netwerk]", ["netwerk", "write network"]),
         ("rounds = 30", "rounds = 3.5", ["training.rounds = 3.5", "Expected int, got float"]),

@@ -108,6 +108,8 @@ def test_settings_are_json_and_make_the_task_again():
     fields = {field.name for field in dataclasses.fields(ImageTask)}
     options = {key: value for key, value in found.items() if key in fields - {"partition", "network"}}
     assert make(**options).settings == task.settings
+    for seen in ({"standardise": True}, {"flip": True, "augmentation_per": "batch"}):
+        assert make(preprocessing=Preprocessing(**seen)).settings["preprocessing"] == seen
 
 
 def test_a_batch_of_everything_is_a_full_batch():

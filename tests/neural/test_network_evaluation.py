@@ -120,12 +120,14 @@ def test_other_test_clients_choose_among_the_clusters_means() -> None:
     assert found["accuracy"] == pytest.approx(np.mean(accuracies))
 
 
-@pytest.mark.parametrize("name", ["fedavg", "ifca", "sofl"])
+@pytest.mark.parametrize("name", ["fedavg", "ifca", "sofl", "gradient-loss"])
 def test_accuracy_after_local_training_is_that_of_plain_steps(name: str) -> None:
     task = make_task(paired=True)
-    count = {"fedavg": 1, "ifca": 2, "sofl": len(SIZES)}[name]
+    count = {"fedavg": 1, "sofl": len(SIZES)}.get(name, 2)
     models = 3 * task.initial_models(count, (), np.random.default_rng(3))
-    options: dict[str, Any] = {"step_size": 0.5, "local_steps": 3, "after_local_training": True}
+    steps = 1 if name == "gradient-loss" else 3  # which has no such setting
+    options: dict[str, Any] = {"step_size": 0.5, "after_local_training": True}
+    options |= {} if steps == 1 else {"local_steps": steps}
     options |= {"averaging": "model"} if name == "ifca" else {}
     assignments = np.arange(len(SIZES)) % count
     state = State(models, torch.arange(len(SIZES)), torch.tensor(assignments))
@@ -138,7 +140,7 @@ def test_accuracy_after_local_training_is_that_of_plain_steps(name: str) -> None
         load(network, models[client if name == "sofl" else int(np.argmin(losses))])
         images, targets = client_data(train_half, client, torch.float64)
         descent = torch.optim.SGD(network.parameters(), lr=0.5)
-        for _ in range(3):
+        for _ in range(steps):
             descent.zero_grad()
             cross_entropy(network(images), targets).backward()
             descent.step()

@@ -291,6 +291,7 @@ def test_every_client_has_a_row_in_every_evaluated_round(tmp_path: Path, name: s
     assert frame["round"].to_list() == [done for done in range(1, 7) for _ in range(6)]
     assert frame["client"].to_list() == list(range(6)) * 6
     assert frame["cluster"].to_list() == [0, 0, 0, 1, 1, 1] * 6
+    assert frame["test_samples"].to_list() == [8] * 36  # a fifth of 40
     for (done,), part in frame.group_by("round"):
         row = {key: column[done - 1] for key, column in result.metrics.items()}  # type: ignore[operator]
         assert part["accuracy"].mean() == pytest.approx(row["accuracy"])
@@ -466,3 +467,44 @@ def test_arrays_of_a_state_lie_in_memory_as_a_checkpoint_gives_them_back() -> No
     assert state.models.is_contiguous()
     assert state.models.data_ptr() % 64 == 0
     assert state.assignments.flags.c_contiguous
+
+
+def test_what_is_told_measured_and_stored_round_by_round(tmp_path: Path, plant: Plant) -> None:
+    """With the protocol that was asked for and the step size of the round; rows of clients only where asked for."""
+    noted, save, evaluate = [], training.save_checkpoint, training.evaluate
+
+    def noted_evaluate(algorithm: Any, *state: Any, **given: Any) -> Any:
+        noted.append((given["test_assignment"], algorithm.step_size))
+        return evaluate(algorithm, *state, **given)
+
+    plant(training, "save_checkpoint", lambda *given: noted.append(given[1].rounds) or save(*given))
+    plant(training, "evaluate", noted_evaluate)
+    told, asked = [], {"rounds": 5, "step_size_decay": 0.5, "test_assignment": "test-loss"}
+    result = train(configure(**asked), tmp_path / "run", progress=told.append)
+    assert noted == [2, ("test-loss", 0.1 / 4), 4, ("test-loss", 0.1 / 16), 5]
+    assert {name: [row[name] for row in told] for name in result.metrics} == result.metrics
+    assert not (tmp_path / "run" / "clients.parquet").exists()
+
+
+def test_the_seed_draws_the_partition_and_torch_s_threads_are_taken_where_none_are_asked_for() -> None:
+    first, second = (assemble(configure(seed=seed)).task.partition for seed in (0, 1))
+    assert not np.array_equal(first.train.pixels, second.train.pixels)
+    torch.set_num_threads(3)  # which a fixture puts back
+    assert assemble(configure(threads=None)).choices["threads"] == 3
+
+
+@pytest.mark.parametrize("asked", [{"step_size_decay": 0.9}, {"after_local_training": True}], ids=str)
+def test_what_needs_a_step_size_is_refused_without_one(asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ALGORITHMS["fedavg"], "settings", {})
+    assemble(configure("fedavg", step_size_decay=1.0, after_local_training=False))
+    with pytest.raises(InvalidArgument, match="a step size, which fedavg has not") as refusal:
+        assemble(configure("fedavg", **asked))
+    assert refusal.value.argument == f"training.{next(iter(asked))}"
+
+
+def test_a_pass_over_all_data_at_once_is_a_gradient_step() -> None:
+    """So it is taken where single gradients are asked for, and gives the same bits."""
+    for batch_size in (None, 32):
+        ways = [{"batch_size": batch_size, "local_unit": unit} for unit in ("step", "epoch")]
+        ends = [train(configure(rounds=2, **way)).state.models for way in ways]
+        assert torch.equal(*ends)

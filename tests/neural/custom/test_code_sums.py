@@ -64,3 +64,15 @@ def test_modules_are_looked_for_in_the_working_folder(
     (tmp_path / "kept_here.py").write_text("from kept_beside import VALUE\n")
     monkeypatch.chdir(tmp_path)
     assert import_place("kept_here").VALUE == 7
+
+
+def test_a_file_is_run_again_when_it_has_changed_or_has_failed(tmp_path: Path) -> None:
+    path = tmp_path / "kept_changing.py"
+    for number in (1, 2):
+        path.write_text(f"VALUE = {number}\n")
+        assert number == import_place(str(path)).VALUE
+    path.write_text(f"VALUE = len(open({str(tmp_path / 'numbers')!r}).read())\n")
+    with pytest.raises(FileNotFoundError):
+        import_place(str(path))
+    (tmp_path / "numbers").write_text("123")
+    assert import_place(str(path)).VALUE == 3

@@ -91,7 +91,7 @@ class Centred(nn.Module):
 
 def network(make: Any) -> ModuleNetwork:
     samples = torch.as_tensor(np.random.default_rng(0).random((4, 1, 4, 4)), dtype=torch.float32)
-    return ModuleNetwork("mine:Net", {}, make, samples, 3)
+    return ModuleNetwork("mine:Net", {"width": 6}, make, samples, 3)
 
 
 @pytest.mark.parametrize(("make", "words"), REFUSED.values(), ids=REFUSED)
@@ -138,6 +138,7 @@ def test_models_start_apart_by_the_given_generator_alone() -> None:
     """Torch's own generator stays where it is, and the first layer's entries have torch's law."""
     before = torch.get_rng_state()
     net = network(lambda: layers(nn.Tanh()))
+    assert net.settings == {"network": "mine:Net", "width": 6}
     assert copy.deepcopy(net).module is not net.module  # threads write to their copies
     models = net.initial((30,), np.random.default_rng(4))
     assert torch.equal(torch.get_rng_state(), before)

@@ -170,6 +170,7 @@ def test_what_is_not_of_that_form_is_refused(
 
 PAIR = (np.arange(12.0).reshape(4, 3), np.array([0, 1, 0, 1]))
 MORE = (PAIR[0], PAIR[1] + 7)
+ONE_LABEL = (PAIR[0], 0 * PAIR[1])
 
 
 def image_set(samples: Any, labels: Any) -> ImageSet:
@@ -192,7 +193,15 @@ DATA: list[tuple[str, Any, str]] = [
     ("ragged", {"train": ([np.zeros(2), np.zeros(3)], np.array([0, 1])), "test": PAIR}, "one shape"),
     ("other shapes", {"train": PAIR, "test": (PAIR[0][:, :2], PAIR[1])}, "one shape"),
     ("other types", {"train": PAIR, "test": (PAIR[0].astype(int), PAIR[1])}, "one type"),
-    ("too few classes", {"train": PAIR, "test": PAIR, "classes": 1}, "at least 2"),
+    ("too few classes", {"train": ONE_LABEL, "test": ONE_LABEL, "classes": 1}, "at least 2"),
+    ("nothing", {"train": (PAIR[0][:0], PAIR[1][:0]), "test": PAIR}, "at least one sample"),
+    ("numbers as samples", {"train": (PAIR[0][:, 0], PAIR[1]), "test": PAIR}, r"samples \(n, ...\)"),
+    (
+        "too few clusters",
+        {"train": [PAIR, PAIR], "test": [PAIR, PAIR], "clusters": [0]},
+        "of 2 whole numbers",
+    ),
+    ("real clusters", {"train": [PAIR, PAIR], "test": [PAIR, PAIR], "clusters": [0.0, 1.0]}, "whole numbers"),
     ("a set, nothing finite", image_set(PAIR[0] * np.nan, PAIR[1]), "finite"),
     ("a set, complex", image_set(PAIR[0] * 1j, PAIR[1]), "real numbers"),
     ("a set, objects", image_set(PAIR[0].astype(object), PAIR[1]), "real numbers"),
