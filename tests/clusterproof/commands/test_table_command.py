@@ -120,10 +120,10 @@ def test_what_is_asked_of_the_workers_and_the_seeds_that_are_finished(
 
     monkeypatch.setattr(units, "compute", compute)
     name = "cfl-mgd/table-2"
-    for more in (["--dask", "tcp://x:1"], [*options(name), "--jobs", "2"], options(name)):
+    for more in (["--dask", "tcp://x:1"], [*options(name), "--jobs", "5"], options(name)):
         assert main(["table", name, *more]) == 1
     assert [(found["jobs"], found["dask"]) for found in asked] == [
-        *((os.cpu_count(), "tcp://x:1"), (2, None), (os.cpu_count(), None))
+        *((os.cpu_count(), "tcp://x:1"), (5, None), (os.cpu_count(), None))
     ]  # fmt: skip
     assert asked[0]["runs"][::4] == [f"CFL-MGD, seed {seed}" for seed in range(3)]
     output, errors = capsys.readouterr()
