@@ -96,6 +96,12 @@ def test_half_a_spread_over_runs_is_taken_as_reproduced() -> None:
     assert Comparison(values, Printed(float(np.mean(values)), 1.0, runs=12_000)).word == "reproduced"
 
 
+def test_more_than_half_a_spread_is_compatible() -> None:
+    """Of 20 runs a difference of (1.96 + 0.84) / sqrt(20) = 0.63 spreads or little more is shown."""
+    values = tuple(stats.zscore(np.arange(20), ddof=1).tolist())
+    assert Comparison(values, Printed(0.0, 1.0, runs=10**6)).word == "compatible"
+
+
 def test_without_any_spread_there_is_no_word() -> None:
     for comparison in (
         Comparison((4.0,), Printed(5.0)),

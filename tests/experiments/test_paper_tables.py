@@ -15,7 +15,9 @@ from toy_tables import TOY
 
 from clusterproof.algorithms import (
     ALGORITHMS,
+    CFL,
     FPFC,
+    IFCA,
     FedAvg,
     InvalidArgument,
     Local,
@@ -27,7 +29,12 @@ from clusterproof.algorithms import (
 )
 from clusterproof.algorithms.options import parameter_descriptions
 from clusterproof.experiments.paper_table import COLUMNS, PaperTable, Row, stored_results
-from clusterproof.experiments.tables import TABLES, gradient_loss_figures_4_and_5, sofl_table_2
+from clusterproof.experiments.tables import (
+    TABLES,
+    fpfc_table_1,
+    gradient_loss_figures_4_and_5,
+    sofl_table_2,
+)
 from clusterproof.experiments.tables.fpfc_public_code import AbsentAsZeroCFL, SharedIFCA, WeightedFedAvg
 from clusterproof.experiments.tables.fpfc_table_1 import PRINTED
 from clusterproof.synthetic.softmax import SoftmaxMixture
@@ -233,6 +240,12 @@ def test_sofl_s_table_2_clusters_updates_that_are_apart() -> None:
     for method in ("K-means", "SOM + K-means"):
         assert [sofl_table_2.scores(labels)["right partition %"] for labels in found[method]] == [100.0] * 3
     assert all(sofl_table_2.scores(labels)["purity"] == 1 for labels in found["SOM"])
+    right = []  # of ten random starts of k-means; of many attempts the best is taken
+    for attempts in (1, 50):
+        options |= {"k_means_start": "random", "k_means_attempts": attempts, "repetitions": 10}
+        labels = sofl_table_2.clusterings("K-means", updates, 4, 0, **options)
+        right.append(sum(sofl_table_2.scores(one)["purity"] == 1 for one in labels))
+    assert right[0] < right[1] == 10
     # the map with k-means is the algorithm's own clustering, from the stream of the start
     sofl = SoFL(step_size=1.0, initialisation="sample", cluster_count="silhouette", grid=5)
     direct = sofl.cluster(updates, generator(0, "table", "start", "sample", 1))
@@ -245,6 +258,9 @@ def test_scores_by_hand() -> None:
     assert sofl_table_2.scores(joined)["purity"] == 0.75
     assert sofl_table_2.scores(joined)["clusters"] == 3
     assert sofl_table_2.scores(joined)["right partition %"] == 0
+    true = sorted([*range(4)] * 5)  # a seed's value is the mean over its starts
+    numbers = TABLES["sofl/table-2"].from_values({}).numbers({"updates": {"SOM": [true, joined]}})
+    assert {number.column: number.value for _, number in numbers}["purity"] == (1 + 0.75) / 2
     table = TABLES["sofl/table-2"].from_values({})
     printed = table.printed("SOM + K-means", "right partition %")
     assert printed is not None
@@ -378,6 +394,43 @@ def test_the_public_code_s_servers_by_hand() -> None:
     halves = map(list, itertools.combinations(range(8), 4))
     updates = [-0.1 * weights[half] @ gradients[half] for half in halves]
     assert sum(np.allclose(update, moved, rtol=1e-9, atol=1e-12) for update in updates) == 1
+
+
+def test_fpfc_s_settings_reach_the_algorithms() -> None:
+    others = {"step_size": 0.25, "local_steps": 6, "participation": 0.75, "clusters": 3, "strength": 0.9}
+    others |= {"l1_strength": 0.3, "augmentation": 2.5}
+    common: dict[str, Any] = {"step_size": 0.25, "participation": 0.75}
+    fusion = {**common, "local_steps": 6, "augmentation": 2.5, "reuse_memory": True}
+    coded = {
+        "LOCAL": Local(step_size=0.25, local_steps=6),
+        "FedAvg": WeightedFedAvg(**common, local_steps=6),
+        "Per-FedAvg": WeightedFedAvg(**common, local_steps=6, fine_tune=True),
+        "IFCA": SharedIFCA(**common, averaging="model", clusters=3),
+        "CFL": AbsentAsZeroCFL(**common, warm_up=21, mean_threshold=0.5, client_threshold=1.0),
+        "FPFC-l1": FPFC(**fusion, penalty="l1", strength=0.3),
+        "FPFC": FPFC(**fusion, penalty="scad", strength=0.9),
+    }
+    ifca = IFCA(**common, averaging="model", clusters=3, local_steps=6)
+    for as_coded, expected in ((True, coded), (False, {"IFCA": ifca, "CFL": CFL(**common)})):
+        table: Any = TABLES["fpfc/table-1"].from_values({**others, "as_coded": as_coded})
+        for method, algorithm in expected.items():
+            assert fpfc_table_1.make_algorithm(method, table) == algorithm
+
+
+def test_fpfc_s_variant_has_its_own_threshold_and_cfl_its_own_batches() -> None:
+    """FPFC-l1 is grouped by its own threshold, and CFL takes passes over batches of 50."""
+
+    def row(method: str, **settings: Any) -> dict[str, float]:
+        return fpfc_table_1.run_method(method, 0, {**TOY["fpfc/table-1"], **settings})
+
+    assert row("FPFC-l1", l1_threshold=1e9, threshold=0.0)["clusters"] == 1
+    assert row("FPFC", l1_threshold=0.0, threshold=1e9)["clusters"] == 1
+    sizes = {name: TOY["fpfc/table-1"][name] for name in ("clients", "features", "classes", "largest")}
+    options: dict[str, Any] = {**sizes, "precision": "single", "seed": 0}
+    passes, task = SoftmaxMixture(**options, batch_size=50, local_unit="epoch"), SoftmaxMixture(**options)
+    state, _ = softmax_run(AbsentAsZeroCFL(step_size=0.1, participation=0.5), passes, 3)
+    accuracies = task.accuracies(state.models, np.arange(12))
+    assert row("CFL")["accuracy"] == pytest.approx(100 * float(accuracies.mean()))
 
 
 # ------------------------------------------------------------------ rows and stored results

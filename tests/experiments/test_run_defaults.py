@@ -1,9 +1,14 @@
 """Defaults of runs, against the conditions that they are chosen by."""
 
+from pathlib import Path
+
+import numpy as np
 import pytest
 
-from clusterproof.experiments import synthetic_options
-from clusterproof.experiments.run_defaults import PAGES
+from clusterproof.algorithms.storage import load_trace
+from clusterproof.commands.application import main
+from clusterproof.experiments import run_defaults, synthetic_options
+from clusterproof.experiments.run_defaults import PAGES, run_with
 
 
 def test_fedlin_s_step_is_the_one_that_its_rate_supposes() -> None:
@@ -12,3 +17,31 @@ def test_fedlin_s_step_is_the_one_that_its_rate_supposes() -> None:
     task = synthetic_options.make_task(page.task, page.settings, 0)
     product = 6 * task.client_smoothness * page.settings["local_steps"] * page.settings["step_size"]
     assert product == pytest.approx(1)
+
+
+def test_a_given_step_size_goes_before_that_of_theorem_1() -> None:
+    options = {**PAGES["fpfc"].settings, "step_size": 0.01}
+    task = synthetic_options.make_task("quadratic", options, 0)
+    assert run_defaults.make_algorithm("fpfc", options, task).step_size == 0.01
+
+
+def test_cfl_s_pooled_model_is_at_rest_before_the_first_cut() -> None:
+    warm_up = PAGES["cfl"].settings["warm_up"]
+    task, trace = run_with("cfl", 0, {}, rounds=warm_up)
+    assert np.abs(trace.models[-1] - task.client_optima.mean(axis=0)).max() < 1e-9 * task.separation
+
+
+def test_the_race_starts_about_delta_from_the_pooled_optimum() -> None:
+    """Root mean square over 4000 models of 20 coordinates, whose deviation is 1 / sqrt(2 * 80 000) of it."""
+    task, trace = run_with("gradient-loss", 0, {}, rounds=0, replicates=1000)
+    distances = np.linalg.norm(trace.models[0] - task.pooled_optimum, axis=-1)
+    assert np.sqrt(np.mean(distances**2)) == pytest.approx(1.0, rel=5 / 400)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_run_from_python_is_that_of_the_command_with_the_same_seed(name: str, tmp_path: Path) -> None:
+    words = ["run", name, "--rounds", "2", "--replicates", "2", "--seed", "3", "--out", str(tmp_path / "run")]
+    assert main(words) == 0
+    for task in (None, PAGES[name].task):
+        _, trace = run_with(name, 3, {}, task=task, rounds=2, replicates=2)
+        np.testing.assert_array_equal(trace.models, load_trace(tmp_path / "run").models)

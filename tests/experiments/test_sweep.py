@@ -153,6 +153,7 @@ NESTED = 'measure = ["error"]\nsettings.clients = ' + "[" * 20_000 + "]" * 20_00
         (NESTED, "nested more than 100 levels deep"),
         (LONG_NUMBER, "must be a TOML file that can be read"),
         ('command = "train"\nmeasure = ["error"]', "must be one of"),
+        ('command = "train"\nmeasure = ["round"]', "measure = 'round': must be one of"),
         ('command = "train"\nmeasure = ["purity"]\nreplicates = 2', "is not of training runs"),
         ('command = "train"\nmeasure = ["purity"]\n[grid]\ndata = ["digit"]', "the nearest are digits"),
         ('command = "train"\nmeasure = ["purity"]\n[grid]\nnetwork = ["x.py:Net"]', "is code"),
@@ -259,6 +260,29 @@ def test_a_sweep_of_training_runs_measures_what_single_runs_do(tmp_path: Path) -
         assert measured[name].to_list() == metrics[name][1:]
 
 
+def test_without_every_the_last_round_alone_is_measured_and_threads_can_be_set(tmp_path: Path) -> None:
+    settings = "[settings]\nhidden = [4]\nclients_per_cluster = 2\nthreads = 2"
+    for text in (
+        'measure = ["error"]\nrounds = 3',
+        f'command = "train"\nmeasure = ["purity"]\nrounds = 3\n{settings}',
+    ):
+        assert frame_of(write(tmp_path, text))["round"].to_list() == [3]
+    (only,) = runs_in(tmp_path, text)
+    assert only.unit.settings["sections"]["training"]["threads"] == 2
+
+
+def test_means_after_the_last_round_are_printed_by_setting(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (
+        'measure = ["error"]\nrounds = 2\nevery = 1\nseeds = 2\nsettings.clients = 4\ngrid.noise = [0.0, 9.0]'
+    )
+    file = write(tmp_path, text)
+    assert main(["sweep", str(file), "--out", str(tmp_path / "runs"), "--jobs", "1"]) == 0
+    last = frame_of(file).filter(noise=9.0, round=2)["error"]
+    assert f"\n9.0  {last.mean():.4g} ± {last.std():.2g}\n" in capsys.readouterr().out
+
+
 def test_user_code_is_named_on_the_command_line_and_counts_by_its_content(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -275,5 +299,7 @@ def test_user_code_is_named_on_the_command_line_and_counts_by_its_content(
                 runs_of(sweep, ["mine.py:Other"])
             (only,) = runs_of(sweep, ["mine.py:Own"])
             files.append(only.unit.file)
+            with pytest.raises(InvalidArgument, match="'ifka'"):
+                runs_of(read_sweep(tmp_path / "sweep.toml", {"algorithm": "ifka"}), ["mine.py:Own"])
         assert files[0] == files[2] != files[1]
         assert len(only.unit.function(**only.unit.settings)["round"]) == 1

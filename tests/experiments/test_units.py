@@ -78,13 +78,15 @@ def test_changed_source_makes_another_unit(tmp_path: Path, monkeypatch: pytest.M
     (unit,) = squares(tmp_path / "log", 1)
     before = unit.file
     units.source_digest.cache_clear()
-    read = Path.read_bytes
-
-    def changed(path: Path) -> bytes:
-        return read(path) + (b"#" if path.name == "ifca.py" else b"")
-
-    monkeypatch.setattr(Path, "read_bytes", changed)
-    assert unit.file != before
+    changes = ("ifca.py", "quadratic.py", "client_data.py", "counted_units.py", "numpy", "torch")
+    read, files, changed = Path.read_bytes, {before}, ""
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + b"#" * (path.name == changed))
+    version = units.metadata.version
+    monkeypatch.setattr(units.metadata, "version", lambda name: version(name) + "#" * (name == changed))
+    for changed in changes:  # noqa: B007 - read by both functions
+        units.source_digest.cache_clear()
+        files.add(unit.file)
+    assert len(files) == 1 + len(changes)
     monkeypatch.undo()
     units.source_digest.cache_clear()
     assert unit.file == before
@@ -98,11 +100,28 @@ def test_changed_source_makes_another_unit(tmp_path: Path, monkeypatch: pytest.M
 def test_a_failure_costs_no_other_unit_and_is_tried_again(tmp_path: Path) -> None:
     log, folder = tmp_path / "log", tmp_path / "units"
     bad = [Unit("bad", counted_units.fails, {"number": 3}), Unit("end", counted_units.exits, {"number": 4})]
+    seen: list[tuple[int, str]] = []
     for _ in range(2):
-        results, failures = compute([*bad, *squares(log, 2)], folder)
+        wanted = [*bad, *squares(log, 2)]
+        results, failures = compute(wanted, folder, watch=lambda *state: seen.append(state))
+        assert seen[-1] == (2, "2 failed")
         assert results == [None, None, 0, 1]
         assert failures == ["bad: ValueError: no 3", "end: SystemExit: 4"]
     assert computed(log) == Counter(range(2))
+
+
+def test_a_result_of_a_worker_without_this_folder_is_stored_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By default in the user's cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(units.sys, "platform", "linux")
+    monkeypatch.setattr(units, "store", lambda path, unit, _: (path, 16, ""))
+    (unit,) = squares(tmp_path / "log", 1)
+    assert compute([unit]) == ([16], [])
+    found = units.read(tmp_path / "clusterproof" / "units" / unit.file)
+    assert found is not None
+    assert found["result"] == 16
 
 
 def test_a_file_that_is_no_folder_and_a_link_are_refused(tmp_path: Path) -> None:

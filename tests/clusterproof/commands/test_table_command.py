@@ -1,9 +1,11 @@
 """The command ``table``: its summary, its help, and what it computes, prints and stores."""
 
 import json
+import os
 import re
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import polars
 import pytest
@@ -11,8 +13,9 @@ from command_line import command, refused
 from toy_tables import TOY
 
 from clusterproof.commands.application import main
-from clusterproof.experiments import paper_table
+from clusterproof.experiments import paper_table, units
 from clusterproof.experiments.tables import TABLES
+from clusterproof.neural.data.loading import DATASETS
 
 NAME = "sofl/table-2"
 
@@ -103,11 +106,37 @@ def test_a_seed_that_fails_costs_no_other(tmp_path: Path, capsys: pytest.Capture
     assert "method" not in output
 
 
+def test_what_is_asked_of_the_workers_and_the_seeds_that_are_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By default three seeds, on every core; one run of seed 0 fails. With Dask the data are elsewhere."""
+    monkeypatch.setenv("CLUSTERPROOF_DATA", str(tmp_path))
+    asked: list[dict[str, Any]] = []
+    metrics = {"round": [1], "accuracy": [0.5], "correct_model": [0.5]}
+
+    def compute(wanted: list[Any], _: Path, **options: Any) -> tuple[list[Any], list[str]]:
+        asked.append(options | {"runs": [unit.name for unit in wanted]})
+        return [None, *[metrics] * (len(wanted) - 1)], [f"failure {number}" for number in range(21)]
+
+    monkeypatch.setattr(units, "compute", compute)
+    name = "cfl-mgd/table-2"
+    for more in (["--dask", "tcp://x:1"], [*options(name), "--jobs", "5"], options(name)):
+        assert main(["table", name, *more]) == 1
+    assert [(found["jobs"], found["dask"]) for found in asked] == [
+        *((os.cpu_count(), "tcp://x:1"), (5, None), (os.cpu_count(), None))
+    ]  # fmt: skip
+    assert asked[0]["runs"][::4] == [f"CFL-MGD, seed {seed}" for seed in range(3)]
+    output, errors = capsys.readouterr()
+    assert output.count("CFL-MGD  accuracy %  -  50.00 ± 0.00  2  ") == 2
+    assert (errors.count("failure 19\n"), errors.count("(1 more failed)")) == (3, 3)
+    (tmp_path / "mnist").mkdir()  # one of its files is enough
+    (tmp_path / "mnist" / DATASETS["mnist"].files[0].name).touch()
+    assert main(["table", name]) == 1
+
+
 def test_an_interrupted_table_names_the_command_that_resumes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from clusterproof.experiments import units
-
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 

@@ -87,6 +87,17 @@ def test_a_flag_that_is_true_in_a_file_can_be_switched_off(
         assert stored_configuration(tmp_path / name).make_preprocessing().flip == (name == "on")
 
 
+def test_a_partition_s_other_parameters_are_left_out_and_help_has_the_defaults_of_the_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "run.toml").write_text("partition = {clusters = 2, images = 240}\ntraining.rounds = 37\n")
+    asked = ["--config", str(tmp_path / "run.toml"), "--partition", "iid", "--hidden="]
+    assert re.findall(r"rounds\. +\[default:\s(\d+)", run_command(capsys, *asked, "--help")[1]) == ["37"]
+    assert run_command(capsys, *asked, "--rounds", "0", "--out", str(tmp_path / "run"))[0] == 0
+    found = stored_configuration(tmp_path / "run")
+    assert (found.partition.options, found.network.options) == ({}, {"hidden": []})
+
+
 def test_the_report_of_a_resumed_run_has_all_rounds(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

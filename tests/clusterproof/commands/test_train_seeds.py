@@ -9,16 +9,20 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import joblib
 import numpy as np
 import polars
 import pytest
 from command_line import ROOT, refused
+from planting import planted
 from small_training import SMALL, contents
 
 from clusterproof.commands.application import main
 from clusterproof.commands.train_seeds import SUMMARISED, seed_table
 from clusterproof.figures import seed_curves
 from clusterproof.figures.style import caption_of
+from clusterproof.neural import training
+from clusterproof.neural.checkpoint import stored_configuration
 
 OPTIONS = ("train", *SMALL, "--algorithm", "ifca", "--rounds", "3", "--checkpoint-every", "1")
 
@@ -46,6 +50,31 @@ def test_seeds_are_single_runs_and_their_metrics_are_averaged(
     assert "3 of 3 seeds" in capsys.readouterr().out
     assert {path: path.read_bytes() for path in before} == before  # seconds, too
     assert (out / "seed-6" / "metrics.parquet").exists()
+
+
+def test_evaluated_rounds_are_shown_and_an_interrupted_command_names_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each seed says what it remarks, and has the threads that were asked for."""
+    monkeypatch.chdir(tmp_path)
+    command = [
+        *" ".join(OPTIONS).replace("--threads 1", "--threads 2 --evaluate-every 2").split(),
+        "--seeds",
+        "1",
+    ]
+    with planted(training, "cluster_count", lambda _: 1):
+        assert main(command) == 0
+    output, errors = capsys.readouterr()
+    assert "metric  round 2  round 3\n" in output
+    assert "seed-0: 1 of 2 models have clients" in errors
+    assert stored_configuration(tmp_path / "training-1" / "seed-0").training.threads == 2
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(joblib, "Parallel", interrupt)
+    assert main(command) == 130
+    assert "--out training-2` to resume" in capsys.readouterr().err
 
 
 def test_a_failed_seed_is_named_and_costs_no_other(
