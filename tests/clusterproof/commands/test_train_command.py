@@ -173,7 +173,7 @@ def test_a_wrong_option_is_one_line(
     words: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("run.toml").write_text(text)
+    Path("run.toml").write_text(text or "[training]\n")
     config = [] if "--resume" in arguments else ["--config", "run.toml", "--out", "run"]
     assert words in refused(capsys, "train", *config, *arguments.split())
     assert [path.name for path in tmp_path.iterdir()] == ["run.toml"]
