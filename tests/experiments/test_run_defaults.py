@@ -45,3 +45,10 @@ def test_a_run_from_python_is_that_of_the_command_with_the_same_seed(name: str, 
     for task in (None, PAGES[name].task):
         _, trace = run_with(name, 3, {}, task=task, rounds=2, replicates=2)
         np.testing.assert_array_equal(trace.models, load_trace(tmp_path / "run").models)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_replicates_share_their_start_where_a_theorem_speaks_of_the_mean_over_runs(name: str) -> None:
+    _, trace = run_with(name, 0, {}, rounds=0, replicates=3)
+    shared = {"cfl-mgd", "ifca", "fedavg", "fedprox", "scaffold", "fedlin", "proxskip"}
+    assert (np.ptp(trace.models[0], axis=0).max() == 0) == (name in shared)

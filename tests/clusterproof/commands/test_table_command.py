@@ -51,6 +51,11 @@ def test_help_has_every_setting_with_its_default(name: str, capsys: pytest.Captu
     usual = TABLES[name].from_values({})
     for setting in fields(usual):
         assert f"{setting.name}={json.dumps(getattr(usual, setting.name))}" in output
+    for data, values in TABLES[name].by_data.items():
+        stated = output.partition(f"with data={data}: ")[2].partition("•")[0]
+        assert values
+        for key, value in values.items():
+            assert f"{key}={json.dumps(value)}" in stated
     assert {"--set", "--seeds", "--out", "--parquet", "--jobs", "--dask"} <= set(
         re.findall(r"--[a-z]+", output)
     )
@@ -129,6 +134,10 @@ def test_what_is_asked_of_the_workers_and_the_seeds_that_are_finished(
     output, errors = capsys.readouterr()
     assert output.count("CFL-MGD  accuracy %  -  50.00 ± 0.00  2  ") == 2
     assert (errors.count("failure 19\n"), errors.count("(1 more failed)")) == (3, 3)
+    file = tmp_path / "numbers.parquet"
+    assert main(["table", name, *options(name), "--parquet", str(file)]) == 1
+    first = polars.read_parquet(file).filter(polars.col("method") == "CFL-MGD")
+    assert set(first["seed"]) == {1, 2}
     (tmp_path / "mnist").mkdir()  # one of its files is enough
     (tmp_path / "mnist" / DATASETS["mnist"].files[0].name).touch()
     assert main(["table", name]) == 1
