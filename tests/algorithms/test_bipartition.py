@@ -38,6 +38,7 @@ def test_single_linkage_is_the_exact_cut(updates):
     assert cross_similarity(similarities, side) == pytest.approx(least(similarities), abs=2**-52)
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_complete_linkage_is_not():
     """On random directions single linkage is always optimal, the public code's linkage often not."""
     stream = np.random.default_rng(0)

@@ -220,6 +220,7 @@ def test_a_single_client_descends_towards_its_own_past():
     assert trace.errors[-1, 0] < 0.05 * trace.errors[0, 0]
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("participation", [1.0, 0.3])
 def test_sixty_clients_in_four_clusters_are_recovered(participation):
     task = RegressionMixture.random(
@@ -295,6 +296,7 @@ def test_the_convex_variant_is_the_solution_of_clarabel(clients, clusters, dimen
     np.testing.assert_allclose(state.models, expected, rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(("seed", "spread", "smoothing"), [(0, 0.02, 0.1), (1, 0.02, 0.001), (0, 0.2, 0.1)])
 def test_three_starts_reach_stationary_points(seed, spread, smoothing):
     task = mixture(seed, clients=12, separation=3, spread=spread)
@@ -322,6 +324,7 @@ def test_three_starts_reach_stationary_points(seed, spread, smoothing):
 LIBRARIES = pytest.mark.parametrize("library", [torch, array_api_strict], ids=["torch", "array-api-strict"])
 
 
+@pytest.mark.slow(reason="several seconds")
 @LIBRARIES
 @pytest.mark.parametrize(("rule", "replicates"), [("either", 2), ("both", None), ("all", 2)])
 def test_every_library_gives_the_numbers_of_numpy(library, replicates, rule):

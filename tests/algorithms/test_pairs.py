@@ -46,6 +46,7 @@ def components(near: np.ndarray) -> list[int]:
     return [next(k for k, group in enumerate(ordered) if i in group) for i in range(len(near))]
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(("reuse_memory", "small"), [(False, 0), (True, 0), (False, 648), (True, 648)])
 @pytest.mark.parametrize("rule", PAIR_RULES)
 @pytest.mark.parametrize("penalty", PENALTIES, ids=lambda one: type(one).__name__)

@@ -110,6 +110,7 @@ def test_replicates_see_independent_data():
     assert len(np.unique(moves, axis=0)) == 4000
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_rounds_see_independent_data():
     trace = run(IFCA(step_size=1e-12), NOISY, rounds=2000, initial=NOISY.optima + 0.2)
     moves = np.diff(trace.models, axis=0).reshape(2000, -1)

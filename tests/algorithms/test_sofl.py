@@ -112,6 +112,7 @@ def test_the_round_of_the_clustering_averages_inside_the_new_clusters():
         np.testing.assert_allclose(trace.models[1, SEPARATED.labels == label], [mean] * 6, rtol=0, atol=1e-13)
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     ("schedule", "initialisation", "grid"),
     [("as-printed", "sample", 5), ("robbins-monro", "random", 5), ("as-printed", "random", 8)],

@@ -94,6 +94,7 @@ def test_every_name_runs_on_sixty_clients_to_the_same_numbers_in_torch(name):
     assert 0 < expected.purity <= 1
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("name", ["ifca", "cfl-mgd", "gradient-loss", "cfl", "sofl", "fpfc"])
 def test_clustered_algorithms_find_the_four_clusters_of_sixty_clients(name):
     """Optima at the corners of a simplex; SoFL's guard may merge clusters whose updates are alike."""

@@ -100,6 +100,7 @@ def test_settings_of_a_table(name: str, equals: str, value: str) -> None:
     assert status == 2
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("count", [25, pytest.param(120, marks=LONG)])
 def test_options_of_train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     monkeypatch.setenv("CLUSTERPROOF_DATA", str(tmp_path / "no data here"))

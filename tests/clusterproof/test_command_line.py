@@ -38,6 +38,7 @@ LIGHT = (
 """Statements of one process, in this order, and the modules that they must not import."""
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_heavy_libraries_are_imported_only_where_they_are_needed(tmp_path: Path) -> None:
     certificate = str(tmp_path / "c.json")
     options = ["--momentum", "0", "--condition", "4", "--proportion", "1/3", "--class", "smooth", "--out"]
@@ -74,6 +75,7 @@ from clusterproof.commands.application import app, main
     return subprocess.run([sys.executable, "-c", hidden + code], capture_output=True, text=True, cwd=folder)
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_after_make_check_commands_have_help_and_training_names_its_extra(tmp_path: Path) -> None:
     """What identifies a table's parts is found in the source, which names torch where networks are trained."""
     code = "names = [name for name in app if not name.startswith('-')]; assert 'train' in names, names\n"
@@ -166,6 +168,7 @@ def test_a_user_without_a_name_is_served(monkeypatch: pytest.MonkeyPatch) -> Non
     assert main(["claims", "--paper", "ifca"]) == 0
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_a_full_disk_does_not_cost_the_report(
     registry: dict[str, Any],
     capsys: pytest.CaptureFixture[str],
@@ -201,6 +204,7 @@ def test_a_diverging_run_prints_no_warning(capsys: pytest.CaptureFixture[str]) -
     assert errors.count("\n") == 1
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_a_picture_that_cannot_be_written_does_not_lose_the_page(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

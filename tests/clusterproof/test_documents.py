@@ -201,6 +201,7 @@ def test_the_runs_of_the_page_about_teaching_are_named_by_what_differs() -> None
     assert labels == ["momentum 0", "momentum 0.5", "momentum 0.9"]
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_the_python_example_of_the_page_about_runs_runs() -> None:
     text = (ROOT / "notes/runs.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
@@ -271,6 +272,7 @@ def test_the_readme_fits_two_screens() -> None:
     assert max(map(len, lines)) <= 120
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_the_readme_prints_what_its_commands_print(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -308,6 +310,7 @@ def test_the_property_in_the_readme_fails_at_the_task_that_it_names() -> None:
     assert trace.models[-1, 0] == pytest.approx(fixed, abs=1e-12)
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_the_recipe_of_a_theorem_of_ones_own_prints_what_it_states(
     registry: dict[str, Any],
     tmp_path: Path,
@@ -327,6 +330,7 @@ def test_the_recipe_of_a_theorem_of_ones_own_prints_what_it_states(
     assert main(["check", "my_paper.py", "--fail-on", "violated"]) == 0
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_the_claims_on_vectors_and_sequences_get_the_verdicts_that_are_printed(
     registry: dict[str, Any],
     tmp_path: Path,
@@ -417,6 +421,7 @@ def test_the_properties_of_a_page_hold_and_find_the_mistake_that_it_names(
     assert (2, 1) in {(task.clients, task.dimension) for task in failing}
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_only_the_last_property_of_a_page_sees_that_a_model_without_clients_becomes_0(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

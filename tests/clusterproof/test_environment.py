@@ -70,6 +70,7 @@ def test_without_a_home_directory_data_are_named_by_a_variable(
     assert "~" not in os.listdir(tmp_path)
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_absolute_paths_work_where_the_working_folder_was_deleted(tmp_path: Path) -> None:
     code = (
         "import json, os, sys\n"
@@ -90,6 +91,7 @@ def test_absolute_paths_work_where_the_working_folder_was_deleted(tmp_path: Path
         assert not Path(folder).exists()  # it stays empty
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_an_unknown_backend_of_matplotlib_is_named(tmp_path: Path) -> None:
     done = command("figures", "error-per-round", "--out", str(tmp_path), env={"MPLBACKEND": "nonexistent"})
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
@@ -106,6 +108,7 @@ def test_no_folder_for_temporary_files_is_one_line(
     assert "set TMPDIR" in refused(capsys, "claims")
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_a_closed_standard_error_costs_no_verdict() -> None:
     line = f"{sys.executable} -m clusterproof check cfl-mgd/lemma-2 2>&-"
     done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, cwd=ROOT)
@@ -119,6 +122,7 @@ def test_help_has_all_options_in_no_columns() -> None:
     assert "--rounds" in done.stdout
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_help_ends_on_a_terminal_of_one_column() -> None:
     screen, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 1, 0, 0))
@@ -163,6 +167,7 @@ def test_the_assertions_and_the_statement_of_a_file_stay_under_optimisation(
     assert "AssertionError: too large" in failure
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_missing_statements_are_put_down_to_the_option() -> None:
     done = subprocess.run(
         [sys.executable, "-OO", "-m", "clusterproof", "show", "cfl-mgd/theorem-1", "--no-check"],

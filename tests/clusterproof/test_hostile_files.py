@@ -128,6 +128,7 @@ def nested(levels: int) -> Any:
     return inner
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("kind", ["pipe", "device", "large", "deep"])
 def test_files_of_a_training_run_that_do_not_end_are_one_line(
     folder: Path, capsys: pytest.CaptureFixture[str], kind: str

@@ -129,6 +129,7 @@ def test_a_stored_trace_with_a_link_is_not_read(
     assert main(["check", "--trace", "way"]) in (0, 3)
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     "command",
     [

@@ -123,6 +123,7 @@ def test_output_that_cannot_be_written_is_one_line(tmp_path: Path, kind: str, en
             assert (status, errors) == (0, ""), line
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.skipif(os.name != "posix", reason="devices of POSIX systems")
 @pytest.mark.parametrize(
     ("redirection", "status"),

@@ -75,6 +75,7 @@ def test_an_exception_that_would_pass_every_handler_is_one_line(
     assert ("1 claim: 1 failed" in output) == (status == 1)
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.usefixtures("children")
 @pytest.mark.parametrize(
     ("command", "when"),

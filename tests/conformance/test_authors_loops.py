@@ -119,6 +119,7 @@ class FPFCWithPairs(FPFC):
     duals = property(lambda self: self.v)
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     ("start", "algorithm", "form", "declared"),
     [

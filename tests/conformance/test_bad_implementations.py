@@ -245,6 +245,7 @@ def test_what_single_precision_cannot_tell_from_fedavg_is_inconclusive() -> None
         conform(wrong, "fedprox", settings={"step_size": 1e-3})
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_a_float32_somewhere_is_no_fault_and_a_wrong_declaration_is() -> None:
     single = with_model(lambda model: model.astype(np.float32).astype(float))
     report = conform(single, "fedavg")

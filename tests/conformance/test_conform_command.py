@@ -46,6 +46,7 @@ def file(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     ("name", "algorithm", "options", "status", "words"),
     [
@@ -215,6 +216,7 @@ def test_an_expected_failure_is_the_name_of_a_check() -> None:
         parametrize_with_checks(DEFINITIONS["fedavg"], "fedprox", expected_failures={"one-stp": "misspelt"})
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_pytest_runs_each_check(tmp_path: Path) -> None:
     (tmp_path / "test_suite.py").write_text(SUITE)
     done = subprocess.run(

@@ -41,6 +41,7 @@ class FedProx:
         self.step_size *= self.by_round
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("dtype", [None, "float32"])
 @pytest.mark.parametrize(
     ("deviation", "algorithm", "slip", "words"),
@@ -88,6 +89,7 @@ def test_a_fixed_step_size_is_named() -> None:
     assert "step_size is 0.01 whatever is asked for" in report.sentence
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_the_optimiser_of_torch_has_these_constants() -> None:
     torch = pytest.importorskip("torch")
     from clusterproof.conformance.adapters.torch_optimiser import torch_optimiser
@@ -97,6 +99,7 @@ def test_the_optimiser_of_torch_has_these_constants() -> None:
     assert "momentum 0.9 and weight decay 0.01" in report.sentence
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_a_constant_and_a_mistake_are_named_together() -> None:
     class Uniform(FedProx):
         momentum = 0.9

@@ -215,6 +215,7 @@ NAMED: list[tuple[tuple[str, ...], tuple[str, ...], dict[str, str]]] = [
 ]
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(("changes", "slips", "forms"), NAMED)
 def test_causes_are_named_together_with_the_form(
     changes: tuple[str, ...], slips: tuple[str, ...], forms: dict[str, str]
@@ -224,6 +225,7 @@ def test_causes_are_named_together_with_the_form(
     assert (slips, forms) in [(one.slips, dict(one.forms)) for one in report.likely], str(report)
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_what_never_moves_is_said() -> None:
     report = conform(implementation("Ditto", "self.v[i] = self.v[i] - s", "_ = self.v[i] - s"), "ditto")
     assert report.verdict == "differs"

@@ -84,6 +84,7 @@ HAND: dict[str, type] = {
 }
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("algorithm", HAND)
 def test_implementations_from_the_listings_conform(algorithm: str) -> None:
     report = conform(HAND[algorithm], algorithm)
@@ -92,6 +93,7 @@ def test_implementations_from_the_listings_conform(algorithm: str) -> None:
     assert not skipped & set(check_names(DEFINITIONS[algorithm])[: -len(CHECKS)])
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_the_l1_penalty_of_the_listing_conforms() -> None:
     assert conform(HAND["fpfc"], "fpfc", settings={"penalty": "l1"}).verdict == "conforms"
     report = conform(lambda task, given: HAND["fpfc"](task, {**given, "penalty": "l1"}), "fpfc")
@@ -102,6 +104,7 @@ def as_start(cls: Any) -> Any:
     return cls
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_groups_are_compared_up_to_their_numbers_and_need_not_be_floats() -> None:
     class Renumbered(clustered_by_hand.CFL):
         groups = property(lambda self: 7 - clustered_by_hand.CFL.groups.fget(self))  # type: ignore[attr-defined]
@@ -116,6 +119,7 @@ def test_groups_are_compared_up_to_their_numbers_and_need_not_be_floats() -> Non
     assert str(report.localised.difference).startswith("groups after round 2, client 1")
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_sofl_is_judged_by_the_groups_that_the_run_reports() -> None:
     reported = [type("Other", (HAND["sofl"],), {"restless": first}) for first in range(3)]
     assert {conform(start, "sofl").verdict for start in reported} == {"conforms"}
@@ -244,6 +248,7 @@ def changed_text(algorithm: str, number: int) -> Report:
     return conform(module.__dict__[name], algorithm, explained=False)
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(("algorithm", "number"), slow_after(6, "one text after the other", CASES))
 def test_changed_texts_differ(algorithm: str, number: int) -> None:
     report = changed_text(algorithm, number)
@@ -251,6 +256,7 @@ def test_changed_texts_differ(algorithm: str, number: int) -> None:
     assert report.verdict == expected, str(report)
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("algorithm", ["gradient-loss", "cfl", "fpfc"])
 def test_rounding_decides_nothing_in_the_probes(algorithm: str) -> None:
     """Choices, splits and groups have a distance of at least 1e-4 from the other decision."""

@@ -8,6 +8,7 @@ from clusterproof.conformance import DEFINITIONS, conform, infer
 from clusterproof.conformance.slips import SLIPS
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("algorithm", ["fedavg", "fedprox", "scaffold", "feddyn", "fedavgm", "pfedme"])
 def test_the_algorithm_is_inferred(algorithm: str) -> None:
     reports = infer(DEFINITIONS[algorithm])

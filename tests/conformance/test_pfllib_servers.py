@@ -119,6 +119,7 @@ def test_a_server_in_this_style_conforms() -> None:
     )
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_incomplete_batches_that_are_dropped_are_a_variant() -> None:
     report = conform(pfllib_server(DropsLast), "fedavg", checks=PROBES)
     assert (report.verdict, "drop_last = True" in report.sentence) == ("variant", True), str(report)

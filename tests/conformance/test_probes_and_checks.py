@@ -104,6 +104,7 @@ FIRST = [
 ]
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     ("algorithm", "changes", "words"),
     [
@@ -229,6 +230,7 @@ def outcome(start: Any, algorithm: str, check: str) -> str:
     return found(start, algorithm, check)[0]
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_states_of_absent_clients_and_the_mean_of_controls_are_checked() -> None:
     all_clients = with_line("scaffold", "controls", lambda value: value + 1e-3)
     assert outcome(all_clients, "scaffold", "absent") == "failed"
@@ -260,6 +262,7 @@ def test_states_of_absent_clients_and_the_mean_of_controls_are_checked() -> None
 AT_REST = ("fedavg", "fedavgm", "fednova", "fedprox", "ditto", "fedlin", "scaffold", "feddyn", "proxskip")
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_a_check_is_left_out_where_it_says_nothing_and_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs that 120 rounds do not bring to rest, or that have steps of their own; Adam's tau has the models' unit."""
     # the list of mistakes that would not have shown takes most of the time
@@ -335,6 +338,7 @@ def test_a_run_that_repeats_to_rounding_only_is_told_so() -> None:
     assert outcome(FedAvg, "fedavg", "repeatable") == "passed"
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("size", [1e-3, 1e-14])
 @pytest.mark.parametrize("generator", ["random", "numpy", "torch"])
 def test_code_that_draws_from_a_global_generator_does_not_repeat(generator: str, size: float) -> None:

@@ -179,6 +179,7 @@ def implementation(name: str, text: str, changed: str) -> type:
     return getattr(module, name)
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     ("name", "text", "changed", "slip"),
     slow_after(
@@ -198,6 +199,7 @@ def test_the_mistake_is_found_and_named(name: str, text: str, changed: str, slip
     assert named == set() if slip is None else (slip,) in named, str(report)
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     ("name", "text", "changed", "form"),
     [

@@ -30,6 +30,7 @@ TORCH = [
 PROBES = ("one-step", "local-epochs", "rounds", "sizes", "batches", "participation", "everything")
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     ("name", "algorithm", "settings", "dtype"),
     [(*case, dtype) for case, dtype in itertools.product(TORCH, ("float32", "float64"))],
@@ -117,6 +118,7 @@ class FedNovaByGradients:
         self.model = self.model - s["server_step_size"] * s["step_size"] * effective * direction
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("weighting", ["samples", "clients"])
 @pytest.mark.parametrize(
     ("start", "algorithm"),
@@ -342,6 +344,7 @@ def test_the_code_of_another_algorithm_is_recognised() -> None:
     assert "agrees with another algorithm, scaffold" in report.sentence
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_controls_in_another_unit_are_not_said_to_change_the_model() -> None:
     class Run:
         """Offers the controls times the step size, as some code stores them."""

@@ -71,6 +71,7 @@ BANKS = [
 ]
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(("algorithm", "dtype"), BANKS)
 def test_every_slip_is_found_and_no_other_is_named(algorithm: str, dtype: str | None) -> None:
     definition = DEFINITIONS[algorithm]
@@ -120,6 +121,7 @@ def units(definition: Any, slip: Any, right_runs: Iterable[tuple[Probe, list[Sna
     return largest
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("algorithm", slow_after(5, "the whole bank again", SLIPS))
 def test_single_precision_tells_every_slip_from_the_definition(algorithm: str) -> None:
     definition = DEFINITIONS[algorithm]
@@ -131,6 +133,7 @@ def test_single_precision_tells_every_slip_from_the_definition(algorithm: str) -
     assert [name for name, slip in bank.items() if units(definition, slip, right_runs) < 50] == []
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_pairs_of_mistakes_are_named_together() -> None:
     pair = ("correction-without-server", "K-counts-epochs")
     changes = [SLIPS["scaffold"][name].changes for name in pair]
@@ -139,6 +142,7 @@ def test_pairs_of_mistakes_are_named_together() -> None:
     assert {frozenset(one.slips) for one in report.likely} == {frozenset(pair)}
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     ("algorithm", "line", "change", "probe"),
     slow_after(

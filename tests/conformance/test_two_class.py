@@ -67,6 +67,7 @@ class Doubled(HardWired):
     factor = 1.0
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_such_code_conforms_and_a_mistake_is_named() -> None:
     report = conform(HardWired, "fedprox")
     assert report.verdict == "conforms", str(report)
@@ -82,6 +83,7 @@ def test_minibatches_are_refused_with_the_reason() -> None:
         conform(HardWired, "fedprox", settings={"batch_size": 2})
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("algorithm", list(DEFINITIONS))
 def test_every_definition_runs_on_it(algorithm: str) -> None:
     report = conform(DEFINITIONS[algorithm], algorithm, loss="cross-entropy")

@@ -145,6 +145,7 @@ def test_cfl_mgd_s_rows_are_the_accuracies_of_the_algorithms() -> None:
     assert set(values) == {("CFL-MGD", "accuracy %"), ("CFL-MGD", "right model %"), ("FedAvg", "accuracy %")}
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_sofl_s_rows_have_both_accuracies_and_one_experiment_two_columns() -> None:
     table: Any = toy("sofl/tables-3-to-5")
     results = results_of(table)

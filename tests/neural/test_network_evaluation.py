@@ -120,6 +120,7 @@ def test_other_test_clients_choose_among_the_clusters_means() -> None:
     assert found["accuracy"] == pytest.approx(np.mean(accuracies))
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("name", ["fedavg", "ifca", "sofl", "gradient-loss"])
 def test_accuracy_after_local_training_is_that_of_plain_steps(name: str) -> None:
     task = make_task(paired=True)

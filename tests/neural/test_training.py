@@ -69,6 +69,7 @@ def resumed(folder: Path, stop: Callable[[], bool] | None = None, **given: Any) 
     return train(changed, folder, resume=True, stop=stop)
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("name", list(ALGORITHMS))
 def test_interrupted_runs_end_with_the_same_bits(tmp_path: Path, name: str) -> None:
     decay = {} if name == "proxskip" else {"step_size_decay": 0.9}
@@ -107,6 +108,7 @@ def test_a_run_is_the_algorithm_itself(name: str, monkeypatch: pytest.MonkeyPatc
     assert result.metrics["clusters"][-1] == int(trace.cluster_count)
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_a_run_that_is_killed_at_any_moment_resumes_to_the_same_bits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from clusterproof.figures import FIGURES
 from clusterproof.figures.files import alternative_of
 from notes.site import gallery
@@ -19,6 +21,7 @@ def test_every_figure_is_stored_with_its_title_and_for_both_themes() -> None:
         assert is_figure(STORED_FIGURES / f"{name}.svg", figure.title), name
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_a_figure_is_drawn_into_such_files(tmp_path: Path) -> None:
     gallery.draw("momentum-paths", tmp_path)
     assert is_figure(tmp_path / "momentum-paths.svg", FIGURES["momentum-paths"].title)

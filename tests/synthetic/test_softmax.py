@@ -115,6 +115,7 @@ def test_no_curvature_exceeds_the_smoothness_and_two_even_classes_reach_it():
     assert SMALL.smoothness == SMALL.client_smoothness.max()
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_the_published_task_is_as_large_as_the_paper_says():
     task = SoftmaxMixture(seed=1)
     assert (task.clients, task.clusters, task.dimension) == (100, 4, 610)
@@ -203,6 +204,7 @@ def test_it_answers_all_that_algorithms_ask():
     assert SMALL.reference_optima("clusters") is None
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_fpfc_finds_the_clusters_and_the_accuracy_of_the_generating_models():
     task = SoftmaxMixture(clients=16, clusters=4, features=20, classes=5, largest=2000, seed=4)
     algorithm = FPFC(step_size=1 / (task.smoothness + 1), strength=0.6, participation=0.5)

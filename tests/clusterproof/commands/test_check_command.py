@@ -251,6 +251,7 @@ def true(n: Annotated[int, integers(0, 9)]) -> Sides:
 """
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_counterexamples_of_a_users_file_run_without_the_program(
     registry: dict[str, Any], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -61,6 +61,7 @@ def evaluated(output: str) -> set[str]:
     return {word for word in output.split() if "/" in word and word.split("/")[0] in ("mine", "ours")}
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_a_module_is_checked_alone_or_among_ours(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, output, _ = checked(capsys, "mine.py")
     assert status == 0
@@ -107,6 +108,7 @@ def test_named_verdicts_fail_the_build(mine: Path, capsys: pytest.CaptureFixture
     assert "3 claims" in output
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_every_command_is_completed(shell: Any, tmp_path: Path) -> None:
     script = app.generate_completion(prog_name="clusterproof", shell=shell)

@@ -96,6 +96,7 @@ def test_options_of_other_certificates_are_refused_beside_a_claim(capsys: pytest
     assert "momentum = '1/2': is not of a claim" in capsys.readouterr().err
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("end", ["import os; os._exit(0)", "raise SystemExit(0)"])
 def test_a_file_that_ends_the_process_proves_nothing(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str

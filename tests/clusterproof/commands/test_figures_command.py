@@ -54,6 +54,7 @@ def two_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(FIGURES, "bad", Bad)
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_figures_are_written_whole_and_the_broken_ones_named(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -11,6 +11,7 @@ from clusterproof import load_claims, theory
 from clusterproof.commands.application import main
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_the_file_runs_and_is_judged(
     registry: dict[str, Any], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

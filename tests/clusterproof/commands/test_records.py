@@ -56,6 +56,7 @@ def true(step: Step) -> Sides:
 """
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(("bound", "verdict"), [("1", "consistent"), ("Fraction(1, 2)", "violated")])
 def test_a_claim_without_a_stored_verdict_is_checked(
     registry: dict[str, object], tmp_path: Path, capsys: pytest.CaptureFixture[str], bound: str, verdict: str

@@ -244,6 +244,7 @@ def test_the_defaults_of_a_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert "50 rounds, 1 run" in output
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_verbose_prints_all_theorems_after_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["run", "cfl-mgd", "--clients", "10", "--rounds", "3", "--replicates", "2"]
     assert main(words) == 0
@@ -255,6 +256,7 @@ def test_verbose_prints_all_theorems_after_the_page(capsys: pytest.CaptureFixtur
     assert names == ["theorem-1", "lemma-2", "remark-1", "theorem-d", "theorem-a", "theorem-a-prime"]
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("algorithm", ["fedavg", "fedprox", "scaffold", "fedlin", "proxskip"])
 def test_algorithms_with_one_model_print_their_page(
     algorithm: str, capsys: pytest.CaptureFixture[str]

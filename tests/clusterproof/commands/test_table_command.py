@@ -61,6 +61,7 @@ def test_help_has_every_setting_with_its_default(name: str, capsys: pytest.Captu
     )
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_a_table_is_printed_stored_and_not_computed_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -378,6 +378,7 @@ def test_a_live_slider_changes_the_figure(browser: Any, tmp_path: Path) -> None:
         server.wait()
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_the_stored_report_speaks_of_the_claims_that_there_are() -> None:
     records = json.loads(STORED_VERDICTS.read_text(encoding="utf-8"))["claims"]
     assert {record["seed"] for record in records} == {0}

@@ -17,6 +17,7 @@ from clusterproof.synthetic.strategies.common import draw_sizes
 EVERY = [getattr(strategies, name) for name in strategies.__all__ if name.endswith("_mixtures")]
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("strategy", EVERY)
 def test_what_is_printed_makes_the_task_again(strategy):
     @settings(max_examples=examples(20), database=None)

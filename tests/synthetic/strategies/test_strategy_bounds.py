@@ -73,6 +73,7 @@ def test_clients_that_spread_leave_the_separation_as_asked(task):
     assert task.separation == pytest.approx(1.5, abs=1e-9)
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("strategy", [strategies.quadratic_mixtures, strategies.noisy_quadratic_mixtures])
 @pytest.mark.parametrize("shared", [True, False])
 def test_clients_of_a_cluster_have_one_hessian_where_it_is_shared(strategy, shared):
@@ -135,6 +136,7 @@ VARIED = {
 MODES = {"data": ("fresh", "population"), "sampling": ("exact", "direct")}
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("strategy", VARIED, ids=lambda strategy: strategy.__name__)
 def test_strategies_keep_to_their_ranges_reach_both_halves_and_vary_what_is_free(strategy):
     defaults = {name: one.default for name, one in inspect.signature(strategy).parameters.items()}

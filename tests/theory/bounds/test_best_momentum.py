@@ -101,6 +101,7 @@ def test_best_momentum_falls_with_the_horizon() -> None:
     assert best(160, 3.0) <= best(160, 0.3)
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_momentum_is_certified_to_help_on_smooth_losses(plant: Callable[..., Any]) -> None:
     verdict = theory.check("cfl-mgd/momentum-certified")
     assert verdict.verdict is Kind.CERTIFIED, verdict.reason

@@ -18,6 +18,7 @@ def test_misclassification_enters_as_the_exact_worst_case() -> None:
     assert setting.misclassification == pytest.approx(stats.f(1000, 1000).sf(threshold), rel=1e-8)
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_best_parts_only_improves() -> None:
     for momentum in (0.0, None):
         setting = experiment("S1", momentum).setting

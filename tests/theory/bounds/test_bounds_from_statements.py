@@ -106,6 +106,7 @@ CERTIFIED = [
 ]
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("numbers", CERTIFIED)
 def test_theorem_a(numbers: tuple) -> None:
     """Each cluster's bound is the statement's at the certificate that is the best after T of those that fit."""

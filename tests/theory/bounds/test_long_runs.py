@@ -71,6 +71,7 @@ def precise(one: GaussianDynamics, tube: Tube, rounds: int, at: int) -> tuple[fl
         return path, float(radius)
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
 def test_every_digit_of_a_long_run_against_sums_in_high_precision(momentum: float) -> None:
     rounds = 1000

@@ -78,6 +78,7 @@ def test_before_the_run_as_printed(
     assert ratio[0] <= ratios.min() <= ratios.max() <= ratio[1]
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     ("options", "momentum", "printed"),
     [

@@ -33,6 +33,7 @@ class TooGoodAtTheEnd(TheoremA):
         return dataclasses.replace(parts, last_round=parts.mean[-1])
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_a_last_bound_without_noise_is_violated(plant: Plant) -> None:
     plant(theorem_a, "BOUND", TooGoodAtTheEnd())
     assert refuted_lines(theorem_a.theorem_a.statements[0], 60) == ["last round"]

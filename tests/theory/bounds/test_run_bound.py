@@ -189,6 +189,7 @@ def test_a_failure_probability_is_split_and_each_cluster_has_its_widest_start() 
     assert setting.start == pytest.approx((1.2 * 0.125, 0.125))
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_with_little_noise_a_prime_contracts_by_each_cluster_s_share() -> None:
     """By 1 - alpha mu m_p / m each round, with three clients of four and with one."""
     given = {"valley_curvature": 0.1, "width": 0.02, "noise": 1e-4, "samples": 20_000}

@@ -37,6 +37,7 @@ SMOOTH = [
 ]
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("smooth", SMOOTH)
 def test_theorem_a_prime(smooth: tuple) -> None:
     """Every round's Y_t(u), and delta_cl = sum_t m (P - 1) pi_t of additive Gaussian gradients."""
@@ -146,6 +147,7 @@ def test_theorem_d_before_the_run(before: tuple) -> None:
         assert_proved(tube.searches[-1], (p,), needed, at_last, 4)
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     "options", [{"normalisation": "cluster"}, {"normalisation": "clients"}, {"normalisation": "participants"}]
 )
@@ -224,6 +226,7 @@ REGRESSIONS = [
 ]
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("regression", REGRESSIONS)
 def test_runs_on_regressions(regression: tuple) -> None:
     """Runs break the bound on all rounds, the deviation and the last bound no more often than is allowed."""

@@ -91,6 +91,7 @@ def test_tightness_of_the_audit(one: Experiment, least: float, largest: float) -
     assert 0.9 * least < ratio < 1.1 * largest
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_it_holds_on_runs_that_are_not_quadratic_and_notices_slow_ones() -> None:
     setting = log_cosh_experiment(0.4, 20_000)
     trace = run(setting.algorithm, setting.task, rounds=60, seed=1, replicates=30)

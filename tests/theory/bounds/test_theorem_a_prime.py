@@ -195,6 +195,7 @@ def test_certificates_obey_the_inequality_that_the_theorem_uses() -> None:
         assert (np.abs(linear) <= 2 * float(disturbance) * np.sqrt(value) * (1 + 1e-9)).all()
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_logistic_regression_through_bounded_rows() -> None:
     rng = np.random.default_rng(2)
     features = rng.uniform(-1, 1, (2, 60, 3))

@@ -54,6 +54,7 @@ def dynamics(
     )
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     ("name", "momentum", "expected"),
     [
@@ -95,6 +96,7 @@ WRITTEN_OUT = [
 ]
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(("own", "spectra", "momentum", "noise", "samples", "rounds"), WRITTEN_OUT)
 def test_the_recursion_is_the_statement_written_out(
     own: list[int],

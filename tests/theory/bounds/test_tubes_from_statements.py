@@ -171,6 +171,7 @@ def misassignment(task: RegressionMixture, spectra: np.ndarray, reach: np.ndarra
     ]
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("tube", TUBES)
 def test_theorem_d(tube: tuple) -> None:
     own, dimension, kappa, samples, noise, momentum, step, T, start, delta, kind = tube
@@ -225,6 +226,7 @@ def test_theorem_d(tube: tuple) -> None:
         assert n_in.max() > 1
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     ("own", "samples", "start", "kind"),
     [((20,), 20_000, 0.1, "common"), ((3000, 2000), 9, 0.7, "common"), ((3000, 2000), 9, 0.7, "different")],
@@ -310,6 +312,7 @@ def recorded_divisor(algorithm: CFLMGD, k: np.ndarray, clients: int, drawn: int)
     return np.full_like(k, clients if algorithm.normalisation == "clients" else drawn)
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("partial", PARTIAL)
 def test_theorem_d_on_the_record(partial: tuple) -> None:
     own, kappa, samples, noise, momentum, T, participation, options, delta = partial

@@ -76,6 +76,7 @@ def test_files_that_are_none_are_unreadable(tmp_path: Path) -> None:
             read_certificate(path)
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_verification_imports_no_solver(tmp_path: Path) -> None:
     path = tmp_path / "c.json"
     write_certificate(honest()[1], path)

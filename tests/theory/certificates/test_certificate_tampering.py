@@ -167,6 +167,7 @@ def changed_documents(count: int) -> Iterator[bytes]:
             yield bytes(damaged)
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("count", slow_after(1, "1200 documents", [100, 1200]))
 def test_changed_certificates_are_refused(count: int) -> None:
     originals = [certificate for certificate in honest() if verify(to_json(certificate))]

@@ -91,6 +91,7 @@ FUNCTIONS = [
 ]
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(("function", "name"), FUNCTIONS)
 def test_the_proof_goes_through_and_that_of_an_altered_function_does_not(function: Any, name: str) -> None:
     assert not any(why_not(function, unchanged).values())
@@ -121,6 +122,7 @@ def altered(claim: Claim[..., Any], change: Any) -> Claim[..., Any]:
 ALTERED = slow_after(10, "evaluates many claims", [each.id for each in PROVED if each.id not in LONG])
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("name", ALTERED)
 def test_a_statement_with_other_sides_than_its_proof_is_not_certified(name: str) -> None:
@@ -132,6 +134,7 @@ def test_a_statement_with_other_sides_than_its_proof_is_not_certified(name: str)
     assert "separate" not in {line.proof for line in found.lines if line.role == "statement"}
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("name", ["cfl-mgd/equation-26", "cfl-mgd/appendix-a2", "sofl/running-mean"])
 def test_a_statement_with_the_opposite_sides_is_violated(name: str) -> None:

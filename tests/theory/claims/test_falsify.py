@@ -190,6 +190,7 @@ def squared_distance(state: Any, task: Any) -> Any:
     return ((state.models[..., 0, :] - task.optima[0]) ** 2).sum(axis=-1)
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(("power", "verdict"), [(2, "consistent"), (4, "violated")])
 def test_a_measure_of_the_state_is_bounded(power: int, verdict: str) -> None:
     """Gradient descent with step 1 / L contracts the squared distance by (1 - 1 / kappa)^2 at best and no faster."""

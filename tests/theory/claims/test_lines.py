@@ -170,6 +170,7 @@ def test_a_line_that_fails_with_one_earlier_line_or_another_fails_only_where_nei
     assert [line.only_where for line in decided(lines).lines] == [None, None, None]
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_a_proof_speaks_of_its_line_at_the_instances_that_have_it() -> None:
     def lines(x: Share) -> dict[str, Sides | Excluded]:
         large = given("x >= 1/3", x >= Fraction(1, 3), lambda: equal((x * x, abs(x) ** 2)))

@@ -50,6 +50,7 @@ def test_claim(claim):
 """
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_a_claim_fails_holds_or_is_skipped(tmp_path: Path) -> None:
     (tmp_path / "paper_of_claims.py").write_text(CLAIMS)
     (tmp_path / "test_paper.py").write_text(TESTS)

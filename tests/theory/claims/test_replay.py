@@ -123,6 +123,7 @@ CATALOGUE: dict[str, list[dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_claims_of_the_catalogue_replay_and_refuse(name: str) -> None:
     verdict = check(name)
@@ -344,16 +345,19 @@ def written(registry: dict[str, Any], tmp_path: Path, monkeypatch: pytest.Monkey
     return replay
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_a_report_is_replayed_without_its_file(written: Any, registry: dict[str, Any]) -> None:
     assert written() == 0
     assert not registry
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("changes", [{"measured": 0.25}, {"place": 1, "verdict": "violated"}])
 def test_an_altered_report_without_its_file_is_not_confirmed(written: Any, changes: Any) -> None:
     assert written(**changes) == 1
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_a_report_whose_source_was_altered_is_not_confirmed(written: Any) -> None:
     assert written(source=FILE.replace("half=Fraction(1, 2)", "three=Fraction(3)")) != 0
 

@@ -86,6 +86,7 @@ def test_neighbours_and_changes_stay_in_the_range() -> None:
     assert all(SPACE.holds(each) for each in SPACE.changes(start))
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_lengths_may_be_0_and_a_negative_one_is_no_instance() -> None:
     def state(
         size: Annotated[int, integers(0, 2)],
@@ -304,6 +305,7 @@ PAIRS = {
 }
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_false_theorem_is_refuted_at_each_seed_and_its_correction_at_none(name: str) -> None:
     false, true = PAIRS[name]

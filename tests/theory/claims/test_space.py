@@ -232,6 +232,7 @@ def diagonal(x: Unit, y: Unit, z: Unit) -> Sides:
     return at_most(x, y=y)
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("function", [nearly_exclusive, window, diagonal])
 def test_hypotheses_are_met_by_drawing_again_what_they_name(function: Any, seed: int) -> None:

@@ -139,6 +139,7 @@ LEMMAS = {
 }
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("name", LEMMAS)
 def test_a_lemma_is_certified_and_with_one_percent_less_it_is_violated(name: str) -> None:
     true, false = LEMMAS[name](1), LEMMAS[name](Fraction(99, 100))

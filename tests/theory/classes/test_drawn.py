@@ -229,6 +229,7 @@ def test_the_solution_of_a_variational_inequality(definition):
         assert C.project(world.solution) == world.solution
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_huber_functions_come_close_to_the_worst_ratio_of_gradient_descent():
     stream, rounds = np.random.default_rng(5), 4
     ratios = []

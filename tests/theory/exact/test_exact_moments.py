@@ -8,6 +8,7 @@ from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.exact.exact_moments import error_moments
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(("momentum", "noise"), [(0.0, 0.0), (0.4, 0.7), (0.8, 0.0)])
 def test_moments_of_runs(momentum: float, noise: float) -> None:
     spectrum = np.array([0.2, 0.5, 1.0])

@@ -98,6 +98,7 @@ def test_the_drift_is_the_derivative_of_the_fixed_point(momentum: float) -> None
     np.testing.assert_allclose(drift, 2 * one - two, rtol=0, atol=1e-5)
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_wrong_recursions_are_violated(plant: Callable[..., Any]) -> None:
     """Planted: momentum not averaged; the drift without momentum's share; a reset that is none."""
 

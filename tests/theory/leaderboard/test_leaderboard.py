@@ -60,6 +60,7 @@ def assert_ordered(found: dict[str, float | None], bounds: tuple[str, ...], colu
         assert bound is None or truth <= bound * (1 + 1e-6), (name, found)
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     ("algorithm", "client_class", "setting"),
     [
@@ -134,6 +135,7 @@ def test_the_table_within_one_per_cent_and_in_its_order(
         np.testing.assert_allclose(got, published, rtol=0.01, err_msg=str(number))
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     ("algorithm", "setting"),
     [
@@ -207,6 +209,7 @@ def test_the_worst_quadratics_in_the_plane_are_those_of_runs() -> None:
     assert convex >= largest * (1 - 1e-3)
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_the_expected_error_is_that_of_a_run_and_of_the_same_two_quadratics() -> None:
     task = QuadraticMixture(
         hessians=np.array([[[0.1]], [[1.0]]]), centers=np.array([[-3.0], [0.5]]), labels=np.zeros(2, int)

@@ -83,6 +83,7 @@ FAULTS: list[tuple[str, Any, str, Callable[[Any], Any]]] = [
 ]
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     ("claim_id", "place", "attribute", "fault"), FAULTS, ids=[f"{each[0]}-{each[2]}" for each in FAULTS]
 )

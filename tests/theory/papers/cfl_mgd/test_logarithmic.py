@@ -16,6 +16,7 @@ from clusterproof.theory.papers.cfl_mgd.repaired.norm_inequality import norm_ine
 from clusterproof.theory.papers.cfl_mgd.repaired.theorem_a_prime import gaussian_step
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     "claim_id",
     [
@@ -58,6 +59,7 @@ def test_the_moment_of_a_gaussian_step_is_an_equation() -> None:
     assert abs(gap) < 1e-9
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_true_runs_hold_and_two_wrong_ones_do_not() -> None:
     task = meant_task()
     initial = task.optima + 0.125 * np.eye(20)[:2]
@@ -71,6 +73,7 @@ def test_true_runs_hold_and_two_wrong_ones_do_not() -> None:
         theory.assert_holds("cfl-mgd/theorem-d", task, claimed)
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_partial_participation_and_smooth_losses() -> None:
     one = participation_experiment("half, option II, H = 5")
     trace = run(one.algorithm, one.task, rounds=6, seed=0, replicates=3, initial=one.task.optima + 0.03)

@@ -70,6 +70,7 @@ CLAIMS: list[tuple[str, Callable[[int], float], int]] = [
 ]
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(("name", "probability", "least"), CLAIMS, ids=[name for name, _, _ in CLAIMS])
 def test_a_counterexample_has_just_enough_clients(
     name: str, probability: Callable[[int], float], least: int

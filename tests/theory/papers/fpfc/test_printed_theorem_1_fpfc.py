@@ -103,6 +103,7 @@ def test_with_the_exponent_t_the_first_denominator_is_positive() -> None:
         assert rho - 1 - 2 * r * (1 + rho) > 0
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_the_conditions_with_a_positive_bound_cannot_be_met() -> None:
     verdict = checked("fpfc/conditions")
     assert verdict.verdict is Kind.VACUOUS
@@ -174,6 +175,7 @@ def test_the_unit_proximal_map_is_a_global_minimiser(concavity: float) -> None:
         assert value <= (penalty.value(grid) + 0.5 * (grid - length) ** 2).min() + 1e-12
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_the_second_inequality_says_nothing_about_the_method() -> None:
     verdict = checked("fpfc/theorem-1-mapping")
     assert verdict.verdict is Kind.VACUOUS

@@ -108,6 +108,7 @@ def frequency_of_success(cell: Cell, momentum: float, runs: int, stream: np.rand
     return float(np.mean(right))
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     ("cell", "momentum"),
     [
@@ -203,6 +204,7 @@ def test_a_start_outside_of_the_basin_is_not_certain(plant: Callable[..., Any]) 
     assert is_refuted("ifca/cfl-mgd-in-basin")
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_success_that_falls_is_seen(plant: Callable[..., Any]) -> None:
     plant(success_probability, "SEPARATIONS", (8.0, 2.0, 0.5))
     verdict = theory.check("ifca/monotone-in-basin")

@@ -37,6 +37,7 @@ def losses(rows: np.ndarray, mu: float, points: np.ndarray) -> np.ndarray:
     return np.asarray(mu * (points**2).sum(axis=1) / 2 + np.log(np.cosh(inner)).sum(axis=1))
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_random_rounds_of_log_cosh_losses_do_not_exceed_the_theorems() -> None:
     stream = np.random.default_rng(2)
     largest = dict.fromkeys(("II", "I", "FedLin"), 0.0)
@@ -248,6 +249,7 @@ def unproved_with(
     return without
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.usefixtures("registry")
 @pytest.mark.parametrize(("claim", "printed", "instead", "steps"), EVERY_FAULT[::3])
 def test_a_fault_leaves_a_step_of_a_proof_without_a_proof(
@@ -294,6 +296,7 @@ def test_option_1_diverges_by_hand() -> None:
     assert found.measured == pytest.approx(1.4955, abs=5e-5)
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("factor", [F(1), F(999, 1000)])
 def test_every_certificate_of_the_proofs_is_checked(plant: Callable[..., Any], factor: Fraction) -> None:
     """A rate 0.1 % smaller in one of the cases only."""

@@ -27,6 +27,7 @@ from clusterproof.theory.papers.sofl.cells import FrozenRow, mean_over_orders
 from clusterproof.theory.papers.sofl.label_shift import ceiling
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_the_end_of_a_run_with_all_neurons_by_minisom() -> None:
     """Runs of the library with the paper's parameters end at the limit of the recursion, well above the lesser one."""
     theirs = MiniSom(1, 2, 2, sigma=1.5, learning_rate=0.1, activation_distance="cosine", random_seed=3)
