@@ -52,6 +52,7 @@ def test_the_corners_of_the_map_are_those_of_the_audit():
     assert fails(0.99, 25.0) == (True, False)
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_the_boundary_lines_lie_on_the_closed_forms():
     left, right = panels()
     momenta, condition_numbers = line(left, "rate-boundary")

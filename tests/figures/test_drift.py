@@ -67,6 +67,7 @@ GRADIENTS = {
 }
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("steps", slow_after(2, "long runs", [1, 6, 19]))
 @pytest.mark.parametrize("name", GRADIENTS)
 def test_lines_over_local_steps_are_where_long_runs_end(name, steps):

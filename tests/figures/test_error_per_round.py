@@ -85,6 +85,7 @@ def test_two_lists_make_a_run_for_each_combination_and_parameters_of_other_algor
         ErrorPerRound(momentum=[0, 0.1, 0.2, 0.3], kappa=[1, 2])
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("algorithm", ["cfl-mgd", "ifca", "fedavg", "scaffold", "fedlin"])
 def test_every_algorithm_has_a_run(algorithm):
     (panel,) = ErrorPerRound(algorithm=algorithm, step_size=0.1, kappa=10, **SMALL).plot().axes

@@ -45,6 +45,7 @@ DRAWN = [
 ]
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("figure_id", DRAWN)
 def test_the_caption_has_the_parameters_and_curves_differ_in_style_and_not_only_in_colour(figure_id):
     figure = drawn(figure_id)
@@ -62,6 +63,7 @@ def test_the_caption_has_the_parameters_and_curves_differ_in_style_and_not_only_
             assert looks.setdefault(look, line.get_label()) == line.get_label()
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("figure_id", DRAWN)
 def test_in_a_figure_nothing_overlaps(figure_id, tmp_path):
     figure = drawn(figure_id)
@@ -102,6 +104,7 @@ def test_minor_tick_labels_are_no_larger_than_major_ones(figure_id):
             assert max(minor, default=0) <= min(major, default=0) or not minor
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_a_figure_is_a_picture_as_the_last_line_of_a_cell():
     """By the formatter of notebooks, without pyplot, which would register a format of its own."""
     from IPython.core.formatters import DisplayFormatter

@@ -21,6 +21,7 @@ def growth(momentum: float, local_steps: int, *, reset: bool) -> float:
     return float((models[-60:].max() / models[100:160].max()) ** (1 / 241))
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(("momentum", "local_steps"), [(0.3, 4), (0.9, 5), (0.8, 5), (0.9, 20), (0.95, 6)])
 def test_cells_are_the_rates_of_runs(momentum: float, local_steps: int) -> None:
     cells = ModelAveragingMap(most_local_steps=20).cells(np.array([momentum]))

@@ -178,6 +178,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("case", CASES)
 def test_no_label_covers_anything(case):
     task, trace = CASES[case]()

@@ -99,6 +99,7 @@ def test_a_check_gives_what_the_catalogue_states(claim_id: str) -> None:
         assert tightness(verdict) == pytest.approx(float(row.tightness), rel=1e-3)
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("claim_id", CATALOGUE)
 def test_the_stored_verdict_is_that_of_the_catalogue(claim_id: str) -> None:
     record = read_verdicts()[claim_id]

@@ -62,6 +62,7 @@ def by_theorem_d_in_advance(task: RegressionMixture, algorithm: CFLMGD, start: f
     return theorem_d(dynamics, distances, rounds=6, failure=(0.01, 0.02, 0.02)).reach
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     ("bound_of", "participation"),
     [

@@ -107,6 +107,7 @@ def check(task, clients, *, carried=False, corrected=False, local_steps=3, toler
         assert one is None or torch.equal(one, before), "the inputs were written to"
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     ("way", "motion"),
     [(way, list(MOTIONS)[(i + 2 * j) % 9]) for i, way in enumerate(WAYS) for j in range(4)]

@@ -218,6 +218,7 @@ WAYS = [("mlp", case, "vmap", participation) for case in CASES for participation
 ]
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(("network", "case", "engine", "participation"), WAYS)
 def test_rounds_of_cfl_mgd_with_empty_clusters_and_minibatches(network, case, engine, participation):
     options, training, seed = CASES[case]

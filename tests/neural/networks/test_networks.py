@@ -45,6 +45,7 @@ def test_scores_are_those_of_torch_modules(case):
         torch.testing.assert_close(alone, plain(images[model]), rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("case", CASES, ids=describe)
 def test_the_start_has_the_law_of_torch_modules(case):
     """Kolmogorov-Smirnov for every tensor, level 1e-4 each; constant tensors exactly; and the bounds."""

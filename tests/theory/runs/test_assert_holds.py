@@ -83,6 +83,7 @@ def test_paper_lemma_2_is_broken_by_a_run() -> None:
         theory.assert_holds("cfl-mgd/lemma-2", task, trace)
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("claim_id", ["cfl-mgd/theorem-a", "cfl-mgd/theorem-d"])
 def test_repaired_bounds_hold_on_runs_and_notice_slow_ones(claim_id: str) -> None:
     one = experiment("S1", None)
@@ -109,6 +110,7 @@ def test_runs_that_a_claim_does_not_speak_of_are_refused() -> None:
             theory.assert_holds("cfl-mgd/theorem-a", one.task, run(other, one.task, rounds=2))
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_a_run_that_is_too_small_to_tell_never_holds() -> None:
     """At .01 a replicate, four failing ones of four come by chance with probability 1e-8, five with 1e-10."""
     one = experiment("S1", None)

@@ -58,6 +58,7 @@ def called(trace: Trace, **settings: Any) -> Trace:
     )
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     ("algorithm", "rounds"),
     [
@@ -241,6 +242,7 @@ def test_a_run_above_a_bound_is_no_proof_against_it_unless_it_is_of_its_settings
     )
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_right_runs_never_break_a_theorem() -> None:
     """Random settings of every algorithm: whatever applies holds, or says nothing, and the law is that of the run."""
     stream, seen = np.random.default_rng(7), set()
@@ -296,6 +298,7 @@ def tasks() -> list[Mixture]:
 EXACT = [True, True, True, True, True, False, True, False, False, True, False, True, True, False, True, False]
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("number", range(len(EXACT)))
 def test_pages_of_every_task_with_every_option(number: int) -> None:
     task, checked = tasks()[number], 0

@@ -48,6 +48,7 @@ def answer_of(task: Mixture, trace: Trace, claim: str = THEOREM) -> tuple[str, s
     return answer.kind, answer.sentence
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_a_step_3_percent_off_with_more_noise_keeps_to_theorem_d_and_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -60,6 +61,7 @@ def test_a_step_3_percent_off_with_more_noise_keeps_to_theorem_d_and_is_named(
     assert f"{THEOREM}  other law  held, but not the law of this algorithm" in capsys.readouterr().out
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_right_runs_hold() -> None:
     for seed in range(3):
         trace = run_of(seed=seed, replicates=200)

@@ -88,6 +88,7 @@ def declared(
 MAKE = {"ifca": ifca, "fpfc": fpfc}
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     ("algorithm", "fault"),
     [
@@ -150,6 +151,7 @@ def test_what_changes_nothing_is_no_fault(algorithm: str, fault: dict[str, Any])
     assert_same_law(setting[0], declared(setting, **fault))
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("algorithm", MAKE)
 def test_a_right_run_of_random_participants_needs_replicates(algorithm: str) -> None:
     """That every round agrees given its participants says nothing of their law."""

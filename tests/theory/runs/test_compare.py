@@ -61,6 +61,7 @@ def default() -> tuple[RegressionMixture, Trace, Page]:
     return task, trace, theory.compare(task, trace)
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(("algorithm", "rounds"), [(CFL_MGD, 60), (IFCA(step_size=1.0), 120)])
 def test_a_page_has_at_most_28_lines_of_80_columns(algorithm: Any, rounds: int) -> None:
     for task in (task_of(), task_of(data="population"), task_of(seed=1)):
@@ -124,6 +125,7 @@ def test_the_numbers_of_a_page_by_another_route(default: tuple[RegressionMixture
     assert "0 of 600000 choices of a cluster wrong" in told["Run"]
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_the_table_has_the_theorems_that_the_page_leaves_out(
     default: tuple[RegressionMixture, Trace, Page],
 ) -> None:
@@ -187,6 +189,7 @@ def test_pages_of_lost_clusters_are_no_longer() -> None:
         assert max(map(len, lines)) <= 80
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_where_there_is_no_linear_phase() -> None:
     noisy = entries(theory.compare(task_of(samples=20), run_of(CFL_MGD, task_of(samples=20))))
     assert re.fullmatch(r"none: noise from round \d on; more --samples", noisy["Factor"])

@@ -47,6 +47,7 @@ def test_a_fault_may_show_in_the_number_of_failing_replicates_only() -> None:
     assert compare("cfl-mgd/theorem-d", TASK, trace, failure_probability=1e-9).kind == "holds"
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 6), marks=MORE)])
 def test_right_runs_hold(seeds: range) -> None:
     for seed in seeds:

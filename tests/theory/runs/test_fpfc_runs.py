@@ -80,6 +80,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("claim", BOUNDS)
 def test_true_runs_hold(claim: str) -> None:
     for trace in (run(declared(), TASK, rounds=60, seed=0, replicates=3), run(declared(), TASK, rounds=20)):
@@ -87,6 +88,7 @@ def test_true_runs_hold(claim: str) -> None:
     theory.assert_holds(claim, TASK, run(parameters(Mine), TASK, rounds=20))
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("claim", SURE)
 def test_true_runs_with_partial_participation_hold(claim: str) -> None:
     trace = run(declared(participation=0.4), TASK, rounds=60, seed=1, replicates=4)
@@ -163,6 +165,7 @@ FACTORS = {
 }
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("claim", FACTORS)
 def test_without_the_participation_the_bounds_are_broken_by_runs(
     claim: str, alike_clients: tuple[QuadraticMixture, Trace]
@@ -193,6 +196,7 @@ def test_models_that_never_settle_break_the_stationarity_bounds() -> None:
         theory.assert_holds("fpfc/repaired-models", TASK, dataclasses.replace(trace, models=shaken))
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_one_term_bounds_runs_in_which_no_pair_waits_and_refuses_others() -> None:
     trace = run(declared(), TASK, rounds=60, seed=0)
     theory.assert_holds("fpfc/one-term", TASK, trace)
@@ -240,6 +244,7 @@ def printed(**options: object) -> FPFC:
 POSITIVE = "fpfc/theorem-1-models-positive"
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("participation", [1.0, 0.4])
 @pytest.mark.parametrize("local_steps", [6, 12])
 def test_the_first_inequality_as_printed_holds_on_runs(participation: float, local_steps: int) -> None:
@@ -297,6 +302,7 @@ def test_steps_that_ask_for_a_weak_convexity_have_the_least_that_will_do() -> No
     assert_close(np.asarray(found.bound)[-1, 0], setting.first * height / 5)
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_a_bound_in_expectation_needs_replicates_and_says_how_many() -> None:
     trace = run(declared(participation=0.4), TASK, rounds=20, seed=1)
     with pytest.raises(theory.Inconclusive, match="6 would decide"):

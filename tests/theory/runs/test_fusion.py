@@ -161,6 +161,7 @@ def test_the_numbers_are_those_of_loops_over_pairs() -> None:
     assert_close(row_of(page, "repaired-duals").bound, second * repaired / 12)
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_the_defaults_hold_and_say_what_the_mean_is_made_of() -> None:
     trace = run(declared(), LARGE, rounds=300, seed=0)
     page = fusion_page(LARGE, trace)
@@ -199,6 +200,7 @@ def test_the_groups_are_those_of_the_last_round_and_since_when_they_are() -> Non
     assert f"Groups 4, the true ones, from round {since}; means end within {away:.3g} of the optima" in text
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_a_negative_constant_is_called_broken_and_gives_no_bound() -> None:
     page = page_of(local_steps=3)
     row, first = row_of(page, "theorem-1-models"), constants_by_hand(LARGE, 3)[0]
@@ -342,6 +344,7 @@ def assert_fits(page: Page) -> None:
     assert max(map(len, lines)) <= 80
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     "options",
     [

@@ -335,6 +335,7 @@ def random_setting(stream: np.random.Generator) -> tuple[QuadraticMixture, Any]:
     return task, made[int(stream.integers(len(made)))]
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_theorems_are_never_broken_by_right_runs_nor_hold_of_wrong_ones() -> None:
     stream, held = np.random.default_rng(1), set()
     for _ in range(40):

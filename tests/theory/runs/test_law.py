@@ -43,6 +43,7 @@ def called(trace: Trace, task: RegressionMixture, **settings: float) -> Trace:
     return replace(trace, settings={**trace.settings, "task": task.settings, **named})
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("algorithm", [CFLMGD(step_size=1.0, momentum=0.5), IFCA(step_size=0.7)])
 def test_runs_of_the_law_do_not_differ_and_others_do(algorithm: Algorithm) -> None:
     task = task_of()

@@ -37,6 +37,7 @@ def compared(algorithm: Algorithm[Any], ran: Trace, task: RegressionMixture = TA
     return compare_rounds(algorithm, task, own, ran.models, ran.assignments, seed=98, tolerance=1e-9)
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     ("fault", "away", "estimate", "expectation"),
     [
@@ -59,6 +60,7 @@ def test_what_is_off_is_named_with_its_estimate(
     assert float(expected) == expectation
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     ("algorithm", "is_compared"),
     [
@@ -84,6 +86,7 @@ def test_rounds_are_compared_where_models_and_choices_determine_them(
     assert compared(algorithm, ran)[0] == ("differs" if is_compared else "holds")
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     ("algorithm", "fault"),
     [
@@ -101,6 +104,7 @@ def test_what_is_3_percent_off_is_seen_in_200_replicates(
     assert kind == "differs", sentence
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_a_step_is_seen_where_a_tie_leaves_the_samples_in_doubt() -> None:
     """All models start at one point, so that rounding may decide the choices; given these, the law is known."""
     how: dict[str, Any] = {"rounds": 6, "seed": 1, "replicates": 200, "initial": np.zeros((2, 3))}

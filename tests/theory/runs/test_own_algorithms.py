@@ -56,6 +56,7 @@ class Hasty(IFCA):
 START = TASK.optima + 0.125 * np.eye(20)[:2]
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     "algorithm",
     [
@@ -72,6 +73,7 @@ def test_one_run_is_a_verdict_and_the_message_names_the_place(algorithm: CFLMGD,
         theory.assert_holds("cfl-mgd/theorem-d", TASK, trace)
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("algorithm", [Mine(step_size=1.0, momentum=0.5), IFCA(step_size=1.0)])
 @pytest.mark.parametrize("seed", slow_after(1, "more seeds", range(3)))
 def test_what_is_as_it_claims_holds(algorithm: CFLMGD | IFCA, seed: int) -> None:

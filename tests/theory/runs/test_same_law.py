@@ -170,6 +170,7 @@ def test_more_replicates_of_the_library_see_a_variance_that_fewer_leave_in_doubt
     assert "(300 replicates against 20100" in sentence
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(("factor", "said"), [(1.0, "holds"), (2.0, "differs")])
 def test_a_scale_is_seen_where_the_variance_is_infinite(factor: float, said: str) -> None:
     """One step on one row multiplies the error by 1 - eta z^2, of mean square 1 - 2 eta + 3 eta^2 > 1, at random."""
@@ -203,6 +204,7 @@ def drawn_run(seed: int) -> tuple[RegressionMixture, Algorithm, np.ndarray | Non
     return task, plain if stream.random() < 0.2 else kind, start
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("seeds", [range(1), pytest.param(range(1, 9), marks=MORE)])
 def test_the_right_algorithm_never_differs(seeds: range) -> None:
     for seed in seeds:
@@ -226,6 +228,7 @@ QUADRATIC = QuadraticMixture.random(clusters=3, clients=12, dimension=4, conditi
 DESCENT = CFLMGD(step_size=1 / QUADRATIC.smoothness, momentum=0.5)
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_without_noise_every_round_must_agree_to_rounding() -> None:
     start = QUADRATIC.optima + 0.1
     trace = run(DESCENT, QUADRATIC, rounds=30, initial=start)
@@ -298,6 +301,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
         assert_same_law(QUADRATIC, equal, algorithm=FedAvg(step_size=0.1))
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_discrete_laws_are_compared_without_false_alarm() -> None:
     """Population data and partial participation: models take few values, which rounding may split."""
     trace = run(
@@ -324,6 +328,7 @@ def test_a_single_draw_that_repeats_by_chance_accuses_nobody() -> None:
             assert_same_law(task, trace)
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_ties_that_an_implementation_breaks_in_another_way_are_inconclusive() -> None:
     """All models start at one point; the library takes the first of equally good ones, others the last."""
     task = mixture(samples=20)
@@ -362,6 +367,7 @@ def of_other_replicates(trace: Trace) -> Trace:
     return dataclasses.replace(trace, assignments=np.roll(trace.assignments, 1, axis=1))
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -414,6 +420,7 @@ IN_HALVES = CFLMGD(step_size=0.1, momentum=0.5, participation=0.5)
 TRAINED = FedAvg(step_size=0.1, local_steps=3, server_step_size=0.7)
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     ("task", "algorithm", "fault", "said"),
     [

@@ -20,6 +20,7 @@ SMOOTH = LogCoshMixture.random(
 )
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize(
     ("task", "algorithm", "claim"),
     [

@@ -92,6 +92,7 @@ def check_size(page: Any) -> None:
     page.frame()
 
 
+@pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("kind", list(dict.fromkeys(kind for kind, _ in SOME)))
 def test_every_page_fits(kind: type) -> None:
     """Each variant on one task, with one run, a few, or many."""

@@ -57,6 +57,7 @@ def cut_off(updates: int, longest: int, samples: Any, start: Any, seed: int) -> 
     return neurons
 
 
+@pytest.mark.slow(reason="several seconds")
 def test_the_end_of_a_run_does_not_depend_on_what_n_is() -> None:
     """With a cut-off in the place of all neurons the distance is 1/59 of the variance 1/16 or more, too."""
     samples, start = np.array([[1, 0], [1.5, 0], [0, 1], [0, 1.5]]), 1.25 * np.eye(2)
