@@ -24,7 +24,7 @@ with app.setup(hide_code=True):
         sliders,
     )
 
-    SLIDERS = {"separation": [0.5, 1.0, 2.0, 3.0], "momentum": [0.0, 0.3, 0.6, 0.8]}
+    SLIDERS = {"separation": [0.5, 1.0, 1.5, 2.0, 2.5, 3.0], "momentum": [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]}
 
 
 @app.cell(hide_code=True)
@@ -51,25 +51,25 @@ def _():
     averages the results. With $H = 1$ this is gradient descent on the mean loss $\frac1m \sum_i \varphi_i$.
 
     **Clusters.** Suppose that the clients belong to $P$ *clusters*, and that clients of one cluster have similar losses.
-    Cluster $p$ has its own optimum $\chi^{*p}$, the minimiser of its mean loss, and contains the share $l_p$ of the clients.
+    Cluster $p$ has its own optimum $\chi_p^*$, the minimiser of its mean loss, and contains the share $l_p$ of the clients.
     The least distance of two optima is the *separation* $\Delta$. Neither the clients nor the server know which client belongs
     to which cluster.
 
-    **IFCA**, the iterative federated clustering algorithm, keeps one model $\chi^p$ for each cluster. In every round
+    **IFCA**, the iterative federated clustering algorithm, keeps one model $\chi_p$ for each cluster. In every round
 
     1. the server sends all $P$ models to all clients;
     2. each client evaluates its loss at every model and chooses the model with the smallest loss;
-    3. each client returns its choice and its gradient $g_i = \nabla\varphi_i(\chi^p)$ at the chosen model;
+    3. each client returns its choice and its gradient $g_i = \nabla\varphi_i(\chi_p)$ at the chosen model;
     4. the server takes a step with the model of each cluster, along the gradients of the clients $C_p$ that chose it:
 
     $$
-    \chi^p \leftarrow \chi^p - \frac{\eta}{m} \sum_{i \in C_p} g_i .
+    \chi_p \leftarrow \chi_p - \frac{\eta}{m} \sum_{i \in C_p} g_i .
     $$
 
-    **CFL-MGD** is IFCA with momentum. The server also keeps a *momentum buffer* $u^p$ for each cluster, and step 4 becomes
+    **CFL-MGD** is IFCA with momentum. The server also keeps a *momentum buffer* $u_p$ for each cluster, and step 4 becomes
 
     $$
-    u^p \leftarrow \beta u^p + \frac1m \sum_{i \in C_p} g_i , \qquad \chi^p \leftarrow \chi^p - \eta u^p ,
+    u_p \leftarrow \beta u_p + \frac1m \sum_{i \in C_p} g_i , \qquad \chi_p \leftarrow \chi_p - \eta u_p ,
     $$
 
     with the *momentum* $0 \le \beta < 1$; at $\beta = 0$ it is IFCA. This is *option I* of the paper. In *option II* clients
@@ -86,8 +86,8 @@ def _():
     Let $A$ be the Hessian and $c_i$ the minimiser of client $i$, so that $\nabla\varphi_i(\chi) = A(\chi - c_i)$. A local step
     takes $\chi - c_i$ to $(I - \eta A)(\chi - c_i)$. After $H$ of them and the average, the server's model $\chi$ has become
     $\bar c + (I - \eta A)^H (\chi - \bar c)$, where $\bar c$ is the mean of the $c_i$. So $\bar c$ is the fixed point, and it
-    attracts every start if $\eta$ is at most 1 over the largest eigenvalue of $A$. With two clusters, $\bar c = l_1 \chi^{*1} +
-    l_2 \chi^{*2}$, which is $l_2\Delta = (1 - l_1)\Delta$ from $\chi^{*1}$.
+    attracts every start if $\eta$ is at most 1 over the largest eigenvalue of $A$. With two clusters, $\bar c = l_1 \chi_1^* +
+    l_2 \chi_2^*$, which is $l_2\Delta = (1 - l_1)\Delta$ from $\chi_1^*$.
 
     ## In code
 
@@ -217,7 +217,7 @@ def _():
 
     <details markdown="1"><summary>Solution</summary>
 
-    At $\bar c = \tfrac34 \chi^{{*1}} + \tfrac14 \chi^{{*2}}$: 0.5 from the optimum of the large cluster and 1.5 from that of the
+    At $\bar c = \tfrac34 \chi_1^* + \tfrac14 \chi_2^*$: 0.5 from the optimum of the large cluster and 1.5 from that of the
     small one. The small cluster pays.
 
     </details>

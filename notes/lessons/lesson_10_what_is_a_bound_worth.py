@@ -21,7 +21,7 @@ with app.setup(hide_code=True):
         "one-round-strong": "the best proof round by round",
         "worst-quadratic": "the worst quadratics",
     }
-    SLIDERS = {"local_steps": [1, 2, 4, 8], "rounds": [10, 100, 1000]}
+    SLIDERS = {"local_steps": [1, 2, 4, 8], "rounds": [10, 30, 100, 300, 1000]}
 
 
 @app.cell(hide_code=True)
@@ -150,8 +150,8 @@ def picture(local_steps, rounds):
             markersize=4,
         )
     left.axvline(rounds, color=BLACK, linewidth=0.5)
-    for panel in (left, right):
-        panel.set(xscale="log", yscale="log")
+    for panel, limits in ((left, (1e-6, 3)), (right, (0.5, 3e5))):
+        panel.set(xscale="log", yscale="log", ylim=limits)
     right.set_xticks(SLIDERS["local_steps"], [str(steps) for steps in SLIDERS["local_steps"]])
     right.minorticks_off()
     label_axes(left, f"a  Bounds, K = {local_steps}", "rounds R", "squared distance")

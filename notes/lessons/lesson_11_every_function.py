@@ -16,7 +16,7 @@ with app.setup(hide_code=True):
     from clusterproof.theory import check
     from live import BLACK, BLUE, ORANGE, VERMILLION, label_axes, panels, sliders
 
-    SLIDERS = {"rounds": [1, 2, 4, 8], "threshold": [0.05, 0.1, 0.2, 0.35, 0.5]}
+    SLIDERS = {"rounds": [1, 2, 3, 4, 5, 6, 7, 8], "threshold": [0.05, 0.1, 0.15, 0.2, 0.25, 0.35, 0.5]}
 
 
 @app.cell(hide_code=True)

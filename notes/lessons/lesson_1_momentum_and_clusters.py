@@ -16,7 +16,7 @@ with app.setup(hide_code=True):
     from live import BLACK, BLUE, GREEN, ORANGE, VERMILLION, label_axes, panels, sliders
 
     SLIDERS = {
-        "momentum": [0.0, 0.2, 0.4, 0.6, 0.8, 0.9],
+        "momentum": [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
         "share": [0.1, 0.25, 0.5],
         "condition_number": [2, 10],
     }

@@ -14,7 +14,11 @@ with app.setup(hide_code=True):
     from clusterproof.synthetic import worst_case_error
     from live import BLACK, BLUE, ORANGE, VERMILLION, label_axes, panels, sliders
 
-    SLIDERS = {"separation": [0.5, 1.0, 2.0], "samples": [5, 20, 100], "start": [0.5, 0.9, 1.5, 2.0]}
+    SLIDERS = {
+        "separation": [0.5, 1.0, 1.5, 2.0],
+        "samples": [5, 20, 100],
+        "start": [0.5, 0.7, 0.9, 1.0, 1.2, 1.5, 2.0],
+    }
 
 
 @app.cell(hide_code=True)
@@ -32,7 +36,7 @@ def _():
     ## The statement
 
     Gaussian regression: a client of cluster $p$ sees rows $(x, y)$ with $x \sim N(0, \Sigma)$ and $y = \langle x,
-    \chi^{{*p}} \rangle + s\varepsilon$, where $\chi^{{*p}}$ is the optimum of its cluster and $\varepsilon$ standard
+    \chi_p^* \rangle + s\varepsilon$, where $\chi_p^*$ is the optimum of its cluster and $\varepsilon$ standard
     Gaussian noise. Let $\Delta$ be the least distance of two optima, $\mu$ and $L$ the ends of the spectrum of
     $\Sigma$, and $\kappa = L/\mu$. In a round of IFCA every client picks the model with the least loss on its rows, and
     each model takes a gradient step on the clients that picked it.

@@ -15,7 +15,10 @@ with app.setup(hide_code=True):
     from clusterproof.theory.exact import exact_path
     from live import BLACK, BLUE, VERMILLION, label_axes, number, panels, sliders
 
-    SLIDERS = {"momentum": [0.0, 0.2, 0.4, 0.6, 0.66, 0.7, 0.8, 0.9], "share": [0.1, 0.3, 0.5]}
+    SLIDERS = {
+        "momentum": [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.66, 0.7, 0.8, 0.9],
+        "share": [0.1, 0.2, 0.3, 0.4, 0.5],
+    }
 
 
 @app.cell(hide_code=True)
@@ -31,10 +34,10 @@ def _():
     in every round and for every cluster $p$
 
     $$
-    \|\chi^p_{t+1} - \chi^{*p}\| \le \left(1 - \frac{l \mu}{8 L}\right) \|\chi^p_t - \chi^{*p}\| + \rho_0 ,
+    \|\chi_p^{t+1} - \chi_p^*\| \le \left(1 - \frac{l \mu}{8 L}\right) \|\chi_p^t - \chi_p^*\| + \rho_0 ,
     $$
 
-    where $\chi^p_t$ is the model of cluster $p$ after $t$ rounds and $\chi^{*p}$ its optimum, $l$ is the share of the smallest of
+    where $\chi_p^t$ is the model of cluster $p$ after $t$ rounds and $\chi_p^*$ its optimum, $l$ is the share of the smallest of
     the $P$ clusters, $\lambda_5$ a failure probability that the noise terms depend on, and $\rho_0$ collects these terms and the
     constant $c_4 l$ with $c_4 = 1/4$. With exact losses and gradients the noise terms vanish, $\rho_0 = l/4$, and there is
     nothing random: the inequality is to hold for certain, provided that its printed probability is positive. As
@@ -51,7 +54,7 @@ def _():
 
     The paper prints no range of $\beta$; terms of $\rho_0$ are divided by $1 - \beta$, so that $0 \le \beta < 1$ is
     meant. It also supposes $lmn' \gtrsim d$, for $m$ clients with $n'$ samples each and $d$ parameters. Here all clients take
-    part in every round (*full participation*), and the first round has no momentum yet: the model starts from rest, $\chi^p_{-1} = \chi^p_0$.
+    part in every round (*full participation*), and the first round has no momentum yet: the model starts from rest, $\chi_p^{-1} = \chi_p^0$.
 
     ## Search before you prove
 
@@ -139,7 +142,7 @@ def _():
 
     The error of one noise-free cluster by round, next to the bound of the lemma after the previous round. Rounds that break
     it have an orange cross, called *broken*. Near which momentum does the first cross appear at $l = 1/2$? And at a smaller share,
-    where the step $l$ is shorter? The sliders have few values: the answers below them are computed in steps of 0.01.
+    where the step $l$ is shorter? The answers below are computed in steps of 0.01, which are finer than the slider's.
     """)
     return
 

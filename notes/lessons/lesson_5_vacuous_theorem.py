@@ -14,7 +14,10 @@ with app.setup(hide_code=True):
     from clusterproof.theory.exact import propagators
     from live import BLACK, BLUE, ORANGE, VERMILLION, label_axes, panels, sliders
 
-    SLIDERS = {"constant": [0.25, 0.05, 0.02, 0.01, 0.005], "momentum": [0.0, 0.5, 0.9, 0.99, 0.999]}
+    SLIDERS = {
+        "constant": [0.25, 0.1, 0.05, 0.02, 0.01, 0.005],
+        "momentum": [0.0, 0.3, 0.5, 0.7, 0.9, 0.95, 0.99, 0.999],
+    }
     SHARE = 0.25  # of the smaller of two clusters
 
 

@@ -13,7 +13,7 @@ with app.setup(hide_code=True):
     from clusterproof import CFLMGD, RegressionMixture, run, theory
     from live import BLACK, BLUE, label_axes, panels, sliders
 
-    SLIDERS = {"momentum": [0.0, 0.25, 0.5, 0.7], "noise": [1.0, 1.3, 1.5, 2.0]}
+    SLIDERS = {"momentum": [0.0, 0.1, 0.25, 0.4, 0.5, 0.6, 0.7], "noise": [1.0, 1.1, 1.2, 1.3, 1.5, 2.0]}
 
 
 @app.cell(hide_code=True)
@@ -28,8 +28,8 @@ def _():
     ## The statement
 
     Option I on Gaussian regression: in every round each of $m$ clients draws fresh rows $(x, y)$, with $x \sim N(0, \Sigma)$
-    and $y = \langle x, \chi^{*p} \rangle + s\varepsilon$, one set for its choice and another one for its gradient. Let $e_t =
-    \chi^p_t - \chi^{*p}$ be the error of cluster $p$ after $t$ rounds, and $\Pi_t e_0$ the error that a run without noise would
+    and $y = \langle x, \chi_p^* \rangle + s\varepsilon$, one set for its choice and another one for its gradient. Let $e_t =
+    \chi_p^t - \chi_p^*$ be the error of cluster $p$ after $t$ rounds, and $\Pi_t e_0$ the error that a run without noise would
     have (lesson 1).
 
     **Theorem D.** Start within the basin (lesson 3) and choose a failure probability $\delta$. There are radii $r_1, \dots, r_T$,

@@ -18,7 +18,10 @@ with app.setup(hide_code=True):
     from live import BLACK, BLUE, ORANGE, VERMILLION, label_axes, panels, sliders
 
     FLATTEST = 0.5 / 10  # step times share times curvature of the flattest mode: l = 1/2, kappa = 10
-    SLIDERS = {"momentum": [0.0, 0.2, 0.4, 0.6, 0.8], "slack": [1.002, 1.02, 1.1]}
+    SLIDERS = {
+        "momentum": [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8],
+        "slack": [1.002, 1.01, 1.02, 1.05, 1.1],
+    }
 
 
 @app.cell(hide_code=True)

@@ -15,7 +15,10 @@ with app.setup(hide_code=True):
     from clusterproof.figures import after_fedavg
     from live import BLACK, BLUE, VERMILLION, label_axes, panels, sliders
 
-    SLIDERS = {"strength": [0.05, 0.2, 0.4, 0.7, 1.0, 1.5], "separation": [2.0, 4.0, 6.0]}
+    SLIDERS = {
+        "strength": [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5],
+        "separation": [2.0, 3.0, 4.0, 5.0, 6.0],
+    }
 
 
 @app.cell(hide_code=True)

@@ -12,7 +12,7 @@ with app.setup(hide_code=True):
 
     from live import BLACK, BLUE, ORANGE, VERMILLION, label_axes, number, panels, sliders
 
-    SLIDERS = {"gap": [0.1, 0.3, 0.5, 1.0, 2.0], "samples": [1, 5, 20, 100]}
+    SLIDERS = {"gap": [0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 2.0], "samples": [1, 2, 5, 10, 20, 50, 100]}
 
 
 @app.cell(hide_code=True)

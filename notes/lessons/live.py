@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from clusterproof.figures.style import (
     BLACK,
     BLUE,
@@ -24,6 +26,9 @@ __all__ += ["label_axes", "number", "panels", "sliders"]
 
 PANEL_WIDTH = 4.8
 """Inches of a figure with a single panel: on a telephone, its words are still legible."""
+
+MARGINS = np.array([[0.62, 0.48], [0.08, 0.27]])
+"""Inches at the left and below, and at the right and above the panels of a figure."""
 
 LABELS = {
     "clients": "clients m",
@@ -81,8 +86,15 @@ def sliders(values: Mapping[str, Sequence[float]]) -> Any:
 
 
 def panels(count: int = 1, height: float = 3.3) -> tuple[Figure, list[Axes]]:
-    """Make a figure with panels side by side, as wide as the text, or narrower if there is one, and this height."""
+    """Make a figure with panels side by side, as wide as the text, or narrower if there is one, and this height.
+
+    Its margins are fixed, so that the panels stay where they are when a slider moves.
+    """
     figure, axes = new_figure("", panels=count, height=height)
     if count == 1:
         figure.set_figwidth(PANEL_WIDTH)
+    figure.set_layout_engine(None)
+    inches = MARGINS / np.array([figure.get_figwidth(), figure.get_figheight()])
+    (left, bottom), (right, top) = inches[0], 1 - inches[1]
+    figure.subplots_adjust(left, bottom, right, top, wspace=0.28)
     return figure, axes

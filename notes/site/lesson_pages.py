@@ -24,10 +24,10 @@ from types import ModuleType
 from typing import Any
 
 from clusterproof.figures import FIGURES
+from clusterproof.figures.files import save
 from clusterproof.figures.style import Figure, settled
 from clusterproof.theory import REGISTRY
 from live import LABELS
-from notes.site.both_themes import save_in_both_themes
 from notes.site.catalogue import page_of
 
 LESSONS = Path(__file__).parents[1] / "lessons"
@@ -161,7 +161,7 @@ def _figure(name: str, place: Path) -> str:
     frames: dict[str, dict[str, Any]] = {}
     for key, values in positions(module):
         figure = settled(module.picture(**values))
-        save_in_both_themes(figure, place / f"{key}.svg")
+        save(figure, place / f"{key}.svg")  # the style sheet inverts its lightness in the dark theme
         source = f"../frames/{name}/{key}.svg"
         frames[key] = {"src": source, "alt": module.describe(**values), "panels": _panels(figure)}
     controls = "".join(

@@ -89,7 +89,7 @@ def error_picture(
         if factor.measured.value is not None:
             words = f"slowest cluster: {factor.measured.value:.4f} a round"
             measured = words, factor.measured.rounds
-    quantity = r"error $\max_p \|\chi_p^{(t)} - \chi_p^*\|$"
+    quantity = r"error $\max_p \|\chi_p^t - \chi_p^*\|$"
     return ErrorPicture(title, quantity, caption, (*curves, *bounds, start_curve(errors)), measured)
 
 
