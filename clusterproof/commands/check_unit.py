@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from clusterproof import theory
 from clusterproof.algorithms.validation import error_line
 from clusterproof.commands import terminal
+from clusterproof.experiments.units import end_with
 from clusterproof.theory import Claim, Verdict
 from clusterproof.theory.claims.verdict import unite
 
@@ -38,7 +40,7 @@ def evaluate_in_processes(
 
     order = sorted(range(len(claims)), key=lambda index: claims[index].quick)
     waiting = set(order)
-    tasks = (delayed(evaluate)(index, claims[index].id, tuple(files), seeds) for index in order)
+    tasks = (delayed(evaluate)(index, claims[index].id, tuple(files), seeds, os.getpid()) for index in order)
     try:
         for index, answer in Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks):
             waiting.discard(index)
@@ -48,8 +50,18 @@ def evaluate_in_processes(
             yield index, f"a process that ended (out of memory?): {error_line(error)}"
 
 
-def evaluate(index: int, claim: str, files: tuple[str, ...], seeds: range) -> tuple[int, Verdict | str]:
-    """Evaluate a claim in a worker process; return its index, and its verdict or an error message."""
+def evaluate(
+    index: int, claim: str, files: tuple[str, ...], seeds: range, command: int
+) -> tuple[int, Verdict | str]:
+    """Evaluate a claim in a worker process, which ends with the process ``command``.
+
+    Returns
+    -------
+    tuple
+        Its index, and its verdict or an error message.
+    """
+    if command != os.getpid():
+        end_with(command)
     try:
         _load(files)
         return index, unite([theory.check(claim, seed=seed) for seed in seeds])

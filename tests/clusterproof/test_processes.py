@@ -6,6 +6,8 @@ import re
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -184,3 +186,37 @@ def is_alive(process: int) -> bool:
         return False
     status = Path(f"/proc/{process}/stat")
     return not (status.exists() and status.read_text().rpartition(")")[2].split()[0] == "Z")
+
+
+SLEEPY = """
+import os, time
+from pathlib import Path
+from typing import Annotated
+from clusterproof.theorem import at_most, choice, claim
+def sleep(number):
+    Path(__file__).with_name(f"{os.getpid()}.pid").touch()
+    time.sleep(600)
+    return at_most(number, bound=1)
+for name in "abcd":
+    @claim(f"sleepy/{name}")
+    def statement(number: Annotated[int, choice(1)]):
+        "It sleeps."
+        return sleep(number)
+"""
+
+
+def test_the_processes_of_a_killed_check_end_with_it(tmp_path: Path) -> None:
+    (tmp_path / "sleepy.py").write_text(SLEEPY)
+    checking = [sys.executable, "-m", "clusterproof", "check", str(tmp_path / "sleepy.py")]
+    with subprocess.Popen(checking, cwd=ROOT, env=ENVIRONMENT, stdout=subprocess.DEVNULL) as killed:
+        workers = wait_for(lambda: {int(path.stem) for path in tmp_path.glob("*.pid")})
+        killed.kill()
+    assert wait_for(lambda: not any(map(is_alive, workers)))
+
+
+def wait_for(condition: Callable[[], Any]) -> Any:
+    """Return the condition's value once it is true, or after a minute."""
+    end = time.monotonic() + 60
+    while not (value := condition()) and time.monotonic() < end:
+        time.sleep(0.1)
+    return value
