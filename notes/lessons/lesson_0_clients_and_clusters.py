@@ -24,7 +24,10 @@ with app.setup(hide_code=True):
         sliders,
     )
 
-    SLIDERS = {"separation": [0.5, 1.0, 1.5, 2.0, 2.5, 3.0], "momentum": [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]}
+    SLIDERS = {
+        "separation": [0.5, 1.0, 1.5, 2.0, 2.5, 3.0],
+        "momentum": [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8],
+    }
 
 
 @app.cell(hide_code=True)

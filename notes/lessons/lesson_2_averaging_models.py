@@ -12,7 +12,10 @@ with app.setup(hide_code=True):
     from clusterproof.theory.exact import drift_constant, round_map
     from live import BLACK, BLUE, GREEN, ORANGE, VERMILLION, label_axes, panels, sliders
 
-    SLIDERS = {"momentum": [0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95], "local_steps": [1, 2, 3, 5, 10, 20]}
+    SLIDERS = {
+        "momentum": [0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95],
+        "local_steps": [1, 2, 3, 5, 10, 20],
+    }
 
 
 @app.cell(hide_code=True)
