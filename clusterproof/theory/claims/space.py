@@ -16,7 +16,15 @@ import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.claims.drawing import FARTHEST, draw_near, draw_value
-from clusterproof.theory.claims.ranges import Drawn, Instance, Interval, Range, value_of
+from clusterproof.theory.claims.ranges import (
+    Choice,
+    Drawn,
+    Instance,
+    Interval,
+    Range,
+    parameters_of,
+    value_of,
+)
 from clusterproof.theory.claims.several import Several
 from clusterproof.theory.claims.simplifying import bits, simpler_values
 
@@ -86,7 +94,12 @@ class Space:
                 raise InvalidArgument(name, hint, rule, remedy)
             if isinstance(hint, type) and not isinstance(mark, Range):
                 records[name] = (hint, tuple(own))
-            ranges |= own
+            for quantity, allowed in own.items():
+                if unknown := [each for each in _named_by(allowed) if each not in ranges]:
+                    rule = f"depends on `{unknown[0]}`, which is no quantity before it"
+                    remedy = f"name one of these: {', '.join(ranges)}" if ranges else "give a number"
+                    raise InvalidArgument(quantity, type(allowed).__name__, rule, remedy)
+                ranges[quantity] = allowed
         return cls(ranges, records, passed.get(STREAM), passed.get(REPLICATES))
 
     @property
@@ -370,6 +383,19 @@ def mark_of(hint: Any) -> Any:
         return mark
     kind = hint.__origin__
     return replace(mark, kind=kind if isinstance(kind, UnionType) else get_origin(kind) or kind)
+
+
+def _named_by(allowed: Range) -> Iterator[str]:
+    """Yield the names of the quantities on which a range depends."""
+    yield from allowed.depends_on
+    if allowed.drawn or isinstance(allowed, Choice):
+        return
+    for part in vars(allowed).values():
+        for end in part if isinstance(part, tuple) else (part,):
+            if isinstance(end, Range):
+                yield from _named_by(end)
+            elif inspect.isfunction(end):
+                yield from parameters_of(end)
 
 
 def _ranges_of(record: Any) -> dict[str, Range]:

@@ -15,7 +15,8 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory.claims import Sides, at_most, choice, drawn, integers, rationals, reals
 from clusterproof.theory.claims.arrays import matrices, vectors
-from clusterproof.theory.claims.ranges import example_of
+from clusterproof.theory.claims.class_ranges import functions
+from clusterproof.theory.claims.ranges import Range, example_of
 from clusterproof.theory.claims.space import Space
 
 Share = Annotated[Fraction, rationals(0, 1, 3)]
@@ -204,6 +205,28 @@ def test_a_signature_that_is_no_space_is_refused() -> None:
     for function, name in ((untyped, "x"), (twice, "own"), (reserved, "seed")):
         with pytest.raises(InvalidArgument, match=f"^{name} = "):
             Space.of(function)
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        integers(0, lambda y: y),
+        vectors(lambda y: y),
+        vectors(2, reals(0, lambda y: y)),
+        functions(smoothness=lambda y: y),
+        drawn(
+            lambda stream, y: QuadraticMixture.random(clients=y, clusters=1, dimension=2, generator=stream)
+        ),
+    ],
+)
+def test_a_range_depends_on_quantities_before_it_alone(later: Range) -> None:
+    def statement(x: Annotated[int, integers(1, 2)], z: Annotated[Any, later]) -> Sides:
+        return at_most(x, one=1)
+
+    with pytest.raises(
+        InvalidArgument, match=r"^z = .*: depends on `y`, .* before it; name one of these: x$"
+    ):
+        Space.of(statement)
 
 
 def test_an_open_end_is_passed_by_the_multiple_that_is_said() -> None:
