@@ -309,10 +309,9 @@ def test_fpfc_s_rows_are_the_accuracies_of_the_algorithms() -> None:
         """By hand: the class of largest score, on each client's test data."""
         shares = []
         for client in range(task.clients):
-            features, classes = task.testing_data(client)
-            matrix = models[client].reshape(task.classes, -1)
-            scores = np.column_stack([features, np.ones(len(features))]) @ matrix.T
-            shares.append(np.mean(scores.argmax(axis=1) == classes))
+            samples, classes = task.testing[client]
+            scores = models[client].reshape(task.classes, -1) @ samples
+            shares.append(np.mean(scores.argmax(axis=0) == classes))
         return 100 * float(np.mean(shares))
 
     task = made()
@@ -323,11 +322,11 @@ def test_fpfc_s_rows_are_the_accuracies_of_the_algorithms() -> None:
     near = lengths <= TOY["fpfc/table-1"]["threshold"]
     reached = np.linalg.matrix_power(near.astype(float), task.clients) > 0
     groups = reached.argmax(axis=1)
-    weights = task.sizes / np.array([task.sizes[groups == group].sum() for group in groups])
+    weights = task.client_samples / np.array([task.client_samples[groups == group].sum() for group in groups])
     means = np.stack([(weights[groups == g, None] * state.models[groups == g]).sum(axis=0) for g in groups])
     assert values["FPFC", "accuracy %"] == pytest.approx(accuracy(task, means))
     assert values["FPFC", "clusters"] == len(set(groups.tolist()))
-    passes = made(batch_size=100, local_unit="epoch")
+    passes = made(batch_size=100)
     state, randomness = softmax_run(WeightedFedAvg(**common, fine_tune=True), passes, 3)
     points = np.repeat(state.models, task.clients, axis=0)
     tuned = points - 0.1 * made().gradients(points, np.arange(task.clients), randomness.gradient)
@@ -363,12 +362,12 @@ def test_ifca_s_clients_are_tested_with_the_models_that_they_chose_last() -> Non
 
 def test_the_public_code_s_servers_by_hand() -> None:
     """One full gradient step of each client: the servers' means are sums over clients in float64."""
-    task = SoftmaxMixture(clients=8, features=4, classes=3, distribution="li", largest=400, seed=1)
+    task = SoftmaxMixture(clients=8, features=4, classes=3, largest=400, seed=1)
     randomness = Randomness.from_seed(0, "fpfc/table-1")
     start = task.initial_models(1, (), np.random.default_rng(0))
     all_clients = np.arange(8)
     gradients = task.gradients(np.repeat(start, 8, axis=0), all_clients, np.random.default_rng(0))
-    weights = task.sizes / task.sizes.sum()
+    weights = task.client_samples / task.client_samples.sum()
     weighted = WeightedFedAvg(step_size=0.1).step(
         WeightedFedAvg(step_size=0.1).initialise(start, task), task, randomness
     )
@@ -428,7 +427,7 @@ def test_fpfc_s_variant_has_its_own_threshold_and_cfl_its_own_batches() -> None:
     assert row("FPFC", l1_threshold=0.0, threshold=1e9)["clusters"] == 1
     sizes = {name: TOY["fpfc/table-1"][name] for name in ("clients", "features", "classes", "largest")}
     options: dict[str, Any] = {**sizes, "precision": "single", "seed": 0}
-    passes, task = SoftmaxMixture(**options, batch_size=50, local_unit="epoch"), SoftmaxMixture(**options)
+    passes, task = SoftmaxMixture(**options, batch_size=50), SoftmaxMixture(**options)
     state, _ = softmax_run(AbsentAsZeroCFL(step_size=0.1, participation=0.5), passes, 3)
     accuracies = task.accuracies(state.models, np.arange(12))
     assert row("CFL")["accuracy"] == pytest.approx(100 * float(accuracies.mean()))

@@ -48,9 +48,9 @@ def test_fixed_data_are_drawn_apart_from_the_optima():
 
 
 def test_softmax_sizes_are_log_normal_and_a_fifth_is_for_testing():
-    task = SoftmaxMixture(clients=2000, clusters=1, features=1, classes=2, distribution="li", seed=6)
-    sizes = task.sizes + [len(task.testing_data(client)[1]) for client in range(2000)]
-    assert np.abs(task.sizes - 0.8 * sizes).max() <= 0.5
+    task = SoftmaxMixture(clients=2000, clusters=1, features=1, classes=2, seed=6)
+    sizes = task.client_samples + [len(targets) for _, targets in task.testing]
+    np.testing.assert_array_equal(5 * task.client_samples, 4 * sizes)
     for bound in (2, 10, 55, 200, 1000):
         chance = stats.norm.cdf((np.log(bound) - 4) / 2)
-        assert stats.binomtest(int((sizes - 50 < bound).sum()), 2000, chance).pvalue > 1e-7
+        assert stats.binomtest(int((sizes // 5 - 50 < bound).sum()), 2000, chance).pvalue > 1e-7

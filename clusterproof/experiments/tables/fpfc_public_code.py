@@ -35,14 +35,14 @@ class WeightedFedAvg(FedAvg):
         start = self.personalise(received, clients, task, randomness)
         descent = Descent(self.step_size, self.local_steps)
         points = task.local_steps(start, clients, randomness.gradient, descent).points
-        weights = sizes_of(task)[clients].astype(points.dtype)
+        weights = task.client_samples[clients].astype(points.dtype)
         return State((weights @ points / weights.sum())[None], clients, np.zeros_like(clients))
 
     def personalise(self, points: Any, clients: Any, task: Any, randomness: Randomness) -> np.ndarray:
         """Return the models (k, d) that clients are tested with."""
         if not self.fine_tune:
             return np.asarray(points)
-        gradients = task.whole.gradients(points, clients, randomness.gradient)
+        gradients = task.gradients(points, clients, randomness.gradient)
         return np.asarray(points - self.step_size * gradients)
 
 
@@ -85,7 +85,7 @@ class AbsentAsZeroCFL(CFL):
         clients = draw_participants(self.participation, task.clients, models, randomness.participation)
         updates = np.zeros_like(models)
         updates[clients] = self._descend(models, clients, task, randomness)
-        weights = sizes_of(task).astype(models.dtype)
+        weights = task.client_samples.astype(models.dtype)
         for cluster in range(members.max() + 1):
             ids = np.flatnonzero(members == cluster)
             mean = np.linalg.norm(weights[ids] @ updates[ids] / weights[ids].sum())
@@ -99,8 +99,3 @@ class AbsentAsZeroCFL(CFL):
             ids = np.flatnonzero(members == cluster)
             updated[ids] += weights[ids] @ updates[ids] / weights[ids].sum()
         return replace(state, models=updated, assignments=members, rounds=state.rounds + 1)
-
-
-def sizes_of(task: Any) -> np.ndarray:
-    """Return the clients' numbers of training samples, (m,)."""
-    return np.asarray(task.sizes)

@@ -162,7 +162,6 @@ def run_method(method: str, seed: int, settings: Mapping[str, Any]) -> dict[str,
         **{name: getattr(table, name) for name in ("clients", "clusters", "features", "classes", "largest")},
         precision="single",
         batch_size=as_passes.get(method),
-        local_unit="epoch" if method in as_passes else "step",
         seed=seed,
     )
     algorithm, clients = make_algorithm(method, table), np.arange(task.clients)
@@ -189,7 +188,7 @@ def run_method(method: str, seed: int, settings: Mapping[str, Any]) -> dict[str,
     elif method != "LOCAL":
         nu = table.l1_threshold if method == "FPFC-l1" else table.threshold
         clusters = connected_groups(algorithm.difference_lengths(state) <= nu)
-        models = group_averages(models, clusters, task.sizes.astype(models.dtype))
+        models = group_averages(models, clusters, task.client_samples.astype(models.dtype))
     found = {"accuracy": 100 * float(task.accuracies(models, clients).mean())}
     if clusters is not None:
         found["clusters"] = float(cluster_count(clusters))

@@ -172,7 +172,10 @@ def test_a_negative_bound_is_no_counterexample() -> None:
         ({"algorithm": lambda task, momentum: 3}, "must be Annotated with a range"),
         ({"tasks": [ONE]}, "must be a task, a function of a seed, or a hypothesis strategy of tasks"),
         (
-            {"tasks": st.just(SoftmaxMixture(clients=1, clusters=1, features=1, classes=2))},
+            {
+                "algorithm": lambda task: FedAvg(step_size=0.1),
+                "tasks": st.just(SoftmaxMixture(clients=1, clusters=1, features=1, classes=2)),
+            },
             "must know their optima",
         ),
         ({"rounds": 0}, "rounds"),

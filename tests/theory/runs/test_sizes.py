@@ -3,6 +3,7 @@
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 
 from clusterproof import theory
@@ -102,11 +103,20 @@ def test_every_page_fits(kind: type) -> None:
         check_size(theory.compare(task, run(algorithm, task, rounds=8, replicates=runs, seed=place)))
 
 
+class WithBoth(SoftmaxMixture):
+    """As GL-CFL asks: losses and gradients of all models."""
+
+    def losses_and_gradients(self, models: Any, clients: Any, generator: np.random.Generator) -> Any:
+        points = [np.repeat(model[None], len(clients), axis=0) for model in models]
+        gradients = [self.gradients(point, clients, generator) for point in points]
+        return self.losses(models, clients, generator), np.stack(gradients, axis=1)
+
+
 @pytest.mark.parametrize(
     "algorithm", ["cfl", "per-fedavg", "local", "gradient-loss", "ifca", "fpfc", "fedavg"]
 )
 def test_a_task_without_known_optima_has_a_page_without_errors(algorithm: str) -> None:
-    task = SoftmaxMixture(clients=6, clusters=2, features=3, classes=2, largest=30)
+    task = WithBoth(clients=6, clusters=2, features=3, classes=2, largest=30)
     options = {"clusters": 2} if algorithm in ("gradient-loss", "ifca") else {}
     page = theory.compare(task, run(ALGORITHMS[algorithm](step_size=0.1, **options), task, rounds=4))  # type: ignore[arg-type]
     assert str(page).startswith(f"{algorithm} on softmax with unknown optima")
