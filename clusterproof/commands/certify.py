@@ -109,7 +109,8 @@ def certify(
         "heterogeneity": heterogeneity,
     }
     if claim is not None:
-        others = {**dynamics, **setting, "algorithm": algorithm, "class": function_class, "rate": rate}
+        others = {**dynamics, **setting, "step_size": step_size, "rate": rate}
+        others |= {"algorithm": algorithm, "class": function_class}
         for name, value in (others | {"disturbance": disturbance or None}).items():
             if value is not None:
                 raise InvalidArgument(

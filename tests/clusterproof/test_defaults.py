@@ -14,6 +14,8 @@ from clusterproof import conformance, neural, theory
 from clusterproof.algorithms import ALGORITHMS, run
 from clusterproof.algorithms.discovery import modules_below
 from clusterproof.commands.application import app
+from clusterproof.experiments.run_defaults import PAGES
+from clusterproof.experiments.tables import TABLES
 from clusterproof.neural.configuration import Configuration, Training
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.networks import CNN, MLP
@@ -38,6 +40,7 @@ MAKERS: dict[str, Callable[..., Any]] = {
     "cnn": CNN,
     "mlp": MLP,
     "resnet": NormalisedConvolution,
+    **TABLES,
 }
 
 
@@ -53,7 +56,8 @@ COMMANDS: dict[str, Callable[..., Any]] = {
 
 
 def _line(given: Iterable[tuple[str, object]]) -> str:
-    words = " ".join(sorted(f"{name}={value!r}" for name, value in given))
+    rounded = {name: float(f"{value:.12g}") if isinstance(value, float) else value for name, value in given}
+    words = " ".join(sorted(f"{name}={value!r}" for name, value in rounded.items()))
     return re.sub(r"<function (\w+) at \w+>", r"\1", words.replace(", ", ","))
 
 
@@ -71,6 +75,20 @@ def test_what_is_left_out_is_as_it_was(name: str) -> None:
 def test_what_a_command_leaves_out_is_as_it_was(name: str) -> None:
     given = [(key, value) for key, value in _defaults(COMMANDS[name]) if value not in (None, ())]
     assert _line(given) == DEFAULTS.get(f"clusterproof {name}", "")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_what_a_run_leaves_out_is_as_it_was(name: str) -> None:
+    page = PAGES[name]
+    start = page.start and page.start.__name__
+    given = {
+        **page.settings,
+        "task": page.task,
+        "rounds": page.rounds,
+        "replicates": page.replicates,
+        "start": start,
+    }
+    assert _line(given.items()) == DEFAULTS.get(f"run {name}", "")
 
 
 def test_records_are_frozen() -> None:

@@ -66,6 +66,9 @@ CFL-MGD.momentum = 0.9
 ["sofl/tables-3-to-5 cifar10"]
 ".*" = {images = 20_000, local_steps = 5, batch_size = 100, local_unit = "epoch"}
 "SoFL,.*".pretraining = 40
+["sofl/table-2 mnist"]
+".*" = {images = 10_000, local_steps = 3, batch_size = 100, local_unit = "epoch", clusters = 4,
+cluster_count = "elbow"}
 ["fpfc/figure-1 mnist"]
 Per-FedAvg = {local_unit = "step", partition = "label-swap"}
 "(?!Per-FedAvg).*" = {local_unit = "epoch", clients = 20}
@@ -103,6 +106,7 @@ def test_a_setting_reaches_the_runs_of_its_methods_and_no_other(name: str) -> No
         "partitions",
     }
     for setting, value in values:
+        assert asked(setting, value) != getattr(TABLES[name].from_values({}), setting), setting
         for run, options in runs_of(name, **{setting: asked(setting, value)}).items():
             expected = dict(usual[run])
             for methods, of in REACHES[name].items():

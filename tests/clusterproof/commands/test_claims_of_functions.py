@@ -91,9 +91,20 @@ def test_show_prints_the_points_that_a_reader_checks(
     assert main(["check", "--replay", str(report)]) == 0
 
 
-def test_options_of_other_certificates_are_refused_beside_a_claim(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["certify", "proxskip/every-loss", "--momentum", "1/2"]) == 2
-    assert "momentum = '1/2': is not of a claim" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    "words",
+    [
+        *["--momentum 1/2", "--condition 4", "--proportion 1", "--step-size 1", "--rate 0.9"],
+        *["--class smooth", "--disturbance", "--algorithm fedavg", "--smoothness 1", "--local-steps 2"],
+    ],
+)
+def test_options_of_other_certificates_are_refused_beside_a_claim(
+    capsys: pytest.CaptureFixture[str], words: str
+) -> None:
+    assert main(["certify", "proxskip/every-loss", *words.split()]) == 2
+    message = capsys.readouterr().err
+    assert f"{words.split()[0]} " in message
+    assert "is not of a claim" in message
 
 
 @pytest.mark.slow(reason="several seconds")

@@ -65,3 +65,20 @@ def test_a_claim_without_a_stored_verdict_is_checked(
     for kind in ("consistent", "violated"):
         assert main(["claims", "--verdict", kind, str(tmp_path / "mine.py")]) == 0
         assert ("mine/lemma" in capsys.readouterr().out) == (kind == verdict)
+
+
+def test_each_replicate_is_recovered_or_not_by_its_own_clients(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In some a client has not taken part yet, in others all have."""
+    monkeypatch.chdir(tmp_path)
+    words = "run ifca --task quadratic --clients 6 --participation 0.5 --rounds 4 --replicates 20"
+    assert main([*words.split(), "--json", "r.json", "--out", "trace"]) == 0
+    trace = load_trace(Path("trace"))
+    together = trace.labels[:, None] == trace.labels
+    right = [
+        bool(np.all(one >= 0) and np.array_equal(one[:, None] == one, together))
+        for one in trace.last_assignments
+    ]
+    assert 0 < sum(right) < len(right)
+    assert json.loads(Path("r.json").read_text())["recovered"] == sum(right)
