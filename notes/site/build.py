@@ -14,6 +14,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
+from clusterproof.experiments.summary import PAGE
 from clusterproof.figures.style import settled
 from clusterproof.theory.stored_verdicts import STORED_VERDICTS, read_verdicts
 from notes.site import catalogue, gallery, lesson_pages, reference
@@ -64,6 +65,7 @@ gallery
 reference/index
 command-line
 report
+results
 ```
 
 ```{{toctree}}
@@ -195,6 +197,7 @@ def _write_sources(source: Path, extra: Path, lessons: Sequence[str], command_li
         "gallery": gallery.page(extra / "figures"),
         "command-line": reference.command_line(command_line),
         "report": reference.report(),
+        "results": PAGE.read_text(encoding="utf-8"),
         "index": INDEX.format(
             lessons=listed,
             documents="\n".join(documents),

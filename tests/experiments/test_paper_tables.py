@@ -5,7 +5,6 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from clusterproof.algorithms import (
 )
 from clusterproof.algorithms.options import parameter_descriptions
 from clusterproof.experiments.paper_table import COLUMNS, PaperTable, Row, stored_results
+from clusterproof.experiments.summary import HEADING, PAGE, stored_summary
 from clusterproof.experiments.tables import (
     TABLES,
     fpfc_table_1,
@@ -502,8 +502,23 @@ def test_a_table_s_algorithms_are_known() -> None:
             ), name
 
 
-def test_results_folder_has_a_page() -> None:
-    text = (Path(__file__).parents[2] / "clusterproof/experiments/results/README.md").read_text(
-        encoding="utf-8"
-    )
+def test_the_page_of_the_results_has_their_summary() -> None:
+    text, _, table = PAGE.read_text(encoding="utf-8").partition(HEADING)
     assert text.count("\n") <= 80
+    assert table.strip() == stored_summary().strip(), "python -m clusterproof.experiments.summary writes it"
+    rows = [line for line in table.splitlines() if line.startswith("| `")]
+    frame = stored_results()
+    for row in rows:
+        name, *_ = row.removeprefix("| `").partition("`")
+        cells = [cell.strip() for cell in row.strip("|").split(" | ")]
+        numbers = frame.filter(
+            frame["round"].is_null(),
+            frame["table"] == name,
+            frame["method"] == cells[1],
+            frame["column"] == cells[2],
+            frame["value"].is_finite(),
+        )
+        means = numbers.group_by("settings").agg(polars.col("value").mean(), polars.len())
+        shown, seeds = float(cells[4].partition(" ")[0]), int(cells[5])
+        assert any(abs(mean - shown) < 0.0051 and count == seeds for _, mean, count in means.rows()), row
+    assert {row.split("`")[1] for row in rows} == set(frame["table"])

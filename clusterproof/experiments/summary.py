@@ -1,0 +1,41 @@
+"""The stored numbers of all tables beside the printed ones, as one table in Markdown.
+
+``python -m clusterproof.experiments.summary`` writes it into the page of the stored results, which the site has, too.
+"""
+
+from __future__ import annotations
+
+import json
+
+from clusterproof.experiments.comparison import RULE
+from clusterproof.experiments.paper_table import HEADERS, RESULTS, stored_results
+from clusterproof.experiments.tables import TABLES
+
+PAGE = RESULTS / "README.md"
+HEADING = "## The papers' numbers and ours\n"
+
+
+def stored_summary() -> str:
+    """Return a line for each number that a paper prints and that was measured, and what the words mean."""
+    lines = [f"| experiment | {' | '.join(HEADERS)} |", "| --- " * (len(HEADERS) + 1) + "|"]
+    groups = stored_results().group_by("table", "settings", "version", maintain_order=True)
+    for (name, settings, version), group in groups:
+        changes = json.loads(str(settings))
+        table = TABLES[str(name)].from_values(changes)
+        words = [f"`{name}`", *(_written(*change) for change in changes.items())]
+        experiment = ", ".join(words) + (" (former sampler)" if "former" in str(version) else "")
+        cells = [row.cells for row in table.rows(group) if row.printed is not None]
+        lines += [f"| {experiment} | {' | '.join(row)} |" for row in cells]
+    return "\n".join([*lines, "", RULE, ""])
+
+
+def _written(setting: str, value: object) -> str:
+    """Write a setting; of one that is a list or a table, the name alone."""
+    if setting == "data":
+        return str(value)
+    return f"{setting} changed" if isinstance(value, list | dict) else f"{setting} {value}"
+
+
+if __name__ == "__main__":
+    text = PAGE.read_text(encoding="utf-8").partition(HEADING)[0]
+    PAGE.write_text(f"{text}{HEADING}\n{stored_summary()}", encoding="utf-8")
