@@ -1,6 +1,7 @@
 """A run is the algorithm itself; stopped, killed and resumed, it has the bits of one that is not."""
 
 import json
+import math
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -460,6 +461,21 @@ def test_a_stored_configuration_is_for_reading(tmp_path: Path) -> None:
         InvalidArgument, match=r"algorithm\.step_size = 0\.2: was 0\.1 when the run was begun"
     ):
         resumed(out, rounds=3)
+
+
+@pytest.mark.parametrize("library", [np.array, torch.tensor])
+def test_a_state_is_finite_if_all_its_numbers_are(library: Any) -> None:
+    """Also where their sum overflows, or where two infinities would cancel in it."""
+    for numbers, is_finite in (
+        ([3e38, 3e38, 1.0], True),
+        ([-3e38, -3e38, 0.0], True),
+        ([0.0, 1.0, 2.0], True),
+        ([math.inf, -math.inf, 0.0], False),
+        ([0.0, math.nan, 1.0], False),
+        ([0.0, -math.inf, 1.0], False),
+    ):
+        models = library(np.array(numbers, dtype=np.float32).reshape(1, 3))
+        assert checkpoint.is_finite(State(models, library(np.arange(3)), None)) == is_finite, numbers
 
 
 def test_arrays_of_a_state_lie_in_memory_as_a_checkpoint_gives_them_back() -> None:
