@@ -51,8 +51,9 @@ LONGEST = 0.5
 """Seconds of processor time after which values as far beyond an open end are no longer drawn."""
 FAR = (10, 100, 1000)
 """Multiples of an open end that the tightest instance is moved to."""
-VERY_FAR, QUICK = range(4, 19), 0.004
-"""Powers of ten, and the seconds of processor time for two evaluations up to which the next one is tried."""
+VERY_FAR, QUICK = range(4, 19), 0.05
+"""Powers of ten, and the seconds of processor time for two evaluations up to which the next one is tried: so many that
+the load of a machine seldom decides."""
 SLOWING, DOUBLINGS = 0.8, 10
 """Increment over the one before below which growth slows down, and doublings of an end up to 1000 times itself."""
 DECIDED = 5
