@@ -184,7 +184,7 @@ def _curve_d(
     size = theorem.measured
     if theorem.outcome == "holds" and size is not None and size > 1e-12 * compared.unit:
         of = end_words(compared.measured.shape[1])
-        label = f"{name}: after the last round {last / size:.2g} times {of}"
+        label = f"{name}: at the end {last / size:.2g} times {of}"
     return (Curve("repaired", label, values, last=last),)
 
 
