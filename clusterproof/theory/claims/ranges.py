@@ -31,6 +31,8 @@ LISTED = 100_000
 """Longest grid of numbers that is listed."""
 FINEST = 1000
 """Largest denominator of a fraction that is drawn off the grid."""
+WIDE = 2**62
+"""Most integers among which numpy draws here; it has at most 2^63."""
 
 
 def value_of(end: End, so_far: Instance) -> Any:
@@ -43,6 +45,17 @@ def parameters_of(end: Callable[..., Any]) -> tuple[str, ...]:
     """Return the names of a function's parameters that have no default."""
     parameters = inspect.signature(end).parameters.values()
     return tuple(each.name for each in parameters if each.default is each.empty)
+
+
+def draw_integer(low: int, high: int, stream: np.random.Generator) -> int | None:
+    """Draw an integer from ``low`` to ``high``, both included, of any size; None if there is none."""
+    count = high - low + 1
+    if count <= 0:
+        return None
+    if count <= WIDE:
+        return low + int(stream.integers(count))
+    surplus = stream.bytes(count.bit_length() // 8 + 9)  # 2^64 times more numbers: nearly uniform
+    return low + int.from_bytes(surplus, "big") % count
 
 
 class Range(ABC):
@@ -150,9 +163,9 @@ class Integers(Interval):
     def values(self, so_far: Instance) -> Sequence[int] | None:
         """Return those nearest to zero first."""
         low, high = self.ends(so_far)
-        every = range(low, high + 1)
-        if len(every) > LISTED:
+        if high - low >= LISTED:
             return None
+        every = range(low, high + 1)
         return every if low >= 0 else sorted(every, key=lambda value: (abs(value), value < 0))
 
     def holds(self, value: Any, so_far: Instance) -> bool:
@@ -167,8 +180,7 @@ class Integers(Interval):
 
     def draw(self, so_far: Instance, stream: np.random.Generator) -> int | None:
         """Draw uniformly."""
-        low, high = self.ends(so_far)
-        return low + int(stream.integers(high - low + 1)) if low <= high else None
+        return draw_integer(*self.ends(so_far), stream)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,9 +223,9 @@ class Rationals(Interval):
             return listed[int(stream.integers(len(listed)))]
         denominator = int(stream.integers(1, FINEST, endpoint=True))
         low, high = self.ends(so_far)
-        every = range(math.ceil(low * denominator), math.floor(high * denominator) + 1)
-        if every:
-            return Fraction(every[int(stream.integers(len(every)))], denominator)
+        numerator = draw_integer(math.ceil(low * denominator), math.floor(high * denominator), stream)
+        if numerator is not None:
+            return Fraction(numerator, denominator)
         return listed[int(stream.integers(len(listed)))] if listed else None
 
 
