@@ -40,9 +40,10 @@ def evaluate_in_processes(
 
     order = sorted(range(len(claims)), key=lambda index: claims[index].quick)
     waiting = set(order)
-    tasks = (delayed(evaluate)(index, claims[index].id, tuple(files), seeds, os.getpid()) for index in order)
+    tasks = (delayed(evaluate)(index, claims[index].id, tuple(files), seeds) for index in order)
+    ending = {"initializer": end_with, "initargs": (os.getpid(),)}
     try:
-        for index, answer in Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks):
+        for index, answer in Parallel(n_jobs=jobs, return_as="generator_unordered", **ending)(tasks):
             waiting.discard(index)
             yield index, answer
     except Exception as error:  # a process was lost; errors of claims are answers
@@ -50,18 +51,14 @@ def evaluate_in_processes(
             yield index, f"a process that ended (out of memory?): {error_line(error)}"
 
 
-def evaluate(
-    index: int, claim: str, files: tuple[str, ...], seeds: range, command: int
-) -> tuple[int, Verdict | str]:
-    """Evaluate a claim in a worker process, which ends with the process ``command``.
+def evaluate(index: int, claim: str, files: tuple[str, ...], seeds: range) -> tuple[int, Verdict | str]:
+    """Evaluate a claim in a worker process.
 
     Returns
     -------
     tuple
         Its index, and its verdict or an error message.
     """
-    if command != os.getpid():
-        end_with(command)
     try:
         _load(files)
         return index, unite([theory.check(claim, seed=seed) for seed in seeds])

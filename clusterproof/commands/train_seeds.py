@@ -90,15 +90,15 @@ def train_seeds(
         (
             replace(configuration, training=replace(training, seed=seed)).sections,
             folder_of_runs / f"seed-{seed}",
-            os.getpid(),
         )
         for seed in range(training.seed, training.seed + seeds)
     ]
-    require_plain("out", *(folder for _, folder, _ in runs))
+    require_plain("out", *(folder for _, folder in runs))
     failed, done = 0, 0
     try:
         with terminal.progress(seeds, lines=True) as advance:
-            parallel = joblib.Parallel(n_jobs=min(jobs, seeds), return_as="generator_unordered")
+            ending = {"initializer": end_with, "initargs": (os.getpid(),)}
+            parallel = joblib.Parallel(n_jobs=min(jobs, seeds), return_as="generator_unordered", **ending)
             for folder, remarks, failure in parallel(joblib.delayed(_train)(*run) for run in runs):
                 done += 1
                 advance(done, folder.name)
@@ -111,7 +111,7 @@ def train_seeds(
         raise terminal.Interrupted(more) from None
     if failed < seeds:
         frame = read_seeds(
-            {int(folder.name[5:]): folder for _, folder, _ in runs if (folder / METRICS).exists()}
+            {int(folder.name[5:]): folder for _, folder in runs if (folder / METRICS).exists()}
         )
         title = (
             f"{configuration.make_algorithm().name} on {configuration.data.name}, {configuration.partition.name}, "
@@ -174,13 +174,11 @@ def _words(values: Sequence[float]) -> str:
     return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.2g}"
 
 
-def _train(sections: Any, folder: Path, command: int) -> tuple[Path, tuple[str, ...], str]:
+def _train(sections: Any, folder: Path) -> tuple[Path, tuple[str, ...], str]:
     """Train a seed in its folder, or resume it; return the folder, remarks, and why it failed."""
     from clusterproof.neural.configuration import configuration_from
     from clusterproof.neural.training import train
 
-    if command != os.getpid():
-        end_with(command)
     try:
         result = train(configuration_from(sections), folder, resume=True)
         return folder, result.remarks, ""

@@ -69,7 +69,7 @@ def source_digest(module: str) -> str:
     return total.hexdigest()
 
 
-def store(path: Path, unit: Unit, parent: int = 0) -> tuple[Path, Any, str]:
+def store(path: Path, unit: Unit) -> tuple[Path, Any, str]:
     """Compute a unit and store its result, unless it is stored.
 
     Parameters
@@ -78,16 +78,12 @@ def store(path: Path, unit: Unit, parent: int = 0) -> tuple[Path, Any, str]:
         File of the result; its name is that of the sender's source.
     unit
         What to compute.
-    parent
-        Process that asked for it: where it started this one, this one ends with it.
 
     Returns
     -------
     tuple
         The path, the result, and a line on what went wrong where the function raised.
     """
-    if parent not in (0, os.getpid()) and parent == os.getppid():
-        end_with(parent)
     if path.name != unit.file:
         return path, None, "the worker has another version of the source; install this version there"
     if (found := read(path)) is not None:
@@ -158,7 +154,7 @@ def compute(
     watch(len(results), "")
     if missing:
         with _engine(jobs, dask):
-            tasks = (delayed(store)(path, by_path[path], os.getpid()) for path in missing)
+            tasks = (delayed(store)(path, by_path[path]) for path in missing)
             try:
                 for path, result, fault in Parallel(return_as="generator_unordered")(tasks):
                     if fault:
@@ -192,7 +188,8 @@ def _engine(jobs: int, dask: str | None) -> Iterator[None]:
     from joblib import parallel_config
 
     if dask is None:
-        with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1):
+        ending = {"initializer": end_with, "initargs": (os.getpid(),)}
+        with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1, **ending):
             yield
         return
     distributed = require("dask", dask, "distributed")
@@ -229,9 +226,8 @@ def cache_folder() -> Path:
     return base / "clusterproof" / "units"
 
 
-@cache
 def end_with(parent: int) -> None:
-    """End this process when its parent has ended, or if it has."""
+    """End this process, which ``parent`` has started, when that has ended, or if it has."""
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -214,6 +214,28 @@ def test_the_processes_of_a_killed_check_end_with_it(tmp_path: Path) -> None:
     assert wait_for(lambda: not any(map(is_alive, workers)))
 
 
+SLOW_SWEEP = """
+measure = ["error"]
+rounds = 100_000
+seeds = 4
+[grid]
+algorithm = ["ifca"]
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_the_processes_of_a_sweep_that_is_killed_before_its_first_unit_end_with_it(tmp_path: Path) -> None:
+    (tmp_path / "sweep.toml").write_text(SLOW_SWEEP)
+    sweep = [sys.executable, "-m", "clusterproof", "sweep", "sweep.toml", "--jobs", "2", "--out", "units"]
+    with subprocess.Popen(sweep, cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.DEVNULL) as killed:
+        children = Path(f"/proc/{killed.pid}/task/{killed.pid}/children")
+        assert wait_for(lambda: len(children.read_text().split()) >= 2)  # one cleans up after the others
+        workers = [int(number) for number in children.read_text().split()]
+        killed.kill()
+    assert wait_for(lambda: not any(map(is_alive, workers)))
+    assert not list((tmp_path / "units").glob("*.json"))
+
+
 def wait_for(condition: Callable[[], Any]) -> Any:
     """Return the condition's value once it is true, or after a minute."""
     end = time.monotonic() + 60

@@ -116,7 +116,7 @@ def test_a_result_of_a_worker_without_this_folder_is_stored_here(
     """By default in the user's cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(units.sys, "platform", "linux")
-    monkeypatch.setattr(units, "store", lambda path, unit, _: (path, 16, ""))
+    monkeypatch.setattr(units, "store", lambda path, unit: (path, 16, ""))
     (unit,) = squares(tmp_path / "log", 1)
     assert compute([unit]) == ([16], [])
     found = units.read(tmp_path / "clusterproof" / "units" / unit.file)
