@@ -76,7 +76,7 @@ def _is_float(value: Any) -> bool:
 
 
 def _digits(value: float) -> Any:
-    import mpmath  # type: ignore[import-untyped]  # has none
+    import mpmath
 
     return mpmath.mpf(value)
 

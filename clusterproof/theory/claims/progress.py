@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -147,10 +148,23 @@ def _is_same(first: Any, second: Any) -> bool:
     return first is second or (type(first) is type(second) and np.array_equal(first, second))
 
 
-def numbers_of(lines: Mapping[str, Conclusion]) -> str:
-    """Write all numbers of sure lines, to compare two evaluations."""
+def numbers_of(lines: Mapping[str, Conclusion]) -> Any:
+    """Return all numbers of sure lines, to compare two evaluations."""
     sides = {name: each for name, each in lines.items() if isinstance(each, Sides)}
-    return repr([(name, each.pairs or each.measured, {**each.terms}) for name, each in sorted(sides.items())])
+    return [
+        (name, *map(_comparable, (each.pairs, each.measured, *each.terms, *each.terms.values())))
+        for name, each in sorted(sides.items())
+    ]
+
+
+def _comparable(numbers: Any) -> Any:
+    """Return what two equal numbers or collections of them have in common, not-a-number included."""
+    if isinstance(numbers, tuple):
+        return tuple(map(_comparable, numbers))
+    if isinstance(numbers, np.ndarray):
+        entries = map(_comparable, numbers.flat) if numbers.dtype == object else (hash(numbers.tobytes()),)
+        return (numbers.shape, *entries)
+    return numbers if isinstance(numbers, int | Fraction) else repr(numbers)
 
 
 def _largest_side(sides: Sides) -> float:

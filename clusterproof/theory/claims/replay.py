@@ -120,7 +120,7 @@ def find_line(claim: Claim[..., Any], line: str) -> tuple[Statement, str]:
 
 
 def in_fractions(claim_id: str, counterexample: Mapping[str, Any]) -> str:
-    """Write both sides of a line at a counterexample in fractions; empty where a side is no exact number, or random."""
+    """Write both sides of a line at a counterexample in fractions; empty where one is random, inexact or too long."""
     numbers = dict(counterexample)
     statement, key = find_line(find_claim(claim_id), numbers.pop("line", ""))
     if statement.random:
@@ -135,8 +135,11 @@ def in_fractions(claim_id: str, counterexample: Mapping[str, Any]) -> str:
         return next((f"{left} != {right}" for left, right in numbers_only if left != right), "")
     if np.ndim(sides.measured) or not all(map(is_exact, (sides.measured, *sides.terms.values()))):
         return ""
-    terms = " + ".join(f"{term} ({name})" for name, term in sides.terms.items())
-    return f"{sides.measured} {'<' if sides.lower else '>'} {terms}".replace("+ -", "- ")
+    try:
+        terms = " + ".join(f"{term} ({name})" for name, term in sides.terms.items())
+        return f"{sides.measured} {'<' if sides.lower else '>'} {terms}".replace("+ -", "- ")
+    except ValueError:  # more digits than Python writes
+        return ""
 
 
 def _recorded_randomness(statement: Statement, numbers: dict[str, Any]) -> tuple[int, int | None]:

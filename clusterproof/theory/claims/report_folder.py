@@ -10,8 +10,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from clusterproof.algorithms.atomic import naming_folder, write_whole
 from clusterproof.files import TEXT, read_file
 from clusterproof.theory.claims.claim import Claim, find_claim
@@ -19,7 +17,6 @@ from clusterproof.theory.claims.code import code_of
 from clusterproof.theory.claims.load import source_of
 from clusterproof.theory.claims.replay import find_line, in_fractions
 from clusterproof.theory.claims.report import evidence, report, table_of, to_json
-from clusterproof.theory.claims.rounding import is_exact
 from clusterproof.theory.claims.sides import Sides
 from clusterproof.theory.claims.verdict import HOLDS, Kind, Line, Verdict
 
@@ -148,25 +145,19 @@ def script_of(verdict: Verdict) -> str | None:
     Returns
     -------
     str or None
-        None if there is no counterexample, its sides are not two exact numbers, its quantities are more than numbers,
-        texts and lists of them, or its claim needs more of Clusterproof than the words of claims.
+        None if there is no counterexample, its sides are not two exact numbers that can be written, its quantities are
+        more than numbers, texts and lists of them, or its claim needs more of Clusterproof than the words of claims.
     """
-    if verdict.counterexample is None:
+    if verdict.counterexample is None or not in_fractions(verdict.claim, verdict.counterexample):
         return None
     claim = find_claim(verdict.claim)
     numbers = dict(verdict.counterexample)
     statement, key = find_line(claim, numbers.pop("line", ""))
-    if (
-        statement.random
-        or statement.name
-        or not hasattr(sys.modules.get(claim.module), statement.function.__name__)
-    ):
+    if statement.name or not hasattr(sys.modules.get(claim.module), statement.function.__name__):
         return None
     instance = statement.space.decode(numbers)
     sides, arguments = statement.lines(instance)[key], statement.space.arguments(instance)
-    if not isinstance(sides, Sides) or sides.identity or np.ndim(sides.measured):
-        return None
-    if not all(map(is_exact, (sides.measured, *sides.terms.values()))):
+    if not isinstance(sides, Sides) or sides.identity:
         return None
     source = source_of(claim.module)
     if not all(map(_is_plain, arguments.values())) or (source is not None and not _stands_alone(source)):

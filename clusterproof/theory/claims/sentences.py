@@ -52,7 +52,8 @@ def broken(statement: Statement, evaluation: Evaluation, name: str) -> str:
         )
     else:
         assert isinstance(line, Sides)
-        sides = comparison(judged, "<" if line.lower else ">") + _exact_excess(line, judged)
+        sign = "<" if line.lower else ">"
+        sides = _beyond_floats(line, judged, sign) or comparison(judged, sign) + _exact_excess(line, judged)
     return (f"{what}, " if what else "") + (f"at {at}: {sides}" if at else sides)
 
 
@@ -72,6 +73,18 @@ def digits_apart(first: float, second: float, least: int = 5) -> int:
     if first == second:
         return least
     return next((n for n in range(least, 17) if f"{first:.{n}g}" != f"{second:.{n}g}"), 17)
+
+
+def _beyond_floats(sides: Sides, judged: Judgement, sign: str) -> str:
+    """Write two exact sides, one of which is larger than any floating number; empty if none is."""
+    if not judged.exact or (math.isfinite(judged.measured) and math.isfinite(judged.allowed)):
+        return ""
+    import mpmath
+
+    both = np.broadcast_arrays(*(np.asarray(side, dtype=object) for side in (sides.measured, sides.allowed)))
+    return f" {sign} ".join(mpmath.nstr(mpmath.mpmathify(side[judged.place]), 5) for side in both) + _entry(
+        judged
+    )
 
 
 def _exact_excess(sides: Sides, judged: Judgement) -> str:

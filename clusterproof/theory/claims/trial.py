@@ -131,7 +131,7 @@ class Trial:
         self.given_up: list[float] = []
         self.farthest = FARTHEST
         self.seen: dict[str, tuple[str, ...] | None] = {}
-        self.numbers: dict[str, str] | None = None
+        self.numbers: dict[str, Any] | None = None
         self.sizes: list[int | None] = [None]
         if self.space.replicates is not None:
             self.sizes = [*replicates_to_try(evaluations or statement.replicates)]

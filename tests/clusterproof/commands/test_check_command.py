@@ -248,6 +248,11 @@ def chain(run: Run) -> dict[str, Sides]:
 @claim("f/true")
 def true(n: Annotated[int, integers(0, 9)]) -> Sides:
     return at_most(n, nine=9)
+
+
+@claim("f/long")
+def long(n: Annotated[int, integers(0, 9)]) -> Sides:
+    return at_most(n * 10**4500, nothing=0)
 """
 
 
@@ -275,6 +280,7 @@ def test_counterexamples_of_a_users_file_run_without_the_program(
     again = subprocess.run([sys.executable, "-I", "-S", script], capture_output=True, text=True)
     assert again.returncode == 1  # at n = 0 the claim is true
     assert f"SHA-256 {hashlib.sha256(FILE.encode()).hexdigest()}" in text
+    assert "at n = 1: 1.0e+4500 > 0.0" in text
     true = text.partition("## `f/true`: certified")[2]
     assert "Not seen by this check: nothing within the printed hypotheses" in true
     assert "Largest values tried: n = 9." in true

@@ -57,6 +57,12 @@ def memory_of(known: dict[Any, int], key: Callable[..., Any]) -> Callable[..., S
     return cached
 
 
+def memory_inside_an_array(x: Digit, y: Digit, *, known: Any = {}) -> Sides:  # noqa: B006 - the attempt
+    entries = np.zeros(2000, dtype=object)  # of which repr writes the ends
+    entries[1000] = known.setdefault(int(x), int(x) * y)
+    return at_most(entries, bound=0)
+
+
 def own_cache(x: Digit) -> Sides:
     return at_most(by_first(First(x)), zero=0)
 
@@ -166,6 +172,7 @@ DISHONEST = [
     global_number,
     mutable_default,
     memory_of({}, lambda x, y: x),
+    memory_inside_an_array,
     swallowed,
     swallowed_half,
     swallowed_beside_a_line,

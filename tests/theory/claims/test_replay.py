@@ -251,15 +251,17 @@ def test_both_sides_are_written_in_fractions_where_they_are_numbers(registry: di
             "equation": equal((third, n), (third, Fraction(1))),
             "arrays": equal((np.array([third, third], dtype=object), np.array([n, n], dtype=object))),
             "floats": at_most(float(third), half=0.5),
+            "too long": at_most(10**4500 * third, half=0),
         }
 
-    lines = ("bound", "equation", "arrays", "floats")
+    lines = ("bound", "equation", "arrays", "floats", "too long")
     found = {line: in_fractions("toy/thirds", {"n": 2, "line": line}) for line in lines}
     assert found == {
         "bound": "2/3 > 1/2 (half) - 1/6 (less)",
         "equation": "2/3 != 2",
         "arrays": "",
         "floats": "",
+        "too long": "",
     }
 
 
