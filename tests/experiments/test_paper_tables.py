@@ -24,6 +24,7 @@ from clusterproof.algorithms import (
     Randomness,
     SoFL,
     adjusted_rand_index,
+    best_matching_units,
     generator,
 )
 from clusterproof.algorithms.options import parameter_descriptions
@@ -251,6 +252,8 @@ def test_sofl_s_table_2_clusters_updates_that_are_apart() -> None:
     sofl = SoFL(step_size=1.0, initialisation="sample", cluster_count="silhouette", grid=5)
     direct = sofl.cluster(updates, generator(0, "table", "start", "sample", 1))
     assert adjusted_rand_index(np.asarray(found["SOM + K-means"][1]), direct) == 1
+    neurons = best_matching_units(*sofl.train_map(updates, generator(0, "table", "start", "sample", 1)))
+    assert found["SOM"][1] == neurons.tolist()
 
 
 def test_scores_by_hand() -> None:
