@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +17,8 @@ FARTHEST = 1000.0
 """Multiple of an open end up to which values are drawn."""
 NEAREST = 1e-6
 """Least distance from an end that is drawn, of a range's width."""
+LARGEST = sys.float_info.max_exp - 1
+"""Bits of the integers that are floating numbers."""
 
 
 def draw_value(
@@ -44,11 +47,12 @@ def draw_value(
     if kind < END + BEYOND and signs and farthest > 1:
         sign = signs[int(stream.integers(len(signs)))]
         end = high if sign > 0 else low
-        distance = max(float(abs(end)), 1) * (farthest ** stream.random() - 1)
+        unit = _unit(end)
+        distance = max(float(abs(end) / unit), 1) * (farthest ** stream.random() - 1)
         neighbour = int(stream.integers(2)) if isinstance(allowed, Integers) else 0  # odd and even
-        return allowed.cast(end + sign * _exactly(allowed, distance)) + sign * neighbour
+        return allowed.cast(end + sign * unit * _exactly(allowed, distance)) + sign * neighbour
     if kind < END + BEYOND + NEAR and high > low:
-        distance = _distance(allowed, float(high - low), stream)
+        distance = _distance(allowed, high - low, stream)
         return min(max(allowed.cast(low + distance if side == 0 else high - distance), low), high)
     return allowed.draw(so_far, stream)
 
@@ -59,13 +63,20 @@ def draw_near(allowed: Interval, value: Any, so_far: Instance, stream: np.random
     if high <= low:
         return draw_value(allowed, so_far, stream)
     sign = 1 if stream.integers(2) else -1
-    return allowed.cast(value + sign * _distance(allowed, float(high - low), stream), up=sign > 0)
+    return allowed.cast(value + sign * _distance(allowed, high - low, stream), up=sign > 0)
 
 
-def _distance(allowed: Interval, width: float, stream: np.random.Generator) -> Any:
+def _distance(allowed: Interval, width: Any, stream: np.random.Generator) -> Any:
     """Draw a log-uniform distance, up to the width of a range."""
-    least = 1.0 if isinstance(allowed, Integers) else NEAREST * width
-    return _exactly(allowed, math.exp(stream.uniform(math.log(least), math.log(max(width, least)))))
+    unit = _unit(width)
+    most = float(width / unit)
+    least = 1.0 if isinstance(allowed, Integers) else NEAREST * most
+    return unit * _exactly(allowed, math.exp(stream.uniform(math.log(least), math.log(max(most, least)))))
+
+
+def _unit(number: Any) -> int:
+    """Return 1, or a power of two in which a number that is larger than any float is a float."""
+    return 1 << max(int(abs(number)).bit_length() - LARGEST, 0)
 
 
 def _exactly(allowed: Interval, value: float) -> Any:

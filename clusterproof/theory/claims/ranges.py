@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,11 +18,13 @@ import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import check_count
+from clusterproof.theory.claims.rounding import as_float
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 T = TypeVar("T")
+Exact = TypeVar("Exact", int, Fraction)
 Instance: TypeAlias = Mapping[str, Any]
 """Quantities of an instance by name."""
 End: TypeAlias = int | Fraction | Callable[..., Any]
@@ -31,6 +34,9 @@ LISTED = 100_000
 """Longest grid of numbers that is listed."""
 FINEST = 1000
 """Largest denominator of a fraction that is drawn off the grid."""
+LARGEST_REAL = sys.float_info.max / 4
+LARGEST = 10**4000
+"""Largest number that is tried: Python writes integers of up to 4300 digits."""
 WIDE = 2**62
 """Most integers among which numpy draws here; it has at most 2^63."""
 
@@ -45,6 +51,11 @@ def parameters_of(end: Callable[..., Any]) -> tuple[str, ...]:
     """Return the names of a function's parameters that have no default."""
     parameters = inspect.signature(end).parameters.values()
     return tuple(each.name for each in parameters if each.default is each.empty)
+
+
+def within_largest(number: Exact) -> Exact:
+    """Return the number nearest to another one that is not too large to be tried."""
+    return min(max(number, type(number)(-LARGEST)), type(number)(LARGEST))
 
 
 def draw_integer(low: int, high: int, stream: np.random.Generator) -> int | None:
@@ -158,12 +169,12 @@ class Integers(Interval):
 
     def cast(self, number: Any, *, up: bool = False) -> int:
         """Round to an integer."""
-        return int(math.ceil(number) if up else math.floor(number))
+        return within_largest(int(math.ceil(number) if up else math.floor(number)))
 
     def values(self, so_far: Instance) -> Sequence[int] | None:
         """Return those nearest to zero first."""
         low, high = self.ends(so_far)
-        if high - low >= LISTED:
+        if high - low >= LISTED or LARGEST in (abs(low), abs(high)):
             return None
         every = range(low, high + 1)
         return every if low >= 0 else sorted(every, key=lambda value: (abs(value), value < 0))
@@ -197,12 +208,12 @@ class Rationals(Interval):
 
     def cast(self, number: Any, *, up: bool = False) -> Fraction:
         """Return a fraction with a denominator up to 10^9."""
-        return Fraction(number).limit_denominator(10**9)
+        return within_largest(Fraction(number).limit_denominator(10**9))
 
     def values(self, so_far: Instance) -> tuple[Fraction, ...] | None:
         """Return small denominators first, then those nearest to zero."""
         low, high = self.ends(so_far)
-        if (high - low) * self.denominator > LISTED:
+        if (high - low) * self.denominator > LISTED or LARGEST in (abs(low), abs(high)):
             return None
         return _fractions(low, high, self.denominator)
 
@@ -236,8 +247,8 @@ class Reals(Interval):
     complete = False
 
     def cast(self, number: Any, *, up: bool = False) -> float:
-        """Return a float."""
-        return float(number)
+        """Return a float, of those whose differences are floats too."""
+        return max(-LARGEST_REAL, min(LARGEST_REAL, as_float(number)))
 
     def holds(self, value: Any, so_far: Instance) -> bool:
         """Return whether it is a finite number between the ends."""

@@ -82,9 +82,14 @@ def _beyond_floats(sides: Sides, judged: Judgement, sign: str) -> str:
     import mpmath
 
     both = np.broadcast_arrays(*(np.asarray(side, dtype=object) for side in (sides.measured, sides.allowed)))
-    return f" {sign} ".join(mpmath.nstr(mpmath.mpmathify(side[judged.place]), 5) for side in both) + _entry(
-        judged
+    measured, allowed = (side[judged.place] for side in both)
+    written = [mpmath.nstr(mpmath.mpmathify(number), 5) for number in (measured, allowed)]
+    gap = (
+        f", by {mpmath.nstr(mpmath.mpmathify(abs(measured - allowed)), 2)}"
+        if written[0] == written[1]
+        else ""
     )
+    return f" {sign} ".join(written) + _entry(judged) + gap
 
 
 def _exact_excess(sides: Sides, judged: Judgement) -> str:

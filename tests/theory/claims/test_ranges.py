@@ -5,14 +5,17 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Annotated, Any, get_args
 
 import numpy as np
 import pytest
 from hypothesis import strategies as st
+from toy_claims import decided
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
+from clusterproof.theory import Kind
 from clusterproof.theory.claims import Sides, at_most, choice, drawn, integers, rationals, reals
 from clusterproof.theory.claims.arrays import matrices, vectors
 from clusterproof.theory.claims.class_ranges import functions
@@ -108,6 +111,31 @@ def test_ends_far_beyond_machine_integers_are_drawn_from_uniformly(allowed: Any)
     assert all(-2 <= each <= 10**40 for each in drawn)
     assert abs(sum(each < 5 * 10**39 for each in drawn) / 2000 - 0.5) < 0.056
     assert len(set(drawn)) == 2000
+
+
+@pytest.mark.parametrize("make", [integers, partial(rationals, denominator=2)])
+def test_an_open_end_that_grows_past_what_floats_and_digits_hold_is_tried(make: Any) -> None:
+    """2^n exceeds the floats at n = 1024, and the 4300 digits that Python writes at 14 285; n is tried to 20 000."""
+    size = make(0, lambda n: 2**n)
+
+    def within(n: Annotated[int, integers(5, 20, upwards=True)], k: Annotated[Any, size]) -> Sides:
+        return at_most(k, bound=2**n)
+
+    def below(n: Annotated[int, integers(5, 20, upwards=True)], k: Annotated[Any, size]) -> Sides:
+        return at_most(k, bound=2**2000)
+
+    for seed in range(3):
+        assert decided(within, seed).verdict is Kind.CONSISTENT
+        found = decided(below, seed)
+        assert found.verdict is Kind.VIOLATED
+        assert found.counterexample is not None
+        assert found.counterexample["n"] > 2000
+
+
+def test_integers_that_cannot_be_written_are_not_tried_and_not_called_exhausted() -> None:
+    far = integers(10**5000, 10**5000 + 3)
+    assert far.values({}) is None
+    assert not far.holds(far.draw({}, np.random.default_rng(0)), {})
 
 
 def test_an_end_may_be_a_function_of_earlier_quantities() -> None:

@@ -215,6 +215,7 @@ NEAR = Fraction(1, 10**20)
         (1 + NEAR, 1, "1 > 1, by 1e-20"),
         (np.array([1, 1 + NEAR], dtype=object), 1, "1 > 1 at entry 1, by 1e-20"),
         (Fraction(10**4501, 3), Fraction(10**4500), "3.3333e+4500 > 1.0e+4500"),
+        (Fraction(10**400 + 1), Fraction(10**400), "1.0e+400 > 1.0e+400, by 1.0"),
         (np.array([1, 7 * 10**400], dtype=object), Fraction(2 * 10**400), "7.0e+400 > 2.0e+400 at entry 1"),
     ],
 )
