@@ -167,6 +167,13 @@ def test_commands_are_parsed(page: str) -> None:
         app.parse_args(shlex.split(line), exit_on_error=False, print_error=False)
 
 
+@pytest.mark.parametrize("page", [*PAGES, "CONTRIBUTING.md"])
+def test_the_files_that_a_page_names_are_there(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = re.findall(r"`((?:clusterproof|tests|notes|examples|benchmarks)/[\w./-]+)", text)
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
 @pytest.mark.parametrize(
     "page",
     [
