@@ -147,7 +147,7 @@ def report() -> str:
 
 
 def escape(_app: Any, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
-    """Escape what reStructuredText would read as markup outside of code: bars, stars and trailing underscores."""
+    """Escape what reStructuredText would read as markup outside of code: bars, stars, trailing underscores, ``T.``."""
     code = False
     for number, line in enumerate(lines):
         if line.strip() and not line.startswith(" "):
@@ -174,7 +174,7 @@ def print_docstrings(app: Any, doctree: nodes.document) -> None:
 def _plain(text: str) -> str:
     """Escape the markup of a line without code."""
     return re.sub(
-        r"(?<![*\\])\*(?!\*)(?=[^\s*]+)(?![^*\s]+(?: (?:or|of) [^*\s]+)*\*)|\||(?<=\w)_(?!\w)",
+        r"(?<![*\\])\*(?!\*)(?=[^\s*]+)(?![^*\s]+(?: (?:or|of) [^*\s]+)*\*)|\||(?<=\w)_(?!\w)|(?<!\S)[A-Za-z]\.(?!\S)",
         lambda found: "\\" + found[0],
         text,
     )

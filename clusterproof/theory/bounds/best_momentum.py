@@ -58,10 +58,12 @@ def best_for_horizon(
         Eigenvalues of Sigma and e_0 along the eigenvectors, (d,).
     step
         alpha_p = eta l_p.
-    noise, rows
-        s, and N = l_p m n'.
+    noise
+        Standard deviation s of a response.
+    rows
+        N = l_p m n', in a round.
     rounds
-        T.
+        The horizon T.
     resolution
         Spacing of the momenta that are tried, from 0 to 0.99.
 
@@ -92,8 +94,14 @@ def noise_floor(spectrum: np.ndarray, *, step: float, momentum: float, noise: fl
     ----------
     spectrum
         Eigenvalues of Sigma, (d,).
-    step, momentum, noise, rows
-        alpha_p, beta, s and N = l_p m n'.
+    step
+        alpha_p = eta l_p.
+    momentum
+        beta.
+    noise
+        Standard deviation s of a response.
+    rows
+        N = l_p m n', in a round.
     """
     energy = impulse_energy(step * spectrum, momentum)
     return float(np.sqrt((step**2 * noise**2 * spectrum / rows * energy).sum()))

@@ -10,11 +10,12 @@ from types import SimpleNamespace
 import pytest
 from checkout import ROOT
 from docutils import nodes
+from docutils.core import publish_doctree
 from docutils.utils import new_document
 from sphinx import addnodes
 
 from notes.site.mathml import keep_marks
-from notes.site.reference import IN_WORDS, pages, print_docstrings
+from notes.site.reference import IN_WORDS, escape, pages, print_docstrings
 
 
 def members(source: str) -> list[str]:
@@ -59,6 +60,14 @@ def test_what_a_page_describes_has_its_anchor(site: Path) -> None:
         text = (site / f"reference/{module}.html").read_text(encoding="utf-8")
         for name in members(source):
             assert f'id="{module}.{name}"' in text, (module, name)
+
+
+def test_a_letter_that_ends_a_sentence_numbers_no_list() -> None:
+    lines = ["Run a model x. The horizon is", "", "T."]
+    escape(None, "function", "f", None, None, lines)
+    document = publish_doctree("\n".join(lines))
+    assert document.astext() == "Run a model x. The horizon is\n\nT."
+    assert not list(document.findall(nodes.enumerated_list))
 
 
 def printed(page: str, *body: nodes.Node) -> nodes.document:
