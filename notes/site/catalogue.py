@@ -221,7 +221,8 @@ def _lines(claim: Claim[..., Any], verdicts: dict[str, dict[str, Any]]) -> list[
     for name, record in lines.items():
         own = claim.of_line(name)
         failed = (own["failure"],) if record["verdict"] == "violated" else ()
-        source = source_of(name, own["judges"], *failed) if mixed else name
+        title = name or "the statement"
+        source = source_of(title, own["judges"], *failed) if mixed else title
         paragraph = nodes.paragraph("", "", *written(f"{source} "), _badge(record))
         paragraph += _marked(f": {record['reason']}")
         if own["repaired_by"] != claim.repaired_by:

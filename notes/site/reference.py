@@ -103,12 +103,14 @@ def _page(name: str, modules: Mapping[str, ModuleType]) -> str:
             if home == name:
                 members.append(public)
         rows.append(f"| {linked} | {_summary(value)} |\n")
-    described = f"   :members: {', '.join(members)}\n" if members else ""
+    described = f".. py:module:: {name}\n"
+    if members:
+        described = f".. automodule:: {name}\n   :members: {', '.join(members)}\n   :show-inheritance:\n"
+        described += "   :member-order: bysource\n"
     return (
         f"# {name}\n\n```{{eval-rst}}\n.. automodule:: {name}\n   :no-members:\n   :no-index:\n```\n\n"
         f"| name | meaning |\n| --- | --- |\n{''.join(rows)}\n"
-        f"```{{eval-rst}}\n.. automodule:: {name}\n{described}"
-        "   :show-inheritance:\n   :member-order: bysource\n```\n"
+        f"```{{eval-rst}}\n{described}```\n"
     )
 
 
@@ -146,8 +148,13 @@ def report() -> str:
     )
 
 
-def escape(_app: Any, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
-    """Escape what reStructuredText would read as markup outside of code: bars, stars, trailing underscores, ``T.``."""
+def escape(_app: Any, what: str, _name: str, _object: Any, options: Any, lines: list[str]) -> None:
+    """Escape what reStructuredText would read as markup outside of code: bars, stars, trailing underscores, ``T.``.
+
+    What a module says of itself stands above the table of its page, and is left out where its members are described.
+    """
+    if what == "module" and options.get("members"):
+        lines.clear()
     code = False
     for number, line in enumerate(lines):
         if line.strip() and not line.startswith(" "):

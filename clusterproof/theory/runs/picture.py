@@ -117,7 +117,8 @@ def start_curve(errors: np.ndarray) -> Curve:
 
 
 def caption_of(trace: Trace, lines: Sequence[str]) -> str:
-    """Join lines of a page, and add the number of runs and the seed."""
+    """Join lines of a page, and add the seed, and the number of runs if no line has it."""
     runs = trace.models.shape[1] if trace.models.ndim == 4 else 1
-    told = [line.rstrip(".,;") for line in lines]
-    return f"{'; '.join(told)}. R = {runs} run{'s' * (runs != 1)}, seed {trace.settings['seed']}."
+    number = f"{runs} run{'s' * (runs != 1)}"
+    told = "; ".join(line.rstrip(".,;") for line in lines)
+    return f"{told}{'' if number in told else f'. R = {number}'}, seed {trace.settings['seed']}."

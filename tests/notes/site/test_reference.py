@@ -64,7 +64,7 @@ def test_what_a_page_describes_has_its_anchor(site: Path) -> None:
 
 def test_a_letter_that_ends_a_sentence_numbers_no_list() -> None:
     lines = ["Run a model x. The horizon is", "", "T."]
-    escape(None, "function", "f", None, None, lines)
+    escape(None, "function", "f", None, {}, lines)
     document = publish_doctree("\n".join(lines))
     assert document.astext() == "Run a model x. The horizon is\n\nT."
     assert not list(document.findall(nodes.enumerated_list))
