@@ -128,6 +128,7 @@ def _summary(value: Any) -> str:
 def command_line(text: str) -> str:
     """Write the page of the command line from the commands' help in Markdown."""
     text = re.sub(r"## Table of Contents\n+(?:\s*- .*\n)+", "", text)
+    text = re.sub(r"(?m)^(clusterproof .*) -m notes\.site\b", r"\1", text)  # how the site itself is called
     text = re.sub(
         r"\[(`[^`]+`)\]\(#[^)]*/[^)]*\)", r"\1", text
     )  # names with a slash, such as of tables, have no anchor

@@ -15,7 +15,7 @@ from docutils.utils import new_document
 from sphinx import addnodes
 
 from notes.site.mathml import keep_marks
-from notes.site.reference import IN_WORDS, escape, pages, print_docstrings
+from notes.site.reference import IN_WORDS, command_line, escape, pages, print_docstrings
 
 
 def members(source: str) -> list[str]:
@@ -68,6 +68,13 @@ def test_a_letter_that_ends_a_sentence_numbers_no_list() -> None:
     document = publish_doctree("\n".join(lines))
     assert document.astext() == "Run a model x. The horizon is\n\nT."
     assert not list(document.findall(nodes.enumerated_list))
+
+
+def test_a_command_is_shown_as_it_is_called_and_not_as_the_site_is() -> None:
+    """As cyclopts writes it where `python -m notes.site` asks for it."""
+    assert (
+        command_line("clusterproof run cfl -m notes.site [OPTIONS]\n") == "clusterproof run cfl [OPTIONS]\n"
+    )
 
 
 def printed(page: str, *body: nodes.Node) -> nodes.document:
