@@ -121,4 +121,4 @@ def caption_of(trace: Trace, lines: Sequence[str]) -> str:
     runs = trace.models.shape[1] if trace.models.ndim == 4 else 1
     number = f"{runs} run{'s' * (runs != 1)}"
     told = "; ".join(line.rstrip(".,;") for line in lines)
-    return f"{told}{'' if number in told else f'. R = {number}'}, seed {trace.settings['seed']}."
+    return f"{told}{'' if f' {number}' in told else f'. R = {number}'}, seed {trace.settings['seed']}."
