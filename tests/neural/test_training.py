@@ -3,7 +3,8 @@
 import json
 import math
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -400,6 +401,24 @@ def test_a_resumed_run_needs_the_code_that_it_was_begun_with(tmp_path: Path) -> 
     moved.write_text(NETWORK.replace("-scores", "scores"))
     code = {"network": f"{moved}:Opposite"}
     assert train(stored_configuration(tmp_path / "run", code), tmp_path / "run", resume=True).complete
+
+
+def test_a_run_that_began_while_the_folder_was_being_locked_is_not_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As another process may begin and finish one in between."""
+    locked = vars(checkpoint)["_locked"]
+
+    @contextmanager
+    def late(folder: Path) -> Iterator[None]:
+        (folder / CHECKPOINT).write_bytes(b"another run")
+        with locked(folder):
+            yield
+
+    monkeypatch.setattr(checkpoint, "_locked", late)
+    with pytest.raises(InvalidArgument, match="must be empty"):
+        train(configure(), tmp_path / "run")
+    assert (tmp_path / "run" / CHECKPOINT).read_bytes() == b"another run"
 
 
 def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:

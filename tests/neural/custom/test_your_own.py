@@ -201,7 +201,11 @@ DATA: list[tuple[str, Any, str]] = [
         {"train": [PAIR, PAIR], "test": [PAIR, PAIR], "clusters": [0]},
         "of 2 whole numbers",
     ),
-    ("real clusters", {"train": [PAIR, PAIR], "test": [PAIR, PAIR], "clusters": [0.0, 1.0]}, "whole numbers"),
+    (
+        "real clusters",
+        {"train": [PAIR, PAIR], "test": [PAIR, PAIR], "clusters": [0.0, 1.0]},
+        "gaps; number the clusters",
+    ),
     ("a set, nothing finite", image_set(PAIR[0] * np.nan, PAIR[1]), "finite"),
     ("a set, complex", image_set(PAIR[0] * 1j, PAIR[1]), "real numbers"),
     ("a set, objects", image_set(PAIR[0].astype(object), PAIR[1]), "real numbers"),
