@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from clusterproof import theory
 from clusterproof.algorithms.validation import error_line
 from clusterproof.commands import terminal
-from clusterproof.experiments.units import end_with
+from clusterproof.experiments.units import that_end_with_this
 from clusterproof.theory import Claim, Verdict
 from clusterproof.theory.claims.verdict import unite
 
@@ -41,9 +40,9 @@ def evaluate_in_processes(
     order = sorted(range(len(claims)), key=lambda index: claims[index].quick)
     waiting = set(order)
     tasks = (delayed(evaluate)(index, claims[index].id, tuple(files), seeds) for index in order)
-    ending = {"initializer": end_with, "initargs": (os.getpid(),)}
+    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", **that_end_with_this())
     try:
-        for index, answer in Parallel(n_jobs=jobs, return_as="generator_unordered", **ending)(tasks):
+        for index, answer in parallel(tasks):
             waiting.discard(index)
             yield index, answer
     except Exception as error:  # a process was lost; errors of claims are answers

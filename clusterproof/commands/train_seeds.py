@@ -13,7 +13,7 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_distinct, check_writable, require_plain
 from clusterproof.algorithms.validation import check_count, error_line
 from clusterproof.commands import terminal
-from clusterproof.experiments.units import end_with
+from clusterproof.experiments.units import that_end_with_this
 from clusterproof.neural.checkpoint import is_begun
 from clusterproof.neural.configuration import Configuration
 from clusterproof.neural.metrics import COLUMNS, METRICS, read_rows
@@ -97,8 +97,9 @@ def train_seeds(
     failed, done = 0, 0
     try:
         with terminal.progress(seeds, lines=True) as advance:
-            ending = {"initializer": end_with, "initargs": (os.getpid(),)}
-            parallel = joblib.Parallel(n_jobs=min(jobs, seeds), return_as="generator_unordered", **ending)
+            parallel = joblib.Parallel(
+                n_jobs=min(jobs, seeds), return_as="generator_unordered", **that_end_with_this()
+            )
             for folder, remarks, failure in parallel(joblib.delayed(_train)(*run) for run in runs):
                 done += 1
                 advance(done, folder.name)

@@ -188,8 +188,7 @@ def _engine(jobs: int, dask: str | None) -> Iterator[None]:
     from joblib import parallel_config
 
     if dask is None:
-        ending = {"initializer": end_with, "initargs": (os.getpid(),)}
-        with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1, **ending):
+        with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1, **that_end_with_this()):
             yield
         return
     distributed = require("dask", dask, "distributed")
@@ -224,6 +223,11 @@ def cache_folder() -> Path:
         rule = "must be given where there is no home directory for finished units"
         raise InvalidArgument("out", None, rule, "add --out FOLDER, or set HOME") from error
     return base / "clusterproof" / "units"
+
+
+def that_end_with_this() -> dict[str, Any]:
+    """Return the arguments by which joblib starts processes that end with this one."""
+    return {"initializer": end_with, "initargs": (os.getpid(),)}
 
 
 def end_with(parent: int) -> None:

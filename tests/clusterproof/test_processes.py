@@ -223,7 +223,9 @@ algorithm = ["ifca"]
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+@pytest.mark.skipif(
+    not Path(f"/proc/self/task/{os.getpid()}/children").exists(), reason="/proc lists no children"
+)
 def test_the_processes_of_a_sweep_that_is_killed_before_its_first_unit_end_with_it(tmp_path: Path) -> None:
     (tmp_path / "sweep.toml").write_text(SLOW_SWEEP)
     sweep = [sys.executable, "-m", "clusterproof", "sweep", "sweep.toml", "--jobs", "2", "--out", "units"]

@@ -17,7 +17,7 @@ FARTHEST = 1000.0
 """Multiple of an open end up to which values are drawn."""
 NEAREST = 1e-6
 """Least distance from an end that is drawn, of a range's width."""
-LARGEST = sys.float_info.max_exp - 1
+FLOAT_BITS = sys.float_info.max_exp - 1
 """Bits of the integers that are floating numbers."""
 
 
@@ -76,7 +76,7 @@ def _distance(allowed: Interval, width: Any, stream: np.random.Generator) -> Any
 
 def _unit(number: Any) -> int:
     """Return 1, or a power of two in which a number that is larger than any float is a float."""
-    return 1 << max(int(abs(number)).bit_length() - LARGEST, 0)
+    return 1 << max(int(abs(number)).bit_length() - FLOAT_BITS, 0)
 
 
 def _exactly(allowed: Interval, value: float) -> Any:

@@ -164,7 +164,7 @@ def _comparable(numbers: Any) -> Any:
     if isinstance(numbers, np.ndarray):
         entries = map(_comparable, numbers.flat) if numbers.dtype == object else (hash(numbers.tobytes()),)
         return (numbers.shape, *entries)
-    return numbers if isinstance(numbers, int | Fraction) else repr(numbers)
+    return numbers if type(numbers) in (bool, int, Fraction) else repr(numbers)
 
 
 def _largest_side(sides: Sides) -> float:

@@ -35,6 +35,7 @@ LISTED = 100_000
 FINEST = 1000
 """Largest denominator of a fraction that is drawn off the grid."""
 LARGEST_REAL = sys.float_info.max / 4
+"""Largest floating number that is tried: differences of two are finite."""
 LARGEST = 10**4000
 """Largest number that is tried: Python writes integers of up to 4300 digits."""
 WIDE = 2**62
