@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from clusterproof.experiments.comparison import Comparison, Printed
 from clusterproof.experiments.training import check_sections, train_network
@@ -200,8 +200,11 @@ class PaperTable(ABC):
         ]
 
 
+@dataclass(frozen=True, kw_only=True)
 class NetworkTable(PaperTable):
-    """A table whose runs train networks."""
+    """A table whose runs train networks, on ``device``."""
+
+    device: Literal["cpu", "cuda"] = "cpu"
 
     @abstractmethod
     def sections(self) -> dict[str, dict[str, dict[str, Any]]]:
@@ -211,7 +214,7 @@ class NetworkTable(PaperTable):
         """Return the runs of a seed."""
         units = {}
         for name, sections in self.sections().items():
-            training = {"threads": 1, "device": "cpu", **sections["training"], "seed": seed}
+            training = {"threads": 1, "device": self.device, **sections["training"], "seed": seed}
             settings = {"sections": {**sections, "training": training}}
             units[name] = Unit(f"{name}, seed {seed}", train_network, settings)
         return units

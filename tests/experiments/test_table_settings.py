@@ -16,16 +16,16 @@ REACHES: dict[str, dict[str, dict[str, Any]]] = tomllib.loads(
 ["cfl-mgd/table-2"]
 ".*" = {rounds = 9, step_size = 0.3, batch_size = 7, hidden = [7], network = "resnet-20", channels = [3, 4],
 clusters = 2, clients = 30, samples = 33, step_size_decay = 0.5, local_unit = "epoch", test_assignment = "train",
-participation = 0.6, local_steps = 4, images.crop = 20}
+participation = 0.6, local_steps = 4, images.crop = 20, device = "cuda"}
 CFL-MGD.momentum = 0.4
 "CFL-MGD|IFCA" = {least_share = 0.2, restarts = 3}
 FedBCD.penalty.proximal = 0.7
 ["gradient-loss/figures-4-and-5"]
 ".*" = {rounds = 9, step_size = 0.3, batch_size = 7, hidden = [7], network = "resnet-20", channels = [3, 4],
-clients_per_cluster = 3, sign = "as-printed", empty_cluster = "always"}
+clients_per_cluster = 3, sign = "as-printed", empty_cluster = "always", device = "cuda"}
 ["sofl/tables-3-to-5"]
 ".*" = {rounds = 9, step_size = 0.3, batch_size = 7, hidden = [7], network = "resnet-20", channels = [3, 4],
-images = 77, share = "full", local_epochs.local_steps = 4, participation = 0.6}
+images = 77, share = "full", local_epochs.local_steps = 4, participation = 0.6, device = "cuda"}
 SoFL = {grid = 3, cluster_count = "silhouette", map_start.initialisation = "random", clustering_round.pretraining = 6}
 CFL = {clustering_round.warm_up = 6, cfl_thresholds = {mean_threshold = 0.3, client_threshold = 0.7}}
 IFCA.restarts = 3
@@ -35,7 +35,7 @@ images = 77, share = "full", local_epochs.local_steps = 4, k_means_start = "k-me
 map_start = "random", cluster_count = "silhouette", repetitions = 3}
 ["fpfc/figure-1"]
 ".*" = {rounds = 9, step_size = 0.3, batch_size = 7, hidden = [7], network = "resnet-20", channels = [3, 4],
-clients = 8, padding = [1, 1], step_size_decay = 0.5, participation = 0.6}
+clients = 8, padding = [1, 1], step_size_decay = 0.5, participation = 0.6, device = "cuda"}
 "FPFC.*".strength = 0.3
 Per-FedAvg = {step_size.inner_step_size = 0.3, meta_steps.local_steps = 6}
 "(?!Per-FedAvg).*".local_epochs.local_steps = 4

@@ -258,7 +258,8 @@ def rewrite(folder: Path, **changed: Any) -> None:
 
 def test_what_was_left_open_is_kept(tmp_path: Path) -> None:
     first = train(configure(rounds=1), tmp_path / "run")
-    assert first.choices == {"device": "cpu", "engine": "gram", "threads": 1, "test_assignment": "train"}
+    device, engine = ("cuda", "vmap") if torch.cuda.is_available() else ("cpu", "gram")
+    assert first.choices == {"device": device, "engine": engine, "threads": 1, "test_assignment": "train"}
     rewrite(tmp_path / "run", choices={**first.choices, "engine": "serial", "test_assignment": "test-loss"})
     later = resumed(tmp_path / "run", rounds=2)
     assert later.choices == {**first.choices, "engine": "serial", "test_assignment": "test-loss"}

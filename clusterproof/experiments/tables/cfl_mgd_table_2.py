@@ -62,6 +62,8 @@ class CFLMGDTable2(NetworkTable):
         How the starts of IFCA and CFL-MGD are drawn, see IFCA. Not printed.
     methods
         Rows that are computed.
+    device
+        Where networks are trained; all runs share one GPU. Not printed.
     """
 
     id: ClassVar[str] = "cfl-mgd/table-2"

@@ -38,6 +38,8 @@ class FPFCFigure1(NetworkTable):
         Share of the clients in a round.
     strength
         lambda of both penalties.
+    device
+        Where networks are trained; all runs share one GPU. Not printed.
     """
 
     id: ClassVar[str] = "fpfc/figure-1"

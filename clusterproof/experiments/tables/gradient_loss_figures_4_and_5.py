@@ -55,6 +55,8 @@ class GradientLossFigures(NetworkTable):
     empty_cluster
         When K devices are pinned to the K clusters for an iteration: when-empty or always. The paper can be read both
         ways.
+    device
+        Where networks are trained; all runs share one GPU. Not printed.
     """
 
     id: ClassVar[str] = "gradient-loss/figures-4-and-5"

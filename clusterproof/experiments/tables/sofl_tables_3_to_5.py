@@ -71,6 +71,8 @@ class SoFLTables3To5(NetworkTable):
         Starts that IFCA tries. Not printed.
     partitions
         Experiments that are computed, of rotated, K = 2, K = 4, K = 8, phi = 0.5, phi = 1 and phi = 10.
+    device
+        Where networks are trained; all runs share one GPU. Not printed.
     """
 
     id: ClassVar[str] = "sofl/tables-3-to-5"
