@@ -98,6 +98,8 @@ run ifca --step-sizes 1
 run {{cfl-mgd local}} --{{rounds replicates clients dimension}} {SIZE}
 run ifca --task {{{" ".join(TASKS)}}} --{{clients dimension}} {SIZE}
 run ifca --rounds 1000000000         :: --rounds = 1000000000 | GiB of memory
+run ifca --sampling direct --replicates 100000 :: GiB of memory
+run cfl-mgd --step-size=-1           :: --step-size = -1.0
 run ifca --clusters 100000000 --clients 100000000
 run ifca --task quadratic --dimension 1000000
 run ifca --data fixed --dimension 1000000

@@ -12,8 +12,10 @@ import pytest
 from command_line import ROOT, refused
 
 from clusterproof.commands import check as check_command
-from clusterproof.commands import child_process
+from clusterproof.commands import child_process, terminal
 from clusterproof.commands.application import main
+from clusterproof.commands.check_unit import evaluate_in_processes
+from clusterproof.theory import find_claim
 
 START = """
 import os, signal, sys, time
@@ -129,6 +131,39 @@ def test_no_command_lets_a_file_pass_for_success(
 def test_a_killed_child_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     end = "os.kill(os.getpid(), signal.SIGKILL)"
     assert "was ended by SIGKILL" in refused(capsys, *arguments(tmp_path, "check", end, "later"))
+
+
+@pytest.mark.usefixtures("children")
+@IN_CHILD
+def test_files_in_the_working_folder_replace_no_standard_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("json", "random", "signal"):
+        Path(f"{name}.py").write_text("raise RuntimeError\n")
+    assert main(arguments(tmp_path, "check", "pass", "later")) == 0
+
+
+@pytest.mark.usefixtures("registry")
+@IN_CHILD
+def test_what_was_finished_before_a_worker_is_lost_is_no_failure(tmp_path: Path) -> None:
+    words = arguments(tmp_path, "check", "pass", "later")
+    second = (
+        CLAIM.replace("mine/a", "mine/b")
+        .replace("def a", "def b")
+        .format(
+            at=f"\n    while not os.path.exists({str(tmp_path / 'finished')!r}): time.sleep(0.05)\n    os._exit(1)"
+        )
+    )
+    with open(words[1], "a", encoding="utf-8") as file:
+        file.write(second)
+    (names,) = terminal.load(words[1:])
+    claims = [find_claim(name) for name in names]
+    found = []
+    for index, answer in evaluate_in_processes(claims, words[1:], range(1), jobs=2):
+        found.append((index, isinstance(answer, str)))
+        (tmp_path / "finished").touch()
+    assert found == [(0, False), (1, True)]
 
 
 @pytest.mark.usefixtures("children")

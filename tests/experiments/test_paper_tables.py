@@ -183,6 +183,9 @@ def test_gradient_loss_s_savings_by_hand() -> None:
     assert values[method, "to accuracy 0.8"] == 6
     assert values["IFCA", "to accuracy 0.8"] == 4
     assert (method, "saved to accuracy 0.8 %") not in values
+    exchanged = values_of(table, {"IFCA": made[method], method: made["IFCA"]})
+    assert exchanged[method, "saved to purity 0.9 %"] == pytest.approx(-300)
+    assert (method, "saved to accuracy 0.8 %") not in exchanged  # IFCA never arrives
     assert values["IFCA", "purity"] == pytest.approx(0.7)
     first_hit = gradient_loss_figures_4_and_5.first_hit
     assert [first_hit([0.2, 0.9], 0.9), first_hit([0.2, 0.8], 0.9), first_hit([1.0], 0.9)] == [2, 3, 1]
@@ -377,6 +380,11 @@ def test_the_public_code_s_servers_by_hand() -> None:
     np.testing.assert_allclose(
         weighted.models[0], start[0] - 0.1 * weights @ gradients, rtol=1e-12, atol=1e-14
     )
+    tuned = WeightedFedAvg(step_size=0.1, fine_tune=True)
+    after = tuned.step(tuned.initialise(start, task), task, randomness).models[0]
+    once = start - 0.1 * gradients  # each client's own step, after which it trains
+    twice = once - 0.1 * task.gradients(once, all_clients, np.random.default_rng(0))
+    np.testing.assert_allclose(after, weights @ twice, rtol=1e-12, atol=1e-14)
     plain = FedAvg(step_size=0.1)
     mean = plain.step(plain.initialise(start, task), task, randomness).models[0]
     assert not np.allclose(weighted.models[0], mean, rtol=1e-6)

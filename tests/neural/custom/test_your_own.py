@@ -93,6 +93,13 @@ def test_participants_of_an_algorithm_without_that_setting_are_those_of_its_step
     assert trained.metrics["participants"] == [1, 1]
 
 
+def test_an_algorithm_s_own_default_of_the_step_size_is_kept(place: Path) -> None:
+    own = "\n\n@dataclass(frozen=True, kw_only=True)\nclass Quick(SignIFCA):\n    step_size: float = 0.5\n"
+    (place / "mine.py").write_text(EXAMPLE + own, encoding="utf-8")
+    options = configuration_from(sections(algorithm={"name": "mine.py:Quick"})).algorithm.options
+    assert options["step_size"] == 0.5
+
+
 @pytest.mark.usefixtures("place")
 def test_a_network_is_made_for_what_it_sees_of_images() -> None:
     given = {"data": {"name": "digits", "crop": 5}, "network": {"name": "mine.py:Pixels"}}
