@@ -65,7 +65,9 @@ def test_the_page_fits(width: int | None) -> None:
         by_paper: dict[str, list[int]] = {}
         for name, place in zip(FINDINGS, places, strict=True):
             by_paper.setdefault(name.partition("/")[0], []).append(place)
-        assert all(of == sorted(of) for of in by_paper.values()), "a paper's most important findings come first"
+        assert all(of == sorted(of) for of in by_paper.values()), (
+            "a paper's most important findings come first"
+        )
 
 
 def test_long_reasons_leave_the_page_in_its_size() -> None:
