@@ -107,6 +107,12 @@ def test_a_wrong_call_is_refused_in_one_line(
     assert words in refused(capsys, "conform", *(argument.format(file) for argument in arguments))
 
 
+def test_a_report_on_what_cannot_be_used_is_written_too(file: str, tmp_path: Path) -> None:
+    written = tmp_path / "report.json"
+    assert main(["conform", f"{file}:Raises", "--as", "scaffold", "--json", str(written)]) == 2
+    assert json.loads(written.read_text())["verdict"] == "unusable"
+
+
 @pytest.mark.parametrize(
     ("name", "algorithm"), [("Right", "scaffold"), ("Doubled", "fedprox"), ("Equal", "fedavg")]
 )

@@ -467,6 +467,9 @@ def test_the_number_of_threads_is_the_callers_again() -> None:
     try:
         train(configure(rounds=1), progress=lambda _: seen.append(torch.get_num_threads()))
         assert (seen, torch.get_num_threads()) == ([1], 2)
+        with pytest.raises(InvalidArgument, match="not finite"):
+            train(configure("ifca", {"step_size": 1e30}, rounds=3))
+        assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
 

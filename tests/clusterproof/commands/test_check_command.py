@@ -164,7 +164,9 @@ def test_one_line_of_a_chain_is_checked_by_its_id(
 DRAWN = drawn(lambda stream: float(stream.random()), write=float, read=float)
 
 
-def test_one_seed_that_refutes_a_claim_decides(registry: dict[str, Any], tmp_path: Path) -> None:
+def test_one_seed_that_refutes_a_claim_decides(
+    registry: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Of values that are drawn the largest one of three seeds, and only that, breaks a bound just below it."""
 
     def state(limit: float) -> None:
@@ -189,6 +191,10 @@ def test_one_seed_that_refutes_a_claim_decides(registry: dict[str, Any], tmp_pat
         seed == worst for seed in range(3)
     ]
     assert found[0, 3]["counterexample"] == {"value": max(largest)}
+    capsys.readouterr()
+    for seed in range(3):
+        assert main(["show", "p/drawn", "--seed", str(seed)]) == 0
+        assert ("Counterexample" in capsys.readouterr().out) == (seed == worst)
     state(1.0)
     path = tmp_path / "r.json"
     assert main(["check", "p/drawn", "--seeds", "3", "--json", str(path)]) == 0

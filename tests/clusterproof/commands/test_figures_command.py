@@ -86,6 +86,8 @@ def test_parameters_reach_the_figure_and_its_caption(tmp_path: Path) -> None:
         "A test's figure. Changed from the defaults: kappa = 100. With the defaults: One line."
     )
     assert picture.read_bytes() != before
+    assert main(["figures", "good", "--set", "seed=3", "--out", str(tmp_path)]) == 0
+    assert description_of(picture) == "What is said. Seed 3."
 
 
 def test_the_width_reaches_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,8 +13,42 @@ from clusterproof import theory
 from clusterproof.algorithms import ALGORITHMS, IFCA, purity, run
 from clusterproof.algorithms.storage import load_trace
 from clusterproof.commands.application import main
+from clusterproof.experiments.run_defaults import PAGES
 from clusterproof.synthetic import TASKS, QuadraticMixture, from_settings
 from clusterproof.theory import TraceBound
+
+
+def test_no_rounds_are_a_run_of_the_start(tmp_path: Path) -> None:
+    assert main(["run", "ifca", "--rounds", "0", "--out", str(tmp_path / "run")]) == 0
+    assert load_trace(tmp_path / "run").rounds == 0
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_help_shows_the_defaults_of_the_run(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    assert main(["run", name, "--help"]) == 0
+    text = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert main(["run", name, "--rounds", "0", "--replicates", "1", "--out", str(tmp_path / "run")]) == 0
+    used = load_trace(tmp_path / "run").settings["algorithm"]
+    options = re.split(r" --(?=[a-z-]+ (?:INT|FLOAT|STR) )", text)
+    shown = {
+        words.split()[0]: found[0]
+        for words in options[1:]
+        if (found := re.findall(r"\[default: ([^\]]+)\]", words))
+    }
+    both = {key: value for key, value in used.items() if key.replace("_", "-") in shown and value is not None}
+    assert both
+    for key, value in both.items():
+        words = shown[key.replace("_", "-")]
+        if isinstance(value, str):
+            assert words == value, key
+        elif re.match(r"[0-9.e-]+$", words):
+            assert float(words) == pytest.approx(value, rel=1e-12), key
+        else:
+            assert words.startswith("1 / "), (key, words)  # of the task's constants
+            assert key not in PAGES[name].settings, (key, words)
 
 
 @pytest.mark.parametrize(("algorithm", "task"), list(zip(ALGORITHMS, itertools.cycle(TASKS))))

@@ -277,6 +277,11 @@ def test_files_are_taken_out_of_an_archive_that_is_then_removed(
     assert fetched(tmp_path / "other") == 0
     assert server.requests == []
     assert here(tmp_path / "other") == sorted(FILES)
+    # unless it is not whole
+    (tmp_path / "third" / "mnist").mkdir(parents=True)
+    (tmp_path / "third" / "mnist" / name).write_bytes(content[: len(content) // 2])
+    assert fetched(tmp_path / "third") == 0
+    assert here(tmp_path / "third") == sorted(FILES)
 
 
 @pytest.mark.slow(reason="processes are killed")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from clusterproof.neural.data import readers as sets
+from clusterproof.neural.data.catalogue import DATASETS
 from clusterproof.neural.data.images import Images
 from clusterproof.neural.data.readers import idx_set, read_cifar10, read_emnist, read_records
 
@@ -32,6 +33,8 @@ def test_mnist_halves() -> None:
         pixels[7, 3, 10] = 200
         contents[f"{half}-images-idx3-ubyte.gz"] = idx(pixels)
         contents[f"{half}-labels-idx1-ubyte.gz"] = idx((np.arange(count) % 10).astype(np.uint8))
+    for name in ("mnist", "fashion-mnist"):
+        assert DATASETS[name].read(contents).name == name
     read = idx_set("mnist")(contents)
     assert read.train.pixels.shape == (60, 1, 28, 28)
     assert np.argwhere(read.test.pixels).tolist() == [[7, 0, 3, 10]]

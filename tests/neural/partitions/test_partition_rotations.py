@@ -92,6 +92,8 @@ def test_what_is_left_out_is_filled_in() -> None:
     data = made_set(120, 40)
     made = partition("rotations", data, seed=0, clusters=2, clients=12)
     assert made.settings["samples"] == 20
+    made = partition("rotations", data, seed=0, clusters=2, clients=16)  # 2 * 120 images
+    assert made.settings["samples"] == 15
     made = partition("rotations", data, seed=0, clusters=2, samples=30)
     assert made.settings["clients"] == 8
     few = partition(

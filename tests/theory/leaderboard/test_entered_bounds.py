@@ -199,13 +199,14 @@ def test_bad_input_is_one_line(change: str, named: str, capsys: pytest.CaptureFi
     assert error.count("\n") == 1
 
 
-def test_sampling_is_computed_from_the_clients(capsys: pytest.CaptureFixture[str]) -> None:
+def test_sampling_is_computed_from_the_clients(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     words = [f"--{name.replace('_', '-')}={value}" for name, value in A.items()]
     words += ["--client-class=strong", "--rounds=1"]
     printed = []
     for sampling in (["--sampling=1/9"], ["--clients=10", "--participants=5"]):
-        assert main(["leaderboard", "fedavg", *words, *sampling]) == 0
+        assert main(["leaderboard", "fedavg", *words, *sampling, "--json", str(tmp_path / "rows")]) == 0
         printed.append(capsys.readouterr().out)
+        assert json.loads((tmp_path / "rows").read_text())["setting"]["sampling"] == "1/9"
     assert printed[0] == printed[1]
     assert "theta = 1/9" in printed[0].splitlines()[0]
     assert main(["leaderboard", "scaffold", *words, "--clients=10", "--participants=5"]) == 2
