@@ -144,6 +144,16 @@ def test_files_in_the_working_folder_replace_no_standard_library(
     assert main(arguments(tmp_path, "check", "pass", "later")) == 0
 
 
+@IN_CHILD
+def test_options_of_the_interpreter_reach_the_child(tmp_path: Path) -> None:
+    words = arguments(
+        tmp_path, "check", "print(sys.flags.dev_mode, sys.warnoptions, file=sys.stderr)", "import"
+    )
+    python = [sys.executable, "-X", "dev", "-W", "ignore", "-m", "clusterproof"]
+    done = subprocess.run([*python, *words], cwd=ROOT, capture_output=True, text=True)
+    assert done.stderr.splitlines()[0] == "True ['default', 'ignore']"  # -X dev adds the first
+
+
 @pytest.mark.usefixtures("registry")
 @IN_CHILD
 def test_what_was_finished_before_a_worker_is_lost_is_no_failure(tmp_path: Path) -> None:

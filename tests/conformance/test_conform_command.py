@@ -63,6 +63,7 @@ def file(tmp_path: Path) -> str:
             0,
             "does not support participation",
         ),
+        ("Right", "scaffold", ("--supports", ""), 0, "does not support"),
     ],
 )
 def test_exit_statuses(

@@ -364,6 +364,21 @@ def test_ifca_s_clients_are_tested_with_the_models_that_they_chose_last() -> Non
     found = table.units(0)["IFCA"]
     index = adjusted_rand_index(np.array(list(last.values())), task.labels)
     assert found.function(**found.settings)["index"] == pytest.approx(index)
+    # as published, every client takes the final model of least loss
+    published: Any = toy("fpfc/table-1", methods=["IFCA"], as_coded=False)
+    algorithm, randomness = (
+        fpfc_table_1.make_algorithm("IFCA", published),
+        Randomness.from_seed(0, "fpfc/table-1"),
+    )
+    start = randomness.initialisation.standard_normal((4, task.dimension)).astype(np.float32)
+    state = algorithm.initialise(start, task)
+    for _ in range(3):
+        state = algorithm.step(state, task, randomness)
+    clients = np.arange(task.clients)
+    losses = task.losses(state.models, clients, randomness.assignment)
+    found = published.units(0)["IFCA"]
+    index = adjusted_rand_index(losses.argmin(axis=1), task.labels)
+    assert found.function(**found.settings)["index"] == pytest.approx(index)
 
 
 def test_the_public_code_s_servers_by_hand() -> None:

@@ -17,7 +17,8 @@ from command_line import ROOT, Digit, make_claim, refused
 
 from clusterproof import theory
 from clusterproof.commands.application import main
-from clusterproof.theory import REGISTRY, Kind
+from clusterproof.commands.check_unit import evaluate
+from clusterproof.theory import REGISTRY, Kind, Verdict
 from clusterproof.theory.claims import Sides, at_least, at_most, claim, drawn, report
 from clusterproof.theory.claims.report import read_report
 
@@ -132,10 +133,10 @@ def test_json_has_all_fields_and_no_infinities(registry: dict[str, Any], tmp_pat
     assert found["times"].keys() == {"p/one"}
 
 
-def two_lines(name: str) -> None:
+def two_lines(name: str, quick: bool = True) -> None:
     """State a claim whose second line alone is false, from 5 on."""
 
-    @claim(name, label="(1)-(2)")
+    @claim(name, label="(1)-(2)", quick=quick)
     def stated(digit: Digit) -> dict[str, Sides]:
         """A digit is at most nine, and at most four."""
         return {"first": at_most(digit, most=9), "second": at_most(digit, most=4)}
@@ -150,6 +151,9 @@ def test_one_line_of_a_chain_is_checked_by_its_id(
     assert main(["check", "p/chain", "--fail-on", "violated"]) == 1
     capsys.readouterr()
     assert "must be one of its lines: first, second" in refused(capsys, "check", "p/chain#third")
+    two_lines("p/long", quick=False)
+    assert main(["check", "p/long#first", "--verbose"]) == 0
+    assert re.search(r"^p/long#first +certified", capsys.readouterr().out, flags=re.MULTILINE)
     path = tmp_path / "r.json"
     assert main(["check", "p/chain", "--json", str(path)]) == 0
     records = {record["claim"]: record for record in json.loads(path.read_text())["claims"]}
@@ -191,6 +195,9 @@ def test_one_seed_that_refutes_a_claim_decides(
         seed == worst for seed in range(3)
     ]
     assert found[0, 3]["counterexample"] == {"value": max(largest)}
+    index, united = evaluate(7, "p/drawn", (), range(3))
+    assert isinstance(united, Verdict)
+    assert (index, united.counterexample) == (7, {"value": max(largest)})
     capsys.readouterr()
     for seed in range(3):
         assert main(["show", "p/drawn", "--seed", str(seed)]) == 0

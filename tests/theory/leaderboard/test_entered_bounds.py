@@ -52,7 +52,9 @@ def test_bounds_of_a_module_are_judged(tmp_path: Path, capsys: pytest.CaptureFix
     rows_file, figure = tmp_path / "rows.json", tmp_path / "figure.svg"
     command += ["--json", str(rows_file), "--figure", str(figure)]
     assert main([*command, "--fail-on", "violated"]) == 1
-    assert "mine/small, R = 1: violated: half of the clients" in capsys.readouterr().out
+    output = capsys.readouterr().out
+    assert "mine/small, R = 1: violated: half of the clients" in output
+    assert output.count("mine/small, R = 1: ") == 1
     written = json.loads(rows_file.read_text(encoding="utf-8"))
     assert set(written) == {"setting", "version", "rows"}
     assert written["setting"]["client_class"] == "strong"
