@@ -445,6 +445,26 @@ def test_show_gives_the_statement_the_verdict_and_the_repair(
     assert "clusterproof: p/good: the check failed with RuntimeError: no" in capsys.readouterr().err
 
 
+def test_show_joins_a_line_that_is_too_long_with_the_next_one_alone(
+    registry: dict[str, Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @claim("p/wide", label="Lemma 7")
+    def wide(digit: Digit) -> Sides:
+        """A digit is at most nine.
+
+        It is one of the numbers that are written by a single character, in the system that most people use
+        today. It goes on here:
+        and here is another line.
+        """
+        return at_most(digit, most=9)
+
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["show", "p/wide", "--no-check"]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert "that most people use today. It goes on here:" in lines
+    assert "and here is another line." in lines
+
+
 def test_show_lists_the_lines_of_a_chain(
     registry: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:

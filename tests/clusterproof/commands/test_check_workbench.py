@@ -61,6 +61,16 @@ def evaluated(output: str) -> set[str]:
     return {word for word in output.split() if "/" in word and word.split("/")[0] in ("mine", "ours")}
 
 
+def test_a_file_may_name_the_repair_that_the_next_one_states(
+    mine: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = FILE.format(bound="1").split('@claim("mine/true")')
+    mine.write_text(f'{first}@claim("mine/wrong", repaired_by="mine/true"){second.split("@claim")[0]}')
+    mine.with_name("next.py").write_text(f'{first}@claim("mine/true"){second}')
+    status, output, _ = checked(capsys, "mine.py", "next.py")
+    assert (status, evaluated(output)) == (0, {"mine/wrong", "mine/true", "mine/false"})
+
+
 @pytest.mark.slow(reason="several seconds")
 def test_a_module_is_checked_alone_or_among_ours(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, output, _ = checked(capsys, "mine.py")

@@ -32,6 +32,15 @@ def test_the_record_of_a_run_is_that_of_its_trace(
         assert record["last_errors"] == [None]
 
 
+@pytest.mark.parametrize(
+    ("words", "rows"), [("ifca", "cluster"), ("ifca --models 5", "model"), ("fedavg", "pooled model")]
+)
+def test_a_record_says_what_its_rows_are(words: str, rows: str, tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    assert main(["run", *words.split(), "--rounds", "1", "--replicates", "2", "--json", str(path)]) == 0
+    assert json.loads(path.read_text())["rows"] == rows
+
+
 def test_claims_are_listed_by_their_stored_verdicts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
