@@ -151,6 +151,7 @@ figures drift --set kappa=3 --set kappa=4 --out f                :: gives kappa 
 figures --set kappa=3 --out f        :: needs the name of a figure
 figures {{--width --set=width}}=3 drift --out f                  :: width
 certify --condition 4                :: momentum
+certify --momentum .5 --condition .5 --class smooth --proportion .5 :: --condition = 0.5
 {RATE} --condition 4 --momentum 1    :: --momentum = 1.0: must be at least 0 and below 1
 {RATE} --condition 4 --momentum nan  :: --momentum = 'nan': must be a finite number
 {RATE} --condition 4 --momentum=-1/10            :: --momentum = -0.1: must be at least 0
@@ -160,7 +161,7 @@ certify --condition 4                :: momentum
 {RATE} --momentum 0 --condition 4 --out none/c   :: --out = 'none/c': must be a file that can be written
 certify --momentum 0 --condition 4 --class smooth --proportion 0 :: --proportion = 0.0: must be greater than 0
 certify --momentum 0 --condition 4 --class convex --proportion 1 :: --class = 'convex': must be one of 'quadratic',
-verify {{none .}}                    :: must be a certificate
+verify {{none .}}                    :: file = | must be a certificate
 run ifca --{{rounds seed samples local-steps replicates}} {HUGE} :: = {HUGE}: must be an integer, at most | ; lower it
 run sofl --grid {HUGE}               :: = {HUGE}: must be an integer, at most | ; lower it
 run cfl --warm-up {HUGE}             :: = {HUGE}: must be an integer, at most | ; lower it

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from command_line import ROOT, refused
 from clusterproof.commands import check as check_command
 from clusterproof.commands import child_process, terminal
 from clusterproof.commands.application import main
-from clusterproof.commands.check_unit import evaluate_in_processes
+from clusterproof.commands.check_unit import evaluate, evaluate_in_processes
 from clusterproof.theory import find_claim
 
 START = """
@@ -74,6 +75,7 @@ def test_an_exception_that_would_pass_every_handler_is_one_line(
     assert errors.count("\n") == 1, errors
     assert ("SystemExit" if end == "exit" else "Silent: its message raises RuntimeError") in errors
     assert "a defect" not in errors
+    assert (command, end, when) != ("check", "exit", "later") or re.search(r"mine\.py, line \d+", errors)
     assert ("1 claim: 1 failed" in output) == (status == 1)
 
 
@@ -152,6 +154,12 @@ def test_options_of_the_interpreter_reach_the_child(tmp_path: Path) -> None:
     python = [sys.executable, "-X", "dev", "-W", "ignore", "-m", "clusterproof"]
     done = subprocess.run([*python, *words], cwd=ROOT, capture_output=True, text=True)
     assert done.stderr.splitlines()[0] == "True ['default', 'ignore']"  # -X dev adds the first
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_worker_reports_a_claim_that_exits(tmp_path: Path) -> None:
+    (path,) = arguments(tmp_path, "check", "sys.exit(0)", "later")[1:]
+    assert evaluate(3, "mine/a", (path,), range(1)) == (3, "SystemExit: 0")
 
 
 @pytest.mark.usefixtures("registry")

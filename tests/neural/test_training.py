@@ -194,6 +194,9 @@ def test_a_folder_without_its_metrics_is_refused(tmp_path: Path) -> None:
     polars.read_parquet(path).head(2).write_parquet(path)
     with pytest.raises(InvalidArgument, match="must have the 4 rounds of the checkpoint"):
         resumed(tmp_path / "run")
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(InvalidArgument, match=r"metrics\.parquet.*must be readable"):
+        resumed(tmp_path / "run")
     path.unlink()
     with pytest.raises(InvalidArgument, match=r"metrics\.parquet.*must be readable"):
         resumed(tmp_path / "run")

@@ -61,6 +61,18 @@ def evaluated(output: str) -> set[str]:
     return {word for word in output.split() if "/" in word and word.split("/")[0] in ("mine", "ours")}
 
 
+def test_claims_of_a_file_are_listed_by_paper(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with mine.open("a") as file:
+        file.write(
+            FILE.format(bound="1")
+            .split('@claim("mine/true")')[1]
+            .partition("\n@claim")[0]
+            .join(('@claim("ours/other")', "\n"))
+        )
+    assert main(["claims", "mine.py", "--paper", "mine"]) == 0
+    assert evaluated(capsys.readouterr().out) == {"mine/true", "mine/false"}
+
+
 def test_a_file_may_name_the_repair_that_the_next_one_states(
     mine: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -216,13 +216,16 @@ def test_help_has_the_options_of_what_is_named_with_their_defaults(
         (["--algorithm", "ifca", "--test-assignment", "test-loss"], "on their labelled test data"),
         (["--algorithm", "fedavg"], "every client is served the one model"),
         (["--algorithm", "local"], "every client is served its own model"),
+        (["--algorithm", "fpfc", "--partition", "rotations"], "on their labelled test data"),
         (["--algorithm", "per-fedavg"], "what its personal step makes"),
     ],
 )
 def test_the_report_says_who_is_served_what(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: list[str], words: str
 ) -> None:
-    status, output, _ = run_command(capsys, *flags, *SMALL, "--rounds", "1", "--out", str(tmp_path / "run"))
+    others = shlex.split("--clusters 2 --clients 6 --samples 20 --hidden 8 --threads 1")
+    sizes = others if "rotations" in flags else SMALL
+    status, output, _ = run_command(capsys, *flags, *sizes, "--rounds", "1", "--out", str(tmp_path / "run"))
     assert status == 0
     assert words in output
 

@@ -104,12 +104,16 @@ def test_a_failed_seed_is_named_and_costs_no_other(
 def test_the_table_shows_rounds_in_which_every_seed_was_evaluated(
     rounds: Sequence[int], shown: list[int]
 ) -> None:
-    columns = {name: [0.5] * len(rounds) for name in SUMMARISED}
-    frames = [polars.DataFrame({"seed": seed, "round": rounds, **columns}) for seed in (0, 1)]
+    frames = [
+        polars.DataFrame({"seed": seed, "round": rounds}).with_columns(
+            polars.lit(value).alias(name) for name in SUMMARISED
+        )
+        for seed, value in ((0, 0.4), (1, 0.6))
+    ]
     alone = polars.DataFrame({"seed": 1, "round": [200], **{name: [0.5] for name in SUMMARISED}})
     headers, rows = seed_table(polars.concat([*frames, alone]))
     assert headers == ["metric", *(f"round {done}" for done in shown)]
-    assert rows[0] == ["accuracy", *["0.5 ± 0"] * len(shown)]
+    assert rows[0] == ["accuracy", *["0.5 ± 0.14"] * len(shown)]  # 0.1 times the root of two
 
 
 def test_the_figure_has_means_and_bands_of_one_deviation() -> None:

@@ -200,6 +200,7 @@ def test_the_list_says_what_is_here(capsys: pytest.CaptureFixture[str], tmp_path
         assert state in lines[name]
         assert DATASETS[name].origin in lines[name]
         assert DATASETS[name].licence in lines[name]
+    assert "32 x 32 x 3" in lines["cifar10"]
     assert main(["data", "verify", "digits"]) == 0
     assert main(["data", "fetch", "digits"]) == 0
 

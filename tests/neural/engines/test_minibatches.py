@@ -57,6 +57,14 @@ def test_clients_that_share_a_call_have_batches_of_the_same_sizes():
 
 SEEN = Preprocessing(crop=15, flip=True, brightness=0.2, contrast=0.5, standardise=True)
 PARTITION = random_partition((7, 3, 9), image_shape=(2, 18, 19))
+
+
+def test_every_step_has_distortions_of_its_own():
+    steps = draw_steps(9, 4, 5, SEEN, np.random.default_rng(0))
+    drawn_rows = np.concatenate([step.distortions for step in steps])
+    assert len(np.unique(drawn_rows, axis=0)) == len(drawn_rows) == 5 + 4 + 5 + 4
+
+
 NETWORKS = {"mlp": MLP((2, 15, 15), 3, (4,)), "cnn": CNN((2, 15, 15), 3, (2, 3), (4,), padding=(2, 1))}
 CLIENTS = torch.tensor([2, 0, 1])
 
