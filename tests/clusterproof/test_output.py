@@ -156,6 +156,19 @@ def test_a_table_on_a_terminal_has_every_cell(
     assert lines == [["name", "value"], ["first", "1"], ["[second]", "2"]]
 
 
+def test_a_progress_bar_leaves_redirected_output_where_it_belongs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    with terminal.progress(2) as advance:
+        advance(1, "half")
+        print("a result")
+    output, errors = capsys.readouterr()
+    assert output == "a result\n"
+    assert "half" in errors
+
+
 @pytest.mark.parametrize(
     "command", ["check ours/slow ours/quick", "figures slow momentum-paths --out figures"]
 )

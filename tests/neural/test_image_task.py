@@ -112,6 +112,17 @@ def test_settings_are_json_and_make_the_task_again():
         assert make(preprocessing=Preprocessing(**seen)).settings["preprocessing"] == seen
 
 
+@pytest.mark.parametrize(("batch_size", "refused"), [(12, False), (11, True), (3, True), (None, False)])
+def test_a_single_gradient_is_no_pass_where_one_client_has_several_batches(batch_size, refused):
+    task = make(batch_size=batch_size, local_unit="epoch")
+    points = torch.zeros(5, NETWORK.dimension)
+    if refused:
+        with pytest.raises(InvalidArgument, match="local_unit = 'epoch'"):
+            task.gradients(points, CLIENTS, np.random.default_rng(0))
+    else:
+        assert task.gradients(points, CLIENTS, np.random.default_rng(0)).shape == points.shape
+
+
 def test_a_batch_of_everything_is_a_full_batch():
     assert make(batch_size=12).chosen_engine.name == "gram"
     assert make(batch_size=11).chosen_engine.name == "vmap"

@@ -445,6 +445,21 @@ def test_show_gives_the_statement_the_verdict_and_the_repair(
     assert "clusterproof: p/good: the check failed with RuntimeError: no" in capsys.readouterr().err
 
 
+def test_show_says_whose_the_lines_are(registry: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    @claim("p/mixed", label="(1)-(2)", judges={"first": "printed", "second": "reading"})
+    def mixed(digit: Digit) -> dict[str, Sides]:
+        """A digit is at most nine, twice."""
+        return {"first": at_most(digit, most=9), "second": at_most(digit, nine=9)}
+
+    make_claim("p/printed")
+    for name, words in (
+        ("p/mixed", "Its lines are of several kinds"),
+        ("p/printed", "The paper prints this."),
+    ):
+        assert main(["show", name, "--no-check"]) == 0
+        assert words in " ".join(capsys.readouterr().out.split())
+
+
 def test_show_joins_a_line_that_is_too_long_with_the_next_one_alone(
     registry: dict[str, Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

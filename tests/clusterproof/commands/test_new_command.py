@@ -29,8 +29,9 @@ def test_the_file_runs_and_is_judged(
 def test_the_next_commands_can_be_pasted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "my paper.py"
     assert main(["new", "claim", str(path)]) == 0
-    next_command = capsys.readouterr().out.splitlines()[1]
-    assert shlex.split(next_command) == ["clusterproof", "check", str(path)]
+    first, second = capsys.readouterr().out.splitlines()[1:3]
+    assert shlex.split(first) == ["clusterproof", "check", str(path)]
+    assert shlex.split(second) == ["clusterproof", "show", "my-paper/theorem-1", str(path)]
 
 
 def test_no_file_is_overwritten(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -32,6 +32,16 @@ def test_the_record_of_a_run_is_that_of_its_trace(
         assert record["last_errors"] == [None]
 
 
+def test_a_record_has_medians_over_the_replicates(tmp_path: Path) -> None:
+    words = ["run", "ifca", "--noise", "20", "--samples", "4", "--rounds", "3", "--replicates", "9"]
+    assert main([*words, "--json", str(tmp_path / "r.json"), "--out", str(tmp_path / "trace")]) == 0
+    record, trace = json.loads((tmp_path / "r.json").read_text()), load_trace(tmp_path / "trace")
+    for name in ("purity", "adjusted_rand_index", "cluster_count"):
+        values = getattr(trace, name)
+        assert record[name] == np.sort(values)[4], name
+        assert name == "cluster_count" or np.mean(values) != np.sort(values)[4], "these are to be told apart"
+
+
 @pytest.mark.parametrize(
     ("words", "rows"), [("ifca", "cluster"), ("ifca --models 5", "model"), ("fedavg", "pooled model")]
 )

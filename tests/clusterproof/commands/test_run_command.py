@@ -23,6 +23,14 @@ def test_no_rounds_are_a_run_of_the_start(tmp_path: Path) -> None:
     assert load_trace(tmp_path / "run").rounds == 0
 
 
+def test_a_default_that_is_given_changes_nothing(tmp_path: Path) -> None:
+    for folder, more in (("plain", []), ("given", ["--clusters", "3"])):
+        assert main(["run", "ifca", "--rounds", "2", "--out", str(tmp_path / folder), *more]) == 0
+    plain, given = (load_trace(tmp_path / folder) for folder in ("plain", "given"))
+    np.testing.assert_array_equal(plain.models, given.models)
+    assert np.bincount(plain.labels).tolist() == [50, 30, 20]
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_help_shows_the_defaults_of_the_run(
     name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path

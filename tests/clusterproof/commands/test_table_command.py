@@ -33,6 +33,11 @@ def test_without_a_name_the_stored_results_are_one_page(capsys: pytest.CaptureFi
     assert re.search(r"(?m)^CFL-MGD  accuracy %  96\.05 ± 0\.12  9\d\.\d\d( ± \d\.\d\d)?  \d  ", output)
     assert "method  measured  paper  ours  seeds  shown from  word" in output
     assert output.count("not reproduced: Welch's test") == 1
+    other = output.partition("data cifar10, ")[2].partition("\n\n")[0]
+    assert (
+        f"{TABLES['cfl-mgd/table-2'].from_values({'data': 'cifar10'}).printed('CFL-MGD', 'accuracy %').value}"
+        in other
+    )
     assert "Never run at full size: EMNIST" in output
 
 

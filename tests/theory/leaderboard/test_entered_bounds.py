@@ -216,6 +216,18 @@ def test_sampling_is_computed_from_the_clients(capsys: pytest.CaptureFixture[str
     assert "drift: hypothesis fails: all clients take part in every round" in printed[0]
 
 
+@pytest.mark.parametrize(("algorithm", "name"), [("fedprox", "proximal"), ("proxskip", "probability")])
+def test_a_file_has_the_default_that_was_used(algorithm: str, name: str, tmp_path: Path) -> None:
+    settings = []
+    for more in ([], [f"--{name}=1/3"]):
+        words = [f"--{key.replace('_', '-')}={value}" for key, value in A.items() if key != "local_steps"]
+        words += ["--client-class=strong", "--rounds=1", "--json", str(tmp_path / "rows"), *more]
+        assert main(["leaderboard", algorithm, *words]) == 0
+        settings.append(json.loads((tmp_path / "rows").read_text())["setting"][name])
+    assert settings[0] not in (None, "None", settings[1])
+    assert settings[1] == "1/3"
+
+
 def test_the_page_prints_what_it_states(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
