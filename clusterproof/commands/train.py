@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import shlex
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import count, pairwise
+from itertools import chain, count, pairwise
 from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
@@ -198,8 +199,8 @@ def _train(configuration: Configuration, folder: Path, resume: bool) -> int:
         words = metrics_text(row) or words
         show(row["round"], words)
 
-    code = [f"--{key} {name}" for key, name in configuration.user_code.items() if is_own(key, name)]
-    command = " ".join([f"clusterproof train --resume {folder}", *code])
+    code = [(f"--{key}", name) for key, name in configuration.user_code.items() if is_own(key, name)]
+    command = shlex.join(["clusterproof", "train", "--resume", str(folder), *chain(*code)])
     try:
         total = configuration.training.rounds
         with terminal.progress(total, lines=True) as show, _deferred_interrupt() as stop:

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
@@ -73,7 +74,7 @@ def train_seeds(
     if jobs is not None:
         check_count("jobs", jobs, at_least=1, at_most=1024, remedy="give a number of processes")
     if is_begun(out):
-        remedy = f"continue it with --resume {out}, or choose another name"
+        remedy = f"continue it with --resume {quote(str(out))}, or choose another name"
         raise InvalidArgument("out", str(out), "holds a run already", remedy)
     check_distinct(out=out, plot=plot)
     if plot is not None:

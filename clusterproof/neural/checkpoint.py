@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -404,7 +405,7 @@ def _require_free(folder: Path, resume: bool) -> None:
     if resume and (is_begun(folder) or not held):
         return
     if held:
-        remedy = f"continue it with --resume {folder}, or " if is_begun(folder) else ""
+        remedy = f"continue it with --resume {quote(str(folder))}, or " if is_begun(folder) else ""
         raise InvalidArgument("out", os.fspath(folder), "must be empty", f"{remedy}choose another name")
 
 

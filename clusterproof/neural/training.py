@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -307,7 +308,9 @@ def _continue(
     except InvalidArgument as error:
         if error.argument != "out" or not kept:
             raise
-        remedy = f"make space; `clusterproof train --resume {folder}` then goes on after round {kept}"
+        remedy = (
+            f"make space; `clusterproof train --resume {quote(str(folder))}` then goes on after round {kept}"
+        )
         raise InvalidArgument(error.argument, error.value, error.rule, remedy) from error
     finally:
         torch.set_num_threads(before)

@@ -380,6 +380,20 @@ def interrupted_at(count: int, times: int = 1) -> Any:
     return planted(ImageTask, "losses", losses)
 
 
+def test_the_command_that_resumes_a_run_with_user_code_can_be_pasted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own, out = tmp_path / "my own.py", tmp_path / "my run"
+    own.write_text("from clusterproof.algorithms import IFCA\n\n\nclass Mine(IFCA):\n    pass\n")
+    arguments = ["train", *SMALL, "--rounds", "3", "--algorithm", f"{own}:Mine", "--out", str(out)]
+    with interrupted_at(2):
+        assert main(arguments) == 130
+    (command,) = re.findall(r"run `(.+)` to resume", capsys.readouterr().err)
+    assert main(shlex.split(command)[1:]) == 0
+    assert rounds_kept(out) == 3
+    assert f"--resume {shlex.quote(str(out))}, or" in refused(capsys, *arguments)
+
+
 @pytest.mark.parametrize("times", [1, 2])
 def test_ctrl_c_keeps_finished_rounds_and_names_the_command_that_resumes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], times: int
