@@ -199,6 +199,7 @@ def test_an_augmentation_of_at_most_the_negative_curvature_is_refused(concavity,
     assert raised.value.argument == "augmentation"
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_below_the_refused_limit_the_proximal_point_jumps():
     """The reason of the refusal: two lengths 0.01 apart with proximal points 3 apart."""
     penalty = SCAD(strength=1.0, concavity=3.7)

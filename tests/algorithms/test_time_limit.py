@@ -67,6 +67,7 @@ def test_a_weak_reference_that_ends_meanwhile_is_removed_to_the_end() -> None:
     assert len(removed) == 1
 
 
+@pytest.mark.slow(reason="a second or more")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_an_exception_that_a_callback_loses_is_raised_again() -> None:
     class Short:

@@ -116,6 +116,7 @@ def test_a_closed_standard_error_costs_no_verdict() -> None:
     assert "1 claim: 1 violated" in done.stdout
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_help_has_all_options_in_no_columns() -> None:
     done = command("run", "fpfc", "--help", env={"COLUMNS": "0"})
     assert done.returncode == 0

@@ -85,6 +85,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_a_training_run_with_a_link_is_not_resumed(
     here: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -119,6 +120,7 @@ def test_a_new_run_does_not_begin_in_a_folder_with_a_link(
     check_each(capsys, tmp_path, folder, f"{TRAIN} --hidden 4 --out run")
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_a_stored_trace_with_a_link_is_not_read(
     here: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -197,6 +197,7 @@ def test_a_child_prints_what_the_command_prints(
     assert ("1 claim: 1 consistent" if command == "check" else "conforms: scaffold") in output
 
 
+@pytest.mark.slow(reason="a second or more")
 @pytest.mark.usefixtures("registry")
 def test_the_verdicts_are_printed_where_the_file_has_replaced_standard_output(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -243,6 +244,7 @@ def test_a_command_that_exits_is_one_line(
     assert "remove sys.exit" in errors
 
 
+@pytest.mark.slow(reason="a second or more")
 @pytest.mark.usefixtures("registry")
 def test_json_on_standard_output_leaves_the_counts_to_standard_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -317,6 +317,7 @@ class Scaffold:
         self.model = self.model + self.settings["server_step_size"] * np.mean(changes, axis=0)
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_mistakes_that_the_runs_would_not_show_are_named() -> None:
     name, wrong = (
         "controls-averaged-over-participants",
@@ -335,6 +336,7 @@ def test_mistakes_that_the_runs_would_not_show_are_named() -> None:
         assert "option-I-at-local-model" not in report.sentence  # it is no mistake of option II
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_the_code_of_another_algorithm_is_recognised() -> None:
     def start(task: Any, given: dict[str, Any]) -> Any:
         return DEFINITIONS["scaffold"](task, {**given, "option": "II"})

@@ -204,6 +204,7 @@ def test_on_a_cluster_whose_worker_is_killed_every_unit_is_there_once(tmp_path: 
     assert sum(computed(log).values()) <= 9, "at most the killed worker's unit is computed again"
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_a_scheduler_that_is_none_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed", reason="needs the extra `dask`")
     monkeypatch.setattr(units, "TIMEOUT", 0.2)

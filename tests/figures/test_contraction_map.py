@@ -65,6 +65,7 @@ def test_the_boundary_lines_lie_on_the_closed_forms():
     np.testing.assert_allclose(line(right, "paper-momentum")[0], 0.1, rtol=1e-7)
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_the_painted_cells_are_ratios_of_logarithms_and_cross_one_at_the_line():
     for panel, near_one in zip(panels(), (False, True), strict=True):
         mesh = panel.collections[0]

@@ -52,6 +52,7 @@ def test_curves_are_the_medians_of_the_runs_and_bounds_those_of_the_theory(momen
     assert line(panel, f"last Theorem D, {name}")[1] == np.max(bound.last)
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_the_legend_names_the_runs_by_what_differs_and_every_bound_once():
     named = [rf"$\beta$ = {momentum:g}" for momentum in MOMENTA]
     assert entries(three_momenta()) == [*named, "Theorem D", "Theorem 1 as printed"]

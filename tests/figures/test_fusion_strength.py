@@ -32,6 +32,7 @@ def oracle(task):
     return own[task.labels]
 
 
+@pytest.mark.slow(reason="a second or more")
 @pytest.mark.parametrize("panel", [0, 1, 2])
 def test_the_window_is_that_of_the_condition(panel):
     task = figure_of("fusion-strength").task()

@@ -127,6 +127,7 @@ def configurations(draw: st.DrawFn) -> Configuration:
     return configuration_from(sections)
 
 
+@pytest.mark.slow(reason="a second or more")
 @settings(max_examples=examples(40))
 @given(configuration=configurations())
 def test_it_comes_back_from_its_json(configuration: Configuration) -> None:

@@ -43,6 +43,7 @@ def differences(function, model, step=1e-6):
     return np.array([(function(model + unit) - function(model - unit)) / (2 * step) for unit in units])
 
 
+@pytest.mark.slow(reason="a second or more")
 @settings(max_examples=examples(40))
 @given(ANY)
 def test_optima_are_minimisers_of_the_clusters_losses(task):

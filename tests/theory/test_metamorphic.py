@@ -38,6 +38,7 @@ def test_lemma_h_survives_a_search_for_its_weakest_place(
     assert response <= bound * (1 + 1e-9) + 1e-13
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_shifting_s1_changes_no_verdict_of_a_run() -> None:
     one = experiment("S1", None)
     moved = dataclasses.replace(one.regression, optima=one.regression.optima + 7.0)

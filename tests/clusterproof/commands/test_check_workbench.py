@@ -73,6 +73,7 @@ def test_claims_of_a_file_are_listed_by_paper(mine: Path, capsys: pytest.Capture
     assert evaluated(capsys.readouterr().out) == {"mine/true", "mine/false"}
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_a_file_may_name_the_repair_that_the_next_one_states(
     mine: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -103,6 +104,7 @@ def test_patterns_leave_out_what_takes_long(mine: Path, capsys: pytest.CaptureFi
     assert "add --all" in refused(capsys, "check", "*-long")
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_a_report_is_replayed_where_its_file_is_gone(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The report holds the file's text, which is executed again; the claims of a file that changed are others."""
     assert checked(capsys, "mine.py", "--json", "r.json")[0] == 0

@@ -32,6 +32,7 @@ def test_the_record_of_a_run_is_that_of_its_trace(
         assert record["last_errors"] == [None]
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_a_record_has_medians_over_the_replicates(tmp_path: Path) -> None:
     words = ["run", "ifca", "--noise", "20", "--samples", "4", "--rounds", "3", "--replicates", "9"]
     assert main([*words, "--json", str(tmp_path / "r.json"), "--out", str(tmp_path / "trace")]) == 0

@@ -32,6 +32,7 @@ def run_command(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[in
     return status, *capsys.readouterr()
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_flags_make_the_configuration_that_is_stored(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

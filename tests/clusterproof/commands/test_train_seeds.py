@@ -27,6 +27,7 @@ from clusterproof.neural.checkpoint import stored_configuration
 OPTIONS = ("train", *SMALL, "--algorithm", "ifca", "--rounds", "3", "--checkpoint-every", "1")
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_seeds_are_single_runs_and_their_metrics_are_averaged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -163,6 +163,7 @@ def distances(task: RegressionMixture) -> tuple[float, float]:
     return min(pairs, default=math.inf), max(pairs, default=0.0)
 
 
+@pytest.mark.slow(reason="a second or more")
 @pytest.mark.parametrize("rounds", [1, 9])
 def test_bound_on_a_run(rounds: int) -> None:
     """A third of the failure probability is delta_1, the rest delta_2; without misassigned clients no radius enters."""

@@ -169,6 +169,7 @@ def test_rounds_without_participants() -> None:
     np.testing.assert_allclose(coasting[4], coasting[3] + 0.5 * (coasting[3] - coasting[2]))
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_runs_with_empty_clusters_stay_below() -> None:
     for options in (
         {"normalisation": "cluster", "empty_cluster": "freeze"},

@@ -105,6 +105,7 @@ def test_ifca_with_momentum_that_it_should_not_have() -> None:
     assert theorem_d_on(task(), trace).broken(trace).any()
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_partial_participation_with_the_wrong_divisor() -> None:
     half = CFLMGD(step_size=1.0, momentum=0.5, participation=0.5)
     right = run(half, task(), rounds=50, seed=0, replicates=20, initial=start())
@@ -131,6 +132,7 @@ def test_misassigned_clients_are_counted_where_they_are_likely() -> None:
         theorem_d_on(close, trace)
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_refusals_name_the_hypothesis() -> None:
     trace = run(MEANT, task(), rounds=3, seed=0)
     with pytest.raises(InvalidArgument, match="fresh"):

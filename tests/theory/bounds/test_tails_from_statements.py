@@ -247,6 +247,7 @@ def test_runs_on_regressions(regression: tuple) -> None:
     assert_frequency(broken, failure)
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_runs_on_smooth_losses() -> None:
     """Theorem A' on log-cosh losses: all rounds and the last one."""
     task = LogCoshMixture(

@@ -205,6 +205,7 @@ def test_frequency_of_failures_with_explicit_rows(
     assert (errors[-1] > tube.last_reach).any(axis=-1).mean() <= last
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_long_horizons_are_stable() -> None:
     task = RegressionMixture(
         optima=np.eye(2),

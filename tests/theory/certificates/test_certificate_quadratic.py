@@ -112,6 +112,7 @@ def test_steps_that_diverge_have_no_certificate(momentum: object, step: object) 
         assert "does not converge" in found.reason
 
 
+@pytest.mark.slow(reason="a second or more")
 @given(momentum=st.floats(0.0, 0.95), curvature=st.floats(0.01, 1.5), excess=st.floats(0.01, 0.3))
 def test_lyapunov_matrix_is_the_sum_of_the_series(momentum: float, curvature: float, excess: float) -> None:
     rate = spectral_radius(curvature, momentum) + excess

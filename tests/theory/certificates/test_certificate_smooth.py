@@ -188,6 +188,7 @@ def test_lyapunov_function_does_what_is_proved_on_true_functions(
             assert lyapunov(found, value, now, last, gradient(now)) <= rate**2 * level + scale
 
 
+@pytest.mark.slow(reason="a second or more")
 @given(
     seed=st.integers(0, 10**6),
     condition=st.integers(1, 30),

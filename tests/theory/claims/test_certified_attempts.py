@@ -186,6 +186,7 @@ DISHONEST = [
 ]
 
 
+@pytest.mark.slow(reason="a second or more")
 @pytest.mark.parametrize("function", DISHONEST)
 def test_an_exhausted_space_of_a_dishonest_function_is_not_certified(function: Any) -> None:
     assert not is_certified(function)

@@ -187,6 +187,7 @@ def test_operators_of_which_the_conditions_are_only_necessary() -> None:
     assert verdict_on(extragradient).verdict is Kind.CERTIFIED
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_a_hypothesis_on_f_is_used() -> None:
     def of(*, stated: bool) -> Callable[..., Sides]:
         def polyak(f: Strong, step: Annotated[Any, choice(Fraction(3, 2))]) -> Sides:
@@ -217,6 +218,7 @@ def test_a_comparison_forks_and_both_halves_must_hold() -> None:
     assert verdict_on(of(0), name="toy/zero").verdict in (Kind.CERTIFIED, Kind.CONSISTENT)
 
 
+@pytest.mark.slow(reason="a second or more")
 @pytest.mark.parametrize(
     ("root", "expected"), [(Fraction(4), Kind.CERTIFIED), (Fraction(17, 4), Kind.VIOLATED)]
 )

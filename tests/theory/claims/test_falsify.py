@@ -82,6 +82,7 @@ def test_its_code_fails_where_the_bound_holds() -> None:
         exec(generous, {})
 
 
+@pytest.mark.slow(reason="a second or more")
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=MANY) for seed in range(1, 18))])
 def test_the_true_rate_holds_and_is_sharp(seed: int) -> None:
     verdict = search(1, seed)

@@ -113,6 +113,7 @@ def test_ends_far_beyond_machine_integers_are_drawn_from_uniformly(allowed: Any)
     assert len(set(drawn)) == 2000
 
 
+@pytest.mark.slow(reason="a second or more")
 @pytest.mark.usefixtures("registry")
 @pytest.mark.parametrize("make", [integers, partial(rationals, denominator=2)])
 def test_an_open_end_that_grows_past_what_floats_and_digits_hold_is_tried(make: Any) -> None:

@@ -177,6 +177,7 @@ def test_what_is_nonnegative_but_no_sum_of_squares_stays_consistent() -> None:
 # ---- hypotheses are used in their direction only, and by the lines that have them
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_a_hypothesis_of_one_line_proves_no_other_line() -> None:
     # instances that the formula is compared at lie in [-1, 1]; the claim speaks of larger x, too
     def both(x: Annotated[Fraction, rationals(-1, 1, 12, upwards=True)]) -> dict[str, Any]:
@@ -240,6 +241,7 @@ def test_hypotheses_in_the_wrong_direction_prove_nothing() -> None:
     assert is_certified(1 / (1 - x * x), free, [2 * x * x <= 1])
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_what_is_certified_is_nowhere_negative() -> None:
     """Random quadratics under random hypotheses, compared with their values on a grid."""
     stream = generator(0, "random polynomials")

@@ -66,6 +66,7 @@ def test_the_envelope_is_attained_where_overdamped(smallest: float, momentum: fl
     assert start_envelope(smallest, smallest, momentum, 100) == pytest.approx(start, rel=1e-12)
 
 
+@pytest.mark.slow(reason="a second or more")
 @given(curvature=st.floats(0.02, 1.0), momentum=st.floats(0.0, 0.9))
 def test_impulse_energy_is_the_sum_of_squares(curvature: float, momentum: float) -> None:
     _, impulse = propagators(curvature, momentum, 4000)

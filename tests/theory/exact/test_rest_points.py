@@ -70,6 +70,7 @@ def test_fedprox_with_few_local_steps(task, steps, strength):
     close(state.models[0], expected)
 
 
+@pytest.mark.slow(reason="a second or more")
 @settings(max_examples=examples(50))
 @given(TASKS, STRENGTHS)
 def test_fedprox_solved_exactly_is_the_limit_of_many_local_steps(task, strength):
@@ -148,6 +149,7 @@ def test_local(task, steps):
     close(state.models, affine_rounds.local_rest(task.centers))
 
 
+@pytest.mark.slow(reason="a second or more")
 @settings(max_examples=examples(50))
 @given(
     strategies.quadratic_mixtures(clusters=1, condition_number=(1, 5), spread=(0, 1), shared_hessians=False),
@@ -166,6 +168,7 @@ def test_cfl_mgd_model_averaging_inside_a_cluster(task, steps, momentum):
     assert steps > 1 or np.abs(buffer).max() <= TOLERANCE
 
 
+@pytest.mark.slow(reason="a second or more")
 @settings(max_examples=examples(50))
 @given(strategies.quadratic_mixtures(clusters=(2, 3), condition_number=(1, 3), shared_hessians=False), STEPS)
 def test_ifca_rests_at_fedavgs_point_of_each_cluster(task, steps):
@@ -179,6 +182,7 @@ def test_ifca_rests_at_fedavgs_point_of_each_cluster(task, steps):
     close(trace.models[-1], affine_rounds.within_clusters(inside, task.hessians, task.centers, task.labels))
 
 
+@pytest.mark.slow(reason="a second or more")
 @settings(max_examples=examples(50))
 @given(
     strategies.quadratic_mixtures(

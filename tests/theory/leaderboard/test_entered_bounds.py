@@ -62,6 +62,7 @@ def test_bounds_of_a_module_are_judged(tmp_path: Path, capsys: pytest.CaptureFix
     assert "<svg" in figure.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_a_bound_is_judged_by_the_task_if_it_is_in_the_setting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

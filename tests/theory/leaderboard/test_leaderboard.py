@@ -274,6 +274,7 @@ def _simulated(algorithm: str, task: QuadraticMixture, setting: dict[str, Any]) 
     return total
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_noise_adds_the_variance_of_the_local_gradients() -> None:
     eta, server, variance, curvatures = 1 / 64, 3 / 4, 0.04, np.array([0.4, 1.0])
     task = NoisyQuadraticMixture(

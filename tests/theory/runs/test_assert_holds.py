@@ -26,6 +26,7 @@ def slowed(trace: Trace, factor: float) -> Trace:
     return dataclasses.replace(trace, errors=errors)
 
 
+@pytest.mark.slow(reason="a second or more")
 @settings(max_examples=examples(25))
 @given(momentum=st.floats(0, 0.97), step=st.floats(0.05, 1.0), seed=st.integers(0, 50))
 def test_lemma_h_holds_on_every_noise_free_run(momentum: float, step: float, seed: int) -> None:
@@ -126,6 +127,7 @@ def test_a_run_that_is_too_small_to_tell_never_holds() -> None:
         theory.assert_holds("cfl-mgd/theorem-a", one.task, far, inconclusive="pass")
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_suspicious_runs_are_inconclusive() -> None:
     one = experiment("S1", None)
     initial = one.initial(np.random.default_rng(0), 8)

@@ -351,6 +351,7 @@ def test_an_algorithm_of_another_name_is_judged_by_its_dynamics() -> None:
     assert entries(page)["Law"].startswith("the run follows mine's exact path")
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_rounding_after_many_rounds_breaks_nothing() -> None:
     for task in (task_of(condition_number=1e4, spread=3.0), tasks()[11]):
         for algorithm in (

@@ -130,6 +130,7 @@ def test_a_fault_is_seen_in_replicates(setting: Setting, fault: dict[str, Any], 
         assert_same_law(setting[0], declared(setting, rounds=rounds, replicates=REPLICATES, **fault))
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_more_participants_than_declared_are_seen_in_replicates() -> None:
     setting = ifca(participation=0.5)
     with pytest.raises(AssertionError, match="200 replicates against 2000"):

@@ -40,6 +40,7 @@ def test_noise_that_is_half_too_large_breaks_theorem_d(seeds: range) -> None:
             theory.assert_holds("cfl-mgd/theorem-d", TASK, gaussian_run(1.5, seed))
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_a_fault_may_show_in_the_number_of_failing_replicates_only() -> None:
     trace = gaussian_run(1.3, 0)
     with pytest.raises(AssertionError, match=r"at failure probability 0\.05"):

@@ -212,6 +212,7 @@ def test_one_term_bounds_runs_in_which_no_pair_waits_and_refuses_others() -> Non
     theory.assert_holds("fpfc/one-term", TASK, everywhere)
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_one_term_bounds_runs_whose_pairs_wait_at_a_large_augmentation_and_refuses_others() -> None:
     claim = "fpfc/one-term-large-augmentation"
     least = 8 * declared().fusion_penalty.lipschitz

@@ -266,6 +266,7 @@ def test_a_bound_above_the_start_says_nothing() -> None:
         assert "holds" not in one or "Duals" in one
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_a_constant_that_is_too_small_is_broken() -> None:
     true = vars(Constants)["first"].fget
     with planted(Constants, "first", property(lambda setting: true(setting) / 40)):
@@ -294,6 +295,7 @@ def test_where_chance_decides_the_bounds_are_twenty_times_the_expectations() -> 
     assert "20 x expectations', exceeded with probability <= 0.05" in " ".join(str(one).split())
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_replicates_show_the_run_nearest_its_bound() -> None:
     trace = run(declared(), LARGE, rounds=100, seed=0, replicates=3)
     first = constants_by_hand(LARGE, 10)[0]

@@ -148,6 +148,7 @@ def test_a_fault_is_seen(fault: str, momentum: float, distance: float) -> None:
         assert_same_law(task, trace)
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_half_of_the_rows_are_seen_in_few_rounds() -> None:
     task = mixture()
     algorithm = CFLMGD(step_size=1 / task.smoothness, momentum=0.5)
@@ -403,6 +404,7 @@ class HeavyTails(RegressionMixture):
         return np.asarray(mean + deviation * np.sqrt(3 / generator.chisquare(5, (*mean.shape[:-1], 1))))
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_heavy_tails_of_the_same_variance_are_seen() -> None:
     task = mixture(clusters=2, dimension=2, clients=8, proportions=None)
     fields = [field.name for field in dataclasses.fields(task) if field.init]

@@ -84,6 +84,7 @@ def test_a_counterexample_has_just_enough_clients(
         theory.replay(f"cfl-mgd/{name}", found | {"clients": 2 * least - 2, "own": least - 1})
 
 
+@pytest.mark.slow(reason="a second or more")
 @pytest.mark.parametrize(
     ("name", "clients"),
     [("lemma-2", 34), ("appendix-a35#(A37) = (31) of Lemma 2", 34), ("appendix-a35#(A35)", 24)],
@@ -97,6 +98,7 @@ def test_a_run_breaks_the_contraction(name: str, clients: int) -> None:
     assert errors[3] > (1 - 0.5 / 8) * errors[2] + 0.5 / 4
 
 
+@pytest.mark.slow(reason="a second or more")
 @pytest.mark.parametrize("name", ["appendix-a27#(A27)", "appendix-a27#(A34)"])
 def test_a_run_has_more_momentum_than_a_quarter_of_the_share(name: str) -> None:
     """T_3 = beta (chi^(t-1) - chi^t): the model moves from 1/2 to 3/4, times 2/3."""

@@ -195,6 +195,7 @@ def test_a_pair_that_is_not_the_worst_is_seen(plant: Callable[..., Any]) -> None
     assert is_refuted("ifca/basin", evaluations=3)
 
 
+@pytest.mark.slow(reason="a second or more")
 def test_a_start_outside_of_the_basin_is_not_certain(plant: Callable[..., Any]) -> None:
     def far(separation: float, noise: float, clusters: int = 2) -> Cell:
         return Cell(separation, noise, 1.0, clusters)
