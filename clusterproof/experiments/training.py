@@ -39,14 +39,19 @@ def check_sections(sections: Mapping[str, Mapping[str, Any]], *, is_here: bool) 
     sections
         Of the configuration.
     is_here
-        Whether the data must be on this machine.
+        Whether the data and the device must be on this machine.
 
     Raises
     ------
     InvalidArgument
-        If a section is wrong, or no file of the data set is in the data folder.
+        If a section is wrong, the device is not there, or no file of the data set is in the data folder.
     """
-    name = configuration_from(sections).data.name
+    configuration = configuration_from(sections)
+    if is_here and configuration.training.device == "cuda":
+        from clusterproof.neural.image_checks import checked_device
+
+        checked_device("cuda")
+    name = configuration.data.name
     if is_here and name in DATASETS and (dataset := DATASETS[name]).files:
         folder = data_folder() / name
         files = [*dataset.files, *([] if dataset.archive is None else [dataset.archive])]

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars
 import pytest
+import torch
 from command_line import command, refused
 from toy_tables import TOY
 
@@ -182,6 +183,11 @@ def test_an_interrupted_table_names_the_command_that_resumes(
         ("table sofl/table-2 --parquet none/table", "--parquet"),
         ("table fpfc/table-1 --slurm 2", "--slurm"),
         ("table cfl-mgd/table-2 --set network=tutorial", "network.name"),
+        pytest.param(
+            "table cfl-mgd/table-2 --set data=digits --set device=cuda",
+            "device = 'cuda': is not there",
+            marks=pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU"),
+        ),
     ],
 )
 def test_wrong_calls_are_refused_in_one_line(
