@@ -1,0 +1,218 @@
+"""From what a trial found to records of evidence, which the kernel replays: nothing here is trusted with a word."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from clusterproof.theory import kernel
+from clusterproof.theory.claims.ranges import Instance
+from clusterproof.theory.claims.traced import (
+    class_of,
+    evaluated_world,
+    has_class,
+    other_quantities,
+    program_of,
+    trace_paths,
+)
+from clusterproof.theory.claims.trial import Trial
+from clusterproof.theory.classes.traced_numbers import NotTraced
+from clusterproof.theory.classes.worst_case import WorstCase
+from clusterproof.theory.kernel.evaluation import limited
+from clusterproof.theory.kernel.functions import problem
+from clusterproof.theory.kernel.numbers import write
+from clusterproof.theory.kernel.positivity import is_nonnegative, slack_of
+from clusterproof.theory.kernel.rules import cases, nonnegative_on
+from clusterproof.theory.squares.search import find_proof
+
+SETTINGS = 64
+"""Most settings of the quantities beside a function of a class."""
+
+
+def evidence_of(trial: Trial, line: str, statement: kernel.Statement) -> dict[str, Any] | None:
+    """Return evidence that the kernel accepts for a line of a trial; None if none is found.
+
+    Parameters
+    ----------
+    trial
+        Of the same statement.
+    line
+        Its name; empty of a single one.
+    statement
+        In the language.
+    """
+    for data in _candidates(trial, line, statement):
+        evidence = {"line": line, "digest": statement.digest, **data}
+        if kernel.replay(statement, evidence).word is not kernel.Word.INCONCLUSIVE:
+            return evidence
+    return None
+
+
+def _candidates(trial: Trial, line: str, statement: kernel.Statement) -> Iterator[dict[str, Any]]:
+    progress = trial.progress.get(line)
+    if progress is None or not progress.instances:
+        yield {"rule": "empty"}
+        yield {"rule": "empty", "listed": True}
+        if progress is None:
+            return
+    if progress.found is not None:
+        yield {"rule": "instance", "instance": _written(trial, progress.found.instance)}
+        return
+    if trial.exhausted and trial.space.complete:
+        yield {"rule": "exhausted"}
+    if progress.tightest is None:
+        return
+    witness = _written(trial, progress.tightest.instance)
+    if has_class(trial.space):
+        settings = _multipliers(trial, line, statement)
+        if settings is not None:
+            yield {"rule": "dual", "witness": witness, "settings": settings}
+        return
+    yield {"rule": "signs", "witness": witness}
+    blocks = _blocks(statement, line)
+    if blocks is not None:
+        yield {"rule": "squares", "witness": witness, "blocks": blocks}
+
+
+def _written(trial: Trial, instance: Instance) -> dict[str, Any]:
+    """Write an instance such that the kernel reads it, a function of a class by the points that were evaluated."""
+    code = {name: _number(value) for name, value in instance.items()}
+    if has_class(trial.space):
+        name, _ = class_of(trial.space)
+        world = evaluated_world(trial.statement, instance)
+        code[name] = {
+            "start": _point(world.start),
+            "solution": None if world.solution is None else _point(world.solution),
+            "minimum": write(Fraction(world.minimum)),
+            "further": [_point(point) for point in world.further],
+            "triplets": [
+                [[_point(x), _point(g), write(Fraction(f))] for x, g, f in oracle.triplets]
+                for oracle in world.oracles
+            ],
+        }
+    return code
+
+
+def _number(value: Any) -> Any:
+    return list(map(_number, value)) if isinstance(value, tuple) else write(value)
+
+
+def _point(vector: Any) -> list[Any]:
+    return [write(Fraction(str(entry))) for entry in vector.entries]
+
+
+# ---- sums of squares
+
+
+def _blocks(statement: kernel.Statement, line: str) -> list[list[dict[str, Any]]] | None:
+    """Search sums of squares for each excess that the coefficients do not decide; None if one is not found."""
+    found = []
+    try:
+        with limited():
+            for case in cases(statement, line):
+                factors = nonnegative_on(case.box, case.facts)
+                for slack in case.sides.slacks:
+                    target = slack_of(slack, case.box)
+                    if is_nonnegative(target, case.box):
+                        continue
+                    places = [place for place, factor in enumerate(factors) if factor]
+                    blocks = find_proof(dict(target), [dict(factors[place]) for place in places])
+                    if blocks is None:
+                        return None
+                    found.append([_block(each, places) for each in blocks])
+    except (kernel.Refused, ArithmeticError, TypeError, ValueError, LookupError, AttributeError):
+        return None
+    return found
+
+
+def _block(block: Any, places: list[int]) -> dict[str, Any]:
+    return {
+        "factors": [places[each] for each in block.factors],
+        "basis": [[[list(powers), write(value)] for powers, value in b.items()] for b in block.basis],
+        "matrix": [[write(entry) for entry in row] for row in block.matrix],
+    }
+
+
+# ---- multipliers of a class's conditions
+
+
+def _multipliers(trial: Trial, line: str, statement: kernel.Statement) -> list[dict[str, Any]] | None:
+    """Search multipliers at every setting and on every path; None if some are not found."""
+    name, allowed = class_of(trial.space)
+    listed = other_quantities(trial.space).instances(SETTINGS)
+    if listed is None:
+        return None
+    of_class = statement.space.ranges[name]
+    settings = []
+    for setting in listed:
+        paths = []
+        try:
+            for path in trace_paths(trial.statement, setting):
+                if line not in path.lines:
+                    continue
+                program = program_of(path, line)
+                certificate = WorstCase(program).certificate
+                if certificate is None:
+                    return None
+                trace = of_class.trace(setting, path.trace.decisions)
+                with limited():
+                    lines, evaluation = statement.lines({**setting, name: problem(trace)})
+                    facts = trace.facts([*evaluation.facts, *lines[line].facts])
+                paths.append([_translated(program, certificate, trace, facts)])
+        except (NotTraced, kernel.Refused, LookupError):
+            return None
+        settings.append({"setting": {key: write(value) for key, value in setting.items()}, "paths": paths})
+    return settings
+
+
+def _translated(
+    program: Any, certificate: Any, trace: Any, facts: tuple[Mapping[str, Any], Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Name the conditions as the kernel does, and divide by what they were multiplied by."""
+    multipliers: dict[str, Fraction] = {}
+    of_forms = [
+        (certificate.multipliers, program.inequalities, facts[0]),
+        (certificate.free, program.equations, facts[1]),
+    ]
+    for factors, forms, known in of_forms:
+        for place, factor in factors.items():
+            if factor:
+                name, ratio = _same(program, forms[place], known)
+                multipliers[name] = multipliers.get(name, Fraction(0)) + factor * ratio / program.unit
+    proof: dict[str, Any] = {"multipliers": {name: write(value) for name, value in multipliers.items()}}
+    if len(certificate.weights) > 1:
+        proof["weights"] = [write(weight) for weight in certificate.weights]
+    return proof
+
+
+def _same(program: Any, form: Any, known: Mapping[str, Any]) -> tuple[str, Fraction]:
+    """Return the name of the kernel's number that a form is a multiple of, and the factor.
+
+    Raises
+    ------
+    LookupError
+        If there is none.
+    """
+    terms = _terms(program, form)
+    for name, number in known.items():
+        if number.terms.keys() == terms.keys():
+            ratios = {terms[key] / number.terms[key] for key in terms}
+            if len(ratios) == 1:
+                return name, ratios.pop()
+    raise LookupError("the kernel has no such condition")
+
+
+def _terms(program: Any, form: Any) -> dict[tuple[int, ...], Fraction]:
+    """Return the coefficients of the products of vectors, of the values and of 1."""
+    terms: dict[tuple[int, ...], Fraction] = {}
+    for (a, i), (b, j) in itertools.product(enumerate(program.vectors), repeat=2):
+        if form.matrix[a][b]:
+            pair = (min(i, j), max(i, j))
+            terms[pair] = terms.get(pair, Fraction(0)) + Fraction(int(form.matrix[a][b]))
+    last = len(program.values) - 1
+    for place, value in enumerate(program.values):
+        if form.linear[place]:
+            terms[() if place == last else (value,)] = Fraction(int(form.linear[place]))
+    return {key: value for key, value in terms.items() if value}

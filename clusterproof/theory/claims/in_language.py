@@ -1,0 +1,87 @@
+"""A claim's statement as the kernel reads it: its function in the language, and its ranges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clusterproof.theory import kernel
+from clusterproof.theory.claims import sides
+from clusterproof.theory.claims.claim import Claim, Statement
+from clusterproof.theory.claims.class_ranges import OfClass
+from clusterproof.theory.claims.ranges import Choice, Integers, Interval, Range, Rationals
+from clusterproof.theory.claims.sequences import Sequences
+from clusterproof.theory.classes import definitions
+from clusterproof.theory.classes.traced_numbers import least
+from clusterproof.theory.kernel import interpolation, vocabulary
+
+VOCABULARY = {
+    id(sides.suppose): vocabulary.suppose,
+    id(sides.given): vocabulary.given,
+    id(sides.at_most): vocabulary.at_most,
+    id(sides.at_least): vocabulary.at_least,
+    id(sides.equal): vocabulary.equal,
+    id(least): vocabulary.least,
+}
+CLASSES: dict[type, Any] = {
+    definitions.FunctionClass: interpolation.FunctionClass,
+    definitions.SetClass: interpolation.SetClass,
+    definitions.OperatorClass: interpolation.OperatorClass,
+}
+
+
+def statement_of(statement: Statement) -> kernel.Statement:
+    """Return a statement in the language.
+
+    Raises
+    ------
+    Refused
+        If it is none; the message says where, why and what to write.
+    """
+    space = statement.space
+    if space.stream or space.replicates:
+        raise kernel.Refused("random numbers: what depends on them is tried, and not proved")
+
+    def of_source(source: kernel.Source) -> kernel.Space:
+        return kernel.Space({name: _range(name, each, source) for name, each in space.ranges.items()})
+
+    owners = [statement.function, *(kind for kind, _ in space.records.values())]
+    annotations = [text for each in owners for text in each.__annotations__.values()]
+    source = kernel.Source(VOCABULARY, _unwrapped, annotations)
+    return kernel.Statement.of(statement.function, of_source, space.records, source)
+
+
+def language_of(statement: Statement) -> kernel.Statement | str:
+    """Return a statement in the language, or why it is none."""
+    try:
+        return statement_of(statement)
+    except kernel.Refused as refused:
+        return str(refused)
+
+
+def _unwrapped(value: Any) -> Any:
+    return value.function if isinstance(value, Claim) else value
+
+
+def _range(name: str, allowed: Range, source: kernel.Source) -> Any:
+    if isinstance(allowed, Choice):
+        return kernel.Choice(tuple(source.constant(option, name) for option in allowed.options))
+    if isinstance(allowed, Integers | Rationals):
+        return _interval(name, allowed, source)
+    if isinstance(allowed, Sequences):
+        (length,) = allowed.shape
+        return kernel.Tuples(_range(name, allowed.entries, source), source.end(length, name))
+    if isinstance(allowed, OfClass):
+        groups = [
+            (each.count, CLASSES[each.kind], tuple((n, source.end(c, n)) for n, c in each.constants.items()))
+            for each in allowed.groups
+        ]
+        return kernel.OfClass(tuple(groups), source.end(allowed.distance, name))
+    words = {"Reals": "floats: write rationals(...)", "Drawn": "objects that a function draws"}
+    kind = type(allowed).__name__
+    raise kernel.Refused(f"{name}: {words.get(kind, kind.lower())}")
+
+
+def _interval(name: str, allowed: Interval, source: kernel.Source) -> kernel.Interval:
+    low = None if allowed.downwards else source.end(allowed.low, name)
+    high = None if allowed.upwards else source.end(allowed.high, name)
+    return kernel.Interval(low, high, integers=isinstance(allowed, Integers))

@@ -1,0 +1,91 @@
+"""One evaluation: its fuel, and what was supposed and divided by. A replay is made of evaluations and of nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+FUEL = 4_000_000
+"""Steps that the replay of one piece of evidence may take: operations, weighted by the length of their numbers."""
+
+
+class Refused(Exception):
+    """No proof may do this, or the evidence does not show it; the message says why."""
+
+
+class Outside(Exception):
+    """The instance does not meet the hypothesis that the message names."""
+
+
+class OutOfFuel(Refused):
+    """The replay took more steps than it may."""
+
+
+@dataclass
+class Evaluation:
+    """What one call of a claim's function leaves behind besides its value.
+
+    Attributes
+    ----------
+    facts
+        Comparisons of symbols, or of quantities that depend on a function of a class, that were supposed.
+    divisors
+        Symbols that were divided by, each of which a proof must show to be other than zero.
+    """
+
+    facts: list[Any] = field(default_factory=list)
+    divisors: list[Any] = field(default_factory=list)
+
+
+_FUEL: ContextVar[list[int] | None] = ContextVar("steps that are left", default=None)
+_EVALUATION: ContextVar[Evaluation | None] = ContextVar("the evaluation that runs", default=None)
+
+
+def spend(steps: int) -> None:
+    """Take steps off the fuel.
+
+    Raises
+    ------
+    OutOfFuel
+        If none are left.
+    """
+    left = _FUEL.get()
+    if left is not None:
+        left[0] -= steps
+        if left[0] < 0:
+            raise OutOfFuel("the replay takes more steps than it may")
+
+
+@contextmanager
+def limited(fuel: int = FUEL) -> Iterator[list[int]]:
+    """Give everything inside together so much fuel; yield the list whose one entry is what is left."""
+    left = [fuel]
+    token = _FUEL.set(left)
+    try:
+        yield left
+    finally:
+        _FUEL.reset(token)
+
+
+@contextmanager
+def evaluating() -> Iterator[Evaluation]:
+    """Begin an evaluation, whose record is yielded. None may begin within another one."""
+    if _EVALUATION.get() is not None:
+        raise Refused("an evaluation within an evaluation")
+    running = Evaluation()
+    token = _EVALUATION.set(running)
+    try:
+        yield running
+    finally:
+        _EVALUATION.reset(token)
+
+
+def running() -> Evaluation:
+    """Return the record of the evaluation that runs."""
+    found = _EVALUATION.get()
+    if found is None:
+        raise Refused("a hypothesis outside of an evaluation")
+    return found

@@ -1,0 +1,343 @@
+"""The language: which Python a claim may be written in so that something can be proved of it, and how it is compiled.
+
+A function of the language is pure and exact. Its source is parsed; every node must be one of ``NODES``; operators,
+comparisons, attributes, subscripts and loops become calls of the kernel's own functions, which admit exact numbers and
+count their steps. What is left has no attribute, no import and no handler of exceptions, and runs without builtins.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from fractions import Fraction
+from typing import Any
+
+from clusterproof.theory.kernel.evaluation import Refused
+
+NODES = (
+    *(ast.Module, ast.FunctionDef, ast.Lambda, ast.arguments, ast.arg, ast.Return, ast.Expr, ast.Pass),
+    *(ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.While, ast.If, ast.IfExp),
+    *(
+        ast.Raise,
+        ast.Break,
+        ast.Continue,
+        ast.Name,
+        ast.Load,
+        ast.Store,
+        ast.Constant,
+        ast.JoinedStr,
+        ast.Yield,
+        ast.Tuple,
+        ast.List,
+        ast.Dict,
+    ),
+    *(ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.comprehension, ast.Starred, ast.Call, ast.keyword),
+    *(ast.Attribute, ast.Subscript, ast.Slice, ast.UnaryOp, ast.BinOp, ast.BoolOp, ast.Compare),
+    *(ast.unaryop, ast.boolop, ast.operator, ast.cmpop),
+)
+OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "__add",
+    ast.Sub: "__subtract",
+    ast.Mult: "__multiply",
+    ast.Div: "__divide",
+    ast.FloorDiv: "__divide_whole",
+    ast.Mod: "__remainder",
+    ast.Pow: "__power",
+    ast.MatMult: "__inner",
+    ast.BitOr: "__either",
+    ast.BitAnd: "__both",
+    ast.RShift: "__shifted",
+}
+SIGNS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.In: "in",
+    ast.NotIn: "not in",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+}
+REMEDIES: dict[type[ast.AST], str] = {
+    ast.Try: "let what is raised pass, and suppose that it does not happen",
+    ast.Import: "import at the top of the file",
+    ast.ImportFrom: "import at the top of the file",
+    ast.Set: "a set has no order: use a tuple or a list",
+    ast.SetComp: "a set has no order: use a tuple or a list",
+    ast.Global: "pass what the function needs",
+    ast.Nonlocal: "pass what the function needs",
+    ast.ClassDef: "define a frozen dataclass at the top of the file",
+    ast.Assert: "use suppose",
+    ast.With: "the language has no contexts",
+}
+
+
+def floating(value: float) -> str:
+    """Return why a float is refused, and what to write in its place."""
+    if not math.isfinite(value):
+        return f"{value} is a float: state the claim without it"
+    exact = Fraction(repr(value))
+    written = (
+        exact.numerator if exact.denominator == 1 else f"Fraction({exact.numerator}, {exact.denominator})"
+    )
+    return f"{value} is a float: write {written}"
+
+
+def _call(function: str, *arguments: ast.expr) -> ast.Call:
+    return ast.Call(ast.Name(function, ast.Load()), list(arguments), [])
+
+
+class Compiler(ast.NodeTransformer):
+    """Check every node of a function's tree, and replace what the kernel does itself.
+
+    Parameters
+    ----------
+    place
+        Of an error message: the file's name.
+    modules
+        Names in the function's module that are modules, such as ``math``.
+    worded
+        Names there of the vocabulary's functions, whose first text and ``words`` are sentences, which prove nothing.
+    """
+
+    def __init__(self, place: str, modules: frozenset[str], worded: frozenset[str]) -> None:
+        self.place, self.modules, self.worded = place, modules, worded
+
+    def refuse(self, node: Any, what: str) -> Refused:
+        """Return the error that says where something outside of the language stands."""
+        return Refused(f"{self.place}, line {getattr(node, 'lineno', '?')}: {what}")
+
+    def visit(self, node: ast.AST) -> Any:
+        """Check and rewrite a node."""
+        if not isinstance(node, NODES):
+            what = f"{type(node).__name__} is not of the language"
+            raise self.refuse(node, f"{what}: {REMEDIES.get(type(node), 'write it in other words')}")
+        made = super().visit(node)
+        if isinstance(made, ast.AST) and isinstance(node, ast.expr | ast.stmt):
+            ast.copy_location(made, node)
+        return made
+
+    def name(self, node: Any, name: str) -> str:
+        """Return a name, and refuse those that the kernel's own functions have."""
+        if name.startswith("__"):
+            raise self.refuse(node, f"the name {name}: a name must not begin with two underscores")
+        return name
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """Keep a name."""
+        self.name(node, node.id)
+        return node
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        """Keep an int, a text, a truth value or None."""
+        if type(node.value) is float:
+            raise self.refuse(node, floating(node.value))
+        if type(node.value) not in (int, str, bool, type(None)):
+            raise self.refuse(node, f"{node.value!r} is not of the language")
+        return node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        """Join texts and numbers; a text of anything else is a sentence, which has no value."""
+        parts: list[ast.expr] = []
+        for each in node.values:
+            formatted = isinstance(each, ast.FormattedValue)
+            plain = not formatted or (each.format_spec is None and each.conversion == -1)
+            parts.append(ast.Constant(None) if not plain else each.value if formatted else each)
+        return _call("__text", *(self.visit(part) for part in parts))
+
+    # ---- operators
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        """Compute by the kernel's operators."""
+        if type(node.op) not in OPERATORS:
+            raise self.refuse(node, f"the operator {type(node.op).__name__} is not of the language")
+        return _call(OPERATORS[type(node.op)], self.visit(node.left), self.visit(node.right))
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        """Negate by the kernel's operator; ``not`` asks for a truth value, which symbols refuse."""
+        value = self.visit(node.operand)
+        if isinstance(node.op, ast.Not):
+            return ast.UnaryOp(node.op, value)
+        if not isinstance(node.op, ast.USub):
+            raise self.refuse(node, f"the operator {type(node.op).__name__} is not of the language")
+        return _call("__negative", value)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        """Compare by the kernel's function, of a chain one pair after the other."""
+        values = [node.left, *node.comparators]
+        for op, value in zip(node.ops, node.comparators, strict=True):
+            none = isinstance(value, ast.Constant) and value.value is None
+            if isinstance(op, ast.Is | ast.IsNot) and not none:
+                raise self.refuse(node, "`is` tells objects apart: compare by ==")
+        left, *others = (self.visit(value) for value in values)
+        signs = [ast.Constant(SIGNS[type(op)]) for op in node.ops]
+        if len(signs) == 1:
+            return _call("__compare", signs[0], left, others[0])
+        none_passed = ast.arguments([], [], None, [], [], None, [])
+        later = [ast.Lambda(none_passed, other) for other in others]
+        return _call("__chain", left, ast.Tuple(list[ast.expr](signs), ast.Load()), *later)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """Look an attribute up by the kernel's function, and one of a module by its name."""
+        if node.attr.startswith("_"):
+            raise self.refuse(node, f"the attribute {node.attr}: it must not begin with an underscore")
+        if not isinstance(node.ctx, ast.Load):
+            raise self.refuse(node, f".{node.attr} is changed: values of the language do not change")
+        if isinstance(node.value, ast.Name) and node.value.id in self.modules:
+            return ast.Name(f"{node.value.id}.{node.attr}", ast.Load())
+        return _call("__attribute", self.visit(node.value), ast.Constant(node.attr))
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """Look an entry up by the kernel's function; store it under a checked key."""
+        if isinstance(node.ctx, ast.Load):
+            return _call("__item", self.visit(node.value), self.visit(node.slice))
+        if isinstance(node.slice, ast.Slice | ast.Tuple):
+            raise self.refuse(node, "only single entries are changed")
+        return ast.Subscript(self.visit(node.value), _call("__key", self.visit(node.slice)), node.ctx)
+
+    def visit_Slice(self, node: ast.Slice) -> ast.AST:
+        """Make a slice."""
+        ends = (node.lower, node.upper, node.step)
+        return _call("__slice", *(ast.Constant(None) if end is None else self.visit(end) for end in ends))
+
+    def visit_Dict(self, node: ast.Dict) -> ast.AST:
+        """Check the keys."""
+        keys = [None if key is None else _call("__key", self.visit(key)) for key in node.keys]
+        values = [
+            self.visit(value) if key else _call("__either", ast.Dict([], []), self.visit(value))
+            for key, value in zip(keys, node.values, strict=True)
+        ]
+        return ast.Dict(keys, values)
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
+        """Check the keys."""
+        generators = [self.visit(each) for each in node.generators]
+        return ast.DictComp(_call("__key", self.visit(node.key)), self.visit(node.value), generators)
+
+    # ---- assignments, loops and calls
+
+    def target(self, node: ast.expr) -> ast.expr:
+        """Check what is assigned to: names, and tuples of names."""
+        if isinstance(node, ast.Name):
+            self.name(node, node.id)
+        elif isinstance(node, ast.Tuple | ast.List):
+            node.elts = [self.target(each) for each in node.elts]
+        else:
+            raise self.refuse(node, "only names, tuples of names and single entries are assigned to")
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        """Assign to names, tuples of names and entries."""
+        value = self.visit(node.value)
+        targets: list[ast.expr] = []
+        for target in node.targets:
+            stars = [each for each in getattr(target, "elts", []) if isinstance(each, ast.Starred)]
+            if stars:  # what is left is counted before it is unpacked
+                value = _call("__listed", value)
+                starred = self.target(stars[0].value)
+                target.elts = [  # type: ignore[attr-defined]  # a tuple
+                    ast.Starred(starred, each.ctx) if each is stars[0] else self.target(each)
+                    for each in target.elts
+                ]
+            targets.append(
+                target
+                if stars
+                else self.visit(target)
+                if isinstance(target, ast.Subscript)
+                else self.target(target)
+            )
+        return ast.Assign(targets, value)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        """Leave the annotation out."""
+        if node.value is None:
+            return ast.Pass()
+        return self.visit(ast.copy_location(ast.Assign([node.target], node.value), node))
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        """Compute, and assign; a list that is added to grows in place."""
+        target = node.target
+        plain = isinstance(target, ast.Subscript) and all(
+            isinstance(part, ast.Name | ast.Constant) for part in (target.value, target.slice)
+        )
+        if not isinstance(target, ast.Name) and not plain:
+            raise self.refuse(node, "write x = x + y")
+        old = ast.parse(ast.unparse(target), mode="eval").body
+        for each in ast.walk(old):
+            ast.copy_location(each, node)
+        in_place = {ast.Add: "__add_in_place", ast.BitOr: "__either_in_place"}
+        if type(node.op) in in_place:
+            value: ast.expr = _call(in_place[type(node.op)], self.visit(old), self.visit(node.value))
+        else:
+            value = self.visit(ast.copy_location(ast.BinOp(old, node.op, node.value), node))
+        return ast.Assign([self.visit(target)], value)
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        """Count the repetitions."""
+        body, other = ([self.visit(each) for each in block] for block in (node.body, node.orelse))
+        return ast.For(self.target(node.target), _call("__each", self.visit(node.iter)), body, other)
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        """Count the repetitions."""
+        test = ast.BoolOp(ast.And(), [_call("__step"), self.visit(node.test)])
+        body, other = ([self.visit(each) for each in block] for block in (node.body, node.orelse))
+        return ast.While(test, body, other)
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
+        """Count the repetitions."""
+        if node.is_async:
+            raise self.refuse(node.target, "async is not of the language")
+        conditions = [self.visit(each) for each in node.ifs]
+        return ast.comprehension(
+            self.target(node.target), _call("__each", self.visit(node.iter)), conditions, is_async=0
+        )
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        """Refuse when it is reached: the function has no value there."""
+        return ast.Expr(_call("__fail"))
+
+    def visit_Starred(self, node: ast.Starred) -> ast.AST:
+        """Count the entries."""
+        return ast.Starred(_call("__each", self.visit(node.value)), node.ctx)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Call; the words of a hypothesis may be any text."""
+        worded = isinstance(node.func, ast.Name) and node.func.id in self.worded
+        keywords = [each for each in node.keywords if not (worded and each.arg == "words")]
+        for each in keywords:
+            each.value = self.visit(each.value)
+            if each.arg is None:
+                each.value = _call("__either", ast.Dict([], []), each.value)
+            else:
+                self.name(node, each.arg)
+        return ast.Call(self.visit(node.func), [self.visit(each) for each in node.args], keywords)
+
+    def visit_arguments(self, node: ast.arguments) -> ast.AST:
+        """Check the names, and leave annotations out."""
+        others = [each for each in (node.vararg, node.kwarg) if each]
+        for each in (*node.posonlyargs, *node.args, *node.kwonlyargs, *others):
+            self.name(each, each.arg)
+            each.annotation = None
+        node.defaults = [self.visit(each) for each in node.defaults]
+        node.kw_defaults = [None if each is None else self.visit(each) for each in node.kw_defaults]
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        """Count the call."""
+        body = ast.BoolOp(ast.And(), [_call("__step"), self.visit(node.body)])
+        return ast.Lambda(self.visit(node.args), body)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Count the call; a nested function has no decorator."""
+        if node.decorator_list:
+            raise self.refuse(node, "a decorator in a function is not of the language")
+        body = [self.visit(each) for each in node.body if not _is_text(each)]
+        step = ast.copy_location(ast.Expr(ast.copy_location(_call("__step"), node)), node)
+        return ast.FunctionDef(self.name(node, node.name), self.visit(node.args), [step, *body], [])
+
+
+def _is_text(node: ast.stmt) -> bool:
+    """Return whether a statement is a docstring or another text that does nothing."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

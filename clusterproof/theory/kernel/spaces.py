@@ -1,0 +1,250 @@
+"""The space of a claim: what each quantity may be. Instances are read from evidence, listed, or made of symbols."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from clusterproof.theory.kernel.evaluation import Refused, evaluating, spend
+from clusterproof.theory.kernel.functions import Problem, problem
+from clusterproof.theory.kernel.interpolation import Class
+from clusterproof.theory.kernel.listed import Listed
+from clusterproof.theory.kernel.loading import End
+from clusterproof.theory.kernel.numbers import compare, number, read, whole, write
+from clusterproof.theory.kernel.polynomials import Quotient
+from clusterproof.theory.kernel.positivity import Ends
+from clusterproof.theory.kernel.traces import Trace
+
+Instance = Mapping[str, Any]
+
+
+def value_of(end: Any, so_far: Instance) -> Any:
+    """Return an end's value, None if there is none."""
+    if type(end) is not End:
+        return end
+    with evaluating():
+        return end.function(*(so_far[name] for name in end.names))
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Numbers from ``low`` to ``high``, None where there is no end: all of them, whatever is searched.
+
+    Attributes
+    ----------
+    low, high
+        An int, a Fraction, an ``End`` or None.
+    integers
+        Whether only ints are meant; else every fraction.
+    """
+
+    low: Any
+    high: Any
+    integers: bool
+
+    def __str__(self) -> str:
+        kind = "integers" if self.integers else "rationals"
+        return f"{kind} from {'-oo' if self.low is None else self.low} to {'oo' if self.high is None else self.high}"
+
+    def ends(self, so_far: Instance) -> Ends:
+        """Return the least and largest value."""
+        return value_of(self.low, so_far), value_of(self.high, so_far)
+
+    def read(self, code: Any, so_far: Instance) -> Any:
+        """Read a number, and refuse one that is none of the range."""
+        value = whole(read(code)) if self.integers else Fraction(read(code))
+        low, high = self.ends(so_far)
+        if not ((low is None or compare("<=", low, value)) and (high is None or compare("<=", value, high))):
+            raise Refused(f"{code} is none of the {self}")
+        return value
+
+    def every(self, so_far: Instance) -> Sequence[Any]:
+        """List the values."""
+        low, high = self.ends(so_far)
+        if not self.integers or low is None or high is None:
+            raise Refused(f"the {self} are no finite list")
+        return range(-(-low // 1), high // 1 + 1)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a few numbers, texts, truth values or None."""
+
+    options: tuple[Any, ...]
+
+    def __str__(self) -> str:
+        return f"one of {', '.join(repr(write(option)) for option in self.options)}"
+
+    def read(self, code: Any, so_far: Instance) -> Any:
+        """Read the option that is written so."""
+        found = [each for each in self.options if type(write(each)) is type(code) and write(each) == code]
+        if len(found) != 1:
+            raise Refused(f"{code!r} is none of the choices")
+        return found[0]
+
+    def every(self, so_far: Instance) -> Sequence[Any]:
+        """List the options."""
+        return self.options
+
+
+@dataclass(frozen=True)
+class Tuples:
+    """Tuples of a fixed number of values of one range."""
+
+    entries: Interval | Choice
+    length: Any
+
+    def __str__(self) -> str:
+        return f"tuples of {self.length} {self.entries}"
+
+    def read(self, code: Any, so_far: Instance) -> Any:
+        """Read a list of entries."""
+        if type(code) is not list or len(code) != whole(value_of(self.length, so_far)):
+            raise Refused("a sequence of another length")
+        return tuple(self.entries.read(entry, so_far) for entry in code)
+
+    def every(self, so_far: Instance) -> Iterator[Any]:
+        """List the tuples."""
+        several = [self.entries.every(so_far)] * whole(value_of(self.length, so_far))
+        return itertools.product(*several)
+
+
+@dataclass(frozen=True)
+class OfClass:
+    """Every function, set or operator of a class, or a sum of means of several, in every dimension.
+
+    Attributes
+    ----------
+    groups
+        The sum of means of ``count`` functions each: (count, kind of class, its constants by name, numbers or ends).
+    reach
+        What |start - solution| is at most; None for no limit.
+    """
+
+    groups: tuple[tuple[int, type[Class], tuple[tuple[str, Any], ...]], ...]
+    reach: Any = None
+
+    def __str__(self) -> str:
+        groups = [
+            f"{count} {kind.__name__}({', '.join(f'{name}={value}' for name, value in constants)})"
+            for count, kind, constants in self.groups
+        ]
+        return " + ".join(groups) + ("" if self.reach is None else f", started within {self.reach}")
+
+    def _groups(self, so_far: Instance) -> list[tuple[int, Class]]:
+        return [
+            (count, kind(**{name: _constant(value_of(value, so_far)) for name, value in constants}))
+            for count, kind, constants in self.groups
+        ]
+
+    def trace(self, so_far: Instance, decisions: Sequence[bool]) -> Trace:
+        """Return a world of which only the class is known."""
+        return Trace(self._groups(so_far), value_of(self.reach, so_far), decisions)
+
+    def read(self, code: Any, so_far: Instance) -> Problem:
+        """Read functions by their values and gradients at the points where they are asked for."""
+        return problem(Listed(self._groups(so_far), value_of(self.reach, so_far), code))
+
+    def every(self, so_far: Instance) -> Sequence[Any]:
+        """Refuse: a class is no list."""
+        raise Refused(f"{self} is no finite list")
+
+
+def _constant(value: Any) -> Any:
+    return value if value is None or type(value) is bool else Fraction(number(value))
+
+
+Range = Interval | Choice | Tuples | OfClass
+
+
+@dataclass(frozen=True)
+class Space:
+    """Quantities in order, by name."""
+
+    ranges: Mapping[str, Range]
+
+    def __str__(self) -> str:
+        return "; ".join(f"{name}: {allowed}" for name, allowed in self.ranges.items())
+
+    @property
+    def function(self) -> str | None:
+        """Name of the quantity that is of a class."""
+        names = [name for name, allowed in self.ranges.items() if type(allowed) is OfClass]
+        if len(names) > 1:
+            raise Refused("one quantity may be of a class")
+        return names[0] if names else None
+
+    def read(self, written: Any) -> dict[str, Any]:
+        """Read an instance of evidence.
+
+        Raises
+        ------
+        Refused
+            If it is none of the space.
+        """
+        if type(written) is not dict or written.keys() != self.ranges.keys():
+            raise Refused(f"an instance has the quantities {', '.join(self.ranges)}")
+        instance: dict[str, Any] = {}
+        for name, allowed in self.ranges.items():
+            instance[name] = allowed.read(written[name], instance)
+        return instance
+
+    def every(self, left_out: str | None = None) -> Iterator[dict[str, Any]]:
+        """List all instances, without one of the quantities if it is named.
+
+        Raises
+        ------
+        Refused
+            If they are no finite list.
+        """
+
+        def extended(instance: dict[str, Any], names: list[str]) -> Iterator[dict[str, Any]]:
+            spend(1)
+            if not names:
+                yield instance
+                return
+            for value in self.ranges[names[0]].every(instance):
+                yield from extended({**instance, names[0]: value}, names[1:])
+
+        return extended({}, [name for name in self.ranges if name != left_out])
+
+    def symbolic(self) -> Iterator[tuple[dict[str, Any], list[Ends]]]:
+        """Yield, for each combination of the choices, an instance with symbols for all other quantities, and their box.
+
+        A symbol for an integer stands for every real number between the ends: more is shown than is asked for.
+        """
+        width = sum(map(_symbols, self.ranges.values()))
+        chosen = {name: allowed.options for name, allowed in self.ranges.items() if type(allowed) is Choice}
+        if not width:
+            raise Refused("every quantity is a choice: there is no symbol")
+        for case in itertools.product(*chosen.values()):
+            spend(1)
+            instance: dict[str, Any] = {}
+            box: list[Ends] = []
+            options = dict(zip(chosen, case, strict=True))
+            for name, allowed in self.ranges.items():
+                if type(allowed) is Choice:
+                    instance[name] = options[name]
+                elif type(allowed) is Interval:
+                    box.append(allowed.ends(instance))
+                    instance[name] = Quotient.symbol(len(box) - 1, width)
+                elif type(allowed) is Tuples and type(allowed.entries) is Interval:
+                    symbols = []
+                    for _ in range(_symbols(allowed)):
+                        box.append(allowed.entries.ends(instance))
+                        symbols.append(Quotient.symbol(len(box) - 1, width))
+                    instance[name] = tuple(symbols)
+            yield instance, box
+
+
+def _symbols(allowed: Range) -> int:
+    """Return the number of symbols that a quantity is."""
+    if type(allowed) is Tuples and type(allowed.entries) is Interval and type(allowed.length) is int:
+        spend(allowed.length)
+        return allowed.length
+    if type(allowed) in (Interval, Choice):
+        return int(type(allowed) is Interval)
+    raise Refused(f"{allowed}: there are no symbols for it")

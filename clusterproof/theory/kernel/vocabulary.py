@@ -1,0 +1,196 @@
+"""The words of a claim: what it supposes of an instance, and the two sides that it compares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+from clusterproof.theory.kernel.evaluation import Outside, Refused, running, spend
+from clusterproof.theory.kernel.library import Sentence, each
+from clusterproof.theory.kernel.numbers import Abstract, add, compare, number, subtract
+from clusterproof.theory.kernel.polynomials import Fact
+
+
+@dataclass(frozen=True, eq=False)
+class Least(Abstract):
+    """The least of several numbers that depend on a function of a class, of which nothing is decided."""
+
+    numbers: tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """A line: each entry's slack must be at least 0, or be 0 if ``equation``.
+
+    Attributes
+    ----------
+    slacks
+        What is allowed minus what is measured; left minus right of an equation; of ``least`` a tuple, of which one
+        must be at least 0.
+    equation
+        Whether it is one.
+    facts
+        Comparisons of symbols that this line alone supposes.
+    """
+
+    slacks: tuple[Any, ...]
+    equation: bool = False
+    facts: tuple[Any, ...] = ()
+
+    def is_broken(self) -> bool:
+        """Return whether some entry does not hold, of numbers."""
+        gaps = [max(map(number, gap)) if type(gap) is tuple else number(gap) for gap in self.slacks]
+        return any(gap != 0 for gap in gaps) if self.equation else any(gap < 0 for gap in gaps)
+
+
+@dataclass(frozen=True)
+class Excluded:
+    """A line that the instance has not: a hypothesis that it alone has fails."""
+
+
+def suppose(name: Any, holds: Any = None) -> None:
+    """State a hypothesis.
+
+    Parameters
+    ----------
+    name
+        In words.
+    holds
+        A truth value; a fact about symbols or about a function of a class, which is recorded; or ``equal((a, b))``.
+
+    Raises
+    ------
+    Outside
+        If it is false.
+    """
+    if type(name) not in (str, Sentence):
+        raise Refused("a hypothesis needs its words: suppose('x > 0', x > 0)")
+    record = running()
+    facts = _facts(holds)
+    if facts is None:
+        raise Outside(name if type(name) is str else "a hypothesis")
+    record.facts.extend(facts)
+
+
+def _facts(holds: Any) -> list[Fact] | None:
+    """Return the facts that a hypothesis is; None if it is false."""
+    if type(holds) is Fact:
+        return [holds]
+    if type(holds) is Sides and holds.equation:
+        facts = [Fact(gap, equation=True) for gap in holds.slacks if isinstance(gap, Abstract)]
+        decided = [number(gap) == 0 for gap in holds.slacks if not isinstance(gap, Abstract)]
+        return facts if all(decided) else None
+    if type(holds) is not bool:
+        raise Refused(f"a hypothesis is {type(holds).__name__}, and no comparison")
+    return [] if holds else None
+
+
+def given(name: Any, holds: Any, make: Callable[[], Any]) -> Sides | Excluded:
+    """State a line that alone has a hypothesis.
+
+    Parameters
+    ----------
+    name, holds
+        As of ``suppose``.
+    make
+        Returns the line, called if it holds.
+    """
+    facts = _facts(holds)
+    if facts is None:
+        return Excluded()
+    line = make()
+    if type(line) is not Sides:
+        raise Refused("given(...) must return a line")
+    return Sides(line.slacks, line.equation, (*line.facts, *facts))
+
+
+def _entries(value: Any) -> list[Any] | None:
+    """Return the entries of a list or tuple, of every depth; None of a single number."""
+    if type(value) not in (list, tuple):
+        return None
+    return [entry for part in each(value) for entry in (_entries(part) or [part])]
+
+
+def _against(measured: Any, allowed: Any, gap: Callable[[Any, Any], Any]) -> tuple[Any, ...]:
+    """Return the gap of each entry; a single number stands for as many as the other side has."""
+    left, right = _entries(measured), _entries(allowed)
+    if left == [] or right == []:
+        raise Refused("nothing is compared: a side is empty")
+    if left is None and right is None:
+        return (gap(measured, allowed),)
+    left = [measured] * len(right or []) if left is None else left
+    right = [allowed] * len(left) if right is None else right
+    if len(left) != len(right):
+        raise Refused("the sides have different numbers of entries")
+    return tuple(map(gap, left, right))
+
+
+def _excess(measured: Any, allowed: Any) -> Any:
+    if type(measured) is Least:
+        return tuple(subtract(allowed, entry) for entry in measured.numbers)
+    return subtract(allowed, measured)
+
+
+def _allowed(terms: Mapping[str, Any]) -> Any:
+    """Return the sum of the terms, entry by entry if one is a list."""
+    if not terms:
+        raise Refused("nothing is allowed: name the bound")
+    lists = [_entries(term) for term in terms.values()]
+    lengths = {len(entries) for entries in lists if entries is not None}
+    if not lengths:
+        return reduce(add, terms.values())
+    if len(lengths) > 1:
+        raise Refused("the terms have different numbers of entries")
+    (length,) = lengths
+    columns = [[t] * length if e is None else e for t, e in zip(terms.values(), lists, strict=True)]
+    return [reduce(add, row) for row in zip(*columns, strict=True)]
+
+
+def _exact(failure: Any, rounding: Any) -> None:
+    if failure is not None or rounding is not None:
+        raise Refused("a line with a probability or a tolerance is not exact")
+
+
+def at_most(
+    measured: Any,
+    *,
+    failure: Any = None,
+    rounding: Any = None,
+    decrease_from: Any = None,
+    **terms: Any,
+) -> Sides:
+    """Conclude that measured <= the sum of the terms, entry by entry."""
+    _exact(failure, rounding)
+    return Sides(_against(measured, _allowed(terms), _excess))
+
+
+def at_least(measured: Any, *, failure: Any = None, rounding: Any = None, **terms: Any) -> Sides:
+    """Conclude that measured >= the sum of the terms, entry by entry."""
+    _exact(failure, rounding)
+    return Sides(_against(measured, _allowed(terms), subtract))
+
+
+def equal(*pairs: Any, rounding: Any = None) -> Sides:
+    """Conclude that left = right for every pair, entry by entry."""
+    _exact(None, rounding)
+    gaps: list[Any] = []
+    for pair in pairs:
+        if type(pair) is not tuple or len(pair) != 2:
+            raise Refused("equal compares pairs, equal((left, right))")
+        gaps += _against(*pair, subtract)
+    if not gaps:
+        raise Refused("nothing is compared")
+    return Sides(tuple(gaps), equation=True)
+
+
+def least(*values: Any) -> Any:
+    """Return the least of several numbers; of quantities that depend on a function of a class all of them."""
+    spend(len(values))
+    if any(isinstance(value, Abstract) for value in values):
+        return Least(values)
+    best, *others = values
+    for value in others:
+        best = value if compare("<", value, best) else best
+    return best

@@ -1,0 +1,107 @@
+"""The words, and who may say them: *certified*, *vacuous* and an exact *violated* are returned by ``replay`` alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from clusterproof.theory.kernel.evaluation import FUEL, Outside, Refused, limited
+from clusterproof.theory.kernel.rules import RULES
+from clusterproof.theory.kernel.statement import Statement
+
+
+class Word(StrEnum):
+    """What is said of a claim."""
+
+    CERTIFIED = "certified"
+    """Every instance that meets the hypotheses holds, and there is one."""
+    CONSISTENT = "consistent"
+    """Not refuted on the instances that were tried."""
+    VIOLATED = "violated"
+    """An instance meets the hypotheses and breaks the conclusion."""
+    VACUOUS = "vacuous"
+    """No instance meets the hypotheses."""
+    ILL_POSED = "ill-posed"
+    """The printed statement has no single meaning."""
+    INCONCLUSIVE = "inconclusive"
+    """Nothing is shown."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a piece of evidence shows.
+
+    Attributes
+    ----------
+    word
+        *certified*, *vacuous*, *violated* or *inconclusive*.
+    why
+        If inconclusive, what is missing.
+    steps
+        Fuel that the replay took.
+    """
+
+    word: Word
+    why: str = ""
+    steps: int = 0
+
+
+WORDS = {
+    "instance": Word.VIOLATED,
+    "exhausted": Word.CERTIFIED,
+    "signs": Word.CERTIFIED,
+    "squares": Word.CERTIFIED,
+    "dual": Word.CERTIFIED,
+    "empty": Word.VACUOUS,
+}
+NO_PROOF = (
+    Refused,
+    ArithmeticError,
+    TypeError,
+    ValueError,
+    LookupError,
+    AttributeError,
+    NameError,
+    RecursionError,
+)
+"""What a function of the language may raise where it has no value, or evidence of another form."""
+
+
+def replay(
+    statement: Statement, evidence: Mapping[str, Any], *, says_nothing: bool = False, fuel: int = FUEL
+) -> Shown:
+    """Say the word that a record of evidence supports.
+
+    Parameters
+    ----------
+    statement
+        What it must speak of: its digest is compared.
+    evidence
+        ``rule``, ``line``, ``digest``, and the rule's data.
+    says_nothing
+        Whether the statement is that a conclusion holds of everything, whatever its hypotheses: shown, it is vacuous.
+    fuel
+        Steps after which the replay stops.
+    """
+    if evidence.get("digest") != statement.digest:
+        return Shown(Word.INCONCLUSIVE, "the evidence is of another statement")
+    if evidence.get("rule") not in RULES:
+        return Shown(Word.INCONCLUSIVE, "the rule is unknown")
+    rule = RULES[evidence["rule"]]
+    with limited(fuel) as left:
+        try:
+            shown, why = rule(statement, evidence["line"], evidence), "the evidence does not show it"
+        except Outside as outside:
+            shown, why = False, f"the instance does not meet the hypothesis: {outside}"
+        except (*NO_PROOF, MemoryError) as error:
+            shown, why = (
+                False,
+                str(error) if isinstance(error, Refused) else f"{type(error).__name__}: {error}",
+            )
+        steps = fuel - left[0]
+    if not shown:
+        return Shown(Word.INCONCLUSIVE, why, steps)
+    word = WORDS[evidence["rule"]]
+    return Shown(Word.VACUOUS if says_nothing and word is Word.CERTIFIED else word, steps=steps)
