@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -43,18 +44,20 @@ def evidence_of(trial: Trial, line: str, statement: kernel.Statement) -> dict[st
     statement
         In the language.
     """
-    for data in _candidates(trial, line, statement):
-        evidence = {"line": line, "digest": statement.digest, **data}
-        if kernel.replay(statement, evidence).word is not kernel.Word.INCONCLUSIVE:
-            return evidence
+    with suppress(ValueError):  # more digits than Python writes
+        for data in _candidates(trial, line, statement):
+            evidence = {"line": line, "digest": statement.digest, **data}
+            if kernel.replay(statement, evidence).word is not kernel.Word.INCONCLUSIVE:
+                return evidence
     return None
 
 
 def _candidates(trial: Trial, line: str, statement: kernel.Statement) -> Iterator[dict[str, Any]]:
     progress = trial.progress.get(line)
     if progress is None or not progress.instances:
+        if trial.exhausted:
+            yield {"rule": "empty", "listed": True}
         yield {"rule": "empty"}
-        yield {"rule": "empty", "listed": True}
         if progress is None:
             return
     if progress.found is not None:
@@ -68,6 +71,7 @@ def _candidates(trial: Trial, line: str, statement: kernel.Statement) -> Iterato
     if has_class(trial.space):
         settings = _multipliers(trial, line, statement)
         if settings is not None:
+            yield {"rule": "dual", "settings": settings}
             yield {"rule": "dual", "witness": witness, "settings": settings}
         return
     yield {"rule": "signs", "witness": witness}
@@ -96,7 +100,9 @@ def _written(trial: Trial, instance: Instance) -> dict[str, Any]:
 
 
 def _number(value: Any) -> Any:
-    return list(map(_number, value)) if isinstance(value, tuple) else write(value)
+    if isinstance(value, tuple):
+        return list(map(_number, value))
+    return write(Fraction(value) if isinstance(value, float) else value)
 
 
 def _point(vector: Any) -> list[Any]:
@@ -140,7 +146,7 @@ def _block(block: Any, places: list[int]) -> dict[str, Any]:
 
 def _multipliers(trial: Trial, line: str, statement: kernel.Statement) -> list[dict[str, Any]] | None:
     """Search multipliers at every setting and on every path; None if some are not found."""
-    name, allowed = class_of(trial.space)
+    name, _ = class_of(trial.space)
     listed = other_quantities(trial.space).instances(SETTINGS)
     if listed is None:
         return None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from clusterproof.theory import kernel
 from clusterproof.theory.claims import sides
 from clusterproof.theory.claims.claim import Claim, Statement
 from clusterproof.theory.claims.class_ranges import OfClass
-from clusterproof.theory.claims.ranges import Choice, Integers, Interval, Range, Rationals
+from clusterproof.theory.claims.ranges import Choice, Integers, Interval, Range, Rationals, Reals
 from clusterproof.theory.claims.sequences import Sequences
 from clusterproof.theory.classes import definitions
 from clusterproof.theory.classes.traced_numbers import least
@@ -65,7 +66,7 @@ def _unwrapped(value: Any) -> Any:
 def _range(name: str, allowed: Range, source: kernel.Source) -> Any:
     if isinstance(allowed, Choice):
         return kernel.Choice(tuple(source.constant(option, name) for option in allowed.options))
-    if isinstance(allowed, Integers | Rationals):
+    if isinstance(allowed, Integers | Rationals | Reals):
         return _interval(name, allowed, source)
     if isinstance(allowed, Sequences):
         (length,) = allowed.shape
@@ -76,12 +77,13 @@ def _range(name: str, allowed: Range, source: kernel.Source) -> Any:
             for each in allowed.groups
         ]
         return kernel.OfClass(tuple(groups), source.end(allowed.distance, name))
-    words = {"Reals": "floats: write rationals(...)", "Drawn": "objects that a function draws"}
-    kind = type(allowed).__name__
-    raise kernel.Refused(f"{name}: {words.get(kind, kind.lower())}")
+    if allowed.drawn:
+        raise kernel.Refused(f"{name}: objects that a function draws are not of the language")
+    raise kernel.Refused(f"{name}: NumPy arrays are not of the language: state sequences(...)")
 
 
 def _interval(name: str, allowed: Interval, source: kernel.Source) -> kernel.Interval:
-    low = None if allowed.downwards else source.end(allowed.low, name)
-    high = None if allowed.upwards else source.end(allowed.high, name)
+    ends = [Fraction(end) if type(end) is float else end for end in (allowed.low, allowed.high)]
+    low = None if allowed.downwards else source.end(ends[0], name)
+    high = None if allowed.upwards else source.end(ends[1], name)
     return kernel.Interval(low, high, integers=isinstance(allowed, Integers))

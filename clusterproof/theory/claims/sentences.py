@@ -146,7 +146,7 @@ def holds(trial: Trial, progress: Progress, name: str, proof: str | None) -> str
     text = f"holds on {count}"
     if proof == "exhausted":
         text += ", in exact arithmetic"
-    elif proof == "symbols":
+    elif proof == "signs":
         text = f"proved symbolically for every instance in the ranges; {text}"
     elif proof == "squares":
         text = f"proved by sums of squares for every instance of the ranges that meets the hypotheses; {text}"
@@ -167,11 +167,11 @@ def holds(trial: Trial, progress: Progress, name: str, proof: str | None) -> str
     if trial.given_up and trial.statement.repeated:
         number, seconds = plural("instance", len(trial.given_up)), trial.given_up[0]
         text += f"; at {number} beyond the ranges it was given up after {seconds:g} s"
-    return "; ".join([text, *_proofs(trial, name, proof)])
+    return "; ".join([text, *_remarks(trial, name, proof)])
 
 
-def of_trace(traced: TracedLine, space: Space) -> str:
-    """State what worst cases over a class of functions give."""
+def of_trace(traced: TracedLine, space: Space, *, proved: bool) -> str:
+    """State what worst cases over a class of functions give, and whether the kernel accepts their multipliers."""
     others = [
         f"{written(name)} in {allowed.low}..{allowed.high}"
         if isinstance(allowed, Integers) and not (callable(allowed.low) or callable(allowed.high))
@@ -180,7 +180,7 @@ def of_trace(traced: TracedLine, space: Space) -> str:
         if not isinstance(allowed, OfClass)
     ]
     where = f" at {plural('setting', traced.settings)} of {', '.join(others)}" if others else ""
-    if traced.proved:
+    if proved:
         text = f"proved for every function of the class, by exact multipliers of its conditions{where}"
     else:
         text = f"no function of the class is above the bound{where}, by a solver"
@@ -229,27 +229,24 @@ def _repetitions(progress: Progress, name: str) -> str:
     )
 
 
-def _proofs(trial: Trial, name: str, proof: str | None) -> list[str]:
-    """State what the proofs by other functions are worth for a line."""
+def _remarks(trial: Trial, name: str, proof: str | None) -> list[str]:
+    """State what is proved of other functions, which is no proof of the line."""
     parts = []
-    for tie in trial.ties:
+    for tie in trial.ties if proof is None else ():
         if not tie.speaks_of(name):
             continue
         key = name if name in tie.unproved else ""
         why = tie.unproved.get(key, "" if key else "it has no such line")
-        called = tie.proof.name if tie.proof.name != name else ""
-        start = f"{called}: " if called else ""
+        called = f"{tie.proof.name}: " if tie.proof.name and tie.proof.name != name else ""
+        agrees = tie.compared.get(name, 0)
         if why:
-            parts.append(f"{start}no proof: {why}")
-        elif proof == "separate":
-            count = plural("instance", tie.compared.get(name, 0))
-            parts.append(
-                f"{start}proved symbolically by another function, which agrees with the statement at {count}"
-            )
-        elif proof is None:
+            parts.append(f"{called}no proof: {why}")
+        elif agrees and not tie.refused.get(name):
+            parts.append(f"{called}a formula is proved that agrees with it at {plural('instance', agrees)}")
+        else:
             refused = tie.refused.get(name, "")
             parts.append(
-                f"{start}this step is proved symbolically"
+                f"{called}this step is proved symbolically"
                 + (f", the statement is not: {refused}" if refused else "")
             )
     return parts

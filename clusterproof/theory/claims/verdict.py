@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from importlib import metadata
 from typing import Any, ClassVar, TypeVar
 
@@ -17,13 +16,15 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.drawable import Drawable
 from clusterproof.algorithms.notebook import html_table
 from clusterproof.algorithms.validation import check_count, check_seed
+from clusterproof.theory import kernel
 from clusterproof.theory.claims import sentences
 from clusterproof.theory.claims.claim import Claim, Statement, check_repairs, find_claim, source_of
 from clusterproof.theory.claims.confirm import confirm_equal
+from clusterproof.theory.claims.evidence import evidence_of
 from clusterproof.theory.claims.expectation import Expectation
+from clusterproof.theory.claims.in_language import language_of
 from clusterproof.theory.claims.judge import WHOLE
 from clusterproof.theory.claims.progress import Evaluation, Progress
-from clusterproof.theory.claims.prove import is_empty
 from clusterproof.theory.claims.rounding import as_float
 from clusterproof.theory.claims.sides import Outside, leaving_out
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE, Confidence, critical
@@ -43,23 +44,7 @@ FEWEST = 30
 L = TypeVar("L", bound="Line")
 
 
-class Kind(StrEnum):
-    """What a verdict says of a claim."""
-
-    CERTIFIED = "certified"
-    """Proved for every instance of the printed statement, checked again in exact arithmetic."""
-    CONSISTENT = "consistent"
-    """Not refuted, by evidence that would have refuted it."""
-    VIOLATED = "violated"
-    """An admissible instance breaks the conclusion by more than rounding."""
-    VACUOUS = "vacuous"
-    """No instance meets the hypotheses, which is shown, or the conclusion is weaker than what they already say."""
-    ILL_POSED = "ill-posed"
-    """The printed statement has no single meaning."""
-    INCONCLUSIVE = "inconclusive"
-    """Not refuted, by evidence that would not have refuted it."""
-
-
+Kind = kernel.Word
 HOLDS = (Kind.CERTIFIED, Kind.CONSISTENT)
 FALSE = (Kind.VIOLATED, Kind.ILL_POSED)
 
@@ -89,9 +74,15 @@ class Line:
     counterexample
         Numbers of the simplest instance that breaks the line.
     proof
-        How it was proved for every instance: ``"exhausted"``, ``"symbols"`` (its own function), ``"separate"`` (another
-        function, with the same sides at the instances that were tried), ``"dual"`` (by exact multipliers of the
-        conditions of a class of functions), ``"squares"`` (its own function, by sums of squares); None if it was not.
+        The kernel's rule by which it was proved for every instance: ``"exhausted"``, ``"signs"``, ``"squares"``,
+        ``"dual"`` or ``"empty"``; None if it was not.
+    basis
+        Of a violated or ill-posed line what shows it: ``"exact"`` (the kernel), ``"numerical"`` (floats, or a function
+        outside of the language) or ``"statistical"`` (with the error probability); None of others.
+    evidence
+        The record that the kernel replays; None if there is none.
+    outside
+        Why the statement is not in the kernel's language; empty if it is.
     steps
         Names of what was proved of its argument only.
     tightness
@@ -121,6 +112,9 @@ class Line:
     confidence: Confidence | None = None
     counterexample: dict[str, Any] | None = None
     proof: str | None = None
+    basis: str | None = None
+    evidence: dict[str, Any] | None = None
+    outside: str = ""
     steps: tuple[str, ...] = ()
     tightness: dict[str, dict[str, Any]] | None = None
     worst: float | None = None
@@ -240,7 +234,12 @@ def decide(
     started = time.perf_counter()
     share = significance / len(claim.statements)
     trials = [Trial(each, seed, claim.id, share, evaluations) for each in claim.statements]
-    lines = [_line(claim, trial, name, trials) for trial in trials for name in list(trial.progress) or [""]]
+    lines = [
+        line
+        for trial in trials
+        for language in [language_of(trial.statement)]
+        for line in _lines_of(claim, trial, trials, language)
+    ]
     if all(trial.progress for trial in trials):
         _require_lines(claim, [line.name for line in lines])
     lines = [with_facts(claim, line) for line in lines]
@@ -258,6 +257,27 @@ def decide(
         | {"reason": main.reason if main.verdict in FALSE else _joined(lines, main)}
         | {"repaired_by": claim.repaired_by},
     )
+
+
+def _lines_of(
+    claim: Claim[..., Any], trial: Trial, trials: Sequence[Trial], language: kernel.Statement | str
+) -> Iterator[Line]:
+    """Weigh the lines of a statement, each with the evidence that the kernel accepts."""
+    for key in list(trial.progress) or [""]:
+        if isinstance(language, str):
+            yield replace(_line(claim, trial, key, trials, None), outside=language)
+            continue
+        evidence = evidence_of(trial, key, language)
+        shown = (
+            None
+            if evidence is None
+            else kernel.replay(language, evidence, says_nothing=bool(claim.says_nothing))
+        )
+        line = _line(claim, trial, key, trials, shown and (shown.word, evidence))
+        record = (
+            None if evidence is None else {"claim": claim.id, "statement": trial.statement.name, **evidence}
+        )
+        yield replace(line, evidence=record)
 
 
 def with_facts(claim: Claim[..., Any], line: Line) -> Line:
@@ -316,16 +336,22 @@ def _joined(lines: Sequence[Line], main: Line) -> str:
     return "; ".join([main.reason, *others]) if main.verdict is Kind.INCONCLUSIVE else main.reason
 
 
-def _line(claim: Claim[..., Any], trial: Trial, key: str, trials: Sequence[Trial]) -> Line:
-    """Weigh what the trial of a statement gives for one of its lines."""
+def _line(
+    claim: Claim[..., Any],
+    trial: Trial,
+    key: str,
+    trials: Sequence[Trial],
+    shown: tuple[kernel.Word, Mapping[str, Any]] | None,
+) -> Line:
+    """Weigh what the trial of a statement gives for one of its lines, and what the kernel says of its evidence."""
     progress = trial.progress.get(key, Progress())
     name = ": ".join(filter(None, (trial.statement.name, key)))
     if progress.found is not None:
-        return _refuted(claim, trial, key, name)
+        return _refuted(claim, trial, key, name, exact=shown is not None)
     traced = trial.traced.get(key) or trial.traced.get("")
     if not progress.instances and not (traced and traced.settings):
-        return _without_instance(trial, progress, name)
-    proof = "dual" if traced and traced.proved else _proof(trial, progress, key)
+        return _without_instance(trial, progress, name, shown)
+    proof = None if shown is None else shown[1]["rule"]
     others = [each for each in trials if each is not trial and each.statement.role == "statement"]
     elsewhere = sum(each.instances for each in others) if not progress.excluded else 0
     doubts = [] if proof else _doubts(trial, progress, key, elsewhere)
@@ -336,12 +362,12 @@ def _line(claim: Claim[..., Any], trial: Trial, key: str, trials: Sequence[Trial
         doubts = [] if proof else sentences.doubts_of_trace(traced)
         if traced.settings:
             drawn = f"; of drawn ones it {reason}" if progress.instances else ""
-            reason = sentences.of_trace(traced, trial.space) + drawn
-    verdict = Kind.CERTIFIED if proof else Kind.CONSISTENT
+            reason = sentences.of_trace(traced, trial.space, proved=proof is not None) + drawn
+    verdict = Kind.CONSISTENT if shown is None else shown[0]
     if doubts:
         verdict, reason = Kind.INCONCLUSIVE, "; ".join([*dict.fromkeys(doubts), reason])
-    if claim.says_nothing and verdict is Kind.CERTIFIED:
-        verdict, reason = Kind.VACUOUS, f"{claim.says_nothing}; {reason}"
+    if claim.says_nothing and proof:
+        reason = f"{claim.says_nothing}; {reason}"
     tightest = progress.tightest
     judged = None if tightest is None else tightest.judged[key]
     factor = None if judged is None else judged.factors.get(WHOLE)
@@ -361,9 +387,7 @@ def _line(claim: Claim[..., Any], trial: Trial, key: str, trials: Sequence[Trial
         confidence=interval,
         proof=proof,
         steps=tuple(
-            tie.proof.name
-            for tie in trial.ties
-            if proof != "separate" and tie.proof.name and tie.speaks_of(key) and _is_step(tie)
+            tie.proof.name for tie in trial.ties if tie.proof.name and tie.speaks_of(key) and _is_step(tie)
         ),
         tightness=_tightness(trial, progress),
         worst=None if factor is None else as_float(factor),
@@ -378,7 +402,7 @@ def _with_worst_case(line: Line, traced: TracedLine) -> Line:
     ratio = 1 / traced.worst if traced.worst else None
     return replace(
         line,
-        exhausted=traced.proved,
+        exhausted=line.proof is not None,
         worst=traced.worst,
         worst_exact=None if traced.worst_exact is None else str(traced.worst_exact),
         tightness={WHOLE: {"ratio": ratio, "instance": None}},
@@ -387,19 +411,6 @@ def _with_worst_case(line: Line, traced: TracedLine) -> Line:
 
 def _is_step(tie: Any) -> bool:
     return all(not why for why in tie.unproved.values())
-
-
-def _proof(trial: Trial, progress: Progress, key: str) -> str | None:
-    """Return how a line was proved; None if it was not."""
-    space = trial.space
-    if trial.exhausted and space.complete and progress.exact and not trial.statement.random:
-        return "exhausted"
-    if trial.unproved is not None and trial.unproved.get(key, "no such line") == "":
-        return "symbols"
-    limit = progress.instances if trial.exhausted else None
-    if any(tie.proves(key, all_instances=limit) for tie in trial.ties):
-        return "separate"
-    return "squares" if key in trial.squares else None
 
 
 def _doubts(trial: Trial, progress: Progress, key: str, elsewhere: int) -> list[str]:
@@ -473,36 +484,36 @@ def _tightness(trial: Trial, progress: Progress) -> dict[str, dict[str, Any]] | 
     } or None
 
 
-def _without_instance(trial: Trial, progress: Progress, name: str) -> Line:
+def _without_instance(
+    trial: Trial, progress: Progress, name: str, shown: tuple[kernel.Word, Mapping[str, Any]] | None
+) -> Line:
     """Weigh a line of which no instance was evaluated."""
-    proved = is_empty(trial.space, trial.statement.lines)
-    shown = proved or (trial.exhausted and trial.space.complete)
-    reason = sentences.none_admissible(trial, progress, exclude_each_other(trial), proved=proved)
+    on_symbols = shown is not None and not shown[1].get("listed")
     return Line(
         name=name,
-        verdict=Kind.VACUOUS if shown else Kind.INCONCLUSIVE,
-        reason=reason,
+        verdict=Kind.INCONCLUSIVE if shown is None else shown[0],
+        reason=sentences.none_admissible(trial, progress, exclude_each_other(trial), proved=on_symbols),
         instances=0,
-        exhausted=shown,
+        exhausted=shown is not None,
+        proof=None if shown is None else "empty",
         role=trial.statement.role,
     )
 
 
-def _refuted(claim: Claim[..., Any], trial: Trial, key: str, name: str) -> Line:
+def _refuted(claim: Claim[..., Any], trial: Trial, key: str, name: str, *, exact: bool) -> Line:
     progress, statement = trial.progress[key], trial.statement
     found = progress.found
     assert found is not None
     judged = found.judged[key]
     confirm(claim.id, statement, found, key)
     reason = sentences.broken(statement, found, key)
-    if trial.unproved is not None and trial.unproved.get(key, "-") == "":
-        reason += "; proof and instance disagree: the symbolic proof is wrong"
     # of a single instance every false line is refuted where the first is
     echoed = [] if progress.alone or not trial.space.ranges else [*(progress.echoed or ())]
     used = judged.measured / judged.allowed if judged.allowed else math.inf
     return Line(
         name=name,
         verdict=Kind.ILL_POSED if claim.of_line(name)["ill_posed"] else Kind.VIOLATED,
+        basis="exact" if exact else "numerical" if judged.interval is None else "statistical",
         reason=reason,
         measured=judged.measured,
         bound=judged.allowed,
@@ -600,6 +611,6 @@ def records(verdict: Verdict) -> list[Mapping[str, Any]]:
     verdicts = [verdict, *(line_of(verdict, line.name) for line in verdict.lines if len(verdict.lines) > 1)]
     names = (
         "claim paper label judges failure verdict reason measured bound instances exhausted largest trials failures "
-        "confidence proof steps tightness worst worst_exact seed evaluations counterexample repaired_by only_where"
+        "confidence proof basis steps tightness worst worst_exact seed evaluations counterexample repaired_by only_where"
     )
     return [{name: getattr(each, name) for name in names.split()} for each in verdicts]

@@ -53,6 +53,8 @@ class FunctionClass:
             raise Refused("functions that need not be convex are smooth, and nothing else")
         if self.smoothness is not None and self.smoothness < self.strong_convexity:
             raise Refused("no function is more strongly convex than smooth")
+        if self.lipschitz is not None and self.strong_convexity:
+            raise Refused("no strongly convex function is Lipschitz")
 
     def __str__(self) -> str:
         words = [] if self.smoothness is None else [f"{self.smoothness}-smooth"]
@@ -139,6 +141,9 @@ class OperatorClass:
 
     def __post_init__(self) -> None:
         _require_numbers(self.strong_monotonicity, self.cocoercivity, self.lipschitz)
+        mu, beta, L = self.strong_monotonicity, self.cocoercivity or 0, self.lipschitz
+        if self.monotone and (mu * beta > 1 or (L is not None and mu > L)):
+            raise Refused("no operator has these constants: mu times the identity is to be one")
 
     def __str__(self) -> str:
         words = [] if self.cocoercivity is None else [f"{self.cocoercivity}-cocoercive"]

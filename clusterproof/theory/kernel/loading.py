@@ -155,11 +155,12 @@ class Source:
 
     def _function(self, function: FunctionType) -> Callable[..., Any]:
         place = Path(function.__code__.co_filename).name
-        if function.__closure__:
-            raise Refused(
-                f"{place}, {function.__name__}: it uses variables of a function around it: pass them"
-            )
-        node, outside = _node_of(function.__code__, self._annotations), function.__globals__
+        node, cells = _node_of(function.__code__, self._annotations), function.__closure__ or ()
+        try:
+            values = [cell.cell_contents for cell in cells]
+        except ValueError:
+            raise Refused(f"{place}, {function.__name__}: a variable around it has no value yet") from None
+        outside = {**function.__globals__, **dict(zip(function.__code__.co_freevars, values, strict=True))}
         holder: list[Callable[..., Any]] = []
 
         def recursive(*arguments: Any, **named: Any) -> Any:
@@ -307,7 +308,9 @@ def _text(value: Any) -> str:
         return f"({', '.join(map(_text, value))})"
     if type(value) is MappingProxyType:
         return f"{{{', '.join(f'{_text(k)}: {_text(v)}' for k, v in value.items())}}}"
-    return repr(value)
+    if type(value) is Fraction:
+        return f"{value.numerator:#x}/{value.denominator:#x}"  # of any size
+    return hex(value) if type(value) is int else repr(value)
 
 
 def _names_of(code: CodeType) -> set[str]:
@@ -334,9 +337,17 @@ def _require_fixed_defaults(function: Any, place: str) -> None:
 
 
 @lru_cache(maxsize=1024)
-def _nodes_of(text: str, kind: type[ast.AST]) -> list[Any]:
-    """Return the functions, or the lambdas, that a text defines."""
-    return [node for node in ast.walk(ast.parse(text)) if isinstance(node, kind)]
+def _functions_of(text: str, mode: str) -> tuple[list[Any], frozenset[CodeType]]:
+    """Return the functions that a text defines: as trees, and compiled."""
+    tree = compile(text, "source", mode, ast.PyCF_ONLY_AST, dont_inherit=True)
+    codes, left = set(), [compile(tree, "source", mode, dont_inherit=True)]
+    while left:
+        codes.add(left.pop())
+        left += [
+            each for code in codes for each in code.co_consts if type(each) is CodeType and each not in codes
+        ]
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.Lambda)]
+    return nodes, frozenset(codes)
 
 
 def _node_of(code: CodeType, annotations: Sequence[str]) -> ast.FunctionDef | ast.Lambda:
@@ -353,14 +364,14 @@ def _node_of(code: CodeType, annotations: Sequence[str]) -> ast.FunctionDef | as
     place = f"{Path(file).name}, {code.co_name}"
     if not any(texts):
         raise Refused(f"{place}: its source is not known")
-    kind = ast.Lambda if code.co_name == "<lambda>" else ast.FunctionDef
-    nodes = [n for text in texts for n in _nodes_of(text, kind) if _first_line(n) == code.co_firstlineno]
-    if kind is ast.Lambda:
-        by_text = {ast.dump(node): node for node in nodes if _is_compiled_from(code, node)}
-        nodes = list(by_text.values())
-    if len(nodes) != 1 or getattr(nodes[0], "name", "<lambda>") != code.co_name:
+    found = []
+    for text in texts:
+        nodes, codes = _functions_of(text, "eval" if file == "<string>" else "exec")
+        if code in codes:  # equal code: what was loaded is what the file says
+            found += [node for node in nodes if _is_compiled_from(code, node)]
+    if len({ast.dump(node) for node in found}) != 1:
         raise Refused(f"{place}: its file has changed since it was loaded")
-    return _bare(copy.deepcopy(nodes[0]))
+    return _bare(copy.deepcopy(found[0]))
 
 
 def _bare(node: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef | ast.Lambda:
@@ -381,10 +392,14 @@ def _first_line(node: ast.FunctionDef | ast.Lambda) -> int:
     return min([node.lineno, *(each.lineno for each in decorators)])
 
 
-def _is_compiled_from(code: CodeType, node: ast.Lambda) -> bool:
-    """Return whether a lambda's code is that of a node."""
-    module = compile(ast.Expression(node), code.co_filename, "eval")
-    own = next(each for each in module.co_consts if isinstance(each, CodeType))
-    return (own.co_code, own.co_consts, own.co_names, own.co_varnames) == (
-        *(code.co_code, code.co_consts, code.co_names, code.co_varnames),
-    )
+def _is_compiled_from(code: CodeType, node: ast.FunctionDef | ast.Lambda) -> bool:
+    """Return whether a node is where a function's code stands, by name and line, of a lambda by columns too."""
+    if getattr(node, "name", "<lambda>") != code.co_name or _first_line(node) != code.co_firstlineno:
+        return False
+    if isinstance(node, ast.FunctionDef):
+        return True
+    body = node.body
+    first, last = (body.lineno, body.col_offset), (body.end_lineno, body.end_col_offset)
+    places = [(a, c, b, d) for a, b, c, d in code.co_positions() if a and b and c is not None and d]
+    inside = all(first <= (a, c) and (b, d) <= last for a, c, b, d in places)  # type: ignore[operator]  # numbers
+    return inside and min(places)[:2] == first

@@ -204,7 +204,8 @@ def dual(statement: Statement, line: str, data: Data) -> bool:
     """Show the line for every function of a class, at every setting of the other quantities, on every path.
 
     bound - measured is the sum of nonnegative multiples of the class's conditions, any multiples of equations, and a
-    form of the free vectors that is positive semidefinite (LDL').
+    form of the free vectors that is positive semidefinite (LDL'). No class is empty, so that a witness is needed only
+    where hypotheses are stated of the functions.
     """
     space, name = statement.space, statement.space.function
     if name is None:
@@ -212,6 +213,7 @@ def dual(statement: Statement, line: str, data: Data) -> bool:
     of_class = space.ranges[name]
     assert type(of_class) is OfClass
     proofs = {_written(each["setting"]): each["paths"] for each in data["settings"]}
+    shown, supposed = 0, 0
     for setting in space.every(left_out=name):
         paths = iter(proofs.get(_written({key: write(value) for key, value in setting.items()}), ()))
         decisions: list[bool] | None = []
@@ -224,8 +226,10 @@ def dual(statement: Statement, line: str, data: Data) -> bool:
             decisions = trace.next_decisions()
             sides = lines[line]
             if type(sides) is Sides:
-                _require_multipliers(trace, sides, [*evaluation.facts, *sides.facts], next(paths, ()))
-    return _has_instance(statement, line, data)
+                facts = [*evaluation.facts, *sides.facts]
+                _require_multipliers(trace, sides, facts, next(paths, ()))
+                shown, supposed = shown + 1, supposed + len(facts) + len(trace.forked)
+    return _has_instance(statement, line, data) if supposed else shown > 0
 
 
 def _written(setting: Any) -> tuple[Any, ...]:

@@ -81,7 +81,7 @@ def test_a_statement_is_proved_on_symbols_or_says_why_it_is_not() -> None:
         return at_most(x * x, itself=x)
 
     found = decided(true, evaluations=100)
-    assert (found.verdict, found.proof, found.exhausted) == (Kind.CERTIFIED, "symbols", True)
+    assert (found.verdict, found.proof, found.exhausted) == (Kind.CERTIFIED, "signs", True)
     assert found.reason.startswith("proved symbolically for every instance in the ranges; holds on ")
 
     def absolute(x: Share) -> Sides:
