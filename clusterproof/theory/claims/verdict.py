@@ -347,7 +347,7 @@ def _line(
     progress = trial.progress.get(key, Progress())
     name = ": ".join(filter(None, (trial.statement.name, key)))
     if progress.found is not None:
-        return _refuted(claim, trial, key, name, exact=shown is not None)
+        return _refuted(claim, trial, key, name, None if shown is None else shown[0])
     traced = trial.traced.get(key) or trial.traced.get("")
     if not progress.instances and not (traced and traced.settings):
         return _without_instance(trial, progress, name, shown)
@@ -500,7 +500,7 @@ def _without_instance(
     )
 
 
-def _refuted(claim: Claim[..., Any], trial: Trial, key: str, name: str, *, exact: bool) -> Line:
+def _refuted(claim: Claim[..., Any], trial: Trial, key: str, name: str, word: kernel.Word | None) -> Line:
     progress, statement = trial.progress[key], trial.statement
     found = progress.found
     assert found is not None
@@ -512,8 +512,8 @@ def _refuted(claim: Claim[..., Any], trial: Trial, key: str, name: str, *, exact
     used = judged.measured / judged.allowed if judged.allowed else math.inf
     return Line(
         name=name,
-        verdict=Kind.ILL_POSED if claim.of_line(name)["ill_posed"] else Kind.VIOLATED,
-        basis="exact" if exact else "numerical" if judged.interval is None else "statistical",
+        verdict=Kind.ILL_POSED if claim.of_line(name)["ill_posed"] else word or Kind.VIOLATED,
+        basis="exact" if word else "numerical" if judged.interval is None else "statistical",
         reason=reason,
         measured=judged.measured,
         bound=judged.allowed,

@@ -1,0 +1,126 @@
+"""Files of evidence, one a paper: shipped with the catalogue, or a user's own; replayed by the kernel."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.atomic import write_whole
+from clusterproof.files import TEXT, check_depth, read_file
+from clusterproof.theory import kernel
+from clusterproof.theory.claims.claim import Claim
+from clusterproof.theory.claims.in_language import language_of
+from clusterproof.theory.claims.verdict import Kind, Verdict
+
+SHIPPED = Path(__file__).parents[1] / "evidence"
+"""Evidence of the catalogue's claims."""
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What the kernel says of one record.
+
+    Attributes
+    ----------
+    claim
+        ``paper/name``, of several lines ``paper/name#line``.
+    word
+        *inconclusive* if the record shows nothing.
+    why
+        If so, what is missing.
+    rule, digest
+        Of the record.
+    size
+        Bytes of the record as JSON.
+    steps
+        Fuel that the replay took.
+    """
+
+    claim: str
+    word: Kind
+    why: str
+    rule: str
+    digest: str
+    size: int
+    steps: int
+
+
+def read_evidence(paper: str, folder: Path = SHIPPED) -> list[dict[str, Any]]:
+    """Read the records of a paper's file; none if there is no file.
+
+    Raises
+    ------
+    InvalidArgument
+        If the file cannot be read or holds no records.
+    """
+    path = folder / f"{paper}.json"
+    try:
+        records = check_depth(json.loads(read_file(path, TEXT)))["evidence"]
+        if all(
+            type(each) is dict and {"claim", "statement", "line", "rule"} <= each.keys() for each in records
+        ):
+            return list(records)
+        rule = "must hold records of evidence"
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        rule = f"must be a file of evidence ({error})"
+    raise InvalidArgument(
+        "evidence", str(path), rule, "write it with `clusterproof check ID --evidence FOLDER`"
+    )
+
+
+def write_evidence(verdicts: Iterable[Verdict], folder: Path) -> None:
+    """Write what the verdicts rest on into a folder; other claims' records in its files are kept.
+
+    Raises
+    ------
+    InvalidArgument
+        If a file cannot be read or written.
+    """
+    papers: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        papers.setdefault(verdict.paper, []).append(verdict)
+    for paper, of_paper in papers.items():
+        decided = {verdict.claim for verdict in of_paper}
+        records = [each for each in read_evidence(paper, folder) if each["claim"] not in decided]
+        records += [line.evidence for verdict in of_paper for line in verdict.lines if line.evidence]
+        records.sort(key=lambda each: each["claim"])
+        rows = ",\n".join(json.dumps(each, separators=(",", ":")) for each in records)
+        text = f'{{"evidence":[\n{rows}\n]}}\n' if rows else '{"evidence":[]}\n'
+        write_whole("evidence", folder / f"{paper}.json", text.encode())
+
+
+def replay_evidence(claim: Claim[..., Any], records: Sequence[dict[str, Any]]) -> Iterator[Replayed]:
+    """Replay a claim's records: nothing is searched, and no verdict is believed.
+
+    Parameters
+    ----------
+    claim
+        Whose statements are read from their source.
+    records
+        Of its paper; those of other claims are left out.
+    """
+    statements = {each.name: each for each in claim.statements}
+    languages: dict[str, kernel.Statement | str] = {}
+    for record in (each for each in records if each["claim"] == claim.id):
+        of = record["statement"]
+        line = ": ".join(filter(None, (of, record["line"])))
+        if of in statements and of not in languages:
+            languages[of] = language_of(statements[of])
+        language = languages.get(of, "the claim has no such statement")
+        if isinstance(language, str):
+            shown = kernel.Shown(Kind.INCONCLUSIVE, language)
+        else:
+            shown = kernel.replay(language, record, says_nothing=bool(claim.says_nothing))
+        word = (
+            Kind.ILL_POSED if shown.word is Kind.VIOLATED and claim.of_line(line)["ill_posed"] else shown.word
+        )
+        size = len(json.dumps(record, separators=(",", ":")))
+        name = f"{claim.id}#{line}" if line else claim.id
+        digest = str(record.get("digest", ""))
+        yield Replayed(name, word, shown.why, str(record["rule"]), digest, size, shown.steps)
