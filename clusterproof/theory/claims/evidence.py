@@ -150,7 +150,7 @@ def _multipliers(trial: Trial, line: str, statement: kernel.Statement) -> list[d
     listed = other_quantities(trial.space).instances(SETTINGS)
     if listed is None:
         return None
-    of_class = statement.space.ranges[name]
+    of_class: Any = statement.space.ranges[name]
     settings = []
     for setting in listed:
         paths = []
@@ -165,7 +165,8 @@ def _multipliers(trial: Trial, line: str, statement: kernel.Statement) -> list[d
                 trace = of_class.trace(setting, path.trace.decisions)
                 with limited():
                     lines, evaluation = statement.lines({**setting, name: problem(trace)})
-                    facts = trace.facts([*evaluation.facts, *lines[line].facts])
+                    own = getattr(lines[line], "facts", ())
+                    facts = trace.facts([*evaluation.facts, *own])
                 paths.append([_translated(program, certificate, trace, facts)])
         except (NotTraced, kernel.Refused, LookupError):
             return None

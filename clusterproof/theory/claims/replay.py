@@ -23,7 +23,8 @@ from clusterproof.theory.claims.rounding import is_exact
 from clusterproof.theory.claims.sides import Outside, Sides
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
 from clusterproof.theory.claims.trial import Trial
-from clusterproof.theory.claims.verdict import FALSE, Kind, Line, confirm, with_facts
+from clusterproof.theory.claims.verdict import FALSE, Line, confirm, with_facts
+from clusterproof.theory.kernel import Word as Kind
 
 MOST_REPLICATES = 1_000_000
 """More than this no recorded counterexample is repeated."""

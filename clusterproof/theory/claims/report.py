@@ -20,7 +20,8 @@ from clusterproof.theory.claims.claim import FAILURES, Claim, find_claim
 from clusterproof.theory.claims.code import builtin, code_of
 from clusterproof.theory.claims.load import source_of as file_of
 from clusterproof.theory.claims.sentences import digits_apart, plural
-from clusterproof.theory.claims.verdict import HOLDS, Kind, Line, Verdict, records, version
+from clusterproof.theory.claims.verdict import HOLDS, Line, Verdict, records, version
+from clusterproof.theory.kernel import Word as Kind
 
 STYLES = {
     Kind.CERTIFIED: "bold green",

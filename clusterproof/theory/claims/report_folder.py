@@ -18,7 +18,8 @@ from clusterproof.theory.claims.load import source_of
 from clusterproof.theory.claims.replay import find_line, in_fractions
 from clusterproof.theory.claims.report import evidence, report, table_of, to_json
 from clusterproof.theory.claims.sides import Sides
-from clusterproof.theory.claims.verdict import HOLDS, Kind, Line, Verdict
+from clusterproof.theory.claims.verdict import HOLDS, Line, Verdict
+from clusterproof.theory.kernel import Word as Kind
 
 STAND_IN = '''\
 """Stand-ins for the words of claims, so that a counterexample is evaluated without Clusterproof."""

@@ -14,7 +14,8 @@ from clusterproof.files import TEXT, check_depth, read_file
 from clusterproof.theory import kernel
 from clusterproof.theory.claims.claim import Claim
 from clusterproof.theory.claims.in_language import language_of
-from clusterproof.theory.claims.verdict import Kind, Verdict
+from clusterproof.theory.claims.verdict import Verdict
+from clusterproof.theory.kernel import Word as Kind
 
 SHIPPED = Path(__file__).parents[1] / "evidence"
 """Evidence of the catalogue's claims."""

@@ -14,27 +14,14 @@ from typing import Any
 
 from clusterproof.theory.kernel.evaluation import Refused
 
-NODES = (
-    *(ast.Module, ast.FunctionDef, ast.Lambda, ast.arguments, ast.arg, ast.Return, ast.Expr, ast.Pass),
-    *(ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.While, ast.If, ast.IfExp),
-    *(
-        ast.Raise,
-        ast.Break,
-        ast.Continue,
-        ast.Name,
-        ast.Load,
-        ast.Store,
-        ast.Constant,
-        ast.JoinedStr,
-        ast.Yield,
-        ast.Tuple,
-        ast.List,
-        ast.Dict,
-    ),
-    *(ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.comprehension, ast.Starred, ast.Call, ast.keyword),
-    *(ast.Attribute, ast.Subscript, ast.Slice, ast.UnaryOp, ast.BinOp, ast.BoolOp, ast.Compare),
-    *(ast.unaryop, ast.boolop, ast.operator, ast.cmpop),
-)
+NAMES = """
+    Module FunctionDef Lambda arguments arg Return Yield Raise Expr Pass Assign AnnAssign AugAssign NamedExpr
+    For While If IfExp Break Continue Name Load Store Constant JoinedStr FormattedValue Tuple List Dict ListComp
+    GeneratorExp DictComp comprehension Starred Call keyword Attribute Subscript Slice UnaryOp BinOp BoolOp
+    Compare unaryop boolop operator cmpop
+"""
+NODES = tuple(getattr(ast, name) for name in NAMES.split())
+"""What a function may consist of."""
 OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "__add",
     ast.Sub: "__subtract",
@@ -48,18 +35,13 @@ OPERATORS: dict[type[ast.operator], str] = {
     ast.BitAnd: "__both",
     ast.RShift: "__shifted",
 }
-SIGNS: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.In: "in",
-    ast.NotIn: "not in",
-    ast.Is: "is",
-    ast.IsNot: "is not",
-}
+SIGNS = dict(
+    zip(
+        (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq, ast.In, ast.NotIn, ast.Is, ast.IsNot),
+        ("<", "<=", ">", ">=", "==", "!=", "in", "not in", "is", "is not"),
+        strict=True,
+    )
+)
 REMEDIES: dict[type[ast.AST], str] = {
     ast.Try: "let what is raised pass, and suppose that it does not happen",
     ast.Import: "import at the top of the file",
@@ -142,9 +124,11 @@ class Compiler(ast.NodeTransformer):
         """Join texts and numbers; a text of anything else is a sentence, which has no value."""
         parts: list[ast.expr] = []
         for each in node.values:
-            formatted = isinstance(each, ast.FormattedValue)
-            plain = not formatted or (each.format_spec is None and each.conversion == -1)
-            parts.append(ast.Constant(None) if not plain else each.value if formatted else each)
+            if isinstance(each, ast.FormattedValue):
+                plain = each.format_spec is None and each.conversion == -1
+                parts.append(each.value if plain else ast.Constant(None))
+            else:
+                parts.append(each)
         return _call("__text", *(self.visit(part) for part in parts))
 
     # ---- operators
@@ -204,7 +188,9 @@ class Compiler(ast.NodeTransformer):
 
     def visit_Dict(self, node: ast.Dict) -> ast.AST:
         """Check the keys."""
-        keys = [None if key is None else _call("__key", self.visit(key)) for key in node.keys]
+        keys: list[ast.expr | None] = [
+            None if key is None else _call("__key", self.visit(key)) for key in node.keys
+        ]
         values = [
             self.visit(value) if key else _call("__either", ast.Dict([], []), self.visit(value))
             for key, value in zip(keys, node.values, strict=True)
@@ -233,28 +219,23 @@ class Compiler(ast.NodeTransformer):
         value = self.visit(node.value)
         targets: list[ast.expr] = []
         for target in node.targets:
-            stars = [each for each in getattr(target, "elts", []) if isinstance(each, ast.Starred)]
-            if stars:  # what is left is counted before it is unpacked
-                value = _call("__listed", value)
-                starred = self.target(stars[0].value)
-                target.elts = [  # type: ignore[attr-defined]  # a tuple
-                    ast.Starred(starred, each.ctx) if each is stars[0] else self.target(each)
-                    for each in target.elts
-                ]
-            targets.append(
-                target
-                if stars
-                else self.visit(target)
-                if isinstance(target, ast.Subscript)
-                else self.target(target)
-            )
+            if isinstance(target, ast.Tuple) and any(isinstance(each, ast.Starred) for each in target.elts):
+                value = _call("__listed", value)  # what is left is counted before it is unpacked
+                names = [each.value if isinstance(each, ast.Starred) else each for each in target.elts]
+                for name in names:
+                    self.target(name)
+                targets.append(target)
+            else:
+                targets.append(
+                    self.visit(target) if isinstance(target, ast.Subscript) else self.target(target)
+                )
         return ast.Assign(targets, value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         """Leave the annotation out."""
         if node.value is None:
             return ast.Pass()
-        return self.visit(ast.copy_location(ast.Assign([node.target], node.value), node))
+        return self.visit_Assign(ast.copy_location(ast.Assign([node.target], node.value), node))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         """Compute, and assign; a list that is added to grows in place."""

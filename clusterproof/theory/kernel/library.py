@@ -44,7 +44,7 @@ def each(several: Any) -> Iterator[Any]:
         yield entry
 
 
-_VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 
 
 def listed(several: Any) -> list[Any]:
@@ -150,14 +150,14 @@ def fail() -> None:
 
 METHODS: dict[type, dict[str, Callable[[Any], Any]]] = {
     list: {
-        "append": lambda values: lambda value: (spend(1), values.append(value))[1],
+        "append": lambda values: lambda value: values.extend(each([value])),
         "extend": lambda values: lambda more: values.extend(each(more)),
         "index": lambda values: lambda value: _index(values, value),
-        "count": lambda values: lambda value: sum(same(value, entry) for entry in each(values)),
+        "count": lambda values: lambda value: _count(values, value),
     },
     tuple: {
         "index": lambda values: lambda value: _index(values, value),
-        "count": lambda values: lambda value: sum(same(value, entry) for entry in each(values)),
+        "count": lambda values: lambda value: _count(values, value),
     },
     dict: {
         "items": lambda values: values.items,
@@ -167,9 +167,13 @@ METHODS: dict[type, dict[str, Callable[[Any], Any]]] = {
     },
     str: {"count": lambda text: text.count, "split": lambda text: text.split},
     Fraction: {"numerator": lambda value: value.numerator, "denominator": lambda value: value.denominator},
-    int: {"numerator": lambda value: value, "denominator": lambda value: 1},
+    int: {"numerator": lambda value: value.numerator, "denominator": lambda value: value.denominator},
 }
 METHODS[MappingProxyType] = METHODS[dict]
+
+
+def _count(values: Sequence[Any], value: Any) -> int:
+    return len([entry for entry in each(values) if same(value, entry)])
 
 
 def _index(values: Sequence[Any], value: Any) -> int:
@@ -285,7 +289,7 @@ def _entries(function: Callable[..., Iterable[Any]]) -> Callable[..., Any]:
 
     def apply(*arguments: Any, **named: Any) -> Any:
         passed = [whole(value) if type(value) is int else list(each(value)) for value in arguments]
-        size = sum(abs(value) if type(value) is int else len(value) for value in passed)
+        size = sum(len(value) if isinstance(value, list) else abs(value) for value in passed)
         spend(size * max(1, whole(named.get("repeat", 1))))
         return (entry for entry in function(*passed, **named))
 

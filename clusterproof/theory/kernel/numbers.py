@@ -143,7 +143,7 @@ def power(base: Any, exponent: Any) -> Any:
     """``base ** exponent``, of a whole exponent; a negative one of an int gives a fraction."""
     n = whole(exponent)
     if isinstance(base, Abstract):
-        return base**n
+        return base**n  # type: ignore[operator]  # symbols have it, other quantities refuse
     base = number(base)
     bits = abs(n) * (base.bit_length() if type(base) is int else 64 * (words(base) + 1))
     if bits > LARGEST and base not in (0, 1, -1):
