@@ -39,10 +39,11 @@ class Record:
     __hash__ = None  # type: ignore[assignment]
 
 
-MADE = ("__init__", "__repr__", "__eq__", "__hash__", "__setattr__", "__delattr__", "__replace__")
-"""What ``dataclass`` makes; all of it must be its own."""
+MADE = ("__init__", "__eq__")
+"""What ``dataclass`` makes and the language relies on: it must be its own."""
 KEPT = frozenset(vars(type("Plain", (), {}))) | {
     *("__annotations__", "__match_args__", "__dataclass_fields__", "__dataclass_params__"),
+    *("__repr__", "__hash__", "__setattr__", "__delattr__", "__replace__"),
     *("__static_attributes__", "__firstlineno__", "__annotate_func__", "__annotations_cache__"),
 }
 """What a class has besides."""
