@@ -361,9 +361,10 @@ class Algorithm(ABC, Generic[StateT]):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Name and parameters, as plain JSON values."""
+        """Name and parameters, as plain JSON values; the class's name where it has none but that of a base class."""
         parameters = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {"algorithm": self.name, **parameters}
+        kind = type(self)
+        return {"algorithm": self.name if "name" in vars(kind) else kind.__name__, **parameters}
 
 
 def resolve_clusters(clusters: int | None, task: Task) -> int:

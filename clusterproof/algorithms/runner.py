@@ -127,7 +127,7 @@ def run(
         labels=np.asarray(task.labels),
         settings={
             "algorithm": algorithm.settings,
-            **({} if algorithm.dynamics is algorithm else {"dynamics": algorithm.dynamics.settings}),
+            **({"dynamics": algorithm.dynamics.settings} if _declares_dynamics(algorithm) else {}),
             "task": dict(task.settings),
             "rounds": rounds,
             "seed": seed,
@@ -181,3 +181,10 @@ def _spread(state: State, shape: tuple[int, ...], clients: int) -> np.ndarray:
     spread = np.full((*shape, clients), -1, dtype=smallest)
     np.put_along_axis(spread, participants, chosen.astype(smallest), axis=-1)
     return spread
+
+
+def _declares_dynamics(algorithm: Algorithm[Any]) -> bool:
+    """Return whether an algorithm follows the recursion of another one, and has not just inherited that it does."""
+    definer = next((kind for kind in type(algorithm).__mro__ if "dynamics" in vars(kind)), type(algorithm))
+    inherited = is_custom(algorithm) and definer.__module__.startswith("clusterproof.")
+    return not inherited and algorithm.dynamics is not algorithm
