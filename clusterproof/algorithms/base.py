@@ -361,10 +361,17 @@ class Algorithm(ABC, Generic[StateT]):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Name and parameters, as plain JSON values; the class's name where it has none but that of a base class."""
+        """Name and parameters, as plain JSON values; the class's name where the name is another algorithm's."""
         parameters = {field.name: getattr(self, field.name) for field in fields(self)}
-        kind = type(self)
-        return {"algorithm": self.name if "name" in vars(kind) else kind.__name__, **parameters}
+        name = type(self).__name__ if inherits_from_library(self, "name") else self.name
+        return {"algorithm": name, **parameters}
+
+
+def inherits_from_library(algorithm: Any, attribute: str) -> bool:
+    """Return whether a user's algorithm has an attribute of its class from one of this library."""
+    of_library = [kind.__module__.startswith("clusterproof.") for kind in type(algorithm).__mro__]
+    defining = [attribute in vars(kind) for kind in type(algorithm).__mro__]
+    return not of_library[0] and any(defining) and of_library[defining.index(True)]
 
 
 def resolve_clusters(clusters: int | None, task: Task) -> int:

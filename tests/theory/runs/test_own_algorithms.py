@@ -149,7 +149,7 @@ def test_no_theorem_of_another_algorithm_is_attributed_to_a_users(task: str, clu
 def test_a_page_names_no_theorem_of_an_algorithm_that_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the library, too, and of CFL-MGD with another step size than the theorem's."""
     problem = QuadraticMixture.random(clusters=1, clients=40, dimension=20, seed=0)
-    new = type("New", (IFCA,), {"name": "new", "dynamics": property(lambda self: self)})
+    new: Any = type("New", (IFCA,), {"name": "new", "dynamics": property(lambda self: self)})
     monkeypatch.setitem(ALGORITHMS, "new", new)
     trace = run(new(step_size=0.2), problem, rounds=3)
     assert not theory.compare(problem, trace).theorems
