@@ -40,6 +40,7 @@ from clusterproof.neural.custom.references import HOW, OWN, is_own
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.metrics import metrics_text
 from clusterproof.neural.partitions.by_name import PARTITIONS
+from clusterproof.settings import checked_settings
 
 if TYPE_CHECKING:
     from clusterproof.neural.training import TrainingResult
@@ -400,7 +401,13 @@ def _overridden(
 ) -> dict[str, Any]:
     """Return the sections of a file with the options that were given.
 
-    Options of the file that another algorithm, network or partition lacks are left out.
+    Options of the algorithm, network or partition that the file names are left out if another one, which lacks them,
+    was given in its place.
+
+    Raises
+    ------
+    InvalidArgument
+        If neither of the two has an option of the file.
     """
     sections = {
         section: dict(table) if isinstance(table, dict) else table for section, table in stored.items()
@@ -413,6 +420,9 @@ def _overridden(
             and table.get("name", DEFAULTS[section]) != names[section]
         ):
             known = {"name", *parameters(section, names[section])}
+            replaced = str(table.get("name", DEFAULTS[section]))
+            either = [*known, *(parameters(section, replaced) if replaced in KNOWN[section] else ())]
+            checked_settings(dict.fromkeys(either, Any), table, f"{section}.")
             dropped = [key for key in table if key not in known]
             sections[section] = {key: value for key, value in table.items() if key in known}
             if dropped:
