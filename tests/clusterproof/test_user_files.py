@@ -1,6 +1,7 @@
 """Every command that takes a user's file: it sees its own folder first, shares no module, and is read again."""
 
 import json
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -273,3 +274,47 @@ def test_packages_and_extension_names_beside_a_file_are_its_own(folders: Path) -
 def test_sources_are_written_below_their_folder_only(name: str, folders: Path) -> None:
     with pytest.raises(ValueError, match="no relative path"):
         write_sources(folders / "written", {"a.py": "", name: ""})
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_id_and_file_are_given_in_any_order(order: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """And what a command suggests names the file that it was given."""
+    Path("my paper.py").write_text(
+        DESCENT.replace("{paper}", "mine") + DESCENT.replace("{paper}/", "mine/other-")
+    )
+    names = ["mine/descent", "my paper.py"][::order]
+    assert main(["show", *names]) == 0
+    shown = capsys.readouterr().out
+    assert "mine/descent" in shown
+    assert "clusterproof check mine/descent 'my paper.py' --json report.json" in shown
+    assert main(["certify", *names]) == 1
+    assert "see `clusterproof check mine/descent 'my paper.py'`" in capsys.readouterr().out
+    assert main(["check", *names]) == 0
+    printed = capsys.readouterr().out
+    assert "clusterproof show mine/descent 'my paper.py' " in printed
+    given = shlex.join(names)
+    assert f"clusterproof check {given} --verbose" in printed
+    for command in ("certify", "show"):
+        assert main([command, "my paper.py"]) == 2
+        assert f"clusterproof {command} mine/descent 'my paper.py'" in capsys.readouterr().err
+    assert main(["show", *names, "other"]) == 2
+
+
+def test_a_paper_is_checked_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+    write(CLAIM, "claims.py")
+    for files in (["two/claims.py"], ["two/claims.py", "one/claims.py"]):
+        assert main(["check", "two", *files, "--verbose"]) == 0
+        assert "two/bound" in capsys.readouterr().out
+
+
+def test_conform_says_what_to_add(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mine.py").write_text("class MyFedProx:\n    pass\n")
+    assert main(["conform", "mine.py"]) == 2
+    assert "such as mine.py:MyFedProx" in capsys.readouterr().err
+    assert main(["conform", "mine.py:MyFedProx"]) == 2
+    assert "such as --as fedprox; --list prints all" in capsys.readouterr().err
+
+
+def test_certify_has_the_class_of_the_leaderboard(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["certify", "--algorithm", "fedavg", "--strong-convexity", "0.5", "--step-size", "1/2"]) == 0
+    assert capsys.readouterr().out.startswith("class strong\n")

@@ -15,7 +15,7 @@ import msgspec
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.certificates.record import NoCertificate
-from clusterproof.theory.claims.claim import Claim, find_claim, quantities
+from clusterproof.theory.claims.claim import Claim, arguments_of, find_claim, quantities
 from clusterproof.theory.claims.load import load_claims
 from clusterproof.theory.claims.ranges import Instance
 from clusterproof.theory.claims.replay import without_claims_of_files
@@ -118,7 +118,7 @@ def certify_claim(claim_id: str) -> ClaimCertificate | NoCertificate:
                 where = f"at {quantities(_written(claim, setting))}" if setting else "there"
                 if case.exceeds:
                     return NoCertificate(
-                        reason=f"{where} the bound is exceeded: see `clusterproof check {claim_id}`"
+                        reason=f"{where} the bound is exceeded: see `clusterproof check {arguments_of(claim_id)}`"
                     )
                 if case.certificate is None:
                     return NoCertificate(

@@ -13,7 +13,7 @@ import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.claims import sentences
-from clusterproof.theory.claims.claim import REGISTRY, Claim, Statement, find_claim
+from clusterproof.theory.claims.claim import REGISTRY, Claim, Statement, arguments_of, find_claim
 from clusterproof.theory.claims.confirm import RunDisagrees
 from clusterproof.theory.claims.judge import Judgement
 from clusterproof.theory.claims.load import load_claims
@@ -56,7 +56,7 @@ def replay(claim_id: str, counterexample: Mapping[str, Any]) -> Line:
         If a run of the algorithm gives something else than the numbers: the check itself is broken.
     """
     claim = find_claim(claim_id)
-    remedy = f"take it from the JSON of `clusterproof check {claim_id}`"
+    remedy = f"take it from the JSON of `clusterproof check {arguments_of(claim_id)}`"
     try:
         return _replay(claim, dict(counterexample))
     except (InvalidArgument, RunDisagrees):
