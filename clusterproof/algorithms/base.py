@@ -361,16 +361,20 @@ class Algorithm(ABC, Generic[StateT]):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Name and parameters, as plain JSON values; the class's name where the name is another algorithm's."""
+        """Name and parameters, as plain JSON values; see ``own_name``."""
         parameters = {field.name: getattr(self, field.name) for field in fields(self)}
-        name = type(self).__name__ if inherits_from_library(self, "name") else self.name
-        return {"algorithm": name, **parameters}
+        return {"algorithm": own_name(type(self)), **parameters}
 
 
-def inherits_from_library(algorithm: Any, attribute: str) -> bool:
-    """Return whether a user's algorithm has an attribute of its class from one of this library."""
-    of_library = [kind.__module__.startswith("clusterproof.") for kind in type(algorithm).__mro__]
-    defining = [attribute in vars(kind) for kind in type(algorithm).__mro__]
+def own_name(kind: type[Algorithm[Any]]) -> str:
+    """Return the name of an algorithm; that of its class where the name is another algorithm's."""
+    return kind.__name__ if inherits_from_library(kind, "name") else kind.name
+
+
+def inherits_from_library(kind: type, attribute: str) -> bool:
+    """Return whether a user's class has an attribute from one of this library."""
+    of_library = [each.__module__.startswith("clusterproof.") for each in kind.__mro__]
+    defining = [attribute in vars(each) for each in kind.__mro__]
     return not of_library[0] and any(defining) and of_library[defining.index(True)]
 
 

@@ -119,7 +119,7 @@ def run(
         if progress is not None:
             progress(done)
     history = recorder.models
-    declared = algorithm.dynamics is not algorithm and not inherits_from_library(algorithm, "dynamics")
+    declared = algorithm.dynamics is not algorithm and not inherits_from_library(type(algorithm), "dynamics")
     references = task.reference_optima(algorithm.target)
     return Trace(
         models=history,
