@@ -8,6 +8,7 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -111,8 +112,8 @@ def of_notes(page: str, name: str) -> type[Algorithm[Any]]:
         rf"(?ms)^```python\n((?:(?!```).)*^class {name}\(.*?)^```", (NOTES / page).read_text()
     )
     module = ModuleType(f"of_{name}")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, module.__name__, module)
+    with pytest.MonkeyPatch.context() as modules, patch.dict(theory.REGISTRY):
+        modules.setitem(sys.modules, module.__name__, module)
         exec(block, vars(module))
     kind: type[Algorithm[Any]] = vars(module)[name]
     return kind
