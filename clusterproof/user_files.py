@@ -101,6 +101,12 @@ def file_of(module: str) -> str | None:
     return str(place / "__init__.py" if place.is_dir() else place.with_name(f"{place.name}.py"))
 
 
+def is_of(module: str, path: str | os.PathLike[str]) -> bool:
+    """Return whether a module is that of a user's file, or was imported by it from beside it."""
+    root = _FILES.get(module.partition(".")[0])
+    return root is not None and root.resolve() == Path(path).resolve()
+
+
 def sources_of(path: str | os.PathLike[str], folder: Path | None = None) -> dict[str, bytes]:
     """Return the contents of a file and of all that it imports from beside it, and these import, by relative path.
 

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from clusterproof.algorithms.validation import InvalidArgument, error_text
-from clusterproof.user_files import digests_of, load_file, load_named
+from clusterproof.user_files import digests_of, is_of, load_file, load_named
 
 OWN = ("data", "network", "algorithm", "measure")
 """Sections of a configuration, and the measures of ``run``, that take user-supplied code."""
@@ -124,9 +124,7 @@ def _lines(section: str, name: str, error: BaseException) -> list[tuple[int, str
     for depth, (frame, line) in enumerate(traceback.walk_tb(error.__traceback__)):
         file = frame.f_code.co_filename
         module = str(frame.f_globals.get("__name__"))
-        is_custom = (
-            file == os.path.realpath(place) if place.endswith(".py") else module.split(".")[0] == package
-        )
+        is_custom = is_of(module, place) if place.endswith(".py") else module.split(".")[0] == package
         if is_custom:
             lines.append((depth, file, line))
     return lines
