@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import shlex
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -34,11 +35,17 @@ from clusterproof.theory.headlines import HEADLINES
 from clusterproof.theory.runs.bound_and_law import compare_with_law
 from clusterproof.theory.runs.sharpest_bound import sharpest_bounds
 
-NEXT = """
-clusterproof show ID          a claim's statement, counterexample and repair
-clusterproof check --verbose  the claims' numbers and evidence
-"""
-"""Commands suggested after a check."""
+
+def _next(given: Sequence[str], files: Sequence[str], shown: Sequence[Verdict]) -> str:
+    """Return the commands suggested after a check of what was ``given``."""
+    names = {verdict.claim.partition("#")[0] for verdict in shown}
+    show = f"clusterproof show {names.pop() if len(names) == 1 else 'ID'} {shlex.join(files)}".rstrip()
+    check = f"clusterproof check {shlex.join(given)} --verbose"
+    width = max(len(show), len(check))
+    return (
+        f"\n{show:{width}}  a claim's statement, counterexample and repair\n"
+        f"{check:{width}}  the claims' numbers and evidence"
+    )
 
 
 FEW = 4
@@ -78,8 +85,8 @@ def check(
     ----------
     ids
         Claims to evaluate, such as cfl-mgd/lemma-2, or a line of one, such as 'cfl-mgd/appendix-a18#(A23)'; patterns in
-        quotes, such as 'cfl-mgd/lemma-*'; and Python files that state claims, such as my_paper.py, which are executed.
-        If claims of a file are named too, only those are evaluated of it.
+        quotes, such as 'cfl-mgd/lemma-*'; papers, such as sofl; and Python files that state claims, such as
+        my_paper.py, which are executed. If claims of a file are named too, only those are evaluated of it.
     all_claims
         Every claim, also lines of proofs; with ids or --paper, also the claims whose checks take long.
     paper
@@ -170,7 +177,8 @@ def check(
             seconds = time.perf_counter() - started
             printer.end()
             print(reports.summary(shown, len(failures), seed, seconds, terminal.columns()))
-            print(NEXT.replace("show ID     ", "show ID FILE") if files else NEXT, end="")
+            given = [*ids, *(["--paper", paper] if paper else []), *(["--all"] if all_claims else [])]
+            print(_next(given, files, shown))
     if json_printed:
         print(reports.to_json(reports.report(known, seed)), end="", file=output)
     if report is not None:
@@ -307,7 +315,7 @@ def _replay(ids: Sequence[str], path: Path) -> int:
     """Evaluate the instances of a report again."""
     report = reports.read_report(path)
     with recorded_claims(report):
-        wanted = [theory.find_claim(name).id for name in ids]
+        wanted = [claim.id for name in ids for claim in matching(name)]
         entries = [one for one in report.claims if not wanted or one.claim.partition("#")[0] in wanted]
         if not entries:
             rule = f"must hold {', '.join(wanted) or 'a claim'}"

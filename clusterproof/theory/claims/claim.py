@@ -7,6 +7,7 @@ import fnmatch
 import inspect
 import itertools
 import re
+import shlex
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from clusterproof.theory.claims.ranges import Instance
 from clusterproof.theory.claims.sides import Excluded, Outside, Sides, recording_failures
 from clusterproof.theory.claims.space import Space
 from clusterproof.theory.claims.symbols import Symbol
+from clusterproof.user_files import file_of
 
 Lines: TypeAlias = Conclusion | Mapping[str, Conclusion]
 """What a claim's function returns: one comparison, or the lines of a chain by name."""
@@ -535,8 +537,14 @@ def find_claim(claim_id: str) -> Claim[..., Any]:
     return REGISTRY[name]
 
 
+def arguments_of(claim_id: str) -> str:
+    """Return what names a claim on the command line: its id and, of a user's file, that file."""
+    file = file_of(find_claim(claim_id).module)
+    return claim_id if file is None else shlex.join([claim_id, file])
+
+
 def matching(pattern: str) -> list[Claim[..., Any]]:
-    """Look up the claims whose ids match a pattern such as ``cfl-mgd/lemma-*``, or the one with that id.
+    """Look up the claims whose ids match a pattern such as ``cfl-mgd/lemma-*``, of a paper, or the one with that id.
 
     Raises
     ------
@@ -544,7 +552,8 @@ def matching(pattern: str) -> list[Claim[..., Any]]:
         If there is none; the message names the nearest ids.
     """
     if not set(pattern) & set("*?["):
-        return [find_claim(pattern)]
+        is_paper = any(each.paper == pattern for each in REGISTRY.values())
+        return catalogue(pattern) if is_paper else [find_claim(pattern)]
     found = [each for each in catalogue() if fnmatch.fnmatchcase(each.id, pattern)]
     if not found:
         raise InvalidArgument("id", pattern, "must match the id of a claim", "see `clusterproof claims`")

@@ -13,10 +13,10 @@ import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.claims import sentences
-from clusterproof.theory.claims.claim import REGISTRY, Claim, Statement, find_claim
+from clusterproof.theory.claims.claim import REGISTRY, Claim, Statement, arguments_of, find_claim
 from clusterproof.theory.claims.confirm import RunDisagrees
 from clusterproof.theory.claims.judge import Judgement
-from clusterproof.theory.claims.load import load_claims, source_of
+from clusterproof.theory.claims.load import load_claims
 from clusterproof.theory.claims.progress import Evaluation
 from clusterproof.theory.claims.report import Recorded, Report
 from clusterproof.theory.claims.rounding import is_exact
@@ -25,6 +25,7 @@ from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
 from clusterproof.theory.claims.trial import Trial
 from clusterproof.theory.claims.verdict import FALSE, Line, confirm, with_facts
 from clusterproof.theory.kernel import Word as Kind
+from clusterproof.user_files import file_of, write_sources
 
 MOST_REPLICATES = 1_000_000
 """More than this no recorded counterexample is repeated."""
@@ -56,7 +57,7 @@ def replay(claim_id: str, counterexample: Mapping[str, Any]) -> Line:
         If a run of the algorithm gives something else than the numbers: the check itself is broken.
     """
     claim = find_claim(claim_id)
-    remedy = f"take it from the JSON of `clusterproof check {claim_id}`"
+    remedy = f"take it from the JSON of `clusterproof check {arguments_of(claim_id)}`"
     try:
         return _replay(claim, dict(counterexample))
     except (InvalidArgument, RunDisagrees):
@@ -204,17 +205,27 @@ def is_close(recorded: Any, computed: float | None) -> bool:
 @contextmanager
 def recorded_claims(report: Report) -> Iterator[None]:
     """State the claims of the files that a report holds; the files are executed, and need not exist any more."""
-    with tempfile.TemporaryDirectory() as folder:
-        before = dict(REGISTRY)
-        for name in [each for each, claim in before.items() if source_of(claim.module) is not None]:
-            del REGISTRY[name]  # of files that were loaded; those of the report take their place
+    with tempfile.TemporaryDirectory() as folder, without_claims_of_files() as kept:
+        found: dict[str, Claim[..., Any]] = {}
         for number, (name, source) in enumerate(report.sources.items()):
-            path = Path(folder, str(number), Path(name).name)
-            path.parent.mkdir()
-            path.write_text(source["text"])
-            load_claims(path)
-        try:
-            yield
-        finally:
+            texts = {Path(name).name: source.text, **source.beside}
+            own = load_claims(write_sources(Path(folder, str(number)), texts))
+            # a file may import claims of another one, which has a copy of its own
+            found = dict(REGISTRY) | found | {each: REGISTRY[each] for each in own}
             REGISTRY.clear()
-            REGISTRY.update(before)
+            REGISTRY.update(kept)
+        REGISTRY.update(found)
+        yield
+
+
+@contextmanager
+def without_claims_of_files() -> Iterator[dict[str, Claim[..., Any]]]:
+    """Forget the claims of files that were loaded, and yield the others; what is stated meanwhile is forgotten."""
+    before = dict(REGISTRY)
+    try:
+        for name in [name for name, claim in before.items() if file_of(claim.module) is not None]:
+            del REGISTRY[name]
+        yield dict(REGISTRY)
+    finally:
+        REGISTRY.clear()
+        REGISTRY.update(before)

@@ -18,7 +18,14 @@ from clusterproof.algorithms.notebook import html_table
 from clusterproof.algorithms.validation import check_count, check_seed
 from clusterproof.theory import kernel
 from clusterproof.theory.claims import sentences
-from clusterproof.theory.claims.claim import Claim, Statement, check_repairs, find_claim, source_of
+from clusterproof.theory.claims.claim import (
+    Claim,
+    Statement,
+    arguments_of,
+    check_repairs,
+    find_claim,
+    source_of,
+)
 from clusterproof.theory.claims.confirm import confirm_equal
 from clusterproof.theory.claims.evidence import evidence_of
 from clusterproof.theory.claims.expectation import Expectation
@@ -219,7 +226,7 @@ def line_of(verdict: Verdict, name: str) -> Verdict:
         known = ", ".join(each.name for each in verdict.lines if each.name)
         rule = f"must be one of its lines: {known or 'it has one only'}"
         raise InvalidArgument(
-            "id", f"{verdict.claim}#{name}", rule, f"see `clusterproof show {verdict.claim}`"
+            "id", f"{verdict.claim}#{name}", rule, f"see `clusterproof show {arguments_of(verdict.claim)}`"
         )
     return replace(verdict, claim=f"{verdict.claim}#{name}", lines=(line,), **vars(line))
 
