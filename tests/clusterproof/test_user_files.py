@@ -79,7 +79,7 @@ def test_check_judges_each_file_with_its_own_neighbours(order: int) -> None:
     verdicts = {
         each["claim"]: each["verdict"] for each in json.loads(Path("report.json").read_text())["claims"]
     }
-    assert verdicts == {"one/bound": "violated", "two/bound": "certified"}
+    assert verdicts == {"one/bound": "violated", "two/bound": "consistent"}
     for folder in ("one", "two"):
         for name in ("claims.py", "helper.py"):
             Path(folder, name).unlink()
@@ -98,14 +98,14 @@ def test_a_report_holds_claims_that_one_file_imports_from_another(capsys: pytest
 
 def test_show_shows_each_file(capsys: pytest.CaptureFixture[str]) -> None:
     files = write(CLAIM, "claims.py")
-    for folder, file, kind in zip(("one", "two"), files, ("violated", "certified"), strict=True):
+    for folder, file, kind in zip(("one", "two"), files, ("violated", "consistent"), strict=True):
         assert main(["show", f"{folder}/bound", file]) == 0
         assert kind in capsys.readouterr().out
 
 
 def test_what_was_edited_is_read_again() -> None:
     (file, _) = write(CLAIM, "claims.py")
-    for number, kind in ((1, "violated"), (2, "certified"), (1, "violated")):
+    for number, kind in ((1, "violated"), (2, "consistent"), (1, "violated")):
         Path("one/helper.py").write_text(f"NUMBER = {number}\n")
         load_claims(file)
         assert check("one/bound").verdict == kind
