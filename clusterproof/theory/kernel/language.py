@@ -15,7 +15,7 @@ from typing import Any
 from clusterproof.theory.kernel.evaluation import Refused
 
 NAMES = """
-    Module FunctionDef Lambda arguments arg Return Yield Raise Expr Pass Assign AnnAssign AugAssign NamedExpr
+    Module FunctionDef Lambda arguments arg Return Yield YieldFrom Raise Expr Pass Assign AnnAssign AugAssign
     For While If IfExp Break Continue Name Load Store Constant JoinedStr FormattedValue Tuple List Dict ListComp
     GeneratorExp DictComp comprehension Starred Call keyword Attribute Subscript Slice UnaryOp BinOp BoolOp
     Compare unaryop boolop operator cmpop
@@ -53,6 +53,7 @@ REMEDIES: dict[type[ast.AST], str] = {
     ast.ClassDef: "define a frozen dataclass at the top of the file",
     ast.Assert: "use suppose",
     ast.With: "the language has no contexts",
+    ast.NamedExpr: "assign in a line of its own",
 }
 
 
@@ -81,7 +82,7 @@ class Compiler(ast.NodeTransformer):
     modules
         Names in the function's module that are modules, such as ``math``.
     worded
-        Names there of the vocabulary's functions, whose first text and ``words`` are sentences, which prove nothing.
+        Names there of the vocabulary's functions, whose ``words`` may be a function, which nothing calls here.
     """
 
     def __init__(self, place: str, modules: frozenset[str], worded: frozenset[str]) -> None:
@@ -126,10 +127,11 @@ class Compiler(ast.NodeTransformer):
         for each in node.values:
             if isinstance(each, ast.FormattedValue):
                 plain = each.format_spec is None and each.conversion == -1
-                parts.append(each.value if plain else ast.Constant(None))
+                value = self.visit(each.value)
+                parts.append(value if plain else _call("__formatted", value))
             else:
-                parts.append(each)
-        return _call("__text", *(self.visit(part) for part in parts))
+                parts.append(self.visit(each))
+        return _call("__text", *parts)
 
     # ---- operators
 
@@ -248,7 +250,7 @@ class Compiler(ast.NodeTransformer):
         old = ast.parse(ast.unparse(target), mode="eval").body
         for each in ast.walk(old):
             ast.copy_location(each, node)
-        in_place = {ast.Add: "__add_in_place", ast.BitOr: "__either_in_place"}
+        in_place = {ast.Add: "__add_in_place", ast.Mult: "__product", ast.BitOr: "__either_in_place"}
         if type(node.op) in in_place:
             value: ast.expr = _call(in_place[type(node.op)], self.visit(old), self.visit(node.value))
         else:
@@ -279,14 +281,22 @@ class Compiler(ast.NodeTransformer):
         """Refuse when it is reached: the function has no value there."""
         return ast.Expr(_call("__fail"))
 
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
+        """Count the entries."""
+        return ast.YieldFrom(_call("__each", self.visit(node.value)))
+
     def visit_Starred(self, node: ast.Starred) -> ast.AST:
         """Count the entries."""
         return ast.Starred(_call("__each", self.visit(node.value)), node.ctx)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Call; the words of a hypothesis may be any text."""
+        """Call; a function that makes the words of a line is left out."""
         worded = isinstance(node.func, ast.Name) and node.func.id in self.worded
-        keywords = [each for each in node.keywords if not (worded and each.arg == "words")]
+        keywords = [
+            each
+            for each in node.keywords
+            if not (worded and each.arg == "words" and isinstance(each.value, ast.Lambda))
+        ]
         for each in keywords:
             each.value = self.visit(each.value)
             if each.arg is None:

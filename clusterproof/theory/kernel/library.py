@@ -77,6 +77,8 @@ def contains(several: Any, value: Any) -> bool:
         return type(value) is int and value in several
     if type(several) in (dict, MappingProxyType):
         return key(value) in several
+    if type(several) is str:
+        return type(value) is str and value in several
     return any(same(value, entry) for entry in each(several))
 
 
@@ -141,6 +143,11 @@ def text(*parts: Any) -> str | Sentence:
     joined = "".join(map(str, parts))
     spend(1 + len(joined))
     return joined
+
+
+def formatted(value: Any) -> Sentence:
+    """``f"{value:.3f}"``, a text of rounded numbers."""
+    return Sentence()
 
 
 def fail() -> None:
@@ -390,6 +397,8 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "__both": both,
     "__shifted": shifted,
     "__text": text,
+    "__formatted": formatted,
+    "__product": numbers.product,
     "__listed": listed,
     "__fail": fail,
     "__negative": numbers.negative,

@@ -163,11 +163,24 @@ class Source:
         exec(code, namespace)  # noqa: S102 - every node was checked, and there are no builtins
         holder.append(namespace[own])
         namespace |= needed  # its own name may be that of another function
-        _require_fixed_defaults(holder[0], place)
+        self._require_same_defaults(function, holder[0], place)
         self._written[id(function)] = written
         self.texts.append(f"{function.__qualname__}: {written}")
         self._loaded[id(function)] = function, holder[0]
         return holder[0]
+
+    def _require_same_defaults(self, function: FunctionType, made: Any, place: str) -> None:
+        """Require defaults that are constants or functions, and those that the source says."""
+        for own, read in (
+            *zip(function.__defaults__ or (), made.__defaults__ or (), strict=True),
+            *(((function.__kwdefaults__ or {})[n], v) for n, v in (made.__kwdefaults__ or {}).items()),
+        ):
+            loaded = (
+                self.load(own, "default") if type(own) is FunctionType else self.constant(own, "a default")
+            )
+            same = loaded is read if callable(read) else _text(loaded) == _text(read)
+            if not same or type(own) in (list, dict):
+                raise Refused(f"{place}, {function.__name__}: a default that may change: use None")
 
     def _named(self, name: str, outside: Mapping[str, Any], place: str) -> Any:
         """Return what a name of a function's source is in the language."""
@@ -218,13 +231,3 @@ def _names_of(code: CodeType) -> set[str]:
 def _names_in_functions(code: CodeType) -> set[str]:
     """Return the names of a module that the functions in compiled code use."""
     return set().union(*(_names_of(each) for each in code.co_consts if isinstance(each, CodeType)))
-
-
-def _require_fixed_defaults(function: Any, place: str) -> None:
-    defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
-    for value in defaults:
-        plain = type(value) in (int, str, bool, type(None), Fraction) or callable(value)
-        if not plain and not (
-            type(value) is tuple and all(type(each) in (int, str, Fraction) for each in value)
-        ):
-            raise Refused(f"{place}, {function.__name__}: a default that may change: use None")
