@@ -230,7 +230,7 @@ def _repetitions(progress: Progress, name: str) -> str:
 
 
 def _proofs(trial: Trial, name: str, proof: str | None) -> list[str]:
-    """State what the proofs by other functions are worth for a line."""
+    """State what the proofs of other formulas are worth for a line."""
     parts = []
     for tie in trial.ties:
         if not tie.speaks_of(name):
@@ -241,15 +241,13 @@ def _proofs(trial: Trial, name: str, proof: str | None) -> list[str]:
         start = f"{called}: " if called else ""
         if why:
             parts.append(f"{start}no proof: {why}")
-        elif proof == "separate":
-            count = plural("instance", tie.compared.get(name, 0))
-            parts.append(
-                f"{start}proved symbolically by another function, which agrees with the statement at {count}"
-            )
         elif proof is None:
-            refused = tie.refused.get(name, "")
+            refused, compared = tie.refused.get(name, ""), tie.compared.get(name, 0)
+            which = "this step is"
+            if compared and not refused:
+                which = f"a formula that agrees with it at {plural('instance', compared)} is"
             parts.append(
-                f"{start}this step is proved symbolically"
+                f"{start}{which} proved symbolically"
                 + (f", the statement is not: {refused}" if refused else "")
             )
     return parts

@@ -89,11 +89,11 @@ class Line:
     counterexample
         Numbers of the simplest instance that breaks the line.
     proof
-        How it was proved for every instance: ``"exhausted"``, ``"symbols"`` (its own function), ``"separate"`` (another
-        function, with the same sides at the instances that were tried), ``"dual"`` (by exact multipliers of the
-        conditions of a class of functions), ``"squares"`` (its own function, by sums of squares); None if it was not.
+        How it was proved for every instance: ``"exhausted"``, ``"symbols"`` (its own function), ``"dual"`` (by exact
+        multipliers of the conditions of a class of functions), ``"squares"`` (its own function, by sums of squares);
+        None if it was not.
     steps
-        Names of what was proved of its argument only.
+        Names of what was proved of its argument, such as a formula that agrees with it where both were evaluated.
     tightness
         For everything that is allowed (``"all"``) and for each term: ``"ratio"``, allowed over measured at the worst
         instance, and that ``"instance"``; for everything ``"only_at"``, if the two sides are the same number only
@@ -363,7 +363,7 @@ def _line(claim: Claim[..., Any], trial: Trial, key: str, trials: Sequence[Trial
         steps=tuple(
             tie.proof.name
             for tie in trial.ties
-            if proof != "separate" and tie.proof.name and tie.speaks_of(key) and _is_step(tie)
+            if tie.proof.name and tie.speaks_of(key) and not any(tie.unproved.values())
         ),
         tightness=_tightness(trial, progress),
         worst=None if factor is None else as_float(factor),
@@ -385,10 +385,6 @@ def _with_worst_case(line: Line, traced: TracedLine) -> Line:
     )
 
 
-def _is_step(tie: Any) -> bool:
-    return all(not why for why in tie.unproved.values())
-
-
 def _proof(trial: Trial, progress: Progress, key: str) -> str | None:
     """Return how a line was proved; None if it was not."""
     space = trial.space
@@ -396,9 +392,6 @@ def _proof(trial: Trial, progress: Progress, key: str) -> str | None:
         return "exhausted"
     if trial.unproved is not None and trial.unproved.get(key, "no such line") == "":
         return "symbols"
-    limit = progress.instances if trial.exhausted else None
-    if any(tie.proves(key, all_instances=limit) for tie in trial.ties):
-        return "separate"
     return "squares" if key in trial.squares else None
 
 

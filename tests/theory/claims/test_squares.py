@@ -333,7 +333,7 @@ def test_the_least_constant_is_that_of_a_program_stated_in_cvxpy() -> None:
     assert not found(least - Fraction(1, 10**4))
 
 
-def test_a_proof_by_another_function_may_be_a_sum_of_squares() -> None:
+def test_the_proof_of_another_formula_may_be_a_sum_of_squares() -> None:
     def sizes(count: Annotated[int, integers(1, 3)], x: Real, y: Real) -> Sides:
         return at_most(sum((x + y) ** 2 for _ in range(count)), bound=count * (2 * x * x + 2 * y * y))
 
@@ -343,4 +343,5 @@ def test_a_proof_by_another_function_may_be_a_sum_of_squares() -> None:
     claim = stated(sizes)
     claim.proof(at=lambda count, x, y: {"n": count, "a": x, "b": y})(one)
     verdict = decide(claim, evaluations=60)
-    assert (verdict.verdict, verdict.proof) == ("certified", "separate")
+    assert verdict.verdict == "consistent"
+    assert "a formula that agrees with it at 1" in verdict.reason
