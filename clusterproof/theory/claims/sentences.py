@@ -188,6 +188,8 @@ def of_trace(traced: TracedLine, space: Space) -> str:
             text += f"; of the bound with 1e-6 more there are exact multipliers at {traced.raised}"
         if traced.certified:
             text += f"; of the bound itself at {traced.certified}"
+        if traced.unmet:
+            text += f"; at {traced.unmet} no function was found that meets the hypotheses"
     if traced.worst is not None:
         exact = f"{traced.worst_exact}" if traced.worst_exact is not None else f"{traced.worst:.7g}"
         text += f"; the worst case is {exact} of the bound"

@@ -323,7 +323,7 @@ def _line(claim: Claim[..., Any], trial: Trial, key: str, trials: Sequence[Trial
     if progress.found is not None:
         return _refuted(claim, trial, key, name)
     traced = trial.traced.get(key) or trial.traced.get("")
-    if not progress.instances and not (traced and traced.settings):
+    if not progress.instances and not (traced and traced.proved):
         return _without_instance(trial, progress, name)
     proof = "dual" if traced and traced.proved else _proof(trial, progress, key)
     others = [each for each in trials if each is not trial and each.statement.role == "statement"]
