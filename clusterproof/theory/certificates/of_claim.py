@@ -19,7 +19,13 @@ from clusterproof.theory.claims.claim import Claim, arguments_of, find_claim, qu
 from clusterproof.theory.claims.load import load_claims
 from clusterproof.theory.claims.ranges import Instance
 from clusterproof.theory.claims.replay import without_claims_of_files
-from clusterproof.theory.claims.traced import has_class, other_quantities, program_of, trace_paths
+from clusterproof.theory.claims.traced import (
+    find_witness,
+    has_class,
+    other_quantities,
+    program_of,
+    trace_paths,
+)
 from clusterproof.theory.classes.certificate import Certificate, is_valid
 from clusterproof.theory.classes.path_program import PathProgram
 from clusterproof.theory.classes.traced_numbers import NotTraced
@@ -168,9 +174,12 @@ def _settings(claim: Claim[..., Any]) -> Sequence[Instance]:
 
 
 def _programs(claim: Claim[..., Any], setting: Instance) -> Iterator[tuple[str, int, PathProgram]]:
-    """Yield each line and path at a setting."""
-    for number, path in enumerate(trace_paths(claim.statements[0], setting)):
+    """Yield each line and path at a setting; NotTraced if no function is found that meets the hypotheses."""
+    statement = claim.statements[0]
+    for number, path in enumerate(trace_paths(statement, setting)):
         for line in path.lines:
+            if find_witness(statement, setting, line) is None:
+                raise NotTraced("no function was found that meets the hypotheses: the bound may hold emptily")
             yield line, number, program_of(path, line)
 
 

@@ -53,7 +53,7 @@ class Proof:
     Attributes
     ----------
     name
-        Of the line that it proves; of the step, if the claim has no such line.
+        Of the line that it speaks of; of the step, if the claim has no such line.
     function, space
         Its signature is the space, its value the sides.
     at
@@ -95,7 +95,7 @@ class Statement:
         ``"statement"``; ``"lemma"``, a step of the proof, without which the claim is not certified; or ``"step"``, one
         that the claim is certified without.
     proofs
-        Functions that prove its lines.
+        Proved functions that are compared with its lines.
     """
 
     name: str
@@ -298,15 +298,16 @@ class Claim(Generic[P, R]):
         return add
 
     def proof(self, name: str = "", *, at: Any = None) -> Callable[[F], F]:
-        """Add a proof by a function of other quantities, which is proved on symbols.
+        """Add a function of other quantities, which is proved on symbols, as a remark.
 
-        A line is certified by it if the statement, which computes its sides by itself, has the sides that the proved
-        function gives for ``at`` of its arguments, at every instance that is tried, 50 at least.
+        The statement, which computes its sides by itself, is compared with what the proved function gives for ``at`` of
+        its arguments at every instance that is tried, 50 at least. Of other instances this says nothing: the line stays
+        *consistent*, and its reason says at how many instances the proved formula agrees with it.
 
         Parameters
         ----------
         name
-            The line that it proves; it may be left out if the claim has one line, or the function returns all lines.
+            The line that it speaks of; it may be left out if the claim has one line, or the function returns all lines.
             Without ``at``, the name of a proved step.
         at
             Takes the arguments of the claim's function to those of the proof, or to a list of them, one for each

@@ -95,8 +95,10 @@ def given(name: Any, holds: Any, make: Callable[[], Any]) -> Sides | Excluded:
     name, holds
         As of ``suppose``.
     make
-        Returns the line, called if it holds.
+        Returns the line, called if it holds. A comparison about a function of a class is decided both ways.
     """
+    if type(holds) is Fact and hasattr(holds.slack, "decide"):
+        holds = bool(holds)
     facts = _facts(holds)
     if facts is None:
         return Excluded()
