@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from clusterproof.theory.kernel.evaluation import Evaluation, Refused, evaluating
+from clusterproof.theory.kernel.evaluation import Evaluation, Refused, evaluating, spend
 from clusterproof.theory.kernel.loading import Source
 from clusterproof.theory.kernel.spaces import Instance, Space
 from clusterproof.theory.kernel.vocabulary import Excluded, Sides
@@ -71,6 +71,7 @@ class Statement:
 
     def evaluate(self, instance: Instance) -> Any:
         """Call the function within an evaluation that has begun, and return what it returns."""
+        spend(10)
         rest = dict(instance)
         records = {
             n: kind(**{key: rest.pop(key) for key in keys}) for n, (kind, keys) in self.records.items()
