@@ -128,6 +128,7 @@ def run(
         settings={
             "algorithm": algorithm.settings,
             **({} if algorithm.dynamics is algorithm else {"dynamics": algorithm.dynamics.settings}),
+            "target": algorithm.target,
             "task": dict(task.settings),
             "rounds": rounds,
             "seed": seed,
