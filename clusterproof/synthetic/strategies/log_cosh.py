@@ -68,7 +68,7 @@ def log_cosh_mixtures(
 
     @st.composite
     def tasks(draw: DrawFn) -> LogCoshMixture:
-        count, labels, size = draw(sizes)
+        count, labels, size, _ = draw(sizes)
         return LogCoshMixture(
             optima=draw(draw_optima(count, size, distance)),
             valley_curvature=1 / draw(kappa),

@@ -63,7 +63,7 @@ def logistic_mixtures(
 
     @st.composite
     def tasks(draw: DrawFn) -> LogisticMixture:
-        count, labels, width = draw(sizes)
+        count, labels, width, _ = draw(sizes)
         length = draw(lengths)
         features = draw(draw_grid(count * length, width, largest=4)).reshape(count, length, width) / 2
         signs = draw(st.lists(st.booleans(), min_size=count * length, max_size=count * length))

@@ -78,7 +78,7 @@ def regression_mixtures(
 
     @st.composite
     def tasks(draw: DrawFn) -> RegressionMixture:
-        count, labels, width = draw(sizes)
+        count, labels, width, _ = draw(sizes)
         optima = draw(draw_optima(count, width, distance))
         condition, largest = draw(kappa), draw(scale)
         if rotated:

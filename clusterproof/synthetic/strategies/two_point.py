@@ -56,7 +56,7 @@ def two_point_mixtures(
 
     @st.composite
     def tasks(draw: DrawFn) -> TwoPointMixture:
-        count, labels, size = draw(sizes)
+        count, labels, size, _ = draw(sizes)
         return TwoPointMixture(
             optima=draw(draw_optima(count, size, distance)),
             slopes=draw(draw_grid(count, size, largest=2)),
