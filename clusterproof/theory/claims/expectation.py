@@ -149,8 +149,8 @@ def replicates_to_try(most: int) -> list[int]:
 
 def expectation(
     samples: Any,
-    *,
     at_most: Any = None,
+    *,
     at_least: Any = None,
     equal: Any = None,
     range: tuple[float, float] | None = None,  # noqa: A002 - the interface's name
