@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, calls
-from clusterproof.algorithms.validation import brief
+from clusterproof.algorithms.validation import brief, check_number
 from clusterproof.theory.claims.rounding import TOLERANCE, floats_of, is_exact, unit_of
 from clusterproof.theory.claims.symbols import Condition, Symbol
 from clusterproof.theory.classes.function import Quantity
@@ -146,6 +146,9 @@ def given(name: str, holds: Any, make: Callable[[], Sides]) -> Sides | Excluded:
     make
         Returns the line's sides; called only if it does.
     """
+    if not callable(make):
+        remedy = "write given(name, holds, lambda: at_most(...))"
+        raise InvalidArgument("make", brief(make), "must be a function that returns the sides", remedy)
     try:
         suppose(name, replace(holds, of_line=True) if isinstance(holds, Condition) else holds)
     except Outside as outside:
@@ -275,8 +278,8 @@ def at_most(
         If a side is an empty array or no real number, or in single precision without ``rounding``; there is no
         summand; or ``failure`` is no probability, or ``rounding`` negative or infinite.
     """
-    if failure is not None and not 0 <= failure <= 1:
-        raise InvalidArgument("failure", failure, "must be a probability", "suppose that it is one")
+    if failure is not None:
+        check_number("failure", failure, at_least=0, at_most=1, remedy="suppose that it is a probability")
     if len(allowed) > 1 or (allowed and terms):
         remedy = "name the summands, as in at_most(error, contraction=..., noise=...)"
         raise InvalidArgument("allowed", brief(allowed), "must be the only summand without a name", remedy)
@@ -327,8 +330,9 @@ def equal(
         If there is no pair, a side is an empty array or no real number, or in single precision without ``rounding``,
         or ``rounding`` is negative or infinite.
     """
-    if not pairs:
-        raise InvalidArgument("pairs", pairs, "must hold one (left, right) or more", "give the two sides")
+    if not pairs or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+        remedy = "write equal((left, right)), or several of them"
+        raise InvalidArgument("pairs", brief(pairs), "must hold one (left, right) or more", remedy)
     if any(isinstance(side, Quantity) for pair in pairs for side in pair):
         return Sides(
             [left - right for left, right in pairs], {"rounding": 0}, identity=True, pairs=pairs, unit=0.0
