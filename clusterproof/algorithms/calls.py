@@ -6,7 +6,7 @@ import difflib
 import inspect
 from abc import ABCMeta
 from collections.abc import Callable, Iterable
-from functools import wraps
+from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from clusterproof.algorithms.validation import InvalidArgument, brief
@@ -76,7 +76,7 @@ def refusal(
     else:
         return None
     names = [one.name for one in parameters.values() if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
-    listed = ", ".join(names) or "none"
+    listed = ", ".join(name for name in names if name != "self") or "none"
     for word, value in named.items():
         if word not in names:
             found = meant(word, names)
@@ -111,8 +111,20 @@ def refusal(
     return InvalidArgument(missing[0], None, f"is missing in the call of {name}", f"write {missing[0]}=...")
 
 
+@cache
+def _checked_once(function: Callable[..., Any]) -> Callable[..., Any]:
+    return checked(function)
+
+
+def exposed(value: Any) -> Any:
+    """Return a public function ``checked``, always the same one, and any other value as it is."""
+    is_plain = inspect.isfunction(value) and not hasattr(value, "__wrapped__")
+    return _checked_once(value) if is_plain else value
+
+
 def checked(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
     """Make a function answer a call that does not fit its parameters with ``InvalidArgument``."""
+    name = function.__name__ if "<locals>" in function.__qualname__ else function.__qualname__
 
     @wraps(function)
     def called(*given: Arguments.args, **named: Arguments.kwargs) -> Result:
@@ -121,7 +133,7 @@ def checked(function: Callable[Arguments, Result]) -> Callable[Arguments, Result
         except TypeError as error:
             if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
                 raise  # raised within the function
-            wrong = refusal(function, function.__name__, given, named)
+            wrong = refusal(function, name, given, named)
             raise (wrong or error) from None
 
     return called
@@ -132,12 +144,18 @@ class CheckedCalls(ABCMeta):
 
     if not TYPE_CHECKING:
 
+        @property
+        def __signature__(cls) -> inspect.Signature:
+            """The parameters of a call, which would otherwise be those of ``__call__`` below."""
+            _, *others = inspect.signature(cls.__init__).parameters.values()
+            return inspect.Signature(others)
+
         def __call__(cls, *given: Any, **named: Any) -> Any:
             """Make an instance."""
             try:
                 return super().__call__(*given, **named)
             except TypeError:
-                wrong = refusal(cls, cls.__name__, given, named)
+                wrong = refusal(cls.__init__, cls.__name__, (cls, *given), named)
                 if wrong is None:
                     raise
                 raise wrong from None

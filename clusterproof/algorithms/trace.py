@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from clusterproof.algorithms.calls import checked
 from clusterproof.algorithms.drawable import Drawable
 from clusterproof.algorithms.metrics import adjusted_rand_index, cluster_count, purity
 from clusterproof.algorithms.notebook import html_table
@@ -116,6 +117,7 @@ class Trace(Drawable):
             facts["with"] = ", ".join(names)
         return facts
 
+    @checked
     def plot(
         self,
         *others: Trace,
@@ -152,6 +154,7 @@ class Trace(Drawable):
         appearance = {"width": width, "theme": theme, "caption": caption, "title": title, "labels": labels}
         return self._drawn(*others, bounds=bounds, **appearance)
 
+    @checked
     def frame(self) -> polars.DataFrame:
         """Return the errors as a table with one row per round, replicate and model.
 

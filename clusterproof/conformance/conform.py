@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms.base import Algorithm
+from clusterproof.algorithms.calls import checked
 from clusterproof.algorithms.validation import check_name, check_number
 from clusterproof.conformance.adapters.library import from_algorithm
 from clusterproof.conformance.checks import CHECKS, additional_checks
@@ -34,6 +35,7 @@ EARLY = 6
 """The number of rounds of a run within which rounding in single precision shows in double precision."""
 
 
+@checked
 def conform(
     start: Start | Algorithm[Any] | type[Algorithm[Any]],
     algorithm: str,
@@ -270,6 +272,7 @@ def _with_checks(report: Report, further: Sequence[Check]) -> Report:
     return replace(report, checks=(*report.checks, *further))
 
 
+@checked
 def assert_conforms(start: Any, algorithm: str, **options: Any) -> Report:
     """Raise unless an implementation conforms; the options are those of ``conform``.
 
@@ -284,6 +287,7 @@ def assert_conforms(start: Any, algorithm: str, **options: Any) -> Report:
     return report
 
 
+@checked
 def infer(start: Start, *, supports: Iterable[str] | None = None, **options: Any) -> tuple[Report, ...]:
     """Return the reports of all algorithms that an implementation conforms to, in a variant if not otherwise.
 

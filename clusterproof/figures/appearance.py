@@ -13,7 +13,8 @@ import numpy as np
 
 import clusterproof.figures.style as style
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.validation import check_name
+from clusterproof.algorithms.calls import checked
+from clusterproof.algorithms.validation import check_list, check_name
 from clusterproof.figures.line_labels import LABEL, is_label, place_labels
 from clusterproof.figures.style import Axes, Figure
 from clusterproof.figures.themes import darken
@@ -42,11 +43,12 @@ def check_width(width: float | None) -> None:
     InvalidArgument
         If the width is not None and not between ``NARROWEST`` and ``WIDEST``.
     """
-    if width is not None and not NARROWEST <= width <= WIDEST:
+    if width is not None and not (isinstance(width, int | float) and NARROWEST <= width <= WIDEST):
         rule = f"must lie between {NARROWEST:g} and {WIDEST:g} centimetres"
         raise InvalidArgument("width", width, rule, "a column of text has 8.5, a page's text 14 to 18")
 
 
+@checked
 def dressed(
     figure: Figure,
     *,
@@ -153,8 +155,7 @@ def _rename(figure: Figure, labels: Sequence[str]) -> None:
     for panel in figure.axes:
         places = {f"{LABEL}{line.get_gid()}": place for place, line in enumerate(panel.lines)}
         texts += sorted(filter(is_label, panel.texts), key=lambda text: places[str(text.get_gid())])
-    if isinstance(labels, str) or not all(isinstance(label, str) for label in labels):
-        raise InvalidArgument("labels", labels, "must be a list of names", 'such as ["first", "second"]')
+    check_list("labels", labels, str, 'write ["first", "second"]')
     if len(labels) > len(texts):
         named = f"names {', '.join(text.get_text() for text in texts)}" if texts else "names no curve"
         rule = f"has {len(labels)} names, but the figure {named}"

@@ -9,7 +9,7 @@ import numpy as np
 
 import clusterproof.figures.style as style
 from clusterproof.algorithms import InvalidArgument, Trace
-from clusterproof.algorithms.validation import brief
+from clusterproof.algorithms.validation import brief, check_instance
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -68,6 +68,7 @@ def run_figure(trace: Trace, *others: Trace, bounds: Mapping[str, ArrayLike] | N
     traces = (trace, *others)
     errors = []
     for one in traces:
+        check_instance("others", one, Trace, "give runs, as run(...) returns them")
         if one.errors is None:
             raise InvalidArgument("trace", one, "must have errors", "run on a task that knows its optima")
         errors.append(one.errors if one.errors.ndim == 3 else one.errors[:, None])

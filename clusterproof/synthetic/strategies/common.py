@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from numbers import Real
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -190,7 +191,8 @@ def read_bounds(
     InvalidArgument
         If they are not.
     """
-    smallest, largest = bounds if isinstance(bounds, tuple) else (bounds, bounds)
+    pair = bounds if isinstance(bounds, tuple) else (bounds, bounds)
+    smallest, largest = pair if len(pair) == 2 and all(isinstance(end, Real) for end in pair) else (1, 0)
     limit = f"greater than {above:g}" if above > at_least else f"at least {at_least:g}"
     limit += f" and below {below:g}" if math.isfinite(below) else ""
     if not (above < smallest <= largest < below and at_least <= smallest):

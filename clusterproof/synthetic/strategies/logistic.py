@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
+from clusterproof.algorithms.calls import checked
 from clusterproof.synthetic.logistic import LogisticMixture
 from clusterproof.synthetic.strategies.common import (
     Bounds,
@@ -19,6 +20,7 @@ from clusterproof.synthetic.strategies.common import (
 )
 
 
+@checked
 def logistic_mixtures(
     *,
     clusters: Bounds = (1, 3),

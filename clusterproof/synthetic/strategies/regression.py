@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
+from clusterproof.algorithms.calls import checked
 from clusterproof.synthetic.regression import RegressionMixture
 from clusterproof.synthetic.strategies.common import (
     Bounds,
@@ -21,6 +22,7 @@ from clusterproof.synthetic.strategies.common import (
 )
 
 
+@checked
 def regression_mixtures(
     *,
     clusters: Bounds = (1, 3),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
+from clusterproof.algorithms.calls import checked
 from clusterproof.synthetic.strategies.common import (
     Bounds,
     draw_grid,
@@ -17,6 +18,7 @@ from clusterproof.synthetic.strategies.common import (
 from clusterproof.synthetic.two_point import TwoPointMixture
 
 
+@checked
 def two_point_mixtures(
     *,
     clusters: Bounds = (1, 3),
