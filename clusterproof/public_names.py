@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
@@ -38,7 +39,7 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
         if isinstance(value, FunctionType):
             from clusterproof.algorithms.calls import exposed  # the command line starts without it
 
-            return exposed(value)
+            value = vars(sys.modules[package])[name] = exposed(value)
         return value
 
     return answering, listed, public

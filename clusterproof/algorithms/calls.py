@@ -90,11 +90,8 @@ def refusal(
     if len(given) > len(places):
         value = given[len(places)]
         following = [one for one in names[len(places) :] if one not in named]
-        rule = (
-            f"is one value more than {name} takes without a name"
-            if places
-            else f"has to be named in the call of {name}"
-        )
+        takes = [one for one in places if one != "self"]
+        rule = f"is one value more than {name} takes without a name" if takes else "must be given by its name"
         remedy = f"write {following[0]}=..." if following else "leave it out"
         return InvalidArgument(following[0] if following else name, brief(value), rule, remedy)
     for word in places[: len(given)]:

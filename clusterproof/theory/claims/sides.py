@@ -146,7 +146,8 @@ def given(name: str, holds: Any, make: Callable[[], Sides]) -> Sides | Excluded:
     make
         Returns the line's sides; called only if it does.
     """
-    if not callable(make):
+    function: Any = make  # as a user gives it
+    if not callable(function):
         remedy = "write given(name, holds, lambda: at_most(...))"
         raise InvalidArgument("make", brief(make), "must be a function that returns the sides", remedy)
     try:
