@@ -38,6 +38,7 @@ PAGES = [
     *(
         "notes/your-own.md",
         "notes/fpfc-repaired.md",
+        "notes/theorem-d.md",
         "notes/known-to-be-wrong.md",
         "notes/sweeps.md",
         "notes/coming-from.md",
