@@ -8,7 +8,7 @@ its leading axes broadcast against the models', so that full participation needs
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from clusterproof.algorithms.arrays import Array, array_namespace, like, one_hot, rows, sums_by_cluster
+from clusterproof.algorithms.calls import CheckedCalls
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.validation import InvalidArgument
 
@@ -57,7 +58,7 @@ class Trained(NamedTuple):
     steps: int | Array
 
 
-class Task(ABC):
+class Task(metaclass=CheckedCalls):
     """A federated problem: m clients in P true clusters, models of d parameters.
 
     A subclass has three attributes, as fields or properties, and the abstract members. All other members have a
@@ -312,7 +313,7 @@ StateT = TypeVar("StateT", bound=State)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Algorithm(ABC, Generic[StateT]):
+class Algorithm(Generic[StateT], metaclass=CheckedCalls):
     """Parameters of a federated algorithm, with pure ``initialise`` and ``step``.
 
     Subclasses are frozen dataclasses whose fields are keyword-only, stored unchanged and

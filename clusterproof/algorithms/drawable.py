@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
 
 class Drawable:
@@ -25,17 +27,15 @@ class Drawable:
         width: float | None = None,
         theme: Literal["light", "dark"] = "light",
         caption: bool = True,
+        title: str | None = None,
+        labels: Sequence[str] = (),
     ) -> Figure:
         """Draw a run beside its theorems, the figure of a verdict's claim, or the verdict's numbers.
 
         Parameters
         ----------
-        width
-            Width in centimetres. If None, the width of a page. The font size does not change.
-        theme
-            Colours for a light or a dark background.
-        caption
-            Whether the caption is drawn.
+        width, theme, caption, title, labels
+            As for ``clusterproof.figures.dressed``.
 
         Returns
         -------
@@ -46,14 +46,17 @@ class Drawable:
         ------
         InvalidArgument
             If there is nothing to draw (a verdict without figure and numbers), matplotlib is
-            not installed, the width or the theme is invalid, or the figure does not fit into the width.
+            not installed, or the figure cannot have this width, theme or these labels.
         """
-        return self._drawn(width=width, theme=theme, caption=caption)
+        return self._drawn(width=width, theme=theme, caption=caption, title=title, labels=labels)
 
-    def _drawn(self, *others: Any, **appearance: Any) -> Figure:
-        """Draw this object, with others of its kind where its figure may show several."""
+    def _drawn(
+        self, *others: Any, bounds: Mapping[str, ArrayLike] | None = None, **appearance: Any
+    ) -> Figure:
+        """Draw this object, with others of its kind and bounds where its figure may show them."""
         import clusterproof  # imported here: only drawing needs matplotlib
 
         figures = clusterproof.figures
-        drawn: Figure = getattr(figures, self.drawn_by)(self, *others)
+        more = {} if bounds is None else {"bounds": bounds}
+        drawn: Figure = getattr(figures, self.drawn_by)(self, *others, **more)
         return figures.dressed(drawn, **appearance)

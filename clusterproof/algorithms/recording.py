@@ -15,7 +15,7 @@ from array_api_compat import is_array_api_obj
 from clusterproof.algorithms.arrays import to_numpy
 from clusterproof.algorithms.base import State, Task
 from clusterproof.algorithms.guard import copy_arrays, written
-from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.algorithms.validation import InvalidArgument, check_instance, check_list
 
 Measure: TypeAlias = Callable[[Any, Any], Any]
 """A function of the state and the task, such as f(x) - f*."""
@@ -40,10 +40,8 @@ class Recorder:
     """
 
     def __init__(self, record: Sequence[str], measure: Mapping[str, Measure], task: Task) -> None:
-        if isinstance(record, str) or not all(isinstance(name, str) for name in record):
-            raise InvalidArgument(
-                "record", record, "must be names of the state's fields", 'write ("controls",)'
-            )
+        check_instance("measure", measure, Mapping, 'write {"gap": lambda state, task: ...}')
+        check_list("record", record, str, 'give names of the state\'s fields, such as ("controls",)')
         functions: Mapping[Any, Any] = measure  # as a user gives them
         for name, function in functions.items():
             if not isinstance(name, str) or not _takes_two(function):

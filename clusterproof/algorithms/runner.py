@@ -11,6 +11,7 @@ import numpy as np
 
 from clusterproof.algorithms.arrays import Array, array_namespace, convert_array, to_numpy
 from clusterproof.algorithms.base import Algorithm, State, Task, inherits_from_library
+from clusterproof.algorithms.calls import checked
 from clusterproof.algorithms.guard import Guard, copy_arrays, is_custom
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.recording import Measure, Recorder
@@ -32,6 +33,7 @@ class Diverged(InvalidArgument):
         self.rounds = rounds
 
 
+@checked
 def run(
     algorithm: Algorithm[Any],
     task: Task,
@@ -129,6 +131,7 @@ def run(
         settings={
             "algorithm": algorithm.settings,
             **({"dynamics": algorithm.dynamics.settings} if declared else {}),
+            "target": algorithm.target,
             "task": dict(task.settings),
             "rounds": rounds,
             "seed": seed,

@@ -28,6 +28,7 @@ import msgspec
 import numpy as np
 
 from clusterproof.algorithms.atomic import naming_folder, require_plain, write_whole
+from clusterproof.algorithms.calls import checked
 from clusterproof.algorithms.trace import Trace
 from clusterproof.algorithms.validation import InvalidArgument, check_instance
 from clusterproof.files import ARRAYS, LARGE, check_depth, read_file
@@ -44,6 +45,7 @@ FORMAT, FORMAT_RECORDED = 1, 2
 """Of a run without and with recorded fields or measures."""
 
 
+@checked
 def save_trace(trace: Trace, folder: str | os.PathLike[str]) -> None:
     """Write a run atomically into a new folder, with bitwise exact arrays.
 
@@ -62,6 +64,7 @@ def save_trace(trace: Trace, folder: str | os.PathLike[str]) -> None:
         If the folder is not empty, cannot be written, or polars is not installed.
     """
     check_instance("trace", trace, Trace, "write save_trace(trace, folder)")
+    check_instance("folder", folder, str | os.PathLike, "give the path of a folder")
     check_destination(folder)
     target = Path(os.path.realpath(folder))
     partial = target.with_name(f".clusterproof-{secrets.token_hex(4)}.partial")
@@ -75,6 +78,7 @@ def save_trace(trace: Trace, folder: str | os.PathLike[str]) -> None:
             raise
 
 
+@checked
 def load_trace(folder: str | os.PathLike[str]) -> Trace:
     """Read a run that ``save_trace`` wrote; its arrays are bitwise identical.
 
@@ -86,6 +90,7 @@ def load_trace(folder: str | os.PathLike[str]) -> Trace:
     """
     import polars
 
+    check_instance("folder", folder, str | os.PathLike, "give the path of a folder")
     root = Path(folder)
     require_plain("trace", *(root / name for name in (SIDECAR, *TABLES, RECORDED)))
     record = _read_sidecar(root / SIDECAR)

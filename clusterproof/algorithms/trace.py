@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from clusterproof.algorithms.calls import checked
 from clusterproof.algorithms.drawable import Drawable
 from clusterproof.algorithms.metrics import adjusted_rand_index, cluster_count, purity
 from clusterproof.algorithms.notebook import html_table
@@ -15,6 +16,7 @@ from clusterproof.algorithms.notebook import html_table
 if TYPE_CHECKING:
     import polars
     from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,8 +38,8 @@ class Trace(Drawable):
     labels
         The true cluster of each client, (m,).
     settings
-        Algorithm, task, rounds, seed and replicates, as plain JSON values; ``dynamics`` if the algorithm
-        implements that of another class.
+        Algorithm, task, rounds, seed and replicates, as plain JSON values; ``target``, whose minimisers the errors are
+        distances to; ``dynamics`` if the algorithm implements that of another class.
     recorded
         Fields of the state that ``run(record=...)`` names, before the first and after each round,
         (rounds + 1, ...) with the shape of the field.
@@ -115,12 +117,16 @@ class Trace(Drawable):
             facts["with"] = ", ".join(names)
         return facts
 
+    @checked
     def plot(
         self,
         *others: Trace,
+        bounds: Mapping[str, ArrayLike] | None = None,
         width: float | None = None,
         theme: Literal["light", "dark"] = "light",
         caption: bool = True,
+        title: str | None = None,
+        labels: Sequence[str] = (),
     ) -> Figure:
         """Draw the errors by round, of this run or of several in one figure.
 
@@ -129,12 +135,10 @@ class Trace(Drawable):
         others
             Further runs. Each curve is then the largest error of a run, named by the settings in which the runs
             differ.
-        width
-            Width in centimetres. If None, the width of a page. The font size does not change.
-        theme
-            Colours for a light or a dark background.
-        caption
-            Whether the caption is drawn.
+        bounds
+            Bounds by their names, such as ``{"Lemma 1": values}``: a number, or one for each round and the start.
+        width, theme, caption, title, labels
+            As for ``clusterproof.figures.dressed``.
 
         Returns
         -------
@@ -144,11 +148,13 @@ class Trace(Drawable):
         Raises
         ------
         InvalidArgument
-            If a run has no errors, matplotlib is not installed, the width or the theme is invalid, or the figure does
-            not fit into the width.
+            If a run has no errors or another kind of errors, a bound is none, matplotlib is not installed, or the
+            figure cannot have this width, theme or these labels.
         """
-        return self._drawn(*others, width=width, theme=theme, caption=caption)
+        appearance = {"width": width, "theme": theme, "caption": caption, "title": title, "labels": labels}
+        return self._drawn(*others, bounds=bounds, **appearance)
 
+    @checked
     def frame(self) -> polars.DataFrame:
         """Return the errors as a table with one row per round, replicate and model.
 

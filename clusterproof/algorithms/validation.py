@@ -6,7 +6,8 @@ import difflib
 import importlib
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import UnionType
 from typing import Any
 
 
@@ -51,12 +52,23 @@ def brief(value: Any) -> object:
     return value if len(text) <= 100 and "\n" not in text else type(value).__name__
 
 
-def check_instance(argument: str, value: Any, kind: type, remedy: str) -> None:
+def check_instance(argument: str, value: Any, kind: type | UnionType, remedy: str) -> None:
     """Raise ``InvalidArgument`` unless the value is an instance of a class."""
     if isinstance(value, type) and issubclass(value, kind):
         remedy = f"make an instance, {value.__name__}(...)"
     if not isinstance(value, kind):
-        raise InvalidArgument(argument, brief(value), f"must be an instance of {kind.__name__}", remedy)
+        name = getattr(kind, "__name__", str(kind))
+        raise InvalidArgument(argument, brief(value), f"must be an instance of {name}", remedy)
+
+
+def check_list(argument: str, value: Any, kind: type, remedy: str) -> None:
+    """Raise ``InvalidArgument`` unless the value is a list, or the like, of instances of a class."""
+    if (
+        isinstance(value, str | Mapping)
+        or not isinstance(value, Iterable)
+        or not all(isinstance(one, kind) for one in value)
+    ):
+        raise InvalidArgument(argument, brief(value), f"must be a list of {kind.__name__}", remedy)
 
 
 def check_number(
@@ -118,8 +130,8 @@ def check_choice(argument: str, value: Any, choices: Sequence[str], *, remedy: s
 
 def check_name(argument: str, value: str, known: Sequence[str]) -> None:
     """Raise ``InvalidArgument``, which suggests similar names, unless the name is known."""
-    if value not in known:
-        nearest = difflib.get_close_matches(value.lower(), known, n=3, cutoff=0.3)
+    if not isinstance(value, str) or value not in known:
+        nearest = difflib.get_close_matches(str(value).lower(), known, n=3, cutoff=0.3)
         hint = f"the nearest are {', '.join(nearest)}" if nearest else f"such as {known[0]}"
         raise InvalidArgument(argument, value, f"must be one of {', '.join(known)}", hint)
 

@@ -149,16 +149,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _meant(error: CycloptsError) -> str | None:
-    """Return the answer to an argument too many, or to a parameter of user-supplied code."""
+    """Return the answer to an argument too many, an option of another name, or one of user-supplied code."""
     if isinstance(error, UnusedCliTokensError):
         words = " ".join(error.unused_tokens or ())
         return f"Unexpected argument: {words}; options are written --name value."
-    if not isinstance(error, UnknownOptionError) or (error.command_chain or ())[:1] == ("run",):
+    if not isinstance(error, UnknownOptionError):
         return None
-    if not any(".py:" in token for token in error.root_input_tokens or ()):
-        return None
-    written = (error.token.keyword or error.token.value).partition("=")[0]
-    return f"Unknown option: {written}; parameters of your own code are keys of its section in a file for --config."
+    option = (error.token.keyword or error.token.value).partition("=")[0]
+    known = [name for each in error.argument_collection or () for name in each.names if name[:2] == "--"]
+    from clusterproof.algorithms.calls import meant
+
+    if found := meant(option, [name[2:] for name in known]):
+        return f"Unknown option: {option}. Did you mean --{found}?"
+    own = any(".py:" in token for token in error.root_input_tokens or ())
+    if not own or (error.command_chain or ())[:1] == ("run",):
+        return f"Unknown option: {option}."
+    return f"Unknown option: {option}; parameters of your own code are keys of its section in a file for --config."
 
 
 def _discard_output() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import json
 import sys
 from collections.abc import Sequence
@@ -122,8 +123,15 @@ def import_object(reference: str, argument: str = "implementation") -> Any:
     try:
         return attrgetter(name)(module)
     except AttributeError as error:
-        names = ", ".join(known for known in vars(module) if not known.startswith("_")) or "nothing"
-        raise InvalidArgument(argument, reference, f"has no {name}", f"it has {names[:200]}") from error
+        own = [
+            known
+            for known, value in vars(module).items()
+            if getattr(value, "__module__", None) == module.__name__ and not known.startswith("_")
+        ] or list(getattr(module, "__all__", ()))
+        lower = {known.lower(): known for known in own}
+        near = [lower[one] for one in difflib.get_close_matches(name.lower(), lower, n=5)] or own[:10]
+        rule = f"has no {name}"
+        raise InvalidArgument(argument, reference, rule, f"it has {', '.join(near) or 'nothing'}") from error
 
 
 def _defined_in(file: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -18,6 +18,7 @@ from clusterproof.figures import FIGURES, Illustration
 from clusterproof.figures.appearance import check_width
 from clusterproof.figures.files import file_content
 from clusterproof.figures.illustration import written
+from clusterproof.figures.style import own_sheet
 from clusterproof.settings import from_settings, values_from_texts
 
 
@@ -28,6 +29,10 @@ def draw(
     settings: Annotated[tuple[str, ...], Parameter("--set", negative=())] = (),
     seed: terminal.Integer = 0,
     width: float | None = None,
+    caption: Annotated[bool, Parameter(negative="--no-caption")] = True,
+    title: str | None = None,
+    labels: str = "",
+    style: Path | None = None,
     show_help: Annotated[bool, Parameter(("--help", "-h"), negative=(), show=False)] = False,
 ) -> int:
     """Draw the named figures, or all figures; without --out, list them.
@@ -41,12 +46,20 @@ def draw(
     file_format
         File format.
     settings
-        A parameter of the figures, as `--set kappa=100` or, for several runs, `--set momentum=[0,.5,.9]`; repeatable.
+        A parameter of the figures, as `--set kappa=100` or, for several runs, `--set "momentum=[0,.5,.9]"`; repeatable.
     seed
         Seed of the figures' data.
     width
         Width in centimetres, such as 8.5 for a column or 16 for a page; 18.3 by default. The font size does not change,
         and panels of a narrow figure are stacked.
+    caption
+        Whether the caption below the figure is drawn; the file's description has it in any case.
+    title
+        Title above the figure.
+    labels
+        Names of the curves in place of those in the legend or at the lines, in their order, separated by commas.
+    style
+        A style sheet of matplotlib, as FILE.mplstyle; without one, the user's matplotlibrc.
     show_help
         Print the parameters of the named figures, or of this command.
     """
@@ -68,17 +81,24 @@ def draw(
         terminal.show_table(("id", "title"), [(name, figure.title) for name, figure in FIGURES.items()])
         return 0
     require("out", str(out), "matplotlib")
+    sheet = {} if style is None else _read_sheet(style)
     with naming_folder("out", out):
         out.mkdir(parents=True, exist_ok=True)
     paths = {name: out / f"{name.replace('/', '-')}.{file_format}" for name in chosen}
     for path in paths.values():
         check_writable("out", path)
+    looks = {
+        "width": width,
+        "caption": caption,
+        "title": title,
+        "labels": [name.strip() for name in labels.split(",")] if labels else [],
+    }
     failures = []
     with terminal.progress(len(chosen), lines=True) as advance:
         for number, (name, figure) in enumerate(chosen.items()):
             advance(number, name)
             try:
-                content = _render(figure, file_format, width)
+                content = _render(figure, file_format, looks, sheet)
             except InvalidArgument as refusal:
                 if len(chosen) == 1:
                     raise
@@ -94,9 +114,25 @@ def draw(
     return 1 if failures else 0
 
 
-def _render(figure: Illustration, file_format: str, width: float | None) -> bytes:
-    """Draw a figure and return the bytes of its file."""
-    return file_content(figure.plot(), file_format, alt=figure.description, width=width)
+def _render(figure: Illustration, file_format: str, looks: dict[str, Any], sheet: Mapping[str, Any]) -> bytes:
+    """Draw a figure by a style sheet and return the bytes of its file, which describes it with its caption."""
+    before = own_sheet.set(sheet)
+    try:
+        return file_content(figure.plot(), file_format, alt=figure.description, **looks)
+    finally:
+        own_sheet.reset(before)
+
+
+def _read_sheet(sheet: Path) -> Mapping[str, Any]:
+    """Return the parameters of a style sheet of the user's."""
+    from matplotlib import rc_params_from_file
+
+    try:
+        read = rc_params_from_file(sheet, use_default_template=False)
+        return {str(name): value for name, value in read.items()}
+    except (OSError, ValueError) as error:
+        rule = f"must be a style sheet of matplotlib ({error_line(error)})"
+        raise InvalidArgument("style", str(sheet), rule, "give a file such as slides.mplstyle") from None
 
 
 def _show_help(ids: Sequence[str]) -> int:

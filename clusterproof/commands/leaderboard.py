@@ -17,7 +17,17 @@ from clusterproof.commands.conform import import_object
 from clusterproof.theory.claims.verdict import version
 from clusterproof.theory.leaderboard import leaderboard as compute
 from clusterproof.theory.leaderboard import violations
+from clusterproof.theory.leaderboard.bounds import STATED
 from clusterproof.theory.leaderboard.rows import with_defaults
+
+COLUMNS = {
+    "one-round-convex": "the best bound that a proof round by round gives for convex clients",
+    "one-round-strong": "the best bound that a proof round by round gives for strongly convex clients",
+    "exact": "the worst case of strongly convex clients over all R rounds, which no valid bound is below",
+    "worst-quadratic": "the worst quadratics that were found, which no valid bound is below",
+    "expected": "the exact expected error on your task (--task)",
+}
+"""What the columns mean that are no bounds of a paper."""
 
 
 def leaderboard(
@@ -164,6 +174,10 @@ def leaderboard(
         cells = (values[column] for column in columns)
         lines.append([str(number), *("-" if cell is None else f"{cell:.6g}" for cell in cells)])
     terminal.show_table(["rounds", *columns], lines)
+    print()
+    stated = {bound.id: (bound.function.__doc__ or "").partition("\n")[0] for bound, _ in STATED}
+    for column in columns:
+        print(f"{column}: {COLUMNS.get(column) or stated.get(column) or 'a bound of yours'}")
     print()
     broken = violations(rows)
     remarks: dict[tuple[str, str], list[int]] = {}

@@ -36,6 +36,14 @@ app = App(
 )
 
 
+FIRST = {
+    *("task", "rounds", "seed", "replicates", "out", "json_file", "plot", "help_all"),
+    *("step_size", "momentum", "local_steps", "participation", "proximal", "penalty", "strength", "weight"),
+    *("clusters", "clients", "dimension", "condition_number", "separation", "noise", "samples"),
+}
+"""Options that ``--help`` shows, of those that an algorithm has; ``--help-all`` shows the rest, too."""
+
+
 def run_algorithm(
     algorithm: str,
     given: Mapping[str, Any],
@@ -51,6 +59,7 @@ def run_algorithm(
     verbose: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     plot: Path | None = None,
     csv: Path | None = None,
+    help_all: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
 ) -> int:
     """Run an algorithm on a task, and print its page.
 
@@ -83,7 +92,11 @@ def run_algorithm(
         Draw the run beside its theorems to this svg, pdf or png.
     csv
         Write the error of each model after each round as CSV.
+    help_all
+        Show every option, and run nothing.
     """
+    if help_all:
+        return _help_with(algorithm)
     from clusterproof.commands.run_record import record_of  # help needs no theory
     from clusterproof.theory.claims import report
     from clusterproof.theory.runs.compare import compare
@@ -188,8 +201,20 @@ def default_task(algorithm: str) -> str:
     return PAGES[algorithm].task if algorithm in PAGES else "regression"
 
 
-def add_command(to: App, name: str) -> None:
-    """Add the command that runs an algorithm: the options of its class, those of tasks, and those of every run."""
+def _help_with(algorithm: str) -> int:
+    """Print the help of an algorithm's command with every option."""
+    own, runs = App(name="clusterproof", help_format="markdown"), App(name="run")
+    own.command(runs)
+    add_command(runs, algorithm, everything=True)
+    own.help_print(["run", algorithm])
+    return 0
+
+
+def add_command(to: App, name: str, *, everything: bool = False) -> None:
+    """Add the command that runs an algorithm: the options of its class, those of tasks, and those of every run.
+
+    The options in ``FIRST``, or everything, are shown by its help.
+    """
     parameters = [
         parameter
         for parameter in inspect.signature(run_algorithm, eval_str=True).parameters.values()
@@ -206,12 +231,13 @@ def add_command(to: App, name: str) -> None:
     documented = inspect.getdoc(synthetic_options.algorithm_class(name)) or ""
     command.__doc__ = documented.partition("\n")[0]
     vars(command)["__signature__"] = inspect.Signature(list(known.values()))
-    command.__annotations__ = {
-        key: Annotated[parameter.annotation, Parameter(help=words[key])]
-        if key in common
-        else parameter.annotation
+    shown = FIRST if name in ALGORITHMS else FIRST | set(synthetic_options.algorithm_parameters(name))
+    kinds = {
+        key: Annotated[parameter.annotation, Parameter(show=everything or key in shown)]
         for key, parameter in known.items()
     }
+    kinds |= {key: Annotated[kinds[key], Parameter(help=words[key])] for key in common}
+    command.__annotations__ = kinds
     to.command(command, name=name)
 
 

@@ -6,6 +6,7 @@ import shlex
 import sys
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -61,20 +62,36 @@ def show(
     words = (
         JUDGES[claim.judges] if len(judges) == 1 else "Its lines are of several kinds, as the verdicts say."
     )
-    _print_wrapped(f"{claim.id}: {claim.label}\n{claim.title} {words}\n\n{claim.text}", width)
-    print()
+    if words == JUDGES["printed"] and not claim.module.startswith("clusterproof."):
+        words = ""  # nothing is known of the reader's paper
+    verdict, failure = None, None
     if check:
-        sys.stdout.flush()
         try:
             verdict = theory.check(claim_id, seed=seed)
-        except Exception as error:  # the statement is printed already; report the failure in a separate line
-            terminal.complain(f"{claim_id}: the check failed with {error_line(error)}")
-            return 1
-        terminal.show(report.sentence(verdict, width))
+            terminal.show(report.sentence(_with_inconclusive_lines(verdict), width))
+            print()
+        except Exception as error:  # the statement is printed all the same
+            failure = error
+    _print_wrapped(f"{claim.id}: {claim.label}\n{claim.title} {words}\n\n{claim.text}", width)
+    if failure is not None:
+        sys.stdout.flush()
+        terminal.complain(f"{claim_id}: the check failed with {error_line(failure)}")
+        return 1
+    if verdict is not None:
         _show_lines(verdict, width)
         _show_counterexample(verdict, width)
     _show_repair(claim, width)
     return 0
+
+
+def _with_inconclusive_lines(verdict: Verdict) -> Verdict:
+    """Return a verdict whose reason counts the lines that nothing is concluded about."""
+    lines = [line for line in verdict.lines if line.name]
+    count = sum(line.verdict == "inconclusive" for line in lines)
+    if not count or verdict.verdict == "inconclusive":
+        return verdict
+    some = f"{count} of its {len(lines)} lines {'is' if count == 1 else 'are'} inconclusive"
+    return replace(verdict, reason=f"{some}; {verdict.reason}")
 
 
 def _show_lines(verdict: Verdict, width: int) -> None:
@@ -137,11 +154,9 @@ def _vector(entries: Sequence[str]) -> str:
 
 
 def _show_repair(claim: Claim, width: int) -> None:
-    """Print the title and statement of each claim that repairs a claim."""
+    """Print a line for each claim that repairs a claim."""
     for name in claim.repaired_by:
-        repair = theory.find_claim(name)
-        statement = repair.text.partition("Statement\n")[2].partition("\n\n")[0]
-        _print_wrapped(f"\nRepaired by {repair.id}: {repair.title}\n{statement}", width)
+        _print_wrapped(f"\nRepaired by {name}: {theory.find_claim(name).title}", width)
 
 
 def _print_wrapped(text: str, width: int) -> None:

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms.base import Algorithm
+from clusterproof.algorithms.calls import checked
 from clusterproof.algorithms.validation import check_name, check_number
 from clusterproof.conformance.adapters.library import from_algorithm
 from clusterproof.conformance.checks import CHECKS, additional_checks
 from clusterproof.conformance.definitions import DEFINITIONS, Definition
-from clusterproof.conformance.diagnosis import admissible_variant, explain, follows
+from clusterproof.conformance.diagnosis import Hypothesis, admissible_variant, explain, follows
 from clusterproof.conformance.observation import LONGEST, TIMEOUT, Start, Unusable, observe
 from clusterproof.conformance.probes import (
     SUPPORTS,
@@ -34,6 +35,7 @@ EARLY = 6
 """The number of rounds of a run within which rounding in single precision shows in double precision."""
 
 
+@checked
 def conform(
     start: Start | Algorithm[Any] | type[Algorithm[Any]],
     algorithm: str,
@@ -195,8 +197,8 @@ def judge(report: Report, explained: bool = True) -> Report:
     if localised is None:
         plain = DEFINITIONS["fedavg"]
         if definition is plain or not follows(plain, runs, dtype):
-            sentence += _unseen(report, definition) if explained else ""
-            return replace(report, verdict="conforms", sentence=sentence)
+            unseen = _unseen(report, definition) if explained else ()
+            return replace(report, verdict="conforms", sentence=sentence, unseen=unseen)
         more = [f"offer run.{name}" for name in definition.quantities if name not in runs[0].states[0]]
         more += [f"support {one.name}" for one in report.checks if one.outcome == "skipped"]
         remedy = ", or ".join(more) or "choose larger strengths, or compute in float64"
@@ -229,22 +231,20 @@ def _is_single(values: np.ndarray) -> bool:
     return bool((np.isnan(values) | (values.astype("float32") == values)).all())
 
 
-def _unseen(report: Report, definition: type[Definition]) -> str:
-    """Return the end of a sentence: known mistakes that would not have shown in the runs, though others show them."""
+def _unseen(report: Report, definition: type[Definition]) -> tuple[Hypothesis, ...]:
+    """Return known mistakes that would not have shown in the runs, though others show them."""
     # code without a server step size cannot misuse it
     probes, _ = make_probes(definition, report.settings, [one for one in SUPPORTS if one != "server-step"])
     expected = [snapshots(definition, one) for one in probes]
-    unseen = [
-        f"{slip.sentence} ({name})"
+    return tuple(
+        Hypothesis((name,), slip.sentence)
         for name, slip in SLIPS[definition.name].items()
         if agree(definition, report.runs, report.dtype, slips=[slip])
         and any(
             first_difference(snapshots(definition, one, slips=[slip]), right, "float64")
             for one, right in zip(probes, expected, strict=True)
         )
-    ]
-    others = f"; and {len(unseen) - 3} more" if len(unseen) > 3 else ""
-    return f"; these runs do not rule out: {'; '.join(unseen[:3])}{others}" if unseen else ""
+    )
 
 
 def _compare(
@@ -272,6 +272,7 @@ def _with_checks(report: Report, further: Sequence[Check]) -> Report:
     return replace(report, checks=(*report.checks, *further))
 
 
+@checked
 def assert_conforms(start: Any, algorithm: str, **options: Any) -> Report:
     """Raise unless an implementation conforms; the options are those of ``conform``.
 
@@ -286,6 +287,7 @@ def assert_conforms(start: Any, algorithm: str, **options: Any) -> Report:
     return report
 
 
+@checked
 def infer(start: Start, *, supports: Iterable[str] | None = None, **options: Any) -> tuple[Report, ...]:
     """Return the reports of all algorithms that an implementation conforms to, in a variant if not otherwise.
 

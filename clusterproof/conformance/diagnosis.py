@@ -40,6 +40,11 @@ class Hypothesis:
     sentence: str
     forms: Mapping[str, Any] = field(default_factory=dict)
 
+    def __str__(self) -> str:
+        """Return the sentence with the names of the slips and the forms."""
+        names = [*self.slips, *(f"{name} = {value}" for name, value in self.forms.items())]
+        return f"{self.sentence} ({' with '.join(names)})"
+
 
 @dataclass(frozen=True)
 class _Causes:
@@ -268,21 +273,14 @@ def explain(
     for find in searches[:1] if search.late else searches:
         found = tuple(find())
         if found:
-            listed = "; or ".join(f"{one.sentence} ({_names(one)})" for one in found[:4])
-            several_found = (
-                f" one of {len(found)}, which these runs do not tell apart" if len(found) > 1 else ""
-            )
-            return found, f"likely{several_found}: {listed}"
+            if len(found) == 1:
+                return found, f"likely: {found[0]}"
+            return found, f"likely one of {len(found)}, which these runs do not tell apart"
     for other in DEFINITIONS.values():
         if other is not definition and follows(other, search.ordered, dtype):
             return (), f"every run agrees with another algorithm, {other.name}: {other.equation}"
     true = "; ".join(statements(definition, runs, dtype))
     return (), "agrees with no known mistake, alone or with others" + (f"; {true}" if true else "")
-
-
-def _names(hypothesis: Hypothesis) -> str:
-    names = [*hypothesis.slips, *(f"{name} = {value}" for name, value in hypothesis.forms.items())]
-    return " with ".join(names)
 
 
 def follows(other: type[Definition], runs: Sequence[Observed], dtype: str) -> bool:

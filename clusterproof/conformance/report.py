@@ -15,9 +15,19 @@ STATUS = {"conforms": 0, "differs": 1, "unusable": 2, "inconclusive": 3, "varian
 """Exit status of ``clusterproof conform`` for each verdict; a wrong call is 2, too."""
 
 
+MOST_LISTED = 4
+"""Hypotheses that a report prints."""
+
+
 def _range(numbers: Sequence[int]) -> str:
     least, most = min(numbers), max(numbers)
     return str(least) if least == most else f"{least} to {most}"
+
+
+def _listed(hypotheses: Sequence[Hypothesis]) -> list[str]:
+    """Return a line for each of the first hypotheses, and for the number of others."""
+    more = len(hypotheses) - MOST_LISTED
+    return [f"    - {one}" for one in hypotheses[:MOST_LISTED]] + [f"    - {more} more"] * (more > 0)
 
 
 @dataclass(frozen=True)
@@ -74,6 +84,8 @@ class Report:
         The verdict's reason, or the likely cause.
     likely
         Hypotheses about the cause, each of which alone explains every run.
+    unseen
+        Known mistakes that the runs, though they agree, do not rule out.
     checks
         Every comparison.
     localised
@@ -101,6 +113,7 @@ class Report:
     verdict: str = "inconclusive"
     sentence: str = "no probe could be run"
     likely: tuple[Hypothesis, ...] = ()
+    unseen: tuple[Hypothesis, ...] = ()
     checks: tuple[Check, ...] = ()
     localised: Localisation | None = None
     changed: Mapping[str, Any] = field(default_factory=dict)
@@ -118,7 +131,10 @@ class Report:
         lines = [
             f"{self.verdict}: {self.algorithm} (definition {read} with the paper's text)",
             f"  {self.sentence}",
+            *_listed(self.likely if len(self.likely) > 1 else ()),
         ]
+        if self.unseen:
+            lines += ["  these runs do not rule out", *_listed(self.unseen)]
         if self.localised is not None:
             lines.append(f"  {self.localised}")
         failed = "differ from the declared form" if self.verdict == "variant" else "failed"

@@ -7,6 +7,8 @@ from clusterproof.algorithms.validation import (
     InvalidArgument,
     check_choice,
     check_count,
+    check_instance,
+    check_list,
     check_name,
     check_number,
 )
@@ -39,6 +41,7 @@ def check_settings(definition: type[Definition], settings: Mapping[str, Any]) ->
     """
     defaults = {**DECLARED, **definition.defaults()}
     words = {"schedule": tuple(SCHEDULES), **definition.choices, **definition.variants}
+    check_instance("settings", settings, Mapping, "give values by the names of settings")
     for name, value in settings.items():
         check_name("settings", name, list(defaults))
         default = defaults[name]
@@ -70,7 +73,9 @@ def check_declared(
         If a name is not known, or minibatches are asked for with cross-entropy.
     """
     given = getattr(start, "supports", SUPPORTS) if supports is None else supports
-    given = (given,) if isinstance(given, str) else tuple(given)
+    given = (given,) if isinstance(given, str) else given
+    check_list("supports", given, str, f"name some of {', '.join(SUPPORTS)}")
+    given = tuple(given)
     for name in given:
         check_name("supports", name, SUPPORTS)
     declared = getattr(start, "dtype", None) if dtype is None else dtype

@@ -5,14 +5,17 @@ from __future__ import annotations
 import copy
 import itertools
 import math
+from bisect import bisect_left
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 
 import clusterproof.figures.style as style
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.validation import check_name
-from clusterproof.figures.line_labels import place_labels
+from clusterproof.algorithms.calls import checked
+from clusterproof.algorithms.validation import check_list, check_name
+from clusterproof.figures.line_labels import LABEL, is_label, place_labels
 from clusterproof.figures.style import Axes, Figure
 from clusterproof.figures.themes import darken
 
@@ -40,15 +43,22 @@ def check_width(width: float | None) -> None:
     InvalidArgument
         If the width is not None and not between ``NARROWEST`` and ``WIDEST``.
     """
-    if width is not None and not NARROWEST <= width <= WIDEST:
+    if width is not None and not (isinstance(width, int | float) and NARROWEST <= width <= WIDEST):
         rule = f"must lie between {NARROWEST:g} and {WIDEST:g} centimetres"
         raise InvalidArgument("width", width, rule, "a column of text has 8.5, a page's text 14 to 18")
 
 
+@checked
 def dressed(
-    figure: Figure, *, width: float | None = None, theme: Theme = "light", caption: bool = True
+    figure: Figure,
+    *,
+    width: float | None = None,
+    theme: Theme = "light",
+    caption: bool = True,
+    title: str | None = None,
+    labels: Sequence[str] = (),
 ) -> Figure:
-    """Return a figure in another width or theme, or without caption; the given figure is unchanged.
+    """Return a figure in another width or theme, or with other words; the given figure is unchanged.
 
     Font sizes and line widths do not change: choose the width at which the figure is printed.
 
@@ -63,6 +73,10 @@ def dressed(
         markers keep their colour.
     caption
         Whether the caption is drawn.
+    title
+        Title of the whole figure. If None, none.
+    labels
+        Names of the curves in place of those in the legend or at the lines, in their order; the rest stay.
 
     Returns
     -------
@@ -72,13 +86,20 @@ def dressed(
     Raises
     ------
     InvalidArgument
-        If the theme is unknown, the width is out of range, or the figure's parts do not fit into it.
+        If the theme is unknown, the width is out of range, the figure's parts do not fit into it, or there are more
+        labels than curves with names.
     """
     check_width(width)
     check_name("theme", theme, THEMES)
-    if width is None and theme == "light" and caption:
+    if width is None and theme == "light" and caption and title is None and not labels:
         return figure
     with style.light():
+        if title is not None or labels:
+            figure = copy.deepcopy(figure)
+            if title is not None:
+                _set_title(figure, title)
+            _rename(figure, labels)
+            _settle_again(figure)
         if width is not None:
             shown = _in_width(figure, width, caption)
         else:
@@ -93,6 +114,18 @@ def dressed(
 
 def _in_width(figure: Figure, centimetres: float, caption: bool) -> Figure:
     """Return a copy of a figure with another width, with as many panels per row as fit."""
+    shown = _fitting(figure, centimetres, caption)
+    if shown is None:
+        tried = np.arange(math.floor(2 * centimetres) + 1, 2 * WIDEST + 1) / 2
+        least = bisect_left(tried, True, key=lambda width: _fitting(figure, width, caption) is not None)
+        rule = "is too narrow for this figure: its parts would overlap"
+        remedy = f"{tried[least]:g} is enough" if least < len(tried) else "leave it out"
+        raise InvalidArgument("width", centimetres, rule, remedy)
+    return shown
+
+
+def _fitting(figure: Figure, centimetres: float, caption: bool) -> Figure | None:
+    """Return a copy of a figure with another width, or None if its parts do not fit into it."""
     count = len(panels_of(figure))
     for columns in range(count, 0, -1):
         if columns > 1 and (count % columns or centimetres < columns * PANEL_WIDTH):
@@ -101,8 +134,34 @@ def _in_width(figure: Figure, centimetres: float, caption: bool) -> Figure:
         _set_width(shown, centimetres, caption, columns)
         if _fits(shown):
             return shown
-    rule = "is too narrow for this figure: its parts would overlap"
-    raise InvalidArgument("width", centimetres, rule, "take a wider one")
+    return None
+
+
+def _set_title(figure: Figure, title: str) -> None:
+    """Write a title above a figure: over its legend, if that is above the panels."""
+    if not isinstance(title, str):
+        raise InvalidArgument("title", title, "must be a text", "write it in quotes")
+    if figure.legends:
+        figure.legends[0].set_title(title)
+        figure.legends[0].set_alignment("left")
+    else:
+        figure.suptitle(title, x=0.01, ha="left")
+
+
+def _rename(figure: Figure, labels: Sequence[str]) -> None:
+    """Replace the names of curves, in their order."""
+    legends = [*figure.legends, *(legend for panel in figure.axes if (legend := panel.get_legend()))]
+    texts = [text for legend in legends for text in legend.get_texts()]
+    for panel in figure.axes:
+        places = {f"{LABEL}{line.get_gid()}": place for place, line in enumerate(panel.lines)}
+        texts += sorted(filter(is_label, panel.texts), key=lambda text: places[str(text.get_gid())])
+    check_list("labels", labels, str, 'write ["first", "second"]')
+    if len(labels) > len(texts):
+        named = f"names {', '.join(text.get_text() for text in texts)}" if texts else "names no curve"
+        rule = f"has {len(labels)} names, but the figure {named}"
+        raise InvalidArgument("labels", list(labels), rule, f"give at most {len(texts)}")
+    for text, label in zip(texts, labels, strict=False):
+        text.set_text(label)
 
 
 def _settle_again(figure: Figure) -> None:
@@ -148,10 +207,12 @@ def _narrow_legends(figure: Figure) -> float:
         names = [text.get_text() for text in legend.get_texts()]
         handles = [handle for handle in legend.legend_handles if handle is not None]
         old_height, shown = legend.get_window_extent().height, legend
+        title = legend.get_title().get_text()
         for columns in range(min(len(names), LEGEND_COLUMNS), 0, -1):
             figure.legends.remove(shown)  # in a copy, ``remove`` would look in the list of the original
-            shown = figure.legend(handles, names, loc="outside upper left", ncols=columns)
-            if shown.get_window_extent().width <= figure.bbox.width:
+            place: style.Look = {"loc": "outside upper left", "alignment": "left", "ncols": columns}
+            shown = figure.legend(handles, names, title=title, **place)
+            if shown.get_window_extent().x0 + shown.get_window_extent().width <= figure.bbox.width:
                 break
         growth += (shown.get_window_extent().height - old_height) / figure.dpi
     return growth

@@ -12,9 +12,10 @@ from msgspec import Meta
 import clusterproof.figures.style as style
 from clusterproof.algorithms import CFLMGD, FedAvg, InvalidArgument
 from clusterproof.experiments.run_defaults import one_start, run_with
-from clusterproof.experiments.synthetic_options import algorithm_parameters
+from clusterproof.experiments.synthetic_options import algorithm_class, algorithm_parameters
 from clusterproof.figures.illustration import Illustration, Kappa, Momentum, NotNegative, Positive, written
 from clusterproof.figures.pages import LOOKS, draw_page, in_symbols
+from clusterproof.figures.runs import check_one_quantity
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.runs.compare import compare
 from clusterproof.theory.runs.page import Page
@@ -142,13 +143,16 @@ class ErrorPerRound(Illustration):
         Raises
         ------
         InvalidArgument
-            If there are more runs than looks of curves, or no chosen algorithm has a parameter that is given.
+            If there are more runs than looks of curves, no chosen algorithm has a parameter that is given, or errors
+            of the algorithms are distances to different optima.
         """
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         lists = {
             name: value for name, value in given.items() if isinstance(value, tuple) and name != "proportions"
         }
         names = [self.algorithm] if isinstance(self.algorithm, str) else self.algorithm
+        if self.clusters > 1:
+            check_one_quantity("algorithm", {name: algorithm_class(name).target for name in names})
         for field in fields(self):
             has = any(field.name in algorithm_parameters(name) for name in names)
             if field.name in OF_ALGORITHMS and given[field.name] != field.default and not has:

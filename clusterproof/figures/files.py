@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+from clusterproof.algorithms.calls import checked
 from clusterproof.figures.appearance import Theme, dressed
 from clusterproof.figures.style import Figure, caption_of, light
 
@@ -14,6 +15,7 @@ DUBLIN_CORE = "http://purl.org/dc/elements/1.1/"
 """Namespace of an svg's metadata."""
 
 
+@checked
 def save(
     figure: Figure,
     path: str | Path,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
@@ -85,12 +86,20 @@ class Illustration(ABC):
     def draw(self, data: Any) -> Figure:
         """Draw what ``compute`` returned, within the style sheet."""
 
-    def plot(self, *, width: float | None = None, theme: Theme = "light", caption: bool = True) -> Figure:
+    def plot(
+        self,
+        *,
+        width: float | None = None,
+        theme: Theme = "light",
+        caption: bool = True,
+        title: str | None = None,
+        labels: Sequence[str] = (),
+    ) -> Figure:
         """Compute and draw the figure.
 
         Parameters
         ----------
-        width, theme, caption
+        width, theme, caption, title, labels
             As for ``clusterproof.figures.dressed``.
 
         Returns
@@ -101,12 +110,13 @@ class Illustration(ABC):
         Raises
         ------
         InvalidArgument
-            If the parameters do not fit together, matplotlib is not installed, or the width or the theme is invalid.
+            If the parameters do not fit together, matplotlib is not installed, or the figure cannot have
+            this width, theme or these labels.
         """
         from clusterproof.figures.appearance import dressed
 
         drawn: Figure = styled(self.draw)(self.compute())
-        return dressed(drawn, width=width, theme=theme, caption=caption)
+        return dressed(drawn, width=width, theme=theme, caption=caption, title=title, labels=labels)
 
     def caption(self, words: str, *, random: bool = True) -> str:
         """Return a caption that ends with the parameters that are not the defaults, and with the seed."""

@@ -94,7 +94,7 @@ def place_labels(figure: Figure, wrap: Callable[[str, int], str]) -> bool:
 
 def _place_in(panel: Axes, wrap: Callable[[str, int], str], size: float) -> bool:
     """Place the labels of a panel one after the other, with letters of this size."""
-    labels = {str(text.get_gid()).removeprefix(LABEL): text for text in panel.texts if _is(text, LABEL)}
+    labels = {str(text.get_gid()).removeprefix(LABEL): text for text in panel.texts if is_label(text)}
     if not labels:
         return True
     leaders = {str(line.get_gid()).removeprefix(LEADER): line for line in panel.lines if _is(line, LEADER)}
@@ -110,7 +110,7 @@ def _place_in(panel: Axes, wrap: Callable[[str, int], str], size: float) -> bool
         _add(targets, band, raster.fill(band))
     # a third of the points tells where a line is
     for text in panel.texts:
-        if text.get_text() and not _is(text, LABEL):
+        if text.get_text() and not is_label(text):
             raster.cover_box(text)
     lines = {name: np.concatenate(parts)[::3] for name, parts in targets.items()}
     fits = True
@@ -131,6 +131,11 @@ def _place_in(panel: Axes, wrap: Callable[[str, int], str], size: float) -> bool
             leaders[name].set_data(*panel.transAxes.inverted().transform(found.leader).T)
             raster.cover(_dense(found.leader, raster.cell), PADDING)
     return fits
+
+
+def is_label(text: Text) -> bool:
+    """Return whether a text is the label of a line."""
+    return _is(text, LABEL)
 
 
 def _is(artist: Artist, start: str) -> bool:

@@ -102,8 +102,6 @@ def _draw_residuals(picture: ResidualPicture) -> style.Figure:
     figure, _ = style.new_figure(in_symbols(picture.caption), panels=0, height=4.2)
     grid = figure.add_gridspec(1, 2, width_ratios=(2.1, 1))
     left, right = (figure.add_subplot(grid[column]) for column in range(2))
-    for panel in (left, right):
-        panel.tick_params(which="both", labelsize=8)
     counts = np.arange(1, len(picture.curves[0].values) + 1)
     for curve in picture.curves:
         _draw_curve(left, counts, curve)
@@ -150,8 +148,6 @@ def _draw_ratios(panel: style.Axes, picture: ResidualPicture) -> None:
 
 def _draw_groups(panel: style.Axes, picture: ResidualPicture) -> None:
     """Draw the number of groups until it has been at rest for a while."""
-    from matplotlib.ticker import MaxNLocator
-
     changes = (picture.groups[1:] != picture.groups[:-1]).any(axis=1)
     settled = int(np.flatnonzero(changes).max(initial=-1)) + 2  # the round from which on it does not change
     shown = min(len(picture.groups), max(12, 3 * settled))
@@ -168,7 +164,7 @@ def _draw_groups(panel: style.Axes, picture: ResidualPicture) -> None:
     panel.set_ylim(0, 1.2 * max(groups.max(), picture.true_groups))
     step = max(1, shown // 3)
     style.set_ticks(panel, x=sorted({1, *range(step, shown + 1, step)}))
-    panel.yaxis.set_major_locator(MaxNLocator(integer=True))
+    style.count_along(panel.yaxis)
     label_line(panel, line, "true number", near=1.0)
     style.label_axes(panel, "b  Groups", "round", "groups found")
 

@@ -3,16 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import clusterproof.figures.style as style
 from clusterproof.algorithms import InvalidArgument, Trace
+from clusterproof.algorithms.validation import brief, check_instance
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+OPTIMA = {
+    "clusters": "the optimum of a cluster",
+    "pooled": "the optimum of the mean of all losses",
+    "clients": "a client's own optimum",
+}
+"""To what errors are distances, by the target of an algorithm."""
+
+
+def check_one_quantity(argument: str, targets: Mapping[str, str | None]) -> None:
+    """Refuse runs whose errors are distances to different optima, as one axis would compare them.
+
+    Parameters
+    ----------
+    argument
+        Name of the argument that is refused.
+    targets
+        Target of each algorithm (a key of ``OPTIMA``) by its name; None if it is unknown.
+
+    Raises
+    ------
+    InvalidArgument
+        If there are several.
+    """
+    by_target = {target: name for name, target in targets.items() if target in OPTIMA}
+    if len(by_target) > 1:
+        meant = ", ".join(f"those of {name} to {OPTIMA[target]}" for target, name in by_target.items())
+        rule = f"have errors that are distances to different optima, {meant}, which one axis cannot compare"
+        raise InvalidArgument(argument, list(targets), rule, "draw a figure of each")
 
 
 @style.styled
-def run_figure(trace: Trace, *others: Trace) -> style.Figure:
+def run_figure(trace: Trace, *others: Trace, bounds: Mapping[str, ArrayLike] | None = None) -> style.Figure:
     """Draw the errors of a run, or of several.
 
     Parameters
@@ -22,24 +56,32 @@ def run_figure(trace: Trace, *others: Trace) -> style.Figure:
     others
         Further runs with errors. With them the largest error of each run is drawn, with a label that says in which
         settings the runs differ.
+    bounds
+        Bounds on the errors by their names: a number, or one for each round and the start.
 
     Raises
     ------
     InvalidArgument
-        If one has no errors, or matplotlib is not installed.
+        If one has no errors, their errors are distances to different optima, a bound has the wrong length or too
+        many are given, or matplotlib is not installed.
     """
     traces = (trace, *others)
     errors = []
     for one in traces:
+        check_instance("others", one, Trace, "give runs, as run(...) returns them")
         if one.errors is None:
             raise InvalidArgument("trace", one, "must have errors", "run on a task that knows its optima")
         errors.append(one.errors if one.errors.ndim == 3 else one.errors[:, None])
+    if any(one.labels.max() > 0 for one in traces):  # of a single cluster all optima are one
+        named = {one.settings["algorithm"]["algorithm"]: one.settings.get("target") for one in traces}
+        check_one_quantity("others", named)
     runs = [len(values[0]) for values in errors]
     figure, (panel,) = style.new_figure(_caption(traces, runs))
     models = errors[0].shape[-1]
     each = not others and models <= len(style.RUNS)
     if each:
-        curves = {f"model {model}": errors[0][..., model] for model in range(models)}
+        names = [f"model {model}" for model in range(models)] if models > 1 else ["run"]
+        curves = {name: errors[0][..., model] for model, name in enumerate(names)}
     else:
         names = differences(traces) if others else ["largest of all models"]
         curves = {name: values.max(axis=-1) for name, values in zip(names, errors, strict=True)}
@@ -52,13 +94,43 @@ def run_figure(trace: Trace, *others: Trace) -> style.Figure:
         times = np.arange(len(values))
         panel.fill_between(times, low, high, color=look["color"], alpha=0.2, linewidth=0, gid=f"band {gid}")
         panel.plot(times, middle, **look, markevery=(number * every // 4 % every, every), label=name, gid=gid)
+    for look, (name, bound) in zip(
+        style.BOUNDS, _bounds(bounds, max(map(len, errors))).items(), strict=False
+    ):
+        panel.plot(bound, **look, label=name, gid=f"bound {name}")
     panel.set_yscale("log", nonpositive="mask")
     panel.margins(x=0.02)
-    distance = r"distance to the optimum $\|\chi_p - \chi_p^*\|$"
-    largest = r"error $\max_p \|\chi_p - \chi_p^*\|$"
-    style.label_axes(panel, "", "communication round", distance if each else largest)
-    panel.legend()
+    several = max(values.shape[-1] for values in errors) > 1
+    distance = rf"$\|\chi{'_p' * several} - \chi{'_p' * several}^*\|$"
+    quantity = (
+        f"error $\\max_p$ {distance}" if several and not each else f"distance to the optimum {distance}"
+    )
+    style.label_axes(panel, "", "communication round", quantity)
+    if len(curves) > 1 or others or bounds or not each:
+        panel.legend()
     return figure
+
+
+def _bounds(bounds: Mapping[str, ArrayLike] | None, times: int) -> dict[str, np.ndarray]:
+    """Return each bound as one number for each time.
+
+    Raises
+    ------
+    InvalidArgument
+        If one is no row of so many numbers, or there are more than looks.
+    """
+    remedy = f'such as {{"Lemma 1": values}} with {times} values, of the start and of each round'
+    if not isinstance(bounds, Mapping | None) or len(bounds or ()) > len(style.BOUNDS):
+        rule = f"must be a dictionary of at most {len(style.BOUNDS)} bounds by their names"
+        raise InvalidArgument("bounds", brief(bounds), rule, remedy)
+    rows = {}
+    for name, values in (bounds or {}).items():
+        try:
+            rows[str(name)] = np.broadcast_to(np.asarray(values, dtype=float), times)
+        except (TypeError, ValueError):
+            rule = f"must be a number, or {times} numbers"
+            raise InvalidArgument(f"bounds[{name!r}]", brief(values), rule, remedy) from None
+    return rows
 
 
 def differences(traces: Sequence[Trace]) -> list[str]:

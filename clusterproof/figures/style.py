@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import wraps
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
 
 import numpy as np
@@ -72,15 +74,21 @@ WIDTH = 7.2
 
 CAPTION_SIZE, LINE_SPACING = 7.5, 1.35
 CAPTION_LETTERS = 125  # of CAPTION_SIZE, in a line of WIDTH
-NAME_SIZE = 9  # of the panels' titles and of the names of their axes
+
+NOT_LOOKS = ("figure.constrained_layout.use", "figure.autolayout", "svg.hashsalt", "backend")
+"""Parameters on which the layout of figures and the sameness of files rest, and one that opens windows when read."""
+
+own_sheet: ContextVar[Mapping[str, Any]] = ContextVar("own_sheet", default=MappingProxyType({}))
+"""Parameters of a style sheet that the user names, which hold even where they are matplotlib's defaults."""
 
 MINUS = "\N{MINUS SIGN}"
 FORMULA = re.compile(r"\$[^$]*\$")
 HYPHEN_FOR_MINUS = re.compile(r"(?<![\w\N{MINUS SIGN})])-(?=\.?\d)")
 
 
-def light() -> AbstractContextManager[None]:
-    """Enter the style sheet that all figures are drawn by, whatever the user's settings are.
+@contextmanager
+def light() -> Iterator[None]:
+    """Enter the style sheet of all figures, with what the user changed in matplotlib's ``rcParams`` or ``own_sheet``.
 
     Raises
     ------
@@ -88,8 +96,15 @@ def light() -> AbstractContextManager[None]:
         If matplotlib is not installed.
     """
     sheets = require("plot", None, "matplotlib.style")
-    context: AbstractContextManager[None] = sheets.context(LIGHT, after_reset=True)
-    return context
+    from matplotlib import rc_params_from_file, rcParams, rcParamsDefault
+
+    ours = rc_params_from_file(LIGHT, use_default_template=False)
+    looks = [name for name in rcParams if name not in NOT_LOOKS]
+    changed = {name: rcParams[name] for name in looks if rcParams[name] != rcParamsDefault[name]}
+    own = {name: value for name, value in changed.items() if value != ours.get(name)}
+    own |= {name: value for name, value in own_sheet.get().items() if name in looks}
+    with sheets.context([LIGHT, own], after_reset=True):
+        yield
 
 
 def styled(draw: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]:
@@ -125,8 +140,6 @@ def new_figure(caption: str, *, panels: int = 1, height: float = 4.0) -> tuple[F
 
         figure = NotebookFigure(figsize=(WIDTH, height))
         axes = [figure.add_subplot(1, panels, index + 1) for index in range(panels)]
-    for panel in axes:
-        panel.tick_params(which="both", labelsize=8)  # of marks that are made later, too
     if caption:
         set_caption(figure, wrap(with_minus(caption), CAPTION_LETTERS))
     return figure, axes
@@ -182,10 +195,21 @@ def power_of_ten(value: float) -> str:
 
 
 def label_axes(panel: Axes, title: str, horizontal: str, vertical: str) -> None:
-    """Set a panel's title and the names of its axes."""
-    panel.set_title(title, fontsize=NAME_SIZE, loc="left")
-    panel.set_xlabel(horizontal, fontsize=NAME_SIZE)
-    panel.set_ylabel(vertical, fontsize=NAME_SIZE)
+    """Set a panel's title and the names of its axes; rounds are whole numbers."""
+    from matplotlib.ticker import AutoLocator
+
+    if "round" in horizontal and isinstance(panel.xaxis.get_major_locator(), AutoLocator):
+        count_along(panel.xaxis)
+    panel.set_title(title, loc="left")
+    panel.set_xlabel(horizontal)
+    panel.set_ylabel(vertical)
+
+
+def count_along(axis: Any) -> None:
+    """Write whole numbers alone at an axis of rounds or of other counts."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 2.5, 5, 10], integer=True))
 
 
 def set_ticks(panel: Axes, *, x: Sequence[float] = (), y: Sequence[float] = ()) -> None:
@@ -211,7 +235,6 @@ def add_colour_bar(mesh: Any, panels: Axes | Sequence[Axes], name: str, **option
     """Add colour bars next to the panels of maps."""
     bar = mesh.figure.colorbar(mesh, ax=panels, **{"shrink": 0.9, **options})
     bar.set_label(name, fontsize=8)
-    bar.ax.tick_params(which="both", labelsize=8)
     bar.minorticks_off()
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import require
 from clusterproof.experiments.sweep import Run, Sweep, observations
-from clusterproof.figures.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, new_figure
+from clusterproof.figures.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, count_along, new_figure
 
 if TYPE_CHECKING:
     from polars import DataFrame
@@ -86,6 +86,8 @@ def draw(frame: DataFrame, plan: Sweep, kind: str) -> bytes:
             lowest, highest = [own.min() for own in heights], [own.max() for own in heights]
             panel.fill_between(places, lowest, highest, color=colour, alpha=0.15, linewidth=0)
     panel.set_xlabel(axis.replace("_", " "))
+    if frame[axis].dtype.is_integer():
+        count_along(panel.xaxis)
     panel.set_ylabel(measure)
     if measure.endswith("error") and (frame[measure].drop_nulls().to_numpy() > 0).all():
         panel.set_yscale("log")

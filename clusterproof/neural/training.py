@@ -26,6 +26,7 @@ from clusterproof.algorithms import (
 )
 from clusterproof.algorithms.arrays import to_numpy
 from clusterproof.algorithms.atomic import write_whole
+from clusterproof.algorithms.calls import checked
 from clusterproof.algorithms.guard import Guard, copy_arrays, is_custom
 from clusterproof.algorithms.memory import free_memory
 from clusterproof.algorithms.validation import error_text
@@ -116,6 +117,7 @@ class Assembly:
     data: str
 
 
+@checked
 def train(
     configuration: Configuration,
     out: str | os.PathLike[str] | None = None,

@@ -38,12 +38,7 @@ def from_settings(settings: Mapping[str, Any]) -> Mixture:
     name = arguments.pop("task", None)
     if name not in TASKS:
         raise InvalidArgument("task", name, f"must be one of {', '.join(TASKS)}", "write the settings again")
-    try:
-        task: Mixture = TASKS[name](**arguments)
-    except TypeError as error:
-        raise InvalidArgument(
-            "task", name, f"has unknown or missing settings ({error})", "write them again"
-        ) from error
+    task: Mixture = TASKS[name](**arguments)
     return task
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Task
 from clusterproof.algorithms.arrays import convert_array, to_numpy
+from clusterproof.algorithms.calls import checked
 from clusterproof.algorithms.notebook import html_table
 from clusterproof.algorithms.validation import brief, check_count, check_number, check_seed
 
@@ -76,6 +77,8 @@ class Mixture(Task):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
+        if "random" in vars(cls):
+            cls.random = classmethod(checked(vars(cls)["random"].__func__))  # type: ignore[assignment,method-assign]
         cls.__repr__ = cls.__repr__  # type: ignore[method-assign]  # a dataclass keeps a __repr__ defined by the class itself
 
     @property

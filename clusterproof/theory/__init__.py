@@ -1,5 +1,6 @@
 """Claims about federated learning, the bounds they rest on, and their verdicts."""
 
+from clusterproof.algorithms.calls import exposed
 from clusterproof.algorithms.discovery import modules_below
 from clusterproof.theory.claims.claim import REGISTRY, Claim, catalogue, claim, find_claim
 from clusterproof.theory.claims.code import code_of
@@ -15,6 +16,9 @@ from clusterproof.theory.runs.page import Page
 from clusterproof.theory.runs.run_check import Inconclusive, bound
 from clusterproof.theory.runs.same_law import assert_same_law
 from clusterproof.theory.runs.trace_bound import TraceBound
+
+for _name in ("catalogue", "check", "claim", "code_of", "falsify", "find_claim", "load_claims", "replay"):
+    globals()[_name] = exposed(globals()[_name])
 
 modules_below(__name__)  # a module with claims registers them
 

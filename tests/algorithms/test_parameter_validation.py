@@ -212,7 +212,7 @@ def test_more_models_than_clients_are_refused(kind):
 
 @pytest.mark.parametrize("kind", VALID)
 def test_parameters_are_keyword_only_stored_untouched_and_frozen(kind):
-    with pytest.raises(TypeError):
+    with pytest.raises(InvalidArgument):
         kind(0.5)
     algorithm = kind(**VALID[kind])
     assert {name: getattr(algorithm, name) for name in VALID[kind]} == VALID[kind]

@@ -98,7 +98,7 @@ def test_a_run_without_more_is_stored_as_before(tmp_path: Path):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"record": "controls"}, "record = 'controls': must be names"),
+        ({"record": "controls"}, "record = 'controls': must be a list of str"),
         ({"record": ("momentum",)}, "must be a field of ControlState, which has models, clients, .*controls"),
         ({"record": ("clients",)}, "must be numbers after every round, not NoneType after round 0"),
         ({"measure": {"x": 3}}, "must map names to functions of"),

@@ -10,7 +10,6 @@ from option_combinations import EVERY, describe, make_some
 from clusterproof.algorithms import (
     ALGORITHMS,
     CFL,
-    CFLMGD,
     FPFC,
     FedLin,
     Local,
@@ -54,7 +53,8 @@ SPHERICAL = [
     (kind, options)
     for kind, options in EVERY
     # momentum, multipliers and control variates overshoot; the others average
-    if kind not in (CFLMGD, FPFC, Scaffold, FedLin, ProxSkip)
+    if kind not in (FPFC, Scaffold, FedLin, ProxSkip)
+    and not any("momentum" in name for name in kind.__dataclass_fields__)
 ]
 
 

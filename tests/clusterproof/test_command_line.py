@@ -128,6 +128,9 @@ def test_help_of_a_run_lists_the_options_of_its_algorithm_alone(
     algorithm: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["run", algorithm, "--help"]) == 0
+    first = capsys.readouterr().out
+    assert first.count("\n") <= 60
+    assert main(["run", algorithm, "--help-all"]) == 0
     text = capsys.readouterr().out
     every_run = inspect.signature(run_algorithm).parameters.values()
     common = {each.name for each in every_run if each.kind is each.KEYWORD_ONLY} - {"json_file"} | {"json"}
@@ -136,6 +139,7 @@ def test_help_of_a_run_lists_the_options_of_its_algorithm_alone(
     listed = set(re.findall(r"(?m)^│ (--[a-z-]+)", text))
     assert listed == {"--" + name.replace("_", "-") for name in wanted}
     assert text.count("\n") < 110
+    assert {"--rounds", "--clients", "--help-all"} <= set(re.findall(r"(?m)^│ (--[a-z-]+)", first)) < listed
 
 
 def test_a_check_without_enough_memory_fails(

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -68,7 +69,9 @@ def _defaults(maker: Callable[..., Any]) -> list[tuple[str, object]]:
 
 @pytest.mark.parametrize("name", [*MAKERS, *FUNCTIONS])
 def test_what_is_left_out_is_as_it_was(name: str) -> None:
-    assert _line(_defaults({**MAKERS, **FUNCTIONS}[name])) == DEFAULTS.get(name, "")
+    line = _line(_defaults({**MAKERS, **FUNCTIONS}[name]))
+    row = shlex.quote(f"{name}\t{line}")
+    assert line == DEFAULTS.get(name, ""), f"of a new {name}: echo {row} >> tests/clusterproof/defaults.tsv"
 
 
 @pytest.mark.parametrize("name", COMMANDS)

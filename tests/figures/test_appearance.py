@@ -61,7 +61,7 @@ def test_panels_stand_below_each_other_where_it_is_narrow_and_letters_keep_their
     assert wide[0].get_position().y0 == pytest.approx(wide[1].get_position().y0)
     assert narrow[0].get_position().y0 > narrow[1].get_position().y1
     for one, other in zip(wide, narrow, strict=True):
-        assert one.xaxis.label.get_fontsize() == other.xaxis.label.get_fontsize() == style.NAME_SIZE
+        assert one.xaxis.label.get_fontsize() == other.xaxis.label.get_fontsize() == 9
     assert [panel.get_position().bounds for panel in figure.axes] == [
         panel.get_position().bounds for panel in dressed(figure).axes
     ]
@@ -169,11 +169,17 @@ def test_a_hyphen_never_stands_for_a_minus(figure):
     )
 
 
-def test_a_users_own_settings_of_matplotlib_change_no_figure(tmp_path):
+def test_a_users_own_settings_of_matplotlib_are_obeyed_and_no_figure_depends_on_its_predecessor(tmp_path):
     from matplotlib import rc_context
 
-    settings = {"font.size": 20, "lines.linewidth": 9, "axes.facecolor": "red", "legend.frameon": True}
-    with rc_context(settings):
-        save(FIGURES["momentum-paths"](seed=SEED).plot(), tmp_path / "theirs.svg", theme="dark")
+    figure = FIGURES["momentum-paths"](seed=SEED)
+    settings = {"lines.linewidth": 9, "axes.labelsize": 12, "axes.facecolor": "lightyellow"}
+    with rc_context({**settings, "figure.constrained_layout.use": False}):
+        theirs = figure.plot()
+    for panel in theirs.axes:
+        assert panel.xaxis.label.get_fontsize() == 12
+        assert panel.get_facecolor()[2] < 1
+        assert all(line.get_linewidth() == 9 for line in panel.get_lines())
+    save(figure.plot(), tmp_path / "after.svg", theme="dark")
     save(drawn("momentum-paths"), tmp_path / "ours.svg", theme="dark")
-    assert (tmp_path / "theirs.svg").read_bytes() == (tmp_path / "ours.svg").read_bytes()
+    assert (tmp_path / "after.svg").read_bytes() == (tmp_path / "ours.svg").read_bytes()

@@ -7,7 +7,8 @@ import pytest
 from drawings import line
 
 from clusterproof import theory
-from clusterproof.algorithms import CFLMGD, InvalidArgument, run
+from clusterproof.algorithms import CFLMGD, IFCA, FedAvg, InvalidArgument, run
+from clusterproof.figures import dressed
 from clusterproof.figures.error_per_round import ErrorPerRound
 from clusterproof.figures.style import caption_of
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
@@ -127,3 +128,69 @@ def test_the_default_is_one_run_with_labels_at_its_lines():
     figure = ErrorPerRound(**SMALL).plot()
     assert figure.legends == []
     assert "Changed from the defaults: clients = 40, rounds = 12, replicates = 20." in caption_of(figure)
+
+
+@pytest.mark.slow(reason="lays a figure out at several widths")
+def test_the_width_that_a_refusal_names_is_enough():
+    figure = three_momenta()
+    with pytest.raises(InvalidArgument, match="too narrow for this figure") as refusal:
+        dressed(figure, width=5)
+    enough = float(refusal.value.remedy.removesuffix(" is enough"))
+    assert dressed(figure, width=enough).get_figwidth() == pytest.approx(enough / 2.54)
+    with pytest.raises(InvalidArgument):
+        dressed(figure, width=enough - 0.5)
+
+
+@pytest.mark.slow(reason="draws one figure twice")
+def test_a_legend_as_wide_as_its_figure_takes_fewer_columns_in_place_of_a_refusal():
+    figure = ErrorPerRound(momentum=MOMENTA, kappa=10, **SMALL).plot(width=12)
+    (legend,) = figure.legends
+    assert legend.get_window_extent().x1 <= figure.bbox.x1
+
+
+def test_distances_to_different_optima_are_not_drawn_on_one_axis():
+    """FedAvg's errors are distances to the optimum of the mean, those of IFCA to the clusters' optima."""
+    with pytest.raises(InvalidArgument, match="fedavg to the optimum of the mean of all losses"):
+        ErrorPerRound(algorithm=("fedavg", "ifca"))
+    ErrorPerRound(algorithm=("fedavg", "ifca"), clusters=1)
+    ErrorPerRound(algorithm=("fedavg", "scaffold"))
+    apart, single = regression(), regression(clusters=1, proportions=None)
+    own, mean = IFCA(step_size=1.0), FedAvg(step_size=1.0)
+    with pytest.raises(InvalidArgument, match="ifca to the optimum of a cluster"):
+        run(mean, apart, rounds=1).plot(run(own, apart, rounds=1))
+    run(mean, single, rounds=1).plot(run(own, single, rounds=1))
+
+
+def test_bounds_of_ones_own_stand_beside_a_run_and_a_single_model_has_no_number():
+    trace = run(FedAvg(step_size=1.0), regression(clusters=1, proportions=None), rounds=3, seed=0)
+    (panel,) = trace.plot().axes
+    assert panel.get_legend() is None
+    assert "_p" not in panel.get_ylabel()
+    (panel,) = trace.plot(bounds={"Lemma 1": [4, 3, 2, 1], "floor": 0.5}).axes
+    assert [text.get_text() for text in panel.get_legend().get_texts()] == ["run", "Lemma 1", "floor"]
+    np.testing.assert_array_equal(line(panel, "bound Lemma 1"), [[0, 1, 2, 3], [4, 3, 2, 1]])
+    np.testing.assert_array_equal(line(panel, "bound floor")[1], [0.5] * 4)
+    (panel,) = traced(regression(), 0.5, rounds=2).plot().axes
+    assert panel.get_legend().get_texts()[0].get_text() == "model 0"
+    for wrong in ({"Lemma 1": [1, 2]}, {"Lemma 1": "high"}, [1, 2, 3, 4], dict.fromkeys("abcde", 1.0)):
+        with pytest.raises(InvalidArgument, match="bounds"):
+            trace.plot(bounds=wrong)
+
+
+def test_titles_and_labels_are_the_readers():
+    figure = three_momenta()
+    shown = dressed(figure, title="Momentum", labels=["none", "half"])
+    assert entries(shown)[:3] == ["none", "half", r"$\beta$ = 0.9"]
+    assert shown.legends[0].get_title().get_text() == "Momentum"
+    assert entries(figure)[0] == r"$\beta$ = 0"
+    assert entries(dressed(shown, width=14))[:2] == ["none", "half"]
+    with pytest.raises(InvalidArgument, match="give at most 5"):
+        dressed(figure, labels=list("abcdef"))
+    for wrong in ({"labels": "abc"}, {"labels": [1]}, {"title": 3}):
+        with pytest.raises(InvalidArgument):
+            dressed(figure, **wrong)
+
+
+def test_rounds_are_whole_numbers():
+    (panel,) = run(FedAvg(step_size=1.0), regression(), rounds=3, seed=0).plot().axes
+    assert all(float(place).is_integer() for place in panel.get_xticks())

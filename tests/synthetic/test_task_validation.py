@@ -202,16 +202,19 @@ def test_one_dimension_has_condition_number_one(kind):
 
 
 @pytest.mark.parametrize(
-    "settings",
+    ("settings", "argument"),
     [
-        {},
-        {"task": "cubic"},
-        {"task": "quadratic", "centers": [[0.0]], "labels": [0]},
-        {"task": "quadratic", "hessians": [[[1.0]]], "centers": [[0.0]], "labels": [0], "colour": 1},
+        ({}, "task"),
+        ({"task": "cubic"}, "task"),
+        ({"task": "quadratic", "centers": [[0.0]], "labels": [0]}, "hessians"),
+        (
+            {"task": "quadratic", "hessians": [[[1.0]]], "centers": [[0.0]], "labels": [0], "colour": 1},
+            "colour",
+        ),
     ],
 )
-def test_settings_of_no_task_are_refused(settings):
-    assert refusal(lambda: from_settings(settings)).argument == "task"
+def test_settings_of_no_task_are_refused(settings, argument):
+    assert refusal(lambda: from_settings(settings)).argument == argument
 
 
 @given(st.integers(1, 4), st.integers(0, 8), st.data())

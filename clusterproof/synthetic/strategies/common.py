@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TypeAlias, TypeVar
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from hypothesis import strategies as st
@@ -14,6 +16,10 @@ from clusterproof.algorithms.arrays import Array
 from clusterproof.algorithms.validation import check_instance
 from clusterproof.synthetic.mixture import Mixture, one_line, read_array
 
+SMALL = 3
+"""Dimension up to which Hypothesis may lower the dimension of a failing task alone."""
+
+Entry = TypeVar("Entry")
 MixtureT = TypeVar("MixtureT", bound=Mixture)
 
 Bounds: TypeAlias = float | tuple[float, float]
@@ -62,9 +68,12 @@ def note_call(task: MixtureT, call: str | None = None) -> MixtureT:
 
 
 def draw_sizes(
-    clusters: Bounds, clients: Bounds, dimension: Bounds
-) -> SearchStrategy[tuple[int, np.ndarray, int]]:
-    """Draw P, labels in which every cluster occurs, and the dimension."""
+    clusters: Bounds,
+    clients: Bounds,
+    dimension: Bounds,
+    each: Callable[[int], SearchStrategy[Any]] = lambda _: st.none(),
+) -> SearchStrategy[tuple[int, np.ndarray, int, list[Any]]]:
+    """Draw P, labels in which every cluster occurs, the dimension, and what each client has in that dimension."""
     smallest, largest = read_bounds("clusters", clusters, at_least=1)
     fewest, most = read_bounds("clients", clients, at_least=1)
     if smallest > most:
@@ -77,16 +86,19 @@ def draw_sizes(
     widths = draw_integers("dimension", dimension)
 
     @st.composite
-    def sizes(draw: DrawFn) -> tuple[int, np.ndarray, int]:
-        # P is the number of labels that occur, so that it gets smaller with each label
-        first = int(smallest)
+    def sizes(draw: DrawFn) -> tuple[int, np.ndarray, int, list[Any]]:
+        # P is the number of labels that occur, so that it gets smaller with each label; a client is one element
+        # of a list, which Hypothesis leaves out with all that belongs to it
+        first, width = int(smallest), draw(widths)
+        own = each(width)
         others = st.lists(
-            st.integers(0, int(min(largest, most)) - 1),
+            st.tuples(st.integers(0, int(min(largest, most)) - 1), own),
             min_size=max(0, int(fewest) - first),
             max_size=int(most) - first,
         )
-        found, labels = np.unique([*range(first), *draw(others)], return_inverse=True)
-        return len(found), labels, draw(widths)
+        drawn = [*((label, draw(own)) for label in range(first)), *draw(others)]
+        found, labels = np.unique([label for label, _ in drawn], return_inverse=True)
+        return len(found), labels, width, [having for _, having in drawn]
 
     return sizes()
 
@@ -108,11 +120,8 @@ def draw_spectra(
     width: int, condition_number: float, largest: float, extreme: bool = True
 ) -> SearchStrategy[np.ndarray]:
     """Return the eigenvalues from largest / kappa to largest, where extreme both of them; one dimension has largest."""
-    if width == 1:
-        return st.just(np.array([largest]))
-    free = width - 2 if extreme else width
-    fractions = st.lists(st.floats(0, 1, width=16), min_size=free, max_size=free)
-    ends = [1.0, 0.0] if extreme else []
+    fractions = draw_last(st.floats(0, 1, width=16), width - 2 if extreme or width == 1 else width)
+    ends = [0.0] if width == 1 else [1.0, 0.0] if extreme else []
     return fractions.map(lambda inner: largest * condition_number ** -np.array([*ends, *inner]))
 
 
@@ -130,14 +139,22 @@ def draw_matrices(
             matrix = turn @ matrix @ turn.T
         return (matrix + matrix.T) / 2
 
-    angles = st.lists(st.floats(0, 3, width=16), min_size=width - 1, max_size=width - 1)
+    angles = draw_last(st.floats(0, 3, width=16), width - 1)
     return st.builds(rotate, draw_spectra(width, condition_number, largest, extreme), angles)
 
 
 def draw_grid(count: int, width: int, *, largest: int) -> SearchStrategy[np.ndarray]:
     """Floating arrays (count, width) of small integers."""
-    row = st.lists(st.integers(-largest, largest), min_size=width, max_size=width)
+    row = draw_last(st.integers(-largest, largest), width)
     return st.lists(row, min_size=count, max_size=count).map(lambda rows: np.array(rows, dtype=float))
+
+
+def draw_last(entry: SearchStrategy[Entry], count: int) -> SearchStrategy[list[Entry]]:
+    """Lists of so many entries, the last of at least ``SMALL``: in a smaller dimension the same draws still fit."""
+    drawn = max(count, SMALL)
+    return st.lists(entry, min_size=drawn, max_size=drawn).map(
+        lambda entries: entries[drawn - max(count, 0) :]
+    )
 
 
 def draw_integers(argument: str, bounds: Bounds) -> SearchStrategy[int]:
@@ -174,7 +191,8 @@ def read_bounds(
     InvalidArgument
         If they are not.
     """
-    smallest, largest = bounds if isinstance(bounds, tuple) else (bounds, bounds)
+    pair = bounds if isinstance(bounds, tuple) else (bounds, bounds)
+    smallest, largest = pair if len(pair) == 2 and all(isinstance(end, Real) for end in pair) else (1, 0)
     limit = f"greater than {above:g}" if above > at_least else f"at least {at_least:g}"
     limit += f" and below {below:g}" if math.isfinite(below) else ""
     if not (above < smallest <= largest < below and at_least <= smallest):

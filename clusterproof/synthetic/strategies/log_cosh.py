@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
+from clusterproof.algorithms.calls import checked
 from clusterproof.synthetic.log_cosh import LogCoshMixture
 from clusterproof.synthetic.strategies.common import (
     Bounds,
@@ -18,6 +19,7 @@ from clusterproof.synthetic.strategies.common import (
 )
 
 
+@checked
 def log_cosh_mixtures(
     *,
     clusters: Bounds = (1, 3),
@@ -68,7 +70,7 @@ def log_cosh_mixtures(
 
     @st.composite
     def tasks(draw: DrawFn) -> LogCoshMixture:
-        count, labels, size = draw(sizes)
+        count, labels, size, _ = draw(sizes)
         return LogCoshMixture(
             optima=draw(draw_optima(count, size, distance)),
             valley_curvature=1 / draw(kappa),

@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
+from clusterproof.algorithms.calls import checked
 from clusterproof.synthetic.logistic import LogisticMixture
 from clusterproof.synthetic.strategies.common import (
     Bounds,
@@ -19,6 +20,7 @@ from clusterproof.synthetic.strategies.common import (
 )
 
 
+@checked
 def logistic_mixtures(
     *,
     clusters: Bounds = (1, 3),
@@ -63,7 +65,7 @@ def logistic_mixtures(
 
     @st.composite
     def tasks(draw: DrawFn) -> LogisticMixture:
-        count, labels, width = draw(sizes)
+        count, labels, width, _ = draw(sizes)
         length = draw(lengths)
         features = draw(draw_grid(count * length, width, largest=4)).reshape(count, length, width) / 2
         signs = draw(st.lists(st.booleans(), min_size=count * length, max_size=count * length))

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
+from clusterproof.algorithms.calls import checked
 from clusterproof.synthetic.quadratic import QuadraticMixture
 from clusterproof.synthetic.strategies.common import (
     Bounds,
@@ -18,6 +19,7 @@ from clusterproof.synthetic.strategies.common import (
 )
 
 
+@checked
 def quadratic_mixtures(
     *,
     clusters: Bounds = (1, 3),
@@ -58,21 +60,29 @@ def quadratic_mixtures(
     ... def test_the_separation_is_the_one_asked_for(task):
     ...     assert task.clusters == 1 or abs(task.separation - 1) < 1e-9
     """
-    sizes = draw_sizes(clusters, clients, dimension)
     kappa = draw_reals("condition_number", condition_number, at_least=1)
     scale = draw_reals("smoothness", smoothness, above=0)
     distance = draw_reals("separation", separation, above=0)
     size = draw_reals("spread", spread, at_least=0)
 
+    def matrices(width: int) -> SearchStrategy[np.ndarray]:
+        return st.tuples(kappa, scale).flatmap(lambda law: draw_matrices(width, *law))
+
+    def of_client(width: int) -> SearchStrategy[tuple[np.ndarray, np.ndarray | None]]:
+        own = st.none() if shared_hessians else matrices(width)
+        return st.tuples(draw_grid(1, width, largest=2), own)
+
+    sizes = draw_sizes(clusters, clients, dimension, of_client)
+
     @st.composite
     def tasks(draw: DrawFn) -> QuadraticMixture:
-        count, labels, width = draw(sizes)
+        count, labels, width, drawn = draw(sizes)
         optima = draw(draw_optima(count, width, distance))
-        owners = count if shared_hessians else len(labels)
-        hessians = np.stack([draw(draw_matrices(width, draw(kappa), draw(scale))) for _ in range(owners)])
         if shared_hessians:
-            hessians = hessians[labels]
-        gradients = draw(size) * draw(draw_grid(len(labels), width, largest=2))
+            hessians = np.stack([draw(matrices(width)) for _ in range(count)])[labels]
+        else:
+            hessians = np.stack([matrix for _, matrix in drawn])
+        gradients = draw(size) * np.concatenate([row for row, _ in drawn])
         for cluster in range(count):
             gradients[labels == cluster] -= gradients[labels == cluster].mean(axis=0)
         offsets = np.linalg.solve(hessians, gradients[..., None])[..., 0]

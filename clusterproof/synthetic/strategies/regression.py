@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
+from clusterproof.algorithms.calls import checked
 from clusterproof.synthetic.regression import RegressionMixture
 from clusterproof.synthetic.strategies.common import (
     Bounds,
@@ -21,6 +22,7 @@ from clusterproof.synthetic.strategies.common import (
 )
 
 
+@checked
 def regression_mixtures(
     *,
     clusters: Bounds = (1, 3),
@@ -78,7 +80,7 @@ def regression_mixtures(
 
     @st.composite
     def tasks(draw: DrawFn) -> RegressionMixture:
-        count, labels, width = draw(sizes)
+        count, labels, width, _ = draw(sizes)
         optima = draw(draw_optima(count, width, distance))
         condition, largest = draw(kappa), draw(scale)
         if rotated:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
+from clusterproof.algorithms.calls import checked
 from clusterproof.synthetic.strategies.common import (
     Bounds,
     draw_grid,
@@ -17,6 +18,7 @@ from clusterproof.synthetic.strategies.common import (
 from clusterproof.synthetic.two_point import TwoPointMixture
 
 
+@checked
 def two_point_mixtures(
     *,
     clusters: Bounds = (1, 3),
@@ -56,7 +58,7 @@ def two_point_mixtures(
 
     @st.composite
     def tasks(draw: DrawFn) -> TwoPointMixture:
-        count, labels, size = draw(sizes)
+        count, labels, size, _ = draw(sizes)
         return TwoPointMixture(
             optima=draw(draw_optima(count, size, distance)),
             slopes=draw(draw_grid(count, size, largest=2)),

@@ -4,48 +4,9 @@ K participants are drawn uniformly without replacement, independently of all dat
 = m. Under option I false and missing members are counted; or, under both options, no misassignment is tolerated,
 and its probability is added to the failure probability.
 
-**Hypotheses.** Server momentum updated first; fresh Gaussian rows, independent ones for choosing a cluster and for
-the gradient. beta in [0, 1), any eta > 0. Deterministic start. Option I with the sum of gradients divided by m, K
-or the cluster's members, or option II with H local steps, all clients of a cluster sharing the covariance.
-
-**Statement.** With probability at least 1 - delta_1 - delta_2, for all t <= T and all p, ||e_t - Pi_t e_0|| <=
-r_(t,p) and ||e_t|| <= y_(t,p), with Pi_t the noise-free response; with probability at least 1 - delta_1 - delta_2
-- delta_3 also the sharper values after round T hold for all p.
-
-**Proof at full participation, option I.** (1) Given the models and the assignments of round t, the sum of the
-gradients divided by m is l_p Sigma e_t + mis_t + zeta_t: the nominal step is deterministic for any assignment,
-mis_t = [- (missing members) Sigma_p e_t + sum over false members of Sigma_q (chi_p - theta_q)] / m, and zeta_t is
-centred. (2) Bad round: the first in which some error exceeds y or some count its quantile. Freeze: mis and zeta
-are 0 from it on. (3) The frozen error is Pi_t e_0 - eta sum_(k<t) h_(t-1-k) (mis_k + zeta_k), and equals e_t up to
-the bad round. (4) The drift's part is at most bias_t. (5) The noise's part is a martingale sum to which Lemmas R
-and N apply: the part tau^2 Sigma of the covariance commutes with h and is a part of v; of Sigma e e' Sigma only
-||e|| <= y is known, so that it is a part of E. (6) A union over rounds and clusters; binomial domination of the
-counts, 2TP events of delta_1 / 2TP. (7) Outside these events there is no bad round, by induction on t.
-
-**On the record.** Condition on the participants of every round: the rows keep their law. With k participants of
-the cluster and the divisor N the step eta k / N of a round is known, and the proof applies with the responses of
-the recursion whose step varies; a frozen cluster keeps its model, one that coasts has step 0. The proof cannot
-condition on the chosen clusters (later choices depend on earlier gradients), so the counts keep their quantiles.
-
-**Before the run**, divisor "cluster": the step is eta; V and Gamma decrease in k, so that the least count k_- not
-excluded by a hypergeometric tail is the worst. Divisor m or K: the mean step is eta l_p K / N, k_+ the largest
-count (and where an empty cluster freezes, k_- >= 1 is needed, too: each side then has half of the tail); -eta (k_t
-- l_p K) Sigma e_t / N adds a centred term whose log-moment is at most theta' V theta / 2 with V = eta^2 K (1 - (K
-- 1) / m) / (4 N^2) Sigma e e' Sigma (Hoeffding 1963, Serfling 1974: a centred hypergeometric count is
-sub-Gaussian).
-
-**Option II.** The clients of a cluster share the Hessian, so that the mean over participants of (chi_i, u_i)
-follows the recursion of T H steps with step eta, its noise averaged over the participants at their own points.
-Inside a round a client's own noise replaces the mean's and is not added to it.
-
-**Counted false members, divisor "cluster"**. Let o <= n_out of the k participants of the cluster be missing and i
-<= n_in false members come. The mean gradient of the a + i members, a = k - o, is Sigma e + mis + zeta with ||mis||
-<= i / (a + i) L (D + 2 y), because a false member's expected gradient differs from Sigma_p e by Sigma_q (chi_p -
-theta_q) - Sigma_p e. The right side increases in i and decreases in a. The covariance of the cluster's rows
-carries a / (a + i)^2 <= 1 / a, that of the false members' rows i / (a + i)^2, which for i <= n_in is largest at
-min(n_in, a) and then decreases in a; Gamma carries 1 / (a + i) <= 1 / a. So a = k_- - n_out is the worst case
-throughout. If all participants belong to other clusters, the sum has no rows of the cluster and there is no bound:
-k_- - n_out >= 1 is required.
+Statement and proof are ``notes/theorem-d.md``. In short: freeze the noise at the first bad round; from there on the
+error is a linear recursion, whose drift is bounded by the counts of misassigned clients and whose noise, a martingale
+sum, by Lemmas R and N; a union over rounds and clusters; by induction no round is bad.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.calls import checked
 from clusterproof.algorithms.validation import check_choice, check_number
 from clusterproof.theory.certificates.certify_round import certify_round
 from clusterproof.theory.certificates.companion import entries
@@ -40,6 +41,7 @@ STEEP_TILTS = (0.5, 0.2, 0.1, 0.05, 0.02)
 """Weights that are tried before ``TILTS`` at a given rate, where the margin is larger."""
 
 
+@checked
 def certify(
     momentum: object = None,
     condition_number: object = None,

@@ -24,6 +24,7 @@ import msgspec
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import write_whole
+from clusterproof.algorithms.calls import checked
 from clusterproof.files import read_file, unique_names
 from clusterproof.theory.certificates.heavy_ball import Certificate
 from clusterproof.theory.certificates.of_claim import ClaimCertificate
@@ -75,6 +76,7 @@ class Verification:
 Document = AnyCertificate | bytes | str | Mapping[str, Any] | os.PathLike[str]
 
 
+@checked
 def verify(document: Document) -> Verification:
     """Decide in exact arithmetic whether a certificate proves its statement.
 

@@ -408,6 +408,9 @@ def claim(
     >>> print(check("my-paper/lemma-1").reason)
     at step = 2: 1 > 0
     """
+    if callable(id):
+        name = f"my-paper/{name_of(id).replace('_', '-').lower()}"
+        raise InvalidArgument("id", None, "is missing", f'write @claim("{name}") above the function')
     if not isinstance(id, str) or not ID.fullmatch(id):
         raise InvalidArgument(
             "id", id, "must be paper/name in lower case", "write it such as my-paper/lemma-1"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.validation import brief
 from clusterproof.theory.claims.rounding import TOLERANCE, unit_of
 
 FEWEST = 10_000
@@ -149,8 +150,8 @@ def replicates_to_try(most: int) -> list[int]:
 
 def expectation(
     samples: Any,
-    *,
     at_most: Any = None,
+    *,
     at_least: Any = None,
     equal: Any = None,
     range: tuple[float, float] | None = None,  # noqa: A002 - the interface's name
@@ -193,7 +194,7 @@ def expectation(
     ...     tasks=strategies.regression_mixtures(clusters=1, clients=1, dimension=1),
     ...     rounds=1,
     ...     replicates=10_000,
-    ...     budget=5,
+    ...     evaluations=5,
     ... )
     >>> verdict.verdict
     <Kind.VIOLATED: 'violated'>
@@ -207,11 +208,15 @@ def expectation(
             "must be the only one of at_most, at_least and equal",
             "give one of the three",
         )
-    array = np.asarray(samples, dtype=float)
+    try:
+        array = np.asarray(samples, dtype=float)
+    except (TypeError, ValueError):
+        array = np.empty(0)
     if array.size == 0 or array.ndim == 0:
-        raise InvalidArgument(
-            "samples", array.shape, "must not be empty, and have replicates as its first axis", "draw some"
-        )
+        rule = "must be numbers, not empty, with replicates as the first axis"
+        raise InvalidArgument("samples", brief(samples), rule, "draw some")
+    if range is not None and not (isinstance(range, tuple | list) and len(range) == 2):
+        raise InvalidArgument("range", range, "must be a pair (least, largest)", "such as (0, math.inf)")
     # what is not a number is in no range, and breaks every bound
     if range is not None and ((array < range[0]) | (array > range[1])).any():
         raise InvalidArgument("range", range, "must hold every sample", "widen it, or leave it out")

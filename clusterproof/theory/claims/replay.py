@@ -188,7 +188,7 @@ def disagreement(record: Recorded, report: Report) -> str:
         false = next((one.claim for one in lines if one.verdict in FALSE), "")
         return f"recorded as {record.verdict}, and {false} as false" if false else ""
     instance = (record.tightness or {}).get("all", {}).get("instance")
-    if instance is None or find_claim(claim).statements[0].random:
+    if instance is None or find_line(find_claim(claim), line)[0].random:
         return ""
     again = replay(claim, {**instance, **({"line": line} if line else {})})
     return f"recorded as {record.verdict}, and {again.reason}" if again.verdict in FALSE else ""

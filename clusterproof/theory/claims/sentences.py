@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from clusterproof.theory.claims.traced import TracedLine
     from clusterproof.theory.claims.trial import Trial
 
+HUGE = 10**6
+"""Multiple of an end of a range from which on only a size is meant."""
+
 
 def broken(statement: Statement, evaluation: Evaluation, name: str) -> str:
     """Say by which instance a line is refuted, with the two sides and the summands."""
@@ -259,12 +262,14 @@ def _remarks(trial: Trial, name: str, proof: str | None) -> list[str]:
 
 
 def _beyond(reached: Mapping[str, int]) -> str:
-    """Say how many times the last number of its range each quantity has reached."""
-    multiples = sorted(set(reached.values()))
-    return ", ".join(
-        f"up to {multiple:g} times the end for {', '.join(name for name in reached if reached[name] == multiple)}"
-        for multiple in multiples
-    )
+    """Say how many times the last number of its range each quantity has reached, if that is a number one reads."""
+    parts = []
+    for multiple in sorted(set(reached.values())):
+        names = ", ".join(name for name in reached if reached[name] == multiple)
+        parts.append(
+            f"up to {multiple} times the end for {names}" if multiple < HUGE else f"to any size of {names}"
+        )
+    return ", ".join(parts)
 
 
 def none_admissible(trial: Trial, progress: Progress, names: list[str], *, proved: bool) -> str:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import ast
+import linecache
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from functools import cache
+from types import CodeType
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms import InvalidArgument, calls
+from clusterproof.algorithms.validation import brief, check_number
 from clusterproof.theory.claims.rounding import TOLERANCE, floats_of, is_exact, unit_of
 from clusterproof.theory.claims.symbols import Condition, Symbol
 from clusterproof.theory.classes.function import Quantity
@@ -43,13 +49,14 @@ class Outside(Exception):
             self._failed.remove(str(self))
 
 
-def suppose(name: str, holds: Any) -> None:
+def suppose(name: Any, holds: Any = None) -> None:
     """State a hypothesis; the statement does not apply to instances that do not meet it.
 
     Parameters
     ----------
     name
-        The hypothesis in the paper's words; quoted in errors of a replay and in vacuous verdicts.
+        The hypothesis in the paper's words; quoted in errors of a replay and in vacuous verdicts. Without it, as in
+        ``suppose(n > 1)``, the words are those of the code.
     holds
         Whether the instance meets it; ``equal((left, right))`` for points of functions of a class. A comparison of
         symbols is recorded and not decided: the symbolic proof then shows the conclusion without using the hypothesis.
@@ -61,10 +68,18 @@ def suppose(name: str, holds: Any) -> None:
     InvalidArgument
         If the name is no text, or ``holds`` is neither a truth value nor an array of them.
     """
+    if holds is None and not isinstance(name, str):
+        frame = sys._getframe(1)
+        while frame.f_back is not None and frame.f_code.co_filename == calls.__file__:
+            frame = frame.f_back
+        name, holds = _words_of(frame.f_code, frame.f_lasti), name
     if not isinstance(name, str):
         raise InvalidArgument(
             "name", name, "must be the hypothesis in words", 'write suppose("x > 0", x > 0)'
         )
+    if holds is None:
+        rule = "is missing in the call of suppose"
+        raise InvalidArgument("holds", None, rule, f"write suppose({name!r}, ...), with whether it holds")
     if isinstance(holds, str):
         raise InvalidArgument(
             "holds", holds, "must be true or false, not a text", 'write suppose("x > 0", x > 0)'
@@ -85,6 +100,19 @@ def suppose(name: str, holds: Any) -> None:
         stated[name] = condition
     if not (condition is not None or name in _LEFT_OUT.get() or np.all(holds)):
         raise Outside(name)
+
+
+@cache
+def _words_of(code: CodeType, instruction: int) -> str:
+    """Return the first argument of a call as it is written in the code."""
+    first, last, start, end = list(code.co_positions())[instruction // 2]
+    lines = linecache.getlines(code.co_filename)[(first or 1) - 1 : last]
+    if not lines or start is None:
+        return f"the hypothesis of line {first}"
+    encoded = [line.encode() for line in lines]
+    encoded[-1] = encoded[-1][:end]
+    called = ast.parse(b"".join([encoded[0][start:], *encoded[1:]]).decode(), mode="eval").body
+    return ast.unparse(called.args[0] if isinstance(called, ast.Call) and called.args else called)
 
 
 def _assume_equal(pairs: tuple[tuple[Value, Value], ...]) -> bool:
@@ -124,6 +152,10 @@ def given(name: str, holds: Any, make: Callable[[], Sides]) -> Sides | Excluded:
         isinstance(side, TracedPoint | TracedNumber) for pair in holds.pairs for side in pair
     ):
         raise NotTraced(f'an equation in given("{name}", ...): state the line as a claim, with suppose(...)')
+    function: Any = make  # as a user gives it
+    if not callable(function):
+        remedy = "write given(name, holds, lambda: at_most(...))"
+        raise InvalidArgument("make", brief(make), "must be a function that returns the sides", remedy)
     try:
         with leaving_out(frozenset()):
             suppose(name, replace(holds, of_line=True) if isinstance(holds, Condition) else holds)
@@ -226,14 +258,14 @@ def with_unit(sides: Sides, instance: Mapping[str, Any]) -> Sides:
 
 def at_most(
     measured: Value,
-    *,
+    *allowed: Value,
     failure: float | None = None,
     rounding: float | None = None,
     words: str | Callable[[], str] = "",
     decrease_from: Value = None,
     **terms: Value,
 ) -> Sides:
-    """Conclude that measured <= the sum of the named terms (with probability >= 1 - failure).
+    """Conclude that measured <= the sum of the terms (with probability >= 1 - failure).
 
     Parameters
     ----------
@@ -245,8 +277,8 @@ def at_most(
     decrease_from
         Of a contraction the quantity before it. The tightness is then also that of the decrease: a rate h allows
         (1 - h) times that quantity, which tells .99 from .98.
-    terms
-        What is allowed, at least one summand.
+    allowed, terms
+        What is allowed, at least one summand: a number without a name, or named summands.
 
     Raises
     ------
@@ -254,8 +286,12 @@ def at_most(
         If a side is an empty array or no real number, or in single precision without ``rounding``; there is no
         summand; or ``failure`` is no probability, or ``rounding`` negative or infinite.
     """
-    if failure is not None and not 0 <= failure <= 1:
-        raise InvalidArgument("failure", failure, "must be a probability", "suppose that it is one")
+    if failure is not None:
+        check_number("failure", failure, at_least=0, at_most=1, remedy="suppose that it is a probability")
+    if len(allowed) > 1 or (allowed and terms):
+        remedy = "name the summands, as in at_most(error, contraction=..., noise=...)"
+        raise InvalidArgument("allowed", brief(allowed), "must be the only summand without a name", remedy)
+    terms = terms or dict(zip(("bound",), allowed, strict=False))
     sides = Sides(
         _filled(measured=measured),
         _named(terms),
@@ -270,14 +306,15 @@ def at_most(
 
 def at_least(
     measured: Value,
-    *,
+    *allowed: Value,
     failure: float | None = None,
     rounding: float | None = None,
     words: str | Callable[[], str] = "",
     **terms: Value,
 ) -> Sides:
-    """Conclude that measured >= the sum of the named terms; parameters as for ``at_most``."""
-    return replace(at_most(measured, failure=failure, rounding=rounding, words=words, **terms), lower=True)
+    """Conclude that measured >= the sum of the terms; parameters as for ``at_most``."""
+    stated = at_most(measured, *allowed, failure=failure, rounding=rounding, words=words, **terms)
+    return replace(stated, lower=True)
 
 
 def equal(
@@ -301,8 +338,9 @@ def equal(
         If there is no pair, a side is an empty array or no real number, or in single precision without ``rounding``,
         or ``rounding`` is negative or infinite.
     """
-    if not pairs:
-        raise InvalidArgument("pairs", pairs, "must hold one (left, right) or more", "give the two sides")
+    if not pairs or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+        remedy = "write equal((left, right)), or several of them"
+        raise InvalidArgument("pairs", brief(pairs), "must hold one (left, right) or more", remedy)
     if any(isinstance(side, Quantity) for pair in pairs for side in pair):
         return Sides(
             [left - right for left, right in pairs], {"rounding": 0}, identity=True, pairs=pairs, unit=0.0

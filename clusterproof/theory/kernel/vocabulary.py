@@ -56,7 +56,7 @@ def suppose(name: Any, holds: Any = None) -> None:
     Parameters
     ----------
     name
-        In words.
+        In words; it may be left out.
     holds
         A truth value; a fact about symbols or about a function of a class, which is recorded; or ``equal((a, b))``.
 
@@ -65,6 +65,8 @@ def suppose(name: Any, holds: Any = None) -> None:
     Outside
         If it is false.
     """
+    if holds is None:  # suppose(n > 1)
+        name, holds = "a hypothesis", name
     if type(name) not in (str, Sentence):
         raise Refused("a hypothesis needs its words: suppose('x > 0', x > 0)")
     record = running()
@@ -135,18 +137,19 @@ def _excess(measured: Any, allowed: Any) -> Any:
     return subtract(allowed, measured)
 
 
-def _allowed(terms: Mapping[str, Any]) -> Any:
-    """Return the sum of the terms, entry by entry if one is a list."""
-    if not terms:
-        raise Refused("nothing is allowed: name the bound")
-    lists = [_entries(term) for term in terms.values()]
+def _allowed(bound: tuple[Any, ...], terms: Mapping[str, Any]) -> Any:
+    """Return the sum of the terms, or the bound without a name, entry by entry if one is a list."""
+    values = [*bound, *terms.values()]
+    if not values or (bound and len(values) > 1):
+        raise Refused("a bound without a name stands alone; summands have names")
+    lists = [_entries(value) for value in values]
     lengths = {len(entries) for entries in lists if entries is not None}
     if not lengths:
-        return reduce(add, terms.values())
+        return reduce(add, values)
     if len(lengths) > 1:
         raise Refused("the terms have different numbers of entries")
     (length,) = lengths
-    columns = [[t] * length if e is None else e for t, e in zip(terms.values(), lists, strict=True)]
+    columns = [[t] * length if e is None else e for t, e in zip(values, lists, strict=True)]
     return [reduce(add, row) for row in zip(*columns, strict=True)]
 
 
@@ -157,7 +160,7 @@ def _exact(failure: Any, rounding: Any) -> None:
 
 def at_most(
     measured: Any,
-    *,
+    *allowed: Any,
     failure: Any = None,
     rounding: Any = None,
     words: Any = None,
@@ -166,15 +169,15 @@ def at_most(
 ) -> Sides:
     """Conclude that measured <= the sum of the terms, entry by entry."""
     _exact(failure, rounding)
-    return Sides(_against(measured, _allowed(terms), _excess))
+    return Sides(_against(measured, _allowed(allowed, terms), _excess))
 
 
 def at_least(
-    measured: Any, *, failure: Any = None, rounding: Any = None, words: Any = None, **terms: Any
+    measured: Any, *allowed: Any, failure: Any = None, rounding: Any = None, words: Any = None, **terms: Any
 ) -> Sides:
     """Conclude that measured >= the sum of the terms, entry by entry."""
     _exact(failure, rounding)
-    return Sides(_against(measured, _allowed(terms), subtract))
+    return Sides(_against(measured, _allowed(allowed, terms), subtract))
 
 
 def equal(*pairs: Any, rounding: Any = None, words: Any = None) -> Sides:

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict
 
-from clusterproof.algorithms.validation import check_choice, check_count
+from clusterproof.algorithms.calls import checked
+from clusterproof.algorithms.validation import check_choice, check_count, check_list
 from clusterproof.theory.certificates.certify_round import MAX_SEARCHED, make_round
 from clusterproof.theory.certificates.parameters import exact
 from clusterproof.theory.certificates.rounds import Algorithm, ClientClass, Round
@@ -60,6 +61,7 @@ class Row(TypedDict):
     reason: str | None
 
 
+@checked
 def leaderboard(
     algorithm: str,
     *,
@@ -122,6 +124,8 @@ def leaderboard(
         If an argument is out of range.
     """
     check_choice("client_class", client_class, [str(name) for name in TaskClass], remedy="choose one of them")
+    if not isinstance(rounds, int):
+        check_list("rounds", rounds, int, "give numbers of rounds, such as (1, 3, 10)")
     numbers = [rounds] if isinstance(rounds, int) else list(rounds)
     for number in numbers or [0]:
         check_count(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from clusterproof.algorithms import InvalidArgument, Trace
+from clusterproof.algorithms.calls import checked
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.runs.run_check import Answer, Inconclusive, compare
@@ -68,6 +69,7 @@ def _law_of_run(task: Mixture, trace: Trace) -> tuple[bool, str]:
     return True, sentence
 
 
+@checked
 def assert_holds(
     claim_id: str,
     task: Mixture,

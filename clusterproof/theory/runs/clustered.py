@@ -74,6 +74,7 @@ def error_picture(
 ) -> ErrorPicture:
     """Return the picture of the largest error of a model: the runs, their path without noise, and bounds."""
     errors = sections.replicated(np.asarray(trace.errors), trace).max(axis=-1)
+    several = task.clusters > 1
     name = str(trace.settings["algorithm"]["algorithm"]).upper()
     roles = {one.role for one in bounds}
     parts = [f"{name}: error of the run{'s' * (errors.shape[1] > 1)}"]
@@ -87,9 +88,9 @@ def error_picture(
         if factor.without_noise is not None and not exact:
             curves.append(Curve("without noise", "without noise", factor.without_noise.max(axis=-1)))
         if factor.measured.value is not None:
-            words = f"slowest cluster: {factor.measured.value:.4f} a round"
+            words = f"{'slowest cluster: ' * several}{factor.measured.value:.4f} a round"
             measured = words, factor.measured.rounds
-    quantity = r"error $\max_p \|\chi_p^t - \chi_p^*\|$"
+    quantity = r"error $\max_p \|\chi_p^t - \chi_p^*\|$" if several else r"error $\|\chi^t - \chi^*\|$"
     return ErrorPicture(title, quantity, caption, (*curves, *bounds, start_curve(errors)), measured)
 
 

@@ -8,6 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Trace
+from clusterproof.algorithms.calls import checked
+from clusterproof.algorithms.validation import check_list
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.claims.claim import REGISTRY
@@ -27,6 +29,7 @@ from clusterproof.theory.runs.self_organising import self_organising_page
 from clusterproof.theory.runs.skipping import skipping_page
 
 
+@checked
 def compare(task: Mixture, trace: Trace, claims: Sequence[str] | None = None) -> Page:
     """Compare a run with the theorems about its algorithm.
 
@@ -49,8 +52,8 @@ def compare(task: Mixture, trace: Trace, claims: Sequence[str] | None = None) ->
     InvalidArgument
         If the run is not of the task, or ``claims`` names a claim that bounds no runs.
     """
-    if isinstance(claims, str):
-        raise InvalidArgument("claims", claims, "must be a list of ids", f"write [{claims!r}]")
+    if claims is not None:
+        check_list("claims", claims, str, f"write [{claims!r}]")
     check_same_task(task, trace)
     for name in claims or ():
         if name not in REGISTRY or REGISTRY[name].bound is None:

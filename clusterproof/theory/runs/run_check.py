@@ -13,6 +13,8 @@ from typing import Any, Literal
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Trace
+from clusterproof.algorithms.calls import checked
+from clusterproof.algorithms.validation import check_number
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.claims.claim import REGISTRY, find_claim
 from clusterproof.theory.claims.expectation import EQUAL, FEWEST, Expectation
@@ -62,6 +64,7 @@ class Answer:
     slack: float
 
 
+@checked
 def bound(
     claim_id: str, task: Mixture, trace: Trace, *, failure_probability: float | None = None
 ) -> TraceBound:
@@ -100,13 +103,10 @@ def _bounder(claim_id: str, task: Mixture, trace: Trace, failure_probability: fl
         raise InvalidArgument(
             "id", claim_id, "must be a claim that bounds runs", f"use one of {', '.join(able)}"
         )
-    if failure_probability is not None and not LEAST_FAILURE <= failure_probability < 1:
-        raise InvalidArgument(
-            "failure_probability",
-            failure_probability,
-            f"must be at least {LEAST_FAILURE:g} and below 1",
-            "leave it out for the claim's own",
-        )
+    if failure_probability is not None:
+        remedy = "leave it out for the claim's own"
+        limits = {"at_least": LEAST_FAILURE, "below": 1}
+        check_number("failure_probability", failure_probability, **limits, remedy=remedy)
     check_same_task(task, trace)
     if trace.errors is None:
         raise InvalidArgument("trace", "...", "must have errors", "run on a task that knows its optima")

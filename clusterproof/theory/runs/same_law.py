@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from clusterproof.algorithms import Algorithm, InvalidArgument, Trace, run
+from clusterproof.algorithms.calls import checked
 from clusterproof.algorithms.participation import participant_count
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.validation import check_instance
@@ -44,6 +45,7 @@ SINGLE = 100 * float(np.finfo(np.float32).eps)
 Kind = Literal["holds", "differs", "inconclusive", "not compared"]
 
 
+@checked
 def assert_same_law(task: Mixture, trace: Trace, *, algorithm: Algorithm[Any] | None = None) -> None:
     """Require that a run has the law of the algorithm that it declares.
 

@@ -25,6 +25,9 @@ from clusterproof.theory.claims.report import read_report
 FIELDS = """claim paper label judges failure verdict reason measured bound instances exhausted largest
     trials failures confidence proof basis steps tightness worst worst_exact seed evaluations
     counterexample repaired_by only_where code"""
+OF_THE_CATALOGUE = {
+    name: REGISTRY[name] for name in ("cfl-mgd/lemma-2", "cfl-mgd/theorem-d", "cfl-mgd/theorem-a")
+}
 KINDS = (Kind.CERTIFIED, Kind.VIOLATED, Kind.VACUOUS, Kind.ILL_POSED)
 """Verdicts that ``make_claim`` can give."""
 
@@ -454,10 +457,36 @@ def test_show_says_whose_the_lines_are(registry: dict[str, Any], capsys: pytest.
     make_claim("p/printed")
     for name, words in (
         ("p/mixed", "Its lines are of several kinds"),
-        ("p/printed", "The paper prints this."),
+        ("cfl-mgd/lemma-2", "The paper prints this."),
+        ("p/printed", "A digit is at most nine"),
     ):
+        registry.update(OF_THE_CATALOGUE)
         assert main(["show", name, "--no-check"]) == 0
-        assert words in " ".join(capsys.readouterr().out.split())
+        assert words in (printed := " ".join(capsys.readouterr().out.split()))
+    assert "The paper" not in printed  # nothing is known of the paper of a reader's claim
+
+
+def test_the_first_sentence_of_a_page_is_the_verdict_and_counts_inconclusive_lines(
+    registry: dict[str, Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two_lines("p/chain")
+    verdict = theory.check("p/chain")
+    lines = [
+        replace(line, verdict=Kind.INCONCLUSIVE) if line.name == "first" else line for line in verdict.lines
+    ]
+    monkeypatch.setattr(theory, "check", lambda *_, **__: replace(verdict, lines=tuple(lines)))
+    monkeypatch.setenv("COLUMNS", "300")
+    assert main(["show", "p/chain"]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith("p/chain  violated")
+    assert "1 of its 2 lines is inconclusive" in first
+
+
+def test_a_repair_is_a_line(registry: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    registry.update(OF_THE_CATALOGUE)
+    assert main(["show", "cfl-mgd/lemma-2", "--no-check"]) == 0
+    repairs = capsys.readouterr().out.partition("Repaired by ")[2]
+    assert "With probability" not in repairs
 
 
 def test_show_joins_a_line_that_is_too_long_with_the_next_one_alone(

@@ -97,6 +97,29 @@ def test_the_width_reaches_the_file(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert "--width" in refused(capsys, "figures", "--width", width)
 
 
+def test_words_and_style_are_the_readers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import matplotlib
+
+    def drawn(*options: str) -> str:
+        assert main(["figures", "good", "--out", str(tmp_path), *options]) == 0
+        return (tmp_path / "good.svg").read_text(encoding="utf-8")
+
+    before = drawn()
+    assert drawn("--no-caption") != before
+    assert description_of(tmp_path / "good.svg") == "What is said. Seed 0."
+    assert "Of slides" in drawn("--title", "Of slides")
+    sheet = tmp_path / "slides.mplstyle"
+    sheet.write_text("axes.spines.top: True\nlines.linewidth: 7\n", encoding="utf-8")
+    styled = drawn("--style", str(sheet))
+    assert "stroke-width: 7" in styled
+    assert styled.count('id="patch_') == before.count('id="patch_') + 1  # the spine, matplotlib's default
+    assert drawn() == before
+    with matplotlib.rc_context({"lines.linewidth": 7}):
+        assert "stroke-width: 7" in drawn()
+    assert "--labels" in refused(capsys, "figures", "good", "--out", str(tmp_path), "--labels", "a,b")
+    assert "--style" in refused(capsys, "figures", "good", "--out", str(tmp_path), "--style", "no.mplstyle")
+
+
 @pytest.mark.parametrize("name", FIGURES)
 def test_help_lists_every_parameter_with_default_and_meaning(
     name: str, capsys: pytest.CaptureFixture[str]

@@ -36,7 +36,7 @@ def test_help_shows_the_defaults_of_the_run(
     name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("COLUMNS", "300")
-    assert main(["run", name, "--help"]) == 0
+    assert main(["run", name, "--help-all"]) == 0
     text = " ".join(capsys.readouterr().out.replace("│", " ").split())
     assert main(["run", name, "--rounds", "0", "--replicates", "1", "--out", str(tmp_path / "run")]) == 0
     used = load_trace(tmp_path / "run").settings["algorithm"]

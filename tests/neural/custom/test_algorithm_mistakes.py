@@ -226,8 +226,7 @@ def test_an_error_of_a_built_in_algorithm_is_a_defect(
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_a_subclass_has_the_bits_of_its_built_in_algorithm(place: Path, name: str) -> None:
-    kind = ALGORITHMS[name].__name__
-    write(place, f"class Own(algorithms.{kind}):\n    pass")
+    write(place, f"class Own(algorithms.ALGORITHMS[{name!r}]):\n    pass")
     ours, own = (
         train(configure({"name": label, "step_size": 0.1}, rounds=2)).state.models
         for label in (name, "own.py:Own")

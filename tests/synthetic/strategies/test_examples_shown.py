@@ -35,7 +35,7 @@ def test_what_is_printed_makes_the_task_again(strategy):
 def test_the_simplest_sizes_of_three_clients_are_of_one_cluster(seed):
     sizes = draw_sizes((1, 3), (1, 8), (1, 3))
     few = settings(max_examples=200, database=None)
-    count, labels, width = find(
+    count, labels, width, _ = find(
         sizes, lambda drawn: len(drawn[1]) >= 3, settings=few, random=random.Random(seed)
     )
     assert (count, labels.tolist(), width) == (1, [0] * 3, 1)
@@ -73,3 +73,19 @@ def test_ties_are_those_of_the_two_best_models():
 @given(strategies.two_point_mixtures(clusters=1), st.integers(0, 3))
 def test_one_model_has_no_ties(task, clients):
     assert strategies.without_ties(task)
+
+
+@pytest.mark.slow(reason="shrinks for seconds")
+@pytest.mark.parametrize("seed", range(3))
+def test_a_task_of_clients_that_differ_shrinks_to_two_in_one_dimension(seed):
+    drawn = strategies.quadratic_mixtures(
+        clusters=1, condition_number=1, smoothness=(0.5, 1), spread=(0, 1), shared_hessians=False
+    )
+
+    def differ(task):
+        centers, curvatures = task.centers, task.hessians[:, 0, 0]
+        return np.ptp(centers, axis=0).max() > 0.1 and np.ptp(curvatures) > 0.1
+
+    few = settings(max_examples=100, database=None)
+    task = find(drawn, differ, settings=few, random=random.Random(seed))
+    assert (task.clients, task.dimension) == (2, 1)

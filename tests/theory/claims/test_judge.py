@@ -11,9 +11,20 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory.claims import Sides, at_least, at_most, equal, expectation, probability
+from clusterproof.theory.claims import (
+    Outside,
+    Sides,
+    at_least,
+    at_most,
+    claim,
+    equal,
+    expectation,
+    probability,
+    suppose,
+)
 from clusterproof.theory.claims.judge import Entries, Judgement, judge, least_factor
 from clusterproof.theory.claims.rounding import is_exact
+from clusterproof.theory.claims.sides import naming_hypotheses
 
 F = Fraction
 
@@ -394,3 +405,35 @@ def test_of_a_contraction_the_decreases_are_compared() -> None:
         assert "decrease" not in judge({"": nothing}, 0.1)[""].factors
     entries = at_most(np.array([0.99, 0.5]), rate=np.array([0.995, 0.9]), decrease_from=np.array([1.0, 1.0]))
     assert judge({"": entries}, 0.1)[""].factors["decrease"] == pytest.approx(1 / 2, rel=1e-9)
+
+
+def test_words_of_a_claim_work_by_position() -> None:
+    assert at_most(1, 2) == at_most(1, bound=2)
+    assert at_least(1, 2) == at_least(1, bound=2)
+    samples = np.arange(6.0).reshape(3, 2)
+    assert repr(expectation(samples, 2.5)) == repr(expectation(samples, at_most=2.5))
+    for wrong in (lambda: at_most(1, 2, 3), lambda: at_most(1, 2, noise=1), lambda: suppose("n > 1")):
+        with pytest.raises(InvalidArgument):
+            wrong()
+
+
+def test_a_hypothesis_without_words_has_those_of_the_code() -> None:
+    n = 3
+    suppose(n > 1)
+    names: dict[str, Any] = {}
+    with naming_hypotheses(names):
+        suppose(n > 1)
+        with pytest.raises(Outside, match=r"^n \+ 1 > max\(5, n\)$"):
+            suppose(
+                n + 1  # over two lines
+                > max(5, n)
+            )
+    assert list(names) == ["n > 1", "n + 1 > max(5, n)"]
+
+
+def test_a_decorator_without_a_call_says_what_is_missing() -> None:
+    with pytest.raises(InvalidArgument, match=r'write @claim\("my-paper/lemma-1"\)'):
+
+        @claim  # type: ignore[arg-type]
+        def lemma_1() -> Sides:
+            return at_most(1, 2)

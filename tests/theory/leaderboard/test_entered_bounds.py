@@ -255,3 +255,13 @@ def test_all_wrong_options_are_named_at_once(capsys: pytest.CaptureFixture[str])
     assert not captured.out
     lines = captured.err.splitlines()
     assert {line.split()[1] for line in lines} == {"--strong-convexity", "--step-size", "--option"}
+
+
+@pytest.mark.parametrize("algorithm", ["fedavg", "fedprox", "scaffold", "proxskip"])
+def test_every_column_is_explained_below_the_table(
+    algorithm: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["leaderboard", algorithm, "--rounds", "1"]) == 0
+    table, _, below = capsys.readouterr().out.partition("\nrounds")[2].partition("\n\n")
+    for column in table.splitlines()[0].split():
+        assert re.search(rf"(?m)^{re.escape(column)}: .+", below.partition("\n\n")[0]), column
