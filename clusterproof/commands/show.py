@@ -13,9 +13,11 @@ from clusterproof import theory
 from clusterproof.algorithms.validation import check_seed, error_line
 from clusterproof.commands import completion, terminal
 from clusterproof.commands.child_process import in_child
-from clusterproof.theory import Claim, Verdict, code_of
+from clusterproof.theory import Claim, Line, Verdict, code_of
 from clusterproof.theory.claims import report
+from clusterproof.theory.claims.load import words_of
 from clusterproof.theory.claims.replay import in_fractions
+from clusterproof.theory.claims.stored_evidence import size_of
 
 JUDGES = {
     "printed": "The paper prints this.",
@@ -67,6 +69,8 @@ def show(
             terminal.complain(f"{claim_id}: the check failed with {error_line(error)}")
             return 1
         terminal.show(report.sentence(verdict, width))
+        if len(verdict.lines) == 1:
+            _print_wrapped(f"  {_rests_on(verdict)}", width)
         _show_lines(verdict, width)
         _show_counterexample(verdict, width)
     _show_repair(claim, width)
@@ -82,6 +86,15 @@ def _show_lines(verdict: Verdict, width: int) -> None:
             repairs = "" if line.repaired_by == verdict.repaired_by else ", ".join(line.repaired_by)
             reason = line.reason + (f"; repaired by {repairs}" if repairs else "")
             _print_wrapped(f"    {name}  {line.verdict}: {reason}", width)
+            _print_wrapped(f"        {_rests_on(line)}", width)
+
+
+def _rests_on(line: Line) -> str:
+    """Return the evidence of a line in words, or why the kernel replays none."""
+    if line.evidence is not None:
+        rule, digest = line.evidence["rule"], line.evidence["digest"][:12]
+        return f"evidence: {rule}, {size_of(line.evidence)} bytes, of the statement {digest}"
+    return f"not in the kernel's language: {line.outside}" if line.outside else "no evidence: only searched"
 
 
 def _show_counterexample(verdict: Verdict, width: int) -> None:
@@ -102,7 +115,13 @@ def _show_counterexample(verdict: Verdict, width: int) -> None:
             _print_wrapped(f"    {sides}", width)
         print()
     if points:  # whose definition is longer than what a reader checks
-        print(f"    clusterproof check {verdict.claim} --json FILE\n    clusterproof check --replay FILE")
+        words = words_of(theory.find_claim(verdict.claim))
+        check, own = f"    clusterproof check {words}", words != verdict.claim
+        folder = " --evidence FOLDER" if own else ""
+        if verdict.evidence is None:
+            print(f"{check} --json FILE")
+        else:
+            print(*[f"{check}{folder}"] * own, f"{check} --replay{folder}", sep="\n")
         return
     print(textwrap.indent(str(code_of(verdict)), "    ").rstrip())
 

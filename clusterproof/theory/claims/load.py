@@ -9,11 +9,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import error_text
 from clusterproof.files import TEXT, read_file
-from clusterproof.theory.claims.claim import REGISTRY, line_of
+from clusterproof.theory.claims.claim import REGISTRY, Claim, line_of
 
 _SOURCES: dict[str, str] = {}
 """The file, as the user named it, behind each module that was loaded from one."""
@@ -92,6 +93,11 @@ def load_module(source: str | Path, argument: str = "module") -> str:
 def source_of(module: str) -> str | None:
     """File from which a module was loaded, as the user named it; None for one that can be imported by name."""
     return _SOURCES.get(module)
+
+
+def words_of(claim: Claim[..., Any]) -> str:
+    """Return what names a claim on a command line: its id, and the file that states it."""
+    return " ".join(filter(None, (claim.id, source_of(claim.module))))
 
 
 def _execute(path: Path) -> str:

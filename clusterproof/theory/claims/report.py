@@ -1,4 +1,4 @@
-"""Verdicts as a page, a table, JSON and Markdown; reports read back."""
+"""Verdicts as a page, a table, JSON and Markdown."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 from rich.text import Text
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.files import TEXT, check_depth, read_file
+from clusterproof.files import TEXT, read_file
 from clusterproof.theory.claims.claim import FAILURES, Claim, find_claim
 from clusterproof.theory.claims.code import builtin, code_of
 from clusterproof.theory.claims.load import source_of as file_of
@@ -45,7 +45,7 @@ def to_json(value: Any) -> str:
 
 
 def report(verdicts: Sequence[Verdict], seed: int) -> dict[str, Any]:
-    """Return everything that a replay needs, as plain values.
+    """Return verdicts with what they were computed from, as plain values.
 
     Returns
     -------
@@ -69,42 +69,6 @@ def report(verdicts: Sequence[Verdict], seed: int) -> dict[str, Any]:
         "versions": {"clusterproof": version(), "numpy": np.__version__, "python": platform.python_version()},
         "seed": seed,
     }
-
-
-class Recorded(msgspec.Struct):
-    """A verdict of a report."""
-
-    claim: str
-    verdict: str
-    measured: float | None
-    bound: float | None
-    counterexample: dict[str, Any] | None = None
-    tightness: dict[str, dict[str, Any]] | None = None
-
-
-class Report(msgspec.Struct):
-    """A report that was read."""
-
-    claims: list[Recorded]
-    sources: dict[str, dict[str, str]] = {}
-    seed: int = 0
-
-
-def read_report(path: Path, option: str = "replay") -> Report:
-    """Read what ``to_json`` wrote of ``report``.
-
-    Raises
-    ------
-    InvalidArgument
-        If the file cannot be read or is no report; ``option`` is the command's option that named it.
-    """
-    try:
-        return msgspec.convert(check_depth(msgspec.json.decode(read_file(path, TEXT))), Report)
-    except OSError as error:
-        rule = f"must be a file that can be read ({error.strerror})"
-    except (ValueError, RecursionError) as error:
-        rule = f"must be the JSON of a report ({error})"
-    raise InvalidArgument(option, str(path), rule, "write it with `clusterproof check --json FILE`")
 
 
 def table_of(verdicts: Sequence[Verdict]) -> str:
