@@ -45,6 +45,9 @@ def statement_of(statement: Statement) -> kernel.Statement:
     space = statement.space
     if space.stream or space.replicates:
         raise kernel.Refused(f"random numbers: {TRIED}")
+    for name, allowed in space.ranges.items():
+        if allowed.drawn and not isinstance(allowed, OfClass):
+            raise kernel.Refused(f"{name}: objects that a function draws: {TRIED}")
 
     def of_source(source: kernel.Source) -> kernel.Space:
         return kernel.Space({name: _range(name, each, source) for name, each in space.ranges.items()})
@@ -86,8 +89,6 @@ def _range(name: str, allowed: Range, source: kernel.Source) -> Any:
             for each in allowed.groups
         ]
         return kernel.OfClass(tuple(groups), source.end(allowed.distance, name))
-    if allowed.drawn:
-        raise kernel.Refused(f"{name}: objects that a function draws: {TRIED}")
     raise kernel.Refused(f"{name}: NumPy arrays are not of the language: state sequences(...)")
 
 
