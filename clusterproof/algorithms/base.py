@@ -361,9 +361,21 @@ class Algorithm(ABC, Generic[StateT]):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Name and parameters, as plain JSON values."""
+        """Name and parameters, as plain JSON values; see ``own_name``."""
         parameters = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {"algorithm": self.name, **parameters}
+        return {"algorithm": own_name(type(self)), **parameters}
+
+
+def own_name(kind: type[Algorithm[Any]]) -> str:
+    """Return the name of an algorithm; that of its class where the name is another algorithm's."""
+    return kind.__name__ if inherits_from_library(kind, "name") else kind.name
+
+
+def inherits_from_library(kind: type, attribute: str) -> bool:
+    """Return whether a user's class has an attribute from one of this library."""
+    of_library = [each.__module__.startswith("clusterproof.") for each in kind.__mro__]
+    defining = [attribute in vars(each) for each in kind.__mro__]
+    return not of_library[0] and any(defining) and of_library[defining.index(True)]
 
 
 def resolve_clusters(clusters: int | None, task: Task) -> int:

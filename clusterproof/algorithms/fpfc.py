@@ -243,8 +243,8 @@ class FPFC(Algorithm[FusionState]):
         )
         gaps = squared_gaps(pairs, to_numpy(models))
         return Residuals(
-            models=np.sqrt((lagrangian**2).sum(axis=(-2, -1))),
-            differences=np.sqrt(2 * (stationarity**2).sum(axis=-1)),
+            models=np.sqrt((lagrangian.astype(float) ** 2).sum(axis=(-2, -1))),
+            differences=np.sqrt(2 * (stationarity.astype(float) ** 2).sum(axis=-1)),
             duals=np.sqrt(2 * gaps.sum(axis=-1)) / (2 * clients),
         )
 

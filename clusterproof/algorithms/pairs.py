@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms.memory import total_memory
+from clusterproof.algorithms.penalties import least_square, lengths_of
 from clusterproof.algorithms.validation import InvalidArgument
 
 PAIR_RULES = {"either": 1, "both": 2, "all": 0}
@@ -121,7 +122,8 @@ def update_pairs(
     arrays = (pairs.delta, delta, factor, near, sums, kept, models, moving)
     flat = [array.reshape(runs, *array.shape[models.ndim - 2 :]) for array in arrays]
     update: Any = _update_in_numpy if pairs.delta.size <= SMALL else _compiled()
-    update(*flat, needed, pieces, threshold, not reuse_memory)
+    least = least_square(np.finfo(delta.dtype))
+    update(*flat, needed, pieces, threshold, least, not reuse_memory)
     if reuse_memory:
         pairs.delta.setflags(write=False)
     unchanged = np.array_equal(near, pairs.near)
@@ -130,7 +132,7 @@ def update_pairs(
 
 def _update(
     old: Any, delta: Any, factor: Any, near: Any, sums: Any, kept: Any, models: Any, moving: Any, needed: int,
-    pieces: Any, threshold: float, copying: bool,
+    pieces: Any, threshold: float, least: float, copying: bool,
 ) -> None:  # fmt: skip
     """Update the pairs with at least ``needed`` moving clients; the sums of clients ``kept`` hold their old terms."""
     number = delta.dtype.type  # scalars of the vectors' precision, so that loops over them are vectorised
@@ -153,6 +155,13 @@ def _update(
                         vector[k] = updated
                         square += updated * updated
                     length, piece = np.sqrt(square), 0
+                    if not least <= square < np.inf:  # as in ``lengths_of``
+                        unit = np.max(np.abs(vector))
+                        if 0 < unit < np.inf:
+                            square = number(0)
+                            for k in range(len(vector)):
+                                square += (vector[k] / unit) * (vector[k] / unit)
+                            length = unit * np.sqrt(square)
                     while length > pieces[piece, 0]:
                         piece += 1
                     _, p, q = pieces[piece]
@@ -176,7 +185,7 @@ def _compiled() -> Any:
 
 def _update_in_numpy(
     old: Any, delta: Any, factor: Any, near: Any, sums: Any, kept: Any, models: Any, moving: Any, needed: int,
-    pieces: Any, threshold: float, copying: bool,
+    pieces: Any, threshold: float, _least: float, copying: bool,
 ) -> None:  # fmt: skip
     """Do what ``_update`` does."""
     clients = np.arange(models.shape[1])[:, None]
@@ -187,7 +196,7 @@ def _update_in_numpy(
         delta[:] = old
     sums -= kept[..., None] * (signs @ (np.where(due, 2 * factor - 1, 0)[..., None] * delta))
     delta[due] = ((1 - factor)[..., None] * delta + models[:, i] - models[:, j])[due]
-    length = np.linalg.norm(delta, axis=-1)
+    length = lengths_of(delta)
     _, p, q = np.moveaxis(pieces[np.searchsorted(pieces[:-1, 0], length)], -1, 0)
     with np.errstate(divide="ignore", invalid="ignore"):  # a length of 0 has the factor 0, or p where q is 0
         factor[due] = np.where(q > 0, np.maximum(0, p - q / length), p)[due]
@@ -230,7 +239,7 @@ def signed_sums(pairs: Pairs, weights: np.ndarray) -> np.ndarray:
 def delta_lengths(pairs: Pairs) -> np.ndarray:
     """Return ||delta_ij||, (..., M)."""
     require_current(pairs)
-    return np.asarray(np.sqrt(np.einsum("...d,...d->...", pairs.delta, pairs.delta)))
+    return np.asarray(lengths_of(pairs.delta))
 
 
 def squared_gaps(pairs: Pairs, models: np.ndarray) -> np.ndarray:
@@ -239,7 +248,8 @@ def squared_gaps(pairs: Pairs, models: np.ndarray) -> np.ndarray:
     result = np.empty(pairs.factor.shape)
     for i, own in rows_by_client(models.shape[-2]):
         theta = pairs.factor[..., own, None] * pairs.delta[..., own, :]
-        result[..., own] = ((models[..., i : i + 1, :] - models[..., i + 1 :, :] - theta) ** 2).sum(axis=-1)
+        gaps = models[..., i : i + 1, :] - models[..., i + 1 :, :] - theta
+        result[..., own] = (gaps.astype(float) ** 2).sum(axis=-1)
     return result
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -270,9 +271,20 @@ class SmoothedSCAD(SCAD):
 
 
 def lengths_of(vectors: Array) -> Array:
-    """Return the Euclidean norms of vectors (..., d), (...)."""
+    """Return the Euclidean norms of vectors (..., d), (...), also where their squares underflow or overflow."""
     xp = array_namespace(vectors)
-    return xp.sqrt(xp.vecdot(vectors, vectors))
+    with np.errstate(over="ignore"):
+        squares = xp.vecdot(vectors, vectors)
+    largest = xp.max(xp.abs(vectors), axis=-1)
+    unit = xp.where((largest > 0) & xp.isfinite(largest), largest, xp.ones_like(largest))
+    shares = vectors / unit[..., None]
+    usual = (squares >= least_square(xp.finfo(vectors.dtype))) & xp.isfinite(squares)
+    return xp.where(usual, xp.sqrt(squares), unit * xp.sqrt(xp.vecdot(shares, shares)))
+
+
+def least_square(numbers: Any) -> float:
+    """Return the sum of squares above which rounding towards zero is not seen, of the ``finfo`` of a type."""
+    return float(numbers.smallest_normal / numbers.eps)
 
 
 def _floats(lengths: Array) -> Array:

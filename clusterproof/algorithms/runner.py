@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms.arrays import Array, array_namespace, convert_array, to_numpy
-from clusterproof.algorithms.base import Algorithm, State, Task
+from clusterproof.algorithms.base import Algorithm, State, Task, inherits_from_library
 from clusterproof.algorithms.guard import Guard, copy_arrays, is_custom
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.algorithms.recording import Measure, Recorder
@@ -119,6 +119,7 @@ def run(
         if progress is not None:
             progress(done)
     history = recorder.models
+    declared = algorithm.dynamics is not algorithm and not inherits_from_library(type(algorithm), "dynamics")
     references = task.reference_optima(algorithm.target)
     return Trace(
         models=history,
@@ -127,7 +128,7 @@ def run(
         labels=np.asarray(task.labels),
         settings={
             "algorithm": algorithm.settings,
-            **({} if algorithm.dynamics is algorithm else {"dynamics": algorithm.dynamics.settings}),
+            **({"dynamics": algorithm.dynamics.settings} if declared else {}),
             "task": dict(task.settings),
             "rounds": rounds,
             "seed": seed,

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from clusterproof.algorithms.atomic import naming_folder, require_plain
+from clusterproof.algorithms.atomic import naming_folder, require_plain, write_whole
 from clusterproof.algorithms.trace import Trace
 from clusterproof.algorithms.validation import InvalidArgument, check_instance
 from clusterproof.files import ARRAYS, LARGE, check_depth, read_file
@@ -125,6 +125,20 @@ def parquet_bytes(frame: DataFrame) -> bytes:
     content = io.BytesIO()
     frame.write_parquet(content)
     return content.getvalue()
+
+
+def write_tables(frame: DataFrame, *, parquet: Path | None = None, csv: Path | None = None) -> None:
+    """Write a table to the files that were asked for, as options of their names.
+
+    Raises
+    ------
+    InvalidArgument
+        If one cannot be written.
+    """
+    if parquet is not None:
+        write_whole("parquet", parquet, parquet_bytes(frame))
+    if csv is not None:
+        write_whole("csv", csv, frame.write_csv().encode())
 
 
 def check_destination(folder: str | os.PathLike[str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,18 +11,16 @@ from cyclopts import Parameter
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable
+from clusterproof.commands import terminal
 from clusterproof.commands.child_process import in_child
 from clusterproof.theory import certificates
 from clusterproof.theory.certificates import ClaimCertificate, NoCertificate, RoundCertificate
 from clusterproof.theory.certificates.document import AnyCertificate
-from clusterproof.theory.claims.load import load_claims
 from clusterproof.theory.claims.sentences import plural
 
 
 def certify(
-    claim: str | None = None,
-    /,
-    *,
+    *claim: str,
     momentum: str | None = None,
     condition_number: Annotated[str | None, Parameter(["--condition", "--condition-number"])] = None,
     proportion: str | None = None,
@@ -49,7 +49,8 @@ def certify(
     Parameters
     ----------
     claim
-        Id of a claim about every function of a class, or a Python file that states one, which is executed.
+        Id of a claim about every function of a class, and the Python file that states it, which is executed; the file
+        alone if it states one claim.
     momentum
         beta, a decimal or a fraction such as 1/3.
     condition_number
@@ -60,7 +61,7 @@ def certify(
         The step size times L, 1 by default. With --algorithm, the size of a local step.
     function_class
         quadratic: eigenvalues in [mu, L]; smooth: every L-smooth mu-strongly convex function. With --algorithm, strong:
-        every client is such a function; convex: clients are convex, and their mean is mu-strongly convex.
+        every client is such a function, the default; convex: clients are convex, and their mean is mu-strongly convex.
     disturbance
         For smooth functions, also bound how disturbances propagate; the rate may be larger.
     rate
@@ -108,7 +109,7 @@ def certify(
         "distance": distance,
         "heterogeneity": heterogeneity,
     }
-    if claim is not None:
+    if claim:
         others = {**dynamics, **setting, "step_size": step_size, "rate": rate}
         others |= {"algorithm": algorithm, "class": function_class}
         for name, value in (others | {"disturbance": disturbance or None}).items():
@@ -125,6 +126,8 @@ def certify(
     for name, value in needed.items():
         if value is None:
             raise InvalidArgument(name, value, "must be given", f"add --{name.replace('_', '-')}")
+    if function_class is None and algorithm:
+        function_class = "strong"
     if function_class is None:
         raise InvalidArgument("class", None, "must be given", "add --class")
     if algorithm:
@@ -145,19 +148,18 @@ def certify(
     return _report(certificate, out)
 
 
-def _certify_claim(claim: str, out: Path | None) -> int:
-    """Prove a claim, of a file the only one that it states."""
-    if claim.endswith(".py"):
-        if (status := in_child("claim", claim)) is not None:
-            return status
-        stated = load_claims(claim)
-        if len(stated) > 1:
-            rule, remedy = (
-                f"must state one claim, and states {', '.join(stated)}",
-                "name FILE.py and the id to `check`",
-            )
-            raise InvalidArgument("claim", claim, rule, remedy)
-        (claim,) = stated
+def _certify_claim(names: Sequence[str], out: Path | None) -> int:
+    """Prove a claim: of a file the named one, or the only one that it states."""
+    claim, files = terminal.id_and_files(names)
+    if files and (status := in_child("claim", ", ".join(files))) is not None:
+        return status
+    stated = [name for each in terminal.load(files) for name in each]
+    if claim is None:
+        claim, *others = stated
+        if others:
+            rule = f"must state one claim, and states {', '.join(stated)}"
+            remedy = f"add its id: clusterproof certify {shlex.join([claim, *files])}"
+            raise InvalidArgument("claim", ", ".join(files), rule, remedy)
     return _report(certificates.certify_claim(claim), out)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import shlex
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -28,19 +29,25 @@ from clusterproof.theory import Claim, Kind, Verdict
 from clusterproof.theory.claims import report as reports
 from clusterproof.theory.claims.claim import matching
 from clusterproof.theory.claims.in_language import may_be_rewritten
-from clusterproof.theory.claims.load import source_of
 from clusterproof.theory.claims.report_folder import write_report
 from clusterproof.theory.claims.stored_evidence import require_writable, write_evidence
 from clusterproof.theory.claims.verdict import HOLDS, line_of, unite
 from clusterproof.theory.headlines import HEADLINES
 from clusterproof.theory.runs.bound_and_law import compare_with_law
 from clusterproof.theory.runs.sharpest_bound import sharpest_bounds
+from clusterproof.user_files import file_of
 
-NEXT = """
-clusterproof show ID          a claim's statement, counterexample and repair
-clusterproof check --verbose  the claims' numbers and evidence
-"""
-"""Commands suggested after a check."""
+
+def _next(given: Sequence[str], files: Sequence[str], shown: Sequence[Verdict]) -> str:
+    """Return the commands suggested after a check of what was ``given``."""
+    names = {verdict.claim.partition("#")[0] for verdict in shown}
+    show = f"clusterproof show {names.pop() if len(names) == 1 else 'ID'} {shlex.join(files)}".rstrip()
+    check = f"clusterproof check {shlex.join(given)} --verbose"
+    width = max(len(show), len(check))
+    return (
+        f"\n{show:{width}}  a claim's statement, counterexample and repair\n"
+        f"{check:{width}}  the claims' numbers and evidence"
+    )
 
 
 FEW = 4
@@ -82,8 +89,8 @@ def check(
     ----------
     ids
         Claims to evaluate, such as cfl-mgd/lemma-2, or a line of one, such as 'cfl-mgd/appendix-a18#(A23)'; patterns in
-        quotes, such as 'cfl-mgd/lemma-*'; and Python files that state claims, such as my_paper.py, which are executed.
-        If claims of a file are named too, only those are evaluated of it.
+        quotes, such as 'cfl-mgd/lemma-*'; papers, such as sofl; and Python files that state claims, such as
+        my_paper.py, which are executed. If claims of a file are named too, only those are evaluated of it.
     all_claims
         Every claim, also lines of proofs; with ids or --paper, also the claims whose checks take long.
     paper
@@ -114,12 +121,12 @@ def check(
     others: dict[str, object] = {"--all": all_claims, "--json": json_file, "--report": report, "--seed": seed}
     others |= {"--seeds": seeds - 1, "--fail-on": fail_on, "--verbose": verbose}
     of_trace = {"--paper": paper, "--evidence": evidence}
-    for option, given, more in (("replay", replay, {"--trace": trace}), ("trace", trace, of_trace)):
+    for option, chooses, more in (("replay", replay, {"--trace": trace}), ("trace", trace, of_trace)):
         clash = [name for name, value in (others | more).items() if value]
-        if given and clash:
+        if chooses and clash:
             rule = f"cannot be combined with {clash[0]}"
             raise InvalidArgument(
-                option, given if given is True else str(given), rule, "leave one of the two out"
+                option, True if option == "replay" else str(trace), rule, "leave one of the two out"
             )
     files = tuple(dict.fromkeys(name for name in ids if name.endswith(".py")))
     names = [name for name in ids if not name.endswith(".py")]
@@ -180,7 +187,8 @@ def check(
             seconds = time.perf_counter() - started
             printer.end()
             print(reports.summary(shown, len(failures), seed, seconds, terminal.columns()))
-            print(NEXT.replace("show ID     ", "show ID FILE") if files else NEXT, end="")
+            given = [*ids, *(["--paper", paper] if paper else []), *(["--all"] if all_claims else [])]
+            print(_next(given, files, shown))
     if json_printed:
         print(reports.to_json(reports.report(known, seed)), end="", file=output)
     if report is not None:
@@ -312,7 +320,7 @@ class _Printer:
 
 def _remark(verdict: Verdict) -> str:
     """Say what keeps a consistent claim of a user's file from being certified, if its author can change it."""
-    own = verdict.paper != "falsify" and source_of(theory.find_claim(verdict.claim).module) is not None
+    own = verdict.paper != "falsify" and file_of(theory.find_claim(verdict.claim).module) is not None
     if not own or verdict.verdict is not Kind.CONSISTENT or not may_be_rewritten(verdict.outside):
         return ""
     return f"{verdict.outside}: in exact numbers it may be certified"

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from clusterproof import theory
 from clusterproof.theory import Verdict
 from clusterproof.theory.claims import report
-from clusterproof.theory.claims.verdict import HOLDS, Kind
+from clusterproof.theory.claims.verdict import HOLDS
 from clusterproof.theory.headlines import FINDINGS, Finding
+from clusterproof.theory.kernel import Word as Kind
 
 LINES, WIDTH = 100, 200
 """Most lines of the page, and most characters of a line."""

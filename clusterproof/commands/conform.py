@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import sys
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from clusterproof.commands import completion, terminal
 from clusterproof.commands.child_process import in_child
 from clusterproof.conformance import DEFINITIONS
 from clusterproof.conformance import conform as hold
+from clusterproof.files import TEXT, read_file
 from clusterproof.neural.custom.references import HOW, import_place
 
 
@@ -76,9 +78,15 @@ def conform(
         check_writable("json", json_file)
     if implementation is None:
         raise InvalidArgument("implementation", None, "must be given", f"give {HOW}, or --list")
+    if implementation.endswith(".py"):
+        names = _defined_in(implementation)
+        remedy = f"such as {implementation}:{names[0]}" if names else "name the object after a colon"
+        raise InvalidArgument("implementation", implementation, f"must be {HOW}", remedy)
     if algorithm is None:
-        remedy = f"such as --as {next(iter(DEFINITIONS))}; --list prints all"
-        raise InvalidArgument("as", None, "must be given", remedy)
+        plain = implementation.rpartition(":")[2].lower().replace("_", "")
+        alike = [name for name in DEFINITIONS if name.replace("-", "") in plain] or list(DEFINITIONS)
+        remedy = f"such as --as {max(alike, key=len) if len(alike) < len(DEFINITIONS) else alike[0]}"
+        raise InvalidArgument("as", None, "must be given", f"{remedy}; --list prints all")
     if (status := in_child("implementation", implementation)) is not None:
         return status
     start = import_object(implementation)
@@ -116,6 +124,15 @@ def import_object(reference: str, argument: str = "implementation") -> Any:
     except AttributeError as error:
         names = ", ".join(known for known in vars(module) if not known.startswith("_")) or "nothing"
         raise InvalidArgument(argument, reference, f"has no {name}", f"it has {names[:200]}") from error
+
+
+def _defined_in(file: str) -> list[str]:
+    """Return the names of the classes and functions of a file, which is not executed, the last one first."""
+    try:
+        tree = ast.parse(read_file(file, TEXT))
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
+        return []
+    return [each.name for each in tree.body if isinstance(each, ast.ClassDef | ast.FunctionDef)][::-1]
 
 
 def _listed(values: Sequence[Any]) -> str:

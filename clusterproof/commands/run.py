@@ -50,6 +50,7 @@ def run_algorithm(
     measure: str | None = None,
     verbose: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
     plot: Path | None = None,
+    csv: Path | None = None,
 ) -> int:
     """Run an algorithm on a task, and print its page.
 
@@ -80,6 +81,8 @@ def run_algorithm(
         After the page of the run, print all of its theorems, including those that take longer.
     plot
         Draw the run beside its theorems to this svg, pdf or png.
+    csv
+        Write the error of each model after each round as CSV.
     """
     from clusterproof.commands.run_record import record_of  # help needs no theory
     from clusterproof.theory.claims import report
@@ -102,11 +105,12 @@ def run_algorithm(
     synthetic_options.check_memory(algorithm, task, given, rounds, replicates)
     if measure and (status := in_child("measure", measure)) is not None:
         return status
-    check_distinct(out=out, json=json_file, plot=plot)
+    check_distinct(out=out, json=json_file, plot=plot, csv=csv)
     if out is not None:
         storage.check_destination(out)
-    if json_file is not None:
-        check_writable("json", json_file)
+    for name, path in (("json", json_file), ("csv", csv)):
+        if path is not None:
+            check_writable(name, path)
     if plot is not None:
         from clusterproof.figures.sweep_curves import check_plot  # only pictures need matplotlib
 
@@ -143,6 +147,8 @@ def run_algorithm(
         if json_file is not None:
             summary = record_of(problem, trace, seconds, method.target)
             write_whole("json", json_file, report.to_json(asdict(summary)).encode())
+        if csv is not None:
+            storage.write_tables(trace.frame(), csv=csv)
     finally:  # print the result even if the disk is full
         page = compare(problem, trace)
         print(page)

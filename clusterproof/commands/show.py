@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -10,14 +11,16 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from clusterproof import theory
+from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import check_seed, error_line
 from clusterproof.commands import completion, terminal
 from clusterproof.commands.child_process import in_child
 from clusterproof.theory import Claim, Line, Verdict, code_of
 from clusterproof.theory.claims import report
-from clusterproof.theory.claims.load import words_of
+from clusterproof.theory.claims.claim import arguments_of
 from clusterproof.theory.claims.replay import in_fractions
 from clusterproof.theory.claims.stored_evidence import size_of
+from clusterproof.user_files import file_of
 
 JUDGES = {
     "printed": "The paper prints this.",
@@ -29,9 +32,7 @@ LONGEST = 200
 
 
 def show(
-    claim_id: Annotated[str, Parameter(completer=completion.claims)],
-    /,
-    *files: str,
+    *names: Annotated[str, Parameter(completer=completion.claims)],
     seed: terminal.Integer = 0,
     check: bool = True,
 ) -> int:
@@ -39,20 +40,23 @@ def show(
 
     Parameters
     ----------
-    claim_id
-        Id of a claim, such as cfl-mgd/lemma-2.
-    files
-        Python files that state claims; they are executed.
+    names
+        Id of a claim, such as cfl-mgd/lemma-2, and Python files that state claims; they are executed.
     seed
         Seed of the check.
     check
         Evaluate the claim; --no-check shows the statement only.
     """
     check_seed(seed)
-    terminal.require_files(files)
+    claim_id, files = terminal.id_and_files(names)
     if files and (status := in_child("file", ", ".join(files))) is not None:
         return status
-    terminal.load(files)
+    stated = [name for each in terminal.load(files) for name in each]
+    if claim_id is None:
+        if len(stated) != 1:
+            remedy = f"such as clusterproof show {shlex.join([stated[0], *files]) if stated else 'cfl-mgd/lemma-2'}"
+            raise InvalidArgument("id", None, "must be given", remedy)
+        (claim_id,) = stated
     claim = theory.find_claim(claim_id)
     width = terminal.columns() or 80
     judges = set(claim.of_lines["judges"].values())
@@ -115,13 +119,14 @@ def _show_counterexample(verdict: Verdict, width: int) -> None:
             _print_wrapped(f"    {sides}", width)
         print()
     if points:  # whose definition is longer than what a reader checks
-        words = words_of(theory.find_claim(verdict.claim))
-        check, own = f"    clusterproof check {words}", words != verdict.claim
-        folder = " --evidence FOLDER" if own else ""
+        check, folder = f"    clusterproof check {arguments_of(verdict.claim)}", ""
         if verdict.evidence is None:
-            print(f"{check} --json FILE")
-        else:
-            print(*[f"{check}{folder}"] * own, f"{check} --replay{folder}", sep="\n")
+            print(f"{check} --json report.json")
+            return
+        if file_of(theory.find_claim(verdict.claim).module) is not None:  # whose evidence is not shipped
+            folder = " --evidence FOLDER"
+            print(f"{check}{folder}")
+        print(f"{check} --replay{folder}")
         return
     print(textwrap.indent(str(code_of(verdict)), "    ").rstrip())
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from clusterproof.algorithms.atomic import check_distinct, check_writable, write_whole
-from clusterproof.algorithms.storage import parquet_bytes
+from clusterproof.algorithms.storage import write_tables
 from clusterproof.commands import engine, terminal
 from clusterproof.commands.child_process import in_child
 from clusterproof.experiments.sweep import Sweep, observations, read_sweep, runs_of, summarise, sweep_frame
@@ -27,6 +27,7 @@ def sweep(
     *,
     set: Annotated[tuple[str, ...], Parameter(negative="")] = (),  # noqa: A002 - the option is --set
     parquet: Path | None = None,
+    csv: Path | None = None,
     plot: Path | None = None,
     out: Path | None = None,
     jobs: terminal.OptionalInteger = None,
@@ -45,6 +46,8 @@ def sweep(
         A value in place of the file's, such as rounds=10 or step_size=0.1; may be repeated.
     parquet
         File for the table; by default none is written.
+    csv
+        File for the table as CSV.
     plot
         File for a figure of the first measure, png, svg or pdf.
     out
@@ -60,9 +63,10 @@ def sweep(
         return status
     plan = read_sweep(file, values_from_texts("set", set))
     runs = runs_of(plan, code)
-    check_distinct(out=out, parquet=parquet, plot=plot)
-    if parquet is not None:
-        check_writable("parquet", parquet)
+    check_distinct(out=out, parquet=parquet, csv=csv, plot=plot)
+    for option, path in (("parquet", parquet), ("csv", csv)):
+        if path is not None:
+            check_writable(option, path)
     if plot is not None:
         from clusterproof.figures.sweep_curves import check_axis, check_plot, draw  # help needs no figures
 
@@ -71,8 +75,7 @@ def sweep(
         check_writable("plot", plot)
     results, complete = engine.compute([run.unit for run in runs], out, jobs, dask)
     frame = sweep_frame(plan, runs, results)
-    if parquet is not None:
-        write_whole("parquet", parquet, parquet_bytes(frame))
+    write_tables(frame, parquet=parquet, csv=csv)
     if plot is not None and len(frame):
         write_whole("plot", plot, draw(frame, plan, plot.suffix.lstrip(".")))
     if len(frame):
@@ -80,7 +83,7 @@ def sweep(
     done = sum(result is not None for result in results)
     print(
         f"{done} of {len(runs)} runs"
-        + ("" if parquet is None else f"; {frame.height} rows stored in {parquet}")
+        + "".join(f"; {frame.height} rows stored in {path}" for path in (parquet, csv) if path is not None)
     )
     return 0 if complete else 1
 

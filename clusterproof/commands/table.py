@@ -11,9 +11,9 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from clusterproof.algorithms.atomic import check_distinct, check_writable, write_whole
+from clusterproof.algorithms.atomic import check_distinct, check_writable
 from clusterproof.algorithms.options import parameter_descriptions
-from clusterproof.algorithms.storage import parquet_bytes
+from clusterproof.algorithms.storage import write_tables
 from clusterproof.algorithms.validation import check_count, check_name
 from clusterproof.commands import engine, terminal
 from clusterproof.experiments.comparison import RULE
@@ -66,13 +66,15 @@ def _command(kind: type[PaperTable]) -> Callable[..., int]:
         seeds: terminal.Integer = 3,
         out: Path | None = None,
         parquet: Path | None = None,
+        csv: Path | None = None,
         jobs: terminal.OptionalInteger = None,
         dask: str | None = None,
     ) -> int:
         check_count("seeds", seeds, at_least=1, at_most=10_000, remedy="the default is 3")
-        check_distinct(out=out, parquet=parquet)
-        if parquet is not None:
-            check_writable("parquet", parquet)
+        check_distinct(out=out, parquet=parquet, csv=csv)
+        for option, path in (("parquet", parquet), ("csv", csv)):
+            if path is not None:
+                check_writable(option, path)
         made = kind.from_values(values_from_texts("set", set))
         made.check(is_here=dask is None)
         units = {seed: made.units(seed) for seed in range(seeds)}
@@ -82,9 +84,8 @@ def _command(kind: type[PaperTable]) -> Callable[..., int]:
         by_seed = {seed: {name: next(found) for name in of_seed} for seed, of_seed in units.items()}
         finished = {seed: of_seed for seed, of_seed in by_seed.items() if None not in of_seed.values()}
         frame = made.frame(finished)
-        if parquet is not None and finished:
-            write_whole("parquet", parquet, parquet_bytes(frame))
         if finished:
+            write_tables(frame, parquet=parquet, csv=csv)
             print(f"{made.id}: {made.title}\n{made.source}")
             show(made.rows(frame))
             print(RULE)
@@ -114,6 +115,7 @@ def _help(kind: type[PaperTable]) -> str:
         "seeds": "Number of seeds, 0, 1 and so on.",
         "out": "Folder of the finished runs, from which an interrupted table resumes; by default the user's cache.",
         "parquet": "File for the numbers.",
+        "csv": "File for the numbers as CSV.",
         "jobs": "Parallel processes; by default one per core.",
         "dask": "Address of a Dask scheduler, whose workers compute the runs.",
     }

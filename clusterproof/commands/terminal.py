@@ -208,3 +208,16 @@ def require_files(files: Sequence[str]) -> None:
             raise InvalidArgument(
                 "file", name, "must be a Python file of claims", "give a name that ends in .py"
             )
+
+
+def id_and_files(names: Sequence[str]) -> tuple[str | None, list[str]]:
+    """Return the id of a claim, None if there is none, and the Python files among names in any order.
+
+    Raises
+    ------
+    InvalidArgument
+        If two names are no Python files.
+    """
+    ids = [name for name in names if not name.endswith(".py")]
+    require_files(ids[1:])
+    return (ids[0] if ids else None), [name for name in names if name.endswith(".py")]

@@ -16,7 +16,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 from cyclopts import App, CycloptsError, Parameter, Token, UnknownOptionError
 
 from clusterproof.algorithms import ALGORITHMS, InvalidArgument
+from clusterproof.algorithms.atomic import check_writable
+from clusterproof.algorithms.base import own_name
 from clusterproof.algorithms.options import parameter_descriptions
+from clusterproof.algorithms.storage import write_tables
 from clusterproof.commands import terminal
 from clusterproof.commands.child_process import in_child
 from clusterproof.commands.train_seeds import train_seeds
@@ -38,8 +41,9 @@ from clusterproof.neural.configuration import (
 from clusterproof.neural.custom.algorithms import own_algorithm
 from clusterproof.neural.custom.references import HOW, OWN, is_own
 from clusterproof.neural.data.preprocessing import Preprocessing
-from clusterproof.neural.metrics import metrics_text
+from clusterproof.neural.metrics import COLUMNS, METRICS, metrics_text, read_rows
 from clusterproof.neural.partitions.by_name import PARTITIONS
+from clusterproof.settings import checked_settings
 
 if TYPE_CHECKING:
     from clusterproof.neural.training import TrainingResult
@@ -159,12 +163,14 @@ def _carry_out(
     code: Mapping[str, str],
 ) -> int:
     """Carry out the command with the options that were given."""
-    own = {name: given.pop(name, None) for name in ("config", "resume", "out", "seeds", "jobs", "plot")}
+    own = {
+        name: given.pop(name, None) for name in ("config", "resume", "out", "seeds", "jobs", "plot", "csv")
+    }
     out, resume, seeds = own["out"], own["resume"], own["seeds"]
     if resume is not None:
         changed = {name: value for name, value in (own | given).items() if value is not None}
         for name, value in changed.items():
-            if name not in (*CHANGEABLE, *code, "resume"):
+            if name not in (*CHANGEABLE, *code, "resume", "csv"):
                 names_ = ", ".join("--" + name.replace("_", "-") for name in CHANGEABLE)
                 rule = "does not go with --resume, which continues a run as it was begun"
                 shown = str(value) if isinstance(value, Path) else value
@@ -175,14 +181,19 @@ def _carry_out(
             raise InvalidArgument(name, str(own[name]), "asks for --seeds", "add --seeds, or leave it out")
     with _locating(given, source):
         configuration = configuration_from(_overridden(stored, given, names, source))
+    if own["csv"] is not None:
+        check_writable("csv", own["csv"])
     folder = resume or out or next(path for n in count(1) if not (path := Path(f"training-{n}")).exists())
     if resume is None and out is None:
         terminal.complain(f"no --out was given: the run will be stored in {folder}")
     if seeds is not None:
         more = () if out is not None else ("--out", str(folder))
-        return train_seeds(configuration, seeds, folder, own["jobs"], own["plot"], more)
+        return train_seeds(configuration, seeds, folder, own["jobs"], own["plot"], own["csv"], more)
     with _locating(given, source):
-        return _train(configuration, folder, resume is not None)
+        status = _train(configuration, folder, resume is not None)
+    if own["csv"] is not None and (folder / METRICS).exists():
+        write_tables(read_rows(folder / METRICS, COLUMNS), csv=own["csv"])
+    return status
 
 
 def _train(configuration: Configuration, folder: Path, resume: bool) -> int:
@@ -246,7 +257,7 @@ def describe_training(
     chosen = f"{configuration.data.name}, {configuration.partition.name}, {configuration.network.name}"
     seconds = sum(row["seconds"] for row in rows)
     lines = [
-        f"{algorithm.name} on {chosen}: {len(rows)} of {training.rounds} rounds, "
+        f"{own_name(algorithm)} on {chosen}: {len(rows)} of {training.rounds} rounds, "
         f"seed {training.seed}, {seconds:.2f} s"
     ]
     images = {key: value for key, value in configuration.data.options.items() if key != "data_dir"}
@@ -300,6 +311,7 @@ def _own_options() -> list[inspect.Parameter]:
         ),
         "jobs": (integer, "With --seeds: parallel processes."),
         "plot": (path, "With --seeds: png, svg or pdf of the metrics."),
+        "csv": (path, "File for the metrics as CSV."),
     }
     return [_option(name, kind, None, text) for name, (kind, text) in described.items()]
 
@@ -400,7 +412,13 @@ def _overridden(
 ) -> dict[str, Any]:
     """Return the sections of a file with the options that were given.
 
-    Options of the file that another algorithm, network or partition lacks are left out.
+    Options of the algorithm, network or partition that the file names are left out if another one, which lacks them,
+    was given in its place.
+
+    Raises
+    ------
+    InvalidArgument
+        If neither of the two has an option of the file.
     """
     sections = {
         section: dict(table) if isinstance(table, dict) else table for section, table in stored.items()
@@ -413,6 +431,9 @@ def _overridden(
             and table.get("name", DEFAULTS[section]) != names[section]
         ):
             known = {"name", *parameters(section, names[section])}
+            replaced = str(table.get("name", DEFAULTS[section]))
+            either = [*known, *(parameters(section, replaced) if replaced in KNOWN[section] else ())]
+            checked_settings(dict.fromkeys(either, Any), table, f"{section}.")
             dropped = [key for key in table if key not in known]
             sections[section] = {key: value for key, value in table.items() if key in known}
             if dropped:

@@ -12,6 +12,8 @@ from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_distinct, check_writable, require_plain
+from clusterproof.algorithms.base import own_name
+from clusterproof.algorithms.storage import write_tables
 from clusterproof.algorithms.validation import check_count, error_line
 from clusterproof.commands import terminal
 from clusterproof.experiments.units import that_end_with_this
@@ -42,6 +44,7 @@ def train_seeds(
     out: Path,
     jobs: int | None,
     plot: Path | None,
+    csv: Path | None,
     more: Sequence[str],
 ) -> int:
     """Train with several seeds, each in a separate folder; print and draw means and deviations of the metrics.
@@ -59,6 +62,8 @@ def train_seeds(
         GPU.
     plot
         File for a figure of the metrics, or None.
+    csv
+        File for the metrics, or None.
     more
         Further options that the command needs to resume after an interrupt.
 
@@ -76,7 +81,7 @@ def train_seeds(
     if is_begun(out):
         remedy = f"continue it with --resume {quote(str(out))}, or choose another name"
         raise InvalidArgument("out", str(out), "holds a run already", remedy)
-    check_distinct(out=out, plot=plot)
+    check_distinct(out=out, plot=plot, csv=csv)
     if plot is not None:
         from clusterproof.figures.sweep_curves import check_plot
 
@@ -116,12 +121,13 @@ def train_seeds(
             {int(folder.name[5:]): folder for _, folder in runs if (folder / METRICS).exists()}
         )
         title = (
-            f"{configuration.make_algorithm().name} on {configuration.data.name}, {configuration.partition.name}, "
-            f"{configuration.network.name}, {training.rounds} rounds"
+            f"{own_name(type(configuration.make_algorithm()))} on {configuration.data.name}, "
+            f"{configuration.partition.name}, {configuration.network.name}, {training.rounds} rounds"
         )
         several = f"{seeds - failed} of {seeds} seeds from {training.seed}, mean ± standard deviation"
         print(f"{title}: {several if seeds > 1 else f'seed {training.seed}'}")
         terminal.show_table(*seed_table(frame), no_wrap=("metric",))
+        write_tables(frame, csv=csv)
         if plot is not None:
             from clusterproof.figures import save, seed_curves
 

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
 from typing import Any
 
@@ -217,18 +217,25 @@ def _fit(definition: type[Definition], run: Observed, family: Family, start: tup
 
 
 def explain_by_constants(
-    definition: type[Definition], runs: Sequence[Observed], dtype: str, bank: Mapping[str, Slip] | None = None
+    definition: type[Definition],
+    runs: Sequence[Observed],
+    dtype: str,
+    bank: Mapping[str, Slip] | None = None,
+    forms: Mapping[str, Any] | None = None,
 ) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield names and sentence of each deviation that explains every run; its constants are fitted to the first run.
 
-    With a bank, a deviation explains the first run alone, and every run together with one of the bank's slips.
+    With a bank, a deviation explains the first run alone, and every run together with one of the bank's slips. With
+    ``forms``, settings of an admissible form, the deviations are settings that are constant under it.
     """
+    beside = tuple((forms or {}).items())
     found: set[str] = set()
     with np.errstate(all="ignore"):
         for family, start in _starts(definition):  # type: ignore[arg-type]  # its instances are not hashable, it is
             # one constant is a simpler reason than two
-            if family.name in found or (found and len(start) > 1):
+            if family.name in found or (found and len(start) > 1) or (beside and not family.setting):
                 continue
+            family = replace(family, beside=(*family.beside, *beside)) if beside else family
             constants = _fit(definition, runs[0], family, start)  # type: ignore[arg-type]  # as above
             for rounded in () if constants is None else _rounded(constants):
                 sentence = family.sentence.format(*(f"{one:.7g}" for one in rounded))

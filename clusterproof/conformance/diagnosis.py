@@ -210,6 +210,18 @@ class _Search:
         found = explain_by_constants(self.definition, runs, self.dtype, self.bank if bank else None)
         return itertools.starmap(Hypothesis, found)
 
+    def constants_in_forms(self) -> Iterator[Hypothesis]:
+        """Yield settings that are constant under an admissible form of one other setting."""
+        for forms in admissible_forms(self.definition, self.runs[0].probe.settings):
+            causes = _Causes((), tuple(forms.items()))
+            heads = [head for run in self.runs if (head := self.head(run, causes)) is not None]
+            if len(forms) > 1 or not heads:
+                continue
+            runs = [min(heads, key=_cost), *self.ordered]
+            words = self.hypothesis(causes).sentence
+            for names, sentence in explain_by_constants(self.definition, runs, self.dtype, forms=forms):
+                yield Hypothesis(names, f"{sentence}, and {words}", forms)
+
 
 def _contains(causes: _Causes, others: _Causes) -> bool:
     return set(others.slips) <= set(causes.slips) and set(others.forms) <= set(causes.forms)
@@ -237,9 +249,9 @@ def explain(
 ) -> tuple[tuple[Hypothesis, ...], str]:
     """Return the hypotheses that agree with all runs in all quantities, and one sentence.
 
-    Single slips go first, then constants that are fitted, single slips under another admissible form, pairs, three
-    causes, and constants with a slip. The sentence names another algorithm if that is the explanation, or states
-    what is true of every run.
+    Single slips go first, then constants that are fitted, single slips and constants under another admissible form,
+    pairs, three causes, and constants with a slip. The sentence names another algorithm if that is the explanation, or
+    states what is true of every run.
     """
     search = _Search(definition, runs, dtype)
     several = search.several()
@@ -248,6 +260,7 @@ def explain(
         lambda: search.constants(bank=False),
         search.ignored,
         search.singles_in_forms,
+        search.constants_in_forms,
         lambda: next(several, ()),
         lambda: search.constants(bank=True),
         lambda: next(several, ()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,13 +17,15 @@ from msgspec import Meta
 
 from clusterproof.algorithms import ALGORITHMS, InvalidArgument, Trace, metrics
 from clusterproof.algorithms import run as run_algorithm
+from clusterproof.algorithms.base import own_name
 from clusterproof.algorithms.validation import brief, check_count, check_name, check_seed
 from clusterproof.experiments import synthetic_options
 from clusterproof.experiments.training import train_network
 from clusterproof.experiments.units import Unit
 from clusterproof.files import TOML, parse_toml, read_file
 from clusterproof.neural.configuration import DEFAULTS, KNOWN, configuration_from, places, sections_from
-from clusterproof.neural.custom.references import code_sums, is_own
+from clusterproof.neural.custom.algorithms import own_algorithm
+from clusterproof.neural.custom.references import code_sums, is_own, is_reference
 from clusterproof.neural.metrics import COLUMNS
 from clusterproof.settings import converted, from_settings
 from clusterproof.synthetic import TASKS
@@ -194,7 +197,17 @@ def runs_of(sweep: Sweep, code: Collection[str] = ()) -> list[Run]:
             nearest = difflib.get_close_matches(name, _options(sweep.command), n=1)
             remedy = f"write {nearest[0]}" if nearest and nearest != [name] else "leave it out"
             raise InvalidArgument(name, brief({**sweep.grid, **sweep.settings}[name]), rule, remedy)
-    return list(runs.values())
+    return _with_names(list(runs.values()))
+
+
+def _with_names(runs: Sequence[Run]) -> list[Run]:
+    """Return runs in which a user's algorithm has its name in place of its place, unless two have the same one."""
+    places = dict.fromkeys(str(run.settings["algorithm"]) for run in runs)
+    names = {place: own_name(own_algorithm(place)) if is_reference(place) else place for place in places}
+    counts = Counter(names.values())
+    names = {place: name if counts[name] == 1 else place for place, name in names.items()}
+    shown = [{**run.settings, "algorithm": names[str(run.settings["algorithm"])]} for run in runs]
+    return [Run(each, replace(run.unit, name=_words(each))) for each, run in zip(shown, runs, strict=True)]
 
 
 def _options(command: str) -> list[str]:
@@ -272,7 +285,12 @@ def _training_run(sweep: Sweep, chosen: Mapping[str, Any], seed: int, code: Coll
     configuration = configuration_from(sections)
     sections = configuration.sections
     typed = {name: sections[known[name][0]].get(known[name][1], value) for name, value in options.items()}
-    shown = {"algorithm": names["algorithm"], **typed, "seed": seed}
+    shown = {
+        "algorithm": names["algorithm"],
+        **typed,
+        **{name: names[name] for name in names if name in typed},
+    }
+    shown |= {"seed": seed}
     own = set(names.values()) & set(code)
     settings = {"sections": sections, **({"code": code_sums(configuration.user_code)} if own else {})}
     return Run(shown, Unit(_words(shown), train_network, settings))

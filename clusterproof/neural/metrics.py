@@ -32,6 +32,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -86,7 +88,7 @@ class Rows:
 
     def __init__(self, columns: Sequence[str], path: Path | None = None, rounds: int = 0) -> None:
         self.columns: dict[str, list[Any]] = {name: [] for name in columns}
-        self._path = path
+        self.path = path
         if path is not None and rounds:
             frame = read_rows(path, columns, "resume")
             self.columns = frame.filter(frame["round"] <= rounds).to_dict(as_series=False)
@@ -105,12 +107,19 @@ class Rows:
         InvalidArgument
             If they cannot be written; the previous file is kept.
         """
-        if self._path is not None:
-            import polars
+        if self.path is not None:
+            write_whole("out", self.path, parquet_bytes(self._frame()))
 
-            write_whole(
-                "out", self._path, parquet_bytes(polars.DataFrame(self.columns, schema=_types(self.columns)))
-            )
+    @property
+    def sum(self) -> str:
+        """SHA-256 of the values apart from ``seconds``, which a checkpoint states."""
+        values = self._frame().drop("seconds", strict=False).to_dict(as_series=False)
+        return hashlib.sha256(json.dumps(values).encode()).hexdigest()
+
+    def _frame(self) -> DataFrame:
+        import polars
+
+        return polars.DataFrame(self.columns, schema=_types(self.columns))
 
 
 def read_rows(path: str | os.PathLike[str], columns: Sequence[str], argument: str = "out") -> DataFrame:

@@ -39,7 +39,7 @@ def record_of(
         "choices": choices,
         "partition": digest(arrays),
         "data": data,
-        "code": code_sums(configuration.user_code),
+        "code": code_sums({"network": configuration.network.name, "algorithm": configuration.algorithm.name}),
         "versions": {
             "python": platform.python_version(),
             "numpy": np.__version__,
@@ -72,9 +72,10 @@ def require_same(configuration: Configuration, stored: Stored, record: Mapping[s
     """Require the code, the data and the clients of a stored run; return a remark if versions are others."""
     remedy = "bring it back as it was, or start another run"
     for section in stored.record["code"] | record["code"]:
-        if stored.record["code"].get(section) != record["code"].get(section):
-            name, rule = configuration.user_code[section], "is another code than when the run was begun"
-            raise InvalidArgument(f"{section}.name", name, rule, remedy)
+        was, now = (each["code"].get(section, {}) for each in (stored.record, record))
+        if changed := [file for file in was | now if was.get(file) != now.get(file)]:
+            rule = f"is another code than when the run was begun: {', '.join(changed)} changed"
+            raise InvalidArgument(f"{section}.name", configuration.user_code[section], rule, remedy)
     for section, rule in (
         ("data", "has other samples than when the run was begun"),
         ("partition", "gives the clients other samples than when the run was begun"),

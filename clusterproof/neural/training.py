@@ -32,6 +32,7 @@ from clusterproof.algorithms.validation import error_text
 from clusterproof.neural.checkpoint import (
     CONFIGURATION,
     Checkpoint,
+    Stored,
     digest,
     is_finite,
     laid_out,
@@ -161,7 +162,7 @@ def train(
         else:
             remarks += require_same(configuration, stored, record)
             now = stored.restore(run.algorithm, run.choices["device"])
-        rows = _rows(configuration, folder, now.rounds)
+        rows = _rows(configuration, folder, stored)
         if folder is not None:
             text = json.dumps(configuration.sections, indent=2)
             write_whole("out", folder / CONFIGURATION, f"{text}\n".encode())
@@ -301,7 +302,7 @@ def _continue(
             ):
                 for table in rows:  # before the checkpoint, which leaves later rows out
                     table.write()
-                save_checkpoint(folder, now, record)
+                save_checkpoint(folder, now, {**record, "rows": [table.sum for table in rows]})
                 kept = done
             if progress is not None:
                 progress({name: column[-1] for name, column in rows[0].columns.items()})
@@ -410,15 +411,20 @@ def _decayed(algorithm: Algorithm[Any], decay: float, rounds: int) -> Algorithm[
     return replace(algorithm, step_size=step_size)  # type: ignore[call-arg]  # all have one
 
 
-def _rows(configuration: Configuration, folder: Path | None, rounds: int) -> tuple[Rows, Rows]:
-    """Return the metrics of the rounds so far, and those of the clients."""
-    metrics = Rows(COLUMNS, None if folder is None else folder / METRICS, rounds)
-    if metrics.columns["round"] != list(range(1, rounds + 1)):
-        rule = f"must have the {rounds} rounds of the checkpoint"
-        remedy = "restore it from a backup or start the run again"
-        raise InvalidArgument("resume", str(folder and folder / METRICS), rule, remedy)
+def _rows(configuration: Configuration, folder: Path | None, stored: Stored | None) -> tuple[Rows, Rows]:
+    """Return the metrics of the rounds so far, and those of the clients, which must be those of the checkpoint."""
+    rounds = 0 if stored is None else stored.record["rounds"]
     is_written = folder is not None and configuration.training.client_metrics
-    return metrics, Rows(CLIENT_COLUMNS, folder / CLIENTS if folder and is_written else None, rounds)
+    rows = (
+        Rows(COLUMNS, None if folder is None else folder / METRICS, rounds),
+        Rows(CLIENT_COLUMNS, folder / CLIENTS if folder and is_written else None, rounds),
+    )
+    for table, stated in zip(rows, [] if stored is None else stored.record["rows"], strict=False):
+        if table.sum != stated:
+            rule = f"must have the {rounds} rounds of the checkpoint, as they were written"
+            remedy = "restore it from a backup or start the run again"
+            raise InvalidArgument("resume", str(table.path), rule, remedy)
+    return rows
 
 
 def _check_other_clients(configuration: Configuration, assignment: str) -> None:

@@ -7,7 +7,8 @@ from clusterproof.theory.claims.falsify import falsify
 from clusterproof.theory.claims.load import load_claims
 from clusterproof.theory.claims.replay import replay
 from clusterproof.theory.claims.statistics import Confidence
-from clusterproof.theory.claims.verdict import Kind, Line, Verdict, check
+from clusterproof.theory.claims.verdict import Line, Verdict, check
+from clusterproof.theory.kernel import Word as Kind
 from clusterproof.theory.runs.bound_and_law import assert_holds
 from clusterproof.theory.runs.compare import compare
 from clusterproof.theory.runs.page import Page

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from clusterproof.theory.claims.verdict import Kind
+from clusterproof.theory.kernel import Word as Kind
 
 
 class Finding(NamedTuple):

@@ -173,3 +173,31 @@ def test_pairs_that_leap_beyond_the_penaltys_reach_are_close_no_more():
     after = algorithm.update(state, np.arange(12), leap)
     assert after.assignments.tolist() == list(range(12))
     assert (after.pairs.factor == 1).all()
+
+
+@pytest.mark.parametrize("small", [0, 10**6], ids=["compiled", "numpy"])
+@pytest.mark.parametrize(("dtype", "unit"), [(np.float32, 1e-25), (np.float32, 1e25), (np.float64, 1e-200)])
+def test_pairs_scale_with_the_models(plant, dtype, unit, small):
+    """Also where the squares of their differences underflow or overflow."""
+    plant(pairs, "SMALL", small)
+    models = np.array([[0.0, 0.0], [0.6, 0.8], [-0.6, 0.8]])
+    factors, lengths, near = [], [], []
+    for scale in (1.0, unit):
+        state = start_pairs((models * scale).astype(dtype), 0.1 * scale, reuse_memory=False)
+        pieces = GroupL1(strength=0.12 * scale).pieces(1.0)
+        state = update_pairs(
+            state,
+            (models * scale).astype(dtype),
+            np.ones(3, bool),
+            1,
+            pieces,
+            0.1 * scale,
+            reuse_memory=False,
+        )
+        factors.append(state.factor)
+        near.append(state.near)
+        lengths.append(pairs.delta_lengths(state) / scale)
+    assert factors[0].min() > 0
+    np.testing.assert_allclose(factors[1], factors[0], rtol=1e-5)
+    np.testing.assert_allclose(lengths[1], lengths[0], rtol=1e-5)
+    np.testing.assert_array_equal(*near)

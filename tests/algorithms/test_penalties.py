@@ -241,3 +241,16 @@ def test_the_lipschitz_constant_is_reached_and_never_passed():
     steepest = np.abs(np.diff(penalty.derivative(t)) / np.diff(t)).max()
     assert np.isclose(steepest, 3.0, rtol=1e-6)
     assert np.isclose(SmoothedSCAD(strength=1.0, concavity=1.2, smoothing=0.9).lipschitz, 5.0, rtol=1e-14)
+
+
+@pytest.mark.parametrize(("dtype", "unit"), [("float32", 1e-25), ("float32", 1e25), ("float64", 1e-200)])
+@pytest.mark.parametrize("library", [np, torch])
+def test_a_proximal_point_scales_with_its_point(library, dtype, unit):
+    """Also where the squares of its coordinates underflow or overflow."""
+    points = np.array([[3.0, 4.0], [0.3, 0.4], [0.0, 0.0]]) / 5
+    for penalty in (GroupL1(strength=0.12), SCAD(strength=0.12), SmoothedSCAD(strength=0.12, smoothing=0.1)):
+        settings = {name: value for name, value in vars(penalty).items() if name != "concavity"}
+        small = type(penalty)(**{name: value * unit for name, value in settings.items()})
+        found = small.prox(library.asarray(points * unit, dtype=getattr(library, dtype)), 1.0)
+        expected = penalty.prox(points, 1.0)
+        np.testing.assert_allclose(to_numpy(found).astype(float) / unit, expected, rtol=1e-5)

@@ -8,9 +8,11 @@ import sys
 import time
 from pathlib import Path
 
+import polars
 import pytest
 from command_line import ROOT, make_claim
 
+from clusterproof.algorithms.storage import load_trace
 from clusterproof.commands import terminal
 from clusterproof.commands.application import app, main
 from clusterproof.figures import FIGURES
@@ -203,3 +205,38 @@ def test_in_a_pipe_a_line_says_how_far_the_command_is(
     assert shown.count("\n") >= 2
     for line in shown.splitlines():
         assert re.fullmatch(r"clusterproof: 0 of 2 done, 0 s; (ours/)?slow", line), line
+
+
+def test_numbers_are_written_as_csv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same ones as in parquet, or in the frame of a run; pandas takes a frame without pyarrow."""
+    monkeypatch.chdir(tmp_path)
+    small = ["--task", "quadratic", "--clients", "4", "--dimension", "2", "--rounds", "3"]
+    assert main(["run", "ifca", *small, "--out", "trace", "--csv", "run.csv"]) == 0
+    frame = load_trace("trace").frame()
+    assert polars.read_csv("run.csv").cast(frame.schema).equals(frame)
+    pandas = pytest.importorskip("pandas")
+    converted = pandas.DataFrame(frame.to_dict(as_series=False))
+    assert converted["error"].to_numpy().tolist() == frame["error"].to_list()
+    short = [
+        "--images",
+        "120",
+        "--clusters",
+        "2",
+        "--clients-per-cluster",
+        "2",
+        "--hidden",
+        "4",
+        "--rounds",
+        "2",
+    ]
+    assert main(["train", "--algorithm", "ifca", *short, "--out", "one", "--csv", "one.csv"]) == 0
+    rows = polars.read_parquet("one/metrics.parquet")
+    assert polars.read_csv("one.csv").cast(rows.schema).equals(rows)
+    Path("sweep.toml").write_text(
+        'measure = ["error"]\nrounds = 1\nseeds = 2\n[settings]\nalgorithm = "ifca"\ntask = "quadratic"\n'
+    )
+    files = ["--parquet", "s.parquet", "--csv", "s.csv"]
+    assert main(["sweep", "sweep.toml", "--out", "units", "--jobs", "1", *files]) == 0
+    table = polars.read_parquet("s.parquet")
+    assert polars.read_csv("s.csv").cast(table.schema).equals(table)
+    assert main(["sweep", "sweep.toml", "--csv", "no/s.csv"]) == 2

@@ -160,6 +160,22 @@ def test_settings_that_are_fixed_in_the_code_are_named(name: str, fixed: dict[st
     assert ", ".join(f"{name} = {value}" for name, value in fixed.items()) in report.sentence
 
 
+@pytest.mark.parametrize(
+    ("name", "fixed"),
+    [
+        ("fedavgm", {"momentum": 0.9, "weighting": "clients"}),
+        ("feddyn", {"alpha": 0.1, "weighting": "samples"}),
+        ("fedavgm", {"momentum": 0.9, "nesterov": True}),
+    ],
+)
+def test_a_constant_under_another_form_is_named_with_it(name: str, fixed: dict[str, Any]) -> None:
+    report = conform(lambda task, settings: DEFINITIONS[name](task, {**settings, **fixed}), name)
+    (constant, value), *others = fixed.items()
+    form = dict(others)
+    assert (f"{constant}-constant",) in [one.slips for one in report.likely if one.forms == form], str(report)
+    assert f"{constant} is {value} whatever is asked for" in report.sentence
+
+
 @pytest.mark.slow(reason="compares in both precisions")
 def test_agreement_in_single_precision_says_so_and_double_precision_sees_more() -> None:
     torch = pytest.importorskip("torch")

@@ -1,5 +1,6 @@
 """Sweeps: all combinations, what a file may say, and the one table, against runs called directly."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -303,3 +304,8 @@ def test_user_code_is_named_on_the_command_line_and_counts_by_its_content(
                 runs_of(read_sweep(tmp_path / "sweep.toml", {"algorithm": "ifka"}), ["mine.py:Own"])
         assert files[0] == files[2] != files[1]
         assert len(only.unit.function(**only.unit.settings)["round"]) == 1
+        assert only.settings["algorithm"] == "own"
+        if command == "run":  # a configuration has the path, and both are one run
+            both = ["mine.py:Own", f"{tmp_path / 'mine.py'}:Own"]
+            twice = replace(sweep, settings={}, grid={"algorithm": both})
+            assert [run.settings["algorithm"] for run in runs_of(twice, both)] == both

@@ -53,12 +53,14 @@ def make_claim(
 ) -> None:
     """State a claim on digits that gets a verdict, certified, violated, vacuous or ill-posed, or raises ``outcome``."""
 
+    largest, possible = 6 if verdict in FALSE else 9, verdict is not Kind.VACUOUS
+
     def stated(digit: Digit) -> Sides:
         """A digit is at most nine, or less in claims that are to be false."""
         if outcome is not None:
             raise outcome
-        suppose("it is no digit", verdict is not Kind.VACUOUS)
-        return at_most(digit, most=6 if verdict in FALSE else 9)
+        suppose("it is no digit", possible)
+        return at_most(digit, most=largest)
 
     stated.__qualname__ = name
     claim(name, **{"label": "Lemma 7", "ill_posed": verdict is Kind.ILL_POSED} | options)(stated)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib
-import importlib.util
 import os
 import sys
 import traceback
@@ -16,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from clusterproof.algorithms.validation import InvalidArgument, error_text
-from clusterproof.files import TEXT, read_file
+from clusterproof.user_files import digests_of, is_of, load_file, load_named
 
 OWN = ("data", "network", "algorithm", "measure")
 """Sections of a configuration, and the measures of ``run``, that take user-supplied code."""
@@ -127,9 +124,7 @@ def _lines(section: str, name: str, error: BaseException) -> list[tuple[int, str
     for depth, (frame, line) in enumerate(traceback.walk_tb(error.__traceback__)):
         file = frame.f_code.co_filename
         module = str(frame.f_globals.get("__name__"))
-        is_custom = (
-            file == os.path.realpath(place) if place.endswith(".py") else module.split(".")[0] == package
-        )
+        is_custom = is_of(module, place) if place.endswith(".py") else module.split(".")[0] == package
         if is_custom:
             lines.append((depth, file, line))
     return lines
@@ -141,8 +136,8 @@ def _place(name: str) -> tuple[str, str]:
     return place, attribute
 
 
-def code_sums(names: Mapping[str, str]) -> dict[str, str]:
-    """Return the SHA-256 of each file of user-supplied code, by section; the data themselves are compared.
+def code_sums(names: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return the SHA-256 of each file of user-supplied code, by section and path, with what it imports from beside it.
 
     Parameters
     ----------
@@ -150,41 +145,19 @@ def code_sums(names: Mapping[str, str]) -> dict[str, str]:
         Names of data, network and algorithm by section; of built-in ones there is no sum.
     """
     sums = {}
-    for section in ("network", "algorithm"):
-        if is_own(section, names.get(section, "")):
-            place, _ = _place(names[section])
-            file = place if place.endswith(".py") else getattr(sys.modules.get(place), "__file__", None)
-            sums[section] = hashlib.sha256(read_file(Path(file), TEXT)).hexdigest() if file else ""
+    for section, name in names.items():
+        if is_own(section, name):
+            place, _ = _place(name)
+            if place.endswith(".py"):
+                sums[section] = digests_of(place)
+            elif file := getattr(sys.modules.get(place), "__file__", None):
+                levels = place.count(".") + (Path(file).stem == "__init__")
+                sums[section] = digests_of(file, Path(file).resolve().parents[levels])
+            else:
+                sums[section] = {}
     return sums
 
 
 def import_place(place: str) -> ModuleType:
     """Import a module by its name, or from a file ``FILE.py``; both may import their neighbours."""
-    if not place.endswith(".py"):
-        _look_in(os.getcwd())
-        return importlib.import_module(place)
-    path = Path(place).resolve()
-    content = read_file(path, TEXT)
-    name = f"{path.stem}_{hashlib.sha256(os.fsencode(path) + content).hexdigest()[:16]}"
-    if name in sys.modules:
-        return sys.modules[name]
-    _look_in(str(path.parent))
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses resolve annotations in it
-    try:
-        # not by the loader, which reuses stored bytecode of other content if size and second are equal
-        code = compile(content, path, "exec", dont_inherit=True, optimize=0)
-        exec(code, vars(module))  # noqa: S102 - a user's file
-    except BaseException:  # Ctrl-C, too, must not leave an incomplete module
-        del sys.modules[name]
-        raise
-    return module
-
-
-def _look_in(folder: str) -> None:
-    """Let modules be found in a folder, after everywhere else."""
-    if folder not in sys.path:
-        sys.path.append(folder)
+    return load_file(place) if place.endswith(".py") else load_named(place)

@@ -14,16 +14,22 @@ from typing import Any
 import msgspec
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.files import TEXT, read_file
 from clusterproof.theory.certificates.record import NoCertificate
-from clusterproof.theory.claims.claim import REGISTRY, Claim, find_claim, quantities
-from clusterproof.theory.claims.load import load_claims, source_of
+from clusterproof.theory.claims.claim import REGISTRY, Claim, arguments_of, find_claim, quantities
+from clusterproof.theory.claims.load import load_claims
 from clusterproof.theory.claims.ranges import Instance
-from clusterproof.theory.claims.traced import has_class, other_quantities, program_of, trace_paths
+from clusterproof.theory.claims.traced import (
+    find_witness,
+    has_class,
+    other_quantities,
+    program_of,
+    trace_paths,
+)
 from clusterproof.theory.classes.certificate import Certificate, is_valid
 from clusterproof.theory.classes.path_program import PathProgram
 from clusterproof.theory.classes.traced_numbers import NotTraced
 from clusterproof.theory.classes.worst_case import WorstCase
+from clusterproof.user_files import file_of, sources_of, write_sources
 
 SETTINGS = 1000
 """Largest number of settings of the other quantities."""
@@ -61,6 +67,8 @@ class ClaimCertificate:
         The first line of its docstring, and the ranges.
     source
         Text of the user's file that states it; empty for a claim of the catalogue.
+    beside
+        Texts of the files beside it that it imports, by relative path.
     proofs
         One for each setting, line and path.
     """
@@ -68,6 +76,7 @@ class ClaimCertificate:
     claim: str
     statement: str
     source: str
+    beside: dict[str, str]
     proofs: list[Multipliers]
 
     def failures(self) -> Iterator[str]:
@@ -75,8 +84,8 @@ class ClaimCertificate:
 
         The claim's function is traced again: of a user's file, that in the certificate is executed.
         """
-        with _stated(self):
-            try:
+        try:
+            with _stated(self):
                 claim = find_claim(self.claim)
                 if self.statement != _statement(claim):
                     yield f"the statement is not that of the claim: {_statement(claim)}"
@@ -92,8 +101,8 @@ class ClaimCertificate:
                             yield f"the multipliers at {where} do not prove the bound"
                 if proofs:
                     yield "multipliers of a setting that the claim does not have"
-            except (InvalidArgument, NotTraced, ValueError, LookupError) as error:
-                yield f"{type(error).__name__}: {error}"
+        except (InvalidArgument, NotTraced, ValueError, LookupError) as error:
+            yield f"{type(error).__name__}: {error}"
 
 
 def certify_claim(claim_id: str) -> ClaimCertificate | NoCertificate:
@@ -114,7 +123,7 @@ def certify_claim(claim_id: str) -> ClaimCertificate | NoCertificate:
                 where = f"at {quantities(_written(claim, setting))}" if setting else "there"
                 if case.exceeds:
                     return NoCertificate(
-                        reason=f"{where} the bound is exceeded: see `clusterproof check {claim_id}`"
+                        reason=f"{where} the bound is exceeded: see `clusterproof check {arguments_of(claim_id)}`"
                     )
                 if case.certificate is None:
                     return NoCertificate(
@@ -123,24 +132,25 @@ def certify_claim(claim_id: str) -> ClaimCertificate | NoCertificate:
                 proofs.append(_multipliers(_written(claim, setting), line, number, path, case.certificate))
         except NotTraced as refusal:
             return NoCertificate(reason=str(refusal))
-    file = source_of(claim.module)
-    text = "" if file is None else read_file(Path(file), TEXT).decode()
-    return ClaimCertificate(claim.id, _statement(claim), text, proofs)
+    file = file_of(claim.module)
+    texts = {} if file is None else {name: text.decode() for name, text in sources_of(file).items()}
+    source = texts.pop(next(iter(texts))) if texts else ""
+    return ClaimCertificate(claim.id, _statement(claim), source, texts, proofs)
 
 
 @contextmanager
 def _stated(certificate: ClaimCertificate) -> Iterator[None]:
-    """State the claim of a certificate's source."""
+    """State the claim of a certificate's source instead of those of files that were loaded."""
     if not certificate.source:
         yield
         return
     before = dict(REGISTRY)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, f"claims_{hashlib.sha256(certificate.source.encode()).hexdigest()[:8]}.py")
-        path.write_text(certificate.source)
-        REGISTRY.pop(certificate.claim, None)
         try:
-            load_claims(path)
+            for name in [name for name, claim in before.items() if file_of(claim.module) is not None]:
+                del REGISTRY[name]
+            name = f"claims_{hashlib.sha256(certificate.source.encode()).hexdigest()[:8]}.py"
+            load_claims(write_sources(Path(folder), {name: certificate.source, **certificate.beside}))
             yield
         finally:
             REGISTRY.clear()
@@ -170,9 +180,12 @@ def _settings(claim: Claim[..., Any]) -> Sequence[Instance]:
 
 
 def _programs(claim: Claim[..., Any], setting: Instance) -> Iterator[tuple[str, int, PathProgram]]:
-    """Yield each line and path at a setting."""
-    for number, path in enumerate(trace_paths(claim.statements[0], setting)):
+    """Yield each line and path at a setting; NotTraced if no function is found that meets the hypotheses."""
+    statement = claim.statements[0]
+    for number, path in enumerate(trace_paths(statement, setting)):
         for line in path.lines:
+            if find_witness(statement, setting, line) is None:
+                raise NotTraced("no function was found that meets the hypotheses: the bound may hold emptily")
             yield line, number, program_of(path, line)
 
 

@@ -7,6 +7,7 @@ import fnmatch
 import inspect
 import itertools
 import re
+import shlex
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from clusterproof.theory.claims.ranges import Instance
 from clusterproof.theory.claims.sides import Excluded, Outside, Sides, recording_failures
 from clusterproof.theory.claims.space import Space
 from clusterproof.theory.claims.symbols import Symbol
+from clusterproof.user_files import file_of
 
 Lines: TypeAlias = Conclusion | Mapping[str, Conclusion]
 """What a claim's function returns: one comparison, or the lines of a chain by name."""
@@ -51,7 +53,7 @@ class Proof:
     Attributes
     ----------
     name
-        Of the line that it proves; of the step, if the claim has no such line.
+        Of the line that it speaks of; of the step, if the claim has no such line.
     function, space
         Its signature is the space, its value the sides.
     at
@@ -93,7 +95,7 @@ class Statement:
         ``"statement"``; ``"lemma"``, a step of the proof, without which the claim is not certified; or ``"step"``, one
         that the claim is certified without.
     proofs
-        Functions that prove its lines.
+        Proved functions that are compared with its lines.
     """
 
     name: str
@@ -296,15 +298,16 @@ class Claim(Generic[P, R]):
         return add
 
     def proof(self, name: str = "", *, at: Any = None) -> Callable[[F], F]:
-        """Add a proof by a function of other quantities, which is proved on symbols.
+        """Add a function of other quantities, which is proved on symbols, as a remark.
 
-        A line is certified by it if the statement, which computes its sides by itself, has the sides that the proved
-        function gives for ``at`` of its arguments, at every instance that is tried, 50 at least.
+        The statement, which computes its sides by itself, is compared with what the proved function gives for ``at`` of
+        its arguments at every instance that is tried, 50 at least. Of other instances this says nothing: the line stays
+        *consistent*, and its reason says at how many instances the proved formula agrees with it.
 
         Parameters
         ----------
         name
-            The line that it proves; it may be left out if the claim has one line, or the function returns all lines.
+            The line that it speaks of; it may be left out if the claim has one line, or the function returns all lines.
             Without ``at``, the name of a proved step.
         at
             Takes the arguments of the claim's function to those of the proof, or to a list of them, one for each
@@ -535,8 +538,14 @@ def find_claim(claim_id: str) -> Claim[..., Any]:
     return REGISTRY[name]
 
 
+def arguments_of(claim_id: str) -> str:
+    """Return what names a claim on the command line: its id and, of a user's file, that file."""
+    file = file_of(find_claim(claim_id).module)
+    return claim_id if file is None else shlex.join([claim_id, file])
+
+
 def matching(pattern: str) -> list[Claim[..., Any]]:
-    """Look up the claims whose ids match a pattern such as ``cfl-mgd/lemma-*``, or the one with that id.
+    """Look up the claims whose ids match a pattern such as ``cfl-mgd/lemma-*``, of a paper, or the one with that id.
 
     Raises
     ------
@@ -544,7 +553,8 @@ def matching(pattern: str) -> list[Claim[..., Any]]:
         If there is none; the message names the nearest ids.
     """
     if not set(pattern) & set("*?["):
-        return [find_claim(pattern)]
+        is_paper = any(each.paper == pattern for each in REGISTRY.values())
+        return catalogue(pattern) if is_paper else [find_claim(pattern)]
     found = [each for each in catalogue() if fnmatch.fnmatchcase(each.id, pattern)]
     if not found:
         raise InvalidArgument("id", pattern, "must match the id of a claim", "see `clusterproof claims`")

@@ -11,8 +11,8 @@ import msgspec
 
 from clusterproof.algorithms.recording import Measure
 from clusterproof.theory.claims.claim import REGISTRY
-from clusterproof.theory.claims.load import source_of
 from clusterproof.theory.claims.verdict import Verdict
+from clusterproof.user_files import file_of
 
 WIDTH = 100
 
@@ -32,7 +32,7 @@ def code_of(verdict: Verdict) -> str | None:
         return str(example["code"])
     written = literal(example)
     module = REGISTRY[verdict.claim].module if verdict.claim in REGISTRY else "__main__"
-    source = source_of(module)
+    source = file_of(module)
     names = ["replay"] if source is None else ["load_claims", "replay"]
     lines = ["from math import inf, nan\n"] if re.search(r"\b(inf|nan)\b", written) else []
     lines += [f"from clusterproof import {', '.join(names)}\n"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any
@@ -150,7 +150,7 @@ def _multipliers(trial: Trial, line: str, statement: kernel.Statement) -> list[d
     listed = other_quantities(trial.space).instances(SETTINGS)
     if listed is None:
         return None
-    of_class = statement.space.ranges[name]
+    of_class: Any = statement.space.ranges[name]
     settings = []
     for setting in listed:
         paths = []
@@ -165,8 +165,8 @@ def _multipliers(trial: Trial, line: str, statement: kernel.Statement) -> list[d
                 trace = of_class.trace(setting, path.trace.decisions)
                 with limited():
                     lines, evaluation = statement.lines({**setting, name: problem(trace)})
-                    facts = trace.facts([*evaluation.facts, *lines[line].facts])
-                paths.append([_translated(program, certificate, trace, facts)])
+                    sides: Any = lines[line]
+                    paths.append([_translated(program, certificate, trace, sides, evaluation.facts)])
         except (NotTraced, kernel.Refused, LookupError):
             return None
         settings.append({"setting": {key: write(value) for key, value in setting.items()}, "paths": paths})
@@ -174,23 +174,65 @@ def _multipliers(trial: Trial, line: str, statement: kernel.Statement) -> list[d
 
 
 def _translated(
-    program: Any, certificate: Any, trace: Any, facts: tuple[Mapping[str, Any], Mapping[str, Any]]
+    program: Any, certificate: Any, trace: Any, sides: Any, supposed: Sequence[Any]
 ) -> dict[str, Any]:
     """Name the conditions as the kernel does, and divide by what they were multiplied by."""
+    facts = [*supposed, *sides.facts]
+    nonnegative, zero = trace.facts(facts)
+    (slack,) = sides.slacks
+    several = slack if isinstance(slack, tuple) else (slack,)
+    rest = sum(
+        (each * weight for each, weight in zip(several, certificate.weights, strict=True)), trace.constant(0)
+    )
     multipliers: dict[str, Fraction] = {}
     of_forms = [
-        (certificate.multipliers, program.inequalities, facts[0]),
-        (certificate.free, program.equations, facts[1]),
+        (certificate.multipliers, program.inequalities, nonnegative),
+        (certificate.free, program.equations, zero),
     ]
     for factors, forms, known in of_forms:
         for place, factor in factors.items():
             if factor:
                 name, ratio = _same(program, forms[place], known)
                 multipliers[name] = multipliers.get(name, Fraction(0)) + factor * ratio / program.unit
+    for name, factor in multipliers.items():
+        rest = rest - (nonnegative | zero)[name] * factor
+    multipliers |= _of_points(
+        rest, {n: fact.slack.terms for n, fact in enumerate(facts) if _is_of_points(fact)}
+    )
     proof: dict[str, Any] = {"multipliers": {name: write(value) for name, value in multipliers.items()}}
     if len(certificate.weights) > 1:
         proof["weights"] = [write(weight) for weight in certificate.weights]
     return proof
+
+
+def _is_of_points(fact: Any) -> bool:
+    return bool(fact.equation and hasattr(fact.slack, "key"))
+
+
+def _of_points(rest: Any, equations: Mapping[int, Mapping[int, Fraction]]) -> dict[str, Fraction]:
+    """Return the multipliers of <a, v>, for each equation a = 0 of points, that leave no vector which it determines.
+
+    With p such that a_p is not 0 and M the form's matrix, M x - x' M x on a = 0 is <a, (2 M_p / a_p - M_pp a / a_p^2)>.
+    """
+    found: dict[str, Fraction] = {}
+    for n, a in equations.items():
+        pivot = next(iter(a))
+        row: dict[int, Fraction] = {}
+        for key, value in rest.terms.items():
+            if pivot in key and len(key) == 2:
+                other = key[1] if key[0] == pivot else key[0]
+                row[other] = value if other == pivot else value / 2
+        factors = {v: 2 * value / a[pivot] for v, value in row.items()}
+        for v, value in a.items():
+            factors[v] = factors.get(v, Fraction(0)) - row.get(pivot, Fraction(0)) * value / a[pivot] ** 2
+        found |= {f"hypothesis {n}, {v}": factor for v, factor in factors.items() if factor}
+        point = type(rest)(rest.world, {})
+        for v, factor in factors.items():
+            for w, value in a.items():
+                pair = (min(v, w), max(v, w))
+                point = point + type(rest)(rest.world, {pair: factor * value} if factor * value else {})
+        rest = rest - point
+    return found
 
 
 def _same(program: Any, form: Any, known: Mapping[str, Any]) -> tuple[str, Fraction]:
@@ -203,11 +245,26 @@ def _same(program: Any, form: Any, known: Mapping[str, Any]) -> tuple[str, Fract
     """
     terms = _terms(program, form)
     for name, number in known.items():
-        if number.terms.keys() == terms.keys():
-            ratios = {terms[key] / number.terms[key] for key in terms}
+        own = _reduced(number.terms, program.frame.reduction)
+        if own.keys() == terms.keys():
+            ratios = {terms[key] / own[key] for key in terms}
             if len(ratios) == 1:
                 return name, ratios.pop()
     raise LookupError("the kernel has no such condition")
+
+
+def _reduced(terms: Mapping[Any, Fraction], reduction: Any) -> dict[Any, Fraction]:
+    """Put in the place of vectors that equations of points determine what they are."""
+    total: dict[Any, Fraction] = {}
+    for key, value in terms.items():
+        if reduction is None or len(key) != 2:
+            total[key] = total.get(key, Fraction(0)) + value
+            continue
+        for (i, a), (j, b) in itertools.product(enumerate(reduction[key[0]]), enumerate(reduction[key[1]])):
+            if a and b:
+                pair = (min(i, j), max(i, j))
+                total[pair] = total.get(pair, Fraction(0)) + value * Fraction(a) * Fraction(b)
+    return {key: value for key, value in total.items() if value}
 
 
 def _terms(program: Any, form: Any) -> dict[tuple[int, ...], Fraction]:

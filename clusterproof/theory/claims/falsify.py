@@ -22,7 +22,8 @@ from clusterproof.theory.claims.ranges import Range, drawn, example_of, integers
 from clusterproof.theory.claims.rounding import TOLERANCE
 from clusterproof.theory.claims.sides import Sides, at_most, suppose, with_unit
 from clusterproof.theory.claims.space import Replicates, Stream, mark_of
-from clusterproof.theory.claims.verdict import Kind, Verdict, decide
+from clusterproof.theory.claims.verdict import Verdict, decide
+from clusterproof.theory.kernel import Word as Kind
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +16,7 @@ from clusterproof.theory.classes import definitions
 from clusterproof.theory.classes.traced_numbers import least
 from clusterproof.theory.kernel import interpolation, vocabulary
 
-VOCABULARY = {
+VOCABULARY: dict[int, Callable[..., Any]] = {
     id(sides.suppose): vocabulary.suppose,
     id(sides.given): vocabulary.given,
     id(sides.at_most): vocabulary.at_most,

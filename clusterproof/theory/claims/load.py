@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib
-import importlib.util
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import error_text
-from clusterproof.files import TEXT, read_file
-from clusterproof.theory.claims.claim import REGISTRY, Claim, line_of
-
-_SOURCES: dict[str, str] = {}
-"""The file, as the user named it, behind each module that was loaded from one."""
+from clusterproof.theory.claims.claim import REGISTRY, line_of
+from clusterproof.user_files import load_file, load_named
 
 
 def load_claims(source: str | Path) -> list[str]:
@@ -73,8 +63,7 @@ def load_module(source: str | Path, argument: str = "module") -> str:
     is_file = path.suffix == ".py" or path.is_file()
     before = dict(REGISTRY)
     try:
-        with _first_on_path(path.resolve().parent if is_file else Path.cwd()):
-            return _execute(path) if is_file else importlib.import_module(text).__name__
+        return (load_file(path, again=True) if is_file else load_named(text)).__name__
     except (Exception, SystemExit, GeneratorExit) as error:
         REGISTRY.clear()
         REGISTRY.update(before)
@@ -88,47 +77,3 @@ def load_module(source: str | Path, argument: str = "module") -> str:
             if is_file
             else "give the path of a file, or a module's dotted name",
         ) from error
-
-
-def source_of(module: str) -> str | None:
-    """File from which a module was loaded, as the user named it; None for one that can be imported by name."""
-    return _SOURCES.get(module)
-
-
-def words_of(claim: Claim[..., Any]) -> str:
-    """Return what names a claim on a command line: its id, and the file that states it."""
-    return " ".join(filter(None, (claim.id, source_of(claim.module))))
-
-
-def _execute(path: Path) -> str:
-    """Execute a file as a module of its own, beside whatever else has its name."""
-    where = path.resolve()
-    read_file(where, TEXT)  # refuses a pipe or a device, which Python would wait for
-    name = f"{path.stem}_{hashlib.sha256(str(where).encode()).hexdigest()[:8]}"
-    found = importlib.util.spec_from_file_location(name, where)
-    if found is None or found.loader is None:
-        raise ImportError("it is no Python file")
-    module = importlib.util.module_from_spec(found)
-    sys.modules[name] = module  # records look their module up
-    _SOURCES[name] = str(path)
-    try:
-        if where.suffix == ".py":  # with its assertions and statements, also under -O and -OO
-            code = compile(where.read_bytes(), where, "exec", dont_inherit=True, optimize=0)
-            exec(code, vars(module))  # noqa: S102 - a user's file
-        else:
-            found.loader.exec_module(module)
-    except BaseException:  # Ctrl-C, too, must leave no half of a module behind; it is raised again
-        del sys.modules[name]
-        raise
-    return name
-
-
-@contextmanager
-def _first_on_path(folder: Path) -> Iterator[None]:
-    """Let a module import what lies beside it, as ``python FILE`` does."""
-    sys.path.insert(0, str(folder))
-    try:
-        yield
-    finally:
-        if str(folder) in sys.path:
-            sys.path.remove(str(folder))

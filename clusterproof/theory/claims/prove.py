@@ -36,7 +36,7 @@ CASES = 1000
 MOST = 1_000_000
 """Sums and products of terms of a proof, some seconds: a longer one is given up."""
 COMPARED = 50
-"""Instances at which a statement is compared with its proof, at least, unless the space holds fewer."""
+"""Instances at which a statement is compared with a proved formula, at least, unless the space holds fewer."""
 TRIES, LISTED = 400, 1000
 """Instances that are drawn, and that are listed, at most, until 100 are compared with a formula."""
 NO_FORMULA = (TypeError, ValueError, AttributeError, ZeroDivisionError, OverflowError, InvalidArgument)
@@ -367,12 +367,12 @@ def _at(line: Any, numbers: Sequence[Any]) -> Any:
     )
 
 
-# ---- a proof by another function: both have the same sides at every instance that is tried
+# ---- a proof of another formula, which says nothing of the statement at instances that are not compared
 
 
 @dataclass
 class Tie:
-    """A proof by another function, and what comparing it with the statement gave.
+    """A proof of another function, and what comparing it with the statement gave; it certifies nothing.
 
     Attributes
     ----------
@@ -386,8 +386,6 @@ class Tie:
         Instances at which each line of the statement had the same sides, by name.
     refused
         By line, why the proof does not speak of it.
-    points
-        The first place at which it was compared, and whether there was another one.
     known
         Lines of the statement.
     """
@@ -397,7 +395,6 @@ class Tie:
     unproved: Mapping[str, str]
     compared: dict[str, int]
     refused: dict[str, str]
-    points: tuple[Any, bool] = (None, False)
     known: set[str] = field(default_factory=set)
 
     @classmethod
@@ -417,16 +414,6 @@ class Tie:
         of_no_line = self.proof.at is None or not self.known & {self.proof.name, *self.unproved}
         return of_no_line or self.proof.name in ("", line) or line in self.unproved
 
-    def proves(self, line: str, *, all_instances: int | None) -> bool:
-        """Return whether a line is proved by it; ``all_instances`` of an exhausted space may be fewer than 50."""
-        key = line if line in self.unproved else ""
-        if not self.speaks_of(line) or self.unproved.get(key, "no such line") or self.refused.get(line):
-            return False
-        if self.proof.space.ranges and not self.points[1] and all_instances != 1:
-            return False  # at does not depend on the instance
-        compared = self.compared.get(line, 0)
-        return compared >= COMPARED or 0 < compared == all_instances
-
     def compare(self, arguments: Mapping[str, Any], lines: Mapping[str, Conclusion]) -> None:
         """Compare the lines of one instance with those that the proof gives for it."""
         self.known |= lines.keys()
@@ -438,11 +425,6 @@ class Tie:
             groups = [each if isinstance(each, list) else [each] for each in entries]
             points = [[self.proof.space.flatten(point) for point in group] for group in groups]
             proved = [[self._lines(point) for point in group] for group in points]
-            first, other = self.points
-            self.points = (
-                points if first is None else first,
-                other or (first is not None and points != first),
-            )
         except InvalidArgument as error:
             self._refuse(lines, f"an instance lies outside of its ranges ({error})")
             return

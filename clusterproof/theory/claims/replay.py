@@ -10,7 +10,7 @@ import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.claims import sentences
-from clusterproof.theory.claims.claim import Claim, Statement, find_claim
+from clusterproof.theory.claims.claim import Claim, Statement, arguments_of, find_claim
 from clusterproof.theory.claims.confirm import RunDisagrees
 from clusterproof.theory.claims.judge import Judgement
 from clusterproof.theory.claims.progress import Evaluation
@@ -18,7 +18,8 @@ from clusterproof.theory.claims.rounding import is_exact
 from clusterproof.theory.claims.sides import Outside, Sides
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
 from clusterproof.theory.claims.trial import Trial
-from clusterproof.theory.claims.verdict import Kind, Line, confirm, with_facts
+from clusterproof.theory.claims.verdict import Line, confirm, with_facts
+from clusterproof.theory.kernel import Word as Kind
 
 MOST_REPLICATES = 1_000_000
 """More than this no recorded counterexample is repeated."""
@@ -48,7 +49,7 @@ def replay(claim_id: str, counterexample: Mapping[str, Any]) -> Line:
         If a run of the algorithm gives something else than the numbers: the check itself is broken.
     """
     claim = find_claim(claim_id)
-    remedy = f"take it from the JSON of `clusterproof check {claim_id}`"
+    remedy = f"take it from the JSON of `clusterproof check {arguments_of(claim_id)}`"
     try:
         return _replay(claim, dict(counterexample))
     except (InvalidArgument, RunDisagrees):

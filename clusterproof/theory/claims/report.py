@@ -7,7 +7,6 @@ import platform
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,12 +14,12 @@ import numpy as np
 from rich.text import Text
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.files import TEXT, read_file
 from clusterproof.theory.claims.claim import FAILURES, Claim, find_claim
 from clusterproof.theory.claims.code import builtin, code_of
-from clusterproof.theory.claims.load import source_of as file_of
 from clusterproof.theory.claims.sentences import digits_apart, plural
-from clusterproof.theory.claims.verdict import HOLDS, Kind, Line, Verdict, records, version
+from clusterproof.theory.claims.verdict import HOLDS, Line, Verdict, records, version
+from clusterproof.theory.kernel import Word as Kind
+from clusterproof.user_files import file_of, sources_of
 
 STYLES = {
     Kind.CERTIFIED: "bold green",
@@ -51,15 +50,20 @@ def report(verdicts: Sequence[Verdict], seed: int) -> dict[str, Any]:
     -------
     dict
         ``claims``, one record a claim and, of several lines, one a line; ``times`` in seconds by claim; ``sources``,
-        text and SHA-256 of the users' files that state claims; ``versions``; ``seed``.
+        text and SHA-256 of the users' files that state claims, with the texts of what they import from ``beside`` them;
+        ``versions``; ``seed``.
     """
     files = dict.fromkeys(
         file_of(find_claim(each.claim).module) for each in verdicts if each.paper != "falsify"
     )
     sources = {}
     for file in (each for each in files if each is not None):
-        text = read_file(Path(file), TEXT)
-        sources[file] = {"text": text.decode(), "sha256": hashlib.sha256(text).hexdigest()}
+        (_, text), *beside = sources_of(file).items()
+        sources[file] = {
+            "text": text.decode(),
+            "sha256": hashlib.sha256(text).hexdigest(),
+            "beside": {name: text.decode() for name, text in beside},
+        }
     return {
         "claims": [
             record | {"code": code_of(each)} for each in verdicts for record in map(dict, records(each))

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from clusterproof.algorithms.atomic import naming_folder, write_whole
-from clusterproof.files import TEXT, read_file
 from clusterproof.theory.claims.claim import Claim, find_claim
 from clusterproof.theory.claims.code import code_of
-from clusterproof.theory.claims.load import source_of
 from clusterproof.theory.claims.replay import find_line, in_fractions
 from clusterproof.theory.claims.report import evidence, report, table_of, to_json
 from clusterproof.theory.claims.sides import Sides
-from clusterproof.theory.claims.verdict import HOLDS, Kind, Line, Verdict
+from clusterproof.theory.claims.verdict import HOLDS, Line, Verdict
+from clusterproof.theory.kernel import Word as Kind
+from clusterproof.user_files import file_of, sources_of, write_sources
 
 STAND_IN = '''\
 """Stand-ins for the words of claims, so that a counterexample is evaluated without Clusterproof."""
@@ -159,7 +159,7 @@ def script_of(verdict: Verdict) -> str | None:
     sides, arguments = statement.lines(instance)[key], statement.space.arguments(instance)
     if not isinstance(sides, Sides) or sides.identity:
         return None
-    source = source_of(claim.module)
+    source = file_of(claim.module)
     if not all(map(_is_plain, arguments.values())) or (source is not None and not _stands_alone(source)):
         return None
     name, module = statement.function.__name__, Path(source).stem if source else claim.module
@@ -187,9 +187,9 @@ def script_of(verdict: Verdict) -> str | None:
 
 
 def _stands_alone(source: str) -> bool:
-    """Return whether a user's file imports nothing of Clusterproof but the words of claims."""
-    text = read_file(Path(source), TEXT).decode()
-    return re.search(r"(?m)^\s*(from|import)\s+clusterproof(?!\.theorem\b)", text) is None
+    """Return whether a user's file and its neighbours import nothing of Clusterproof but the words of claims."""
+    forbidden = re.compile(rb"(?m)^\s*(from|import)\s+clusterproof(?!\.theorem\b)")
+    return not any(map(forbidden.search, sources_of(source).values()))
 
 
 def _is_plain(value: object) -> bool:
@@ -204,12 +204,12 @@ def _is_plain(value: object) -> bool:
 def _write_script(folder: Path, name: str, script: str, claim: Claim[..., Any]) -> None:
     """Write a script, and for a claim of a user's file that file and the stand-ins that it imports."""
     write_whole("report", folder / name, script.encode())
-    source = source_of(claim.module)
+    source = file_of(claim.module)
     if source is None:
         return
     beside = folder / "stand_in"
     with naming_folder("report", beside):
         (beside / "clusterproof").mkdir(parents=True, exist_ok=True)
-    write_whole("report", beside / Path(source).name, read_file(Path(source), TEXT))
+        write_sources(beside, {name: text.decode() for name, text in sources_of(source).items()})
     write_whole("report", beside / "clusterproof" / "__init__.py", b"")
     write_whole("report", beside / "clusterproof" / "theorem.py", STAND_IN.encode())

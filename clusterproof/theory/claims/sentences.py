@@ -188,6 +188,8 @@ def of_trace(traced: TracedLine, space: Space, *, proved: bool) -> str:
             text += f"; of the bound with 1e-6 more there are exact multipliers at {traced.raised}"
         if traced.certified:
             text += f"; of the bound itself at {traced.certified}"
+        if traced.unmet:
+            text += f"; at {traced.unmet} no function was found that meets the hypotheses"
     if traced.worst is not None:
         exact = f"{traced.worst_exact}" if traced.worst_exact is not None else f"{traced.worst:.7g}"
         text += f"; the worst case is {exact} of the bound"
@@ -198,6 +200,10 @@ def doubts_of_trace(traced: TracedLine) -> list[str]:
     """Say why worst cases over a class of functions do not decide a line; empty if they do."""
     if traced.refused:
         return [f"drawn functions only: {traced.refused}"]
+    if traced.unmet:
+        return [
+            "no function was found that meets the hypotheses: multipliers would prove the bound of nothing"
+        ]
     if traced.exceeded is not None:
         by = f"by {traced.exceeded:.2g} at a scale of 1"
         return [f"a solver exceeds the bound {by}, and no function in fractions was found that does"]
@@ -242,7 +248,7 @@ def _remarks(trial: Trial, name: str, proof: str | None) -> list[str]:
         if why:
             parts.append(f"{called}no proof: {why}")
         elif agrees and not tie.refused.get(name):
-            parts.append(f"{called}a formula is proved that agrees with it at {plural('instance', agrees)}")
+            parts.append(f"{called}a formula that agrees with it at {plural('instance', agrees)} is proved")
         else:
             refused = tie.refused.get(name, "")
             parts.append(

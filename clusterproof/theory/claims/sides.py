@@ -15,7 +15,7 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.claims.rounding import TOLERANCE, floats_of, is_exact, unit_of
 from clusterproof.theory.claims.symbols import Condition, Symbol
 from clusterproof.theory.classes.function import Quantity
-from clusterproof.theory.classes.traced_numbers import Comparison, TracedNumber, TracedPoint
+from clusterproof.theory.classes.traced_numbers import Comparison, NotTraced, TracedNumber, TracedPoint
 
 Value: TypeAlias = Any
 """A number (int, Fraction, float), an array of them, or a symbol of a proof."""
@@ -118,8 +118,15 @@ def given(name: str, holds: Any, make: Callable[[], Sides]) -> Sides | Excluded:
     make
         Returns the line's sides; called only if it does.
     """
+    if isinstance(holds, Comparison):
+        holds = bool(holds)  # a fork: other lines of a trace do not have the hypothesis
+    elif isinstance(holds, Sides) and any(
+        isinstance(side, TracedPoint | TracedNumber) for pair in holds.pairs for side in pair
+    ):
+        raise NotTraced(f'an equation in given("{name}", ...): state the line as a claim, with suppose(...)')
     try:
-        suppose(name, replace(holds, of_line=True) if isinstance(holds, Condition) else holds)
+        with leaving_out(frozenset()):
+            suppose(name, replace(holds, of_line=True) if isinstance(holds, Condition) else holds)
     except Outside as outside:
         outside.forgive()
         return Excluded(name)

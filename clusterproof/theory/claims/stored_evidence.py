@@ -12,10 +12,10 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable, naming_folder, write_whole
 from clusterproof.files import TEXT, parse_json, read_file
 from clusterproof.theory import kernel
-from clusterproof.theory.claims.claim import Claim
+from clusterproof.theory.claims.claim import Claim, arguments_of
 from clusterproof.theory.claims.in_language import language_of
-from clusterproof.theory.claims.load import words_of
-from clusterproof.theory.claims.verdict import Kind, Verdict
+from clusterproof.theory.claims.verdict import Verdict
+from clusterproof.theory.kernel import Word as Kind
 
 SHIPPED = Path(__file__).parents[1] / "evidence"
 """Evidence of the catalogue's claims."""
@@ -147,7 +147,9 @@ def replay_evidence(claim: Claim[..., Any], records: Sequence[dict[str, Any]]) -
         else:
             shown = kernel.replay(language, record, says_nothing=bool(claim.says_nothing))
             if record["digest"] != language.digest:
-                again = f"search it again with `clusterproof check {words_of(claim)} --evidence FOLDER`"
+                again = (
+                    f"search it again with `clusterproof check {arguments_of(claim.id)} --evidence FOLDER`"
+                )
                 shown = replace(shown, why=f"{shown.why}: the statement has changed since; {again}")
         word = (
             Kind.ILL_POSED if shown.word is Kind.VIOLATED and claim.of_line(line)["ill_posed"] else shown.word

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,7 @@ SETTINGS = 64
 """Values of the other quantities that are certified if they are no more; a dozen are drawn of longer lists."""
 DRAWN = 12
 COMPARED = 50
-"""Drawn functions on which a trace is compared with the function."""
+"""Drawn functions on which a trace is compared with the function, and of which one must meet its hypotheses."""
 CASES = 8
 """Explicit functions that are tried where a solver exceeds a bound."""
 SECONDS = 30.0
@@ -44,6 +45,8 @@ class TracedLine:
     ----------
     settings, certified
         Settings that were tried, and those of which the bound is certified on every path.
+    unmet
+        Settings with multipliers at which no function was found that meets the hypotheses: they may hold emptily.
     raised
         Settings of which only the bound times 1 + 1e-6 is certified.
     open_
@@ -61,6 +64,7 @@ class TracedLine:
 
     settings: int = 0
     certified: int = 0
+    unmet: int = 0
     raised: int = 0
     open_: int = 0
     exceeded: float | None = None
@@ -274,9 +278,40 @@ def _decide(
         if case.certificate is None:
             certified = False
             raised = raised and case.slack_certificate is not None
+    if certified:
+        witness = find_witness(trial.statement, setting, key)
+        if witness is None:
+            line.unmet += 1
+            return
+        if trial.stated:
+            trial.evaluate(witness)  # drawn instances of the trial need not meet an equation
     line.certified += certified
     line.raised += raised and not certified
     line.open_ += not raised
+
+
+def find_witness(statement: Statement, setting: Instance, line: str) -> dict[str, Any] | None:
+    """Return an instance with a drawn function that meets the hypotheses of a line; None if none is found.
+
+    Functions whose start is the solution are tried, too: equations of iterates hold there.
+    """
+    from clusterproof.theory.classes.concrete import ConcreteWorld
+
+    name, allowed = class_of(statement.space)
+    for number in range(COMPARED):
+        drawn = allowed.draw(setting, generator(0, statement.name, "witness", number)).world
+        worlds = [drawn]
+        if (x := drawn.solution) is not None:
+            worlds.append(ConcreteWorld(drawn.fresh().oracles, x, x, drawn.minimum, [x] * len(drawn.further)))
+        for world in worlds:
+            instance = {
+                n: setting[n] if n != name else allowed.problem(world, setting)
+                for n in statement.space.ranges
+            }
+            with suppress(Outside):
+                if line in _lines(statement, instance):
+                    return instance
+    return None
 
 
 def program_of(path: TracedPath, line: str) -> PathProgram:

@@ -18,7 +18,14 @@ from clusterproof.algorithms.notebook import html_table
 from clusterproof.algorithms.validation import check_count, check_seed
 from clusterproof.theory import kernel
 from clusterproof.theory.claims import sentences
-from clusterproof.theory.claims.claim import Claim, Statement, check_repairs, find_claim, source_of
+from clusterproof.theory.claims.claim import (
+    Claim,
+    Statement,
+    arguments_of,
+    check_repairs,
+    find_claim,
+    source_of,
+)
 from clusterproof.theory.claims.confirm import confirm_equal
 from clusterproof.theory.claims.evidence import evidence_of
 from clusterproof.theory.claims.expectation import Expectation
@@ -36,6 +43,7 @@ from clusterproof.theory.claims.traced import (
     has_class,
 )
 from clusterproof.theory.claims.trial import Trial
+from clusterproof.theory.kernel import Word as Kind
 
 FEWEST = 30
 """Instances, or repetitions, below which a line that was not refuted is inconclusive."""
@@ -44,7 +52,6 @@ FEWEST = 30
 L = TypeVar("L", bound="Line")
 
 
-Kind = kernel.Word
 HOLDS = (Kind.CERTIFIED, Kind.CONSISTENT)
 FALSE = (Kind.VIOLATED, Kind.ILL_POSED)
 
@@ -219,7 +226,7 @@ def line_of(verdict: Verdict, name: str) -> Verdict:
         known = ", ".join(each.name for each in verdict.lines if each.name)
         rule = f"must be one of its lines: {known or 'it has one only'}"
         raise InvalidArgument(
-            "id", f"{verdict.claim}#{name}", rule, f"see `clusterproof show {verdict.claim}`"
+            "id", f"{verdict.claim}#{name}", rule, f"see `clusterproof show {arguments_of(verdict.claim)}`"
         )
     return replace(verdict, claim=f"{verdict.claim}#{name}", lines=(line,), **vars(line))
 
@@ -268,16 +275,12 @@ def _lines_of(
             yield replace(_line(claim, trial, key, trials, None), outside=language)
             continue
         evidence = evidence_of(trial, key, language)
-        shown = (
-            None
-            if evidence is None
-            else kernel.replay(language, evidence, says_nothing=bool(claim.says_nothing))
-        )
-        line = _line(claim, trial, key, trials, shown and (shown.word, evidence))
-        record = (
-            None if evidence is None else {"claim": claim.id, "statement": trial.statement.name, **evidence}
-        )
-        yield replace(line, evidence=record)
+        if evidence is None:
+            yield _line(claim, trial, key, trials, None)
+            continue
+        shown = kernel.replay(language, evidence, says_nothing=bool(claim.says_nothing))
+        record = {"claim": claim.id, "statement": trial.statement.name, **evidence}
+        yield replace(_line(claim, trial, key, trials, (shown.word, evidence)), evidence=record)
 
 
 def with_facts(claim: Claim[..., Any], line: Line) -> Line:
@@ -611,6 +614,7 @@ def records(verdict: Verdict) -> list[Mapping[str, Any]]:
     verdicts = [verdict, *(line_of(verdict, line.name) for line in verdict.lines if len(verdict.lines) > 1)]
     names = (
         "claim paper label judges failure verdict reason measured bound instances exhausted largest trials failures "
-        "confidence proof basis steps tightness worst worst_exact seed evaluations counterexample repaired_by only_where"
+        "confidence proof basis steps tightness worst worst_exact seed evaluations counterexample repaired_by "
+        "only_where"
     )
     return [{name: getattr(each, name) for name in names.split()} for each in verdicts]

@@ -24,6 +24,17 @@ from clusterproof.theory.kernel.statement import Statement
 from clusterproof.theory.kernel.words import Shown, Word, replay
 
 __all__ = [
-    *("replay", "Word", "Shown", "Statement", "Source", "Refused", "FUEL"),
-    *("Space", "Interval", "Choice", "Tuples", "OfClass", "End"),
+    "FUEL",
+    "Choice",
+    "End",
+    "Interval",
+    "OfClass",
+    "Refused",
+    "Shown",
+    "Source",
+    "Space",
+    "Statement",
+    "Tuples",
+    "Word",
+    "replay",
 ]

@@ -1,4 +1,4 @@
-"""One evaluation: its fuel, and what was supposed and divided by. A replay is made of evaluations and of nothing else."""
+"""One evaluation: its fuel, and what was supposed and divided by; a replay is made of evaluations only."""
 
 from __future__ import annotations
 

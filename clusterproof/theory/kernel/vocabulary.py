@@ -95,8 +95,10 @@ def given(name: Any, holds: Any, make: Callable[[], Any]) -> Sides | Excluded:
     name, holds
         As of ``suppose``.
     make
-        Returns the line, called if it holds.
+        Returns the line, called if it holds. A comparison about a function of a class is decided both ways.
     """
+    if type(holds) is Fact and hasattr(holds.slack, "decide"):
+        holds = bool(holds)
     facts = _facts(holds)
     if facts is None:
         return Excluded()
@@ -158,6 +160,7 @@ def at_most(
     *,
     failure: Any = None,
     rounding: Any = None,
+    words: Any = None,
     decrease_from: Any = None,
     **terms: Any,
 ) -> Sides:
@@ -166,13 +169,15 @@ def at_most(
     return Sides(_against(measured, _allowed(terms), _excess))
 
 
-def at_least(measured: Any, *, failure: Any = None, rounding: Any = None, **terms: Any) -> Sides:
+def at_least(
+    measured: Any, *, failure: Any = None, rounding: Any = None, words: Any = None, **terms: Any
+) -> Sides:
     """Conclude that measured >= the sum of the terms, entry by entry."""
     _exact(failure, rounding)
     return Sides(_against(measured, _allowed(terms), subtract))
 
 
-def equal(*pairs: Any, rounding: Any = None) -> Sides:
+def equal(*pairs: Any, rounding: Any = None, words: Any = None) -> Sides:
     """Conclude that left = right for every pair, entry by entry."""
     _exact(None, rounding)
     gaps: list[Any] = []

@@ -56,17 +56,6 @@ WORDS = {
     "dual": Word.CERTIFIED,
     "empty": Word.VACUOUS,
 }
-NO_PROOF = (
-    Refused,
-    ArithmeticError,
-    TypeError,
-    ValueError,
-    LookupError,
-    AttributeError,
-    NameError,
-    RecursionError,
-)
-"""What a function of the language may raise where it has no value, or evidence of another form."""
 
 
 def replay(
@@ -95,11 +84,12 @@ def replay(
             shown, why = rule(statement, evidence["line"], evidence), "the evidence does not show it"
         except Outside as outside:
             shown, why = False, f"the instance does not meet the hypothesis: {outside}"
-        except (*NO_PROOF, MemoryError) as error:
-            shown, why = (
-                False,
-                str(error) if isinstance(error, Refused) else f"{type(error).__name__}: {error}",
-            )
+        except Refused as refused:
+            shown, why = False, str(refused)
+        except (
+            Exception
+        ) as error:  # where the function has no value, or the evidence another form, nothing is shown
+            shown, why = False, f"{type(error).__name__}: {error}"
         steps = fuel - left[0]
     if not shown:
         return Shown(Word.INCONCLUSIVE, why, steps)

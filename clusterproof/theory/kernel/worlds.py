@@ -169,7 +169,8 @@ class Oracle(ABC):
         if (point.key, s) not in self.proximal:
             triplet = self.proximal[point.key, s] = self.implicit(point, s)
             self.known.setdefault(triplet[0].key, triplet)
-        return self.proximal[point.key, s][0]
+        found: Point = self.proximal[point.key, s][0]
+        return found
 
 
 class World(ABC):

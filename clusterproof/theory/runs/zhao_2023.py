@@ -10,6 +10,7 @@ from clusterproof.algorithms import Trace
 from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
 from clusterproof.theory.bounds.dynamics import cfl_mgd_of
 from clusterproof.theory.bounds.setting import Setting
+from clusterproof.theory.exact.two_clusters import has_positive_probability
 from clusterproof.theory.papers.cfl_mgd.theorem_1 import (
     FloorConstants,
     printed_conclusion,
@@ -100,7 +101,9 @@ def printed_entries(
         f"printed factor 1 - l mu/8L = {rate:.4f}{_rounds_in_one(factor, rate)}",
     ]
     theorem = TheoremOnRun("cfl-mgd/theorem-1", "says nothing", _quantile(errors[-1]), rho, words)
-    lemma = lemma_2_on_run(errors, rate, floor, known, exact, largest_length(trace))
+    # of too few clients the printed probability is negative, and no run breaks the lemma
+    certain = exact and has_positive_probability(4 * task.clusters, round(share * task.clients))
+    lemma = lemma_2_on_run(errors, rate, floor, known, certain, largest_length(trace))
     entries = (
         entry("Theorem 1", *lines),
         entry("Lemma 2", lemma.words),
@@ -170,7 +173,7 @@ def lemma_2_on_run(
     known
         Whether ``floor`` is rho_0, and not below it.
     deterministic
-        Whether nothing is random, so that the lemma's probability is 1.
+        Whether nothing is random and the printed probability is positive, so that a run can break the lemma.
     unit
         What rounding is relative to.
     """

@@ -22,7 +22,7 @@ from clusterproof.theory import REGISTRY, Kind, Verdict
 from clusterproof.theory.claims import Sides, at_least, at_most, claim, drawn, report
 
 FIELDS = """claim paper label judges failure verdict reason measured bound instances exhausted largest
-    trials failures confidence proof steps tightness worst worst_exact seed evaluations
+    trials failures confidence proof basis steps tightness worst worst_exact seed evaluations
     counterexample repaired_by only_where code"""
 KINDS = (Kind.CERTIFIED, Kind.VIOLATED, Kind.VACUOUS, Kind.ILL_POSED)
 """Verdicts that ``make_claim`` can give."""

@@ -153,3 +153,11 @@ def test_what_cannot_be_recorded_is_named(
 ) -> None:
     Path("measures.py").write_text(MEASURES)
     assert message in refused(capsys, "run", "fedavg", *SMALL, *options.split())
+
+
+def test_an_error_beside_the_named_file_is_the_users_too(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a class that the file imports, none of whose calls is in the named file."""
+    Path("other.py").write_text("from own import Raises\n")
+    said = refused(capsys, "run", "other.py:Raises", *SMALL)
+    assert "raised KeyError: 'a' (" in said
+    assert "own.py, line " in said

@@ -82,12 +82,15 @@ def test_a_table_is_printed_stored_and_not_computed_again(
         "1",
         "--out",
         str(out),
+        "--csv",
+        str(tmp_path / "table.csv"),
         "--parquet",
         str(file),
     ]
     assert main(line) == 0
     output = capsys.readouterr().out
     frame = polars.read_parquet(file)
+    assert polars.read_csv(tmp_path / "table.csv").select(frame.columns).cast(frame.schema).equals(frame)
     assert frame["seed"].unique().sort().to_list() == [0, 1]
     assert json.loads(frame["settings"][0]) == {**TOY[NAME]}
     mean = frame.filter(method="SOM", column="clusters")["value"].mean()

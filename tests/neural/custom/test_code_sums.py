@@ -50,8 +50,8 @@ def test_code_that_a_user_names_has_a_sum(tmp_path: Path, monkeypatch: pytest.Mo
         "algorithm": f"{tmp_path / 'kept_alone.py'}:x",
         "network": "kept_alone:x",
     }
-    whole = hashlib.sha256(b"x = 1\n").hexdigest()
-    assert code_sums(names) == {"network": whole, "algorithm": whole}
+    whole = {"kept_alone.py": hashlib.sha256(b"x = 1\n").hexdigest()}
+    assert code_sums(names) == {"data": whole, "network": whole, "algorithm": whole}
     assert code_sums({"data": "digits", "algorithm": "ifca", "network": "mlp"}) == {}
 
 

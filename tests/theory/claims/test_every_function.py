@@ -21,6 +21,7 @@ from clusterproof.theorem import (
     claim,
     equal,
     functions,
+    given,
     integers,
     least,
     operators,
@@ -32,7 +33,8 @@ from clusterproof.theory import certificates
 from clusterproof.theory.claims.claim import REGISTRY
 from clusterproof.theory.claims.replay import replay
 from clusterproof.theory.claims.report import to_json
-from clusterproof.theory.claims.verdict import Kind, Verdict, decide
+from clusterproof.theory.claims.verdict import Verdict, decide
+from clusterproof.theory.kernel import Word as Kind
 
 Smooth = Annotated[Function, functions(smoothness=1)]
 Strong = Annotated[Function, functions(smoothness=1, strong_convexity=Fraction(1, 10))]
@@ -202,6 +204,73 @@ def test_a_hypothesis_on_f_is_used() -> None:
 
     assert verdict_on(of(stated=True)).verdict is Kind.CERTIFIED
     assert verdict_on(of(stated=False), name="toy/without").verdict is Kind.VIOLATED
+
+
+def of_no_function(f: Smooth, *, number: int) -> Sides:
+    """Suppose what no convex function with a minimiser meets, and conclude what is false of all."""
+    if number == 0:
+        suppose("near", f.distance**2 <= 1)
+        suppose("far", f.distance**2 >= 2)
+    elif number == 1:
+        suppose("below the minimum", equal((f(f.start), f.minimum - 1)))
+    else:
+        suppose("steeper than L", f.gradient(f.start) @ f.gradient(f.start) >= 2 * f.distance**2 + 1)
+    return at_most(f(f.start) - f.minimum, bound=f.distance**2 / 1000)
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_what_holds_of_no_function_is_neither_certified_nor_given_a_certificate(number: int) -> None:
+    def empty(f: Smooth) -> Sides:
+        """Nothing."""
+        return of_no_function(f, number=number)
+
+    verdict = verdict_on(empty)
+    assert (verdict.verdict, verdict.proof, verdict.instances) == (Kind.INCONCLUSIVE, None, 0)
+    assert "no function was found that meets the hypotheses" in verdict.reason
+    found = certificates.certify_claim("toy/claim")
+    assert isinstance(found, certificates.NoCertificate)
+    assert "no function was found that meets the hypotheses" in found.reason
+
+
+def test_a_setting_of_no_function_says_nothing_of_the_others() -> None:
+    def some(f: Smooth, far: Annotated[int, choice(0, 2)]) -> Sides:
+        """Suppose what no function meets at far = 2."""
+        suppose("near", f.distance**2 <= 1)
+        suppose("far", f.distance**2 >= far)
+        return at_most(f(f.start) - f.minimum, bound=f.distance**2 / 2)
+
+    verdict = verdict_on(some)
+    assert (verdict.verdict, verdict.proof) == (Kind.CERTIFIED, "dual")
+    assert verdict.evidence is not None
+    assert verdict.evidence["witness"]["far"] == 0
+
+
+def test_a_hypothesis_that_only_rest_meets_is_met() -> None:
+    def at_rest(f: Smooth) -> Sides:
+        """A start at the minimiser has the least value."""
+        suppose("at rest", equal((f.start, f.minimiser)))
+        return at_most(f(f.start) - f.minimum, nothing=0)
+
+    verdict = verdict_on(at_rest)
+    assert (verdict.verdict, verdict.proof, verdict.instances) == (Kind.CERTIFIED, "dual", 1)
+
+
+def test_the_hypothesis_of_one_line_is_not_one_of_the_others() -> None:
+    def lines(f: Smooth) -> dict[str, Any]:
+        """The second line is false: it has no hypothesis."""
+        value = at_most(f(f.start) - f.minimum, half=Fraction(1, 2))
+        return {"near": given("near", f.distance**2 <= 1, lambda: value), "all": value}
+
+    def of_points(f: Smooth) -> dict[str, Any]:
+        """An equation forks no path."""
+        value = at_most(f(f.start) - f.minimum, bound=f.distance**2 / 2)
+        return {"rest": given("at rest", equal((f.start, f.minimiser)), lambda: value), "all": value}
+
+    found = {line.name: line.verdict for line in verdict_on(lines).lines}  # type: ignore[arg-type]  # of two lines
+    assert found == {"near": Kind.CERTIFIED, "all": Kind.VIOLATED}
+    words = verdict_on(of_points, name="toy/points")  # type: ignore[arg-type]
+    assert words.verdict is Kind.INCONCLUSIVE
+    assert "an equation in given" in words.reason
 
 
 def test_a_comparison_forks_and_both_halves_must_hold() -> None:

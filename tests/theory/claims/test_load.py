@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,11 +60,15 @@ def test_what_lies_beside_a_file_comes_first(
 ) -> None:
     (folder / "elsewhere").mkdir()
     monkeypatch.syspath_prepend(folder / "elsewhere")
-    for place in ("elsewhere", "."):
-        (folder / place / "own_constants.py").write_text(f"PLACE = {place!r}")
-    (folder / "my_paper.py").write_text(FILE.format(paper="mine") + "\nimport own_constants\n")
-    load_claims("my_paper.py")
-    assert sys.modules["own_constants"].PLACE == "."
+    for place, half in (("elsewhere", 1), (".", 2)):
+        (folder / place / "own_constants.py").write_text(f"HALF = {half}")
+    text = FILE.format(paper="mine").rpartition("    return")[0].rstrip()
+    text += "\n    from own_constants import HALF\n    return at_most(HALF, one=1)\n"
+    for each in (text, text.replace("@dataclass", "from own_constants import HALF\n\n@dataclass")):
+        (folder / "my_paper.py").write_text(each)
+        load_claims("my_paper.py")
+        assert check("mine/lemma").measured == 2
+    assert importlib.import_module("own_constants").HALF == 1
 
 
 def test_a_module_is_loaded_by_its_name(registry: dict[str, Any], folder: Path) -> None:

@@ -35,7 +35,7 @@ def proved(function: Any, at: Any = lambda x: {"x": x / 9}, proof: Any = square,
 def test_a_formula_that_agrees_is_a_remark() -> None:
     verdict = proved(rounded)
     assert (verdict.verdict, verdict.proof, verdict.steps) == (Kind.CONSISTENT, None, ("algebra",))
-    assert "algebra: a formula is proved that agrees with it at 6" in verdict.reason
+    assert "algebra: a formula that agrees with it at 6" in verdict.reason
 
 
 @pytest.mark.parametrize(

@@ -73,9 +73,9 @@ def test_a_diverged_run_breaks_the_bound() -> None:
 
 def test_paper_lemma_2_is_broken_by_a_run() -> None:
     task = QuadraticMixture(
-        hessians=np.ones((10, 1, 1)),
-        centers=np.where(np.arange(10) < 9, 1.0, -1.0)[:, None],
-        labels=np.where(np.arange(10) < 9, 0, 1),
+        hessians=np.ones((170, 1, 1)),
+        centers=np.where(np.arange(170) < 153, 1.0, -1.0)[:, None],
+        labels=np.where(np.arange(170) < 153, 0, 1),
     )
     trace = run(CFLMGD(step_size=1.0, momentum=0.9), task, rounds=5, initial=np.array([[0.5], [-0.5]]))
     # audit: |e_1| = .05, |e_2| = .400 > .0494 + .025

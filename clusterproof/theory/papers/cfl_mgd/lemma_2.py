@@ -10,6 +10,7 @@ import numpy as np
 
 from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
+from clusterproof.theory.bounds.dynamics import cfl_mgd_of
 from clusterproof.theory.claims import Sides, at_most, choice, claim, integers, rationals, suppose
 from clusterproof.theory.exact.two_clusters import exact_path, has_positive_probability, run_two_clusters
 from clusterproof.theory.runs.trace_bound import TraceBound
@@ -72,15 +73,23 @@ def bound_trace(task: Mixture, trace: Trace, failure_probability: float | None =
     Raises
     ------
     InvalidArgument
-        If the task has noise, or the start is outside the paper's basin.
+        If the run is not one that the paper speaks of: other dynamics, another step size, clients that do not take
+        part, too few clients for its probability to be positive, noise, or a start outside the basin.
     """
+    from clusterproof.theory.runs.zhao_2023 import failing_hypothesis  # which imports the paper's claims
+
+    cfl_mgd_of(trace)  # refuses other dynamics
     if task.settings["task"] != "quadratic" and task.settings.get("data") != "population":
         raise InvalidArgument("task", task.settings["task"], "must be without noise", "use data='population'")
     errors = np.asarray(trace.errors)
-    if errors.shape[-1] != task.clusters or errors[0].max() > task.basin_radius:
-        raise InvalidArgument(
-            "trace", float(errors[0].max()), f"must start within {task.basin_radius:.4g}", "start nearer"
-        )
+    if errors.shape[-1] != task.clusters:
+        rule = f"must have one model for each of {task.clusters} clusters"
+        raise InvalidArgument("clusters", errors.shape[-1], rule, "leave out the algorithm's clusters")
+    if failing := failing_hypothesis(task, trace, float(errors[0].max())):
+        raise InvalidArgument("trace", "...", f"must have {failing}", "use such a run")
+    if not has_positive_probability(4 * task.clusters, round(task.proportions.min() * task.clients)):
+        rule = "must have clusters of so many clients that the printed probability is positive, 17 of two clusters"
+        raise InvalidArgument("trace", "...", rule, "raise the clients")
     smallest = float(task.proportions.min())
     bound = np.full(errors.shape, np.inf)
     bound[1:] = (1 - smallest / (8 * task.condition_number)) * errors[:-1] + float(MISMATCH) * smallest

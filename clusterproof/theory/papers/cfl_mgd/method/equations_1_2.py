@@ -44,11 +44,15 @@ def objective(
     """
     clients = clusters * clients_each
     factor = printed_weight(clients, clusters)
-    words = (
-        f"phi_p has two definitions: with m = {clients} and {clusters} equal clusters (1) is {float(factor):g} times "
-        "the expected loss of Assumptions 1-3"
-    )
-    return {"(1)": equal((factor, 1), words=words)}
+    return {
+        "(1)": equal(
+            (factor, 1),
+            words=lambda: (
+                f"phi_p has two definitions: with m = {clients} and {clusters} equal clusters (1) is "
+                f"{float(factor):g} times the expected loss of Assumptions 1-3"
+            ),
+        )
+    }
 
 
 Distance = Annotated[int, integers(0, 2, upwards=True)]

@@ -1,0 +1,122 @@
+"""Frozen records of the language: dataclasses without a base, whose properties and methods are of the language, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cached_property
+from types import FunctionType, MappingProxyType
+from typing import Any
+
+from clusterproof.theory.kernel.evaluation import Refused, spend
+
+
+class Record:
+    """A frozen record of the language."""
+
+    _fields: tuple[str, ...] = ()
+    _defaults: Mapping[str, Any] = MappingProxyType({})
+    _offers: frozenset[str] = frozenset()
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        spend(1 + len(self._fields))
+        given = {**self._defaults, **dict(zip(self._fields, values, strict=False)), **named}
+        if given.keys() != set(self._fields) or len(values) > len(self._fields):
+            raise Refused(f"{type(self).__name__} has the fields {', '.join(self._fields)}")
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def _values(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in self._fields)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise Refused("a record does not change")
+
+    def __eq__(self, other: object) -> bool:
+        raise Refused("records are compared by the kernel")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+MADE = ("__init__", "__eq__")
+"""What ``dataclass`` makes and the language relies on: it must be its own."""
+KEPT = frozenset(vars(type("Plain", (), {}))) | {
+    *("__annotations__", "__match_args__", "__dataclass_fields__", "__dataclass_params__"),
+    *("__repr__", "__hash__", "__setattr__", "__delattr__", "__replace__"),
+    *("__static_attributes__", "__firstlineno__", "__annotate_func__", "__annotations_cache__"),
+}
+"""What a class has besides."""
+
+
+def new_record(kind: type) -> type[Record]:
+    """Return an empty record for a dataclass.
+
+    Raises
+    ------
+    Refused
+        If it is more than a frozen dataclass whose fields have constants as defaults.
+    """
+    place = kind.__qualname__
+    plain = is_dataclass(kind) and kind.__mro__[1:] == (object,)
+    if not plain or not (kind.__dataclass_params__.frozen and kind.__dataclass_params__.eq):  # type: ignore[attr-defined]
+        raise Refused(f"{place} is not of the language: only frozen dataclasses without a base are")
+    for each in fields(kind):
+        if each.default_factory is not MISSING or not (each.init and each.compare):
+            raise Refused(
+                f"{place}.{each.name}: a field of a record has a constant as default, and is compared"
+            )
+    for name, member in vars(kind).items():
+        own = (
+            name in MADE
+            and getattr(getattr(member, "__code__", None), "co_filename", "<string>") != "<string>"
+        )
+        if own or (name.startswith("__") and name not in {*MADE, *KEPT}):
+            raise Refused(f"{place}.{name}: a record of the language has no special methods of its own")
+    return type(kind.__name__, (Record,), {})
+
+
+def complete_record(
+    made: type[Record], kind: type, defaults: Mapping[str, Any], load: Callable[[FunctionType], Any]
+) -> None:
+    """Give a record the fields of a dataclass, and its properties and methods, loaded into the language.
+
+    What is not of the language refuses when it is used.
+    """
+    names = tuple(each.name for each in fields(kind))
+    members = {
+        name: _member(member, f"{kind.__qualname__}.{name}", load)
+        for name, member in vars(kind).items()
+        if not name.startswith("__") and name not in names
+    }
+    for name, value in members.items():
+        setattr(made, name, value)
+    made._fields, made._defaults = names, MappingProxyType(dict(defaults))
+    made._offers = frozenset([*names, *members])
+
+
+def _member(member: Any, place: str, load: Callable[[FunctionType], Any]) -> Any:
+    wrap: Callable[[Any], Any] = property
+    if type(member) is property:
+        found = member.fget
+    elif type(member) is cached_property:
+        found = member.func
+    elif type(member) in (staticmethod, classmethod):
+        found, wrap = member.__func__, type(member)
+    else:
+        found, wrap = member, _as_it_is
+    try:
+        if type(found) is not FunctionType:
+            raise Refused(f"{place} is not of the language")
+        return wrap(load(found))
+    except Refused as refused:
+        why = str(refused)
+
+        def refuse(*arguments: Any, **named: Any) -> Any:
+            raise Refused(why)
+
+        return wrap(refuse)
+
+
+def _as_it_is(function: Any) -> Any:
+    return function

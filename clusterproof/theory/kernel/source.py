@@ -1,0 +1,85 @@
+"""The source of a function, and whether the function was compiled from what its file says now."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import linecache
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from clusterproof.theory.kernel.evaluation import Refused
+
+
+@lru_cache(maxsize=1024)
+def _functions_of(text: str, mode: str) -> tuple[list[Any], frozenset[CodeType]]:
+    """Return the functions that a text defines: as trees, and compiled."""
+    tree: Any = ast.parse(text, "source", mode)
+    codes, left = set(), [compile(tree, "source", mode, dont_inherit=True)]
+    while left:
+        codes.add(left.pop())
+        left += [
+            each for code in codes for each in code.co_consts if type(each) is CodeType and each not in codes
+        ]
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.Lambda)]
+    return nodes, frozenset(codes)
+
+
+def source_of(code: CodeType, annotations: Sequence[str]) -> ast.FunctionDef | ast.Lambda:
+    """Return the tree of a function's source, with the lines of its file.
+
+    Raises
+    ------
+    Refused
+        If the text is not what the function was compiled from.
+    """
+    file = code.co_filename
+    linecache.checkcache(file)
+    texts = annotations if file == "<string>" else ["".join(linecache.getlines(file))]
+    place = f"{Path(file).name}, {code.co_name}"
+    if not any(texts):
+        raise Refused(f"{place}: its source is not known")
+    found = []
+    for text in texts:
+        nodes, codes = _functions_of(text, "eval" if file == "<string>" else "exec")
+        if code in codes:  # equal code: what was loaded is what the file says
+            found += [node for node in nodes if _is_compiled_from(code, node)]
+    if len({ast.dump(node) for node in found}) != 1:
+        raise Refused(f"{place}: its file has changed since it was loaded")
+    return _bare(copy.deepcopy(found[0]))
+
+
+def _bare(node: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef | ast.Lambda:
+    """Leave out decorators, since the function at hand is the one below them, annotations and docstrings."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.arg):
+            each.annotation = None
+        if isinstance(each, ast.FunctionDef):
+            each.returns = None
+            each.decorator_list = [] if each is node else each.decorator_list
+            texts: list[ast.stmt] = [
+                n for n in each.body if isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)
+            ]
+            each.body = [n for n in each.body if n not in texts] or texts
+    return node
+
+
+def _first_line(node: ast.FunctionDef | ast.Lambda) -> int:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(each.lineno for each in decorators)])
+
+
+def _is_compiled_from(code: CodeType, node: ast.FunctionDef | ast.Lambda) -> bool:
+    """Return whether a node is where a function's code stands, by name and line, of a lambda by columns too."""
+    if getattr(node, "name", "<lambda>") != code.co_name or _first_line(node) != code.co_firstlineno:
+        return False
+    if isinstance(node, ast.FunctionDef):
+        return True
+    body = node.body
+    first, last = (body.lineno, body.col_offset), (body.end_lineno, body.end_col_offset)
+    places = [(a, c, b, d) for a, b, c, d in code.co_positions() if a and b and c is not None and d]
+    inside = all(first <= (a, c) and (b, d) <= last for a, c, b, d in places)
+    return inside and min(places)[:2] == first

@@ -1,0 +1,265 @@
+"""Loading of users' Python files: each sees its own folder first, shares no module with another, and is read anew.
+
+A file and what it imports from beside it are modules below a name of their own, ``NAME_DIGEST``, where the digest is of
+their paths and contents: so two files may each have a ``helper.py``, and what was edited is another module. Import
+statements of these modules, also those in functions that are called later, look beside the file first.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import hashlib
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.machinery import (
+    EXTENSION_SUFFIXES,
+    SOURCE_SUFFIXES,
+    ExtensionFileLoader,
+    FileFinder,
+    ModuleSpec,
+    PathFinder,
+    SourceFileLoader,
+)
+from pathlib import Path, PurePosixPath
+from types import CodeType, ModuleType
+from typing import Any
+
+from clusterproof.files import TEXT, read_file
+
+_FILES: dict[str, Path] = {}
+"""The file, as the user named it, by the name below which it and its neighbours are modules."""
+
+
+def load_file(path: str | os.PathLike[str], *, again: bool = False) -> ModuleType:
+    """Execute a user's Python file, unless it and what it imports from beside it are as they were before.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    again
+        Execute it in any case.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    Exception
+        What the file raises; no module of it is kept then.
+    """
+    where = Path(path).resolve()
+    content = hashlib.sha256(os.fsencode(where))
+    for name, text in sources_of(where).items():
+        content.update(f"\0{name}\0".encode() + text)
+    root = f"{where.stem.replace('.', '_')}_{content.hexdigest()[:16]}"
+    # a package beside the file may have its name
+    name = f"{root}.{'__main__' if (where.parent / where.stem / '__init__.py').exists() else where.stem}"
+    if name in sys.modules and not again:
+        return sys.modules[name]
+    _forget(root)
+    _FILES[root] = Path(path)
+    folder = ModuleType(root)
+    folder.__path__ = [str(where.parent)]
+    spec = importlib.util.spec_from_file_location(name, where, loader=_Source(name, str(where)))
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.update({root: folder, name: module})  # dataclasses resolve annotations in their module
+    try:
+        _Source(name, str(where)).exec_module(module)
+    except BaseException:  # Ctrl-C, too, must leave no half of a module behind; it is raised again
+        _forget(root)
+        raise
+    return module
+
+
+def load_named(name: str) -> ModuleType:
+    """Import a module by its dotted name, from the working folder first."""
+    folder = os.getcwd()
+    sys.path.insert(0, folder)
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(folder)
+        if folder not in sys.path:
+            sys.path.append(folder)  # for imports in its functions
+
+
+def file_of(module: str) -> str | None:
+    """Return the file of a module that ``load_file`` has loaded, as the user named it; None for other modules."""
+    root, _, name = module.partition(".")
+    if root not in _FILES:
+        return None
+    path = _FILES[root]
+    if name in (path.resolve().stem, "__main__"):
+        return str(path)
+    place = path.parent.joinpath(*name.split("."))
+    return str(place / "__init__.py" if place.is_dir() else place.with_name(f"{place.name}.py"))
+
+
+def is_of(module: str, path: str | os.PathLike[str]) -> bool:
+    """Return whether a module is that of a user's file, or was imported by it from beside it."""
+    root = _FILES.get(module.partition(".")[0])
+    return root is not None and root.resolve() == Path(path).resolve()
+
+
+def sources_of(path: str | os.PathLike[str], folder: Path | None = None) -> dict[str, bytes]:
+    """Return the contents of a file and of all that it imports from beside it, and these import, by relative path.
+
+    Parameters
+    ----------
+    path
+        Of the file, which comes first.
+    folder
+        Where its imports look; its own folder if None.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read.
+    """
+    where = Path(path).resolve()
+    folder = where.parent if folder is None else folder.resolve()
+    found: dict[str, bytes] = {}
+    waiting = [where]
+    while waiting:
+        file = waiting.pop(0)
+        name = file.relative_to(folder).as_posix()
+        if name not in found:
+            found[name] = read_file(file, TEXT)
+            if file.suffix == ".py":
+                for imported in _imports(found[name], file.relative_to(folder).parent.parts):
+                    waiting += _files_of(imported, folder)
+    return found
+
+
+def digests_of(path: str | os.PathLike[str], folder: Path | None = None) -> dict[str, str]:
+    """Return the SHA-256 of each of ``sources_of``, by relative path."""
+    return {name: hashlib.sha256(text).hexdigest() for name, text in sources_of(path, folder).items()}
+
+
+def write_sources(folder: Path, sources: Mapping[str, str]) -> Path:
+    """Write what ``sources_of`` has returned, as text, to a folder, and return the path of the first file.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or a name leads out of the folder.
+    """
+    for name, text in sources.items():
+        if (
+            not name.isprintable()
+            or "\\" in name
+            or ":" in name
+            or {"..", "/"} & {*PurePosixPath(name).parts}
+        ):
+            raise ValueError(f"{name!r} is no relative path of a file")
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
+    return folder / next(iter(sources), "..")
+
+
+def _imports(text: bytes, package: tuple[str, ...]) -> Iterator[list[str]]:
+    """Yield the parts of each name that a file of a package imports, anywhere in it."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # told when it is executed
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.split(".") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            start = [*package][: len(package) + 1 - node.level] if node.level else []
+            base = [*start, *(node.module or "").split(".")] if node.module else start
+            yield from ([*base, alias.name] for alias in node.names)
+
+
+def _files_of(parts: Sequence[str], folder: Path) -> Iterator[Path]:
+    """Yield the files that the import of a name executes, as far as they lie in a folder."""
+    for number, part in enumerate(parts):
+        spec = _finder(folder).find_spec(part) if number or part not in _NEVER else None
+        if spec is None:
+            return
+        if spec.has_location and spec.origin is not None:
+            yield folder / Path(spec.origin).relative_to(folder)
+        if spec.submodule_search_locations is None:
+            return
+        folder /= part
+
+
+_NEVER = {*sys.builtin_module_names, "__main__", "clusterproof"}
+"""What a user's file imports from elsewhere, whatever lies beside it."""
+
+
+class _Source(SourceFileLoader):
+    """Loader that neither reads nor writes bytecode, and whose modules look beside the user's file first."""
+
+    def get_code(self, _name: str) -> CodeType:
+        """Compile the file, with its assertions also under -O."""
+        return compile(read_file(self.path, TEXT), self.path, "exec", dont_inherit=True, optimize=0)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Execute the module."""
+        root = module.__name__.partition(".")[0]
+        (folder,) = sys.modules[root].__path__
+        vars(module)["__builtins__"] = {**vars(builtins), "__import__": _import_of(root, folder)}
+        super().exec_module(module)
+
+
+def _finder(folder: str | os.PathLike[str]) -> FileFinder:
+    return FileFinder(
+        os.fspath(folder), (_Source, SOURCE_SUFFIXES), (ExtensionFileLoader, EXTENSION_SUFFIXES)
+    )
+
+
+class _Beside:
+    """Finder of the modules below the name of a user's file."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None, _target: object = None) -> ModuleSpec | None:
+        if path is None or name.partition(".")[0] not in _FILES:
+            return None
+        return next(filter(None, (_finder(each).find_spec(name) for each in path)), None)
+
+
+sys.meta_path.insert(0, _Beside)
+
+
+def _import_of(root: str, folder: str) -> Any:
+    """Return the ``__import__`` of a user's file and of its neighbours."""
+
+    @cache
+    def is_beside(top: str) -> bool:
+        if top in _NEVER:
+            return False
+        spec = _finder(folder).find_spec(top)
+        if spec is None or spec.loader is not None:
+            return spec is not None
+        elsewhere = PathFinder.find_spec(top)  # for Python, too, a folder without __init__.py comes last
+        return elsewhere is None or elsewhere.origin is None
+
+    def import_(
+        name: str,
+        globals: Any = None,  # noqa: A002 - names of Python's __import__
+        locals: Any = None,  # noqa: A002
+        fromlist: Sequence[str] = (),
+        level: int = 0,
+    ) -> ModuleType:
+        top = name.partition(".")[0]
+        if level or not (f"{root}.{top}" in sys.modules or is_beside(top)):
+            return builtins.__import__(name, globals, locals, fromlist, level)
+        module = builtins.__import__(f"{root}.{name}", globals, locals, fromlist)
+        return module if fromlist else sys.modules[f"{root}.{top}"]
+
+    return import_
+
+
+def _forget(root: str) -> None:
+    """Remove the modules below a name."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == root]:
+        del sys.modules[name]
