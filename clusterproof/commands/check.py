@@ -1,4 +1,4 @@
-"""The command ``check``: evaluate claims, replay reports, compare a stored run with bounds and with its law."""
+"""The command ``check``: evaluate claims, replay evidence, compare a stored run with bounds and with its law."""
 
 from __future__ import annotations
 
@@ -17,23 +17,25 @@ from cyclopts import Parameter
 
 from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.atomic import check_distinct, check_writable, write_whole
+from clusterproof.algorithms.atomic import check_distinct, check_writable, naming_folder, write_whole
 from clusterproof.algorithms.storage import load_trace
 from clusterproof.algorithms.validation import check_count, check_seed, error_line
-from clusterproof.commands import completion, engine, terminal
+from clusterproof.commands import check_evidence, completion, engine, terminal
 from clusterproof.commands.check_page import page
 from clusterproof.commands.check_unit import evaluate_in_processes
 from clusterproof.commands.child_process import in_child
 from clusterproof.synthetic import from_settings
-from clusterproof.theory import Claim, Verdict
+from clusterproof.theory import Claim, Kind, Verdict
 from clusterproof.theory.claims import report as reports
 from clusterproof.theory.claims.claim import matching
-from clusterproof.theory.claims.replay import disagreement, recorded_claims
+from clusterproof.theory.claims.in_language import may_be_rewritten
 from clusterproof.theory.claims.report_folder import write_report
+from clusterproof.theory.claims.stored_evidence import require_writable, write_evidence
 from clusterproof.theory.claims.verdict import HOLDS, line_of, unite
 from clusterproof.theory.headlines import HEADLINES
 from clusterproof.theory.runs.bound_and_law import compare_with_law
 from clusterproof.theory.runs.sharpest_bound import sharpest_bounds
+from clusterproof.user_files import file_of
 
 
 def _next(given: Sequence[str], files: Sequence[str], shown: Sequence[Verdict]) -> str:
@@ -68,7 +70,8 @@ def check(
         Path | None, Parameter("--json", allow_leading_hyphen=True, validator=_require_file)
     ] = None,
     report: Path | None = None,
-    replay: Path | None = None,
+    evidence: Path | None = None,
+    replay: Annotated[bool, Parameter(negative=())] = False,
     trace: Path | None = None,
     fail_on: str | None = None,
     verbose: Annotated[bool, Parameter(negative=())] = False,
@@ -79,7 +82,8 @@ def check(
     Otherwise prints the claims that fail, the named claims, and the counts.
 
     Exit status: 0 if every claim got a verdict, 1 if a check failed or --fail-on names a verdict, 2 for bad input; with
-    --trace 0 if the run holds, 1 if it is broken or not of its algorithm's law, 3 if that is inconclusive.
+    --replay 0 if every record is accepted, 1 if one is not; with --trace 0 if the run holds, 1 if it is broken or not
+    of its algorithm's law, 3 if that is inconclusive.
 
     Parameters
     ----------
@@ -100,8 +104,12 @@ def check(
         standard error.
     report
         Write the report to this folder: verdicts.json, verdicts.md, and a script for each exact counterexample.
+    evidence
+        Write the evidence of what is certified, vacuous or exactly violated to this folder, a file a paper; with
+        --replay read it there.
     replay
-        Evaluate the instances of a report that --json wrote again; exit status 1 if a verdict or a number differs.
+        Replay the evidence of the named claims, or of all, in exact arithmetic, and search nothing; exit status 1 if a
+        record of it shows nothing.
     trace
         Compare a run stored by `clusterproof run --out` with the bounds of the named claims, or with the sharpest of
         its algorithm whose hypotheses hold, and with the law of its algorithm.
@@ -111,23 +119,23 @@ def check(
         Print the whole table of claims, with their numbers and evidence.
     """
     others: dict[str, object] = {"--all": all_claims, "--json": json_file, "--report": report, "--seed": seed}
-    others |= {"--seeds": seeds - 1, "--paper": paper, "--fail-on": fail_on, "--verbose": verbose}
-    for option, path in (("replay", replay), ("trace", trace)):
-        if path is not None:
-            others |= {"--replay": replay, "--trace": trace, f"--{option}": None}
-            if clash := [name for name, value in others.items() if value]:
-                rule = f"cannot be combined with {clash[0]}"
-                raise InvalidArgument(option, str(path), rule, "leave one of the two out")
+    others |= {"--seeds": seeds - 1, "--fail-on": fail_on, "--verbose": verbose}
+    of_trace = {"--paper": paper, "--evidence": evidence}
+    for option, chooses, more in (("replay", replay, {"--trace": trace}), ("trace", trace, of_trace)):
+        clash = [name for name, value in (others | more).items() if value]
+        if chooses and clash:
+            rule = f"cannot be combined with {clash[0]}"
+            raise InvalidArgument(
+                option, True if option == "replay" else str(trace), rule, "leave one of the two out"
+            )
     files = tuple(dict.fromkeys(name for name in ids if name.endswith(".py")))
     names = [name for name in ids if not name.endswith(".py")]
-    if (files or replay is not None) and (
-        status := in_child("file", ", ".join(files) or str(replay))
-    ) is not None:
+    if files and (status := in_child("file", ", ".join(files))) is not None:
         return status
     output = sys.stdout  # which a user's file may replace
     stated = terminal.load(files)
-    if replay is not None:
-        return _replay(names, replay)
+    if replay:
+        return check_evidence.replay(_chosen(names, paper, stated, True), ids, evidence)
     if trace is not None:
         return _compare(names, trace)
     check_seed(seed)
@@ -137,13 +145,15 @@ def check(
     chosen = _headlines() if headlines else _chosen(names, paper, stated, all_claims)
     json_printed = json_file == Path("-")
     written = {} if json_printed or json_file is None else {"json": json_file}
-    check_distinct(json=json_file, report=report)
+    check_distinct(json=json_file, report=report, evidence=evidence)
     if report is not None:
-        with _refusing("report", report):
+        with naming_folder("report", report):
             report.mkdir(parents=True, exist_ok=True)
         written["report"] = report / "verdicts.json"
     for option, path in written.items():
         check_writable(option, path)
+    if evidence is not None:
+        require_writable({each.paper for each in chosen}, evidence)
     started = time.perf_counter()
     evaluated = _evaluate(chosen, files, range(seed, seed + seeds))
     verdicts: dict[int, Verdict] = {}
@@ -183,16 +193,9 @@ def check(
         print(reports.to_json(reports.report(known, seed)), end="", file=output)
     if report is not None:
         write_report(report, known, seed)
+    if evidence is not None:
+        write_evidence(known, evidence)
     return 1 if failures or faults else 0
-
-
-@contextlib.contextmanager
-def _refusing(option: str, path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        rule = f"must be a folder that can be written ({error.strerror})"
-        raise InvalidArgument(option, str(path), rule, "choose another") from error
 
 
 def _ordered(verdicts: dict[int, Verdict]) -> list[Verdict]:
@@ -303,6 +306,10 @@ class _Printer:
                     terminal.show(reports.row(one, self.longest, self.width))
                 elif named or one.verdict not in HOLDS or one.claim in self.listed:
                     terminal.show(reports.sentence(one, self.width))
+                else:
+                    continue
+                if remark := _remark(one):
+                    print(reports.wrap(f"  {remark}", self.width, "  "))
 
     def end(self) -> None:
         """Print the counts by paper."""
@@ -311,22 +318,12 @@ class _Printer:
             print(*reports.count_table(self.shown, self.width), sep="\n")
 
 
-def _replay(ids: Sequence[str], path: Path) -> int:
-    """Evaluate the instances of a report again."""
-    report = reports.read_report(path)
-    with recorded_claims(report):
-        wanted = [claim.id for name in ids for claim in matching(name)]
-        entries = [one for one in report.claims if not wanted or one.claim.partition("#")[0] in wanted]
-        if not entries:
-            rule = f"must hold {', '.join(wanted) or 'a claim'}"
-            raise InvalidArgument("replay", str(path), rule, "name another report, or other claims")
-        confirmed = 0
-        for entry in entries:
-            difference = disagreement(entry, report)
-            confirmed += not difference
-            print(f"{entry.claim}  {entry.verdict}  {difference or 'as recorded'}")
-    print(f"{confirmed} of {len(entries)} entries confirmed")
-    return 0 if confirmed == len(entries) else 1
+def _remark(verdict: Verdict) -> str:
+    """Say what keeps a consistent claim of a user's file from being certified, if its author can change it."""
+    own = verdict.paper != "falsify" and file_of(theory.find_claim(verdict.claim).module) is not None
+    if not own or verdict.verdict is not Kind.CONSISTENT or not may_be_rewritten(verdict.outside):
+        return ""
+    return f"{verdict.outside}: in exact numbers it may be certified"
 
 
 def _compare(ids: Sequence[str], folder: Path) -> int:

@@ -16,10 +16,12 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import check_seed, error_line
 from clusterproof.commands import completion, terminal
 from clusterproof.commands.child_process import in_child
-from clusterproof.theory import Claim, Verdict, code_of
+from clusterproof.theory import Claim, Line, Verdict, code_of
 from clusterproof.theory.claims import report
 from clusterproof.theory.claims.claim import arguments_of
 from clusterproof.theory.claims.replay import in_fractions
+from clusterproof.theory.claims.stored_evidence import size_of
+from clusterproof.user_files import file_of
 
 JUDGES = {
     "printed": "The paper prints this.",
@@ -69,6 +71,8 @@ def show(
         try:
             verdict = theory.check(claim_id, seed=seed)
             terminal.show(report.sentence(_with_inconclusive_lines(verdict), width))
+            if len(verdict.lines) == 1:
+                _print_wrapped(f"  {_rests_on(verdict)}", width)
             print()
         except Exception as error:  # the statement is printed all the same
             failure = error
@@ -103,6 +107,15 @@ def _show_lines(verdict: Verdict, width: int) -> None:
             repairs = "" if line.repaired_by == verdict.repaired_by else ", ".join(line.repaired_by)
             reason = line.reason + (f"; repaired by {repairs}" if repairs else "")
             _print_wrapped(f"    {name}  {line.verdict}: {reason}", width)
+            _print_wrapped(f"        {_rests_on(line)}", width)
+
+
+def _rests_on(line: Line) -> str:
+    """Return the evidence of a line in words, or why the kernel replays none."""
+    if line.evidence is not None:
+        rule, digest = line.evidence["rule"], line.evidence["digest"][:12]
+        return f"evidence: {rule}, {size_of(line.evidence)} bytes, of the statement {digest}"
+    return f"not in the kernel's language: {line.outside}" if line.outside else "no evidence: only searched"
 
 
 def _show_counterexample(verdict: Verdict, width: int) -> None:
@@ -123,8 +136,14 @@ def _show_counterexample(verdict: Verdict, width: int) -> None:
             _print_wrapped(f"    {sides}", width)
         print()
     if points:  # whose definition is longer than what a reader checks
-        print(f"    clusterproof check {arguments_of(verdict.claim)} --json report.json")
-        print("    clusterproof check --replay report.json")
+        check, folder = f"    clusterproof check {arguments_of(verdict.claim)}", ""
+        if verdict.evidence is None:
+            print(f"{check} --json report.json")
+            return
+        if file_of(theory.find_claim(verdict.claim).module) is not None:  # whose evidence is not shipped
+            folder = " --evidence FOLDER"
+            print(f"{check}{folder}")
+        print(f"{check} --replay{folder}")
         return
     print(textwrap.indent(str(code_of(verdict)), "    ").rstrip())
 

@@ -141,7 +141,7 @@ def report() -> str:
         "# What `check --json` writes\n\nAn object. `claims` is a list of verdicts, one a claim and, if a claim has "
         "several lines, one a line, whose `claim` is `paper/name#line`; `code` is a counterexample as Python, and "
         "`null` stands where a field has no meaning. `times` has the seconds of each claim, `sources` text and "
-        "SHA-256 of the files that state claims, so that `check --replay` needs no other file, `versions` those of "
+        "SHA-256 of the files that state claims, `versions` those of "
         "Python and of libraries, and `seed` the first seed.\n\n"
         "```{eval-rst}\n.. autoclass:: clusterproof.theory.Verdict\n   :no-index:\n\n"
         ".. autoclass:: clusterproof.theory.Line\n   :no-index:\n\n"

@@ -72,13 +72,13 @@ def test_words_after_run(algorithm: str, words: list[str], rounds: str) -> None:
 @given(
     st.binary(max_size=60)
     | st.sampled_from(
-        [b"", b"[" * 99_999, b"{}", b"[]", b'{"claims": []}', b"[1]", b'{"claims": [{"claim": 3}]}']
+        [b"", b"[" * 99_999, b"{}", b"[]", b'{"claims": []}', b"[1]", b'{"evidence": [{"claim": 3}]}']
     )
 )
 def test_bytes_to_replay(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
-    path = tmp_path_factory.getbasetemp() / "replayed.json"
-    path.write_bytes(content)
-    status, _ = run_command("check", "--replay", str(path))
+    folder = tmp_path_factory.getbasetemp()
+    (folder / "cfl-mgd.json").write_bytes(content)
+    status, _ = run_command("check", "cfl-mgd/lemma-2", "--replay", "--evidence", str(folder))
     assert status == 2
 
 

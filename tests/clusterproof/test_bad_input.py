@@ -32,7 +32,7 @@ FILES = {
     "long.toml": f"[training]\nseed = 0x{'f' * 10**4}\n",
     "sweep.toml": 'measure = ["error"]\nrounds = 1\nseeds = 1\n[settings]\nclients = 4\n[grid]\nalgorithm = ["ifca"]\n',
     "both.toml": 'measure = ["error"]\nrounds = 1\nseeds = 1\n[settings]\nclients = 4\n[grid]\nclients = [4]\n',
-    "v.json": '{"claims": [{"claim": "cfl-mgd/lemma-h", "verdict": "consistent", "measured": null, "bound": null}]}',
+    "bad/cfl-mgd.json": '{"claims": []}',
     "two.py": "class Two:\n    def __init__(self, task, settings):\n        pass\n",
 }
 """Files in the current folder, which no command line changes."""
@@ -121,13 +121,19 @@ claims --verdict false               :: verdict = 'false'
 check --fail-on wrong                :: must be verdicts of
 check --json {{. none/report}}
 claims --json none/report
-check --replay {{. none}}
+check --replay {{. none}}            :: id =
+check --replay --evidence {{none r.json}}       :: --evidence = | must be a folder of evidence
+check cfl-mgd/lemma-2 --replay --evidence bad :: bad/cfl-mgd.json': must be the JSON of records of evidence
+check cfl-mgd/lemma-2 --evidence bad :: bad/cfl-mgd.json': must be the JSON of records of evidence
+check --evidence r.json              :: --evidence = 'r.json': must be a folder
 check --trace none
 check --report r.json                :: --report = 'r.json': must be a folder
 check cfl-mgd/theorem-a --trace none
-check --replay r.json --all
-check --replay r.json --trace t
-check --replay r.json --verbose      :: cannot be combined with
+check --replay --{{all verbose}}       :: --replay = True: cannot be combined with --
+check --replay --{{trace report json}} t :: cannot be combined with --
+check --replay --{{seed seeds}} 2      :: cannot be combined with --seed
+check --replay --fail-on violated    :: cannot be combined with --fail-on
+check --trace t --evidence e         :: cannot be combined with --evidence
 check --trace t --json r.json
 {{check claims}} {{broken.py syntax.py missing.py empty.py}} :: file =
 show cfl-mgd/lemma-2 {{broken.py missing.py empty.py}}      :: file =
@@ -223,9 +229,8 @@ run ifca --rounds 1 --json o.svg --plot ./o.svg :: --plot = 'o.svg': must not be
 run ifca --rounds 1 --out o.svg --plot o.svg    :: --plot = 'o.svg': must not be that of --out too
 leaderboard fedavg --json o.svg --figure o.svg  :: --figure = 'o.svg': must not be that of --json too
 check cfl-mgd/lemma-2 --json o --report o       :: --report = 'o': must not be that of --json too
+check cfl-mgd/lemma-2 --report o --evidence o   :: --evidence = 'o': must not be that of --report too
 {TABLE} --out o --parquet o          :: --parquet = 'o': must not be that of --out too
-check --replay r.json                :: --replay = 'r.json': must hold a claim
-check --replay v.json cfl-mgd/lemma-2 :: --replay = 'v.json': must hold cfl-mgd/lemma-2
 conform two.py:Two --as fedavg --timeout {{nan 1e308}} :: --timeout | must be a finite number
 train --resume {{nowhere full}}      :: must be the folder of a training run
 train --resume seeds :: rerun the command with --seeds | such as seeds/seed-0

@@ -26,7 +26,6 @@ SETTING = (
 TRAIN = "train --clusters 2 --clients-per-cluster 2 --images 120 --hidden 4 --threads 1 --rounds 2"
 
 FILES = [
-    "check --replay FILE.json",
     "check FILE.py",
     "show cfl-mgd/lemma-2 FILE.py",
     "claims FILE.py",
@@ -52,8 +51,7 @@ CLOSED = DEPTH + 400
 DEEP = {
     "json": [
         '{"a":' * 10**5,
-        '{"claims": [{"claim": "cfl-mgd/lemma-2", "verdict": "violated", "measured": 1, "bound": 0, "counterexample": '
-        f'{{"a": {"[" * CLOSED}{"]" * CLOSED}}}}}]}}',
+        f'{{"evidence": [{{"claim": "cfl-mgd/lemma-2", "instance": {"[" * CLOSED}{"]" * CLOSED}}}]}}',
     ],
     "toml": [
         "a = " + "[" * 10**5,
@@ -112,6 +110,19 @@ def test_a_deep_file_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str
     for text in DEEP[word.partition(".")[2]]:
         (folder / word).write_text(text)
         refused(capsys, *shlex.split(line))
+
+
+@pytest.mark.parametrize("words", ["--replay --evidence .", "--evidence ."])
+@pytest.mark.parametrize("kind", ["pipe", "device", "large", "deep"])
+def test_evidence_that_does_not_end_is_one_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], kind: str, words: str
+) -> None:
+    for text in DEEP["json"]:
+        if kind == "deep":
+            (folder / "cfl-mgd.json").write_text(text)
+        else:
+            put(folder / "cfl-mgd.json", kind)
+        assert "cfl-mgd.json" in refused(capsys, "check", "cfl-mgd/lemma-2", *words.split())
 
 
 def with_sum(record: dict[str, Any]) -> bytes:

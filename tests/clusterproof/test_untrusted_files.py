@@ -58,13 +58,14 @@ def test_the_pickles_here_do_leave_a_trace(executed: Path) -> None:
     assert executed.exists()
 
 
-@pytest.mark.parametrize("words", ["check --replay", "verify", "train --config"])
+@pytest.mark.parametrize("words", ["check cfl-mgd/lemma-2 --replay --evidence", "verify", "train --config"])
 def test_no_single_file_is_executed(
     tmp_path: Path, executed: Path, capsys: pytest.CaptureFixture[str], words: str
 ) -> None:
     for content in (pickled(executed), archived(executed)):
         (tmp_path / "file").write_bytes(content)
-        refused(capsys, *words.split(), str(tmp_path / "file"))
+        (tmp_path / "cfl-mgd.json").write_bytes(content)
+        refused(capsys, *words.split(), str(tmp_path if "--evidence" in words else tmp_path / "file"))
     assert not executed.exists()
 
 

@@ -80,18 +80,16 @@ def test_check_judges_each_file_with_its_own_neighbours(order: int) -> None:
         each["claim"]: each["verdict"] for each in json.loads(Path("report.json").read_text())["claims"]
     }
     assert verdicts == {"one/bound": "violated", "two/bound": "consistent"}
-    for folder in ("one", "two"):
-        for name in ("claims.py", "helper.py"):
-            Path(folder, name).unlink()
-    assert main(["check", "--replay", "report.json"]) == 0  # the report holds the files
 
 
-def test_a_report_holds_claims_that_one_file_imports_from_another(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_holds_what_its_file_imports_from_beside_it() -> None:
     Path("one/claims.py").write_text(CLAIM.replace("{paper}", "one"))
     Path("one/both.py").write_text("import claims\n" + CLAIM.replace("{paper}", "both"))
     for files in (["one/both.py", "one/claims.py"], ["one/claims.py", "one/both.py"]):
         assert main(["check", *files, "--json", "report.json"]) == 0
-        assert main(["check", "--replay", "report.json"]) == 0
+        sources = json.loads(Path("report.json").read_text())["sources"]
+        assert sources.keys() == set(files)
+        assert all("helper.py" in source["beside"] for source in sources.values())
     assert main(["check", "one/both.py", "--report", "report"]) == 0
     assert Path("report/stand_in/helper.py").read_text() == "NUMBER = 1\n"
 
@@ -286,7 +284,7 @@ def test_id_and_file_are_given_in_any_order(order: int, capsys: pytest.CaptureFi
     assert main(["show", *names]) == 0
     shown = capsys.readouterr().out
     assert "mine/descent" in shown
-    assert "clusterproof check mine/descent 'my paper.py' --json report.json" in shown
+    assert "clusterproof check mine/descent 'my paper.py' --replay --evidence FOLDER" in shown
     assert main(["certify", *names]) == 1
     assert "see `clusterproof check mine/descent 'my paper.py'`" in capsys.readouterr().out
     assert main(["check", *names]) == 0

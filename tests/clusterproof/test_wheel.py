@@ -122,6 +122,7 @@ def test_the_wheel_holds_the_packages_of_the_product_and_nothing_else(tree: Path
         "py.typed",
         "__init__.pyi",
         "theory/verdicts.json",
+        "theory/evidence/fedlin.json",
         "experiments/results/fpfc-table-1.parquet",
     ):
         assert f"clusterproof/{name}" in names

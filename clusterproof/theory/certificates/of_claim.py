@@ -15,10 +15,9 @@ import msgspec
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.certificates.record import NoCertificate
-from clusterproof.theory.claims.claim import Claim, arguments_of, find_claim, quantities
+from clusterproof.theory.claims.claim import REGISTRY, Claim, arguments_of, find_claim, quantities
 from clusterproof.theory.claims.load import load_claims
 from clusterproof.theory.claims.ranges import Instance
-from clusterproof.theory.claims.replay import without_claims_of_files
 from clusterproof.theory.claims.traced import (
     find_witness,
     has_class,
@@ -141,14 +140,21 @@ def certify_claim(claim_id: str) -> ClaimCertificate | NoCertificate:
 
 @contextmanager
 def _stated(certificate: ClaimCertificate) -> Iterator[None]:
-    """State the claim of a certificate's source."""
+    """State the claim of a certificate's source instead of those of files that were loaded."""
     if not certificate.source:
         yield
         return
-    with tempfile.TemporaryDirectory() as folder, without_claims_of_files():
-        name = f"claims_{hashlib.sha256(certificate.source.encode()).hexdigest()[:8]}.py"
-        load_claims(write_sources(Path(folder), {name: certificate.source, **certificate.beside}))
-        yield
+    before = dict(REGISTRY)
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            for name in [name for name, claim in before.items() if file_of(claim.module) is not None]:
+                del REGISTRY[name]
+            name = f"claims_{hashlib.sha256(certificate.source.encode()).hexdigest()[:8]}.py"
+            load_claims(write_sources(Path(folder), {name: certificate.source, **certificate.beside}))
+            yield
+        finally:
+            REGISTRY.clear()
+            REGISTRY.update(before)
 
 
 def _statement(claim: Claim[..., Any]) -> str:

@@ -31,6 +31,10 @@ CLASSES: dict[type, Any] = {
 }
 
 
+TRIED = "what depends on them is tried, and not proved"
+"""Why a statement can be no other one."""
+
+
 def statement_of(statement: Statement) -> kernel.Statement:
     """Return a statement in the language.
 
@@ -41,7 +45,10 @@ def statement_of(statement: Statement) -> kernel.Statement:
     """
     space = statement.space
     if space.stream or space.replicates:
-        raise kernel.Refused("random numbers: what depends on them is tried, and not proved")
+        raise kernel.Refused(f"random numbers: {TRIED}")
+    for name, allowed in space.ranges.items():
+        if allowed.drawn and not isinstance(allowed, OfClass):
+            raise kernel.Refused(f"{name}: objects that a function draws: {TRIED}")
 
     def of_source(source: kernel.Source) -> kernel.Space:
         return kernel.Space({name: _range(name, each, source) for name, each in space.ranges.items()})
@@ -58,6 +65,11 @@ def language_of(statement: Statement) -> kernel.Statement | str:
         return statement_of(statement)
     except kernel.Refused as refused:
         return str(refused)
+
+
+def may_be_rewritten(why: str) -> bool:
+    """Return whether a statement that is not in the language may be stated otherwise by its author."""
+    return bool(why) and not why.endswith(TRIED)
 
 
 def _unwrapped(value: Any) -> Any:
@@ -78,8 +90,6 @@ def _range(name: str, allowed: Range, source: kernel.Source) -> Any:
             for each in allowed.groups
         ]
         return kernel.OfClass(tuple(groups), source.end(allowed.distance, name))
-    if allowed.drawn:
-        raise kernel.Refused(f"{name}: objects that a function draws are not of the language")
     raise kernel.Refused(f"{name}: NumPy arrays are not of the language: state sequences(...)")
 
 

@@ -1,36 +1,28 @@
-"""Counterexamples and reports, evaluated again from what is written of them."""
+"""Counterexamples, evaluated again from what is written of them."""
 
 from __future__ import annotations
 
 import math
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.claims import sentences
-from clusterproof.theory.claims.claim import REGISTRY, Claim, Statement, arguments_of, find_claim
+from clusterproof.theory.claims.claim import Claim, Statement, arguments_of, find_claim
 from clusterproof.theory.claims.confirm import RunDisagrees
 from clusterproof.theory.claims.judge import Judgement
-from clusterproof.theory.claims.load import load_claims
 from clusterproof.theory.claims.progress import Evaluation
-from clusterproof.theory.claims.report import Recorded, Report
 from clusterproof.theory.claims.rounding import is_exact
 from clusterproof.theory.claims.sides import Outside, Sides
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
 from clusterproof.theory.claims.trial import Trial
-from clusterproof.theory.claims.verdict import FALSE, Line, confirm, with_facts
+from clusterproof.theory.claims.verdict import Line, confirm, with_facts
 from clusterproof.theory.kernel import Word as Kind
-from clusterproof.user_files import file_of, write_sources
 
 MOST_REPLICATES = 1_000_000
 """More than this no recorded counterexample is repeated."""
-RELATIVE, ABSOLUTE = 1e-6, 1e-8
-"""Differences between processors of a number that is computed again."""
 
 
 def replay(claim_id: str, counterexample: Mapping[str, Any]) -> Line:
@@ -159,73 +151,3 @@ def _recorded_randomness(statement: Statement, numbers: dict[str, Any]) -> tuple
             raise InvalidArgument(f"counterexample.{name}", value, rule, "take it from a report")
         recorded[name] = value
     return recorded["seed"], recorded.get("replicates")
-
-
-def disagreement(record: Recorded, report: Report) -> str:
-    """Evaluate a record of a report again, and say what differs; empty if nothing does.
-
-    A counterexample must break its line with the recorded sides. Of another verdict the instance at which it is
-    tightest is evaluated, which must not break it; a claim with several lines holds if these do.
-
-    Raises
-    ------
-    InvalidArgument
-        If the claim is unknown, or the instance is none of it.
-    """
-    claim, _, line = record.claim.partition("#")
-    if record.counterexample is not None:
-        again = replay(claim, record.counterexample)
-        if again.verdict != record.verdict:
-            return f"recorded as {record.verdict}, is {again.verdict}: {again.reason}"
-        for name in ("measured", "bound"):
-            if not is_close(getattr(record, name), getattr(again, name)):
-                return f"{name} is recorded as {getattr(record, name)!r}, and is {getattr(again, name)!r}"
-        return ""
-    if record.verdict in FALSE:
-        return f"recorded as {record.verdict} without a counterexample"
-    lines = [one for one in report.claims if one.claim.startswith(f"{record.claim}#")]
-    if lines:
-        false = next((one.claim for one in lines if one.verdict in FALSE), "")
-        return f"recorded as {record.verdict}, and {false} as false" if false else ""
-    instance = (record.tightness or {}).get("all", {}).get("instance")
-    if instance is None or find_line(find_claim(claim), line)[0].random:
-        return ""
-    again = replay(claim, {**instance, **({"line": line} if line else {})})
-    return f"recorded as {record.verdict}, and {again.reason}" if again.verdict in FALSE else ""
-
-
-def is_close(recorded: Any, computed: float | None) -> bool:
-    """Return whether a recorded number is the computed one, up to what another processor's rounding changes."""
-    if computed is None or not math.isfinite(computed):
-        return recorded is None
-    is_number = isinstance(recorded, int | float) and not isinstance(recorded, bool)
-    return is_number and math.isclose(recorded, computed, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
-
-
-@contextmanager
-def recorded_claims(report: Report) -> Iterator[None]:
-    """State the claims of the files that a report holds; the files are executed, and need not exist any more."""
-    with tempfile.TemporaryDirectory() as folder, without_claims_of_files() as kept:
-        found: dict[str, Claim[..., Any]] = {}
-        for number, (name, source) in enumerate(report.sources.items()):
-            texts = {Path(name).name: source.text, **source.beside}
-            own = load_claims(write_sources(Path(folder, str(number)), texts))
-            # a file may import claims of another one, which has a copy of its own
-            found = dict(REGISTRY) | found | {each: REGISTRY[each] for each in own}
-            REGISTRY.clear()
-            REGISTRY.update(kept)
-        REGISTRY.update(found)
-        yield
-
-
-@contextmanager
-def without_claims_of_files() -> Iterator[dict[str, Claim[..., Any]]]:
-    """Forget the claims of files that were loaded, and yield the others; what is stated meanwhile is forgotten."""
-    before = dict(REGISTRY)
-    try:
-        for name in [name for name, claim in before.items() if file_of(claim.module) is not None]:
-            del REGISTRY[name]
-        yield dict(REGISTRY)
-    finally:
-        REGISTRY.clear()
-        REGISTRY.update(before)

@@ -1,4 +1,4 @@
-"""Verdicts as a page, a table, JSON and Markdown; reports read back."""
+"""Verdicts as a page, a table, JSON and Markdown."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import platform
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,7 +14,6 @@ import numpy as np
 from rich.text import Text
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.files import TEXT, check_depth, read_file
 from clusterproof.theory.claims.claim import FAILURES, Claim, find_claim
 from clusterproof.theory.claims.code import builtin, code_of
 from clusterproof.theory.claims.sentences import digits_apart, plural
@@ -46,7 +44,7 @@ def to_json(value: Any) -> str:
 
 
 def report(verdicts: Sequence[Verdict], seed: int) -> dict[str, Any]:
-    """Return everything that a replay needs, as plain values.
+    """Return verdicts with what they were computed from, as plain values.
 
     Returns
     -------
@@ -75,49 +73,6 @@ def report(verdicts: Sequence[Verdict], seed: int) -> dict[str, Any]:
         "versions": {"clusterproof": version(), "numpy": np.__version__, "python": platform.python_version()},
         "seed": seed,
     }
-
-
-class Recorded(msgspec.Struct):
-    """A verdict of a report."""
-
-    claim: str
-    verdict: str
-    measured: float | None
-    bound: float | None
-    counterexample: dict[str, Any] | None = None
-    tightness: dict[str, dict[str, Any]] | None = None
-
-
-class Source(msgspec.Struct):
-    """A user's file of a report, and what it imports from beside it, by relative path."""
-
-    text: str
-    beside: dict[str, str] = {}
-
-
-class Report(msgspec.Struct):
-    """A report that was read."""
-
-    claims: list[Recorded]
-    sources: dict[str, Source] = {}
-    seed: int = 0
-
-
-def read_report(path: Path, option: str = "replay") -> Report:
-    """Read what ``to_json`` wrote of ``report``.
-
-    Raises
-    ------
-    InvalidArgument
-        If the file cannot be read or is no report; ``option`` is the command's option that named it.
-    """
-    try:
-        return msgspec.convert(check_depth(msgspec.json.decode(read_file(path, TEXT))), Report)
-    except OSError as error:
-        rule = f"must be a file that can be read ({error.strerror})"
-    except (ValueError, RecursionError) as error:
-        rule = f"must be the JSON of a report ({error})"
-    raise InvalidArgument(option, str(path), rule, "write it with `clusterproof check --json FILE`")
 
 
 def table_of(verdicts: Sequence[Verdict]) -> str:

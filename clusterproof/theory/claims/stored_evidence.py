@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.atomic import write_whole
-from clusterproof.files import TEXT, check_depth, read_file
+from clusterproof.algorithms.atomic import check_writable, naming_folder, write_whole
+from clusterproof.files import TEXT, parse_json, read_file
 from clusterproof.theory import kernel
-from clusterproof.theory.claims.claim import Claim
+from clusterproof.theory.claims.claim import Claim, arguments_of
 from clusterproof.theory.claims.in_language import language_of
 from clusterproof.theory.claims.verdict import Verdict
 from clusterproof.theory.kernel import Word as Kind
 
 SHIPPED = Path(__file__).parents[1] / "evidence"
 """Evidence of the catalogue's claims."""
+NAMES = ("claim", "statement", "line", "rule", "digest")
+"""Texts of every record."""
 
 
 @dataclass(frozen=True)
@@ -60,19 +62,45 @@ def read_evidence(paper: str, folder: Path = SHIPPED) -> list[dict[str, Any]]:
     """
     path = folder / f"{paper}.json"
     try:
-        records = check_depth(json.loads(read_file(path, TEXT)))["evidence"]
-        if all(
-            type(each) is dict and {"claim", "statement", "line", "rule"} <= each.keys() for each in records
-        ):
+        records = parse_json(read_file(path, TEXT))["evidence"]
+        if all(type(each[name]) is str for each in records for name in NAMES):
             return list(records)
-        rule = "must hold records of evidence"
+        rule = f"must hold records of evidence, with texts for {', '.join(NAMES)}"
     except FileNotFoundError:
         return []
-    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-        rule = f"must be a file of evidence ({error})"
+    except OSError as error:
+        rule = f"must be a file that can be read ({error.strerror})"
+    except ValueError as error:
+        rule = f"must be the JSON of records of evidence ({error})"
+    except (TypeError, LookupError):
+        rule = "must be the JSON of records of evidence"
     raise InvalidArgument(
         "evidence", str(path), rule, "write it with `clusterproof check ID --evidence FOLDER`"
     )
+
+
+def size_of(record: dict[str, Any]) -> int:
+    """Return the bytes of a record as JSON."""
+    return len(_written(record))
+
+
+def _written(record: dict[str, Any]) -> str:
+    return json.dumps(record, separators=(",", ":"))
+
+
+def require_writable(papers: Iterable[str], folder: Path) -> None:
+    """Make a folder, and require before a computation that ``write_evidence`` can write the papers' files there.
+
+    Raises
+    ------
+    InvalidArgument
+        If it cannot, or a file that is there holds no records.
+    """
+    with naming_folder("evidence", folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    for paper in papers:
+        check_writable("evidence", folder / f"{paper}.json")
+        read_evidence(paper, folder)
 
 
 def write_evidence(verdicts: Iterable[Verdict], folder: Path) -> None:
@@ -91,7 +119,7 @@ def write_evidence(verdicts: Iterable[Verdict], folder: Path) -> None:
         records = [each for each in read_evidence(paper, folder) if each["claim"] not in decided]
         records += [line.evidence for verdict in of_paper for line in verdict.lines if line.evidence]
         records.sort(key=lambda each: each["claim"])
-        rows = ",\n".join(json.dumps(each, separators=(",", ":")) for each in records)
+        rows = ",\n".join(map(_written, records))
         text = f'{{"evidence":[\n{rows}\n]}}\n' if rows else '{"evidence":[]}\n'
         write_whole("evidence", folder / f"{paper}.json", text.encode())
 
@@ -115,13 +143,16 @@ def replay_evidence(claim: Claim[..., Any], records: Sequence[dict[str, Any]]) -
             languages[of] = language_of(statements[of])
         language = languages.get(of, "the claim has no such statement")
         if isinstance(language, str):
-            shown = kernel.Shown(Kind.INCONCLUSIVE, language)
+            shown = kernel.Shown(Kind.INCONCLUSIVE, f"not in the kernel's language: {language}")
         else:
             shown = kernel.replay(language, record, says_nothing=bool(claim.says_nothing))
+            if record["digest"] != language.digest:
+                again = (
+                    f"search it again with `clusterproof check {arguments_of(claim.id)} --evidence FOLDER`"
+                )
+                shown = replace(shown, why=f"{shown.why}: the statement has changed since; {again}")
         word = (
             Kind.ILL_POSED if shown.word is Kind.VIOLATED and claim.of_line(line)["ill_posed"] else shown.word
         )
-        size = len(json.dumps(record, separators=(",", ":")))
         name = f"{claim.id}#{line}" if line else claim.id
-        digest = str(record.get("digest", ""))
-        yield Replayed(name, word, shown.why, str(record["rule"]), digest, size, shown.steps)
+        yield Replayed(name, word, shown.why, record["rule"], record["digest"], size_of(record), shown.steps)

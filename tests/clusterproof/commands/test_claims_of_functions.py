@@ -1,4 +1,4 @@
-"""The commands about claims on every function of a class: ``certify``, ``verify``, ``show`` and ``check --replay``."""
+"""The commands about claims on every function of a class: ``certify``, ``verify``, ``show`` and ``check``."""
 
 import json
 from collections.abc import Iterator
@@ -88,7 +88,16 @@ def test_show_prints_the_points_that_a_reader_checks(
     start, rounds = [Fraction(each) for each in function["start"]], record["counterexample"]["rounds"]
     allowed = sum(each**2 for each in start) / (8 * rounds + 2)
     assert f"> {allowed} (bound)" in page
-    assert main(["check", "--replay", str(report)]) == 0
+    folder = str(tmp_path / "evidence")
+    words = f"check of-functions/descent-8 {path}"
+    assert (
+        f"    clusterproof {words} --evidence FOLDER\n    clusterproof {words} --replay --evidence FOLDER"
+        in page
+    )
+    assert main([*words.split(), "--evidence", folder]) == 0
+    capsys.readouterr()
+    assert main([*words.split(), "--replay", "--evidence", folder]) == 0
+    assert "of-functions/descent-8  violated  instance" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

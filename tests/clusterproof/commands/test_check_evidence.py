@@ -1,0 +1,270 @@
+"""``check --replay``: true evidence is accepted, and no evidence of another statement, or that was altered."""
+
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from command_line import refused
+
+from clusterproof import theory
+from clusterproof.commands.application import main
+from clusterproof.theory import REGISTRY
+from clusterproof.theory.claims.stored_evidence import SHIPPED
+
+FILE = """
+from fractions import Fraction
+from typing import Annotated
+from clusterproof.theorem import Function, at_most, choice, claim, functions, integers, rationals, suppose
+
+Step = Annotated[Fraction, rationals(0, 2, 2)]
+
+@claim("mine/certified")
+def certified(step: Step):
+    return at_most(step * (2 - step), one=1)
+
+@claim("mine/every-function")
+def every_function(f: Annotated[Function, functions(smoothness=1)], rounds: Annotated[int, choice(1, 2)]):
+    x = f.start
+    for _ in range(rounds):
+        x = x - f.gradient(x)
+    return at_most(f(x) - f.minimum, bound=f.distance**2 / (4 * rounds + 2))
+
+@claim("mine/false")
+def false(step: Step):
+    return {"true": at_most(step, two=2), "false": at_most(step, one=1)}
+
+@claim("mine/of-nothing")
+def of_nothing(n: Annotated[int, integers(1, 4)]):
+    suppose("there are none", n < 0)
+    return at_most(n, nothing=0)
+
+@claim("mine/tried")
+def tried(step: Step):
+    return at_most(0.5 * float(step), one=1)
+"""
+WORDS = {
+    "mine/certified": "certified",
+    "mine/every-function": "certified",
+    "mine/false#true": "certified",
+    "mine/false#false": "violated",
+    "mine/of-nothing": "vacuous",
+}
+
+
+@pytest.fixture
+def lines(capsys: pytest.CaptureFixture[str]) -> Callable[..., list[str]]:
+    """Run a check, require its exit status, and return the lines that it prints."""
+
+    def run(status: int, *words: str) -> list[str]:
+        capsys.readouterr()
+        assert main(["check", *words]) == status
+        output, errors = capsys.readouterr()
+        assert errors == ""
+        return output.splitlines()
+
+    return run
+
+
+def said(printed: list[str]) -> dict[str, str]:
+    """The word of each record."""
+    found = (re.match(r"(\S+/.*?)  ([a-z-]+)  \S+  \d+ bytes", line) for line in printed)
+    return {match[1]: match[2] for match in found if match}
+
+
+@pytest.fixture(scope="module")
+def evidence(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What a check of the file writes."""
+    folder = tmp_path_factory.mktemp("mine")
+    path = folder / "mine.py"
+    path.write_text(FILE)
+    with patch.dict(REGISTRY, clear=True), patch("os.cpu_count", lambda: 1):
+        assert main(["check", str(path), "--evidence", str(folder / "evidence")]) == 0
+    return (folder / "evidence" / "mine.json").read_text()
+
+
+@pytest.fixture
+def folder(registry: dict[str, Any], evidence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with mine.py and its evidence."""
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(FILE)
+    Path("evidence").mkdir()
+    Path("evidence/mine.json").write_text(evidence)
+    return tmp_path
+
+
+REPLAY = ("mine.py", "--replay", "--evidence", "evidence")
+
+
+def altered(change: Callable[[dict[str, Any]], None], name: str) -> None:
+    """Change a record of the file of evidence."""
+    path = Path("evidence/mine.json")
+    content = json.loads(path.read_text())
+    (record,) = (
+        each for each in content["evidence"] if (each["claim"], each["line"]) == (f"mine/{name}", "")
+    )
+    change(record)
+    path.write_text(json.dumps(content))
+
+
+def test_the_shipped_evidence_is_accepted(lines: Callable[..., list[str]]) -> None:
+    stored = [
+        record for path in SHIPPED.glob("*.json") for record in json.loads(path.read_text())["evidence"]
+    ]
+    started = time.process_time()
+    printed = lines(0, "--replay")
+    assert time.process_time() - started < 10  # three times what it takes
+    assert len(said(printed)) == len(stored) > 100
+    assert "inconclusive" not in said(printed).values()
+    claims = {record["claim"] for record in stored}
+    assert claims <= {each.id for each in theory.catalogue()}
+    catalogue = len(theory.catalogue())
+    assert printed[-1] == f"only searched: {catalogue - len(claims)} of {catalogue} claims"
+
+
+def test_named_claims_and_lines_alone_are_replayed(lines: Callable[..., list[str]]) -> None:
+    printed = lines(0, "fedlin/convex#sum", "cfl-mgd/theorem-a", "fedlin/convex#none", "--replay")
+    assert list(said(printed)) == ["fedlin/convex#sum"]
+    assert printed[-1] == "only searched: fedlin/convex#none, cfl-mgd/theorem-a"
+    whole = lines(0, "--paper", "sofl", "--replay")
+    assert {name.partition("/")[0] for name in said(whole)} == {"sofl"}
+
+
+@pytest.mark.slow(reason="searches five claims again")
+def test_the_evidence_of_a_users_file_gives_the_same_words(
+    folder: Path, registry: dict[str, Any], lines: Callable[..., list[str]]
+) -> None:
+    printed = lines(0, *REPLAY)
+    assert said(printed) == WORDS
+    found = Counter(line.verdict for name in registry for line in theory.check(name).lines)
+    assert found == Counter([*WORDS.values(), "consistent"])
+    assert printed[-1] == "only searched: mine/tried"
+    assert "5 records: 3 certified, 1 violated, 1 vacuous" in printed
+    assert lines(0, "--replay", "mine/tried")[-1] == "only searched: mine/tried"  # nothing of it is shipped
+
+
+def test_a_statement_that_has_changed_is_said(folder: Path, lines: Callable[..., list[str]]) -> None:
+    Path("mine.py").write_text(FILE.replace('one=1)\n\n@claim("mine/every', 'one=2)\n\n@claim("mine/every'))
+    printed = lines(1, *REPLAY)
+    assert said(printed) == WORDS | {"mine/certified": "inconclusive"}
+    (line,) = (line for line in printed if "inconclusive  " in line)
+    assert "the statement has changed since" in line
+    assert "`clusterproof check mine/certified mine.py --evidence FOLDER`" in line
+    lines(0, "mine.py", "mine/certified", "--evidence", "evidence")  # the others' records are kept
+    assert said(lines(0, *REPLAY)) == WORDS
+
+
+def test_an_altered_record_shows_nothing(folder: Path, lines: Callable[..., list[str]]) -> None:
+    kept = Path("evidence/mine.json").read_text()
+    changes: list[tuple[str, Callable[[dict[str, Any]], None]]] = [
+        ("certified", lambda record: record.update(rule="instance", instance={"step": "1/2"})),
+        ("certified", lambda record: record.update(rule="none")),
+        ("certified", lambda record: record.update(witness={"step": 3})),
+        ("certified", lambda record: record.update(witness={"step": "9" * 10**5})),
+        ("certified", lambda record: record.update(statement="other")),
+        ("certified", lambda record: record.update(line="\ud800\x1b[2J")),
+        ("certified", lambda record: record.update(digest="0" * 64)),
+        ("every-function", lambda record: record["settings"].pop()),
+        ("every-function", lambda record: record["settings"][0].update(paths=[])),
+        ("every-function", lambda record: record.update(settings={"rounds": 1e308})),
+        ("of-nothing", lambda record: record.update(rule="exhausted")),
+    ]
+    for name, change in changes:
+        altered(change, name)
+        printed = lines(1, *REPLAY)
+        assert Counter(said(printed).values())["inconclusive"] == 1, printed
+        assert all(line.isprintable() and len(line) < 500 for line in printed)
+        Path("evidence/mine.json").write_text(kept)
+    assert said(lines(0, *REPLAY)) == WORDS
+
+
+def test_records_that_are_none_are_one_line(
+    registry: dict[str, Any], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text(FILE)
+    path = tmp_path / "mine.json"
+    record = '"claim": "mine/false", "statement": "", "line": "", "digest": "0"'
+    for text in (
+        "",
+        "{",
+        "[]",
+        "3",
+        '{"evidence": 3}',
+        '{"evidence": [3]}',
+        f'{{"evidence": [{{{record}}}]}}',
+        f'{{"evidence": [{{{record}, "rule": ["instance"]}}]}}',
+        f'{{"evidence": [{{{record}, "rule": "instance", "rule": "empty"}}]}}',
+        f'{{"evidence": [{{{record}, "rule": "empty", "n": {"9" * 10**5}}}]}}',
+        f'{{"evidence": {"[" * 10**5}',
+    ):
+        path.write_text(text)
+        for words in (["--replay", "--evidence"], ["--evidence"]):
+            line = refused(capsys, "check", str(tmp_path / "mine.py"), *words, str(tmp_path))
+            assert f"'{path}': must " in line
+
+
+def test_show_says_what_a_word_rests_on(
+    registry: dict[str, Any],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(FILE)
+    pages = {}
+    for name in ("certified", "false", "tried"):
+        assert main(["show", f"mine/{name}", "mine.py"]) == 0
+        pages[name] = " ".join(capsys.readouterr().out.split())
+    verdicts = {name: theory.check(f"mine/{name}") for name in pages}
+    assert len(verdicts["false"].lines) == 2
+    for name in ("certified", "false"):
+        for line in verdicts[name].lines:
+            assert line.evidence is not None
+            size = len(json.dumps(line.evidence, separators=(",", ":")))
+            digest = line.evidence["digest"][:12]
+            assert (
+                f"evidence: {line.evidence['rule']}, {size} bytes, of the statement {digest}" in pages[name]
+            )
+    number = FILE.splitlines().index("    return at_most(0.5 * float(step), one=1)") + 1
+    assert (
+        f"not in the kernel's language: mine.py, line {number}: 0.5 is a float: write Fraction(1, 2)"
+        in (pages["tried"])
+    )
+
+
+def test_a_check_says_what_its_author_can_change(
+    registry: dict[str, Any],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of a claim that is consistent; of random numbers and drawn objects nothing can be changed."""
+    monkeypatch.chdir(tmp_path)
+    head = (
+        "from fractions import Fraction\nfrom typing import Annotated\nfrom clusterproof.theorem import *\n"
+    )
+    head += "from clusterproof.theorem import Replicates, Stream, drawn, probability\n"
+    claims = {
+        "tried": "(n: Annotated[int, integers(0, 99)]):\n    return at_most(0.5 * n, bound=50)",
+        "false": "(n: Annotated[int, integers(0, 99)]):\n    return at_most(0.5 * n, bound=5)",
+        "random": "(stream: Stream, replicates: Replicates):\n"
+        "    return probability(stream.uniform(size=replicates) < 0.1, at_most=0.4)",
+        "drawn": "(x: Annotated[float, drawn(lambda stream: float(stream.random()), write=float, read=float)]):\n"
+        "    return at_most(x, one=1.0)",
+    }
+    stated = [f'@claim("mine/{name}")\ndef {name}{text}\n' for name, text in claims.items()]
+    Path("mine.py").write_text(head + "\n".join(stated))
+    assert main(["check", "mine.py"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    words = {line.split("  ")[0]: line.split("  ")[1] for line in printed if line.startswith("mine/")}
+    assert words == {f"mine/{name}": "violated" if name == "false" else "consistent" for name in claims}
+    place = printed.index(next(line for line in printed if line.startswith("mine/tried")))
+    assert [line for line in printed if "may be certified" in line] == [printed[place + 1]]
+    assert printed[place + 1] == (
+        "  mine.py, line 7: 0.5 is a float: write Fraction(1, 2): in exact numbers it may be certified"
+    )
