@@ -61,6 +61,8 @@ class Progress:
         Evaluations that break it in floats, to be confirmed by more digits.
     rounding, doubted
         An evaluation that breaks it by no more than rounding may explain, and the number of these.
+    corrected
+        Instances that break it in floats, and do not in fractions or with 100 digits.
     trials, failures, levels
         Repetitions of a statement with a probability, those that broke it, and repetitions by the allowed probability.
     inconclusive
@@ -89,6 +91,7 @@ class Progress:
     waiting: list[Evaluation] = field(default_factory=list)
     rounding: Evaluation | None = None
     doubted: int = 0
+    corrected: int = 0
     trials: int = 0
     failures: int = 0
     levels: Counter[float] = field(default_factory=Counter)
@@ -121,6 +124,8 @@ class Progress:
             self.inconclusive[judged.inconclusive] += 1
         if not self.exact and isinstance(line, Sides):
             self.magnitude = max(self.magnitude, _largest_side(line))
+        if judged.broken and not needs_no_digits(evaluation, name):
+            return  # it may be rounding that breaks it
         if judged.used > self.used:
             self.tightest, self.used = evaluation, judged.used
         for term, factor in judged.factors.items():

@@ -153,6 +153,8 @@ def holds(trial: Trial, progress: Progress, name: str, proof: str | None) -> str
     text += "".join(f", for {words}" for words in _cut_off(trial))
     if trial.reached:
         text += f", and beyond the ranges: {_beyond(trial.reached)}"
+    if progress.corrected:
+        text += f", at {progress.corrected} of these in fractions or with 100 digits, not in floats"
     if excluded := progress.excluded.total():
         text += f"; {excluded} others do not meet " + " or ".join(f'"{each}"' for each in progress.excluded)
     if progress.trials:
