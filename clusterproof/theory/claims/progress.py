@@ -30,7 +30,7 @@ class Evaluation:
     @property
     def broken(self) -> tuple[str, ...]:
         """Names of the lines that the instance refutes, in their order."""
-        return tuple(name for name, each in self.judged.items() if each.broken)
+        return tuple(name for name, each in self.judged.items() if each.broken and not each.undefined)
 
 
 @dataclass
@@ -61,6 +61,10 @@ class Progress:
         Evaluations that break it in floats, to be confirmed by more digits.
     rounding, doubted
         An evaluation that breaks it by no more than rounding may explain, and the number of these.
+    infinite, undefined
+        Instances at which both sides are infinite, and the first one at which a side is not a number.
+    rounded
+        Instances at which an exact side breaks one of floats by no more than the tolerance.
     corrected
         Instances that break it in floats, and do not in fractions or with 100 digits.
     trials, failures, levels
@@ -92,6 +96,9 @@ class Progress:
     rounding: Evaluation | None = None
     doubted: int = 0
     corrected: int = 0
+    infinite: int = 0
+    undefined: Evaluation | None = None
+    rounded: int = 0
     trials: int = 0
     failures: int = 0
     levels: Counter[float] = field(default_factory=Counter)
@@ -109,7 +116,12 @@ class Progress:
     def keep(self, evaluation: Evaluation, name: str, line: Conclusion) -> None:
         """Join what an evaluation gives for this line to what the others gave."""
         judged = evaluation.judged[name]
+        if judged.undefined:
+            self.infinite += judged.infinite
+            self.undefined = self.undefined or (None if judged.infinite else evaluation)
+            return
         self.instances += 1
+        self.rounded += judged.rounded
         self.exact &= judged.exact
         for quantity, value in evaluation.instance.items():
             if type(value) is int:

@@ -324,7 +324,7 @@ def _line(claim: Claim[..., Any], trial: Trial, key: str, trials: Sequence[Trial
         return _refuted(claim, trial, key, name)
     traced = trial.traced.get(key) or trial.traced.get("")
     if not progress.instances and not (traced and traced.proved):
-        return _without_instance(trial, progress, name)
+        return _without_instance(trial, progress, key, name)
     proof = "dual" if traced and traced.proved else _proof(trial, progress, key)
     others = [each for each in trials if each is not trial and each.statement.role == "statement"]
     elsewhere = sum(each.instances for each in others) if not progress.excluded else 0
@@ -412,6 +412,8 @@ def _doubts(trial: Trial, progress: Progress, key: str, elsewhere: int) -> list[
     if progress.rounding is not None:
         words = sentences.broken(trial.statement, progress.rounding, key)
         doubts.append(f"rounding: {words}, which more digits do not confirm")
+    if progress.undefined is not None:
+        doubts.append(sentences.broken(trial.statement, progress.undefined, key))
     if progress.grows:
         doubts.append(
             f"what it uses of the bound grows with {progress.grows} and would pass 1: state a larger range"
@@ -466,8 +468,17 @@ def _tightness(trial: Trial, progress: Progress) -> dict[str, dict[str, Any]] | 
     } or None
 
 
-def _without_instance(trial: Trial, progress: Progress, name: str) -> Line:
-    """Weigh a line of which no instance was evaluated."""
+def _without_instance(trial: Trial, progress: Progress, key: str, name: str) -> Line:
+    """Weigh a line of which no instance was evaluated, or none that compares numbers."""
+    reason = ""
+    if progress.undefined is not None:
+        reason = sentences.broken(trial.statement, progress.undefined, key)
+    elif progress.infinite:
+        reason = f"both sides are infinite at all {sentences.plural('instance', progress.infinite)} that were tried"
+    if reason:
+        return Line(
+            name=name, verdict=Kind.INCONCLUSIVE, reason=reason, instances=0, role=trial.statement.role
+        )
     proved = is_empty(trial.space, trial.statement.lines)
     shown = proved or (trial.exhausted and trial.space.complete)
     reason = sentences.none_admissible(trial, progress, exclude_each_other(trial), proved=proved)
