@@ -6,6 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+from clusterproof.algorithms.calls import exposed
 from clusterproof.theory import kernel
 from clusterproof.theory.claims import sides
 from clusterproof.theory.claims.claim import Claim, Statement
@@ -16,14 +17,15 @@ from clusterproof.theory.classes import definitions
 from clusterproof.theory.classes.traced_numbers import least
 from clusterproof.theory.kernel import interpolation, vocabulary
 
-VOCABULARY: dict[int, Callable[..., Any]] = {
-    id(sides.suppose): vocabulary.suppose,
-    id(sides.given): vocabulary.given,
-    id(sides.at_most): vocabulary.at_most,
-    id(sides.at_least): vocabulary.at_least,
-    id(sides.equal): vocabulary.equal,
-    id(least): vocabulary.least,
+WORDS: dict[Callable[..., Any], Callable[..., Any]] = {
+    sides.suppose: vocabulary.suppose,
+    sides.given: vocabulary.given,
+    sides.at_most: vocabulary.at_most,
+    sides.at_least: vocabulary.at_least,
+    sides.equal: vocabulary.equal,
+    least: vocabulary.least,
 }
+VOCABULARY = {id(known): own for word, own in WORDS.items() for known in (word, exposed(word))}
 CLASSES: dict[type, Any] = {
     definitions.FunctionClass: interpolation.FunctionClass,
     definitions.SetClass: interpolation.SetClass,

@@ -32,6 +32,7 @@ WHOLE, DECREASE = "all", "decrease"
 """Keys of the factor on everything that is allowed, and of the share that a contraction's decrease has of the least."""
 RESOLUTION = 1e-13
 """What rounding may add to the factors, of the largest side, where the entries themselves are exact to 1e-9."""
+FLOATS = np.finfo(float)
 SAME = 1e-8
 """Relative difference up to which two sides are the same number."""
 
@@ -65,6 +66,10 @@ class Judgement:
         Why the interval decides nothing; empty if it does.
     settled
         Whether further replicates are not needed.
+    infinite
+        Whether both sides of every entry are the same infinity, of which no number is larger.
+    rounded
+        Whether an exact side breaks a side of floats by no more than the tolerance.
     """
 
     broken: bool
@@ -80,12 +85,19 @@ class Judgement:
     confirms: bool = False
     inconclusive: str = ""
     settled: bool = True
+    infinite: bool = False
+    rounded: bool = False
+
+    @property
+    def undefined(self) -> bool:
+        """Whether it decides nothing: a side is not a number, or both are infinite."""
+        return self.infinite or math.isnan(self.measured)
 
     @property
     def used(self) -> float:
         """Share of what is allowed that is used; 0 if it is unknown."""
         factor = self.factors.get(WHOLE)
-        return 0.0 if factor is None else as_float(factor)
+        return 0.0 if factor is None or self.undefined else as_float(factor)
 
     @property
     def attained(self) -> bool:
@@ -243,7 +255,8 @@ class Entries:
         if self.broken.any():
             with np.errstate(all="ignore"):
                 excess = as_floats(self.measured - self.allowed)
-            each = np.where(self.broken, np.where(np.isnan(excess), np.inf, excess), -np.inf)
+            # what is not a number comes last
+            each = np.where(self.broken, np.where(np.isnan(excess), -FLOATS.max, excess), -np.inf)
         if replicate is not None:
             others = np.arange(len(each)) != replicate
             each = np.where(others.reshape(-1, *[1] * (each.ndim - 1)), -np.inf, each)
@@ -334,7 +347,36 @@ def _sure(sides: Sides, entries: Entries) -> Judgement:
         claimed = least > entries.tolerance
         if claimed.any():
             factors[DECREASE] = min(float(np.max(least[claimed] / found[claimed])), 1.0)
-    return Judgement(broken=broken, factors=factors, exact=entries.exact, **_at(sides, entries, place))
+    return Judgement(
+        broken=broken,
+        factors=factors,
+        exact=entries.exact,
+        infinite=_is_infinite(sides, entries),
+        rounded=not broken and _is_rounded(sides),
+        **_at(sides, entries, place),
+    )
+
+
+def _is_infinite(sides: Sides, entries: Entries) -> bool:
+    """Return whether both sides of every entry are the same infinity."""
+    if entries.exact:
+        return False
+    pairs = sides.pairs if sides.identity else ((entries.measured, entries.allowed),)
+    return all(
+        bool(np.all(np.isinf(left) & (left == right)))
+        for left, right in (map(as_floats, np.broadcast_arrays(*pair)) for pair in pairs)
+    )
+
+
+def _is_rounded(sides: Sides) -> bool:
+    """Return whether a number, one side of which is exact and one a float, breaks the line in exact arithmetic."""
+    if sides.identity or np.ndim(sides.measured) or any(map(np.ndim, sides.terms.values())):
+        return False
+    first, *others = sides.terms.values()
+    if is_exact(sides.measured) == all(map(is_exact, (first, *others))):
+        return False
+    allowed = sum(others, start=first)
+    return bool(sides.measured < allowed if sides.lower else sides.measured > allowed)
 
 
 def _random(sides: Sides, name: str, event: Mapping[str, Entries], significance: float) -> Judgement:
@@ -418,5 +460,6 @@ def _expectation(line: Expectation, significance: float, floor: float) -> Judgem
         interval=None if without_interval else interval,
         confirms=not line.exact and bool(line.finite[place]),
         inconclusive="" if known.all() else EQUAL if (known | equal).all() else REMEDY,
+        infinite=bool(np.all(np.isinf(mean) & (mean == line.allowed))),
         settled=bool(wrong.any() or (same | (holds & decides)).all()),
     )

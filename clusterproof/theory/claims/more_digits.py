@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -14,16 +15,16 @@ from clusterproof.algorithms.randomness import generator
 from clusterproof.algorithms.time_limit import TimeLimitExceeded, time_limit
 from clusterproof.theory.claims.claim import Statement
 from clusterproof.theory.claims.judge import Conclusion, judge
-from clusterproof.theory.claims.ranges import Instance, Interval, Range
+from clusterproof.theory.claims.ranges import Drawn, Instance, Interval, Range
 from clusterproof.theory.claims.rounding import FLOOR, as_floats, unit_of
 from clusterproof.theory.claims.sides import Sides
 
-DIGITS = 50
-"""Digits of the numbers that mpmath computes with."""
-PERTURBATIONS, RELATIVE = 20, (1e-12, 1e-9)
+DIGITS, LOST = 100, 60
+"""Digits of the numbers that mpmath computes with, and how many of them a difference of large numbers may lose."""
+PERTURBATIONS, RELATIVE = 60, (1e-12, 1e-9, 1e-6)
 """Number of changes under which a violation must stay one if a function takes only floats, and sizes of these.
 
-They are relative to the largest number of the range, and of an array. Next to an offset of 1e6 the smaller one is lost.
+They are relative to the largest number of the range, and of an array. Next to an offset of 1e6 the smallest is lost.
 """
 SEEN = 1e-7
 """Excess, of the largest side, from which a violation in floats counts: a double root costs half of the digits."""
@@ -35,12 +36,13 @@ Evaluate = Callable[[Instance], Mapping[str, Conclusion]]
 
 def confirmed(
     statement: Statement, evaluation: Any, name: str, magnitude: float, seed: int, claim: str
-) -> bool:
-    """Return whether an instance breaks a line whatever rounding adds.
+) -> bool | None:
+    """Return whether an instance breaks a line whatever rounding adds; None if rounding may explain it.
 
-    Floats are tried as fractions, then with 50 digits. If the function takes neither, the excess must be more than 1e-7
-    of the largest side of the claim's instances and 1e-14 of the largest number of the ranges, and the sign must not
-    depend on changes of 1e-12 and 1e-9.
+    Floats and arrays of them are tried as fractions, then with 100 digits, which decide. If the function takes neither,
+    the excess must be more than 1e-7 of the largest side of the claim's instances and 1e-14 of the largest number of
+    the ranges, and the sign must not depend on changes of 1e-12, 1e-9 and 1e-6 within the ranges, nor of 1e-12 of each
+    float by which a drawn object is written.
 
     Parameters
     ----------
@@ -54,25 +56,35 @@ def confirmed(
     sides, instance = evaluation.lines[name], evaluation.instance
     evaluate = partial(statement.lines, seed=seed, claim=claim, numbers_of=instance)
     floats = [key for key, value in instance.items() if _is_float(value)]
-    if floats and all(isinstance(instance[key], float) for key in floats):
+    if floats:
         for convert in (Fraction, _digits):
-            exact = {**instance, **{key: convert(instance[key]) for key in floats}}
+            exact = {**instance, **{key: _converted(instance[key], convert) for key in floats}}
             broken = _breaks(evaluate, exact, name)
             if broken is not None:
                 return broken
-    units = {key: _unit(statement.space.ranges[key], instance, key) for key in floats}
+    ranges = statement.space.ranges
+    units = {key: _unit(ranges[key], instance, key) for key in floats}
     if not _excess(sides) > max(SEEN * magnitude, FLOOR * max(units.values(), default=0.0)):
-        return False
+        return None
     try:
         with time_limit(SECONDS):
-            changed = _perturbed(instance, units)
-            return all(_still_broken(evaluate, each, name) for each in changed if statement.space.holds(each))
+            changed = _perturbed(instance, units, ranges)
+            return all(_still_broken(evaluate, each, name, _sign(sides)) for each in changed) or None
     except TimeLimitExceeded:
         return True
 
 
 def _is_float(value: Any) -> bool:
     return isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f")
+
+
+def _converted(value: Any, convert: Callable[[float], Any]) -> Any:
+    """Return a number, or an array of them, as exact or long numbers."""
+    if not isinstance(value, np.ndarray):
+        return convert(value)
+    return np.array([convert(float(each)) for each in value.flat] + [None], dtype=object)[:-1].reshape(
+        value.shape
+    )
 
 
 def _digits(value: float) -> Any:
@@ -103,7 +115,7 @@ def _breaks(evaluate: Evaluate, instance: Instance, name: str) -> bool | None:
                         for x in (first, second)
                     )
                     gap = abs(a - b) if sides.identity else b - a if sides.lower else a - b
-                    excesses.append(gap > mpmath.mpf(10) ** (10 - DIGITS) * max(abs(a), abs(b)))
+                    excesses.append(gap > mpmath.mpf(10) ** (LOST - DIGITS) * max(abs(a), abs(b)))
             return any(map(bool, excesses))
     except (Exception, TimeLimitExceeded):  # a statement need not be defined for such numbers
         return None
@@ -125,23 +137,47 @@ def _unit(allowed: Range, instance: Instance, name: str) -> float:
     return unit_of([instance[name], *(allowed.ends(instance) if isinstance(allowed, Interval) else ())])
 
 
-def _perturbed(instance: Instance, units: Mapping[str, float]) -> Iterator[dict[str, Any]]:
+def _perturbed(
+    instance: Instance, units: Mapping[str, float], ranges: Mapping[str, Range]
+) -> Iterator[dict[str, Any]]:
     stream = generator(0, "last digits")
-    for number in range(PERTURBATIONS if units else 0):
-        size = RELATIVE[number % 2]
-        changed = {
-            key: instance[key] + size * units[key] * stream.uniform(-1, 1, np.shape(instance[key]))
-            for key in units
-        }
-        yield {
-            **instance,
-            **{key: value if np.ndim(value) else float(value) for key, value in changed.items()},
-        }
+    written = [key for key, each in ranges.items() if isinstance(each, Drawn) and key not in units]
+    for number in range(PERTURBATIONS if units or written else 0):
+        size, changed = RELATIVE[number % len(RELATIVE)], dict(instance)
+        for key, unit in units.items():
+            moved = instance[key] + size * unit * stream.uniform(-1, 1, np.shape(instance[key]))
+            of = getattr(ranges[key], "entries", ranges[key])
+            if (ends := of.bounds(instance)) is not None and ends != (None, None):
+                low, high = (None if end is None else float(end) for end in ends)
+                moved = np.clip(moved, low, high)
+            changed[key] = moved if np.ndim(moved) else float(moved)
+        for key in written:
+            with suppress(Exception):  # not every change is one that the object's reader takes
+                changed[key] = ranges[key].decode(_moved(ranges[key].encode(instance[key]), stream))
+        yield changed
 
 
-def _still_broken(evaluate: Evaluate, instance: Instance, name: str) -> bool:
-    """Return whether a changed instance breaks the line; so too if it no longer meets the hypotheses."""
+def _moved(code: Any, stream: np.random.Generator) -> Any:
+    """Change the last digits of each float by which an object is written."""
+    if isinstance(code, dict):
+        return {key: _moved(each, stream) for key, each in code.items()}
+    if isinstance(code, list):
+        return [_moved(each, stream) for each in code]
+    return code * (1 + RELATIVE[0] * stream.uniform(-1, 1)) if isinstance(code, float) else code
+
+
+def _sign(sides: Any) -> float:
+    """Sign of the largest difference of an equation; 0 of an inequality."""
+    if not sides.identity:
+        return 0.0
+    gaps = np.concatenate([np.ravel(as_floats(left) - as_floats(right)) for left, right in sides.pairs])
+    return float(np.sign(gaps[np.argmax(np.abs(gaps))]))
+
+
+def _still_broken(evaluate: Evaluate, instance: Instance, name: str, sign: float) -> bool:
+    """Return whether a changed instance breaks the line likewise; so too if it no longer meets the hypotheses."""
     try:
-        return judge(evaluate(instance), 0.0, instance)[name].broken
+        lines = evaluate(instance)
+        return judge(lines, 0.0, instance)[name].broken and _sign(lines[name]) == sign
     except Exception:  # a changed instance may break a hypothesis, or be none of the function
         return True

@@ -30,7 +30,7 @@ class Evaluation:
     @property
     def broken(self) -> tuple[str, ...]:
         """Names of the lines that the instance refutes, in their order."""
-        return tuple(name for name, each in self.judged.items() if each.broken)
+        return tuple(name for name, each in self.judged.items() if each.broken and not each.undefined)
 
 
 @dataclass
@@ -61,6 +61,12 @@ class Progress:
         Evaluations that break it in floats, to be confirmed by more digits.
     rounding, doubted
         An evaluation that breaks it by no more than rounding may explain, and the number of these.
+    infinite, undefined
+        Instances at which both sides are infinite, and the first one at which a side is not a number.
+    rounded
+        Instances at which an exact side breaks one of floats by no more than the tolerance.
+    corrected
+        Instances that break it in floats, and do not in fractions or with 100 digits.
     trials, failures, levels
         Repetitions of a statement with a probability, those that broke it, and repetitions by the allowed probability.
     inconclusive
@@ -89,6 +95,10 @@ class Progress:
     waiting: list[Evaluation] = field(default_factory=list)
     rounding: Evaluation | None = None
     doubted: int = 0
+    corrected: int = 0
+    infinite: int = 0
+    undefined: Evaluation | None = None
+    rounded: int = 0
     trials: int = 0
     failures: int = 0
     levels: Counter[float] = field(default_factory=Counter)
@@ -106,7 +116,12 @@ class Progress:
     def keep(self, evaluation: Evaluation, name: str, line: Conclusion) -> None:
         """Join what an evaluation gives for this line to what the others gave."""
         judged = evaluation.judged[name]
+        if judged.undefined:
+            self.infinite += judged.infinite
+            self.undefined = self.undefined or (None if judged.infinite else evaluation)
+            return
         self.instances += 1
+        self.rounded += judged.rounded
         self.exact &= judged.exact
         for quantity, value in evaluation.instance.items():
             if type(value) is int:
@@ -121,6 +136,8 @@ class Progress:
             self.inconclusive[judged.inconclusive] += 1
         if not self.exact and isinstance(line, Sides):
             self.magnitude = max(self.magnitude, _largest_side(line))
+        if judged.broken and not needs_no_digits(evaluation, name):
+            return  # it may be rounding that breaks it
         if judged.used > self.used:
             self.tightest, self.used = evaluation, judged.used
         for term, factor in judged.factors.items():

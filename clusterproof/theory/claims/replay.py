@@ -78,7 +78,9 @@ def _replay(claim: Claim[..., Any], numbers: dict[str, Any]) -> Line:
         rule = f"must be one of the lines {', '.join(map(repr, evaluation.judged))} that the instance has"
         raise InvalidArgument("counterexample.line", name, rule, "take it from a report")
     judged = evaluation.judged[key]
-    if judged.broken:
+    if judged.undefined:
+        verdict, reason = Kind.INCONCLUSIVE, sentences.broken(statement, evaluation, key)
+    elif judged.broken:
         confirm(claim.id, statement, evaluation, key)
         verdict = Kind.ILL_POSED if claim.of_line(name)["ill_posed"] else Kind.VIOLATED
         reason = sentences.broken(statement, evaluation, key)

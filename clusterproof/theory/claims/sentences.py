@@ -64,7 +64,9 @@ def comparison(judged: Judgement, sign: str) -> str:
     """Write the two sides, the summands if there are several, and which entry it is."""
     digits = digits_apart(judged.measured, judged.allowed)
     text = f"{judged.measured:.{digits}g} {sign} {judged.allowed:.{digits}g}"
-    if math.isnan(judged.measured):
+    if judged.infinite:
+        text = "both sides are infinite"
+    elif math.isnan(judged.measured):
         text = f"the side that is to be {'at least' if sign == '<' else 'at most'} {judged.allowed:.5g} is not a number"
     if len(judged.terms) > 1:
         text += " = " + " + ".join(f"{name} {value:.5g}" for name, value in judged.terms.items())
@@ -156,6 +158,12 @@ def holds(trial: Trial, progress: Progress, name: str, proof: str | None) -> str
     text += "".join(f", for {words}" for words in _cut_off(trial))
     if trial.reached:
         text += f", and beyond the ranges: {_beyond(trial.reached)}"
+    if progress.rounded:
+        text += f", at {progress.rounded} of these up to rounding of floats, 1e-9 of the larger side"
+    if progress.corrected:
+        text += f", at {progress.corrected} of these in fractions or with 100 digits, not in floats"
+    if progress.infinite:
+        text += f"; at {progress.infinite} others both sides are infinite"
     if excluded := progress.excluded.total():
         text += f"; {excluded} others do not meet " + " or ".join(f'"{each}"' for each in progress.excluded)
     if progress.trials:

@@ -481,7 +481,7 @@ class Trial:
                 continue
             if needs_no_digits(evaluation, name):
                 progress.found, progress.alone = evaluation, not earlier
-            elif len(progress.waiting) + progress.doubted < FEW:
+            elif progress.doubted < FEW:
                 progress.waiting.append(evaluation)
         for name, progress in self.progress.items():
             if progress.waiting:
@@ -492,9 +492,12 @@ class Trial:
         progress = self.progress[name]
         while progress.waiting and instances >= LEAST and not (progress.found and progress.alone):
             evaluation = progress.waiting.pop(0)  # the simplest of those that are listed
-            if confirmed(self.statement, evaluation, name, progress.magnitude, self.seed, self.claim):
+            broken = confirmed(self.statement, evaluation, name, progress.magnitude, self.seed, self.claim)
+            if broken:
                 progress.found = evaluation
                 progress.alone = not set(evaluation.broken[: evaluation.broken.index(name)])
+            elif broken is False:
+                progress.corrected += 1
             else:
                 progress.rounding, progress.doubted = evaluation, progress.doubted + 1
 

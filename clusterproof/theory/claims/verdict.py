@@ -352,8 +352,8 @@ def _line(
     if progress.found is not None:
         return _refuted(claim, trial, key, name, None if shown is None else shown[0])
     traced = trial.traced.get(key) or trial.traced.get("")
-    if not progress.instances and not (traced and traced.settings):
-        return _without_instance(trial, progress, name, shown)
+    if not progress.instances and not (traced and traced.proved):
+        return _without_instance(trial, progress, key, name, shown)
     proof = None if shown is None else shown[1]["rule"]
     others = [each for each in trials if each is not trial and each.statement.role == "statement"]
     elsewhere = sum(each.instances for each in others) if not progress.excluded else 0
@@ -433,6 +433,8 @@ def _doubts(trial: Trial, progress: Progress, key: str, elsewhere: int) -> list[
     if progress.rounding is not None:
         words = sentences.broken(trial.statement, progress.rounding, key)
         doubts.append(f"rounding: {words}, which more digits do not confirm")
+    if progress.undefined is not None:
+        doubts.append(sentences.broken(trial.statement, progress.undefined, key))
     if progress.grows:
         doubts.append(
             f"what it uses of the bound grows with {progress.grows} and would pass 1: state a larger range"
@@ -488,14 +490,24 @@ def _tightness(trial: Trial, progress: Progress) -> dict[str, dict[str, Any]] | 
 
 
 def _without_instance(
-    trial: Trial, progress: Progress, name: str, shown: tuple[kernel.Word, Mapping[str, Any]] | None
+    trial: Trial,
+    progress: Progress,
+    key: str,
+    name: str,
+    shown: tuple[kernel.Word, Mapping[str, Any]] | None,
 ) -> Line:
-    """Weigh a line of which no instance was evaluated."""
+    """Weigh a line of which no instance was evaluated, or none that compares numbers."""
     on_symbols = shown is not None and not shown[1].get("listed")
+    if progress.undefined is not None:
+        reason = sentences.broken(trial.statement, progress.undefined, key)
+    elif progress.infinite:
+        reason = f"both sides are infinite at all {sentences.plural('instance', progress.infinite)} that were tried"
+    else:
+        reason = sentences.none_admissible(trial, progress, exclude_each_other(trial), proved=on_symbols)
     return Line(
         name=name,
         verdict=Kind.INCONCLUSIVE if shown is None else shown[0],
-        reason=sentences.none_admissible(trial, progress, exclude_each_other(trial), proved=on_symbols),
+        reason=reason,
         instances=0,
         exhausted=shown is not None,
         proof=None if shown is None else "empty",

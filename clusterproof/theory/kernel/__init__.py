@@ -2,19 +2,19 @@
 
 It imports the standard library only, and trusts nobody who searches. Read it in this order:
 
-``words``       replay a record of evidence, and say the word
-``rules``       what each kind of evidence must show
-``positivity``  the three theorems on polynomials that the rules use
-``spaces``      what a quantity may be
-``statement``   a claim's function on its space
-``vocabulary``  suppose, at_most and their like
-``language``    the Python in which a claim is proved
-``loading``     from a function's source to the language
-``library``     Python's functions there
-``numbers``     exact numbers and operators
-``polynomials`` symbols
-``interpolation``, ``worlds``, ``functions``  classes of functions, a trace of them, and one that is listed
-``evaluation``  fuel, and what was supposed
+======================================================  ================================================================
+``words``                                               replay a record of evidence, and say the word
+``rules``                                               what each kind of evidence must show
+``positivity``                                          the three theorems on polynomials that the rules use
+``spaces``, ``statement``, ``vocabulary``               quantities, a claim's function on them, suppose and at_most
+``grammar``, ``language``                               the Python in which a claim is proved, and how it is compiled
+``source``, ``loading``, ``records``                    from a function and what it names to the language
+``operations``, ``library``                             operators and Python's functions there
+``numbers``, ``polynomials``                            exact numbers, and symbols
+``interpolation``                                       the conditions of a class of functions
+``worlds``, ``traces``, ``listed``, ``functions``       every function of a class, and one that is known at some points
+``evaluation``                                          fuel, and what was supposed
+======================================================  ================================================================
 """
 
 from clusterproof.theory.kernel.evaluation import FUEL, Refused

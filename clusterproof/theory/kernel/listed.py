@@ -86,6 +86,10 @@ class Listed(World):
         spend(1 + len(left.terms))
         return sum((a * right.terms.get(i, 0) for i, a in left.terms.items()), start=Fraction(0))
 
+    def is_zero(self, point: Point) -> bool:
+        """Return whether all coordinates are 0."""
+        return not point.terms
+
     def point(self) -> Point:
         """Return the next of the further points."""
         if not self.further:

@@ -18,9 +18,11 @@ from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
 
 from clusterproof.theory.kernel.evaluation import Refused
-from clusterproof.theory.kernel.language import Compiler, floating
-from clusterproof.theory.kernel.library import LIBRARY, OPERATIONS
+from clusterproof.theory.kernel.grammar import floating
+from clusterproof.theory.kernel.language import Compiler
+from clusterproof.theory.kernel.library import LIBRARY
 from clusterproof.theory.kernel.numbers import number
+from clusterproof.theory.kernel.operations import OPERATIONS
 from clusterproof.theory.kernel.records import Record, complete_record, new_record
 from clusterproof.theory.kernel.source import source_of
 
@@ -94,12 +96,12 @@ class Source:
         return frozen
 
     def constant(self, value: Any, name: str) -> Any:
-        """Freeze a constant: a number, a text, None, or a list, dictionary or frozen record of such."""
+        """Freeze a constant: a number, a text, None, or a tuple, dictionary or frozen record of such."""
         if type(value) in (int, Fraction):
             return number(value)
         if type(value) in (str, bool, type(None)):
             return value
-        if type(value) in (tuple, list):
+        if type(value) is tuple:
             return tuple(self.constant(entry, name) for entry in value)
         if type(value) in (dict, MappingProxyType):
             return MappingProxyType(
@@ -112,6 +114,8 @@ class Source:
             return record(
                 **{each.name: self.constant(getattr(value, each.name), name) for each in fields(value)}
             )
+        if type(value) is list:
+            raise Refused(f"{name} is a list, which may change: write a tuple")
         kind = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
         raise Refused(f"{name} is {kind} {_shown(value)}, which is not of the language")
 

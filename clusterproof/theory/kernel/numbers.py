@@ -28,6 +28,10 @@ class Abstract:
     def __eq__(self, other: object) -> bool:
         raise Refused("whether symbols are equal is not decided: state it as a hypothesis, or as a line")
 
+    def is_zero(self) -> Any:
+        """Return the fact that it is 0."""
+        raise Refused("an equation of values that are no numbers")
+
     def __bool__(self) -> bool:
         raise Refused("a symbol is neither true nor false: a branch on it has no formula")
 

@@ -21,6 +21,7 @@ Polynomial = Mapping[tuple[int, ...], Fraction]
 
 def constant(value: int | Fraction, width: int) -> Polynomial:
     """Return a number as a polynomial."""
+    spend(1 + width // 8)
     return {(0,) * width: Fraction(value)} if value else {}
 
 
@@ -66,6 +67,7 @@ class Quotient(Abstract):
     @classmethod
     def symbol(cls, place: int, width: int) -> Quotient:
         """Return the symbol at a place."""
+        spend(1 + width)
         exponents = tuple(int(place == other) for other in range(width))
         return cls({exponents: Fraction(1)}, constant(1, width), width)
 

@@ -63,11 +63,12 @@ def on_box(p: Polynomial, box: Sequence[Ends]) -> tuple[Polynomial, list[set[int
             inner, outer = plus(_end(low, width), times(_end(high, width), s)), plus(constant(1, width), s)
             corners[place] = {0, degree}
         total: Polynomial = {}
-        for n in range(degree + 1):
-            part = {(*k[:place], 0, *k[place + 1 :]): v for k, v in p.items() if k[place] == n}
-            if part:
-                factor = times(raised(inner, n, width), raised(outer, degree - n, width))
-                total = plus(total, times(part, factor))
+        parts: dict[int, dict[tuple[int, ...], Fraction]] = {}
+        for k, v in p.items():
+            parts.setdefault(k[place], {})[(*k[:place], 0, *k[place + 1 :])] = v
+        for n, part in parts.items():
+            factor = times(raised(inner, n, width), raised(outer, degree - n, width))
+            total = plus(total, times(part, factor))
         p = total
     return p, corners
 

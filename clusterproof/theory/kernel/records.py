@@ -67,10 +67,7 @@ def new_record(kind: type) -> type[Record]:
                 f"{place}.{each.name}: a field of a record has a constant as default, and is compared"
             )
     for name, member in vars(kind).items():
-        own = (
-            name in MADE
-            and getattr(getattr(member, "__code__", None), "co_filename", "<string>") != "<string>"
-        )
+        own = name in MADE and (type(member) is not FunctionType or member.__code__.co_filename != "<string>")
         if own or (name.startswith("__") and name not in {*MADE, *KEPT}):
             raise Refused(f"{place}.{name}: a record of the language has no special methods of its own")
     return type(kind.__name__, (Record,), {})

@@ -24,7 +24,7 @@ from clusterproof.theory.kernel.positivity import (
     slack_of,
 )
 from clusterproof.theory.kernel.spaces import Instance, OfClass
-from clusterproof.theory.kernel.statement import Statement
+from clusterproof.theory.kernel.statement import Line, Statement
 from clusterproof.theory.kernel.traces import Trace
 from clusterproof.theory.kernel.vocabulary import Excluded, Sides
 from clusterproof.theory.kernel.worlds import Form
@@ -35,9 +35,17 @@ Data = Mapping[str, Any]
 
 def instance(statement: Statement, line: str, data: Data) -> bool:
     """Show that one instance of the space meets the hypotheses and breaks the line."""
-    lines, _ = statement.lines(statement.space.read(data["instance"]))
-    sides = lines[line]
+    sides = _decided(statement, line, statement.space.read(data["instance"]))
     return type(sides) is Sides and sides.is_broken()
+
+
+def _decided(statement: Statement, line: str, numbers: Instance) -> Line:
+    """Return a line on numbers, on which every hypothesis is true or false."""
+    lines, evaluation = statement.lines(numbers)
+    sides = lines[line]
+    if evaluation.facts or (type(sides) is Sides and sides.facts):
+        raise Refused("a hypothesis that is not decided on numbers")
+    return sides
 
 
 def exhausted(statement: Statement, line: str, data: Data) -> bool:
@@ -45,10 +53,9 @@ def exhausted(statement: Statement, line: str, data: Data) -> bool:
     held = 0
     for each in statement.space.every():
         try:
-            lines, _ = statement.lines(each)
+            sides = _decided(statement, line, each)
         except Outside:
             continue
-        sides = lines[line]
         if type(sides) is Sides:
             if sides.is_broken():
                 return False
@@ -92,8 +99,7 @@ def cases(statement: Statement, line: str) -> Iterator[Case]:
 
 def _has_instance(statement: Statement, line: str, data: Data) -> bool:
     """Return whether the witness, an instance, meets the hypotheses and has the line, which does not break there."""
-    lines, _ = statement.lines(statement.space.read(data["witness"]))
-    sides = lines[line]
+    sides = _decided(statement, line, statement.space.read(data["witness"]))
     return type(sides) is Sides and not sides.is_broken()
 
 
@@ -182,10 +188,9 @@ def empty(statement: Statement, line: str, data: Data) -> bool:
 
 def _has_line(statement: Statement, line: str, each: Instance) -> bool:
     try:
-        lines, _ = statement.lines(each)
+        return type(_decided(statement, line, each)) is Sides
     except Outside:
         return False
-    return type(lines[line]) is Sides
 
 
 def _fails(fact: Fact, box: Sequence[Ends]) -> bool:

@@ -76,6 +76,10 @@ class Trace(World):
                 total[pair] = total.get(pair, Fraction(0)) + a * b
         return Form(self, {pair: value for pair, value in total.items() if value})
 
+    def is_zero(self, point: Point) -> Fact:
+        """Return the fact that a point is 0."""
+        return Fact(point, equation=True)
+
     def decide(self, form: Form, strict: bool) -> bool:
         """Return whether a number is nonnegative on this path, where that, or the opposite, is a hypothesis."""
         if form.terms.keys() <= {()}:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
+from math import prod
 from typing import Any
 
 from clusterproof.theory.kernel.evaluation import Outside, Refused, running, spend
-from clusterproof.theory.kernel.library import Sentence, each
 from clusterproof.theory.kernel.numbers import Abstract, add, compare, number, subtract
+from clusterproof.theory.kernel.operations import Sentence, each
 from clusterproof.theory.kernel.polynomials import Fact
 
 
@@ -81,9 +82,8 @@ def _facts(holds: Any) -> list[Fact] | None:
     if type(holds) is Fact:
         return [holds]
     if type(holds) is Sides and holds.equation:
-        facts = [Fact(gap, equation=True) for gap in holds.slacks if isinstance(gap, Abstract)]
-        decided = [number(gap) == 0 for gap in holds.slacks if not isinstance(gap, Abstract)]
-        return facts if all(decided) else None
+        gaps = [gap.is_zero() if isinstance(gap, Abstract) else number(gap) == 0 for gap in holds.slacks]
+        return [gap for gap in gaps if type(gap) is Fact] if all(gap is not False for gap in gaps) else None
     if type(holds) is not bool:
         raise Refused(f"a hypothesis is {type(holds).__name__}, and no comparison")
     return [] if holds else None
@@ -110,25 +110,32 @@ def given(name: Any, holds: Any, make: Callable[[], Any]) -> Sides | Excluded:
     return Sides(line.slacks, line.equation, (*line.facts, *facts))
 
 
-def _entries(value: Any) -> list[Any] | None:
-    """Return the entries of a list or tuple, of every depth; None of a single number."""
+def _shape(value: Any) -> tuple[int, ...]:
+    """Return the lengths of lists in lists; empty of a single number."""
     if type(value) not in (list, tuple):
-        return None
-    return [entry for part in each(value) for entry in (_entries(part) or [part])]
+        return ()
+    shapes = {_shape(part) for part in each(value)} or {()}
+    if len(shapes) > 1:
+        raise Refused("the rows of a side have different lengths")
+    return (len(value), *shapes.pop())
 
 
-def _against(measured: Any, allowed: Any, gap: Callable[[Any, Any], Any]) -> tuple[Any, ...]:
-    """Return the gap of each entry; a single number stands for as many as the other side has."""
-    left, right = _entries(measured), _entries(allowed)
-    if left == [] or right == []:
-        raise Refused("nothing is compared: a side is empty")
-    if left is None and right is None:
-        return (gap(measured, allowed),)
-    left = [measured] * len(right or []) if left is None else left
-    right = [allowed] * len(left) if right is None else right
-    if len(left) != len(right):
-        raise Refused("the sides have different numbers of entries")
-    return tuple(map(gap, left, right))
+def _entries(value: Any) -> list[Any]:
+    """Return the entries of a list or tuple, of every depth; of a single number itself."""
+    if type(value) not in (list, tuple):
+        return [value]
+    return [entry for part in each(value) for entry in _entries(part)]
+
+
+def _together(*values: Any) -> list[tuple[Any, ...]]:
+    """Return the entries of several sides together; a single number stands for as many as the others have."""
+    shapes = {shape for shape in map(_shape, values) if shape}
+    if len(shapes) > 1 or any(0 in shape for shape in shapes):
+        raise Refused("the sides have different shapes, or nothing is compared")
+    size = prod(shapes.pop()) if shapes else 1
+    spend(size * len(values))
+    columns = [_entries(value) if _shape(value) else [value] * size for value in values]
+    return list(zip(*columns, strict=True))
 
 
 def _excess(measured: Any, allowed: Any) -> Any:
@@ -137,20 +144,12 @@ def _excess(measured: Any, allowed: Any) -> Any:
     return subtract(allowed, measured)
 
 
-def _allowed(bound: tuple[Any, ...], terms: Mapping[str, Any]) -> Any:
-    """Return the sum of the terms, or the bound without a name, entry by entry if one is a list."""
+def _sides(measured: Any, bound: tuple[Any, ...], terms: Mapping[str, Any]) -> list[tuple[Any, Any]]:
+    """Return each entry with the sum of what it is allowed."""
     values = [*bound, *terms.values()]
     if not values or (bound and len(values) > 1):
         raise Refused("a bound without a name stands alone; summands have names")
-    lists = [_entries(value) for value in values]
-    lengths = {len(entries) for entries in lists if entries is not None}
-    if not lengths:
-        return reduce(add, values)
-    if len(lengths) > 1:
-        raise Refused("the terms have different numbers of entries")
-    (length,) = lengths
-    columns = [[t] * length if e is None else e for t, e in zip(values, lists, strict=True)]
-    return [reduce(add, row) for row in zip(*columns, strict=True)]
+    return [(entry, reduce(add, allowed)) for entry, *allowed in _together(measured, *values)]
 
 
 def _exact(failure: Any, rounding: Any) -> None:
@@ -169,7 +168,7 @@ def at_most(
 ) -> Sides:
     """Conclude that measured <= the sum of the terms, entry by entry."""
     _exact(failure, rounding)
-    return Sides(_against(measured, _allowed(allowed, terms), _excess))
+    return Sides(tuple(_excess(*pair) for pair in _sides(measured, allowed, terms)))
 
 
 def at_least(
@@ -177,7 +176,7 @@ def at_least(
 ) -> Sides:
     """Conclude that measured >= the sum of the terms, entry by entry."""
     _exact(failure, rounding)
-    return Sides(_against(measured, _allowed(allowed, terms), subtract))
+    return Sides(tuple(subtract(m, b) for m, b in _sides(measured, allowed, terms)))
 
 
 def equal(*pairs: Any, rounding: Any = None, words: Any = None) -> Sides:
@@ -187,7 +186,7 @@ def equal(*pairs: Any, rounding: Any = None, words: Any = None) -> Sides:
     for pair in pairs:
         if type(pair) is not tuple or len(pair) != 2:
             raise Refused("equal compares pairs, equal((left, right))")
-        gaps += _against(*pair, subtract)
+        gaps += [subtract(left, right) for left, right in _together(*pair)]
     if not gaps:
         raise Refused("nothing is compared")
     return Sides(tuple(gaps), equation=True)

@@ -76,9 +76,9 @@ def replay(
     """
     if evidence.get("digest") != statement.digest:
         return Shown(Word.INCONCLUSIVE, "the evidence is of another statement")
-    if evidence.get("rule") not in RULES:
+    rule = RULES.get(evidence["rule"]) if type(evidence.get("rule")) is str else None
+    if rule is None:
         return Shown(Word.INCONCLUSIVE, "the rule is unknown")
-    rule = RULES[evidence["rule"]]
     with limited(fuel) as left:
         try:
             shown, why = rule(statement, evidence["line"], evidence), "the evidence does not show it"
@@ -89,9 +89,17 @@ def replay(
         except (
             Exception
         ) as error:  # where the function has no value, or the evidence another form, nothing is shown
-            shown, why = False, f"{type(error).__name__}: {error}"
+            shown, why = False, f"{type(error).__name__} {_first_words(error)}".rstrip()
         steps = fuel - left[0]
     if not shown:
         return Shown(Word.INCONCLUSIVE, why, steps)
     word = WORDS[evidence["rule"]]
     return Shown(Word.VACUOUS if says_nothing and word is Word.CERTIFIED else word, steps=steps)
+
+
+def _first_words(error: Exception) -> str:
+    """Return the beginning of an error's text; empty if it has none, as of a number that is too long to be written."""
+    try:
+        return str(error)[:200]
+    except ValueError:
+        return ""

@@ -90,9 +90,9 @@ class Point(Linear):
         """What tells points apart."""
         return tuple(sorted(self.terms.items()))
 
-    def is_zero(self) -> Fact:
-        """Return the fact that it is 0."""
-        return Fact(self, equation=True)
+    def is_zero(self) -> Fact | bool:
+        """Return whether it is 0 if it has coordinates, else the fact that it is."""
+        return self.world.is_zero(self)
 
 
 class Form(Linear):
@@ -201,6 +201,10 @@ class World(ABC):
     @abstractmethod
     def inner(self, left: Point, right: Point) -> Any:
         """Return an inner product."""
+
+    @abstractmethod
+    def is_zero(self, point: Point) -> Fact | bool:
+        """Return whether a point is 0, or the fact that it is."""
 
     @abstractmethod
     def point(self) -> Point:

@@ -226,7 +226,7 @@ def test_what_holds_of_no_function_is_neither_certified_nor_given_a_certificate(
 
     verdict = verdict_on(empty)
     assert (verdict.verdict, verdict.proof, verdict.instances) == (Kind.INCONCLUSIVE, None, 0)
-    assert "no function was found that meets the hypotheses" in verdict.reason
+    assert "instances that were tried meets the hypotheses" in verdict.reason
     found = certificates.certify_claim("toy/claim")
     assert isinstance(found, certificates.NoCertificate)
     assert "no function was found that meets the hypotheses" in found.reason

@@ -101,7 +101,11 @@ def test_what_diverged_gives_the_others_no_tolerance() -> None:
 def test_what_is_not_a_number_is_broken_and_may_not_be_allowed() -> None:
     for measured in (math.nan, np.array([0.0, math.nan]), math.inf):
         assert judged(at_most(measured, bound=1.0)).broken
+        assert judged(at_most(measured, bound=1.0)).undefined == (measured is not math.inf)
     assert not judged(at_most(math.inf, bound=math.inf)).broken
+    for sides in (at_most(math.inf, bound=math.inf), equal((-math.inf, -math.inf))):
+        assert judged(sides).undefined
+    assert not judged(at_most(np.array([math.inf, 1.0]), bound=np.array([math.inf, 1.0]))).undefined
     for allowed in (math.nan, np.array([1.0, math.nan])):
         with pytest.raises(ArithmeticError, match="not a number"):
             judged(at_most(1.0, bound=allowed))
@@ -312,7 +316,7 @@ def test_the_worst_entry_of_all_and_of_a_replicate() -> None:
     broken = Entries(at_most(np.array([[9.0, 0.1], [3.0, 1.0]]), limit=np.array([[8.5, 0.0], [2.0, 9.0]])))
     assert (broken.worst(), broken.worst(0), broken.worst(1)) == ((1, 0), (0, 0), (1, 0))
     assert broken.broken.tolist() == [[True, True], [True, False]]
-    assert Entries(at_most(np.array([9.0, math.nan]), limit=1.0)).worst() == (1,)
+    assert Entries(at_most(np.array([math.nan, 9.0]), limit=1.0)).worst() == (1,)  # that is a counterexample
 
 
 def test_the_worst_entry_is_shown_with_its_summands() -> None:

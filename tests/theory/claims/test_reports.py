@@ -385,3 +385,51 @@ def test_several_events_are_not_counted_as_one() -> None:
         return {str(i): probability(stream.random(replicates) < 0.5, at_most=0.5) for i in range(1000)}
 
     assert verdict_on(thousand, replicates=200).verdict is not Kind.VIOLATED
+
+
+# ---- sides that compare nothing
+
+
+def test_a_side_that_is_not_a_number_accuses_nobody() -> None:
+    def one(x: Digit) -> Sides:
+        return at_most(math.nan if x == 3 else 1.0, bound=2.0)
+
+    def always(x: Digit) -> Sides:
+        return at_most(math.nan, bound=2.0)
+
+    def beside(x: Digit) -> Sides:
+        return at_most(np.array([math.nan, 3.0 if x == 5 else 0.0]), bound=2.0)
+
+    for function, places in ((one, "3"), (always, "0")):
+        verdict = verdict_on(function)
+        said = f"at x = {places}: the side that is to be at most 2 is not a number"
+        assert (verdict.verdict, verdict.counterexample) == (Kind.INCONCLUSIVE, None)
+        assert verdict.reason.startswith(said)
+    assert verdict_on(beside).reason == "at x = 5: 3 > 2 at entry 1"
+
+
+def test_two_infinite_sides_are_no_evidence() -> None:
+    def always(x: Digit) -> Sides:
+        return at_most(math.inf, bound=math.inf)
+
+    def some(x: Annotated[int, integers(1, 99)]) -> Sides:
+        return at_most(math.inf if x % 2 else 1.0, bound=math.inf if x % 2 else 2.0)
+
+    verdict = verdict_on(always)
+    assert (verdict.verdict, verdict.instances) == (Kind.INCONCLUSIVE, 0)
+    assert verdict.reason == "both sides are infinite at all 10 instances that were tried"
+    verdict = verdict_on(some)
+    assert (verdict.verdict, verdict.instances) == (Kind.CONSISTENT, 49)
+    assert "at 50 others both sides are infinite" in verdict.reason
+
+
+def test_an_integer_that_a_float_bound_excludes_holds_up_to_rounding_only() -> None:
+    def beyond(x: Annotated[int, integers(1, 50)]) -> Sides:
+        return at_most(2**53 + x, bound=float(2**53))
+
+    def within_(x: Annotated[int, integers(1, 50)]) -> Sides:
+        return at_most(2**53 - x, bound=float(2**53))
+
+    said = "at 50 of these up to rounding of floats, 1e-9 of the larger side"
+    assert said in verdict_on(beyond).reason
+    assert verdict_on(within_).reason == "holds on all 50 instances"

@@ -20,11 +20,13 @@ from clusterproof.theory.claims import (
     at_least,
     at_most,
     choice,
+    drawn,
     equal,
     integers,
     more_digits,
     reals,
     suppose,
+    vectors,
 )
 from clusterproof.theory.claims.judge import Entries, _single_exact, _sure
 from clusterproof.theory.claims.rounding import as_float
@@ -85,6 +87,63 @@ def test_what_breaks_in_floats_and_holds_for_the_same_fractions_is_not_violated(
     assert found.verdict in (Kind.CONSISTENT, Kind.CERTIFIED, Kind.INCONCLUSIVE)
     assert found.proof in (None, "signs", "squares")  # floats exhaust nothing
     assert found.verdict is not Kind.INCONCLUSIVE or found.reason.startswith("rounding: ")
+
+
+def draw_five(stream: np.random.Generator) -> Any:
+    return stream.uniform(-1, 1, 5)
+
+
+def variances(x: np.ndarray) -> tuple[Any, Any]:
+    """Mean of squares minus square of the mean, and the mean of squared deviations, of floats about 1e8."""
+    y = x + 1e8
+    return np.mean(y**2) - np.mean(y) ** 2, np.mean((y - np.mean(y)) ** 2)
+
+
+def not_negative(x: np.ndarray) -> Sides:
+    return at_least(variances(x)[0], zero=0)
+
+
+def two_ways(x: np.ndarray) -> Sides:
+    return equal(variances(x))
+
+
+def not_above(x: np.ndarray) -> Sides:
+    return at_most(variances(x)[0], deviations=variances(x)[1])
+
+
+@pytest.mark.parametrize("allowed", [vectors(5, reals(-1, 1)), drawn(draw_five, write=list, read=np.array)])
+@pytest.mark.parametrize("function", [not_negative, two_ways, not_above])
+def test_true_statements_on_floats_about_a_large_number_are_not_accused(function: Any, allowed: Any) -> None:
+    def statement(x: Any) -> Sides:
+        return function(x)  # type: ignore[no-any-return]
+
+    statement.__annotations__["x"] = Annotated[np.ndarray, allowed]
+    found = decided(statement, evaluations=100)
+    assert found.verdict is Kind.CONSISTENT, found.reason
+    assert "in fractions or with 100 digits, not in floats" in found.reason
+
+
+def test_a_false_statement_on_floats_about_a_large_number_is_violated() -> None:
+    def half(x: Annotated[np.ndarray, vectors(5, reals(-1, 1))]) -> Sides:
+        return at_most(variances(x)[1], half=0.5 * variances(x)[0])
+
+    assert decided(half, evaluations=100).verdict is Kind.VIOLATED
+
+
+def test_rounding_at_a_corner_of_the_range_is_no_counterexample() -> None:
+    """Small changes stay in the range: those out of it say nothing. The function takes floats only."""
+
+    def inequality(x: Annotated[np.ndarray, vectors(5, reals(-1, 1))]) -> Sides:
+        y = np.array(x, dtype=float) + 1e7
+        return at_least(np.mean(y**2) - np.mean(y) ** 2, zero=0)
+
+    def equation(x: Annotated[np.ndarray, vectors(5, reals(-1, 1))]) -> Sides:
+        y = np.array(x, dtype=float) + 1e7
+        return equal((np.mean(y**2) - np.mean(y) ** 2, np.var(y)))
+
+    for function in (inequality, equation):
+        found = decided(function, evaluations=400)
+        assert (found.verdict, found.reason.split(":")[0]) == (Kind.INCONCLUSIVE, "rounding")
 
 
 def test_an_instance_that_breaks_in_fractions_too_is_violated(plant: Callable[..., Any]) -> None:
