@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
-FUEL = 1_000_000
+FUEL = 1_250_000
 """Steps that the replay of one piece of evidence may take: operations, weighted by the length of their numbers."""
 
 

@@ -184,7 +184,7 @@ class Compiler(ast.NodeTransformer):
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         """Leave the annotation out."""
         if node.value is None:
-            return ast.Pass()
+            raise self.refuse(node, "an annotation without a value: leave it out")
         return self.visit_Assign(ast.copy_location(ast.Assign([node.target], node.value), node))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:

@@ -89,7 +89,7 @@ def _operand(value: Any) -> Any:
 def _exact(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def apply(left: Any, right: Any) -> Any:
         left, right = _operand(left), _operand(right)
-        spend(1 + words(left) * words(right))
+        spend(1 + (type(left) is Fraction) + (type(right) is Fraction) + words(left) * words(right))
         return operation(left, right)
 
     return apply

@@ -27,7 +27,7 @@ def constant(value: int | Fraction, width: int) -> Polynomial:
 
 def plus(p: Polynomial, q: Polynomial, factor: int | Fraction = 1) -> Polynomial:
     """Return p + factor q."""
-    spend(1 + len(q))
+    spend(1 + 2 * len(q))
     total = dict(p)
     for exponents, coefficient in q.items():
         if entry := total.get(exponents, 0) + factor * coefficient:
@@ -41,7 +41,7 @@ def times(p: Polynomial, q: Polynomial) -> Polynomial:
     """Return p q."""
     total: dict[tuple[int, ...], Fraction] = {}
     for (a, u), (b, v) in product(p.items(), q.items()):
-        spend(2 + len(a) // 4 + words(u) * words(v))
+        spend(4 + len(a) // 4 + words(u) * words(v))
         exponents = tuple(map(int.__add__, a, b))
         total[exponents] = total.get(exponents, Fraction(0)) + u * v
     return {exponents: coefficient for exponents, coefficient in total.items() if coefficient}

@@ -100,11 +100,13 @@ def _member(member: Any, place: str, load: Callable[[FunctionType], Any]) -> Any
         found = member.func
     elif type(member) in (staticmethod, classmethod):
         found, wrap = member.__func__, type(member)
-    else:
+    elif type(member) is FunctionType:
         found, wrap = member, _as_it_is
+    else:
+        found = member  # asking for it is refused
     try:
         if type(found) is not FunctionType:
-            raise Refused(f"{place} is not of the language")
+            raise Refused(f"{place} is not of the language: make it a field, or a constant of the module")
         return wrap(load(found))
     except Refused as refused:
         why = str(refused)
