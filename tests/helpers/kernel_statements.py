@@ -1,0 +1,104 @@
+"""Statements of a test in the kernel's language, evidence about them, and a limit on the time that a replay takes."""
+
+import resource
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Any, NoReturn
+
+from clusterproof.theory import kernel
+from clusterproof.theory.claims.claim import Statement
+from clusterproof.theory.claims.class_ranges import OfClass
+from clusterproof.theory.claims.in_language import statement_of
+from clusterproof.theory.classes.concrete import ConcreteWorld
+from clusterproof.theory.classes.function import problem
+from clusterproof.theory.classes.interpolated import interpolated
+from clusterproof.theory.classes.vectors import Vector
+from clusterproof.theory.kernel.numbers import write
+
+INCONCLUSIVE = kernel.Word.INCONCLUSIVE
+
+
+def in_language(function: Callable[..., Any]) -> kernel.Statement:
+    """Return what a function states, in the language."""
+    return statement_of(Statement("", function))
+
+
+def shown(function: Callable[..., Any], rule: str, line: Any = "", **data: Any) -> kernel.Shown:
+    """Replay a record about a function; what is not of the language is inconclusive."""
+    try:
+        statement = in_language(function)
+    except kernel.Refused as refused:
+        return kernel.Shown(INCONCLUSIVE, str(refused))
+    with at_most_seconds(1):
+        return kernel.replay(statement, {"digest": statement.digest, "rule": rule, "line": line, **data})
+
+
+def read_instance(of: Statement, code: dict[str, Any]) -> dict[str, Any]:
+    """Return what the claim's own function is given at an instance of evidence."""
+    instance: dict[str, Any] = {}
+    for name, allowed in of.space.ranges.items():
+        instance[name] = _value(allowed, code[name], instance)
+    return instance
+
+
+def _value(allowed: Any, code: Any, so_far: dict[str, Any]) -> Any:
+    if isinstance(allowed, OfClass):
+        return _world(allowed, code, so_far)
+    if type(code) is list:
+        return tuple(_value(allowed.entries, entry, so_far) for entry in code)
+    if type(allowed).__name__ == "Choice":
+        return next(each for each in allowed.options if write(each) == code)
+    return code if type(allowed).__name__ == "Integers" else Fraction(code)
+
+
+def _world(allowed: OfClass, code: dict[str, Any], so_far: dict[str, Any]) -> Any:
+    """Return functions through the triplets."""
+    minimum = Fraction(code["minimum"])
+    oracles = []
+    for definition, several in zip(allowed.definitions(so_far), code["triplets"], strict=True):
+        points, gradients, values = ([row[place] for row in several] for place in range(3))
+        own = None if getattr(definition, "convex", True) else minimum
+        vectors = [list(map(_vector, each)) for each in (points, gradients)]
+        oracles.append(interpolated(definition, *vectors, list(map(Fraction, values)), minimum=own))
+    start, solution = (None if code[name] is None else _vector(code[name]) for name in ("start", "solution"))
+    world = ConcreteWorld(oracles, start, solution, minimum, list(map(_vector, code["further"])))
+    return problem(world, groups=[group.count for group in allowed.groups])
+
+
+def _vector(code: Any) -> Vector:
+    return Vector(map(Fraction, code))
+
+
+class TooLong(BaseException):
+    """A replay takes longer than it may; no handler of the kernel catches it."""
+
+
+@contextmanager
+def at_most_seconds(seconds: float) -> Iterator[None]:
+    """Stop what takes more seconds of processor time than it may."""
+
+    def stop(signal: int, frame: Any) -> NoReturn:
+        raise TooLong(f"more than {seconds} s of processor time")
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+@contextmanager
+def memory_limit(size: int) -> Iterator[None]:
+    """Let this process take so many bytes of address space more than it has."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        pages = int(file.read().split()[0])
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
