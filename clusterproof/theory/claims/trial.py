@@ -586,7 +586,7 @@ class Trial:
         looks.sort(key=lambda look: -look[0])
         for instance in self._until_refuted(instance for _, _, instance in looks[:DECIDED]):
             self.evaluate(instance)
-        self.exhausted = listed is not None and self._is_open()
+        self.exhausted = few and self._is_open()
         self._decide_tightest()
 
     def _decide_tightest(self) -> None:

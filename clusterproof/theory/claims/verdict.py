@@ -49,7 +49,7 @@ class Kind(StrEnum):
     CERTIFIED = "certified"
     """Proved for every instance of the printed statement, checked again in exact arithmetic."""
     CONSISTENT = "consistent"
-    """Not refuted, by evidence that would have refuted it."""
+    """Not refuted on the instances that were tried, whose number and kind the reason says."""
     VIOLATED = "violated"
     """An admissible instance breaks the conclusion by more than rounding."""
     VACUOUS = "vacuous"
@@ -57,7 +57,7 @@ class Kind(StrEnum):
     ILL_POSED = "ill-posed"
     """The printed statement has no single meaning."""
     INCONCLUSIVE = "inconclusive"
-    """Not refuted, by evidence that would not have refuted it."""
+    """Not refuted, and what was tried was too little, or none of it decides."""
 
 
 HOLDS = (Kind.CERTIFIED, Kind.CONSISTENT)
@@ -388,7 +388,8 @@ def _with_worst_case(line: Line, traced: TracedLine) -> Line:
 def _proof(trial: Trial, progress: Progress, key: str) -> str | None:
     """Return how a line was proved; None if it was not."""
     space = trial.space
-    if trial.exhausted and space.complete and progress.exact and not trial.statement.random:
+    exhausted = trial.exhausted and space.complete and progress.exact and not trial.statement.random
+    if exhausted and not trial.memory.has_numpy:
         return "exhausted"
     if trial.unproved is not None and trial.unproved.get(key, "no such line") == "":
         return "symbols"
