@@ -17,9 +17,9 @@ MOST_FINDINGS = 5
 """Most findings of a paper."""
 
 WORDS = (
-    "certified: proved for every instance. consistent: not refuted, where a false statement would have been. violated: "
+    "certified: proved for every instance. consistent: not refuted on the instances that were tried. violated: "
     "a counterexample was found. vacuous: nothing meets the hypotheses, or the conclusion adds nothing to them. "
-    "ill-posed: the text has no single meaning. inconclusive: not refuted, and what was tried could not have.",
+    "ill-posed: the text has no single meaning. inconclusive: not refuted, and what was tried decides nothing.",
     "Violated are statements that a paper prints, by false statement, misprint or mere wording; readings, each one "
     "meaning of an ambiguous sentence; and ours, such as a constant or a lemma of our own that fails.",
 )

@@ -43,10 +43,10 @@ PAPERS = {
 
 MEANINGS = {
     "certified": "proved for every instance of the stated class",
-    "consistent": "not refuted, by evidence that would have refuted it",
+    "consistent": "not refuted on the instances that were tried",
     "violated": "an instance meets the hypotheses and breaks the conclusion; the smallest one found is shown",
     "vacuous": "no instance meets the hypotheses, or the conclusion says no more than they do",
-    "inconclusive": "not refuted, by evidence that would not have refuted it",
+    "inconclusive": "not refuted, and what was tried was too little, or none of it decides",
     "ill-posed": "as printed it has no unique meaning; the reading that is checked instead is a claim of its own",
 }
 

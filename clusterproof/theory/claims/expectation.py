@@ -70,6 +70,11 @@ class Expectation:
         """Whether all samples of an entry are equal up to rounding, (...)."""
         return np.asarray(np.ptp(self.samples, axis=0) <= TOLERANCE * np.abs(self.samples).max(axis=0))
 
+    @property
+    def unbounded(self) -> bool:
+        """Whether rare large values, which no number of samples shows, may lift an expectation that is to be small."""
+        return self.sense == "at_most" and self.range is not None and not np.isfinite(self.range[1])
+
     def interval(self, significance: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Interval for the expectation of each entry, and whether it decides, each (...).
 
@@ -80,12 +85,11 @@ class Expectation:
 
         Notes
         -----
-        With a range it is the empirical Bernstein bound (Audibert, Munos and Szepesvari 2009, Theorem 1), which holds
-        for any number of replicates, cut off at the range. If samples are bounded from below only, and the expectation
-        must be at most a number, the lower limit is that of ``_lower_limit``; only this limit is exact. Otherwise the
-        interval is that of the central limit theorem, which decides only with ``FEWEST`` replicates none of which
-        dominates the variance. All are wider by what rounding may explain. An entry with a sample that is not finite
-        has no interval but its mean, infinite or not a number, which decides.
+        With a range both limits are those of ``_lower_limit``, from either end of the range, which hold for any number
+        of replicates and any law. If samples are bounded from below only, and the expectation must be at most a number,
+        the lower one is; only this limit is exact. Otherwise the interval is that of the central limit theorem, which
+        decides only with ``FEWEST`` replicates none of which dominates the variance. All are wider by what rounding may
+        explain. An entry with a sample that is not finite has no interval but its mean, infinite or not a number.
         """
         unit, finite = unit_of((self.samples, self.allowed)), self.finite
         power = math.frexp(unit)[1]  # squares of numbers in this unit do not overflow
@@ -107,10 +111,8 @@ class Expectation:
         deviations = np.square(samples - mean)
         low, high = (0.0, np.inf) if self.range is None else np.ldexp(self.range, -power)
         if self.range is not None and np.isfinite(self.range[1]):
-            log = math.log(3 / share)
-            width = np.sqrt(2 * deviations.mean(axis=0) * log / count)
-            width += 3 * (high - low) * log / count + rounding
-            lower, upper = np.maximum(mean - width, low - rounding), np.minimum(mean + width, high + rounding)
+            lower = low + _lower_limit(samples - low, share / 2) - rounding
+            upper = high - _lower_limit(high - samples, share / 2) + rounding
             return lower, upper, np.ones(mean.shape, dtype=bool)
         from scipy.special import ndtri
 

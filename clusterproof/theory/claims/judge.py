@@ -21,6 +21,7 @@ from clusterproof.theory.claims.rounding import (
     as_float,
     as_floats,
     floats_of,
+    has_numpy_integers,
     is_exact,
     unit_of,
 )
@@ -70,6 +71,8 @@ class Judgement:
         Whether both sides of every entry are the same infinity, of which no number is larger.
     rounded
         Whether an exact side breaks a side of floats by no more than the tolerance.
+    wraps
+        Whether a side is computed in NumPy's integers, so that what is broken may be none of the statement.
     """
 
     broken: bool
@@ -87,11 +90,12 @@ class Judgement:
     settled: bool = True
     infinite: bool = False
     rounded: bool = False
+    wraps: bool = False
 
     @property
     def undefined(self) -> bool:
-        """Whether it decides nothing: a side is not a number, or both are infinite."""
-        return self.infinite or math.isnan(self.measured)
+        """Whether it decides nothing: a side is not a number or may have wrapped around, or both are infinite."""
+        return self.infinite or math.isnan(self.measured) or (self.broken and self.wraps)
 
     @property
     def used(self) -> float:
@@ -154,6 +158,9 @@ def judge(
             judged[name] = _random(each, name, events[each.failure], share)
         else:
             judged[name] = _single_exact(each) or _sure(each, Entries(each))
+        if judged[name].broken and isinstance(each, Sides):
+            sides = (each.measured, *each.terms.values(), *(side for pair in each.pairs for side in pair))
+            judged[name] = replace(judged[name], wraps=any(map(has_numpy_integers, sides)))
     return judged
 
 
@@ -427,7 +434,7 @@ def _expectation(line: Expectation, significance: float, floor: float) -> Judgem
     wrong = ((above | below) & decides) | diverged
     with np.errstate(all="ignore"):
         mean = line.samples.mean(axis=0)
-        equal = ~decides & line.constant
+        equal = (~decides | line.unbounded) & line.constant & ~wrong
         # a constant that equals what is allowed, such as the error of round 0, needs no interval
         same = (np.ptp(line.samples, axis=0) == 0) & (lower <= line.allowed) & (line.allowed <= upper)
         holds = ~above & ~below & ((line.allowed < lower) | (line.allowed > upper) | ~line.finite) & ~diverged
@@ -442,7 +449,8 @@ def _expectation(line: Expectation, significance: float, floor: float) -> Judgem
         place = np.unravel_index(int(np.argmax(np.where(wrong, np.inf, excess))), lower.shape)
     allowed = float(line.allowed[place])
     without_interval = not line.finite[place] or (equal & ~same)[place]
-    known = np.asarray(decides | same)
+    known = np.asarray((decides & ~equal) | same)
+    undecided = "" if known.all() else EQUAL if (known | equal).all() else REMEDY
     factors: dict[str, Any] = {}
     if without_interval or not known[place]:
         pass  # nothing is decided that a factor could be of
@@ -459,7 +467,7 @@ def _expectation(line: Expectation, significance: float, floor: float) -> Judgem
         factors=factors,
         interval=None if without_interval else interval,
         confirms=not line.exact and bool(line.finite[place]),
-        inconclusive="" if known.all() else EQUAL if (known | equal).all() else REMEDY,
+        inconclusive=undecided,
         infinite=bool(np.all(np.isinf(mean) & (mean == line.allowed))),
-        settled=bool(wrong.any() or (same | (holds & decides)).all()),
+        settled=bool(wrong.any() or (same | (holds & decides & ~equal)).all()),
     )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -41,8 +43,8 @@ def confirmed(
 
     Floats and arrays of them are tried as fractions, then with 100 digits, which decide. If the function takes neither,
     the excess must be more than 1e-7 of the largest side of the claim's instances and 1e-14 of the largest number of
-    the ranges, and the sign must not depend on changes of 1e-12, 1e-9 and 1e-6 within the ranges, nor of 1e-12 of each
-    float by which a drawn object is written.
+    the ranges, and the sign must not depend on changes of 1e-12, 1e-9 and 1e-6 within the ranges and of the floats
+    that the function draws, nor of 1e-12 of each float by which a drawn object is written.
 
     Parameters
     ----------
@@ -69,7 +71,8 @@ def confirmed(
     try:
         with time_limit(SECONDS):
             changed = _perturbed(instance, units, ranges)
-            return all(_still_broken(evaluate, each, name, _sign(sides)) for each in changed) or None
+            sign = _sign(sides)
+            return all(_still_broken(evaluate, each, name, sign, n) for n, each in enumerate(changed)) or None
     except TimeLimitExceeded:
         return True
 
@@ -142,7 +145,7 @@ def _perturbed(
 ) -> Iterator[dict[str, Any]]:
     stream = generator(0, "last digits")
     written = [key for key, each in ranges.items() if isinstance(each, Drawn) and key not in units]
-    for number in range(PERTURBATIONS if units or written else 0):
+    for number in range(PERTURBATIONS):
         size, changed = RELATIVE[number % len(RELATIVE)], dict(instance)
         for key, unit in units.items():
             moved = instance[key] + size * unit * stream.uniform(-1, 1, np.shape(instance[key]))
@@ -155,6 +158,42 @@ def _perturbed(
             with suppress(Exception):  # not every change is one that the object's reader takes
                 changed[key] = ranges[key].decode(_moved(ranges[key].encode(instance[key]), stream))
         yield changed
+
+
+@contextmanager
+def _shaking(size: float, number: int) -> Iterator[None]:
+    """Change the floats that are drawn while a statement is evaluated, of equal streams in the same way."""
+
+    def shaken(make: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *axes, **named: _Shaken(make(*axes, **named), size, number)
+
+    module = sys.modules[Statement.__module__]
+    with (
+        patch.object(module, "generator", shaken(generator)),
+        patch.object(np.random, "default_rng", shaken(np.random.default_rng)),
+    ):
+        yield
+
+
+class _Shaken(np.random.Generator):
+    """A generator whose floats are changed by a share of up to ``size``."""
+
+    def __init__(self, of: np.random.Generator, size: float, number: int) -> None:
+        super().__init__(of.bit_generator)
+        self.share, self.noise = size, np.random.Generator(np.random.PCG64(number))
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        if name.startswith("_") or name in ("share", "noise", "bit_generator", "spawn"):
+            return found
+
+        def draw(*arguments: Any, **named: Any) -> Any:
+            value = found(*arguments, **named)
+            if not _is_float(value):
+                return value
+            return value * (1 + self.share * self.noise.uniform(-1, 1, np.shape(value)))
+
+        return draw
 
 
 def _moved(code: Any, stream: np.random.Generator) -> Any:
@@ -174,10 +213,11 @@ def _sign(sides: Any) -> float:
     return float(np.sign(gaps[np.argmax(np.abs(gaps))]))
 
 
-def _still_broken(evaluate: Evaluate, instance: Instance, name: str, sign: float) -> bool:
+def _still_broken(evaluate: Evaluate, instance: Instance, name: str, sign: float, number: int) -> bool:
     """Return whether a changed instance breaks the line likewise; so too if it no longer meets the hypotheses."""
     try:
-        lines = evaluate(instance)
+        with _shaking(RELATIVE[number % len(RELATIVE)], number):
+            lines = evaluate(instance)
         return judge(lines, 0.0, instance)[name].broken and _sign(lines[name]) == sign
     except Exception:  # a changed instance may break a hypothesis, or be none of the function
         return True

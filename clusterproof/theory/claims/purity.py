@@ -17,10 +17,19 @@ class Memory:
     ----------
     function
         Whatever stands in the containers now counts as what stood there before the first call.
+
+    Attributes
+    ----------
+    has_numpy
+        Whether it reaches NumPy, whose integers wrap around, also where ``int(...)`` is taken afterwards.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         objects = _reached(inspect.unwrap(function))
+        names = (
+            each.__name__ if inspect.ismodule(each) else getattr(each, "__module__", "") for each in objects
+        )
+        self.has_numpy = any(str(name).partition(".")[0] == "numpy" for name in names)
         self.iterators = [each for each in objects if isinstance(each, Iterator)]
         self.before = [(each, each.copy()) for each in objects if type(each) in (dict, list, set)]
         self.caches = [each for each in objects if callable(getattr(each, "cache_clear", None))]

@@ -18,7 +18,7 @@ import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import check_count
-from clusterproof.theory.claims.rounding import as_float
+from clusterproof.theory.claims.rounding import as_float, has_numpy_integers
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -44,7 +44,10 @@ WIDE = 2**62
 
 def value_of(end: End, so_far: Instance) -> Any:
     """Evaluate an end, given the earlier quantities, which may be symbols of a proof."""
-    return end(**{name: so_far[name] for name in parameters_of(end)}) if callable(end) else end
+    value = end(**{name: so_far[name] for name in parameters_of(end)}) if callable(end) else end
+    if isinstance(value, np.integer):
+        return int(value)
+    return Fraction(int(value.numerator), int(value.denominator)) if type(value) is Fraction else value
 
 
 @lru_cache(maxsize=1024)
@@ -132,6 +135,9 @@ class Interval(Range):
             if end in (math.inf, -math.inf) or end != end:
                 remedy = "give a number, and upwards=True or downwards=True where there is no end"
                 raise InvalidArgument(name, end, "must be finite", remedy)
+        if not (callable(self.low) or callable(self.high)) and self.low > self.high:
+            rule = f"must be at most high = {self.high}"
+            raise InvalidArgument("low", self.low, rule, "exchange the two ends, or correct one")
 
     def ends(self, so_far: Instance) -> tuple[Any, Any]:
         """Return the least and largest value that is tried."""
@@ -167,6 +173,12 @@ class Integers(Interval):
     def complete(self) -> bool:  # type: ignore[override]  # follows from the ends, a constant elsewhere
         """Whether none lies beyond what is tried."""
         return not (self.upwards or self.downwards)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, end in (("low", self.low), ("high", self.high)):
+            if not callable(end) and end != int(end):
+                raise InvalidArgument(name, end, "must be an integer", "round it, or use rationals(...)")
 
     def cast(self, number: Any, *, up: bool = False) -> int:
         """Round to an integer."""
@@ -378,6 +390,9 @@ def choice(*values: Any) -> Choice:
     """
     if not values or len({(type(value), value) for value in values}) < len(values):
         raise InvalidArgument("values", values, "must be distinct, at least one", "leave doubles out")
+    if wrong := [each for each in values if has_numpy_integers(each)]:
+        rule = "must not be NumPy's integers, which wrap around"
+        raise InvalidArgument("values", wrong[0], rule, "write int(...)")
     return Choice(values)
 
 

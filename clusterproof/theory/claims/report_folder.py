@@ -129,7 +129,8 @@ def unseen(line: Line) -> str:
         return "nothing that could change it: one admissible instance suffices. A simpler one may exist."
     limits = []
     if not line.exhausted:
-        limits.append(f"instances other than the {line.instances or 0} that were tried")
+        how = "that were tried" if line.confidence is None else "that were decided with all repetitions"
+        limits.append(f"instances other than the {line.instances or 0} {how}")
     if line.confidence is not None:
         limits.append(
             f"an excess within the interval from {line.confidence.lower:.3g} to {line.confidence.upper:.3g}"

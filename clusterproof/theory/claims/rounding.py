@@ -34,6 +34,30 @@ def is_exact(value: Any) -> bool:
     return type(value) in (int, bool)
 
 
+def has_numpy_integers(value: Any) -> bool:
+    """Whether a number, or an entry of a list or array, is one of NumPy's integers, or a fraction of these."""
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return value.dtype.kind in "iu"
+    if isinstance(value, np.ndarray | list | tuple):
+        return any(
+            has_numpy_integers(entry) for entry in (value.flat if isinstance(value, np.ndarray) else value)
+        )
+    return isinstance(value, np.integer) or has_numpy_parts(value)
+
+
+def has_numpy_parts(value: Any) -> bool:
+    """Whether a number is a fraction of NumPy's integers, or an array or list holds one: its sums may wrap around."""
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return False
+    if isinstance(value, np.ndarray | list | tuple):
+        return any(
+            has_numpy_parts(entry) for entry in (value.flat if isinstance(value, np.ndarray) else value)
+        )
+    return isinstance(value, Fraction) and any(
+        isinstance(part, np.integer) for part in (value.numerator, value.denominator)
+    )
+
+
 def as_float(number: Any) -> float:
     """Round a number; infinite where an exact one is larger than any float."""
     try:

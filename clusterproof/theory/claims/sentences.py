@@ -70,7 +70,8 @@ def comparison(judged: Judgement, sign: str) -> str:
         text = f"the side that is to be {'at least' if sign == '<' else 'at most'} {judged.allowed:.5g} is not a number"
     if len(judged.terms) > 1:
         text += " = " + " + ".join(f"{name} {value:.5g}" for name, value in judged.terms.items())
-    return text + _entry(judged)
+    wraps = ", in NumPy's integers, which wrap around: write int(...) before the arithmetic"
+    return text + _entry(judged) + wraps * judged.wraps
 
 
 def digits_apart(first: float, second: float, least: int = 5) -> int:
@@ -149,8 +150,12 @@ def holds(trial: Trial, progress: Progress, name: str, proof: str | None) -> str
             f" and {others} others" if others > 0 else ""
         )
     text = f"holds on {count}"
+    if trial.looked_at > progress.instances:
+        text += f", those that few repetitions speak against most of {trial.looked_at}"
     if proof == "exhausted":
         text += ", in exact arithmetic"
+    elif complete and progress.exact and proof is None and trial.memory.has_numpy:
+        text += ", computed with NumPy, whose integers wrap around"
     elif proof == "signs":
         text = f"proved symbolically for every instance in the ranges; {text}"
     elif proof == "squares":
@@ -194,7 +199,8 @@ def of_trace(traced: TracedLine, space: Space, *, proved: bool) -> str:
     if proved:
         text = f"proved for every function of the class, by exact multipliers of its conditions{where}"
     else:
-        text = f"no function of the class is above the bound{where}, by a solver"
+        above = " by more than 1e-6 of it" if traced.worst is not None and traced.worst > 1 else ""
+        text = f"no function of the class is above the bound{above}{where}, by a solver"
         if traced.raised:
             text += f"; of the bound with 1e-6 more there are exact multipliers at {traced.raised}"
         if traced.certified:
@@ -218,6 +224,10 @@ def doubts_of_trace(traced: TracedLine) -> list[str]:
     if traced.exceeded is not None:
         by = f"by {traced.exceeded:.2g} at a scale of 1"
         return [f"a solver exceeds the bound {by}, and no function in fractions was found that does"]
+    if traced.worst_exact is not None and traced.worst_exact > 1:
+        return [
+            f"a solver exceeds the bound by {float(traced.worst_exact - 1):.2g} of it, which is less than it decides"
+        ]
     return []
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, calls
 from clusterproof.algorithms.validation import brief, check_number
-from clusterproof.theory.claims.rounding import TOLERANCE, floats_of, is_exact, unit_of
+from clusterproof.theory.claims.rounding import TOLERANCE, floats_of, has_numpy_parts, is_exact, unit_of
 from clusterproof.theory.claims.symbols import Condition, Symbol
 from clusterproof.theory.classes.function import Quantity
 from clusterproof.theory.classes.traced_numbers import Comparison, NotTraced, TracedNumber, TracedPoint
@@ -345,13 +345,21 @@ def equal(
         return Sides(
             [left - right for left, right in pairs], {"rounding": 0}, identity=True, pairs=pairs, unit=0.0
         )
-    gaps = [_filled(left=left) - _filled(right=right) for left, right in pairs]
+    gaps = [
+        _without_wrapping(_filled(left=left)) - _without_wrapping(_filled(right=right))
+        for left, right in pairs
+    ]
     _check_rounding(rounding, [side for pair in pairs for side in pair])
     unit = None if rounding is None else 0.0
     if rounding is None:
         floats = [side for pair in pairs for side in pair if not _is_symbolic(side) and not is_exact(side)]
         rounding = TOLERANCE * unit_of(side for pair in pairs for side in pair) if floats else 0
     return Sides(gaps, {"rounding": rounding}, identity=True, words=words, pairs=pairs, unit=unit)
+
+
+def _without_wrapping(side: Value) -> Value:
+    """Return floats in the place of NumPy's integers, whose difference may wrap around."""
+    return side * 1.0 if getattr(_kind(side), "kind", "") in ("i", "u") else side
 
 
 def _is_symbolic(side: Value) -> bool:
@@ -375,6 +383,15 @@ def _filled(**sides: Value) -> Value:
         raise InvalidArgument(
             name, np.shape(value), "must not be an empty array", "suppose that there is something to compare"
         )
+    if isinstance(value, np.ma.MaskedArray):
+        remedy = "give value.compressed(), or value.filled(...) with a number that the statement names"
+        raise InvalidArgument(name, "a masked array", "must have a number at every entry", remedy)
+    if has_numpy_parts(value):
+        rule, remedy = (
+            "must be fractions of Python's integers: NumPy's wrap around",
+            "write Fraction(int(...), ...)",
+        )
+        raise InvalidArgument(name, "fractions of NumPy's integers", rule, remedy)
     if value is None or isinstance(value, str | complex) or getattr(_kind(value), "kind", "") == "c":
         raise InvalidArgument(name, value, "must be real numbers", "take .real or abs(...) of complex ones")
     return value

@@ -92,6 +92,8 @@ class Trial:
         The hypotheses, in order.
     exhausted, listed
         Whether all instances that the ranges list were evaluated, and how many of them are admissible.
+    looked_at, looked_at_all
+        Instances that few repetitions looked at, of which the worst were evaluated, and whether these were all.
     reached
         Multiple of its end up to which each open range was tried.
     stopped
@@ -125,7 +127,7 @@ class Trial:
         self.rejected: Counter[str] = Counter()
         self.outside: list[tuple[str, dict[str, Any]]] = []
         self.stated: dict[str, Condition | None] = {}
-        self.exhausted = False
+        self.exhausted = self.looked_at_all = False
         self.reached: dict[str, int] = {}
         self.stopped: float | None = None
         self.given_up: list[float] = []
@@ -586,7 +588,8 @@ class Trial:
         looks.sort(key=lambda look: -look[0])
         for instance in self._until_refuted(instance for _, _, instance in looks[:DECIDED]):
             self.evaluate(instance)
-        self.exhausted = listed is not None and self._is_open()
+        self.exhausted = few and self._is_open()
+        self.looked_at_all = listed is not None
         self._decide_tightest()
 
     def _decide_tightest(self) -> None:

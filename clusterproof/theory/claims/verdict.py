@@ -426,7 +426,8 @@ def _doubts(trial: Trial, progress: Progress, key: str, elsewhere: int) -> list[
         (len(e.samples) for e in _lines_at(progress, key) if isinstance(e, Expectation)), default=1
     )
     tried = max(progress.trials, progress.instances * repetitions)
-    if tried < FEWEST and elsewhere + tried < FEWEST and progress.rounding is None and not trial.exhausted:
+    every = trial.exhausted or trial.looked_at_all
+    if tried < FEWEST and elsewhere + tried < FEWEST and progress.rounding is None and not every:
         are = "instance is" if tried == 1 else "instances are"
         remedy = "give more evaluations, or ranges that the hypotheses leave more of"
         doubts.append(f"{tried} {are} too few to refute it: {remedy}")

@@ -4,9 +4,27 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any
 
+import numpy as np
+from scipy.optimize import brentq
+
 from clusterproof.theory import REGISTRY, Claim, Verdict
 from clusterproof.theory.claims import claim, integers, rationals
+from clusterproof.theory.claims.expectation import BETS
 from clusterproof.theory.claims.verdict import decide
+
+
+def betting_interval(samples: Any, low: float, high: float, level: float) -> tuple[float, float]:
+    """Return where the bets win 1 over half of the level, from both ends of a range, by their definition."""
+
+    def limit(excess: Any) -> float:
+        def won(m: float) -> float:
+            logs = [np.log1p(bet * (excess / m - 1)).sum() for bet in BETS]
+            return float(np.logaddexp.reduce(logs) - np.log(len(BETS)) - np.log(2 / level))
+
+        return float(brentq(won, 1e-9, excess.mean()))
+
+    return low + limit(samples - low), high - limit(high - samples)
+
 
 Digit = Annotated[int, integers(0, 9)]
 Share = Annotated[Fraction, rationals(0, 1, 4)]

@@ -120,6 +120,18 @@ def test_a_bound_that_is_almost_the_worst_case_is_not_certified() -> None:
     assert verdict.proof is None
 
 
+def test_a_bound_that_is_false_by_less_than_a_solver_decides_is_inconclusive() -> None:
+    def short(f: Smooth) -> Sides:
+        """The worst case of one step is a sixth."""
+        share = Fraction(9_999_999, 10_000_000) / 6
+        return at_most(f(descend(f, 1)) - f.minimum, bound=share * f.distance**2)
+
+    verdict = verdict_on(short)
+    assert verdict.verdict is Kind.INCONCLUSIVE
+    assert "no function of the class is above the bound by more than 1e-6 of it" in verdict.reason
+    assert "a solver exceeds the bound by 1e-07 of it" in verdict.reason
+
+
 def test_a_loose_bound_is_certified() -> None:
     verdict = verdict_on(with_constant(lambda rounds: 3 * rounds))
     assert (verdict.verdict, verdict.proof) == (Kind.CERTIFIED, "dual")

@@ -6,12 +6,21 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
-from attempts import verdict_on
+from attempts import betting_interval, verdict_on
 from scipy import stats
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory import Kind, Verdict
-from clusterproof.theory.claims import Expectation, Replicates, Stream, choice, expectation, reals
+from clusterproof.theory.claims import (
+    Expectation,
+    Frequency,
+    Replicates,
+    Stream,
+    choice,
+    expectation,
+    probability,
+    reals,
+)
 from clusterproof.theory.claims.expectation import BETS, replicates_to_try
 from clusterproof.theory.claims.judge import judge
 
@@ -132,32 +141,27 @@ def test_what_cannot_decide_is_not_exercised(law: str, replicates: int) -> None:
     assert "not exercised" in verdict.reason
 
 
-def test_the_exact_interval_is_the_empirical_bernstein_bound() -> None:
+def test_the_exact_interval_is_where_the_bets_win_from_both_ends_of_the_range() -> None:
     samples = np.random.default_rng(0).random((500, 3))
     lower, upper, decides = Expectation(samples, np.ones(3), "at_most", (0.0, 1.0)).interval(0.03)
     for entry in range(3):
-        column = samples[:, entry]
-        log = np.log(3 / 0.01)
-        width = np.sqrt(2 * column.var() * log / 500) + 3 * log / 500
-        np.testing.assert_allclose(
-            [lower[entry], upper[entry]], [column.mean() - width, column.mean() + width]
-        )
+        expected = betting_interval(samples[:, entry], 0.0, 1.0, 0.01)
+        np.testing.assert_allclose([lower[entry], upper[entry]], expected, atol=2e-5)
     assert decides.all()
 
 
-def test_the_exact_interval_ends_where_the_range_does() -> None:
-    """Of ten samples the bound alone is wider than [-1, 3] on both sides: the range alone excludes -2."""
+def test_the_exact_interval_is_within_the_range() -> None:
     samples = np.random.default_rng(0).uniform(-1, 3, 10)
     lower, upper, decides = Expectation(samples, np.array(-2.0), "at_most", (-1.0, 3.0)).interval(0.01)
-    np.testing.assert_allclose([lower, upper], [-1, 3], atol=1e-8)
+    assert -1 - 1e-8 < lower < samples.mean() < upper < 3 + 1e-8
     assert decides
     for sense, allowed, broken in [
         ("at_most", -1.1, True),
-        ("at_most", -1.0, False),
+        ("at_most", 1.0, False),
         ("at_least", 3.1, True),
-        ("at_least", 3.0, False),
+        ("at_least", 1.0, False),
         ("equal", -2.0, True),
-        ("equal", 0.0, False),
+        ("equal", 1.0, False),
     ]:
         one = Expectation(samples, np.array(allowed), sense, (-1.0, 3.0))
         assert judge({"": one}, 0.01)[""].broken is broken
@@ -237,7 +241,7 @@ def test_the_replicates_of_a_claim_double_while_its_interval_straddles(
 def test_rounding_breaks_no_expectation(sense: str, bounds: tuple[float, float] | None) -> None:
     """One tenth in another unit, up to the last digits: its interval would be 1e-18 wide.
 
-    Equal replicates give an interval only where a range does: on the side on which it is known.
+    Equal replicates give an interval only where a range has two ends: of rarer, larger values they say nothing.
     """
 
     def mean(one: One, stream: Stream, replicates: Replicates) -> Expectation:
@@ -245,9 +249,43 @@ def test_rounding_breaks_no_expectation(sense: str, bounds: tuple[float, float] 
         shift = -1e-13 if sense == "at_most" else 1e-13
         return expectation(samples, range=bounds, **{sense: 0.1 + shift})
 
-    known = bounds is not None and (bounds[1] < math.inf or sense == "at_most")
+    known = bounds is not None and bounds[1] < math.inf
     kind = Kind.CONSISTENT if known else Kind.INCONCLUSIVE
     assert verdict_on(mean, replicates=20_000).verdict is kind
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_rare_event_that_no_replicate_shows_is_inconclusive(seed: int) -> None:
+    """The expectation is 1; of 20 000 replicates none is expected to differ from 0."""
+
+    def mean(one: One, stream: Stream, replicates: Replicates) -> Expectation:
+        samples = np.where(stream.random(replicates) < 1e-9, 1e9, 0.0)
+        return expectation(samples, at_most=0.9, range=(0, math.inf))
+
+    verdict = verdict_on(mean, seed, replicates=20_000)
+    assert (verdict.verdict, verdict.confidence) == (Kind.INCONCLUSIVE, None)
+    assert "of rarer values nothing is known" in verdict.reason
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_four_times_the_allowed_share_is_violated(seed: int) -> None:
+    """80 of 4 000 where 20 are allowed, as an expectation and as a probability; 20 refute nothing."""
+
+    def share(stream: np.random.Generator, replicates: int, chance: float = 0.02) -> np.ndarray:
+        return (stream.random(replicates) < chance).astype(float)
+
+    def mean(one: One, stream: Stream, replicates: Replicates) -> Expectation:
+        return expectation(share(stream, replicates), at_most=0.005, range=(0, 1))
+
+    def true(one: One, stream: Stream, replicates: Replicates) -> Expectation:
+        return expectation(share(stream, replicates, 0.005), at_most=0.005, range=(0, 1))
+
+    def event(one: One, stream: Stream, replicates: Replicates) -> Frequency:
+        return probability(share(stream, replicates), at_most=0.005)
+
+    assert verdict_on(mean, seed, replicates=4000).verdict is Kind.VIOLATED
+    assert verdict_on(true, seed, replicates=4000).verdict is Kind.CONSISTENT
+    assert verdict_on(event, seed, replicates=4000).verdict is Kind.VIOLATED
 
 
 def test_a_constant_that_is_what_is_allowed_needs_no_interval() -> None:

@@ -27,6 +27,7 @@ from clusterproof.theory.claims import (
 )
 from clusterproof.theory.claims.claim import Statement
 from clusterproof.theory.claims.report import to_json
+from clusterproof.theory.claims.report_folder import unseen
 from clusterproof.theory.claims.trial import Trial
 from clusterproof.theory.claims.verdict import decide, records
 
@@ -52,6 +53,17 @@ def test_a_probability_is_judged_instance_by_instance() -> None:
     verdict = decided(noisy(0.4))
     assert (verdict.verdict, verdict.bound) == (Kind.VIOLATED, 0.1)
     assert verdict.measured == pytest.approx((verdict.failures or 0) / 400)
+
+
+def test_the_instances_that_few_repetitions_looked_at_are_counted_beside_those_that_all_decide() -> None:
+    def tail(n: Annotated[int, integers(1, 100)], stream: Stream, replicates: Replicates) -> Sides:
+        return at_most(stream.random(replicates), most=0.9, failure=0.1)
+
+    verdict = decided(tail, evaluations=40)
+    assert verdict.instances is not None
+    start = f"holds on {verdict.instances} instances, those that few repetitions speak against most of 40; "
+    assert verdict.reason.startswith(start)
+    assert f"other than the {verdict.instances} that were decided with all repetitions" in unseen(verdict)
 
 
 def test_random_instances_that_take_too_long_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

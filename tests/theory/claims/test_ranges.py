@@ -147,7 +147,30 @@ def test_an_end_may_be_a_function_of_earlier_quantities() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "denominator"), [(0, 1, 10), (Fraction(-3, 2), Fraction(7, 3), 9), (-2, -1, 6), (1, 0, 3)]
+    ("make", "said"),
+    [
+        (lambda: integers(5, 1), "low = 5: must be at most high = 1; exchange"),
+        (lambda: rationals(Fraction(3, 2), 1, 4), "low = Fraction(3, 2): must be at most high = 1; exchange"),
+        (lambda: reals(2.0, 1.0), "low = 2.0: must be at most high = 1.0; exchange"),
+        (lambda: integers(1.5, 3), "low = 1.5: must be an integer; round it"),  # type: ignore[arg-type]
+        (lambda: integers(1, Fraction(7, 2)), "high = Fraction(7, 2): must be an integer; round it"),
+        (lambda: choice(1, np.int32(3)), "must not be NumPy's integers, which wrap around"),
+    ],
+)
+def test_a_range_of_nothing_is_refused_where_it_is_written(make: Any, said: str) -> None:
+    with pytest.raises(InvalidArgument) as refusal:
+        make()
+    assert said in str(refusal.value)
+
+
+def test_ends_that_are_numpys_integers_become_pythons() -> None:
+    low, high = rationals(np.int64(0), lambda: np.int64(3), 2).ends({})
+    assert {type(low.numerator), type(high.numerator)} == {int}
+    assert type(integers(lambda: np.int32(1), 5).ends({})[0]) is int
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "denominator"), [(0, 1, 10), (Fraction(-3, 2), Fraction(7, 3), 9), (-2, -1, 6)]
 )
 def test_fractions_are_listed_by_denominator_and_size(low: Any, high: Any, denominator: int) -> None:
     """The same set as by reducing all quotients, in the order of denominator, size and sign."""

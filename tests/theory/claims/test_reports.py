@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
-from attempts import Digit, stated, verdict_on
+from attempts import Digit, betting_interval, stated, verdict_on
 from scipy.stats import binomtest
 
 from clusterproof import InvalidArgument
@@ -167,15 +167,6 @@ def coins(sense: str, first: float, second: float) -> Callable[..., Any]:
     return mean
 
 
-def bernstein(mean: float, count: int = 2000) -> str:
-    """Empirical Bernstein interval of one of two shares (Audibert, Munos and Szepesvari 2009)."""
-    log = math.log(
-        3 / (1e-9 / 2 / 2)
-    )  # half of the level for each entry, half of that for each of two samples
-    width = math.sqrt(2 * mean * (1 - mean) * log / count) + 3 * log / count + 1e-9
-    return f"expectation {mean:.5g} (interval {mean - width:.5g} to {mean + width:.5g}, {count} replicates)"
-
-
 def exact(failures: int, trials: int) -> str:
     """Clopper-Pearson interval, by scipy."""
     found = binomtest(failures, trials).proportion_ci(1 - 1e-9, method="exact")
@@ -195,15 +186,30 @@ SHARE = "at x = 0: the event occurred in 250 of 1000 repetitions,"
         (close, None, "at x = 0: 0.33333 > 0.33333, by 1e-30"),
         (quarter, 1000, f"{SHARE} more than its probability of 0.1 {exact(250, 1000)}"),
         (never, 1000, f"{SHARE} and its probability is not 0.5 {exact(250, 1000)}"),
-        (coins("at_most", 0.7, 0.1), 2000, f"at x = 0: {bernstein(0.25)} > 0.1 at entry 1"),
-        (coins("at_least", 0.7, 0.1), 2000, f"at x = 0: {bernstein(0.5)} < 0.7 at entry 0"),
-        (coins("equal", 0.5, 0.5), 2000, f"at x = 0: {bernstein(0.25)} and not 0.5 at entry 1"),
     ],
 )
 def test_what_is_said_of_an_instance_that_breaks_a_line(
     function: Callable[..., Any], replicates: int | None, said: str
 ) -> None:
     assert verdict_on(function, **({"replicates": replicates} if replicates else {})).reason == said
+
+
+@pytest.mark.parametrize(
+    ("sense", "first", "second", "mean", "entry"),
+    [("at_most", 0.7, 0.1, 0.25, "> 0.1 at entry 1"), ("at_least", 0.7, 0.1, 0.5, "< 0.7 at entry 0"),
+     ("equal", 0.5, 0.5, 0.25, "and not 0.5 at entry 1")],
+)  # fmt: skip
+def test_what_is_said_of_an_expectation_that_breaks_a_line(
+    sense: str, first: float, second: float, mean: float, entry: str
+) -> None:
+    reason = verdict_on(coins(sense, first, second), replicates=2000).reason
+    start = rf"at x = 0: expectation {mean:g} \(interval (0\.\d+) to (0\.\d+), 2000 replicates\) {entry}"
+    found = re.fullmatch(start, reason)
+    assert found is not None, reason
+    samples = (np.arange(2000) % round(1 / mean) == 0).astype(float)
+    # half of the level for each entry, half of that for each of two samples
+    expected = betting_interval(samples, 0.0, 1.0, 1e-9 / 4)
+    assert [float(end) for end in found.groups()] == pytest.approx(expected, abs=3e-5)
 
 
 # ---- words for what was not refuted

@@ -17,6 +17,7 @@ from clusterproof import replay
 from clusterproof.theory import Kind
 from clusterproof.theory.claims import (
     Sides,
+    Stream,
     at_least,
     at_most,
     choice,
@@ -144,6 +145,24 @@ def test_rounding_at_a_corner_of_the_range_is_no_counterexample() -> None:
     for function in (inequality, equation):
         found = decided(function, evaluations=400)
         assert (found.verdict, found.reason.split(":")[0]) == (Kind.INCONCLUSIVE, "rounding")
+
+
+def test_rounding_of_what_the_function_draws_is_no_counterexample() -> None:
+    def of_a_stream(n: Annotated[int, integers(1, 50)], stream: Stream) -> Sides:
+        return not_negative(stream.normal(size=10))
+
+    def of_a_seed(n: Annotated[int, integers(1, 50)]) -> Sides:
+        return not_negative(np.random.default_rng(n).normal(size=10))
+
+    def false(n: Annotated[int, integers(1, 50)], stream: Stream) -> Sides:
+        x = stream.normal(size=10)
+        return at_most(variances(x)[1], half=0.5 * variances(x)[0])
+
+    for function in (of_a_stream, of_a_seed):
+        found = decided(function)
+        assert (found.verdict, found.reason.split(":")[0]) == (Kind.INCONCLUSIVE, "rounding")
+    assert decided(false).verdict is Kind.VIOLATED
+    assert np.random.default_rng(1).random() == np.random.default_rng(1).random()
 
 
 def test_an_instance_that_breaks_in_fractions_too_is_violated(plant: Callable[..., Any]) -> None:

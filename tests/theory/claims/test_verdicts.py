@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from toy_claims import Digit, Large, One, Share, Unit, decided, stated
 
-from clusterproof import check, replay
+from clusterproof import InvalidArgument, check, replay
 from clusterproof.theory import Kind
 from clusterproof.theory.claims import (
     Replicates,
@@ -74,6 +74,23 @@ def test_a_false_statement_is_not_certified_by_integers_that_overflow(product: A
     verdict = decided(factorial).verdict
     assert verdict is Kind.VIOLATED or not isinstance(product(21), int)
     assert verdict is not Kind.CERTIFIED
+
+
+def test_a_list_of_instances_is_no_proof_where_numpys_integers_may_wrap_around() -> None:
+    """40! = 8.2e47, whose product in 64 bits is below the bound."""
+
+    def factorial(n: Annotated[int, integers(1, 40)]) -> Sides:
+        return at_most(int(np.prod(np.arange(1, n + 1))), bound=10**19)
+
+    def of_fractions(n: Annotated[int, integers(2, 40)]) -> Sides:
+        weights = np.arange(1, n + 1) ** 9
+        return at_most(sum(Fraction(weight, weights.sum()) for weight in weights), one=1)
+
+    found = decided(factorial)
+    assert (found.verdict, found.proof) == (Kind.CONSISTENT, None)
+    assert found.reason.endswith("computed with NumPy, whose integers wrap around")
+    with pytest.raises(InvalidArgument, match="must be fractions of Python's integers"):
+        decided(of_fractions)
 
 
 def test_a_statement_is_proved_on_symbols_or_says_why_it_is_not() -> None:
