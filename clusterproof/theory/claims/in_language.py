@@ -11,7 +11,7 @@ from clusterproof.theory import kernel
 from clusterproof.theory.claims import sides
 from clusterproof.theory.claims.claim import Claim, Statement
 from clusterproof.theory.claims.class_ranges import OfClass
-from clusterproof.theory.claims.ranges import Choice, Integers, Interval, Range, Rationals, Reals
+from clusterproof.theory.claims.ranges import Choice, Integers, Range, Rationals, Reals
 from clusterproof.theory.claims.sequences import Sequences
 from clusterproof.theory.classes import definitions
 from clusterproof.theory.classes.traced_numbers import least
@@ -75,18 +75,18 @@ def may_be_rewritten(why: str) -> bool:
 
 
 def _unwrapped(value: Any) -> Any:
-    return value.function if isinstance(value, Claim) else value
+    return value.function if type(value) is Claim else value
 
 
 def _range(name: str, allowed: Range, source: kernel.Source) -> Any:
-    if isinstance(allowed, Choice):
+    if type(allowed) is Choice:
         return kernel.Choice(tuple(source.constant(option, name) for option in allowed.options))
-    if isinstance(allowed, Integers | Rationals | Reals):
+    if type(allowed) in (Integers, Rationals, Reals):
         return _interval(name, allowed, source)
-    if isinstance(allowed, Sequences):
+    if type(allowed) is Sequences:
         (length,) = allowed.shape
         return kernel.Tuples(_range(name, allowed.entries, source), source.end(length, name))
-    if isinstance(allowed, OfClass):
+    if type(allowed) is OfClass:
         groups = [
             (each.count, CLASSES[each.kind], tuple((n, source.end(c, n)) for n, c in each.constants.items()))
             for each in allowed.groups
@@ -95,8 +95,8 @@ def _range(name: str, allowed: Range, source: kernel.Source) -> Any:
     raise kernel.Refused(f"{name}: NumPy arrays are not of the language: state sequences(...)")
 
 
-def _interval(name: str, allowed: Interval, source: kernel.Source) -> kernel.Interval:
+def _interval(name: str, allowed: Any, source: kernel.Source) -> kernel.Interval:
     ends = [Fraction(end) if type(end) is float else end for end in (allowed.low, allowed.high)]
     low = None if allowed.downwards else source.end(ends[0], name)
     high = None if allowed.upwards else source.end(ends[1], name)
-    return kernel.Interval(low, high, integers=isinstance(allowed, Integers))
+    return kernel.Interval(low, high, integers=type(allowed) is Integers)

@@ -34,10 +34,13 @@ class Evaluation:
         Comparisons of symbols, or of quantities that depend on a function of a class, that were supposed.
     divisors
         Symbols that were divided by, each of which a proof must show to be other than zero.
+    kept
+        Lists and dictionaries that caches returned, by identity.
     """
 
     facts: list[Any] = field(default_factory=list)
     divisors: list[Any] = field(default_factory=list)
+    kept: dict[int, Any] = field(default_factory=dict)
 
 
 _FUEL: ContextVar[list[int] | None] = ContextVar("steps that are left", default=None)
@@ -89,3 +92,11 @@ def running() -> Evaluation:
     if found is None:
         raise Refused("a hypothesis outside of an evaluation")
     return found
+
+
+def changed(value: Any) -> Any:
+    """Return a list or dictionary that is about to change, unless a cache returned it."""
+    found = _EVALUATION.get()
+    if found is not None and id(value) in found.kept:
+        raise Refused("what a cache returned is changed: copy it first")
+    return value

@@ -29,6 +29,8 @@ class Problem:
         if self._kind != "function" and len(parts) > 1:
             self._kind = "sum"
         self._offers = ("start", "distance", "point", "parts", *OFFERS[self._kind])
+        if len(places) < len(world.definitions):  # of a part of a sum the least value is not known
+            self._offers = tuple(name for name in self._offers if name != "minimum")
 
     def _single(self) -> Oracle:
         if self.parts[0] is not self:

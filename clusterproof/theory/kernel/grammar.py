@@ -6,6 +6,8 @@ import ast
 import math
 from fractions import Fraction
 
+from clusterproof.theory.kernel.evaluation import Refused
+
 NAMES = """
     Module FunctionDef Lambda arguments arg Return Yield YieldFrom Raise Expr Pass Assign AnnAssign AugAssign
     For While If IfExp Break Continue Name Load Store Constant JoinedStr FormattedValue Tuple List Dict ListComp
@@ -58,3 +60,17 @@ def floating(value: float) -> str:
         exact.numerator if exact.denominator == 1 else f"Fraction({exact.numerator}, {exact.denominator})"
     )
     return f"{value} is a float: write {written}"
+
+
+def require_plain(annotation: ast.expr | None, place: str) -> None:
+    """Require an annotation that does nothing: CPython evaluates those of variables and of nested functions."""
+    active = (ast.Call, ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr, ast.Lambda)
+    for part in ast.walk(annotation) if annotation else ():
+        if isinstance(part, active):
+            line = getattr(part, "lineno", "?")
+            raise Refused(f"{place}, line {line}: an annotation that computes something: leave it out")
+
+
+def is_text(node: ast.stmt) -> bool:
+    """Return whether a statement is a docstring or another text that does nothing."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -142,6 +142,8 @@ class OperatorClass:
     def __post_init__(self) -> None:
         _require_numbers(self.strong_monotonicity, self.cocoercivity, self.lipschitz)
         mu, beta, L = self.strong_monotonicity, self.cocoercivity or 0, self.lipschitz
+        if mu and not self.monotone:
+            raise Refused("a strongly monotone operator is monotone")
         if self.monotone and (mu * beta > 1 or (L is not None and mu > L)):
             raise Refused("no operator has these constants: mu times the identity is to be one")
 

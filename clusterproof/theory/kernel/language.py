@@ -8,10 +8,19 @@ count their steps. What is left has no attribute, no import and no handler of ex
 from __future__ import annotations
 
 import ast
+import copy
 from typing import Any
 
 from clusterproof.theory.kernel.evaluation import Refused
-from clusterproof.theory.kernel.grammar import NODES, OPERATORS, REMEDIES, SIGNS, floating
+from clusterproof.theory.kernel.grammar import (
+    NODES,
+    OPERATORS,
+    REMEDIES,
+    SIGNS,
+    floating,
+    is_text,
+    require_plain,
+)
 
 
 def _call(function: str, *arguments: ast.expr) -> ast.Call:
@@ -73,6 +82,10 @@ class Compiler(ast.NodeTransformer):
         for each in node.values:
             if isinstance(each, ast.FormattedValue):
                 plain = each.format_spec is None and each.conversion == -1
+                if any(
+                    isinstance(part, ast.FormattedValue) for part in getattr(each.format_spec, "values", ())
+                ):
+                    raise self.refuse(node, "a format that is computed")
                 value = self.visit(each.value)
                 parts.append(value if plain else _call("__formatted", value))
             else:
@@ -122,12 +135,8 @@ class Compiler(ast.NodeTransformer):
         return _call("__attribute", self.visit(node.value), ast.Constant(node.attr))
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        """Look an entry up by the kernel's function; store it under a checked key."""
-        if isinstance(node.ctx, ast.Load):
-            return _call("__item", self.visit(node.value), self.visit(node.slice))
-        if isinstance(node.slice, ast.Slice | ast.Tuple):
-            raise self.refuse(node, "only single entries are changed")
-        return ast.Subscript(self.visit(node.value), _call("__key", self.visit(node.slice)), node.ctx)
+        """Look an entry up by the kernel's function."""
+        return _call("__item", self.visit(node.value), self.visit(node.slice))
 
     def visit_Slice(self, node: ast.Slice) -> ast.AST:
         """Make a slice."""
@@ -163,47 +172,45 @@ class Compiler(ast.NodeTransformer):
         return node
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
-        """Assign to names, tuples of names and entries."""
-        value = self.visit(node.value)
-        targets: list[ast.expr] = []
-        for target in node.targets:
-            if isinstance(target, ast.Tuple) and any(isinstance(each, ast.Starred) for each in target.elts):
-                if len(node.targets) > 1:
-                    raise self.refuse(node, "a starred name is assigned to alone")
-                value = _call("__listed", value)  # what is left is counted before it is unpacked
-                names = [each.value if isinstance(each, ast.Starred) else each for each in target.elts]
-                for name in names:
-                    self.target(name)
-                targets.append(target)
-            else:
-                targets.append(
-                    self.visit(target) if isinstance(target, ast.Subscript) else self.target(target)
-                )
-        return ast.Assign(targets, value)
+        """Assign to names, tuples of names, or one entry."""
+        value, (first, *others) = self.visit(node.value), node.targets
+        if isinstance(first, ast.Subscript) and not others:
+            return ast.Expr(_call("__put", value, self.visit(first.value), self.visit(first.slice)))
+        starred = isinstance(first, ast.Tuple) and any(isinstance(each, ast.Starred) for each in first.elts)
+        if starred and not others:  # what is left is counted before it is unpacked
+            for each in first.elts:  # type: ignore[attr-defined]  # a tuple
+                self.target(each.value if isinstance(each, ast.Starred) else each)
+            return ast.Assign([first], _call("__listed", value))
+        return ast.Assign([self.target(each) for each in node.targets], value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
         """Leave the annotation out."""
-        if node.value is None:
-            raise self.refuse(node, "an annotation without a value: leave it out")
+        if node.value is None or not isinstance(node.target, ast.Name):
+            raise self.refuse(node, "an annotation that is more than one of a name with its value")
+        require_plain(node.annotation, self.place)
         return self.visit_Assign(ast.copy_location(ast.Assign([node.target], node.value), node))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         """Compute, and assign; a list that is added to grows in place."""
         target = node.target
-        plain = isinstance(target, ast.Subscript) and all(
-            isinstance(part, ast.Name | ast.Constant) for part in (target.value, target.slice)
-        )
-        if not isinstance(target, ast.Name) and not plain:
+        if not isinstance(target, ast.Name | ast.Subscript):
             raise self.refuse(node, "write x = x + y")
-        old = ast.parse(ast.unparse(target), mode="eval").body
+        if isinstance(target, ast.Subscript) and not all(
+            isinstance(part, ast.Name | ast.Constant) for part in (target.value, target.slice)
+        ):
+            raise self.refuse(node, "write x = x + y")
+        old = copy.deepcopy(target)
         for each in ast.walk(old):
-            ast.copy_location(each, node)
+            if hasattr(each, "ctx"):
+                each.ctx = ast.Load()
         in_place = {ast.Add: "__add_in_place", ast.Mult: "__product", ast.BitOr: "__either_in_place"}
         if type(node.op) in in_place:
             value: ast.expr = _call(in_place[type(node.op)], self.visit(old), self.visit(node.value))
         else:
             value = self.visit(ast.copy_location(ast.BinOp(old, node.op, node.value), node))
-        return ast.Assign([self.visit(target)], value)
+        if isinstance(target, ast.Name):
+            return ast.Assign([self.target(target)], value)
+        return ast.Expr(_call("__put", value, self.visit(target.value), self.visit(target.slice)))
 
     def visit_For(self, node: ast.For) -> ast.AST:
         """Count the repetitions."""
@@ -229,9 +236,22 @@ class Compiler(ast.NodeTransformer):
         """Refuse when it is reached: the function has no value there."""
         return ast.Expr(_call("__fail"))
 
+    def visit_Expr(self, node: ast.Expr) -> ast.AST:
+        """Yield entries, which are counted."""
+        if isinstance(node.value, ast.Yield):
+            value = ast.Constant(None) if node.value.value is None else self.visit(node.value.value)
+            return ast.Expr(ast.Yield(value))
+        if isinstance(node.value, ast.YieldFrom):
+            return ast.Expr(ast.YieldFrom(_call("__each", self.visit(node.value.value))))
+        return ast.Expr(self.visit(node.value))
+
+    def visit_Yield(self, node: ast.Yield) -> ast.AST:
+        """Refuse what a yield returns."""
+        raise self.refuse(node, "yield stands in a line of its own")
+
     def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
-        """Count the entries."""
-        return ast.YieldFrom(_call("__each", self.visit(node.value)))
+        """Refuse what a yield returns."""
+        raise self.refuse(node, "yield stands in a line of its own")
 
     def visit_Starred(self, node: ast.Starred) -> ast.AST:
         """Count the entries."""
@@ -258,6 +278,7 @@ class Compiler(ast.NodeTransformer):
         others = [each for each in (node.vararg, node.kwarg) if each]
         for each in (*node.posonlyargs, *node.args, *node.kwonlyargs, *others):
             self.name(each, each.arg)
+            require_plain(each.annotation, self.place)
             each.annotation = None
         node.defaults = [self.visit(each) for each in node.defaults]
         node.kw_defaults = [None if each is None else self.visit(each) for each in node.kw_defaults]
@@ -272,11 +293,8 @@ class Compiler(ast.NodeTransformer):
         """Count the call; a nested function has no decorator."""
         if node.decorator_list:
             raise self.refuse(node, "a decorator in a function is not of the language")
-        body = [self.visit(each) for each in node.body if not _is_text(each)]
+        require_plain(node.returns, self.place)
+        node.returns = None
+        body = [self.visit(each) for each in node.body if not is_text(each)]
         step = ast.copy_location(ast.Expr(ast.copy_location(_call("__step"), node)), node)
         return ast.FunctionDef(self.name(node, node.name), self.visit(node.args), [step, *body], [])
-
-
-def _is_text(node: ast.stmt) -> bool:
-    """Return whether a statement is a docstring or another text that does nothing."""
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -81,8 +81,8 @@ def _length(values: Any) -> int:
     return len(values)
 
 
-def _dictionary(pairs: Any = (), **named: Any) -> dict[Any, Any]:
-    entries = pairs.items() if isinstance(pairs, Mapping) else ((k, v) for k, v in each(pairs))
+def _dictionary(pairs: Any = (), /, **named: Any) -> dict[Any, Any]:
+    entries = each(pairs.items()) if isinstance(pairs, Mapping) else ((k, v) for k, v in each(pairs))
     return {key(name): value for name, value in entries} | named
 
 

@@ -65,8 +65,8 @@ class Listed(World):
         """Require that the subgradients at the solution sum to zero, with the minimum as value."""
         first = self.definitions[0]
         if isinstance(first, FunctionClass) and not first.convex:
-            if self.solution is not None or len(self.definitions) > 1:
-                raise Refused("a function that need not be convex stands alone, without a solution")
+            if self.solution is not None:
+                raise Refused("a function that need not be convex has no solution")
             return
         if self.solution is None:
             raise Refused("the solution is missing")

@@ -7,7 +7,7 @@ record, whose source is read in turn; or one of Python's or the vocabulary's fun
 from __future__ import annotations
 
 import ast
-import builtins
+import gc
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
@@ -22,8 +22,8 @@ from clusterproof.theory.kernel.grammar import floating
 from clusterproof.theory.kernel.language import Compiler
 from clusterproof.theory.kernel.library import LIBRARY
 from clusterproof.theory.kernel.numbers import number
-from clusterproof.theory.kernel.operations import OPERATIONS
-from clusterproof.theory.kernel.records import Record, complete_record, new_record
+from clusterproof.theory.kernel.operations import OPERATIONS, kept
+from clusterproof.theory.kernel.records import Record, complete_record, new_record, require_own_fields
 from clusterproof.theory.kernel.source import source_of
 
 CACHED = type(lru_cache(lambda: None))
@@ -81,7 +81,8 @@ class Source:
             If it is not of the language; the message says where, why and what to write.
         """
         value = self._unwrapped(value)
-        value = value.__wrapped__ if type(value) is CACHED else value
+        if type(value) is CACHED:
+            return self._cached(value, name)
         for known in (self._vocabulary, self._library):
             if id(value) in known:
                 return known[id(value)]
@@ -110,6 +111,7 @@ class Source:
         if type(value) is float:
             raise Refused(f"{name}: {floating(value)}")
         if is_dataclass(value) and not isinstance(value, type):
+            require_own_fields(value, name)
             record = self.load(type(value), type(value).__name__)
             return record(
                 **{each.name: self.constant(getattr(value, each.name), name) for each in fields(value)}
@@ -127,6 +129,14 @@ class Source:
         names = code.co_varnames[: code.co_argcount - len(value.__defaults__ or ())]
         return End(names, self.load(value, name), self._written[id(value)])
 
+    def _cached(self, value: Any, name: str) -> Callable[..., Any]:
+        """Load the function that a cache is of: of a pure function a cache is nothing, but that its value is shared."""
+        inner = value.__wrapped__
+        if not any(each is inner for each in gc.get_referents(value)):
+            raise Refused(f"{name}: the cache is of another function than it says")
+        function = self.load(inner, name)
+        return lambda *arguments, **named: kept(function(*arguments, **named))
+
     # ---- functions
 
     def _function(self, function: FunctionType) -> Callable[..., Any]:
@@ -136,7 +146,9 @@ class Source:
             values = [cell.cell_contents for cell in cells]
         except ValueError:
             raise Refused(f"{place}, {function.__name__}: a variable around it has no value yet") from None
-        outside = {**function.__globals__, **dict(zip(function.__code__.co_freevars, values, strict=True))}
+        around = dict(zip(function.__code__.co_freevars, values, strict=True))
+        known = {n: v for n, v in function.__builtins__.items() if id(v) in self._library}  # type: ignore[attr-defined]
+        outside = {**known, **function.__globals__, **around}
         holder: list[Callable[..., Any]] = []
 
         def recursive(*arguments: Any, **named: Any) -> Any:
@@ -175,23 +187,31 @@ class Source:
 
     def _require_same_defaults(self, function: FunctionType, made: Any, place: str) -> None:
         """Require defaults that are constants or functions, and those that the source says."""
-        for own, read in (
-            *zip(function.__defaults__ or (), made.__defaults__ or (), strict=True),
-            *(((function.__kwdefaults__ or {})[n], v) for n, v in (made.__kwdefaults__ or {}).items()),
-        ):
+        own, read = (
+            {**dict(enumerate(each.__defaults__ or ())), **(each.__kwdefaults__ or {})}
+            for each in (function, made)
+        )
+        for name, value in own.items():
             loaded = (
-                self.load(own, "default") if type(own) is FunctionType else self.constant(own, "a default")
+                self.load(value, "default")
+                if type(value) is FunctionType
+                else self.constant(value, "a default")
             )
-            same = loaded is read if callable(read) else _text(loaded) == _text(read)
-            if not same or type(own) in (list, dict):
+            if own.keys() != read.keys() or type(value) is dict or not _alike(loaded, read[name]):
                 raise Refused(f"{place}, {function.__name__}: a default that may change: use None")
 
     def _named(self, name: str, outside: Mapping[str, Any], place: str) -> Any:
         """Return what a name of a function's source is in the language."""
         module, _, attribute = name.partition(".")
-        known = getattr(outside[module], attribute, MISSING) if attribute else outside.get(name, MISSING)
-        if known is MISSING and not attribute and id(getattr(builtins, name, MISSING)) in self._library:
-            known = getattr(builtins, name)
+        known = vars(outside[module]).get(attribute, MISSING) if attribute else outside.get(name, MISSING)
+        if (
+            known is MISSING
+            and attribute
+            and id(getattr(outside[module], attribute, None)) in self._vocabulary
+        ):
+            known = getattr(
+                outside[module], attribute
+            )  # of a module that loads its names when they are asked for
         if known is MISSING:
             raise Refused(f"{place}: the name {name} is not of the language")
         try:
@@ -225,6 +245,17 @@ def _text(value: Any) -> str:
     if type(value) is Fraction:
         return f"{value.numerator:#x}/{value.denominator:#x}"  # of any size
     return hex(value) if type(value) is int else repr(value)
+
+
+def _alike(first: Any, second: Any) -> bool:
+    """Return whether two frozen constants, or functions, are the same."""
+    if type(first) is not type(second):
+        return False
+    if isinstance(first, Record):
+        return _alike(first._values, second._values)
+    if type(first) is tuple:
+        return len(first) == len(second) and all(map(_alike, first, second))
+    return first is second if callable(first) else _text(first) == _text(second)
 
 
 def _names_of(code: CodeType) -> set[str]:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NoReturn
 
-from clusterproof.theory.kernel.evaluation import Refused, spend
+from clusterproof.theory.kernel.evaluation import Refused, changed, spend
 
 LARGEST = 1 << 20
 """Bits of the largest power."""
@@ -89,7 +89,7 @@ def _operand(value: Any) -> Any:
 def _exact(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def apply(left: Any, right: Any) -> Any:
         left, right = _operand(left), _operand(right)
-        spend(1 + (type(left) is Fraction) + (type(right) is Fraction) + words(left) * words(right))
+        spend((type(left) is Fraction) + (type(right) is Fraction) + (1 + words(left)) * (1 + words(right)))
         return operation(left, right)
 
     return apply
@@ -110,7 +110,7 @@ def add_in_place(left: Any, right: Any) -> Any:
     """``left += right``, which makes a list longer in place."""
     if type(left) is list and type(right) in (list, tuple):
         spend(1 + len(right))
-        left.extend(right)
+        changed(left).extend(right)
         return left
     return add(left, right)
 
@@ -127,19 +127,19 @@ def multiply(left: Any, right: Any) -> Any:
 def divide(left: Any, right: Any) -> Any:
     """``left / right``: two ints give a fraction."""
     left, right = _operand(left), _operand(right)
-    spend(1 + words(left) * words(right))
+    spend((1 + words(left)) * (1 + words(right)))
     return Fraction(left, right) if type(left) is type(right) is int else left / right
 
 
 def divide_whole(left: Any, right: Any) -> Any:
     """``left // right``, of numbers."""
-    spend(1 + words(number(left)) * words(number(right)))
+    spend((1 + words(number(left))) * (1 + words(number(right))))
     return number(left) // number(right)
 
 
 def remainder(left: Any, right: Any) -> Any:
     """``left % right``, of numbers; text is not formatted."""
-    spend(1 + words(number(left)) * words(number(right)))
+    spend((1 + words(number(left))) * (1 + words(number(right))))
     return number(left) % number(right)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from types import GeneratorType, MappingProxyType
 from typing import Any
 
 from clusterproof.theory.kernel import numbers
-from clusterproof.theory.kernel.evaluation import Refused, spend
+from clusterproof.theory.kernel.evaluation import Refused, changed, running, spend
 from clusterproof.theory.kernel.numbers import Abstract, compare, key, same, whole, words
 
 
@@ -62,7 +62,10 @@ def contains(several: Any, value: Any) -> bool:
     if type(several) in (dict, MappingProxyType):
         return key(value) in several
     if type(several) is str:
-        return type(value) is str and value in several
+        if type(value) is not str:
+            raise Refused("what is looked for in a text must be a text")
+        spend(len(several))
+        return value in several
     return any(same(value, entry) for entry in each(several))
 
 
@@ -97,9 +100,11 @@ def either(left: Any, right: Any) -> Any:
 
 def either_in_place(left: Any, right: Any) -> Any:
     """``left |= right``, which adds to a dictionary in place."""
+    if type(left) is MappingProxyType:
+        raise Refused("a dictionary of the module changes")
     if type(left) is dict and type(right) in (dict, MappingProxyType):
         spend(1 + len(right))
-        left.update(right)
+        changed(left).update(right)
         return left
     return either(left, right)
 
@@ -134,6 +139,33 @@ def formatted(value: Any) -> Sentence:
     return Sentence()
 
 
+def put(value: Any, several: Any, place: Any) -> None:
+    """``several[place] = value``, of a list or a dictionary."""
+    spend(1)
+    if type(several) is dict:
+        changed(several)[key(place)] = value
+    elif type(several) is list:
+        changed(several)[whole(place)] = value
+    else:
+        raise Refused(f"{type(several).__name__} does not change")
+
+
+def kept(value: Any) -> Any:
+    """Return what a cached function or property returned: all who ask share it, so that nobody may change it."""
+    spend(1)
+    parts: Iterable[Any] = ()
+    if type(value) in (list, dict):
+        running().kept[id(value)] = value
+        parts = value.values() if type(value) is dict else value
+    elif type(value) is tuple or hasattr(value, "_values"):
+        parts = getattr(value, "_values", value)
+    elif not isinstance(value, Abstract | str | int | Fraction | type(None)):
+        raise Refused(f"a cached function returns {type(value).__name__}, which can be used once")
+    for part in parts:
+        kept(part)
+    return value
+
+
 def fail() -> None:
     """``raise``: the function has no value here."""
     raise Refused("the function raises an error here")
@@ -141,8 +173,8 @@ def fail() -> None:
 
 METHODS: dict[type, dict[str, Callable[[Any], Any]]] = {
     list: {
-        "append": lambda values: lambda value: values.extend(each([value])),
-        "extend": lambda values: lambda more: values.extend(each(more)),
+        "append": lambda values: lambda value: changed(values).extend(each([value])),
+        "extend": lambda values: lambda more: changed(values).extend(each(more)),
         "index": lambda values: lambda value: _index(values, value),
         "count": lambda values: lambda value: _count(values, value),
     },
@@ -212,6 +244,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "__product": numbers.product,
     "__listed": listed,
     "__fail": fail,
+    "__put": put,
     "__negative": numbers.negative,
     "__compare": compare_all,
     "__chain": chain,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, field, fields, is_dataclass, make_dataclass
 from functools import cached_property
 from types import FunctionType, MappingProxyType
 from typing import Any
 
 from clusterproof.theory.kernel.evaluation import Refused, spend
+from clusterproof.theory.kernel.operations import kept
 
 
 class Record:
@@ -58,19 +59,43 @@ def new_record(kind: type) -> type[Record]:
         If it is more than a frozen dataclass whose fields have constants as defaults.
     """
     place = kind.__qualname__
-    plain = is_dataclass(kind) and kind.__mro__[1:] == (object,)
-    if not plain or not (kind.__dataclass_params__.frozen and kind.__dataclass_params__.eq):  # type: ignore[attr-defined]
+    plain = type(kind) is type and is_dataclass(kind) and kind.__mro__[1:] == (object,)
+    if not plain or not (all(getattr(kind.__dataclass_params__, each) for each in ("frozen", "eq", "init"))):  # type: ignore[attr-defined]
         raise Refused(f"{place} is not of the language: only frozen dataclasses without a base are")
     for each in fields(kind):
-        if each.default_factory is not MISSING or not (each.init and each.compare):
+        simple = each.default_factory is MISSING and each.init and each.compare and not each.kw_only
+        if not simple or each.name.startswith("_"):
             raise Refused(
-                f"{place}.{each.name}: a field of a record has a constant as default, and is compared"
+                f"{place}.{each.name}: a field of a record is plain, with a constant as default if any"
             )
+    own = [(f.name, Any, f) for f in fields(kind)]
+    model = make_dataclass(
+        kind.__name__,
+        [(n, t, field(default=f.default)) if f.default is not MISSING else (n, t) for n, t, f in own],
+        frozen=True,
+    )
     for name, member in vars(kind).items():
-        own = name in MADE and (type(member) is not FunctionType or member.__code__.co_filename != "<string>")
-        if own or (name.startswith("__") and name not in {*MADE, *KEPT}):
+        special = name.startswith("__") and name not in {*MADE, *KEPT}
+        if name in MADE:
+            special = type(member) is not FunctionType or _code(member) != _code(vars(model)[name])
+            special = special or (
+                name == "__init__" and member.__defaults__ != vars(model)[name].__defaults__
+            )
+        if special:
             raise Refused(f"{place}.{name}: a record of the language has no special methods of its own")
     return type(kind.__name__, (Record,), {})
+
+
+def _code(function: FunctionType) -> tuple[Any, ...]:
+    code = function.__code__
+    return code.co_code, code.co_names, code.co_varnames, [c for c in code.co_consts if type(c) is not str]
+
+
+def require_own_fields(value: Any, name: str) -> None:
+    """Require that a record of the running program holds its fields, and what its cached properties returned, only."""
+    cached = {each for each, member in vars(type(value)).items() if type(member) is cached_property}
+    if not {*getattr(value, "__dict__", ())} - cached <= {each.name for each in fields(value)}:
+        raise Refused(f"{name}: a record with values that are no fields")
 
 
 def complete_record(
@@ -97,7 +122,7 @@ def _member(member: Any, place: str, load: Callable[[FunctionType], Any]) -> Any
     if type(member) is property:
         found = member.fget
     elif type(member) is cached_property:
-        found = member.func
+        found, wrap = member.func, _shared
     elif type(member) in (staticmethod, classmethod):
         found, wrap = member.__func__, type(member)
     elif type(member) is FunctionType:
@@ -115,6 +140,11 @@ def _member(member: Any, place: str, load: Callable[[FunctionType], Any]) -> Any
             raise Refused(why)
 
         return wrap(refuse)
+
+
+def _shared(function: Callable[[Any], Any]) -> Any:
+    """Return a property whose value all who ask share."""
+    return property(lambda record: kept(function(record)))
 
 
 def _as_it_is(function: Any) -> Any:

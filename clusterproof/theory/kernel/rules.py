@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.theory.kernel.evaluation import Evaluation, OutOfFuel, Outside, Refused, evaluating
+from clusterproof.theory.kernel.evaluation import Evaluation, OutOfFuel, Outside, Refused, evaluating, spend
 from clusterproof.theory.kernel.functions import problem
 from clusterproof.theory.kernel.numbers import number, read, write
 from clusterproof.theory.kernel.polynomials import Fact, Polynomial, Quotient, constant
@@ -266,6 +266,7 @@ def _require_multipliers(trace: Trace, sides: Sides, facts: Sequence[Fact], proo
             rest = rest - factor * (nonnegative[name] if name in nonnegative else zero[name])
         if any(len(key) != 2 for key in rest.terms):
             raise Refused("the function values do not cancel")
+        spend(trace.vectors**2)
         matrix = [[Fraction(0)] * trace.vectors for _ in range(trace.vectors)]
         for (i, j), value in rest.terms.items():
             matrix[i][j] += value / 2

@@ -53,13 +53,15 @@ def source_of(code: CodeType, annotations: Sequence[str]) -> ast.FunctionDef | a
 
 
 def _bare(node: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef | ast.Lambda:
-    """Leave out decorators, since the function at hand is the one below them, annotations and docstrings."""
+    """Leave out docstrings, and of the function itself annotations, and decorators, since it is the one below them."""
+    own = node.args
+    for one in (*own.posonlyargs, *own.args, *own.kwonlyargs, own.vararg, own.kwarg):
+        if one is not None:
+            one.annotation = None
+    if isinstance(node, ast.FunctionDef):
+        node.returns, node.decorator_list = None, []
     for each in ast.walk(node):
-        if isinstance(each, ast.arg):
-            each.annotation = None
         if isinstance(each, ast.FunctionDef):
-            each.returns = None
-            each.decorator_list = [] if each is node else each.decorator_list
             texts: list[ast.stmt] = [
                 n for n in each.body if isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)
             ]

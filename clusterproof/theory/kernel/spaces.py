@@ -108,8 +108,18 @@ class Tuples:
 
     def every(self, so_far: Instance) -> Iterator[Any]:
         """List the tuples."""
-        several = [self.entries.every(so_far)] * whole(value_of(self.length, so_far))
-        return itertools.product(*several)
+        length = whole(value_of(self.length, so_far))
+        if length < 0:
+            raise Refused(f"a length of {length}")
+        return self._extended((), length, so_far)
+
+    def _extended(self, start: tuple[Any, ...], length: int, so_far: Instance) -> Iterator[Any]:
+        spend(1 + len(start))
+        if len(start) == length:
+            yield start
+            return
+        for value in self.entries.every(so_far):
+            yield from self._extended((*start, value), length, so_far)
 
 
 @dataclass(frozen=True)

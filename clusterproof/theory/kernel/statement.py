@@ -61,13 +61,21 @@ class Statement:
         Refused
             If something is not of the language; the message says where, why and what to write.
         """
-        own = source.load(function, "function")
-        of_records = {name: (source.load(kind, name), keys) for name, (kind, keys) in records.items()}
-        made = space(source)
+        try:
+            own = source.load(function, "function")
+            of_records = {name: (source.load(kind, name), keys) for name, (kind, keys) in records.items()}
+            made = space(source)
+            text = str(made)
+        except Refused:
+            raise
+        except (
+            Exception
+        ) as error:  # such as a source that is nested too deeply, or a number of too many digits
+            raise Refused(f"the statement is not read: {type(error).__name__}") from error
         written = [
             f"{name}: {kind.__name__} of {', '.join(keys)}" for name, (kind, keys) in of_records.items()
         ]
-        return cls(made, own, of_records, source.digest(str(made), *written))
+        return cls(made, own, of_records, source.digest(text, *written))
 
     def evaluate(self, instance: Instance) -> Any:
         """Call the function within an evaluation that has begun, and return what it returns."""

@@ -32,16 +32,12 @@ class Trace(World):
         self.oracles = traced = [Traced(self, definition) for definition in self.definitions]
         first = self.definitions[0]
         if isinstance(first, FunctionClass) and not first.convex:
-            if len(self.definitions) > 1:
-                raise Refused("a function that need not be convex stands alone")
             self.start, self.solution, self.minimum = origin, None, traced[0].offset
             return
         self.start, self.solution = origin + self.vector(), origin
         total = Point(self, {})
         for place, (oracle, weight) in enumerate(zip(traced, self.weights, strict=True)):
             if isinstance(oracle.definition, OperatorClass) and oracle.definition.has_fixed_point:
-                if len(traced) > 1:
-                    raise Refused("an operator with a fixed point stands alone")
                 gradient = origin
             else:
                 gradient = self.vector() if place + 1 < len(traced) else total * (-1 / weight)

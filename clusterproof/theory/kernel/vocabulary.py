@@ -104,10 +104,13 @@ def given(name: Any, holds: Any, make: Callable[[], Any]) -> Sides | Excluded:
     facts = _facts(holds)
     if facts is None:
         return Excluded()
+    before = len(running().facts)
     line = make()
+    own = running().facts[before:]  # what is supposed inside is supposed of this line only
+    del running().facts[before:]
     if type(line) is not Sides:
         raise Refused("given(...) must return a line")
-    return Sides(line.slacks, line.equation, (*line.facts, *facts))
+    return Sides(line.slacks, line.equation, (*line.facts, *facts, *own))
 
 
 def _shape(value: Any) -> tuple[int, ...]:
@@ -172,7 +175,13 @@ def at_most(
 
 
 def at_least(
-    measured: Any, *allowed: Any, failure: Any = None, rounding: Any = None, words: Any = None, **terms: Any
+    measured: Any,
+    *allowed: Any,
+    failure: Any = None,
+    rounding: Any = None,
+    words: Any = None,
+    decrease_from: Any = None,
+    **terms: Any,
 ) -> Sides:
     """Conclude that measured >= the sum of the terms, entry by entry."""
     _exact(failure, rounding)

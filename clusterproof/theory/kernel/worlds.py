@@ -27,9 +27,10 @@ class Linear(Abstract):
     def _plus(self, other: Any, factor: int) -> Any:
         if type(self) is Point and type(other) is int and other == 0:  # the start of a sum
             return self
-        spend(1 + len(self.terms))
+        added = self._lifted(other).terms
+        spend(1 + len(self.terms) + len(added))
         total = dict(self.terms)
-        for key, value in self._lifted(other).terms.items():
+        for key, value in added.items():
             if entry := total.get(key, 0) + factor * value:
                 total[key] = entry
             else:
@@ -88,6 +89,7 @@ class Point(Linear):
     @property
     def key(self) -> tuple[Any, ...]:
         """What tells points apart."""
+        spend(1 + len(self.terms))
         return tuple(sorted(self.terms.items()))
 
     def is_zero(self) -> Fact | bool:
@@ -195,6 +197,13 @@ class World(ABC):
 
     def __init__(self, groups: Sequence[tuple[int, Class]], reach: Any) -> None:
         self.groups, self.reach = groups, None if reach is None else Fraction(number(reach))
+        alone = [
+            d for _, d in groups if not getattr(d, "convex", True) or getattr(d, "has_fixed_point", False)
+        ]
+        if alone and (len(groups) > 1 or groups[0][0] > 1):
+            raise Refused(f"a {alone[0]} stands alone")
+        if self.reach is not None and self.reach < 0:
+            raise Refused(f"nothing is within {reach} of the solution")
         self.weights = [Fraction(1, count) for count, _ in groups for _ in range(count)]
         self.definitions = [definition for count, definition in groups for _ in range(count)]
 
