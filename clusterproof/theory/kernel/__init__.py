@@ -21,7 +21,8 @@ from clusterproof.theory.kernel.evaluation import FUEL, Refused
 from clusterproof.theory.kernel.loading import End, Source
 from clusterproof.theory.kernel.spaces import Choice, Interval, OfClass, Space, Tuples
 from clusterproof.theory.kernel.statement import Statement
-from clusterproof.theory.kernel.words import Shown, Word, replay
+from clusterproof.theory.kernel.words import Shown, replay
+from clusterproof.theory.kernel.words import Word as Word
 
 __all__ = [
     "FUEL",
@@ -35,6 +36,5 @@ __all__ = [
     "Space",
     "Statement",
     "Tuples",
-    "Word",
     "replay",
 ]

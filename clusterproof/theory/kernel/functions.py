@@ -29,8 +29,9 @@ class Problem:
         if self._kind != "function" and len(parts) > 1:
             self._kind = "sum"
         self._offers = ("start", "distance", "point", "parts", *OFFERS[self._kind])
-        if len(places) < len(world.definitions):  # of a part of a sum the least value is not known
-            self._offers = tuple(name for name in self._offers if name != "minimum")
+        if len(places) < len(world.definitions):  # of a part of a sum these are not known
+            whole = ("minimum", "minimiser", "solution")
+            self._offers = tuple(name for name in self._offers if name not in whole)
 
     def _single(self) -> Oracle:
         if self.parts[0] is not self:

@@ -1,8 +1,10 @@
 """Classes of functions, sets and operators, and the conditions on finitely many points by which they are known.
 
 A *triplet* (x, g, f) is a point, a subgradient there (of a set a normal vector, of an operator the image), and the
-value. The conditions below are necessary, and apart from those of ``only_necessary`` sufficient: triplets that fulfil
-them are those of a member of the class. One direction makes certificates true, the other one counterexamples.
+value. The conditions below are necessary, and apart from those of ``only_necessary`` sufficient: triplets that fulfil them are
+those of a member of the class, in every dimension that holds them. (A function that need not be convex attains its
+infimum at a further point, so far away that the conditions with it hold.) One direction makes certificates true, the
+other one counterexamples.
 
 Sources: for functions Taylor, Hendrickx and Glineur, *Smooth strongly convex interpolation and exact worst-case
 performance of first-order methods*, Math. Program. 161 (2017), Theorem 4; for Lipschitz functions, functions that need
@@ -51,6 +53,8 @@ class FunctionClass:
             self.smoothness is None or self.strong_convexity or self.lipschitz is not None
         ):
             raise Refused("functions that need not be convex are smooth, and nothing else")
+        if not self.convex and self.smoothness == 0:
+            raise Refused("a smoothness of 0 is that of linear functions, which are convex")
         if self.smoothness is not None and self.smoothness < self.strong_convexity:
             raise Refused("no function is more strongly convex than smooth")
         if self.lipschitz is not None and self.strong_convexity:

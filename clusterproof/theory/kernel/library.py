@@ -143,10 +143,12 @@ def _over(function: Callable[..., Iterable[Any]]) -> Callable[..., Any]:
 
 
 def _apply(function: Any, *several: Any) -> Iterator[Any]:
+    spend(10)  # each holds a generator
     return (function(*entries) for entries in zip(*map(each, several), strict=False))
 
 
 def _choose(function: Any, several: Any) -> Iterator[Any]:
+    spend(10)
     return (entry for entry in each(several) if (entry if function is None else function(entry)))
 
 

@@ -81,20 +81,23 @@ def new_record(kind: type) -> type[Record]:
             special = special or (
                 name == "__init__" and member.__defaults__ != vars(model)[name].__defaults__
             )
-        if special:
-            raise Refused(f"{place}.{name}: a record of the language has no special methods of its own")
+        if special or (name.startswith("_") and not name.startswith("__")):
+            raise Refused(
+                f"{place}.{name}: a record of the language has no special or private methods of its own"
+            )
     return type(kind.__name__, (Record,), {})
 
 
 def _code(function: FunctionType) -> tuple[Any, ...]:
-    code = function.__code__
-    return code.co_code, code.co_names, code.co_varnames, [c for c in code.co_consts if type(c) is not str]
+    """Return what a function does, by its code and what it holds of its surroundings."""
+    code, cells = function.__code__, function.__closure__ or ()
+    held = [id(cell.cell_contents) for cell in cells]
+    return code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_consts, held
 
 
 def require_own_fields(value: Any, name: str) -> None:
-    """Require that a record of the running program holds its fields, and what its cached properties returned, only."""
-    cached = {each for each, member in vars(type(value)).items() if type(member) is cached_property}
-    if not {*getattr(value, "__dict__", ())} - cached <= {each.name for each in fields(value)}:
+    """Require that a record of the running program holds its fields only: a cached value may have been changed."""
+    if not {*getattr(value, "__dict__", ())} <= {each.name for each in fields(value)}:
         raise Refused(f"{name}: a record with values that are no fields")
 
 

@@ -165,21 +165,24 @@ def empty(statement: Statement, line: str, data: Data) -> bool:
     """Show that no instance has the line.
 
     With ``listed``, because none of a finite space has it. Otherwise because in every case of the choices one of the
-    hypotheses fails at every value of the symbols, by its coefficients.
+    hypotheses, the line's own included, fails at every value of the symbols, by its coefficients.
     """
     if data.get("listed"):
         return not any(_has_line(statement, line, each) for each in statement.space.every())
     for each, box in statement.space.symbolic():
+        own: tuple[Fact, ...] = ()
         with evaluating() as evaluation:
             try:
-                statement.evaluate(each)
+                value = statement.evaluate(each)
+                sides = value[line] if type(value) is dict else value
+                own = sides.facts if type(sides) is Sides else ()
             except OutOfFuel:
                 raise
             except Outside:
                 continue
             except Refused:  # what follows the hypotheses need be no formula
                 pass
-        facts = evaluation.facts
+        facts = [*evaluation.facts, *own]
         require_divisors(evaluation.divisors, [], box)
         if not any(_fails(fact, box) for fact in facts):
             return False

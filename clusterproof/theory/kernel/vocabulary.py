@@ -105,7 +105,14 @@ def given(name: Any, holds: Any, make: Callable[[], Any]) -> Sides | Excluded:
     if facts is None:
         return Excluded()
     before = len(running().facts)
-    line = make()
+    try:
+        line = make()
+    except Outside:
+        if facts:  # whether it is reached is not decided
+            raise Refused(
+                "a hypothesis inside given(...) that depends on whether that of the line holds"
+            ) from None
+        raise
     own = running().facts[before:]  # what is supposed inside is supposed of this line only
     del running().facts[before:]
     if type(line) is not Sides:

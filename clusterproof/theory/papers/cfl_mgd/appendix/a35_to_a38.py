@@ -148,6 +148,10 @@ def floor_of_a_round(
     return equal((whole / parts, 1.0), rounding=1e-10)
 
 
+C_4 = Fraction(1, 4)
+"""The appendix' constant of the mismatch in (A36)."""
+
+
 @claim("cfl-mgd/appendix-a38", label="(A38)", repaired_by="cfl-mgd/theorem-d")
 def small_floor(
     root: Root,
@@ -173,7 +177,7 @@ def small_floor(
     Source
         Zhao et al. (2023), (A38) and the line after it.
     """
-    radius, floor = separation / (4 * root), Fraction(FloorConstants().c4) * share + other_terms
+    radius, floor = separation / (4 * root), C_4 * share + other_terms
     small = floor <= allowed_floor(root, share, separation)
     next_error = (1 - share / (8 * root**2)) * radius + floor
     return {"(A38)": given("(A38)", small, lambda: at_most(next_error, radius=radius))}
