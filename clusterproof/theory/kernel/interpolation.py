@@ -1,10 +1,10 @@
 """Classes of functions, sets and operators, and the conditions on finitely many points by which they are known.
 
 A *triplet* (x, g, f) is a point, a subgradient there (of a set a normal vector, of an operator the image), and the
-value. The conditions below are necessary, and apart from those of ``only_necessary`` sufficient: triplets that fulfil them are
-those of a member of the class, in every dimension that holds them. (A function that need not be convex attains its
-infimum at a further point, so far away that the conditions with it hold.) One direction makes certificates true, the
-other one counterexamples.
+value. The conditions below are necessary, and apart from those of ``only_necessary`` sufficient: triplets that fulfil
+them are those of a member of the class, in every dimension that holds them. (A function that need not be convex attains
+its infimum at a further point, so far away that the conditions with it hold.) One direction makes certificates true,
+the other one counterexamples.
 
 Sources: for functions Taylor, Hendrickx and Glineur, *Smooth strongly convex interpolation and exact worst-case
 performance of first-order methods*, Math. Program. 161 (2017), Theorem 4; for Lipschitz functions, functions that need
