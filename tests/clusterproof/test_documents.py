@@ -49,6 +49,7 @@ PAGES = [
     *("notes/your-own-theorem.md", "notes/your-own-algorithm.md", "notes/conformance.md", *LESSONS),
     "notes/leaderboard.md",
     "notes/every-function.md",
+    "notes/kernel.md",
     "notes/property-based-tests.md",
     "notes/reviewing.md",
     "notes/maintaining.md",
