@@ -191,33 +191,6 @@ def _prove(space: Space, evaluate: Evaluate) -> Formula:
     return replace(formula, compared=compared)
 
 
-def is_empty(space: Space, evaluate: Evaluate) -> bool:
-    """Return whether the coefficients show that no instance of the ranges meets the hypotheses."""
-    try:
-        cases, bounds, _ = _cases(space)
-    except Unproved:
-        return False
-    return all(_is_excluded(evaluate, case, bounds) for case in cases)
-
-
-def _is_excluded(evaluate: Evaluate, case: Instance, bounds: Sequence[Bounds]) -> bool:
-    """Return whether some hypothesis fails at every value of the symbols."""
-    with naming_hypotheses({}) as stated:
-        try:
-            evaluate(case)
-        except Outside:
-            return True
-        except NO_FORMULA:  # a conclusion need be none
-            pass
-    with suppress(*NO_FORMULA):  # the ends of a range need not be exact
-        return any(
-            _has_sign(condition.excess, bounds, is_nonnegative if condition.strict else is_positive)
-            for condition in stated.values()
-            if condition is not None and condition.excess is not None
-        )
-    return False
-
-
 def _cases(space: Space) -> tuple[list[dict[str, Any]], list[Bounds], list[str]]:
     """Return instances with symbols for all quantities but choices, the symbols' bounds, and the choices' names."""
     listed: dict[str, Any] = {}

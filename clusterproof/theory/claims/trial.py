@@ -22,7 +22,7 @@ from clusterproof.theory.claims.frequency import Frequency
 from clusterproof.theory.claims.judge import Conclusion, Judgement, judge
 from clusterproof.theory.claims.more_digits import confirmed
 from clusterproof.theory.claims.progress import Evaluation, Progress, needs_no_digits, numbers_of, suspicion
-from clusterproof.theory.claims.prove import COMPARED, Formula, Tie, Unproved, prove
+from clusterproof.theory.claims.prove import COMPARED, Tie, Unproved, prove
 from clusterproof.theory.claims.purity import Memory
 from clusterproof.theory.claims.ranges import Instance, Integers, Interval, Rationals
 from clusterproof.theory.claims.sides import Excluded, Outside, naming_hypotheses, recording_inexact
@@ -106,8 +106,6 @@ class Trial:
         By line, why the function is not proved on symbols; None if that was not tried.
     traced
         Of a statement about functions of a class, what worst cases give for each line.
-    squares
-        Lines that are proved by sums of squares.
     """
 
     def __init__(
@@ -144,8 +142,6 @@ class Trial:
         self.ties: list[Tie] = []
         self.traced: Mapping[str, TracedLine] = {}
         self.unproved: Mapping[str, str] | None = None
-        self.formula: Formula | None = None
-        self.squares: set[str] = set()
         if run:
             self.memory = Memory(statement.function)
             self._prove()
@@ -157,8 +153,7 @@ class Trial:
         self.ties = [Tie.of(proof) for proof in statement.proofs]
         if not (statement.random or self.space.drawn):
             try:
-                self.formula = prove(self.space, statement.lines)
-                self.unproved = self.formula.unproved
+                self.unproved = prove(self.space, statement.lines).unproved
             except Unproved as reason:
                 self.unproved = {"": str(reason)}
 
@@ -182,9 +177,6 @@ class Trial:
                 self._simplify(name)
         if not self.statement.random:
             self._compare_ties()
-        if self.formula is not None and not (self.exhausted and self.space.complete):
-            lines = [name for name, each in self.progress.items() if not each.found and not each.excluded]
-            self.squares = {name for name in lines if self.formula.is_sum_of_squares(name)}
 
     def _sample(self) -> None:
         """Evaluate all instances, if they are not too many; else the corners, and drawn ones."""
