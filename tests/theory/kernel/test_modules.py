@@ -37,7 +37,7 @@ def test_a_module_has_at_most_300_lines(path: Path) -> None:
 
 
 def said(tree: ast.AST) -> Iterator[int]:
-    """Yield the lines at which *certified* or *vacuous* is more than compared with, listed or looked up by."""
+    """Yield the lines at which *certified* or *vacuous* is more than compared with, listed or indexed by."""
     above = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and node.attr in WORDS and _is_the_kernels(node.value):
