@@ -1,4 +1,4 @@
-"""Loading of users' Python files: each sees its own folder first, shares no module with another, and is read again after a change.
+"""Loading of users' Python files: each sees its own folder first, shares no module, and is read again after a change.
 
 A file and what it imports from beside it are modules below a name of their own, ``NAME_DIGEST``, where the digest is of
 their paths and contents: so two files may each have a ``helper.py``, and what was edited is another module. Import
