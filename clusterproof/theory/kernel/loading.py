@@ -141,7 +141,7 @@ class Source:
 
     def _function(self, function: FunctionType) -> Callable[..., Any]:
         place = Path(function.__code__.co_filename).name
-        node, cells = source_of(function.__code__, self._annotations), function.__closure__ or ()
+        (node, written), cells = source_of(function.__code__, self._annotations), function.__closure__ or ()
         try:
             values = [cell.cell_contents for cell in cells]
         except ValueError:
@@ -161,7 +161,6 @@ class Source:
         local |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
         local |= {n.name for n in ast.walk(node) if n is not node and isinstance(n, ast.FunctionDef)}
         compiler = Compiler(place, modules - local, worded - local)
-        written = ast.unparse(node)
         made = compiler.visit(node)
         if isinstance(made, ast.Lambda):
             made = ast.copy_location(ast.Assign([ast.Name("__lambda", ast.Store())], made), made)

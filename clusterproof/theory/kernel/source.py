@@ -12,6 +12,7 @@ from types import CodeType
 from typing import Any
 
 from clusterproof.theory.kernel.evaluation import Refused
+from clusterproof.theory.kernel.grammar import is_text
 
 
 @lru_cache(maxsize=1024)
@@ -28,8 +29,8 @@ def _functions_of(text: str, mode: str) -> tuple[list[Any], frozenset[CodeType]]
     return nodes, frozenset(codes)
 
 
-def source_of(code: CodeType, annotations: Sequence[str]) -> ast.FunctionDef | ast.Lambda:
-    """Return the tree of a function's source, with the lines of its file.
+def source_of(code: CodeType, annotations: Sequence[str]) -> tuple[ast.FunctionDef | ast.Lambda, str]:
+    """Return the tree of a function's source, with the lines of its file, and what is written there.
 
     Raises
     ------
@@ -46,10 +47,35 @@ def source_of(code: CodeType, annotations: Sequence[str]) -> ast.FunctionDef | a
     for text in texts:
         nodes, codes = _functions_of(text, "eval" if file == "<string>" else "exec")
         if code in codes:  # equal code: what was loaded is what the file says
-            found += [node for node in nodes if _is_compiled_from(code, node)]
-    if len({ast.dump(node) for node in found}) != 1:
+            found += [(node, text) for node in nodes if _is_compiled_from(code, node)]
+    if len({ast.dump(node) for node, _ in found}) != 1:
         raise Refused(f"{place}: its file has changed since it was loaded")
-    return _bare(copy.deepcopy(found[0]))
+    node, text = found[0]
+    return _bare(copy.deepcopy(node)), _written(node, text.split("\n"))
+
+
+def _written(node: ast.FunctionDef | ast.Lambda, lines: Sequence[str]) -> str:
+    """Return what a function's parameters and body say, docstring left out: the same in every version of Python."""
+    own = node.args
+    names = [
+        each.arg for each in (*own.posonlyargs, *own.args, *own.kwonlyargs, own.vararg, own.kwarg) if each
+    ]
+    defaults = [_segment(each, lines) for each in (*own.defaults, *own.kw_defaults) if each is not None]
+    body = node.body if isinstance(node, ast.FunctionDef) else [node.body]
+    said = [_segment(each, lines) for each in body if not (isinstance(each, ast.stmt) and is_text(each))]
+    return "\n".join([f"{', '.join(names)}; {', '.join(defaults)}", *said])
+
+
+def _segment(node: Any, lines: Sequence[str]) -> str:
+    """Return what stands where a node does; columns count bytes."""
+    first, *others = lines[node.lineno - 1 : node.end_lineno]
+    if not others:
+        return first.encode()[node.col_offset : node.end_col_offset].decode()
+    start, end = (
+        first.encode()[node.col_offset :].decode(),
+        others[-1].encode()[: node.end_col_offset].decode(),
+    )
+    return "\n".join([start, *others[:-1], end])
 
 
 def _bare(node: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef | ast.Lambda:
