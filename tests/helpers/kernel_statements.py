@@ -31,7 +31,7 @@ def shown(function: Callable[..., Any], rule: str, line: Any = "", **data: Any) 
         statement = in_language(function)
     except kernel.Refused as refused:
         return kernel.Shown(INCONCLUSIVE, str(refused))
-    with at_most_seconds(1):
+    with at_most_seconds(5):
         return kernel.replay(statement, {"digest": statement.digest, "rule": rule, "line": line, **data})
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any
@@ -213,26 +213,45 @@ def _of_points(rest: Any, equations: Mapping[int, Mapping[int, Fraction]]) -> di
     """Return the multipliers of <a, v>, for each equation a = 0 of points, that leave no vector which it determines.
 
     With p such that a_p is not 0 and M the form's matrix, M x - x' M x on a = 0 is <a, (2 M_p / a_p - M_pp a / a_p^2)>.
+    Of several equations the later ones are reduced by the earlier ones first.
     """
     found: dict[str, Fraction] = {}
-    for n, a in equations.items():
+    done: list[tuple[Mapping[int, Fraction], int, Mapping[int, Fraction]]] = []
+    for n, equation in equations.items():
+        a, of = _combined([(Fraction(1), equation)]), _combined([(Fraction(1), {n: Fraction(1)})])
+        for b, place, other in done:
+            factor = -a.get(place, Fraction(0)) / b[place]
+            a, of = (
+                _combined([(Fraction(1), a), (factor, b)]),
+                _combined([(Fraction(1), of), (factor, other)]),
+            )
+        if not a:
+            continue
         pivot = next(iter(a))
+        done.append((a, pivot, of))
         row: dict[int, Fraction] = {}
         for key, value in rest.terms.items():
             if pivot in key and len(key) == 2:
-                other = key[1] if key[0] == pivot else key[0]
-                row[other] = value if other == pivot else value / 2
-        factors = {v: 2 * value / a[pivot] for v, value in row.items()}
-        for v, value in a.items():
-            factors[v] = factors.get(v, Fraction(0)) - row.get(pivot, Fraction(0)) * value / a[pivot] ** 2
-        found |= {f"hypothesis {n}, {v}": factor for v, factor in factors.items() if factor}
-        point = type(rest)(rest.world, {})
-        for v, factor in factors.items():
-            for w, value in a.items():
-                pair = (min(v, w), max(v, w))
-                point = point + type(rest)(rest.world, {pair: factor * value} if factor * value else {})
-        rest = rest - point
-    return found
+                other_vector = key[1] if key[0] == pivot else key[0]
+                row[other_vector] = value if other_vector == pivot else value / 2
+        factors = _combined(
+            [(Fraction(2) / a[pivot], row), (-row.get(pivot, Fraction(0)) / a[pivot] ** 2, a)]
+        )
+        for (m, weight), (v, factor) in itertools.product(of.items(), factors.items()):
+            name = f"hypothesis {m}, {v}"
+            found[name] = found.get(name, Fraction(0)) + weight * factor
+        for (v, factor), (w, value) in itertools.product(factors.items(), a.items()):
+            rest = rest - type(rest)(rest.world, {(min(v, w), max(v, w)): factor * value})
+    return {name: factor for name, factor in found.items() if factor}
+
+
+def _combined(several: Iterable[tuple[Fraction, Mapping[int, Fraction]]]) -> dict[int, Fraction]:
+    """Return a linear combination, without zeros."""
+    total: dict[int, Fraction] = {}
+    for factor, terms in several:
+        for key, value in terms.items():
+            total[key] = total.get(key, Fraction(0)) + factor * value
+    return {key: value for key, value in total.items() if value}
 
 
 def _same(program: Any, form: Any, known: Mapping[str, Any]) -> tuple[str, Fraction]:

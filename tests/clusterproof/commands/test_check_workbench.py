@@ -112,6 +112,7 @@ def test_a_report_holds_its_file(mine: Path, capsys: pytest.CaptureFixture[str])
         "mine.py": {
             "text": mine.read_text(),
             "sha256": hashlib.sha256(mine.read_bytes()).hexdigest(),
+            "beside": {},
         }
     }
     (entry,) = (one for one in report["claims"] if one["verdict"] == "violated")

@@ -1,7 +1,7 @@
 """Sums of squares: ten lemmas that are proved, their false neighbours, and proofs that must be refused."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -17,7 +17,7 @@ from clusterproof.theorem import (
     psd,
     rationals,
     reals,
-    simplex,
+    sequences,
     suppose,
     vectors,
 )
@@ -33,8 +33,13 @@ Real = Annotated[Fraction, rationals(-2, 2, 4, upwards=True, downwards=True)]
 Positive = Annotated[Fraction, rationals(0, 2, 4, upwards=True)]
 Unit = Annotated[Fraction, rationals(0, 1, 8)]
 Plane = Annotated[np.ndarray, vectors(2)]
-Vector = Annotated[np.ndarray, vectors(3)]
+Pair = Annotated[tuple[Fraction, ...], sequences(rationals(-2, 2, 4, upwards=True, downwards=True), 2)]
+Triple = Annotated[tuple[Fraction, ...], sequences(rationals(-2, 2, 4, upwards=True, downwards=True), 3)]
 Factor = int | Fraction
+
+
+def inner(x: Sequence[Fraction], y: Sequence[Fraction]) -> Fraction:
+    return sum((a * b for a, b in zip(x, y, strict=True)), Fraction(0))
 
 
 def square_of_a_sum(c: Factor) -> Callable[..., Sides]:
@@ -45,24 +50,27 @@ def square_of_a_sum(c: Factor) -> Callable[..., Sides]:
 
 
 def young(c: Factor) -> Callable[..., Sides]:
-    def state(a: Real, b: Real, e: Positive) -> Sides:
-        suppose("e > 0", e > 0)
+    def state(
+        a: Real, b: Real, e: Annotated[Fraction, rationals(Fraction(1, 4), 2, 4, upwards=True)]
+    ) -> Sides:
         return at_most(a * b, first=c * a * a / (2 * e), second=c * e * b * b / 2)
 
     return state
 
 
 def cauchy_schwarz(c: Factor) -> Callable[..., Sides]:
-    def state(x: Vector, y: Vector) -> Sides:
-        return at_most((x @ y) ** 2, bound=c * (x @ x) * (y @ y))
+    def state(x: Triple, y: Triple) -> Sides:
+        return at_most(inner(x, y) ** 2, bound=c * inner(x, x) * inner(y, y))
 
     return state
 
 
 def jensen(c: Factor) -> Callable[..., Sides]:
-    def state(w: Annotated[tuple[Fraction, ...], simplex(3)], x: Vector) -> Sides:
-        mean = sum(a * b for a, b in zip(w, x, strict=True))
-        return at_most(mean**2, bound=c * sum(a * b * b for a, b in zip(w, x, strict=True)))
+    def state(w: Positive, u: Positive, v: Positive, x: Triple) -> Sides:
+        weights, total = (w, u, v), w + u + v
+        return at_most(
+            inner(weights, x) ** 2, bound=c * total * sum(a * b * b for a, b in zip(weights, x, strict=True))
+        )
 
     return state
 
@@ -116,9 +124,9 @@ def stochastic_gradient(c: Factor) -> Callable[..., Sides]:
 
 
 def three_vectors(c: Factor) -> Callable[..., Sides]:
-    def state(x: Plane, y: Plane, z: Plane) -> Sides:
-        total = x + y + z
-        return at_most(total @ total, bound=c * 3 * (x @ x + y @ y + z @ z))
+    def state(x: Pair, y: Pair, z: Pair) -> Sides:
+        total = tuple(a + b + d for a, b, d in zip(x, y, z, strict=True))
+        return at_most(inner(total, total), bound=c * 3 * (inner(x, x) + inner(y, y) + inner(z, z)))
 
     return state
 

@@ -11,7 +11,8 @@ from planted_sides import attempts, is_left_whole, is_refuted, is_refuted_with, 
 
 from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.synthetic import Mixture, RegressionMixture
+from clusterproof.synthetic import LogisticMixture, Mixture, RegressionMixture
+from clusterproof.synthetic.quadratic import ExactQuadratics
 from clusterproof.theory import Claim, Kind
 from clusterproof.theory.claims.ranges import Drawn
 from clusterproof.theory.exact import prescribed_samples
@@ -19,7 +20,7 @@ from clusterproof.theory.exact.placed import Placed
 from clusterproof.theory.papers.cfl_mgd import theorem_1 as printed_floor
 from clusterproof.theory.papers.cfl_mgd.appendix import a3_to_a14 as appendix_counts
 from clusterproof.theory.papers.cfl_mgd.appendix import a15_to_a17 as appendix_t2_count
-from clusterproof.theory.papers.cfl_mgd.appendix import tasks
+from clusterproof.theory.papers.cfl_mgd.appendix import a35_to_a38, tasks
 from clusterproof.theory.papers.cfl_mgd.appendix.a1_to_a9 import ScalarRun, Shares, parts_of_a_round
 from clusterproof.theory.papers.cfl_mgd.appendix.a3_to_a14 import false_members
 from clusterproof.theory.papers.cfl_mgd.appendix.a10 import gradients_in_the_basin
@@ -68,7 +69,7 @@ def drawn_wrongly(plant: Plant, change: Callable[[Any], Any]) -> None:
 def change_property(plant: Plant, owner: type, name: str, change: Callable[[Any, Any], Any]) -> None:
     """Make a property that returns ``change`` of its value and its owner."""
     truth: Any = vars(owner)[name]
-    plant(owner, name, property(lambda self: change(truth.fget(self), self)))
+    plant(owner, name, property(lambda self: change(truth.__get__(self), self)))
 
 
 @pytest.mark.parametrize("name", ["(A2)", "(A2), sharper", "(A7)"])
@@ -82,10 +83,8 @@ def test_too_much_convexity(plant: Plant, name: str) -> None:
 
 
 def test_a2_sharp_notices_five_per_cent(plant: Plant) -> None:
-    wrong: dict[str, Callable[[Mixture], float]] = {
-        "strong_convexity": lambda task: 1.05 * task.strong_convexity
-    }
-    drawn_wrongly(plant, lambda task: Misjudged(task, **wrong))
+    for family in (ExactQuadratics, LogisticMixture, RegressionMixture):
+        change_property(plant, family, "strong_convexity", lambda truth, _: 1.05 * truth)
     assert is_refuted("cfl-mgd/appendix-a2#(A2), sharper")
 
 
@@ -211,7 +210,7 @@ def test_a36_with_another_constant(plant: Plant) -> None:
 
 
 def test_a38_is_vacuous_only_through_its_constant(plant: Plant) -> None:
-    plant(printed_floor, "FloorConstants", lambda: FloorConstants(c4=1 / 32))
+    plant(a35_to_a38, "C_4", Fraction(1, 32))
     assert is_left_whole("cfl-mgd/appendix-a38#(A38)", 500)
 
 
