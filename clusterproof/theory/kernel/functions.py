@@ -89,7 +89,7 @@ class Problem:
         return self._combined([part.gradient(point) for part in self.parts])
 
     def __call__(self, point: Any) -> Any:
-        """Return the value at a point; of an operator the image."""
+        """Return the value at a point, to which a set adds nothing, also outside of it; of an operator the image."""
         place = 1 if self._kind == "operator" else 2
         if self.parts[0] is self and self._kind in ("function", "operator"):
             return self._single().evaluate(point)[place]

@@ -146,6 +146,8 @@ class OperatorClass:
     def __post_init__(self) -> None:
         _require_numbers(self.strong_monotonicity, self.cocoercivity, self.lipschitz)
         mu, beta, L = self.strong_monotonicity, self.cocoercivity or 0, self.lipschitz
+        if not self.monotone and self.cocoercivity is None and L is None:
+            raise Refused("an operator is monotone, cocoercive or Lipschitz")
         if mu and not self.monotone:
             raise Refused("a strongly monotone operator is monotone")
         if self.monotone and (mu * beta > 1 or (L is not None and mu > L)):

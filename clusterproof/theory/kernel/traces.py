@@ -42,7 +42,7 @@ class Trace(World):
             else:
                 gradient = self.vector() if place + 1 < len(traced) else total * (-1 / weight)
             total = total + gradient * weight
-            oracle.add(origin, gradient, oracle.offset)
+            oracle.known[origin.key] = oracle.add(origin, gradient, oracle.offset)
         offsets = [o.offset * w for o, w in zip(traced, self.weights, strict=True)]
         self.minimum = sum(offsets, start=self.constant(0))
 
@@ -137,7 +137,6 @@ class Traced(Oracle):
     def add(self, point: Point, gradient: Point, value: Form) -> Triplet:
         """Keep a triplet."""
         self.triplets.append((point, gradient, value))
-        self.known.setdefault(point.key, self.triplets[-1])
         return self.triplets[-1]
 
     def _value(self) -> Form:

@@ -162,15 +162,14 @@ class Oracle(ABC):
         return self.known[point.key]
 
     def implicitly(self, point: Any, step: Any) -> Point:
-        """Return x with x + s g = point, where g is the subgradient that x has from now on."""
+        """Return x with x + s g = point, where g is a subgradient at x, which need not be the one that ``at`` gives."""
         if type(point) is not Point:
             raise Refused("a function of a class takes points")
         s = None if step is None else Fraction(number(step))
         if s is not None and s <= 0:
             raise Refused(f"a proximal step is positive, not {s}")
         if (point.key, s) not in self.proximal:
-            triplet = self.proximal[point.key, s] = self.implicit(point, s)
-            self.known.setdefault(triplet[0].key, triplet)
+            self.proximal[point.key, s] = self.implicit(point, s)
         found: Point = self.proximal[point.key, s][0]
         return found
 
