@@ -263,7 +263,7 @@ class Compiler(ast.NodeTransformer):
         keywords = [
             each
             for each in node.keywords
-            if not (worded and each.arg == "words" and isinstance(each.value, ast.Lambda))
+            if not (worded and each.arg == "words" and ast.unparse(each.value).startswith("lambda:"))
         ]
         for each in keywords:
             each.value = self.visit(each.value)

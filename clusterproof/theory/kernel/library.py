@@ -30,7 +30,7 @@ MISSING = object()
 # ---- Python's functions, under their names
 
 
-def _add_up(values: Any, start: Any = 0) -> Any:
+def _add_up(values: Any, /, start: Any = 0) -> Any:
     return functools.reduce(add, each(values), start)
 
 
@@ -41,9 +41,11 @@ def _multiply_up(values: Any, *, start: Any = 1) -> Any:
 def _extreme(sign: str) -> Callable[..., Any]:
     def find(*values: Any, key: Any = None, default: Any = MISSING) -> Any:
         entries = each(values[0] if len(values) == 1 else values)
-        best = next(entries, default)
+        best = next(entries, MISSING)
         if best is MISSING:
-            raise Refused("the least or largest of nothing")
+            if default is MISSING or len(values) > 1:
+                raise Refused("the least or largest of nothing")
+            return default
         of_best = key(best) if key else best
         for entry in entries:
             of_entry = key(entry) if key else entry
@@ -142,9 +144,9 @@ def _over(function: Callable[..., Iterable[Any]]) -> Callable[..., Any]:
     return lambda *several, **named: (entry for entry in function(*map(each, several), **named))
 
 
-def _apply(function: Any, *several: Any) -> Iterator[Any]:
+def _apply(function: Any, first: Any, /, *several: Any) -> Iterator[Any]:
     spend(10)  # each holds a generator
-    return (function(*entries) for entries in zip(*map(each, several), strict=False))
+    return (function(*entries) for entries in zip(*map(each, (first, *several)), strict=False))
 
 
 def _choose(function: Any, several: Any) -> Iterator[Any]:

@@ -135,7 +135,13 @@ class Source:
         if not any(each is inner for each in gc.get_referents(value)):
             raise Refused(f"{name}: the cache is of another function than it says")
         function = self.load(inner, name)
-        return lambda *arguments, **named: kept(function(*arguments, **named))
+
+        def shared(*arguments: Any, **named: Any) -> Any:
+            for each in (*arguments, *named.values()):
+                kept(each)
+            return kept(function(*arguments, **named))
+
+        return shared
 
     # ---- functions
 

@@ -19,13 +19,20 @@ def step() -> bool:
 
 
 def each(several: Any) -> Iterator[Any]:
-    """Yield the entries of a list or its like, each of which costs a step."""
+    """Return the entries of a list or its like, each of which costs a step."""
     plain = (str, list, tuple, dict, range, GeneratorType, MappingProxyType)
     if type(several) not in plain and not isinstance(several, _VIEWS):
         raise Refused(f"{type(several).__name__} is not repeated over in the language")
-    for entry in several:
-        spend(1)
-        yield entry
+    return _counted(iter(several))
+
+
+def _counted(entries: Iterator[Any]) -> Iterator[Any]:
+    try:
+        for entry in entries:
+            spend(1)
+            yield entry
+    except RuntimeError as error:
+        raise Refused(str(error)) from None
 
 
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
@@ -151,7 +158,7 @@ def put(value: Any, several: Any, place: Any) -> None:
 
 
 def kept(value: Any) -> Any:
-    """Return what a cached function or property returned: all who ask share it, so that nobody may change it."""
+    """Return what a cached function or property took or returned: all who ask share it, so nobody may change it."""
     spend(1)
     parts: Iterable[Any] = ()
     if type(value) in (list, dict):
@@ -160,7 +167,7 @@ def kept(value: Any) -> Any:
     elif type(value) is tuple or hasattr(value, "_values"):
         parts = getattr(value, "_values", value)
     elif not isinstance(value, Abstract | str | int | Fraction | type(None)):
-        raise Refused(f"a cached function returns {type(value).__name__}, which can be used once")
+        raise Refused(f"a cached function takes and returns no {type(value).__name__}, which may change")
     for part in parts:
         kept(part)
     return value
@@ -173,7 +180,7 @@ def fail() -> None:
 
 METHODS: dict[type, dict[str, Callable[[Any], Any]]] = {
     list: {
-        "append": lambda values: lambda value: changed(values).extend(each([value])),
+        "append": lambda values: lambda value, /: changed(values).extend(each([value])),
         "extend": lambda values: lambda more: changed(values).extend(each(more)),
         "index": lambda values: lambda value: _index(values, value),
         "count": lambda values: lambda value: _count(values, value),
@@ -186,7 +193,7 @@ METHODS: dict[type, dict[str, Callable[[Any], Any]]] = {
         "items": lambda values: values.items,
         "keys": lambda values: values.keys,
         "values": lambda values: values.values,
-        "get": lambda values: lambda name, default=None: values.get(key(name), default),
+        "get": lambda values: lambda name, default=None, /: values.get(key(name), default),
     },
     str: {
         "count": lambda text: lambda part: _read_through(text).count(part),

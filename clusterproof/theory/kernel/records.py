@@ -22,7 +22,8 @@ class Record:
     def __init__(self, *values: Any, **named: Any) -> None:
         spend(1 + len(self._fields))
         given = {**self._defaults, **dict(zip(self._fields, values, strict=False)), **named}
-        if given.keys() != set(self._fields) or len(values) > len(self._fields):
+        twice = named.keys() & set(self._fields[: len(values)])
+        if given.keys() != set(self._fields) or len(values) > len(self._fields) or twice:
             raise Refused(f"{type(self).__name__} has the fields {', '.join(self._fields)}")
         for name, value in given.items():
             object.__setattr__(self, name, value)
@@ -147,7 +148,7 @@ def _member(member: Any, place: str, load: Callable[[FunctionType], Any]) -> Any
 
 def _shared(function: Callable[[Any], Any]) -> Any:
     """Return a property whose value all who ask share."""
-    return property(lambda record: kept(function(record)))
+    return property(lambda record: kept(function(kept(record))))
 
 
 def _as_it_is(function: Any) -> Any:

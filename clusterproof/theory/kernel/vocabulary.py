@@ -81,6 +81,8 @@ def _facts(holds: Any) -> list[Fact] | None:
     """Return the facts that a hypothesis is; None if it is false."""
     if type(holds) is Fact:
         return [holds]
+    if type(holds) is Sides and holds.facts:
+        raise Refused("a hypothesis has no hypothesis of its own")
     if type(holds) is Sides and holds.equation:
         gaps = [gap.is_zero() if isinstance(gap, Abstract) else number(gap) == 0 for gap in holds.slacks]
         return [gap for gap in gaps if type(gap) is Fact] if all(gap is not False for gap in gaps) else None
@@ -104,7 +106,8 @@ def given(name: Any, holds: Any, make: Callable[[], Any]) -> Sides | Excluded:
     facts = _facts(holds)
     if facts is None:
         return Excluded()
-    before = len(running().facts)
+    supposed = running().facts
+    before = len(supposed)
     try:
         line = make()
     except Outside:
@@ -113,8 +116,9 @@ def given(name: Any, holds: Any, make: Callable[[], Any]) -> Sides | Excluded:
                 "a hypothesis inside given(...) that depends on whether that of the line holds"
             ) from None
         raise
-    own = running().facts[before:]  # what is supposed inside is supposed of this line only
-    del running().facts[before:]
+    finally:  # what is supposed inside is supposed of this line only
+        own = supposed[before:]
+        del supposed[before:]
     if type(line) is not Sides:
         raise Refused("given(...) must return a line")
     return Sides(line.slacks, line.equation, (*line.facts, *facts, *own))

@@ -494,3 +494,13 @@ def strong_monotonicity_that_is_ignored(
 def minimiser_of_a_part(f: Annotated[Any, functions(smoothness=1, count=2)]):
     """T in one reading: parts[0](x) >= parts[0](its minimiser); parts[0].minimiser is the mean's."""
     return at_least(f.parts[0](f.point()), bound=f.parts[0](f.parts[0].minimiser))
+
+
+@attack(
+    dual([{}]),
+    ev("instance", instance=member(["1/2"], [0], 0, [[[[0], [0], 0], [[0], ["1/2"], 0]]])),
+)
+def subgradient_at_a_proximal_point(f: Convex):
+    """F. |x| from 1/2: the proximal point is the minimiser, where the subgradient 0 is asked for."""
+    x = f.prox(f.start, 1)
+    return at_least(f.gradient(x) @ (f.start - x), bound=(f.start - x) @ (f.start - x))

@@ -733,3 +733,83 @@ for _cell in FalseCell.__init__.__closure__ or ():
 def false_cell(n: Few):
     """F. FalseCell(0).a is 5: what __init__ closes over was exchanged."""
     return at_most(FalseCell(0).a, bound=0)
+
+
+# ---- what is evaluated, and when
+
+
+@attack(exhausted, breaks={"n": 2})
+def key_of_a_default(n: Few):
+    """F. CPython does not call the key of a default."""
+    xs = []
+    max([], default=0, key=lambda v: len(xs) if xs.append(n) else 0)
+    return at_most(n if len(xs) == 0 else 0, bound=0)
+
+
+@attack(ev("exhausted", "b"), breaks={"n": 2})
+def default_of_the_words(n: Few):
+    """F. The default of a lambda is evaluated where it stands, also of one that is left out."""
+    xs = []
+    first = at_most(0, bound=1, words=lambda a=xs.append(n): "")
+    return {"a": first, "b": at_most(sum(xs), bound=0)}
+
+
+@dataclass(frozen=True)
+class OfList:
+    """A record with a list, which may change."""
+
+    xs: list
+
+    @cached_property
+    def total(self):
+        """Its sum, when it is first asked for."""
+        return sum(self.xs)
+
+
+@attack(exhausted, breaks={"n": 2})
+def cached_sum_of_a_changed_list(n: Few):
+    """F. The sum is that of before the change."""
+    xs = [n]
+    record = OfList(xs)
+    before = record.total
+    xs[0] = 0
+    return at_most(record.total, bound=0 * before)
+
+
+@lru_cache
+def called(function):
+    """Return what a function returns."""
+    return function()
+
+
+@attack(exhausted, breaks={"n": 2})
+def cached_value_of_a_closure(n: Few):
+    """F. The value is that of before the change."""
+    xs = [n]
+    f = lambda: sum(xs)
+    before = called(f)
+    xs[0] = 0
+    return at_most(called(f), bound=0 * before)
+
+
+@lru_cache
+def summed(entries):
+    """Return a sum."""
+    return sum(entries)
+
+
+@attack(exhausted, breaks={"n": 2})
+def cached_sum_of_a_generator(n: Few):
+    """F. Asked again, the cache answers, and the generator is empty."""
+    entries = (i for i in [n])
+    before = summed(entries)
+    return at_most(summed(entries), bound=0 * before)
+
+
+@attack(exhausted)
+def dictionary_changed_while_it_is_read(n: Few):
+    """F. CPython raises: the dictionary grew after the generator was made."""
+    d = {1: n}
+    keys = (k for k in d)
+    d[2] = 0
+    return at_most(0 * len(list(keys)), bound=0)

@@ -948,3 +948,32 @@ def only_three(x, k):
 def emptied_cases_by_another_line(x: Signed, k: Annotated[int, choice(1, 2)]):
     """F. x = -1 has the line c (k = 3 is supposed only where x >= 0)."""
     return {"a": given("x >= 0", x >= 0, lambda: only_three(x, k)), "c": at_most(0 * x + 1, bound=0)}
+
+
+# ---- hypotheses that are stated of one line alone
+
+
+def impossible(x):
+    """Suppose what no x meets, and then leave the language."""
+    suppose("x >= 2", x >= 2)
+    return at_most(x if x > 0 else 0, bound=1)
+
+
+@attack(ev("empty", "c"), breaks={"x": Fraction(-1)})
+def hypothesis_that_another_line_left(x: Annotated[Fraction, rationals(-1, 1, 4)]):
+    """F. The hypothesis x >= 2 is that of the line a alone."""
+    return {"c": at_most(1, bound=0 * x), "a": given("x >= 0", x >= 0, lambda: impossible(x))}
+
+
+@attack(
+    ev(
+        "squares",
+        witness={"x": 1},
+        blocks=[[{"factors": [2], "basis": [[[[0], 1]]], "matrix": [[1]]}]],
+    ),
+    breaks={"x": Fraction(-1)},
+)
+def hypothesis_with_a_hypothesis(x: Annotated[Fraction, rationals(-1, 1, 4)]):
+    """F. That x = 1 is supposed only of x > 0."""
+    suppose("x > 0 => x = 1", given("x > 0", x > 0, lambda: equal((x, 1))))
+    return at_most(1 - x, bound=0)
