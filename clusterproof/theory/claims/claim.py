@@ -302,7 +302,7 @@ class Claim(Generic[P, R]):
 
         The statement, which computes its sides by itself, is compared with what the proved function gives for ``at`` of
         its arguments at every instance that is tried, 50 at least. Of other instances this says nothing: the line stays
-        *consistent*, and its reason says at how many instances the proved formula agrees with it.
+        consistent, and its reason says at how many instances the proved formula agrees with it.
 
         Parameters
         ----------
