@@ -1,4 +1,4 @@
-"""The kernel: it alone says *certified*, *vacuous* and an exact *violated*, of a statement and a piece of evidence.
+"""The kernel: it alone says certified, vacuous and an exact violated, of a statement and a piece of evidence.
 
 It imports the standard library only, and trusts nobody who searches. Read it in this order:
 

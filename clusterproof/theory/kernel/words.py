@@ -36,7 +36,7 @@ class Shown:
     Attributes
     ----------
     word
-        *certified*, *vacuous*, *violated* or *inconclusive*.
+        certified, vacuous, violated or inconclusive.
     why
         If inconclusive, what is missing.
     steps
