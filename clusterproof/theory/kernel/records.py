@@ -38,7 +38,7 @@ class Record:
     def __eq__(self, other: object) -> bool:
         raise Refused("records are compared by the kernel")
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # compared by the kernel, not hashed
 
 
 MADE = ("__init__", "__eq__")

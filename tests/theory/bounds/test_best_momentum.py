@@ -102,9 +102,11 @@ def test_best_momentum_falls_with_the_horizon() -> None:
 
 
 @pytest.mark.slow(reason="several seconds")
-def test_momentum_is_certified_to_help_on_smooth_losses(plant: Callable[..., Any]) -> None:
+def test_certificates_show_that_momentum_helps_on_smooth_losses(plant: Callable[..., Any]) -> None:
     verdict = theory.check("cfl-mgd/momentum-certified")
-    assert verdict.verdict is Kind.CERTIFIED, verdict.reason
+    assert verdict.verdict is Kind.CONSISTENT, (
+        verdict.reason
+    )  # the certificates are of the library, not of the kernel
     assert 0 < (verdict.worst or 0) < 1
     # audit 6.3: kappa = 10, l_p = 1/2: .881 at its best against .95
     certificate = certify("2/5", 10, "1/2", function_class="smooth")
