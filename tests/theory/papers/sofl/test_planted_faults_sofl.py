@@ -123,7 +123,7 @@ FAULTS: dict[str, tuple[str, ModuleType, str, Any, Kind]] = {
         som,
         "decayed",
         lambda start, t, updates, schedule: 10.0,
-        Kind.CERTIFIED,
+        Kind.CONSISTENT,
     ),
     "no simplex": (
         "sofl/elbow-below-chord",
