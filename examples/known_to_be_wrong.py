@@ -26,7 +26,6 @@ from clusterproof.theorem import (
     rationals,
     sequences,
     suppose,
-    vectors,
 )
 
 Q = Fraction
@@ -264,7 +263,7 @@ def gradient_flow_corrected(f: Convex) -> Sides:
     return at_most(f.distance**2 / 2, gap=f(f.start) - f.minimum)
 
 
-Prices = Annotated[Any, vectors(5, rationals(0, 10, 1))]
+Prices = Annotated[tuple[Fraction, ...], sequences(rationals(0, 10, 1), 5)]
 Price = Annotated[Fraction, rationals(0, 40, 1)]
 
 
@@ -283,7 +282,7 @@ def delayed_prices(y: Prices, z: Price) -> Sides:
         Low and Lapsley (IEEE/ACM Transactions on Networking 7, 1999), inequality (29), which proves Lemma 6 and
         Theorem 2, on asynchronous flow control. Refuted by Karbowski (2002), with y = (5, 4, 3, 4, 5) and z = 10.
     """
-    return at_most(sum(y) * z, squares=y @ y, newest=z**2)
+    return at_most(sum(y) * z, squares=sum(each**2 for each in y), newest=z**2)
 
 
 @claim("known-to-be-wrong/delayed-prices-corrected", evaluations=300)
@@ -293,7 +292,7 @@ def delayed_prices_corrected(y: Prices, z: Price) -> Sides:
     Source
         The sum of (y_i - z / 2)^2 is at least 0; this form is ours. Karbowski (2002) corrects the proof.
     """
-    return at_most(sum(y) * z, squares=y @ y, newest=Q(5, 4) * z**2)
+    return at_most(sum(y) * z, squares=sum(each**2 for each in y), newest=Q(5, 4) * z**2)
 
 
 Data = Annotated[tuple[int, ...], sequences(integers(-4, 4), 4)]

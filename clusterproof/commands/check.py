@@ -45,8 +45,8 @@ def _next(given: Sequence[str], files: Sequence[str], shown: Sequence[Verdict]) 
     check = f"clusterproof check {shlex.join(given)} --verbose"
     width = max(len(show), len(check))
     return (
-        f"\n{show:{width}}  a claim's statement, counterexample and repair\n"
-        f"{check:{width}}  the claims' numbers and evidence"
+        f"\n{show:{width}}  statement and counterexample\n"
+        f"{check:{width}}  numbers and evidence"
     )
 
 

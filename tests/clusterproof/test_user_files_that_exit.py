@@ -143,7 +143,8 @@ def test_files_in_the_working_folder_replace_no_standard_library(
     monkeypatch.chdir(tmp_path)
     for name in ("json", "random", "signal"):
         Path(f"{name}.py").write_text("raise RuntimeError\n")
-    assert main(arguments(tmp_path, "check", "pass", "later")) == 0
+    (folder := tmp_path / "elsewhere").mkdir()
+    assert main(arguments(folder, "check", "pass", "later")) == 0
 
 
 @IN_CHILD

@@ -120,7 +120,7 @@ def _blocks(statement: kernel.Statement, line: str) -> list[list[dict[str, Any]]
             for case in cases(statement, line):
                 factors = nonnegative_on(case.box, case.facts)
                 for slack in case.sides.slacks:
-                    target = slack_of(slack, case.box)
+                    target = slack_of(slack, case.box, case.facts)
                     if is_nonnegative(target, case.box):
                         continue
                     places = [place for place, factor in enumerate(factors) if factor]

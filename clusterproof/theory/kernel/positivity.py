@@ -85,46 +85,53 @@ def is_nonnegative(p: Polynomial, box: Sequence[Ends], *, strictly: bool = False
     return not strictly or all(found[0].get(corner, 0) > 0 for corner in product(*found[1]))
 
 
-def sign_of(p: Polynomial, box: Sequence[Ends]) -> int:
-    """Return 1 or -1 if the coefficients show a polynomial to be positive or negative on a box, else 0."""
+def sign_of(p: Polynomial, box: Sequence[Ends], facts: Sequence[Fact] = ()) -> int:
+    """Return 1 or -1 if a polynomial is shown to be positive or negative on a box, else 0.
+
+    It is by its coefficients, or as a multiple of what a strict hypothesis says is positive.
+    """
     if is_nonnegative(p, box, strictly=True):
         return 1
-    return -1 if is_nonnegative(plus({}, p, -1), box, strictly=True) else 0
+    if is_nonnegative(plus({}, p, -1), box, strictly=True):
+        return -1
+    for fact in facts:
+        if fact.strict and (ratio := _ratio(p, fact.slack.top)):
+            return sign_of(fact.slack.bottom, box) * (1 if ratio > 0 else -1)
+    return 0
 
 
-def slack_of(quotient: Quotient, box: Sequence[Ends]) -> Polynomial:
+def _ratio(p: Polynomial, q: Polynomial) -> Fraction | None:
+    """Return the number that p is times q; None if there is none."""
+    if not q or p.keys() != q.keys():
+        return None
+    first, *others = {p[exponents] / q[exponents] for exponents in p}
+    return None if others else first
+
+
+def slack_of(quotient: Quotient, box: Sequence[Ends], facts: Sequence[Fact] = ()) -> Polynomial:
     """Return a polynomial that has the sign of a quotient on a box: its top, turned by the sign of its bottom.
 
     Raises
     ------
     Refused
-        If the coefficients do not give the sign of the bottom.
+        If the sign of the bottom is not shown.
     """
-    sign = sign_of(quotient.bottom, box)
+    sign = sign_of(quotient.bottom, box, facts)
     if not sign:
         raise Refused("the sign of a denominator is not shown")
     return plus({}, quotient.top, sign)
 
 
 def require_divisors(divisors: Iterable[Quotient], facts: Sequence[Fact], box: Sequence[Ends]) -> None:
-    """Require that each divisor has one sign on a box, by its coefficients or as the strict hypothesis that it has.
+    """Require that each divisor has one sign on a box, by its coefficients or by a strict hypothesis.
 
     Raises
     ------
     Refused
         If one may be zero.
     """
-    strict = [fact.slack.top for fact in facts if fact.strict]
-    for divisor in divisors:
-        if not sign_of(divisor.top, box) and not any(_is_multiple(divisor.top, top) for top in strict):
-            raise Refused("a divisor may be zero: neither its range nor a hypothesis gives its sign")
-
-
-def _is_multiple(p: Polynomial, q: Polynomial) -> bool:
-    """Return whether p is a number other than zero times q."""
-    if not q or p.keys() != q.keys():
-        return False
-    return len({p[exponents] / q[exponents] for exponents in p}) == 1
+    if not all(sign_of(divisor.top, box, facts) for divisor in divisors):
+        raise Refused("a divisor may be zero: neither its range nor a hypothesis gives its sign")
 
 
 def is_positive_semidefinite(matrix: Sequence[Sequence[Fraction]]) -> bool:

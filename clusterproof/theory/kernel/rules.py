@@ -113,7 +113,7 @@ def signs(statement: Statement, line: str, data: Data) -> bool:
             elif case.sides.equation:
                 if slack.top:
                     return False
-            elif not is_nonnegative(slack_of(slack, case.box), case.box):
+            elif not is_nonnegative(slack_of(slack, case.box, case.facts), case.box):
                 return False
     return _has_instance(statement, line, data)
 
@@ -130,7 +130,7 @@ def squares(statement: Statement, line: str, data: Data) -> bool:
         for slack in case.sides.slacks:
             if case.sides.equation or type(slack) is not Quotient:
                 raise Refused("squares show inequalities of symbols")
-            target = slack_of(slack, case.box)
+            target = slack_of(slack, case.box, case.facts)
             shown = is_nonnegative(target, case.box)
             if not (shown or is_sum_of_squares(target, factors, next(blocks, ()), width)):
                 return False
@@ -153,7 +153,7 @@ def nonnegative_on(box: Sequence[Ends], facts: Sequence[Fact]) -> list[Polynomia
     polynomials = []
     for each in found:
         try:
-            polynomials.append(slack_of(each, box))
+            polynomials.append(slack_of(each, box, facts))
         except OutOfFuel:
             raise
         except Refused:

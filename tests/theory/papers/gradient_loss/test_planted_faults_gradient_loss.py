@@ -97,13 +97,13 @@ FAULTS: list[tuple[str, Any, str, Callable[[Any], Any]]] = [
         "what-clusters",
         only_losses,
         "choices_of",
-        lambda _: lambda task: (task.centers @ [1, 0.5] < 0).astype(int),
+        lambda _: lambda task: (task.centers @ [1, 0.5] < 0).astype(object),
     ),
     (
         "what-clusters#[4] by updates",
         only_losses,
         "clusters_of",
-        lambda _: lambda task: (task.centers[:, 0] > 3).astype(int),
+        lambda _: lambda task: (task.centers[:, 0] > 3).astype(object),
     ),
 ]
 
