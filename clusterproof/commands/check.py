@@ -44,10 +44,7 @@ def _next(given: Sequence[str], files: Sequence[str], shown: Sequence[Verdict]) 
     show = f"clusterproof show {names.pop() if len(names) == 1 else 'ID'} {shlex.join(files)}".rstrip()
     check = f"clusterproof check {shlex.join(given)} --verbose"
     width = max(len(show), len(check))
-    return (
-        f"\n{show:{width}}  statement and counterexample\n"
-        f"{check:{width}}  numbers and evidence"
-    )
+    return f"\n{show:{width}}  statement and counterexample\n{check:{width}}  numbers and evidence"
 
 
 FEW = 4

@@ -78,7 +78,7 @@ class Mixture(Task):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "random" in vars(cls):
-            cls.random = classmethod(checked(vars(cls)["random"].__func__))  # type: ignore[assignment,method-assign]
+            setattr(cls, "random", classmethod(checked(vars(cls)["random"].__func__)))  # noqa: B010  (mypy refuses to assign methods)
         cls.__repr__ = cls.__repr__  # type: ignore[method-assign]  # a dataclass keeps a __repr__ defined by the class itself
 
     @property

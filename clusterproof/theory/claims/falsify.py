@@ -230,7 +230,7 @@ class _Runs:
 
         parameters = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in ("task", *names)]
         stream = inspect.Parameter("stream", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        draw.__signature__ = inspect.Signature([stream, *parameters])  # type: ignore[attr-defined]
+        vars(draw)["__signature__"] = inspect.Signature([stream, *parameters])
         return draw
 
     def _run(

@@ -153,7 +153,7 @@ class Source:
         except ValueError:
             raise Refused(f"{place}, {function.__name__}: a variable around it has no value yet") from None
         around = dict(zip(function.__code__.co_freevars, values, strict=True))
-        known = {n: v for n, v in function.__builtins__.items() if id(v) in self._library}  # type: ignore[attr-defined]
+        known = {n: v for n, v in getattr(function, "__builtins__", {}).items() if id(v) in self._library}
         outside = {**known, **function.__globals__, **around}
         holder: list[Callable[..., Any]] = []
 

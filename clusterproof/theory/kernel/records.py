@@ -61,7 +61,8 @@ def new_record(kind: type) -> type[Record]:
     """
     place = kind.__qualname__
     plain = type(kind) is type and is_dataclass(kind) and kind.__mro__[1:] == (object,)
-    if not plain or not (all(getattr(kind.__dataclass_params__, each) for each in ("frozen", "eq", "init"))):  # type: ignore[attr-defined]
+    made: Any = getattr(kind, "__dataclass_params__", None)
+    if not plain or not (made.frozen and made.eq and made.init):
         raise Refused(f"{place} is not of the language: only frozen dataclasses without a base are")
     for each in fields(kind):
         simple = each.default_factory is MISSING and each.init and each.compare and not each.kw_only

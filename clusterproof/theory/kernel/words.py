@@ -81,7 +81,8 @@ def replay(
         return Shown(Word.INCONCLUSIVE, "the rule is unknown")
     with limited(fuel) as left:
         try:
-            shown, why = rule(statement, evidence["line"], evidence), "the evidence does not show it"
+            fields = _Fields(evidence)
+            shown, why = rule(statement, fields["line"], fields), "the evidence does not show it"
         except Outside as outside:
             shown, why = False, f"the instance does not meet the hypothesis: {outside}"
         except Refused as refused:
@@ -95,6 +96,13 @@ def replay(
         return Shown(Word.INCONCLUSIVE, why, steps)
     word = WORDS[evidence["rule"]]
     return Shown(Word.VACUOUS if says_nothing and word is Word.CERTIFIED else word, steps=steps)
+
+
+class _Fields(dict[str, Any]):
+    """The fields of a record of evidence."""
+
+    def __missing__(self, name: str) -> Any:
+        raise Refused(f"the evidence has no {name}")
 
 
 def _first_words(error: Exception) -> str:

@@ -114,6 +114,21 @@ def one_over_a_number(x: Wide) -> Sides:
     return at_least(1 / x, bound=-1000)
 
 
+def one_over_positive(x: Wide) -> Sides:
+    suppose("x > 0", x > 0)
+    return at_least(1 / x, Fraction(1, 2))
+
+
+def one_over_negative(x: Wide) -> Sides:
+    suppose("x < 0", x < 0)
+    return at_least(1 / x, Fraction(1, 2))
+
+
+def one_over_nonnegative(x: Wide) -> Sides:
+    suppose("x >= 0", x >= 0)
+    return at_least(1 / x, Fraction(1, 2))
+
+
 def binomial(x: Share, y: Wide) -> Sides:
     return equal(((x + y) ** 2, x**2 + 2 * x * y + y**2))
 
@@ -206,6 +221,7 @@ SHOWN: list[tuple[Callable[..., Sides], str, dict[str, Any], Word]] = [
     (sides_in_weak_order, "instance", {"instance": {"x": 2, "y": 2}}, Word.VIOLATED),
     (a_share_squared, "signs", {"witness": {"x": 0}}, Word.CERTIFIED),
     (one_over, "signs", {"witness": {"x": 7}}, Word.CERTIFIED),
+    (one_over_positive, "signs", {"witness": {"x": 1}}, Word.CERTIFIED),
     (binomial, "signs", {"witness": {"x": 1, "y": -1}}, Word.CERTIFIED),
     (products, "squares", {"witness": {"x": 0, "y": 1},
       "blocks": [[square([], [[[X1, 1], [Y1, -1]]], [[1]])]]}, Word.CERTIFIED),
@@ -224,6 +240,7 @@ NEIGHBOURS: dict[Callable[..., Sides], list[Callable[..., Sides]]] = {
     squares_of_signs: [products_of_signs],
     a_share_squared: [a_share_squared_and_more, a_number_squared, below_its_third],
     one_over: [one_over_less, one_over_a_number],
+    one_over_positive: [one_over_negative, one_over_nonnegative, one_over_a_number],
     binomial: [binomial_and_more, products],
     products: [products_and_more],
     under_a_hypothesis: [without_the_hypothesis, under_the_opposite],
@@ -352,6 +369,10 @@ def test_a_rule_that_is_none_is_refused(rule: Any) -> None:
 @pytest.mark.parametrize("line", [None, "other", 1, [], {}, pytest.param(10**5000, id="5000 digits")])
 def test_a_line_that_is_none_is_refused(line: Any) -> None:
     assert shown(below_the_square, "exhausted", line).word is INCONCLUSIVE
+
+
+def test_a_field_that_is_missing_is_named() -> None:
+    assert shown(one_over, "signs").why == "the evidence has no witness"
 
 
 # ---- fuel
