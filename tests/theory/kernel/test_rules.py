@@ -114,19 +114,19 @@ def one_over_a_number(x: Wide) -> Sides:
     return at_least(1 / x, bound=-1000)
 
 
-def one_over_positive(x: Wide) -> Sides:
-    suppose("x > 0", x > 0)
-    return at_least(1 / x, Fraction(1, 2))
-
-
-def one_over_negative(x: Wide) -> Sides:
+def two_over_negative(x: Wide) -> Sides:
     suppose("x < 0", x < 0)
-    return at_least(1 / x, Fraction(1, 2))
+    return at_most(2 / x, bound=-1)
 
 
-def one_over_nonnegative(x: Wide) -> Sides:
-    suppose("x >= 0", x >= 0)
-    return at_least(1 / x, Fraction(1, 2))
+def two_over_negative_turned(x: Wide) -> Sides:
+    suppose("x < 0", x < 0)
+    return at_least(2 / x, -1)
+
+
+def two_over_nonpositive(x: Wide) -> Sides:
+    suppose("x <= 0", x <= 0)
+    return at_most(2 / x, bound=-1)
 
 
 def binomial(x: Share, y: Wide) -> Sides:
@@ -221,7 +221,7 @@ SHOWN: list[tuple[Callable[..., Sides], str, dict[str, Any], Word]] = [
     (sides_in_weak_order, "instance", {"instance": {"x": 2, "y": 2}}, Word.VIOLATED),
     (a_share_squared, "signs", {"witness": {"x": 0}}, Word.CERTIFIED),
     (one_over, "signs", {"witness": {"x": 7}}, Word.CERTIFIED),
-    (one_over_positive, "signs", {"witness": {"x": 1}}, Word.CERTIFIED),
+    (two_over_negative, "signs", {"witness": {"x": -2}}, Word.CERTIFIED),
     (binomial, "signs", {"witness": {"x": 1, "y": -1}}, Word.CERTIFIED),
     (products, "squares", {"witness": {"x": 0, "y": 1},
       "blocks": [[square([], [[[X1, 1], [Y1, -1]]], [[1]])]]}, Word.CERTIFIED),
@@ -240,7 +240,7 @@ NEIGHBOURS: dict[Callable[..., Sides], list[Callable[..., Sides]]] = {
     squares_of_signs: [products_of_signs],
     a_share_squared: [a_share_squared_and_more, a_number_squared, below_its_third],
     one_over: [one_over_less, one_over_a_number],
-    one_over_positive: [one_over_negative, one_over_nonnegative, one_over_a_number],
+    two_over_negative: [two_over_negative_turned, two_over_nonpositive],
     binomial: [binomial_and_more, products],
     products: [products_and_more],
     under_a_hypothesis: [without_the_hypothesis, under_the_opposite],
