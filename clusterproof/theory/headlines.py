@@ -21,7 +21,7 @@ class Finding(NamedTuple):
 
 _NAMES = {
     "cfl-mgd": """
-        theorem-1 theorem-1-probability theorem-1-small-constant remark-1
+        theorem-1 theorem-1-large-separation theorem-1-probability theorem-1-small-constant remark-1
         lemma-1 lemma-1-union lemma-1-cantelli lemma-1-worst-case lemma-2
         assumption-1 assumption-2 assumption-3 assumption-3-ball assumption-4 assumption-5 assumption-5-resampled
         algorithm-line-3-participation algorithm-line-5-ties algorithm-line-7-resampling algorithm-line-8
@@ -62,12 +62,13 @@ HEADLINES = tuple(f"{paper}/{name}" for paper, names in _NAMES.items() for name 
 FINDINGS = {
     "cfl-mgd/theorem-1": Finding(
         Kind.VACUOUS,
-        "Theorem 1 is vacuous: rho >= 4 kappa, and no start that Assumption 4 allows is farther than 1/2.",
+        "Read with max ||chi*|| <= 1 for <~ 1, Theorem 1 is vacuous: rho >= 4 kappa, and no start that Assumption 4 "
+        "allows is farther than 1/2; with larger Delta it is false.",
     ),
     "cfl-mgd/lemma-2": Finding(
         Kind.VIOLATED,
         "Lemma 2 is false at 34 clients, 17 in each cluster: with momentum 2/3 and no noise a round ends at an error "
-        "of 0.215, and it allows 0.164.",
+        "of 0.215, and it allows 0.164 with the appendix's c_4 = 1/4; and for every other c_4.",
     ),
     "cfl-mgd/theorem-1-small-constant": Finding(
         Kind.VIOLATED,

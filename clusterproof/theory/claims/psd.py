@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.theory.claims.ranges import End, Instance, encode_number, value_of
-from clusterproof.theory.claims.several import Several, array_of, decode_fraction, is_fraction
+from clusterproof.theory.claims.several import Several, array_of, check_length, decode_fraction, is_fraction
 from clusterproof.theory.claims.simplifying import bits_of_number
 
 
@@ -20,6 +20,9 @@ class Psd(Several):
     """Symmetric positive semidefinite matrices of fractions."""
 
     order: End
+
+    def __post_init__(self) -> None:
+        check_length(self.order, at_least=1)
 
     def holds(self, value: Any, so_far: Instance) -> bool:
         """Return whether it is symmetric and positive semidefinite, by an exact factorisation."""

@@ -7,10 +7,11 @@ import math
 import re
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from numbers import Real
 from types import UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
@@ -132,6 +133,10 @@ class Interval(Range):
 
     def __post_init__(self) -> None:
         for name, end in (("low", self.low), ("high", self.high)):
+            if not callable(end) and not isinstance(end, Real):
+                raise InvalidArgument(
+                    name, end, "must be a number, or a function of earlier quantities", "correct it"
+                )
             if end in (math.inf, -math.inf) or end != end:
                 remedy = "give a number, and upwards=True or downwards=True where there is no end"
                 raise InvalidArgument(name, end, "must be finite", remedy)
@@ -388,6 +393,10 @@ def choice(*values: Any) -> Choice:
     InvalidArgument
         If there is none, or one of them twice.
     """
+    if unlike := [each for each in values if not isinstance(each, Hashable)]:
+        raise InvalidArgument(
+            "values", unlike[0], "must be a number, text or tuple", "write choice(*values) of a list"
+        )
     if not values or len({(type(value), value) for value in values}) < len(values):
         raise InvalidArgument("values", values, "must be distinct, at least one", "leave doubles out")
     if wrong := [each for each in values if has_numpy_integers(each)]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import check_count
 from clusterproof.theory.claims.drawing import draw_near, draw_value
 from clusterproof.theory.claims.ranges import End, Instance, Interval, Range, Rationals, value_of
@@ -21,6 +22,12 @@ BLOCKS = 8
 """A block of entries is one of so many parts of all of them, or larger."""
 SIMPLER = 4
 """Simpler values that an entry is replaced by."""
+
+
+def check_length(size: End, at_least: int = 0) -> None:
+    """Require that a number of entries is an integer, or a function of earlier quantities."""
+    if not callable(size):
+        check_count("length", size, at_least=at_least, at_most=10**6, remedy="give a number of entries")
 
 
 class Several(Range):
@@ -89,8 +96,11 @@ class Entrywise(Several):
 
     def __post_init__(self) -> None:
         for size in self.shape:
-            if not callable(size):
-                check_count("length", size, at_least=0, at_most=10**6, remedy="give a number of entries")
+            check_length(size)
+        if not isinstance(self.entries, Range):
+            raise InvalidArgument(
+                "values", self.entries, "must be a range", "write integers(0, 3), for example"
+            )
 
     def shape_of(self, so_far: Instance) -> tuple[int, ...]:
         """Return the shape of an instance."""

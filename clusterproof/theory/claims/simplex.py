@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.theory.claims.ranges import End, Instance, encode_number, value_of
-from clusterproof.theory.claims.several import Several, decode_fraction, is_fraction
+from clusterproof.theory.claims.several import Several, check_length, decode_fraction, is_fraction
 from clusterproof.theory.claims.simplifying import bits_of_number
 
 
@@ -20,6 +20,9 @@ class Simplex(Several):
     """Weights: tuples of fractions, at least 0, that sum to 1."""
 
     length: End
+
+    def __post_init__(self) -> None:
+        check_length(self.length, at_least=1)
 
     def holds(self, value: Any, so_far: Instance) -> bool:
         """Return whether they are weights, as many as there must be."""

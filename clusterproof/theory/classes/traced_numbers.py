@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.classes.function import Quantity
 
 if TYPE_CHECKING:
@@ -237,7 +238,15 @@ class Least:
 
 
 def least(*numbers: Any) -> Any:
-    """Return the least of the numbers, such as that of the best iterate."""
+    """Return the least of the numbers, such as that of the best iterate.
+
+    Raises
+    ------
+    InvalidArgument
+        If there is none.
+    """
+    if not numbers:
+        raise InvalidArgument("numbers", numbers, "must be one or more", "write least(*values) of a list")
     traced = next((number.trace for number in numbers if isinstance(number, TracedNumber)), None)
     if traced is None:
         return min(numbers)

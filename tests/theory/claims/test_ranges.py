@@ -16,7 +16,19 @@ from toy_claims import decided
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory import Kind
-from clusterproof.theory.claims import Sides, at_most, choice, drawn, integers, rationals, reals
+from clusterproof.theory.claims import (
+    Sides,
+    at_most,
+    choice,
+    drawn,
+    integers,
+    least,
+    psd,
+    rationals,
+    reals,
+    sequences,
+    simplex,
+)
 from clusterproof.theory.claims.arrays import matrices, vectors
 from clusterproof.theory.claims.class_ranges import functions
 from clusterproof.theory.claims.ranges import Range, example_of
@@ -155,6 +167,13 @@ def test_an_end_may_be_a_function_of_earlier_quantities() -> None:
         (lambda: integers(1.5, 3), "low = 1.5: must be an integer; round it"),  # type: ignore[arg-type]
         (lambda: integers(1, Fraction(7, 2)), "high = Fraction(7, 2): must be an integer; round it"),
         (lambda: choice(1, np.int32(3)), "must not be NumPy's integers, which wrap around"),
+        (lambda: choice([1, 2]), "values = [1, 2]: must be a number, text or tuple; write choice(*values)"),
+        (lambda: integers("a", "b"), "low = 'a': must be a number"),  # type: ignore[arg-type]
+        (lambda: reals(0, None), "high = None: must be a number"),  # type: ignore[arg-type]
+        (lambda: sequences(3, 2), "values = 3: must be a range"),  # type: ignore[arg-type]
+        (lambda: simplex(0), "length = 0: must be an integer, at least 1"),
+        (lambda: psd(Fraction(3, 2)), "length = Fraction(3, 2): must be an integer, at least 1"),
+        (least, "numbers = (): must be one or more"),
     ],
 )
 def test_a_range_of_nothing_is_refused_where_it_is_written(make: Any, said: str) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import cfl_mgd_of
-from clusterproof.theory.claims import Sides, at_most, choice, claim, integers, rationals, suppose
+from clusterproof.theory.claims import Sides, at_least, at_most, choice, claim, integers, rationals, suppose
 from clusterproof.theory.exact.two_clusters import exact_path, has_positive_probability, run_two_clusters
 from clusterproof.theory.runs.trace_bound import TraceBound
 
@@ -99,6 +99,7 @@ def bound_trace(task: Mixture, trace: Trace, failure_probability: float | None =
 @claim(
     "cfl-mgd/lemma-2",
     label="Lemma 2, (31)",
+    judges={"every c_4": "ours"},
     confirm=run_round,
     repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"),
     bound=bound_trace,
@@ -116,15 +117,26 @@ def lemma_2(pair: TwoClusters, *, c_4: Fraction = MISMATCH) -> Sides:
         chi*_p|| + rho_0, where rho_0 is (A36) with the appendix's constants c_1 = 384, c_2 = c_6 = sqrt(128), c_3 =
         1/2, c_4 = 1/4, c_5 = 384.
 
+    Lines
+        every c_4
+            The paper states of c_1 .. c_6 only that they exist. With 17 of m = 136 (c_4 + 1) clients in cluster 2,
+            momentum 9/10, |e_0| = 1/2 and no noise, model 1 breaks (31) in its second round.
+
     Symbols
         chi_p model of cluster p, l = min l_p ``proportions``, mu and L the curvatures, beta
         ``momentum``, v and sigma the standard deviations of Assumption 3.
 
     Source
         Zhao et al. (2023), Lemma 2 and Appendix A, with c = 1/8 by Hoeffding's inequality. Only the
-        shares of the clusters matter: with more clients the same shares refute it for every other c > 0. It is
-        false for every c_4, too: with beta = 9/10, l_1 = 1 - l and e_0 = 1/2 the error |e_2| = 9/20 - (9/10 + l) l / 2
-        tends to 9/20 as l tends to 0, and the right side (1 - l/8) l / 2 + c_4 l tends to 0.
+        shares of the clusters matter: with more clients the same shares refute it for every other c > 0.
     """
     suppose("1 - P lambda_5 > 0", has_positive_probability(2 * 4, pair.fewest))
     return pair.sides(c_4)
+
+
+@lemma_2.line("every c_4")
+def every_constant(c_4: Annotated[int, integers(1, 1000, upwards=True)]) -> Sides:
+    """The error |e_2| = -e_2 exceeds the right side, and so it does with a smaller constant than this whole one."""
+    smallest = 1 / Fraction(8 * (c_4 + 1))
+    _, before, after = exact_path(1 - smallest, Fraction(9, 10), Fraction(1, 2), 2)
+    return at_least(-after, contraction=(1 - smallest / 8) * before, mismatch=c_4 * smallest)

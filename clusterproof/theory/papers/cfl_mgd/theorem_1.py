@@ -1,4 +1,4 @@
-"""Theorem 1: its floor, that it says nothing, its probability, a smaller constant, and Remark 1."""
+"""Theorem 1: its floor, that a reading says nothing, free units, its probability, a smaller constant, and Remark 1."""
 
 from __future__ import annotations
 
@@ -115,13 +115,19 @@ def least_conclusion(share: Fraction, root_of_kappa: Fraction) -> Fraction:
     return 16 * root_of_kappa**2 / share * least_floor(share)
 
 
-@claim("cfl-mgd/theorem-1", label="Theorem 1, (11)", repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"))
+@claim(
+    "cfl-mgd/theorem-1",
+    label="Theorem 1, (11)",
+    judges="reading",
+    repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"),
+)
 def theorem_1(share: Share, root_of_kappa: RootOfKappa, separation: Separation) -> Sides:
     """After T = (8L / l mu) log(Delta / 2 rho) rounds, every model is within rho of its optimum.
 
     Hypotheses
         Assumptions 1-5, eta = 1/L, and (A38) rho_0 <= (l/32) (mu/L)^(3/2) Delta, which is the appendix's condition,
-        added to the theorem's.
+        added to the theorem's. Assumption 4 prints max ||chi*_p|| <~ 1; it is read as max ||chi*_p|| <= 1, as the proof
+        of (A10) uses it, so that Delta <= 2. In other units: ``cfl-mgd/theorem-1-large-separation``.
 
     Statement
         With probability at least 1 - lambda, ||chi_p^T - chi*_p|| <= rho = (16 L / mu l) rho_0 for
@@ -270,6 +276,60 @@ def theorem_1_small_constant(clients: Clients, own: Own, momentum: Momentum) -> 
     )
     # one constant for which it holds would be enough
     return at_most(min(ratios), one=1, words=words)
+
+
+Separations = Annotated[Fraction, choice(*map(Fraction, ("33/2", "32", "128", "512")))]
+"""Values of Delta for which Theorem 1 with c_4 = 1/4 is not vacuous at kappa = 1: more than 16."""
+
+
+def rounds_apart(clients: int, own: int, separation: Fraction) -> int:
+    """T = (8 / l) log(Delta / 2 rho), rounded up, with rho = 16 c_4: in units of Delta / 2, c_4 is smaller."""
+    return rounds_of(2 * MISMATCH / separation, clients, own)
+
+
+def run_apart(clients: Clients, own: Own, momentum: Momentum, separation: Separations) -> float:
+    """|e_T| of the algorithm."""
+    trace = run_two_clusters(
+        clients,
+        own,
+        CFLMGD(step_size=1.0, momentum=float(momentum)),
+        0.5,
+        rounds_apart(clients, own, separation),
+    )
+    return float(separation / 2) * float(np.asarray(trace.errors)[-1, 0])
+
+
+@claim(
+    "cfl-mgd/theorem-1-large-separation",
+    label="Theorem 1, Delta > 2",
+    judges="reading",
+    confirm=run_apart,
+    repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"),
+    example={"clients": 39, "own": 17, "momentum": Fraction(999, 1000), "separation": Fraction(33, 2)},
+)
+def theorem_1_large_separation(
+    clients: Clients, own: Own, momentum: Momentum, separation: Separations
+) -> Sides:
+    """Where the optima are so far from each other that Theorem 1 says something, it is true.
+
+    Hypotheses
+        As Theorem 1, with Assumption 4's max ||chi*_p|| <~ 1 read with a constant of Delta / 2. With the appendix's
+        c_4 = 1/4 a start may be farther than rho = 4 kappa from its optimum if Delta > 16 kappa^(3/2), and (A38) holds
+        from 8 kappa^(3/2) on; here kappa = 1. The probability 1 - P lambda_5 of a round is positive, 8 exp(-l m / 8)
+        < 1.
+
+    Statement
+        With that probability, after T = (8L / l mu) log(Delta / 2 rho) rounds, rounded up, ||chi_p^T - chi*_p|| <= rho.
+
+    Source
+        Zhao et al. (2023), Theorem 1, (A38) and Appendix B, at two clusters of scalars at chi* = +-Delta / 2 without
+        noise, and a start at the largest distance of Assumption 4, Delta / 4.
+    """
+    suppose("1 - P lambda_5 > 0", has_positive_probability(2 * 4, min(own, clients - own)))
+    path = exact_path(
+        Fraction(own, clients), momentum, Fraction(1, 2), rounds_apart(clients, own, separation)
+    )
+    return at_most(separation / 2 * abs(path[-1]), rho=16 * MISMATCH)
 
 
 def base_setting() -> Setting:
