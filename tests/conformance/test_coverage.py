@@ -260,3 +260,36 @@ def test_the_first_line_states_whether_the_paper_was_read(algorithm: str, words:
 def test_the_order_of_clients_is_checked_on_a_run_with_enough_of_them() -> None:
     for checks in (("many-rounds", "order"), ("everything", "order")):
         assert conform(from_algorithm("fedavg"), "fedavg", checks=checks).verdict == "conforms"
+
+
+class LosesMomentaOfTheAbsent(DEFINITIONS["cfl-mgd"]):  # type: ignore[misc, valid-type]
+    def exchange(self, participants: Any) -> None:
+        super().exchange(participants)
+        self.client_momenta[np.setdiff1d(np.arange(self.task.clients), participants)] = 0
+
+
+class KeepsTheMomentumOfEachClient(DEFINITIONS["cfl-mgd"]):  # type: ignore[misc, valid-type]
+    """... between rounds, in which it is absent or in another cluster, in place of the mean of its cluster's."""
+
+    def descend(self, client: int, y: Any, u: Any) -> Any:
+        y, self.client_momenta[client] = super().descend(client, y, self.client_momenta[client])
+        return y, u
+
+
+class WeighsGradientsBySamples(DEFINITIONS["cfl-mgd"]):  # type: ignore[misc, valid-type]
+    """... which is right for equal sizes only."""
+
+    def gradient(self, client: int, *where: Any) -> Any:
+        return self.task.samples[client] / np.mean(self.task.samples) * super().gradient(client, *where)
+
+
+@pytest.mark.parametrize(
+    ("start", "form"),
+    [
+        (LosesMomentaOfTheAbsent, {"momentum_owner": "client"}),
+        (KeepsTheMomentumOfEachClient, {"averaging": "model"}),
+        (WeighsGradientsBySamples, {}),
+    ],
+)
+def test_what_absent_clients_and_unequal_sizes_alone_show_is_seen(start: Any, form: dict[str, Any]) -> None:
+    assert conform(start, "cfl-mgd", settings=form, explained=False).verdict == "differs"
