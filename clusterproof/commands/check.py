@@ -29,6 +29,7 @@ from clusterproof.theory import Claim, Kind, Verdict
 from clusterproof.theory.claims import report as reports
 from clusterproof.theory.claims.claim import matching
 from clusterproof.theory.claims.in_language import may_be_rewritten
+from clusterproof.theory.claims.recorded import record_of
 from clusterproof.theory.claims.report_folder import write_report
 from clusterproof.theory.claims.stored_evidence import require_writable, write_evidence
 from clusterproof.theory.claims.verdict import HOLDS, line_of, unite
@@ -71,9 +72,13 @@ def check(
     replay: Annotated[bool, Parameter(negative=())] = False,
     trace: Path | None = None,
     fail_on: str | None = None,
+    search: Annotated[bool, Parameter(negative=())] = False,
     verbose: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Evaluate the named claims, or the headlines: theorems, assumptions, steps of algorithms, repairs.
+
+    What was found is read from the records of the catalogue, or of --evidence, and replayed; a claim without a record,
+    or whose code has changed since, is searched.
 
     Without ids, prints a page: counts of verdicts by paper, the findings in a sentence each, and what repairs them.
     Otherwise prints the claims that fail, the named claims, and the counts.
@@ -102,21 +107,23 @@ def check(
     report
         Write the report to this folder: verdicts.json, verdicts.md, and a script for each exact counterexample.
     evidence
-        Write the evidence of what is certified, vacuous or exactly violated to this folder, a file a paper; with
-        --replay read it there.
+        Keep the verdicts and their evidence in this folder, a file a paper; what it has is replayed in place of a
+        search.
     replay
         Replay the evidence of the named claims, or of all, in exact arithmetic, and search nothing; exit status 1 if a
         record of it shows nothing.
     trace
         Compare a run stored by `clusterproof run --out` with the bounds of the named claims, or with the sharpest of
         its algorithm whose hypotheses hold, and with the law of its algorithm.
+    search
+        Search anew whatever is recorded; other seeds than 0 do so, too.
     fail_on
         Exit with status 1 if a claim gets one of these verdicts, such as violated,vacuous.
     verbose
         Print the whole table of claims, with their numbers and evidence.
     """
     others: dict[str, object] = {"--all": all_claims, "--json": json_file, "--report": report, "--seed": seed}
-    others |= {"--seeds": seeds - 1, "--fail-on": fail_on, "--verbose": verbose}
+    others |= {"--seeds": seeds - 1, "--fail-on": fail_on, "--search": search, "--verbose": verbose}
     of_trace = {"--paper": paper, "--evidence": evidence}
     for option, chooses, more in (("replay", replay, {"--trace": trace}), ("trace", trace, of_trace)):
         clash = [name for name, value in (others | more).items() if value]
@@ -152,7 +159,9 @@ def check(
     if evidence is not None:
         require_writable({each.paper for each in chosen}, evidence)
     started = time.perf_counter()
-    evaluated = _evaluate(chosen, files, range(seed, seed + seeds))
+    recorded = check_evidence.Recorded(evidence)
+    replayed = iter(()) if search or seed or seeds > 1 else recorded.verdicts(chosen)
+    evaluated = _evaluate(chosen, files, range(seed, seed + seeds), replayed)
     verdicts: dict[int, Verdict] = {}
     failures: list[str] = []
     lines = [name.partition("#")[::2] for name in names if "#" in name]
@@ -180,10 +189,14 @@ def check(
             terminal.complain(fault)
         if printer is None:
             print(*page(known, terminal.columns()), sep="\n")
+            print()
         else:
             seconds = time.perf_counter() - started
             printer.end()
             print(reports.summary(shown, len(failures), seed, seconds, terminal.columns()))
+        for sentence in recorded.sentences():
+            print(reports.wrap(sentence, terminal.columns()))
+        if printer is not None:
             given = [*ids, *(["--paper", paper] if paper else []), *(["--all"] if all_claims else [])]
             print(_next(given, files, shown))
     if json_printed:
@@ -191,7 +204,8 @@ def check(
     if report is not None:
         write_report(report, known, seed)
     if evidence is not None:
-        write_evidence(known, evidence)
+        records = [recorded.records.get(each.claim) or record_of(each) for each in known]
+        write_evidence(known, records, evidence)
     return 1 if failures or faults else 0
 
 
@@ -245,14 +259,23 @@ def _chosen(
 
 
 def _evaluate(
-    chosen: Sequence[Claim[..., Any]], files: Sequence[str], seeds: range
+    chosen: Sequence[Claim[..., Any]],
+    files: Sequence[str],
+    seeds: range,
+    replayed: Iterator[tuple[int, Verdict]],
 ) -> Iterator[tuple[int, Verdict | str]]:
-    """Evaluate claims on all cores, a few in this process; yield each index with its verdict or error."""
-    jobs = min(os.cpu_count() or 1, len(chosen))
-    if jobs > 1 and len(chosen) >= FEW:
-        yield from evaluate_in_processes(chosen, files, seeds, jobs)
+    """Yield each claim's index with its verdict or error: what is replayed, then what is searched, on all cores."""
+    left = dict(enumerate(chosen))
+    for index, verdict in replayed:
+        del left[index]
+        yield index, verdict
+    jobs = min(os.cpu_count() or 1, len(left))
+    if jobs > 1 and len(left) >= FEW:
+        places = list(left)
+        for place, answer in evaluate_in_processes(list(left.values()), files, seeds, jobs):
+            yield places[place], answer
         return
-    for index, claim in enumerate(chosen):
+    for index, claim in left.items():
         try:
             yield index, unite([theory.check(claim.id, seed=seed) for seed in seeds])
         except Exception as error:  # one broken check must not hide the other verdicts

@@ -1,20 +1,88 @@
-"""``check --replay``: the evidence of claims is replayed by the kernel, and nothing is searched."""
+"""What ``check`` reads in place of searching: recorded verdicts, and with ``--replay`` the evidence alone."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory import Claim, Kind
+from clusterproof.theory import Claim, Kind, Verdict
+from clusterproof.theory.claims.recorded import Replayed, replayed
 from clusterproof.theory.claims.sentences import plural
-from clusterproof.theory.claims.stored_evidence import SHIPPED, read_evidence, replay_evidence
+from clusterproof.theory.claims.stored_evidence import SHIPPED, Kept, read_evidence, replay_evidence
+from clusterproof.user_files import file_of
 
 LONGEST = 300
 """Characters of what a file of evidence says that are printed."""
+
+
+class Recorded:
+    """Recorded verdicts that are replayed.
+
+    Parameters
+    ----------
+    folder
+        Where records are looked for first; those of the catalogue are shipped.
+
+    Attributes
+    ----------
+    records
+        Those that were believed, by claim.
+    stale
+        Why others were not, by claim.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+        self.records: dict[str, dict[str, Any]] = {}
+        self.stale: dict[str, str] = {}
+        self.counts: Counter[str] = Counter()
+        self.kept: dict[tuple[str, Path], Kept] = {}
+
+    def verdicts(self, chosen: Sequence[Claim[..., Any]]) -> Iterator[tuple[int, Verdict]]:
+        """Yield the indices of the claims whose record is believed, with their verdicts."""
+        for index, claim in enumerate(chosen):
+            found = self.replayed(claim)
+            if found is not None and found.verdict is not None:
+                yield index, found.verdict
+
+    def replayed(self, claim: Claim[..., Any]) -> Replayed | None:
+        """Replay the record of a claim; None if there is none."""
+        for folder in self._folders(claim):
+            place = claim.paper, folder
+            if place not in self.kept:
+                self.kept[place] = read_evidence(*place)
+            kept = self.kept[place]
+            for record in kept.verdicts:
+                if record["claim"] == claim.id:
+                    found = replayed(record, kept.evidence)
+                    if found.verdict is None:
+                        self.stale[claim.id] = found.why
+                    else:
+                        self.records[claim.id] = record
+                        self.counts.update(shown=found.shown, again=found.again, recorded=found.recorded)
+                    return found
+        return None
+
+    def _folders(self, claim: Claim[..., Any]) -> list[Path]:
+        shipped = [] if file_of(claim.module) is not None else [SHIPPED]
+        return [each for each in (self.folder, *shipped) if each is not None]
+
+    def sentences(self) -> list[str]:
+        """Say what was replayed, what is only recorded and since when, and what was searched anew."""
+        said = []
+        if self.records:
+            versions = ", ".join(dict.fromkeys(str(each["version"]) for each in self.records.values()))
+            said.append(
+                f"Recorded by Clusterproof {versions}, and not searched: of {plural('line', self.counts.total())} the "
+                f"kernel replayed {self.counts['shown']}, {self.counts['again']} were evaluated again at an instance, "
+                f"and {self.counts['recorded']} are only recorded. --search searches anew."
+            )
+        said += [f"{claim} was searched anew: {why}." for claim, why in self.stale.items()]
+        return said
 
 
 def replay(chosen: Sequence[Claim[..., Any]], ids: Sequence[str], folder: Path | None) -> int:
@@ -34,7 +102,9 @@ def replay(chosen: Sequence[Claim[..., Any]], ids: Sequence[str], folder: Path |
         rule = "must be a folder of evidence"
         raise InvalidArgument("evidence", str(folder), rule, "write it without --replay first")
     started = time.process_time()
-    records = {paper: read_evidence(paper, folder or SHIPPED) for paper in {each.paper for each in chosen}}
+    records = {
+        paper: read_evidence(paper, folder or SHIPPED).evidence for paper in {each.paper for each in chosen}
+    }
     words: Counter[Kind] = Counter()
     searched: list[str] = []
     for claim in chosen:

@@ -8,9 +8,9 @@ from typing import Any
 
 def claims(_: Any) -> Iterable[str]:
     """Return the ids of all claims."""
-    from clusterproof.theory.stored_verdicts import read_verdicts
+    from clusterproof.theory.stored_verdicts import recorded_ids
 
-    return [name for name in read_verdicts() if "#" not in name]
+    return recorded_ids()
 
 
 def papers(context: Any) -> Iterable[str]:

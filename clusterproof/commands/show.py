@@ -15,12 +15,14 @@ from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import check_seed, error_line
 from clusterproof.commands import completion, terminal
+from clusterproof.commands.check_evidence import Recorded
 from clusterproof.commands.child_process import in_child
 from clusterproof.theory import Claim, Line, Verdict, code_of
 from clusterproof.theory.claims import report
 from clusterproof.theory.claims.claim import arguments_of
 from clusterproof.theory.claims.replay import in_fractions
 from clusterproof.theory.claims.stored_evidence import size_of
+from clusterproof.theory.claims.verdict import line_of
 from clusterproof.user_files import file_of
 
 JUDGES = {
@@ -46,7 +48,7 @@ def show(
     seed
         Seed of the check.
     check
-        Evaluate the claim; --no-check shows the statement only.
+        Replay the claim's recorded verdict, or evaluate the claim; --no-check shows the statement only.
     """
     check_seed(seed)
     claim_id, files = terminal.id_and_files(names)
@@ -69,7 +71,7 @@ def show(
     verdict, failure = None, None
     if check:
         try:
-            verdict = theory.check(claim_id, seed=seed)
+            verdict = _verdict(claim, claim_id, seed)
             terminal.show(report.sentence(_with_inconclusive_lines(verdict), width))
             if len(verdict.lines) == 1:
                 _print_wrapped(f"  {_rests_on(verdict)}", width)
@@ -86,6 +88,15 @@ def show(
         _show_counterexample(verdict, width)
     _show_repair(claim, width)
     return 0
+
+
+def _verdict(claim: Claim[..., Any], claim_id: str, seed: int) -> Verdict:
+    """Return the recorded verdict, replayed, or that of a search."""
+    found = None if seed else Recorded(None).replayed(claim)
+    if found is None or found.verdict is None:
+        return theory.check(claim_id, seed=seed)
+    line = claim_id.partition("#")[2]
+    return line_of(found.verdict, line) if line else found.verdict
 
 
 def _with_inconclusive_lines(verdict: Verdict) -> Verdict:

@@ -1,30 +1,32 @@
-"""Verdicts of all claims with seed 0, stored with each version: `clusterproof check --all --json` writes them."""
+"""Recorded verdicts of all claims: `clusterproof check --all --search --evidence FOLDER` writes them."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
-from clusterproof.algorithms import InvalidArgument
-
-STORED_VERDICTS = Path(__file__).with_name("verdicts.json")
+from clusterproof.theory.claims.stored_evidence import SHIPPED, Kept, read_evidence
 
 
-def read_verdicts(path: Path = STORED_VERDICTS) -> dict[str, dict[str, Any]]:
-    """Read a report of ``clusterproof check --json``: its verdicts by the claim's id.
+def read_verdicts() -> dict[str, dict[str, Any]]:
+    """Return the fields of the catalogue's recorded verdicts, by the id of the claim or line."""
+    from clusterproof.theory import REGISTRY
+    from clusterproof.theory.claims.recorded import verdict_of
+    from clusterproof.theory.claims.verdict import records
 
-    Raises
-    ------
-    InvalidArgument
-        If the file cannot be read or is not such a report.
-    """
-    remedy = "write it with `clusterproof check --all --json FILE`"
-    try:
-        records = json.loads(path.read_text(encoding="utf-8"))["claims"]
-        return {record["claim"]: {"verdict": record["verdict"], **record} for record in records}
-    except (OSError, ValueError) as error:
-        rule = f"must be a report that can be read ({getattr(error, 'strerror', None) or error})"
-        raise InvalidArgument("verdicts", str(path), rule, remedy) from error
-    except (TypeError, KeyError) as error:
-        raise InvalidArgument("verdicts", str(path), "must be a report of verdicts", remedy) from error
+    verdicts = (
+        verdict_of(record, kept.evidence)
+        for kept in _shipped()
+        for record in kept.verdicts
+        if record["claim"] in REGISTRY
+    )
+    return {each["claim"]: dict(each) for verdict in verdicts for each in records(verdict)}
+
+
+def recorded_ids() -> list[str]:
+    """Return the ids of the claims that have a recorded verdict, without importing the papers."""
+    return [record["claim"] for kept in _shipped() for record in kept.verdicts]
+
+
+def _shipped() -> Iterator[Kept]:
+    return (read_evidence(path.stem) for path in sorted(SHIPPED.glob("*.json")))

@@ -16,7 +16,6 @@ from typing import Any
 
 from clusterproof.experiments.summary import PAGE
 from clusterproof.figures.style import settled
-from clusterproof.theory.stored_verdicts import STORED_VERDICTS, read_verdicts
 from notes.site import catalogue, gallery, lesson_pages, reference
 from notes.site.both_themes import save_in_both_themes
 
@@ -94,7 +93,6 @@ def build(
     out: Path,
     *,
     command_line: str,
-    verdicts: Path = STORED_VERDICTS,
     lessons: Sequence[str] | None = None,
 ) -> list[str]:
     """Write the site into a folder, and print the name of each lesson and page to standard error.
@@ -105,8 +103,6 @@ def build(
         Folder for the HTML; created if it is missing, existing files are kept.
     command_line
         Help of all commands, in Markdown.
-    verdicts
-        Report whose verdicts the catalogue shows.
     lessons
         Names of the lessons' modules. If None, all.
 
@@ -117,21 +113,17 @@ def build(
 
     Raises
     ------
-    InvalidArgument
-        If the report cannot be read.
     RuntimeError
         If a lesson fails or Sphinx does.
     """
     from sphinx.application import Sphinx
 
-    read_verdicts(verdicts)
     with tempfile.TemporaryDirectory() as folder:
         source, extra, pages = (Path(folder) / name for name in ("source", "extra", "html"))
         fonts = Path(folder) / "fonts"
         _write_font(fonts)
         _write_sources(source, extra, lesson_pages.names() if lessons is None else lessons, command_line)
         settings = {
-            "verdicts_report": str(verdicts),
             "html_static_path": [str(HERE / "static"), str(fonts)],
             "html_extra_path": [str(extra)],
         }

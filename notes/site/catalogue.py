@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -101,7 +100,6 @@ NOT_STORED, IDLE = "not evaluated", "not exercised"
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives and the report that they read."""
-    app.add_config_value("verdicts_report", "", "env", (str,))
     app.add_directive("claims", ClaimsOfPaper)
     app.add_directive("claim-table", ClaimTable)
     return {"parallel_read_safe": True}
@@ -147,7 +145,7 @@ class ClaimTable(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Build the table."""
-        verdicts = read_verdicts(Path(self.config.verdicts_report))
+        verdicts = read_verdicts()
         head = nodes.row()
         for title in ("claim", "what it says", "verdict", "sharp"):
             head += nodes.entry("", nodes.paragraph(text=title))
@@ -171,7 +169,7 @@ class ClaimsOfPaper(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Build the sections."""
-        verdicts = read_verdicts(Path(self.config.verdicts_report))
+        verdicts = read_verdicts()
         claims = sorted(theory.catalogue(self.arguments[0]), key=lambda claim: claim.id not in HEADLINES)
         return [self._section(claim, verdicts) for claim in claims]
 

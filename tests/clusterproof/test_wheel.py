@@ -121,7 +121,6 @@ def test_the_wheel_holds_the_packages_of_the_product_and_nothing_else(tree: Path
     for name in (
         "py.typed",
         "__init__.pyi",
-        "theory/verdicts.json",
         "theory/evidence/fedlin.json",
         "experiments/results/fpfc-table-1.parquet",
     ):

@@ -11,7 +11,6 @@ import csv
 import json
 import re
 from fractions import Fraction
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ import pytest
 from clusterproof import theory
 from clusterproof.theory.claims import Frequency, Outside
 from clusterproof.theory.claims.claim import Statement
+from clusterproof.theory.stored_verdicts import read_verdicts
 
 ROWS = []
 for PATH in sorted((Path(__file__).parent / "exact_points").glob("*.tsv")):
@@ -93,11 +93,11 @@ an equation between a run and a formula, a fault of the run that it must show.""
 
 
 def test_every_line_has_a_run_that_confirms_it_a_proof_a_row_or_a_test() -> None:
-    stored = json.loads(files("clusterproof.theory").joinpath("verdicts.json").read_text(encoding="utf-8"))
-    chains = {record["claim"].partition("#")[0] for record in stored["claims"] if "#" in record["claim"]}
+    stored = read_verdicts()
+    chains = {name.partition("#")[0] for name in stored if "#" in name}
     rows = {(row["claim"], row["line"]) for row in ROWS}
     without = set()
-    for record in stored["claims"]:
+    for record in stored.values():
         name, _, line = record["claim"].partition("#")
         if name not in theory.REGISTRY or ("#" not in record["claim"] and name in chains):
             continue

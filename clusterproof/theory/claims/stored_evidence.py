@@ -52,7 +52,15 @@ class Replayed:
     steps: int
 
 
-def read_evidence(paper: str, folder: Path = SHIPPED) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class Kept:
+    """What a paper's file holds: evidence, which the kernel replays, and recorded verdicts."""
+
+    evidence: list[dict[str, Any]]
+    verdicts: list[dict[str, Any]]
+
+
+def read_evidence(paper: str, folder: Path = SHIPPED) -> Kept:
     """Read the records of a paper's file; none if there is no file.
 
     Raises
@@ -62,12 +70,15 @@ def read_evidence(paper: str, folder: Path = SHIPPED) -> list[dict[str, Any]]:
     """
     path = folder / f"{paper}.json"
     try:
-        records = parse_json(read_file(path, TEXT))["evidence"]
-        if all(type(each[name]) is str for each in records for name in NAMES):
-            return list(records)
+        kept = parse_json(read_file(path, TEXT))
+        evidence, verdicts = kept["evidence"], kept["verdicts"]
+        if all(type(each[name]) is str for each in evidence for name in NAMES) and all(
+            type(each[name]) is str for each in verdicts for name in ("claim", "digest")
+        ):
+            return Kept(list(evidence), list(verdicts))
         rule = f"must hold records of evidence, with texts for {', '.join(NAMES)}"
     except FileNotFoundError:
-        return []
+        return Kept([], [])
     except OSError as error:
         rule = f"must be a file that can be read ({error.strerror})"
     except ValueError as error:
@@ -103,25 +114,41 @@ def require_writable(papers: Iterable[str], folder: Path) -> None:
         read_evidence(paper, folder)
 
 
-def write_evidence(verdicts: Iterable[Verdict], folder: Path) -> None:
-    """Write what the verdicts rest on into a folder; other claims' records in its files are kept.
+def write_evidence(verdicts: Iterable[Verdict], records: Iterable[dict[str, Any]], folder: Path) -> None:
+    """Write verdicts, and what they rest on, into a folder; what its files hold of other claims is kept.
+
+    Parameters
+    ----------
+    verdicts
+        Each of a claim.
+    records
+        The same verdicts as plain values.
+    folder
+        Where each paper has its file.
 
     Raises
     ------
     InvalidArgument
         If a file cannot be read or written.
     """
-    papers: dict[str, list[Verdict]] = {}
-    for verdict in verdicts:
-        papers.setdefault(verdict.paper, []).append(verdict)
+    papers: dict[str, list[tuple[Verdict, dict[str, Any]]]] = {}
+    for verdict, record in zip(verdicts, records, strict=True):
+        papers.setdefault(verdict.paper, []).append((verdict, record))
     for paper, of_paper in papers.items():
-        decided = {verdict.claim for verdict in of_paper}
-        records = [each for each in read_evidence(paper, folder) if each["claim"] not in decided]
-        records += [line.evidence for verdict in of_paper for line in verdict.lines if line.evidence]
-        records.sort(key=lambda each: each["claim"])
-        rows = ",\n".join(map(_written, records))
-        text = f'{{"evidence":[\n{rows}\n]}}\n' if rows else '{"evidence":[]}\n'
-        write_whole("evidence", folder / f"{paper}.json", text.encode())
+        decided = {verdict.claim for verdict, _ in of_paper}
+        kept = read_evidence(paper, folder)
+        found = [line.evidence for verdict, _ in of_paper for line in verdict.lines if line.evidence]
+        parts = {
+            "evidence": [each for each in kept.evidence if each["claim"] not in decided] + found,
+            "verdicts": [each for each in kept.verdicts if each["claim"] not in decided]
+            + [record for _, record in of_paper],
+        }
+        text = ",\n".join(f'"{name}":[\n{_rows(part)}\n]' for name, part in parts.items())
+        write_whole("evidence", folder / f"{paper}.json", f"{{{text}}}\n".encode())
+
+
+def _rows(records: Iterable[dict[str, Any]]) -> str:
+    return ",\n".join(map(_written, sorted(records, key=lambda each: str(each["claim"]))))
 
 
 def replay_evidence(claim: Claim[..., Any], records: Sequence[dict[str, Any]]) -> Iterator[Replayed]:

@@ -8,7 +8,7 @@ import pytest
 
 from clusterproof.algorithms.storage import load_trace
 from clusterproof.commands.application import main
-from clusterproof.theory.stored_verdicts import STORED_VERDICTS
+from clusterproof.theory.stored_verdicts import read_verdicts
 
 
 @pytest.mark.parametrize(
@@ -55,8 +55,7 @@ def test_a_record_says_what_its_rows_are(words: str, rows: str, tmp_path: Path) 
 def test_claims_are_listed_by_their_stored_verdicts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stored = json.loads(STORED_VERDICTS.read_text(encoding="utf-8"))["claims"]
-    chosen = [one["claim"] for one in stored if one["verdict"] in ("vacuous", "ill-posed")]
+    chosen = [one["claim"] for one in read_verdicts().values() if one["verdict"] in ("vacuous", "ill-posed")]
     wanted = {name for name in chosen if "#" not in name}
     assert main(["claims", "--verdict", "vacuous,ill-posed", "--json", str(tmp_path / "r.json")]) == 0
     assert {one["id"] for one in json.loads((tmp_path / "r.json").read_text())} == wanted

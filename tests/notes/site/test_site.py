@@ -4,7 +4,6 @@
 """
 
 import io
-import json
 import os
 import re
 import shutil
@@ -22,7 +21,7 @@ from checkout import CLEAN, ROOT
 from clusterproof.figures import FIGURES
 from clusterproof.theory import REGISTRY
 from clusterproof.theory.headlines import HEADLINES
-from clusterproof.theory.stored_verdicts import STORED_VERDICTS, read_verdicts
+from clusterproof.theory.stored_verdicts import read_verdicts
 from notes.site import lesson_pages
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -197,7 +196,7 @@ def test_a_solution_is_hidden_until_it_is_asked_for(site: Path, page: Any) -> No
 
 @in_a_browser
 def test_the_catalogue_is_filtered_and_a_claim_has_its_anchor(site: Path, page: Any) -> None:
-    verdicts = read_verdicts(STORED_VERDICTS)
+    verdicts = read_verdicts()
     page.goto((site / "catalogue/index.html").as_uri())
     rows = "[...document.querySelectorAll('table.claim-table tbody tr')]"
     assert page.evaluate(f"{rows}.length") == len(REGISTRY)
@@ -219,7 +218,7 @@ def test_the_catalogue_is_filtered_and_a_claim_has_its_anchor(site: Path, page: 
 
 @in_a_browser
 def test_the_claims_of_a_paper_are_headlines_first_folded_after_and_filtered(site: Path, page: Any) -> None:
-    verdicts = read_verdicts(STORED_VERDICTS)
+    verdicts = read_verdicts()
     page.goto((site / "catalogue/cfl-mgd.html").as_uri())
     claims = "[...document.querySelectorAll('section.claim')]"
     ids = page.evaluate(f"{claims}.map(claim => claim.id.replace('cfl-mgd-', 'cfl-mgd/'))")
@@ -309,7 +308,7 @@ def test_the_proofs_formulas_have_their_scripts(site: Path) -> None:
 
 @slow
 def test_every_claim_is_in_the_catalogue_with_its_stored_verdict(site: Path) -> None:
-    verdicts = read_verdicts(STORED_VERDICTS)
+    verdicts = read_verdicts()
     text = {
         claim.paper: (site / f"catalogue/{claim.paper}.html").read_text(encoding="utf-8")
         for claim in REGISTRY.values()
@@ -380,7 +379,7 @@ def test_a_live_slider_changes_the_figure(browser: Any, tmp_path: Path) -> None:
 
 @pytest.mark.slow(reason="several seconds")
 def test_the_stored_report_speaks_of_the_claims_that_there_are() -> None:
-    records = json.loads(STORED_VERDICTS.read_text(encoding="utf-8"))["claims"]
+    records = read_verdicts().values()
     assert {record["seed"] for record in records} == {0}
     known = [record for record in records if record["claim"] in REGISTRY]
     assert known

@@ -55,7 +55,7 @@ def records() -> dict[str, list[Record]]:
     for paper in sorted({claim.paper for claim in catalogue()}):
         own: dict[tuple[str, str], tuple[Any, kernel.Statement]] = {}
         claims = {claim.id: claim for claim in catalogue(paper)}
-        for record in read_evidence(paper):
+        for record in read_evidence(paper).evidence:
             place = record["claim"], record["statement"]
             if place not in own:
                 (of,) = [each for each in claims[place[0]].statements if each.name == place[1]]

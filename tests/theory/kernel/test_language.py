@@ -47,7 +47,7 @@ def shipped() -> dict[tuple[str, str], list[Any]]:
     """Instances of the shipped evidence, by claim and statement."""
     found: dict[tuple[str, str], list[Any]] = defaultdict(list)
     for paper in {claim.paper for claim in catalogue()}:
-        for record in read_evidence(paper):
+        for record in read_evidence(paper).evidence:
             code = record.get("instance", record.get("witness"))
             if code is not None:
                 found[record["claim"], record["statement"]].append(code)
