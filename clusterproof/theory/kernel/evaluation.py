@@ -35,7 +35,7 @@ class Evaluation:
     divisors
         Symbols that were divided by, each of which a proof must show to be other than zero.
     kept
-        Lists and dictionaries that caches returned, by identity.
+        Lists and dictionaries that may not change, by identity: those that caches returned.
     """
 
     facts: list[Any] = field(default_factory=list)
@@ -98,5 +98,5 @@ def changed(value: Any) -> Any:
     """Return a list or dictionary that is about to change, unless a cache returned it."""
     found = _EVALUATION.get()
     if found is not None and id(value) in found.kept:
-        raise Refused("what a cache returned is changed: copy it first")
+        raise Refused("what a cache returned, or given(...) takes, is changed: copy it first")
     return value

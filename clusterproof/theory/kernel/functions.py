@@ -46,6 +46,8 @@ class Problem:
 
     def _constant(self, name: str) -> Any:
         definitions = {self._world.definitions[place] for place in self._places}
+        if len(self.parts) > 1 and not self._mean:
+            raise Refused(f"f.{name}: of a sum use that of a part, f.parts[0].{name}")
         if len(definitions) > 1:
             raise Refused(f"f.{name}: the parts have different constants")
         value = getattr(definitions.pop(), name)

@@ -88,12 +88,12 @@ def _dictionary(pairs: Any = (), /, **named: Any) -> dict[Any, Any]:
     return {key(name): value for name, value in entries} | named
 
 
-def _integer(value: Any = 0) -> int:
-    return int(number(value))
-
-
 def _rounded(function: Callable[[Any], int]) -> Callable[[Any], int]:
-    return lambda value: function(number(value))
+    def apply(value: Any = 0) -> int:
+        spend(1 + words(value) ** 2)
+        return function(number(value))
+
+    return apply
 
 
 def _quotient_and_remainder(left: Any, right: Any) -> tuple[Any, Any]:
@@ -195,7 +195,7 @@ LIBRARY: dict[Any, Callable[..., Any]] = {
     builtins.divmod: _quotient_and_remainder,
     builtins.enumerate: _number_of,
     builtins.filter: _choose,
-    builtins.int: _integer,
+    builtins.int: _rounded(int),
     builtins.len: _length,
     builtins.list: lambda several=(): listed(several),
     builtins.map: _apply,

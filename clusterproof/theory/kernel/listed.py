@@ -11,7 +11,7 @@ from typing import Any
 
 from clusterproof.theory.kernel.evaluation import Refused, spend
 from clusterproof.theory.kernel.interpolation import Class, FunctionClass, OperatorClass, Triplet, slacks_of
-from clusterproof.theory.kernel.numbers import read
+from clusterproof.theory.kernel.numbers import cost_of_sum, read, words
 from clusterproof.theory.kernel.worlds import Oracle, Point, World
 
 
@@ -83,8 +83,12 @@ class Listed(World):
 
     def inner(self, left: Point, right: Point) -> Fraction:
         """Return the sum of the products of the coordinates."""
-        spend(1 + len(left.terms))
-        return sum((a * right.terms.get(i, 0) for i, a in left.terms.items()), start=Fraction(0))
+        total = Fraction(0)
+        for i, a in left.terms.items():
+            b = right.terms.get(i, 0)
+            spend(1 + words(a) * words(b) + cost_of_sum(total, entry := a * b))
+            total += entry
+        return total
 
     def is_zero(self, point: Point) -> bool:
         """Return whether all coordinates are 0."""
@@ -116,11 +120,7 @@ class Tabled(Oracle):
         return self._first(lambda triplet: triplet[0].key == point.key)
 
     def implicit(self, point: Point, step: Fraction | None) -> Triplet:
-        """Find the first triplet that fulfils the equation, which has one solution if the step is small enough."""
+        """Find the first triplet that fulfils the equation."""
         if step is None:
             return self._first(lambda triplet: (triplet[1] + point).key == ())
-        L = getattr(self.definition, "smoothness", None) or getattr(self.definition, "lipschitz", None) or 0
-        convex = getattr(self.definition, "convex", True) and getattr(self.definition, "monotone", True)
-        if not convex and getattr(self.definition, "cocoercivity", None) is None and step * L >= 1:
-            raise Refused("the step of a proximal point must be below 1/L here")
         return self._first(lambda triplet: (triplet[0] + triplet[1] * step - point).key == ())

@@ -82,6 +82,12 @@ def words(value: Any) -> int:
     return value.bit_length() >> 6 if type(value) is int else 0
 
 
+def cost_of_sum(left: int | Fraction, right: int | Fraction) -> int:
+    """Return the steps that a sum of long numbers takes: products with denominators, else their length."""
+    below = [number.denominator.bit_length() >> 6 for number in (left, right)]
+    return below[0] * words(right) + below[1] * words(left) + ((words(left) + words(right)) >> 4)
+
+
 def _operand(value: Any) -> Any:
     return value if isinstance(value, Abstract) else number(value)
 
@@ -215,6 +221,7 @@ def compare(sign: str, left: Any, right: Any) -> Any:
         differing = next(((a, b) for a, b in zip(left, right, strict=False) if not same(a, b)), None)
         left, right = (len(left), len(right)) if differing is None else differing
         return compare(sign, left, right)
+    spend(words(left) * words(right))
     return COMPARISONS[sign](number(left), number(right))
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
-from types import GeneratorType, MappingProxyType
+from types import FunctionType, GeneratorType, MappingProxyType
 from typing import Any
 
 from clusterproof.theory.kernel import numbers
@@ -171,6 +172,37 @@ def kept(value: Any) -> Any:
     for part in parts:
         kept(part)
     return value
+
+
+@contextmanager
+def unchanged(function: Any) -> Iterator[None]:
+    """Refuse changes of all that a function can reach, and generators there: whether it is called is not decided."""
+    record = running()
+    before, reached = record.kept, dict(record.kept)
+    waiting: list[Any] = [function]
+    while waiting:
+        spend(1)
+        value = waiting.pop()
+        if id(value) in reached:
+            continue
+        if isinstance(value, Iterator):
+            raise Refused("given(...) takes what may be used up: pass a list")
+        if type(value) is FunctionType:
+            cells = [cell.cell_contents for cell in value.__closure__ or ()]
+            parts = [*cells, *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
+        elif type(value) in (list, tuple):
+            parts = list(value)
+        elif type(value) in (dict, MappingProxyType):
+            parts = list(value.values())
+        else:
+            parts = list(getattr(value, "_values", ()))
+        reached[id(value)] = value
+        waiting += parts
+    record.kept, after = dict(reached), reached.keys()
+    try:
+        yield
+    finally:
+        record.kept = before | {place: value for place, value in record.kept.items() if place not in after}
 
 
 def fail() -> None:

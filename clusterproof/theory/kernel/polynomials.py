@@ -14,7 +14,7 @@ from itertools import product
 from typing import Any, NoReturn
 
 from clusterproof.theory.kernel.evaluation import Refused, running, spend
-from clusterproof.theory.kernel.numbers import Abstract, number, words
+from clusterproof.theory.kernel.numbers import Abstract, cost_of_sum, number, words
 
 Polynomial = Mapping[tuple[int, ...], Fraction]
 
@@ -30,7 +30,9 @@ def plus(p: Polynomial, q: Polynomial, factor: int | Fraction = 1) -> Polynomial
     spend(1 + 2 * len(q))
     total = dict(p)
     for exponents, coefficient in q.items():
-        if entry := total.get(exponents, 0) + factor * coefficient:
+        old = total.get(exponents, 0)
+        spend(words(factor) * words(coefficient) + cost_of_sum(old, coefficient))
+        if entry := old + factor * coefficient:
             total[exponents] = entry
         else:
             total.pop(exponents, None)
@@ -41,9 +43,10 @@ def times(p: Polynomial, q: Polynomial) -> Polynomial:
     """Return p q."""
     total: dict[tuple[int, ...], Fraction] = {}
     for (a, u), (b, v) in product(p.items(), q.items()):
-        spend(4 + len(a) // 4 + words(u) * words(v))
         exponents = tuple(map(int.__add__, a, b))
-        total[exponents] = total.get(exponents, Fraction(0)) + u * v
+        old, entry = total.get(exponents, Fraction(0)), u * v
+        spend(4 + len(a) // 4 + words(u) * words(v) + cost_of_sum(old, entry))
+        total[exponents] = old + entry
     return {exponents: coefficient for exponents, coefficient in total.items() if coefficient}
 
 

@@ -146,7 +146,7 @@ class OfClass:
 
     def _groups(self, so_far: Instance) -> list[tuple[int, Class]]:
         return [
-            (count, kind(**{name: _constant(value_of(value, so_far)) for name, value in constants}))
+            (count, kind(**{name: _constant(name, value_of(value, so_far)) for name, value in constants}))
             for count, kind, constants in self.groups
         ]
 
@@ -163,8 +163,10 @@ class OfClass:
         raise Refused(f"{self} is no finite list")
 
 
-def _constant(value: Any) -> Any:
-    return value if value is None or type(value) is bool else Fraction(number(value))
+def _constant(name: str, value: Any) -> Any:
+    if value is None or (name in ("convex", "monotone", "has_fixed_point") and type(value) is bool):
+        return value
+    return Fraction(number(value))
 
 
 Range = Interval | Choice | Tuples | OfClass

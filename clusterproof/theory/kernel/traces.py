@@ -13,7 +13,7 @@ from typing import Any
 
 from clusterproof.theory.kernel.evaluation import Refused, spend
 from clusterproof.theory.kernel.interpolation import Class, FunctionClass, OperatorClass, Triplet, slacks_of
-from clusterproof.theory.kernel.numbers import words
+from clusterproof.theory.kernel.numbers import cost_of_sum, words
 from clusterproof.theory.kernel.polynomials import Fact
 from clusterproof.theory.kernel.worlds import Form, Oracle, Point, World
 
@@ -67,9 +67,10 @@ class Trace(World):
         total: dict[Any, Fraction] = {}
         for i, a in left.terms.items():
             for j, b in right.terms.items():
-                spend(1 + words(a) * words(b))
                 pair = (min(i, j), max(i, j))
-                total[pair] = total.get(pair, Fraction(0)) + a * b
+                old, entry = total.get(pair, Fraction(0)), a * b
+                spend(1 + words(a) * words(b) + cost_of_sum(old, entry))
+                total[pair] = old + entry
         return Form(self, {pair: value for pair, value in total.items() if value})
 
     def is_zero(self, point: Point) -> Fact:

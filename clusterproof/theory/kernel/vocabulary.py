@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
@@ -10,7 +11,7 @@ from typing import Any
 
 from clusterproof.theory.kernel.evaluation import Outside, Refused, running, spend
 from clusterproof.theory.kernel.numbers import Abstract, add, compare, number, subtract
-from clusterproof.theory.kernel.operations import Sentence, each
+from clusterproof.theory.kernel.operations import Sentence, each, unchanged
 from clusterproof.theory.kernel.polynomials import Fact
 
 
@@ -109,7 +110,8 @@ def given(name: Any, holds: Any, make: Callable[[], Any]) -> Sides | Excluded:
     supposed = running().facts
     before = len(supposed)
     try:
-        line = make()
+        with unchanged(make) if facts else nullcontext():
+            line = make()
     except Outside:
         if facts:  # whether it is reached is not decided
             raise Refused(

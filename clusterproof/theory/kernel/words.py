@@ -74,7 +74,7 @@ def replay(
     fuel
         Steps after which the replay stops.
     """
-    if evidence.get("digest") != statement.digest:
+    if not isinstance(evidence, Mapping) or evidence.get("digest") != statement.digest:
         return Shown(Word.INCONCLUSIVE, "the evidence is of another statement")
     rule = RULES.get(evidence["rule"]) if type(evidence.get("rule")) is str else None
     if rule is None:

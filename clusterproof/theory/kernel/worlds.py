@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from clusterproof.theory.kernel.evaluation import Refused, spend
 from clusterproof.theory.kernel.interpolation import Class, Triplet
-from clusterproof.theory.kernel.numbers import Abstract, number, words
+from clusterproof.theory.kernel.numbers import Abstract, cost_of_sum, number, words
 from clusterproof.theory.kernel.polynomials import Fact
 
 
@@ -31,7 +31,9 @@ class Linear(Abstract):
         spend(1 + len(self.terms) + len(added))
         total = dict(self.terms)
         for key, value in added.items():
-            if entry := total.get(key, 0) + factor * value:
+            old = total.get(key, 0)
+            spend(cost_of_sum(old, value))
+            if entry := old + factor * value:
                 total[key] = entry
             else:
                 total.pop(key, None)
@@ -166,12 +168,21 @@ class Oracle(ABC):
         if type(point) is not Point:
             raise Refused("a function of a class takes points")
         s = None if step is None else Fraction(number(step))
-        if s is not None and s <= 0:
-            raise Refused(f"a proximal step is positive, not {s}")
+        if s is not None:
+            self._require_one_point(s)
         if (point.key, s) not in self.proximal:
             self.proximal[point.key, s] = self.implicit(point, s)
         found: Point = self.proximal[point.key, s][0]
         return found
+
+    def _require_one_point(self, step: Fraction) -> None:
+        """Require that x + step g = point has one solution, whatever the point."""
+        definition = self.definition
+        L = getattr(definition, "smoothness", None) or getattr(definition, "lipschitz", None)
+        convex = getattr(definition, "convex", True) and getattr(definition, "monotone", True)
+        contraction = L is not None and step * L < 1
+        if step <= 0 or not (convex or getattr(definition, "cocoercivity", None) is not None or contraction):
+            raise Refused(f"a proximal step is positive, and below 1/L where nothing is convex, not {step}")
 
 
 class World(ABC):
@@ -203,6 +214,7 @@ class World(ABC):
             raise Refused(f"a {alone[0]} stands alone")
         if self.reach is not None and self.reach < 0:
             raise Refused(f"nothing is within {reach} of the solution")
+        spend(10 * sum(count for count, _ in groups))
         self.weights = [Fraction(1, count) for count, _ in groups for _ in range(count)]
         self.definitions = [definition for count, definition in groups for _ in range(count)]
 
