@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from attacks_kept import Attacks, ev
 
-from clusterproof.theory.claims import at_least, at_most, choice, equal, given, suppose
+from clusterproof.theory.claims import at_least, at_most, choice, equal, given, rationals, suppose
 from clusterproof.theory.claims.class_ranges import functions, operators, sets
 from clusterproof.theory.classes.traced_numbers import least
 
@@ -504,3 +504,141 @@ def subgradient_at_a_proximal_point(f: Convex):
     """F. |x| from 1/2: the proximal point is the minimiser, where the subgradient 0 is asked for."""
     x = f.prox(f.start, 1)
     return at_least(f.gradient(x) @ (f.start - x), bound=(f.start - x) @ (f.start - x))
+
+
+# ---- given(...) calls its function on a trace or symbols, and does not on numbers
+
+SIGNS = ev("signs", witness={"x": 1})
+Signed = Annotated[Fraction, rationals(-1, 1, 4)]
+
+
+@attack(dual([{"1": 1}]), ev("instance", instance=HALF))
+def given_tells_points(f: Smooth):
+    """F. |x|^2 / 2 from 1: make is not called, 1 <= 0."""
+    called = []
+
+    def make():
+        called.append(1)
+        return at_most(0, bound=0)
+
+    given("they are equal", f.start == f.minimiser, make)
+    return at_most(0, bound=1) if called else at_most(1, bound=0)
+
+
+@attack(dual([{}]))
+def given_tells_values(f: Smooth):
+    """F. The same by an equation of values, and a generator that is used up."""
+    left = (n for n in (1,))
+    given("least", equal((f(f.start), f.minimum)), lambda: at_most(sum(left), bound=1))
+    return at_most(sum(left), bound=0)
+
+
+@attack(SIGNS, ev("empty"))
+def given_tells_symbols(x: Signed):
+    """F. At x = -1 nothing is called, and 1 <= 0."""
+    seen = {"k": 0}
+
+    def make():
+        seen["k"] = 1
+        return at_most(0, bound=0 * x)
+
+    given("x >= 0", x >= 0, make)
+    if seen["k"]:
+        suppose("x <= 2", x <= 2)
+    return at_most(0 * x, bound=1) if seen["k"] else at_most(1, bound=0 * x)
+
+
+@attack(SIGNS)
+def given_tells_by_a_method(x: Signed):
+    """F. The same by a method that is passed as a default."""
+    called = []
+    given("x >= 0", x >= 0, lambda note=called.append: at_most(0, bound=0 * x, words=note(1)))
+    return at_most(0 * x, bound=1) if called else at_most(1, bound=0 * x)
+
+
+@attack(dual([{"1": 1}], [{"1": 1}]), dual([{"1": 1}]))
+def given_tells_another_line(f: Convex):
+    """F. Of |x| from 2 the line with the hypothesis is honest, and the other one false."""
+    seen = {}
+
+    def make():
+        seen["x"] = f.start
+        return at_most((f.start - f.minimiser) @ (f.start - f.minimiser), bound=0)
+
+    line = given("at the minimiser", equal((f.start, f.minimiser)), make)
+    return {"": at_most(f(f.start) - f.minimum if len(seen) == 0 else 0, bound=1), "a": line}
+
+
+# ---- constants
+
+NEARLY = f"{10**30 // 2 - 1}/{10**30}"
+ONE = Annotated[int, choice(1)]
+TWICE = member([1], [0], 0, [[[[0], [0], 0], [[1], [1], "1/2"]]] * 2)
+Sum = Annotated[Any, functions(smoothness=1) + functions(smoothness=1)]
+
+
+@attack(ev("instance", instance={"n": 1, **member([1], [0], 0, [[[[0], [0], 0], [[1], [1], NEARLY]]])}))
+def a_truth_value_for_a_constant(n: ONE, f: Annotated[Any, functions(strong_convexity=lambda n: n == 1)]):
+    """T. The definition of 1-strong convexity at the minimiser; True / 2 is a float."""
+    x = f.start - f.minimiser
+    return at_least(f(f.start) - f.minimum, bound=x @ x / 2)
+
+
+@attack(ev("instance", instance=TWICE))
+def smoothness_of_a_sum(f: Sum):
+    """T. F(x) - min F <= L |x|^2 / 2 with the smoothness L of F, which is 2."""
+    x = f.start - f.minimiser
+    return at_most(f(f.start) - f.minimum, bound=f.smoothness * (x @ x) / 2)
+
+
+@attack(dual([{"1": 0}]))
+def smoothness_of_a_sum_is_one(f: Sum):
+    """F. |x|^2 / 2 twice is not 1-smooth."""
+    return at_most(f.smoothness, bound=1)
+
+
+@attack(dual([{"0:1,0:0": 2}]), dual([{"0:0,1:0": 2}]))
+def resolvent_that_is_none(f: Nonexpansive):
+    """F. A = -x + 2 c has no resolvent of most points."""
+    x = f.resolvent(f.start, 1)
+    a = f.start - 2 * f.solution
+    return at_most(a @ a, bound=4 * ((x - f.solution) @ (x - f.solution)))
+
+
+# ---- long numbers, and many functions
+
+LONG = [Fraction(1, 3**30000), Fraction(1, 2**40000)]
+DIGITS = [f"{7**n}/{3 ** (n + 4000)}" for n in range(4000, 4132)]
+
+
+@attack(dual([{}]))
+def long_points_are_added(f: Convex):
+    """R. A thousand sums."""
+    x, y = f.start * LONG[0], f.start * LONG[1]
+    for _ in range(1000):
+        x + y
+    return at_most(0, bound=0)
+
+
+@attack(ev("signs", witness={"x": 0}))
+def long_coefficients_are_added(x: Signed):
+    """R. A thousand sums."""
+    a, b = x * LONG[0], x * LONG[1]
+    for _ in range(1000):
+        a + b
+    return at_most(0, bound=x**2)
+
+
+@attack(dual([{f"0:{i},{j}:0": DIGITS[11 * i + j] for i in range(12) for j in range(i)}]))
+def long_multipliers(f: Convex):
+    """R. Of twelve points."""
+    x = f.start
+    for _ in range(11):
+        x = x - f.gradient(x)
+    return at_most(0, bound=1)
+
+
+@attack(dual([{"1": 0}]))
+def many_members(f: Annotated[Any, functions(smoothness=1, count=10**6)]):
+    """R. A million functions."""
+    return at_most(0, bound=1)

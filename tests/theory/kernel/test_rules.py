@@ -7,8 +7,9 @@ from math import comb, factorial, lcm
 from typing import Annotated, Any
 
 import pytest
-from kernel_statements import INCONCLUSIVE, memory_limit, shown
+from kernel_statements import INCONCLUSIVE, in_language, memory_limit, shown
 
+from clusterproof.theory import kernel
 from clusterproof.theory.claims import (
     Sides,
     at_least,
@@ -369,6 +370,11 @@ def test_a_rule_that_is_none_is_refused(rule: Any) -> None:
 @pytest.mark.parametrize("line", [None, "other", 1, [], {}, pytest.param(10**5000, id="5000 digits")])
 def test_a_line_that_is_none_is_refused(line: Any) -> None:
     assert shown(below_the_square, "exhausted", line).word is INCONCLUSIVE
+
+
+@pytest.mark.parametrize("evidence", [None, [], "evidence", 0])
+def test_what_is_no_record_shows_nothing(evidence: Any) -> None:
+    assert kernel.replay(in_language(one_over), evidence).word is INCONCLUSIVE
 
 
 def test_a_field_that_is_missing_is_named() -> None:
