@@ -1,0 +1,201 @@
+"""Recorded verdicts: what comes back, what makes them stale, and what is not believed."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clusterproof import load_claims, theory
+from clusterproof.theory.claims.recorded import record_of, replayed, verdict_of
+from clusterproof.theory.claims.rests_on import digest_of
+from clusterproof.theory.claims.stored_evidence import SHIPPED, read_evidence
+from clusterproof.theory.claims.verdict import Verdict, check
+
+HELPER = """
+LIMIT = 2
+
+def doubled(x):
+    '''Twice a number.'''
+    # a comment
+    return 2 * x
+"""
+CLAIMS = """
+from fractions import Fraction
+from typing import Annotated
+
+import helper
+from clusterproof import FedAvg
+from clusterproof.theorem import at_most, choice, claim, rationals
+from helper import doubled as twice
+
+Step = Annotated[Fraction, rationals(0, 1, 4)]
+ELSEWHERE = 7
+
+def half(x):
+    return x / 2
+
+class Line:
+    slope = 1
+
+    def at(self, x):
+        return self.slope * x
+
+@claim("recorded/certified")
+def certified(step: Step):
+    return at_most(step**2, one=1)
+
+@claim("recorded/violated")
+def violated(step: Step):
+    return {"first": at_most(step, half=Fraction(1, 2)), "second": at_most(step, one=1)}
+
+@claim("recorded/tried")
+def tried(step: Step):
+    algorithm = FedAvg(step_size=0.5)
+    return at_most(algorithm.step_size * float(Line().at(twice(half(step)))), most=float(helper.LIMIT))
+"""
+EVERY = ("certified", "violated", "tried")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, claims_of_files: None) -> Path:
+    (tmp_path / "helper.py").write_text(HELPER)
+    (tmp_path / "claims.py").write_text(CLAIMS)
+    return tmp_path
+
+
+def loaded(folder: Path, name: str) -> Verdict:
+    load_claims(folder / "claims.py")
+    return check(f"recorded/{name}")
+
+
+def kept(verdict: Verdict) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return what JSON keeps of a verdict: its record and its evidence."""
+    evidence = [line.evidence for line in verdict.lines if line.evidence]
+    record, found = json.loads(json.dumps([record_of(verdict), evidence]))
+    return record, found
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_recorded_verdict_comes_back(name: str, folder: Path) -> None:
+    verdict = loaded(folder, name)
+    record, evidence = kept(verdict)
+    found = replayed(record, evidence)
+    assert found.verdict is not None, found.why
+    assert (found.shown, found.again, found.recorded) == {
+        "certified": (1, 0, 0),
+        "violated": (2, 0, 0),
+        "tried": (0, 1, 0),
+    }[name]
+    assert replace(found.verdict, seconds=0.0) == replace(verdict, seconds=0.0)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "changes"),
+    [
+        ("claims.py", "return x / 2", "return x / 3", True),
+        ("claims.py", "slope = 1", "slope = 2", True),
+        ("claims.py", "rationals(0, 1, 4)", "rationals(0, 1, 5)", True),
+        ("claims.py", "step_size=0.5", "step_size=0.25", True),
+        ("claims.py", "ELSEWHERE = 7", "ELSEWHERE = 8", False),
+        ("claims.py", "half=Fraction(1, 2)", "half=Fraction(1, 3)", False),
+        ("helper.py", "LIMIT = 2", "LIMIT = 3", True),
+        ("helper.py", "2 * x", "x + x", True),
+        ("helper.py", "Twice a", "Two times a", False),
+        ("helper.py", "a comment", "another one", False),
+    ],
+)
+def test_a_record_is_stale_where_what_it_rests_on_says_something_else(
+    file: str, old: str, new: str, changes: bool, folder: Path
+) -> None:
+    record, evidence = kept(loaded(folder, "tried"))
+    text = (folder / file).read_text()
+    assert old in text
+    (folder / file).write_text(text.replace(old, new))
+    load_claims(folder / "claims.py")
+    found = replayed(record, evidence)
+    assert (found.verdict is None) is changes
+    assert found.why == ("what it rests on has changed" if changes else "")
+
+
+def test_a_record_rests_on_the_algorithm_that_is_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """... and on the class above it: their files are read, so that another text stands in for a change of the code."""
+    loaded(folder, "tried")
+    before = digest_of(theory.find_claim("recorded/tried"))
+    from clusterproof.algorithms import base
+
+    changed = tmp_path / "base.py"
+    changed.write_text(
+        Path(base.__file__).read_text().replace("class Algorithm", "CHANGED = 1\n\n\nclass Algorithm")
+    )
+    monkeypatch.setattr(base, "__file__", str(changed))
+    assert digest_of(theory.find_claim("recorded/tried")) == before, "a name that nobody uses"
+    changed.write_text(Path(changed).read_text().replace("def step(", "def step_(", 1))
+    assert digest_of(theory.find_claim("recorded/tried")) != before
+
+
+def without_evidence(record: dict[str, Any], evidence: list[Any]) -> None:
+    evidence.clear()
+
+
+def called_certified(record: dict[str, Any], evidence: list[Any]) -> None:
+    record["lines"][0]["verdict"] = "certified"
+
+
+def called_violated(record: dict[str, Any], evidence: list[Any]) -> None:
+    line = record["lines"][0]
+    line |= {
+        "verdict": "violated",
+        "basis": "numerical",
+        "counterexample": line["tightness"]["all"]["instance"],
+    }
+
+
+def larger(record: dict[str, Any], evidence: list[Any]) -> None:
+    record["lines"][0]["measured"] *= 1.001
+
+
+def at_another_instance(record: dict[str, Any], evidence: list[Any]) -> None:
+    record["lines"][0]["tightness"]["all"]["instance"]["step"] = "1/4"
+
+
+@pytest.mark.parametrize(
+    ("name", "forge"),
+    [
+        ("certified", without_evidence),
+        ("violated", without_evidence),
+        ("tried", called_certified),
+        ("tried", called_violated),
+        ("tried", larger),
+        ("tried", at_another_instance),
+    ],
+)
+def test_a_forged_record_is_not_believed(name: str, forge: Callable[..., None], folder: Path) -> None:
+    record, evidence = kept(loaded(folder, name))
+    forge(record, evidence)
+    assert replayed(record, evidence).verdict is None
+
+
+def test_every_claim_of_the_catalogue_has_a_record_that_is_fresh() -> None:
+    papers = {claim.paper: read_evidence(claim.paper) for claim in theory.catalogue()}
+    records = {each["claim"]: each for kept in papers.values() for each in kept.verdicts}
+    assert records.keys() == {claim.id for claim in theory.catalogue()}
+    assert {path.stem for path in SHIPPED.glob("*.json")} == papers.keys()
+    stale = [claim.id for claim in theory.catalogue() if records[claim.id]["digest"] != digest_of(claim)]
+    assert not stale, "write them anew: clusterproof check --evidence clusterproof/theory/evidence ..."
+
+
+@pytest.mark.slow(reason="replays all records, ten seconds")
+def test_every_record_of_the_catalogue_is_replayed() -> None:
+    papers = {claim.paper: read_evidence(claim.paper) for claim in theory.catalogue()}
+    for kept_of in papers.values():
+        for record in kept_of.verdicts:
+            assert (found := replayed(record, kept_of.evidence)).verdict is not None, (
+                record["claim"],
+                found.why,
+            )
+            assert verdict_of(record, kept_of.evidence).verdict is found.verdict.verdict
