@@ -84,11 +84,13 @@ def is_left_whole(claim_id: str, evaluations: int) -> bool:
     return not any(each.refuted or not each.tried for each in attempts(claim_id, 0, evaluations))
 
 
-def is_refuted_with(change: Change, claim: Claim[..., Any], line: str = "", statement: str = "") -> bool:
+def is_refuted_with(
+    change: Change, claim: Claim[..., Any], line: str = "", statement: str = "", seed: int = 0
+) -> bool:
     """Return whether a line of a statement is refuted if its conclusions are changed."""
     (stated,) = (each for each in claim.statements if each.name == statement)
     faulty = dataclasses.replace(stated, function=changed(stated.function, change))
-    return Attempt(faulty, line, 0, claim.id, CLAIM_SIGNIFICANCE).refuted
+    return Attempt(faulty, line, seed, claim.id, CLAIM_SIGNIFICANCE).refuted
 
 
 def scaled_terms(factor: Any) -> Change:

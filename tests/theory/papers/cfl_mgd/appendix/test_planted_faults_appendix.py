@@ -171,19 +171,20 @@ def test_a_bound_of_a_line_that_is_too_small(claim: Claim[..., Any], line: str, 
 
 
 @pytest.mark.parametrize(
-    ("claim", "statement", "factor"),
+    ("claim", "statement", "factor", "seed"),
     [
-        (small_floor, "after (A38)", Fraction(99, 100)),
-        (false_members, "(A11)", Fraction(99, 100)),
-        # as loose as (A17): the factor 384 from Chebyshev's inequality, 1 / lambda and more
-        (momentum_of_a_round, "(A33), regressions", 1e-6),
+        (small_floor, "after (A38)", Fraction(99, 100), 0),
+        (false_members, "(A11)", Fraction(99, 100), 0),
+        # as loose as (A17), with the factor 384 from Chebyshev's inequality, 1 / lambda and more; of this seed nine
+        # tenths of the runs have a client in the wrong cluster
+        (momentum_of_a_round, "(A33), regressions", 1e-8, 1),
     ],
 )
 def test_a_bound_of_a_further_line_that_is_too_small(
-    claim: Claim[..., Any], statement: str, factor: Any
+    claim: Claim[..., Any], statement: str, factor: Any, seed: int
 ) -> None:
-    assert not is_refuted(f"{claim.id}#{statement}")
-    assert is_refuted_with(scaled_terms(factor), claim, statement=statement)
+    assert not is_refuted(f"{claim.id}#{statement}", seed)
+    assert is_refuted_with(scaled_terms(factor), claim, statement=statement, seed=seed)
 
 
 def test_a40_meant_with_a_round_less(plant: Plant) -> None:
