@@ -26,7 +26,7 @@ check: announce $(VENV)/.check-ready
 	@echo "  make test                             the fast tests, five minutes on two cores"
 
 announce:
-	@echo "Set-up: one to three minutes, once. Claims and two runs: three to four minutes on two cores."
+	@echo "Set-up: one to three minutes, once. Claims and two runs: half a minute."
 
 figures: $(VENV)/.check-ready
 	$(BIN)/clusterproof figures --out figures-out
