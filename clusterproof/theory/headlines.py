@@ -62,13 +62,13 @@ HEADLINES = tuple(f"{paper}/{name}" for paper, names in _NAMES.items() for name 
 FINDINGS = {
     "cfl-mgd/theorem-1": Finding(
         Kind.VACUOUS,
-        "Read with max ||chi*|| <= 1 for <~ 1, Theorem 1 is vacuous: rho >= 4 kappa, and no start that Assumption 4 "
-        "allows is farther than 1/2; with larger Delta it is false.",
+        "Theorem 1 is vacuous with max ||chi*|| <= 1 for <~ 1: rho >= 4 kappa, and no start of Assumption 4 is farther "
+        "than 1/2; with larger Delta it is false.",
     ),
     "cfl-mgd/lemma-2": Finding(
         Kind.VIOLATED,
         "Lemma 2 is false at 34 clients, 17 in each cluster: with momentum 2/3 and no noise a round ends at an error "
-        "of 0.215, and it allows 0.164 with the appendix's c_4 = 1/4; and for every other c_4.",
+        "of 0.215, and it allows 0.164 (c_4 = 1/4; no other helps).",
     ),
     "cfl-mgd/theorem-1-small-constant": Finding(
         Kind.VIOLATED,

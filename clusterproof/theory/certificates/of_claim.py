@@ -167,7 +167,7 @@ def _statement(claim: Claim[..., Any]) -> str:
 
 def _settings(claim: Claim[..., Any]) -> Sequence[Instance]:
     """Return all values of the other quantities."""
-    (statement,) = claim.statements
+    statement = claim.statements[0]
     if not has_class(statement.space):
         rule, remedy = "must be about every function of a class", "`clusterproof check` decides other claims"
         raise InvalidArgument("claim", claim.id, rule, remedy)

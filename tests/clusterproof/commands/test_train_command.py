@@ -291,7 +291,7 @@ def test_without_a_terminal_lines_say_what_is_done(
     lines = [line for line in errors.splitlines() if "models have clients" not in line]
     assert lines
     for line in lines:
-        assert re.match(r"clusterproof: [0-5] of 5 done, \d+ s; ", line), line
+        assert re.match(r"clusterproof: [0-5] of 5 done, \d+ s(; |$)", line), line
 
 
 def test_a_lost_cluster_is_told_with_the_options_that_help(
