@@ -362,7 +362,7 @@ def test_show_says_whose_the_lines_are(registry: dict[str, Any], capsys: pytest.
     make_claim("p/printed")
     for name, words in (
         ("p/mixed", "Its lines are of several kinds"),
-        ("cfl-mgd/lemma-1", "The paper prints this."),
+        ("cfl-mgd/theorem-d", "Ours: no source prints it."),
         ("p/printed", "A digit is at most nine"),
     ):
         registry.update(OF_THE_CATALOGUE)
