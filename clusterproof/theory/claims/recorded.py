@@ -85,7 +85,7 @@ def _plain(line: Line) -> dict[str, Any]:
         if name != WHOLE:
             numbers.pop("instance", None)
     said = {"name": line.name, "verdict": str(line.verdict), "reason": line.reason}
-    return said | {name: value for name, value in values.items() if value not in (DEFAULTS[name], [], {})}
+    return said | {name: value for name, value in values.items() if value not in (DEFAULTS[name], [])}
 
 
 def verdict_of(record: Mapping[str, Any], evidence: Iterable[Mapping[str, Any]]) -> Verdict:

@@ -1,8 +1,8 @@
 """What a claim rests on: the texts of all that its functions name, and these name, and a digest of them.
 
-Names are followed through the modules of this package, or of a user's folder, to functions, classes and constants.
-Docstrings and comments are left out. The checker's own modules are not followed: they say what a text means, and the
-version of the package stands beside a digest.
+Names are followed through the modules of this package and all others that are not installed libraries, to functions,
+classes and constants. Docstrings and comments are left out. The checker's own modules are not followed: they say what a
+text means, and the version of the package stands beside a digest.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import sys
+import sysconfig
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,6 +23,8 @@ from clusterproof.user_files import file_of
 
 CHECKER = tuple(f"clusterproof.theory.{name}" for name in ("claims", "classes", "kernel", "squares"))
 """Modules that are not followed, and those below them."""
+LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+"""Folders of what is installed."""
 Name = tuple[str, str]
 """A module and one of its names; of the statements that define none, an empty one."""
 
@@ -81,8 +84,10 @@ def _starts(value: Any) -> Iterator[Name]:
 
 
 def _is_followed(module: str) -> bool:
-    own = module.startswith("clusterproof.") and not module.startswith(CHECKER)
-    return own or (module in sys.modules and file_of(module) is not None)
+    if module.startswith("clusterproof."):
+        return not module.startswith(CHECKER)
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return file is not None and file.endswith(".py") and not file.startswith(LIBRARIES)
 
 
 def _definition(name: Name) -> Definition | None:
@@ -96,7 +101,14 @@ def _resolved(module: str, names: frozenset[tuple[str, str]]) -> Iterator[Name]:
         if name in of_module.definitions:
             yield module, name
         elif name in of_module.imports:
-            yield from _imported(*of_module.imports[name], attribute)
+            source, of_source = of_module.imports[name]
+            yield from _imported(_beside(module, source), of_source, attribute)
+
+
+def _beside(module: str, imported: str) -> str:
+    """Return the name under which a module is loaded that another one imports: a user's file has its own ones."""
+    own = f"{module.partition('.')[0]}.{imported}"
+    return own if own in sys.modules else imported
 
 
 def _imported(module: str, name: str, attribute: str) -> Iterator[Name]:
@@ -105,14 +117,16 @@ def _imported(module: str, name: str, attribute: str) -> Iterator[Name]:
         return
     whole = f"{module}.{name}" if name else module
     if isinstance(sys.modules.get(whole), ModuleType):
-        if attribute:
-            yield from _imported(whole, attribute, "")
+        names = [attribute] if attribute else list(_read(whole).definitions)
+        for each in names:
+            yield from _imported(whole, each, "")
         return
     of_module = _read(module)
     if name in of_module.definitions:
         yield module, name
     elif name in of_module.imports:
-        yield from _imported(*of_module.imports[name], attribute)
+        source, of_source = of_module.imports[name]
+        yield from _imported(_beside(module, source), of_source, attribute)
     else:  # a module that imports when it is asked
         value = getattr(sys.modules[module], name, None)
         if isinstance(value, FunctionType | type) and value.__module__ != module:
@@ -139,7 +153,11 @@ def _parsed(module: str, file: Path, _changed: int) -> Module:
             source = ".".join([*above, *filter(None, [node.module])])
             imports |= {each.asname or each.name: (source, each.name) for each in node.names}
         elif isinstance(node, ast.Import):
-            imports |= {each.asname: (each.name, "") for each in node.names if each.asname}
+            whole = [
+                (each.asname, each.name) if each.asname else (each.name.partition(".")[0],) * 2
+                for each in node.names
+            ]
+            imports |= {name: (source, "") for name, source in whole}
         elif not _is_text(node):
             for name in _defined(node) or [""]:
                 texts.setdefault(name, []).append(_said(node, lines))
