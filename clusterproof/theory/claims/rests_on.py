@@ -38,11 +38,11 @@ class Definition:
     text
         Without docstrings, and lines that are empty or a comment.
     names
-        That it uses: names, and pairs of a name and its attribute.
+        That it uses.
     """
 
     text: str
-    names: frozenset[tuple[str, str]]
+    names: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -94,15 +94,15 @@ def _definition(name: Name) -> Definition | None:
     return _read(name[0]).definitions.get(name[1]) if _is_followed(name[0]) else None
 
 
-def _resolved(module: str, names: frozenset[tuple[str, str]]) -> Iterator[Name]:
+def _resolved(module: str, names: frozenset[str]) -> Iterator[Name]:
     """Yield where names that a module uses are defined."""
     of_module = _read(module)
-    for name, attribute in names:
+    for name in names:
         if name in of_module.definitions:
             yield module, name
         elif name in of_module.imports:
             source, of_source = of_module.imports[name]
-            yield from _imported(_beside(module, source), of_source, attribute)
+            yield from _imported(_beside(module, source), of_source)
 
 
 def _beside(module: str, imported: str) -> str:
@@ -111,26 +111,25 @@ def _beside(module: str, imported: str) -> str:
     return own if own in sys.modules else imported
 
 
-def _imported(module: str, name: str, attribute: str) -> Iterator[Name]:
-    """Yield where an imported name is defined, through the modules that import it from another one."""
+def _imported(module: str, name: str) -> Iterator[Name]:
+    """Yield where an imported name is defined, through the modules that import it from another one; of a module all."""
     if not _is_followed(module):
         return
     whole = f"{module}.{name}" if name else module
     if isinstance(sys.modules.get(whole), ModuleType):
-        names = [attribute] if attribute else list(_read(whole).definitions)
-        for each in names:
-            yield from _imported(whole, each, "")
+        if _is_followed(whole):
+            yield from ((whole, each) for each in _read(whole).definitions)
         return
     of_module = _read(module)
     if name in of_module.definitions:
         yield module, name
     elif name in of_module.imports:
         source, of_source = of_module.imports[name]
-        yield from _imported(_beside(module, source), of_source, attribute)
+        yield from _imported(_beside(module, source), of_source)
     else:  # a module that imports when it is asked
         value = getattr(sys.modules[module], name, None)
         if isinstance(value, FunctionType | type) and value.__module__ != module:
-            yield from _imported(value.__module__, value.__qualname__, "")
+            yield from _imported(value.__module__, value.__qualname__)
 
 
 def _read(module: str) -> Module:
@@ -145,7 +144,7 @@ def _parsed(module: str, file: Path, _changed: int) -> Module:
     package = module.split(".") if file.name == "__init__.py" else module.split(".")[:-1]
     lines = text.split("\n")
     texts: dict[str, list[str]] = {}
-    names: dict[str, set[tuple[str, str]]] = {}
+    names: dict[str, set[str]] = {}
     imports: dict[str, Name] = {}
     for node in _statements(ast.parse(text).body):
         if isinstance(node, ast.ImportFrom):
@@ -194,13 +193,9 @@ def _defined(node: ast.stmt) -> list[str]:
     ]
 
 
-def _used(node: ast.stmt) -> Iterator[tuple[str, str]]:
-    """Yield the names that a statement uses, with an attribute or without."""
-    for each in ast.walk(node):
-        if isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name):
-            yield each.value.id, each.attr
-        elif isinstance(each, ast.Name):
-            yield each.id, ""
+def _used(node: ast.stmt) -> Iterator[str]:
+    """Yield the names that a statement uses."""
+    return (each.id for each in ast.walk(node) if isinstance(each, ast.Name))
 
 
 def _said(node: ast.stmt, lines: Sequence[str]) -> str:
