@@ -9,7 +9,7 @@ from fractions import Fraction
 from clusterproof.theory.kernel.evaluation import Refused
 
 NAMES = """
-    Module FunctionDef Lambda arguments arg Return Yield YieldFrom Raise Expr Pass Assign AnnAssign AugAssign
+    Module FunctionDef Lambda arguments arg Return Raise Expr Pass Assign AnnAssign AugAssign
     For While If IfExp Break Continue Name Load Store Constant JoinedStr FormattedValue Tuple List Dict ListComp
     GeneratorExp DictComp comprehension Starred Call keyword Attribute Subscript Slice UnaryOp BinOp BoolOp
     Compare unaryop boolop operator cmpop
@@ -41,6 +41,8 @@ REMEDIES: dict[type[ast.AST], str] = {
     ast.Import: "import at the top of the file",
     ast.ImportFrom: "import at the top of the file",
     ast.Set: "a set has no order: use a tuple or a list",
+    ast.Yield: "let it stand in a line of its own",
+    ast.YieldFrom: "let it stand in a line of its own",
     ast.SetComp: "a set has no order: use a tuple or a list",
     ast.Global: "pass what the function needs",
     ast.Nonlocal: "pass what the function needs",
@@ -62,9 +64,27 @@ def floating(value: float) -> str:
     return f"{value} is a float: write {written}"
 
 
-def require_plain(annotation: ast.expr | None, place: str) -> None:
-    """Require an annotation that does nothing: CPython evaluates those of variables and of nested functions."""
-    active = (ast.Call, ast.Yield, ast.YieldFrom, ast.Await, ast.NamedExpr, ast.Lambda)
+def call(function: str, *arguments: ast.expr) -> ast.Call:
+    """Return the call of one of the kernel's own functions."""
+    return ast.Call(ast.Name(function, ast.Load()), list(arguments), [])
+
+
+def weight(*nodes: ast.AST) -> ast.Constant:
+    """Return what code costs whenever it runs, beside the operations that count themselves: its length."""
+    return ast.Constant(sum(1 for node in nodes for _ in ast.walk(node)) // 8)
+
+
+def require_plain(annotation: ast.expr | None, place: str, *, lazy: bool = True) -> None:
+    """Require an annotation that does nothing; those of nested functions are evaluated if they are not ``lazy``."""
+    active: tuple[type[ast.AST], ...] = (
+        ast.Call,
+        ast.Yield,
+        ast.YieldFrom,
+        ast.Await,
+        ast.NamedExpr,
+        ast.Lambda,
+    )
+    active += () if lazy else (ast.Attribute, ast.Subscript, ast.BinOp)
     for part in ast.walk(annotation) if annotation else ():
         if isinstance(part, active):
             line = getattr(part, "lineno", "?")

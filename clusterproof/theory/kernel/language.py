@@ -17,14 +17,12 @@ from clusterproof.theory.kernel.grammar import (
     OPERATORS,
     REMEDIES,
     SIGNS,
+    call,
     floating,
     is_text,
     require_plain,
+    weight,
 )
-
-
-def _call(function: str, *arguments: ast.expr) -> ast.Call:
-    return ast.Call(ast.Name(function, ast.Load()), list(arguments), [])
 
 
 class Compiler(ast.NodeTransformer):
@@ -38,10 +36,12 @@ class Compiler(ast.NodeTransformer):
         Names in the function's module that are modules, such as ``math``.
     worded
         Names there of the vocabulary's functions, whose ``words`` may be a function, which nothing calls here.
+    lazy
+        Whether the module's annotations are not evaluated.
     """
 
-    def __init__(self, place: str, modules: frozenset[str], worded: frozenset[str]) -> None:
-        self.place, self.modules, self.worded = place, modules, worded
+    def __init__(self, place: str, modules: frozenset[str], worded: frozenset[str], *, lazy: bool) -> None:
+        self.place, self.modules, self.worded, self.lazy = place, modules, worded, lazy
 
     def refuse(self, node: Any, what: str) -> Refused:
         """Return the error that says where something outside of the language stands."""
@@ -52,6 +52,8 @@ class Compiler(ast.NodeTransformer):
         if not isinstance(node, NODES):
             what = f"{type(node).__name__} is not of the language"
             raise self.refuse(node, f"{what}: {REMEDIES.get(type(node), 'write it in other words')}")
+        if isinstance(node, ast.ListComp | ast.GeneratorExp | ast.DictComp):
+            vars(node.generators[-1])["weighed"] = weight(node)
         made = super().visit(node)
         if isinstance(made, ast.AST) and isinstance(node, ast.expr | ast.stmt):
             ast.copy_location(made, node)
@@ -87,10 +89,10 @@ class Compiler(ast.NodeTransformer):
                 ):
                     raise self.refuse(node, "a format that is computed")
                 value = self.visit(each.value)
-                parts.append(value if plain else _call("__formatted", value))
+                parts.append(value if plain else call("__formatted", value))
             else:
                 parts.append(self.visit(each))
-        return _call("__text", *parts)
+        return call("__text", *parts)
 
     # ---- operators
 
@@ -98,7 +100,7 @@ class Compiler(ast.NodeTransformer):
         """Compute by the kernel's operators."""
         if type(node.op) not in OPERATORS:
             raise self.refuse(node, f"the operator {type(node.op).__name__} is not of the language")
-        return _call(OPERATORS[type(node.op)], self.visit(node.left), self.visit(node.right))
+        return call(OPERATORS[type(node.op)], self.visit(node.left), self.visit(node.right))
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         """Negate by the kernel's operator; ``not`` asks for a truth value, which symbols refuse."""
@@ -107,7 +109,7 @@ class Compiler(ast.NodeTransformer):
             return ast.UnaryOp(node.op, value)
         if not isinstance(node.op, ast.USub):
             raise self.refuse(node, f"the operator {type(node.op).__name__} is not of the language")
-        return _call("__negative", value)
+        return call("__negative", value)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         """Compare by the kernel's function, of a chain one pair after the other."""
@@ -119,10 +121,10 @@ class Compiler(ast.NodeTransformer):
         left, *others = (self.visit(value) for value in values)
         signs = [ast.Constant(SIGNS[type(op)]) for op in node.ops]
         if len(signs) == 1:
-            return _call("__compare", signs[0], left, others[0])
+            return call("__compare", signs[0], left, others[0])
         none_passed = ast.arguments([], [], None, [], [], None, [])
         later = [ast.Lambda(none_passed, other) for other in others]
-        return _call("__chain", left, ast.Tuple(list[ast.expr](signs), ast.Load()), *later)
+        return call("__chain", left, ast.Tuple(list[ast.expr](signs), ast.Load()), *later)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """Look an attribute up by the kernel's function, and one of a module by its name."""
@@ -132,24 +134,24 @@ class Compiler(ast.NodeTransformer):
             raise self.refuse(node, f".{node.attr} is changed: values of the language do not change")
         if isinstance(node.value, ast.Name) and node.value.id in self.modules:
             return ast.Name(f"{node.value.id}.{node.attr}", ast.Load())
-        return _call("__attribute", self.visit(node.value), ast.Constant(node.attr))
+        return call("__attribute", self.visit(node.value), ast.Constant(node.attr))
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         """Look an entry up by the kernel's function."""
-        return _call("__item", self.visit(node.value), self.visit(node.slice))
+        return call("__item", self.visit(node.value), self.visit(node.slice))
 
     def visit_Slice(self, node: ast.Slice) -> ast.AST:
         """Make a slice."""
         ends = (node.lower, node.upper, node.step)
-        return _call("__slice", *(ast.Constant(None) if end is None else self.visit(end) for end in ends))
+        return call("__slice", *(ast.Constant(None) if end is None else self.visit(end) for end in ends))
 
     def visit_Dict(self, node: ast.Dict) -> ast.AST:
         """Check the keys."""
         keys: list[ast.expr | None] = [
-            None if key is None else _call("__key", self.visit(key)) for key in node.keys
+            None if key is None else call("__key", self.visit(key)) for key in node.keys
         ]
         values = [
-            self.visit(value) if key else _call("__either", ast.Dict([], []), self.visit(value))
+            self.visit(value) if key else call("__either", ast.Dict([], []), self.visit(value))
             for key, value in zip(keys, node.values, strict=True)
         ]
         return ast.Dict(keys, values)
@@ -157,7 +159,7 @@ class Compiler(ast.NodeTransformer):
     def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
         """Check the keys."""
         generators = [self.visit(each) for each in node.generators]
-        return ast.DictComp(_call("__key", self.visit(node.key)), self.visit(node.value), generators)
+        return ast.DictComp(call("__key", self.visit(node.key)), self.visit(node.value), generators)
 
     # ---- assignments, loops and calls
 
@@ -175,12 +177,12 @@ class Compiler(ast.NodeTransformer):
         """Assign to names, tuples of names, or one entry."""
         value, (first, *others) = self.visit(node.value), node.targets
         if isinstance(first, ast.Subscript) and not others:
-            return ast.Expr(_call("__put", value, self.visit(first.value), self.visit(first.slice)))
+            return ast.Expr(call("__put", value, self.visit(first.value), self.visit(first.slice)))
         starred = isinstance(first, ast.Tuple) and any(isinstance(each, ast.Starred) for each in first.elts)
         if starred and not others:  # what is left is counted before it is unpacked
             for each in first.elts:  # type: ignore[attr-defined]  # a tuple
                 self.target(each.value if isinstance(each, ast.Starred) else each)
-            return ast.Assign([first], _call("__listed", value))
+            return ast.Assign([first], call("__listed", value))
         return ast.Assign([self.target(each) for each in node.targets], value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
@@ -205,21 +207,22 @@ class Compiler(ast.NodeTransformer):
                 each.ctx = ast.Load()
         in_place = {ast.Add: "__add_in_place", ast.Mult: "__product", ast.BitOr: "__either_in_place"}
         if type(node.op) in in_place:
-            value: ast.expr = _call(in_place[type(node.op)], self.visit(old), self.visit(node.value))
+            value: ast.expr = call(in_place[type(node.op)], self.visit(old), self.visit(node.value))
         else:
             value = self.visit(ast.copy_location(ast.BinOp(old, node.op, node.value), node))
         if isinstance(target, ast.Name):
             return ast.Assign([self.target(target)], value)
-        return ast.Expr(_call("__put", value, self.visit(target.value), self.visit(target.slice)))
+        return ast.Expr(call("__put", value, self.visit(target.value), self.visit(target.slice)))
 
     def visit_For(self, node: ast.For) -> ast.AST:
         """Count the repetitions."""
+        weighed = weight(*node.body)
         body, other = ([self.visit(each) for each in block] for block in (node.body, node.orelse))
-        return ast.For(self.target(node.target), _call("__each", self.visit(node.iter)), body, other)
+        return ast.For(self.target(node.target), call("__each", self.visit(node.iter), weighed), body, other)
 
     def visit_While(self, node: ast.While) -> ast.AST:
         """Count the repetitions."""
-        test = ast.BoolOp(ast.And(), [_call("__step"), self.visit(node.test)])
+        test = ast.BoolOp(ast.And(), [call("__step", weight(node.test, *node.body)), self.visit(node.test)])
         body, other = ([self.visit(each) for each in block] for block in (node.body, node.orelse))
         return ast.While(test, body, other)
 
@@ -228,13 +231,14 @@ class Compiler(ast.NodeTransformer):
         if node.is_async:
             raise self.refuse(node.target, "async is not of the language")
         conditions = [self.visit(each) for each in node.ifs]
-        return ast.comprehension(
-            self.target(node.target), _call("__each", self.visit(node.iter)), conditions, is_async=0
-        )
+        entries = call("__each", self.visit(node.iter), vars(node).get("weighed", ast.Constant(0)))
+        return ast.comprehension(self.target(node.target), entries, conditions, is_async=0)
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
         """Refuse when it is reached: the function has no value there."""
-        return ast.Expr(_call("__fail"))
+        if any(isinstance(each, ast.Yield | ast.YieldFrom | ast.NamedExpr) for each in ast.walk(node)):
+            raise self.refuse(node, "what is raised neither yields nor assigns")
+        return ast.Expr(call("__fail"))
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
         """Yield entries, which are counted."""
@@ -242,20 +246,12 @@ class Compiler(ast.NodeTransformer):
             value = ast.Constant(None) if node.value.value is None else self.visit(node.value.value)
             return ast.Expr(ast.Yield(value))
         if isinstance(node.value, ast.YieldFrom):
-            return ast.Expr(ast.YieldFrom(_call("__each", self.visit(node.value.value))))
+            return ast.Expr(ast.YieldFrom(call("__each", self.visit(node.value.value))))
         return ast.Expr(self.visit(node.value))
-
-    def visit_Yield(self, node: ast.Yield) -> ast.AST:
-        """Refuse what a yield returns."""
-        raise self.refuse(node, "yield stands in a line of its own")
-
-    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
-        """Refuse what a yield returns."""
-        raise self.refuse(node, "yield stands in a line of its own")
 
     def visit_Starred(self, node: ast.Starred) -> ast.AST:
         """Count the entries."""
-        return ast.Starred(_call("__each", self.visit(node.value)), node.ctx)
+        return ast.Starred(call("__each", self.visit(node.value)), node.ctx)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """Call; a function that makes the words of a line is left out."""
@@ -268,7 +264,7 @@ class Compiler(ast.NodeTransformer):
         for each in keywords:
             each.value = self.visit(each.value)
             if each.arg is None:
-                each.value = _call("__either", ast.Dict([], []), each.value)
+                each.value = call("__either", ast.Dict([], []), each.value)
             else:
                 self.name(node, each.arg)
         return ast.Call(self.visit(node.func), [self.visit(each) for each in node.args], keywords)
@@ -278,7 +274,7 @@ class Compiler(ast.NodeTransformer):
         others = [each for each in (node.vararg, node.kwarg) if each]
         for each in (*node.posonlyargs, *node.args, *node.kwonlyargs, *others):
             self.name(each, each.arg)
-            require_plain(each.annotation, self.place)
+            require_plain(each.annotation, self.place, lazy=self.lazy)
             each.annotation = None
         node.defaults = [self.visit(each) for each in node.defaults]
         node.kw_defaults = [None if each is None else self.visit(each) for each in node.kw_defaults]
@@ -286,15 +282,18 @@ class Compiler(ast.NodeTransformer):
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         """Count the call."""
-        body = ast.BoolOp(ast.And(), [_call("__step"), self.visit(node.body)])
+        body = ast.BoolOp(ast.And(), [call("__step", weight(node.body)), self.visit(node.body)])
         return ast.Lambda(self.visit(node.args), body)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """Count the call; a nested function has no decorator."""
-        if node.decorator_list:
-            raise self.refuse(node, "a decorator in a function is not of the language")
-        require_plain(node.returns, self.place)
+        if node.decorator_list or getattr(node, "type_params", None):
+            raise self.refuse(
+                node, "decorators and parameters of types in a function are not of the language"
+            )
+        require_plain(node.returns, self.place, lazy=self.lazy)
         node.returns = None
+        weighed = weight(*node.body)
         body = [self.visit(each) for each in node.body if not is_text(each)]
-        step = ast.copy_location(ast.Expr(ast.copy_location(_call("__step"), node)), node)
+        step = ast.copy_location(ast.Expr(ast.copy_location(call("__step", weighed), node)), node)
         return ast.FunctionDef(self.name(node, node.name), self.visit(node.args), [step, *body], [])

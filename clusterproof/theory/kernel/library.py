@@ -40,10 +40,12 @@ def _multiply_up(values: Any, *, start: Any = 1) -> Any:
 
 def _extreme(sign: str) -> Callable[..., Any]:
     def find(*values: Any, key: Any = None, default: Any = MISSING) -> Any:
+        if default is not MISSING and len(values) > 1:
+            raise Refused("a default beside several values")
         entries = each(values[0] if len(values) == 1 else values)
         best = next(entries, MISSING)
         if best is MISSING:
-            if default is MISSING or len(values) > 1:
+            if default is MISSING:
                 raise Refused("the least or largest of nothing")
             return default
         of_best = key(best) if key else best
@@ -60,24 +62,24 @@ def _order(left: Any, right: Any) -> int:
     return -1 if compare("<", left, right) else int(bool(compare(">", left, right)))
 
 
-def _sort(values: Any, *, key: Any = None, reverse: Any = False) -> list[Any]:
+def _sort(values: Any, /, *, key: Any = None, reverse: Any = False) -> list[Any]:
     order = functools.cmp_to_key(_order)
     return sorted(each(values), key=(lambda v: order(key(v))) if key else order, reverse=bool(reverse))
 
 
-def _all(values: Any) -> bool:
+def _all(values: Any, /) -> bool:
     return all(each(values))
 
 
-def _any(values: Any) -> bool:
+def _any(values: Any, /) -> bool:
     return any(each(values))
 
 
-def _truth(value: Any = False) -> bool:
+def _truth(value: Any = False, /) -> bool:
     return bool(value)
 
 
-def _length(values: Any) -> int:
+def _length(values: Any, /) -> int:
     if type(values) not in (str, list, tuple, dict, range, MappingProxyType):
         raise Refused(f"{type(values).__name__} has no length in the language")
     return len(values)
@@ -89,14 +91,14 @@ def _dictionary(pairs: Any = (), /, **named: Any) -> dict[Any, Any]:
 
 
 def _rounded(function: Callable[[Any], int]) -> Callable[[Any], int]:
-    def apply(value: Any = 0) -> int:
+    def apply(value: Any = 0, /) -> int:
         spend(1 + words(value) ** 2)
         return function(number(value))
 
     return apply
 
 
-def _quotient_and_remainder(left: Any, right: Any) -> tuple[Any, Any]:
+def _quotient_and_remainder(left: Any, right: Any, /) -> tuple[Any, Any]:
     return numbers.divide_whole(left, right), numbers.remainder(left, right)
 
 
@@ -109,13 +111,13 @@ def _whole_numbers(function: Callable[..., int]) -> Callable[..., int]:
     return apply
 
 
-def _factorial(n: Any) -> int:
+def _factorial(n: Any, /) -> int:
     k = max(0, whole(n))
     spend(1 + k + (k * k.bit_length() >> 8) ** 2)
     return math.factorial(whole(n))
 
 
-def _combinations(n: Any, k: Any) -> int:
+def _combinations(n: Any, k: Any, /) -> int:
     fewer = max(0, min(whole(k), whole(n) - whole(k)))
     spend(1 + fewer + (fewer * whole(n).bit_length() >> 8) ** 2)
     return math.comb(whole(n), whole(k))
@@ -149,7 +151,7 @@ def _apply(function: Any, first: Any, /, *several: Any) -> Iterator[Any]:
     return (function(*entries) for entries in zip(*map(each, (first, *several)), strict=False))
 
 
-def _choose(function: Any, several: Any) -> Iterator[Any]:
+def _choose(function: Any, several: Any, /) -> Iterator[Any]:
     spend(10)
     return (entry for entry in each(several) if (entry if function is None else function(entry)))
 
@@ -158,7 +160,7 @@ def _number_of(several: Any, start: Any = 0) -> Iterator[tuple[int, Any]]:
     return (pair for pair in enumerate(each(several), whole(start)))
 
 
-def _reversed(several: Any) -> Iterator[Any]:
+def _reversed(several: Any, /) -> Iterator[Any]:
     if type(several) not in (list, tuple, range):
         raise Refused(f"{type(several).__name__} is not reversed in the language")
     return _from(several, len(several) - 1)
@@ -178,7 +180,7 @@ def _accumulate(several: Any, function: Any = add, *, initial: Any = None) -> It
     return (entry for entry in itertools.accumulate(each(several), function, initial=initial))
 
 
-def _reduce(function: Any, several: Any, *start: Any) -> Any:
+def _reduce(function: Any, several: Any, /, *start: Any) -> Any:
     return functools.reduce(function, each(several), *start)
 
 
@@ -197,7 +199,7 @@ LIBRARY: dict[Any, Callable[..., Any]] = {
     builtins.filter: _choose,
     builtins.int: _rounded(int),
     builtins.len: _length,
-    builtins.list: lambda several=(): listed(several),
+    builtins.list: lambda several=(), /: listed(several),
     builtins.map: _apply,
     builtins.max: _extreme(">"),
     builtins.min: _extreme("<"),
@@ -206,7 +208,7 @@ LIBRARY: dict[Any, Callable[..., Any]] = {
     builtins.round: _rounded(round),
     builtins.sorted: _sort,
     builtins.sum: _add_up,
-    builtins.tuple: lambda several=(): tuple(each(several)),
+    builtins.tuple: lambda several=(), /: tuple(each(several)),
     builtins.zip: _over(builtins.zip),
     Fraction: numbers.fraction,
     functools.reduce: _reduce,

@@ -5,6 +5,7 @@ record, whose source is read in turn; or one of Python's or the vocabulary's fun
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import gc
@@ -13,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from fractions import Fraction
 from functools import lru_cache
+from math import gcd
 from pathlib import Path
 from types import CodeType, FunctionType, MappingProxyType, ModuleType
 from typing import Any
@@ -98,12 +100,18 @@ class Source:
 
     def constant(self, value: Any, name: str) -> Any:
         """Freeze a constant: a number, a text, None, or a tuple, dictionary or frozen record of such."""
+        if type(value) is Fraction and (
+            value.denominator < 1 or gcd(value.numerator, value.denominator) != 1
+        ):
+            raise Refused(f"{name} is a fraction that was changed")
         if type(value) in (int, Fraction):
             return number(value)
         if type(value) in (str, bool, type(None)):
             return value
         if type(value) is tuple:
             return tuple(self.constant(entry, name) for entry in value)
+        if type(value) is MappingProxyType and [type(each) for each in gc.get_referents(value)] != [dict]:
+            raise Refused(f"{name} is a view of no plain dictionary")
         if type(value) in (dict, MappingProxyType):
             return MappingProxyType(
                 {self.constant(k, name): self.constant(v, name) for k, v in value.items()}
@@ -131,6 +139,7 @@ class Source:
 
     def _cached(self, value: Any, name: str) -> Callable[..., Any]:
         """Load the function that a cache is of: of a pure function a cache is nothing, but that its value is shared."""
+        CACHED.cache_clear(value)  # it may hold what another constant gave
         inner = value.__wrapped__
         if not any(each is inner for each in gc.get_referents(value)):
             raise Refused(f"{name}: the cache is of another function than it says")
@@ -138,6 +147,8 @@ class Source:
 
         def shared(*arguments: Any, **named: Any) -> Any:
             for each in (*arguments, *named.values()):
+                if type(each) in (list, dict):
+                    raise Refused(f"{name}: a cached function takes no {type(each).__name__}: pass a tuple")
                 kept(each)
             return kept(function(*arguments, **named))
 
@@ -153,7 +164,10 @@ class Source:
         except ValueError:
             raise Refused(f"{place}, {function.__name__}: a variable around it has no value yet") from None
         around = dict(zip(function.__code__.co_freevars, values, strict=True))
-        known = {n: v for n, v in getattr(function, "__builtins__", {}).items() if id(v) in self._library}
+        builtin = getattr(function, "__builtins__", None)
+        if type(builtin) is not dict or type(function.__globals__) is not dict:
+            raise Refused(f"{place}, {function.__name__}: its module has a namespace of its own kind")
+        known = {n: v for n, v in builtin.items() if id(v) in self._library}
         outside = {**known, **function.__globals__, **around}
         holder: list[Callable[..., Any]] = []
 
@@ -162,11 +176,16 @@ class Source:
 
         self._loaded[id(function)] = function, recursive
         modules = frozenset(name for name, value in outside.items() if type(value) is ModuleType)
-        worded = frozenset(name for name, value in outside.items() if id(value) in self._vocabulary)
+        worded = frozenset(
+            name
+            for name, value in outside.items()
+            if "words" in (getattr(self._vocabulary.get(id(value)), "__kwdefaults__", None) or ())
+        )
         local = {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
         local |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
         local |= {n.name for n in ast.walk(node) if n is not node and isinstance(n, ast.FunctionDef)}
-        compiler = Compiler(place, modules - local, worded - local)
+        lazy = bool(function.__code__.co_flags & __future__.annotations.compiler_flag)
+        compiler = Compiler(place, modules - local, worded - local, lazy=lazy)
         made = compiler.visit(node)
         if isinstance(made, ast.Lambda):
             made = ast.copy_location(ast.Assign([ast.Name("__lambda", ast.Store())], made), made)

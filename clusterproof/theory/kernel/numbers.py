@@ -175,17 +175,17 @@ def negative(value: Any) -> Any:
     return -_operand(value)
 
 
-def absolute(value: Any) -> Any:
+def absolute(value: Any, /) -> Any:
     """``abs(value)``, of a number: of a symbol it is no formula."""
     spend(1)
     return abs(number(value))
 
 
-def fraction(numerator: Any = 0, denominator: Any = 1) -> Any:
+def fraction(numerator: Any = 0, denominator: Any = None) -> Any:
     """``Fraction(numerator, denominator)``, or of a text such as ``"1/3"``."""
-    if type(numerator) is str and denominator == 1:
+    if type(numerator) is str and denominator is None:
         return Fraction(read(numerator))
-    quotient = divide(numerator, denominator)
+    quotient = divide(numerator, 1 if denominator is None else denominator)
     return quotient if isinstance(quotient, Abstract) else Fraction(quotient)
 
 
@@ -231,7 +231,7 @@ def _no_fact(sign: str) -> NoReturn:
 
 def same(left: Any, right: Any) -> bool:
     """Return whether two values are equal; entry by entry, each of which costs fuel."""
-    spend(1)
+    spend(1 + (words(left) >> 4))
     if type(left) in (list, tuple) and type(right) is type(left):
         return len(left) == len(right) and all(map(same, left, right))
     fields = getattr(left, "_values", None), getattr(right, "_values", None)
@@ -251,4 +251,5 @@ def key(value: Any) -> Any:
     if type(value) is tuple:
         spend(len(value))
         return tuple(map(key, value))
+    spend(words(value) ** 2 >> 6)
     return value if type(value) in (str, bool, type(None)) else number(value)

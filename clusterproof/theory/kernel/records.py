@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, field, fields, is_dataclass, make_dataclass
 from functools import cached_property
-from types import FunctionType, MappingProxyType
+from types import FunctionType, GetSetDescriptorType, MappingProxyType, MemberDescriptorType
 from typing import Any
 
 from clusterproof.theory.kernel.evaluation import Refused, spend
@@ -41,11 +41,11 @@ class Record:
     __hash__ = None  # type: ignore[assignment]  # compared by the kernel, not hashed
 
 
-MADE = ("__init__", "__eq__")
-"""What ``dataclass`` makes and the language relies on: it must be its own."""
+MADE = ("__init__", "__eq__", "__repr__", "__hash__")
+"""What ``dataclass`` makes, and the language or what it leaves out relies on: it must be its own."""
 KEPT = frozenset(vars(type("Plain", (), {}))) | {
     *("__annotations__", "__match_args__", "__dataclass_fields__", "__dataclass_params__"),
-    *("__repr__", "__hash__", "__setattr__", "__delattr__", "__replace__"),
+    *("__setattr__", "__delattr__", "__replace__"),
     *("__static_attributes__", "__firstlineno__", "__annotate_func__", "__annotations_cache__"),
 }
 """What a class has besides."""
@@ -66,6 +66,8 @@ def new_record(kind: type) -> type[Record]:
         raise Refused(f"{place} is not of the language: only frozen dataclasses without a base are")
     for each in fields(kind):
         simple = each.default_factory is MISSING and each.init and each.compare and not each.kw_only
+        member = vars(kind).get(each.name, each.default)
+        simple = simple and (member is each.default or type(member) is MemberDescriptorType)
         if not simple or each.name.startswith("_"):
             raise Refused(
                 f"{place}.{each.name}: a field of a record is plain, with a constant as default if any"
@@ -79,10 +81,9 @@ def new_record(kind: type) -> type[Record]:
     for name, member in vars(kind).items():
         special = name.startswith("__") and name not in {*MADE, *KEPT}
         if name in MADE:
-            special = type(member) is not FunctionType or _code(member) != _code(vars(model)[name])
-            special = special or (
-                name == "__init__" and member.__defaults__ != vars(model)[name].__defaults__
-            )
+            special = not _alike(member, vars(model)[name])
+        if name in ("__dict__", "__weakref__"):
+            special = type(member) is not GetSetDescriptorType
         if special or (name.startswith("_") and not name.startswith("__")):
             raise Refused(
                 f"{place}.{name}: a record of the language has no special or private methods of its own"
@@ -90,11 +91,23 @@ def new_record(kind: type) -> type[Record]:
     return type(kind.__name__, (Record,), {})
 
 
-def _code(function: FunctionType) -> tuple[Any, ...]:
-    """Return what a function does, by its code and what it holds of its surroundings."""
-    code, cells = function.__code__, function.__closure__ or ()
-    held = [id(cell.cell_contents) for cell in cells]
-    return code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_consts, held
+def _alike(first: Any, second: Any) -> bool:
+    """Return whether two members are the same, or functions with the same code, defaults and surroundings."""
+    if first is second:
+        return True
+    if type(first) is not type(second):
+        return False
+    if type(first) is tuple:
+        return len(first) == len(second) and all(map(_alike, first, second))
+    if type(first) is FunctionType:
+        return all(map(_alike, _parts(first), _parts(second)))
+    return type(first) in (int, str, bytes, set) and bool(first == second)
+
+
+def _parts(function: FunctionType) -> tuple[Any, ...]:
+    code, held = function.__code__, tuple(cell.cell_contents for cell in function.__closure__ or ())
+    names = code.co_names, code.co_varnames, code.co_freevars
+    return code.co_code, *names, code.co_consts, function.__defaults__, function.__kwdefaults__, held
 
 
 def require_own_fields(value: Any, name: str) -> None:
@@ -112,7 +125,7 @@ def complete_record(
     """
     names = tuple(each.name for each in fields(kind))
     members = {
-        name: _member(member, f"{kind.__qualname__}.{name}", load)
+        name: _member(member, name, f"{kind.__qualname__}.{name}", load)
         for name, member in vars(kind).items()
         if not name.startswith("__") and name not in names
     }
@@ -122,11 +135,11 @@ def complete_record(
     made._offers = frozenset([*names, *members])
 
 
-def _member(member: Any, place: str, load: Callable[[FunctionType], Any]) -> Any:
+def _member(member: Any, name: str, place: str, load: Callable[[FunctionType], Any]) -> Any:
     wrap: Callable[[Any], Any] = property
     if type(member) is property:
         found = member.fget
-    elif type(member) is cached_property:
+    elif type(member) is cached_property and type(member.attrname) is str and member.attrname == name:
         found, wrap = member.func, _shared
     elif type(member) in (staticmethod, classmethod):
         found, wrap = member.__func__, type(member)

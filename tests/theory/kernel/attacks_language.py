@@ -6,12 +6,13 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from types import FunctionType, MappingProxyType
 from typing import Annotated
 
 import attacks_module
 from attacks_kept import Attacks, ev
 
-from clusterproof.theory.claims import at_least, at_most, choice, integers, rationals
+from clusterproof.theory.claims import at_least, at_most, choice, given, integers, rationals
 from clusterproof.theory.claims.claim import Claim
 
 ATTACKS = attack = Attacks()
@@ -813,3 +814,315 @@ def dictionary_changed_while_it_is_read(n: Few):
     keys = (k for k in d)
     d[2] = 0
     return at_most(0 * len(list(keys)), bound=0)
+
+
+# ---- what the language leaves out must do nothing
+
+
+def raising(n):
+    if n > 100:
+        raise (yield n)
+    return (0,)
+
+
+@attack(exhausted, breaks={"n": 2})
+def yield_in_a_raise(n: Few):
+    """F. In CPython raising is a generator of nothing."""
+    return at_most(n if len(list(raising(n))) == 0 else 0, bound=0)
+
+
+@attack(ev("instance", instance={"n": 2}))
+def yield_in_a_raise_accuses(n: Few):
+    """T. The same the other way round."""
+    return at_most(sum(raising(n)), bound=0)
+
+
+class Answer:
+    def __get__(self, instance, owner):
+        return 0 if instance is None else 5
+
+    def __set__(self, instance, value):
+        pass
+
+
+@dataclass(frozen=True)
+class Described:
+    a: int = Answer()
+
+
+@dataclass(frozen=True)
+class Replaced:
+    a: int
+
+
+Replaced.a = property(lambda self: 5, lambda self, value: None)
+
+
+@attack(exhausted, breaks={"n": 2})
+def field_of_a_descriptor(n: Few):
+    """F. Described().a is 5."""
+    return at_most(Described().a, bound=0)
+
+
+@attack(exhausted, breaks={"n": 2})
+def field_that_was_replaced(n: Few):
+    """F. Replaced(0).a is 5."""
+    return at_most(Replaced(0).a, bound=0)
+
+
+EFFECTS = {0: 0}
+
+
+@dataclass(frozen=True)
+class Loud:
+    a: int
+
+    def __repr__(self):
+        EFFECTS[0] = 5
+        return ""
+
+
+@dataclass(frozen=True)
+class Hashed:
+    a: int
+
+    def __hash__(self):
+        EFFECTS[0] = 5
+        return 1
+
+
+@lru_cache
+def field_of(record):
+    return record.a
+
+
+@attack(exhausted, breaks={"n": 2})
+def representation_with_an_effect(n: Few):
+    """F. The text changes EFFECTS."""
+    f"{Loud(n)}"
+    return at_most(EFFECTS[0], bound=0)
+
+
+@attack(exhausted, breaks={"n": 2})
+def hash_with_an_effect(n: Few):
+    """F. The cache hashes its argument."""
+    field_of(Hashed(n))
+    return at_most(EFFECTS[0], bound=0)
+
+
+class Touched:
+    def __getitem__(self, key):
+        EFFECTS[0] = 5
+        return int
+
+
+TOUCHED = Touched()
+
+
+@attack(exhausted, breaks={"n": 2})
+def annotation_with_an_effect(n: Few):
+    """F. CPython evaluates the annotation of a nested function."""
+
+    def inner(a: TOUCHED[0]):
+        return a
+
+    return at_most(EFFECTS[0], bound=0 * inner(n))
+
+
+# ---- objects that were altered
+
+
+class Liar(int):
+    def __eq__(self, other):
+        return True
+
+    __hash__ = int.__hash__
+
+
+@dataclass(frozen=True)
+class LyingDefault:
+    a: int = 0
+
+
+LyingDefault.__init__.__defaults__ = (Liar(7),)
+
+
+@attack(exhausted, breaks={"n": 2})
+def default_that_lies(n: Few):
+    """F. LyingDefault().a is 7, which says that it equals 0."""
+    return at_most(LyingDefault().a + 0, bound=0)
+
+
+@dataclass(frozen=True)
+class CachedElsewhere:
+    a: int
+
+    @cached_property
+    def zero(self):
+        return 0
+
+
+vars(CachedElsewhere)["zero"].attrname = "a"
+
+
+@attack(exhausted, breaks={"n": 2})
+def cached_property_of_another_name(n: Few):
+    """F. CachedElsewhere(n).zero is n."""
+    return at_most(CachedElsewhere(n).zero, bound=0)
+
+
+@dataclass(frozen=True)
+class HiddenDict:
+    a: int
+    __dict__ = property(lambda self: {})
+
+    def several(self):
+        return 0
+
+
+HIDDEN = HiddenDict(1)
+object.__setattr__(HIDDEN, "several", lambda: 5)
+
+
+@attack(exhausted, breaks={"n": 2})
+def record_that_hides_its_attributes(n: Few):
+    """F. HIDDEN.several() is 5."""
+    return at_most(HIDDEN.several(), bound=0)
+
+
+class Namespace(dict):
+    def __getitem__(self, name):
+        return 1 if name == "RATE" else super().__getitem__(name)
+
+
+RATE = 0
+
+
+def rated(n):
+    return n * RATE
+
+
+rated = FunctionType(rated.__code__, Namespace(globals()), "rated")
+
+
+@attack(exhausted, breaks={"n": 2})
+def namespace_of_its_own_kind(n: Few):
+    """F. RATE is 1 there."""
+    return at_most(rated(n), bound=0)
+
+
+PROXY = MappingProxyType(Namespace({1: 0, 2: 0, 3: 0}))
+Namespace.__getitem__ = lambda self, name: 1 if name in ("RATE", 1, 2, 3) else dict.__getitem__(self, name)
+
+
+@attack(exhausted, breaks={"n": 2})
+def view_of_its_own_kind(n: Few):
+    """F. PROXY[n] is 1."""
+    return at_most(PROXY[n], bound=0)
+
+
+CHANGED = Fraction(1, 2)
+CHANGED._denominator = -2
+
+
+@attack(exhausted)
+def fraction_that_was_changed(n: Few):
+    """F. Its sign is that of -1/2."""
+    return at_least(CHANGED + CHANGED, bound=0 * n)
+
+
+def harmless(n):
+    return 0
+
+
+@lru_cache
+def identity(n):
+    return n
+
+
+identity(harmless)
+identity.__wrapped__ = harmless
+
+
+@attack(exhausted, breaks={"n": 2})
+def cache_that_holds_what_it_names(n: Few):
+    """F. identity(n) is n."""
+    return at_most(identity(n), bound=0)
+
+
+# ---- calls that CPython refuses
+
+
+@attack(exhausted)
+def default_beside_several(n: Few):
+    """F. TypeError."""
+    return at_most(0 * max(1, n, default=0), bound=0)
+
+
+@attack(exhausted)
+def keywords_of_functions(n: Few):
+    """F. TypeError."""
+    return at_most(0 * len(values=[n]), bound=0)
+
+
+@attack(exhausted)
+def keyword_of_a_method(n: Few):
+    """F. TypeError."""
+    xs = [n]
+    xs.extend(more=[0])
+    return at_most(0 * sum(xs), bound=0)
+
+
+@attack(exhausted)
+def words_of_given(n: Few):
+    """F. TypeError."""
+    return given("n", n > 0, lambda: at_most(0, bound=n), words=lambda: "")
+
+
+@attack(exhausted)
+def fraction_of_a_text_and_one(n: Few):
+    """F. TypeError."""
+    return at_most(Fraction("1/3", 1), bound=n)
+
+
+@lru_cache
+def itself(values):
+    return values
+
+
+@attack(exhausted)
+def cache_of_a_list(n: Few):
+    """F. TypeError."""
+    return at_most(0 * itself([n])[0], bound=0)
+
+
+# ---- code that is long, and numbers that are
+
+LONG = (1 << 4_000_000) + 1
+
+
+@attack(exhausted)
+def long_numbers_are_compared(n: Few):
+    """R. A hundred thousand times."""
+    x, y, k = LONG + n, LONG + n, 0
+    for _ in range(100_000):
+        k += 1 if x == y else 0
+    return at_most(n, bound=3)
+
+
+@attack(exhausted)
+def long_numbers_are_looked_up(n: Few):
+    """R. Two thousand times."""
+    several, k = {LONG: 1}, 0
+    for _ in range(2000):
+        k += several[LONG]
+    return at_most(n, bound=3)
+
+
+@attack(exhausted)
+def generators_of_generators(n: Few):
+    """R. Three hundred thousand."""
+    several = (v for v in [1])
+    for _ in range(300_000):
+        several = (v for v in several)
+    return at_most(n, bound=3)

@@ -1,5 +1,6 @@
 """Attempts against spaces, symbols, positivity, hypotheses, divisors and fuel."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
 
@@ -977,3 +978,52 @@ def hypothesis_with_a_hypothesis(x: Annotated[Fraction, rationals(-1, 1, 4)]):
     """F. That x = 1 is supposed only of x > 0."""
     suppose("x > 0 => x = 1", given("x > 0", x > 0, lambda: equal((x, 1))))
     return at_most(1 - x, bound=0)
+
+
+@dataclass(frozen=True)
+class Box:
+    xs: list
+
+    def push(self):
+        self.xs.append(1)
+        return at_most(0, bound=1)
+
+
+def put(done, line):
+    return line
+
+
+@attack(ev("signs", "c", witness={"x": 1}))
+def given_a_bound_method(x: Signed):
+    """F. At x = -1 nothing is pushed."""
+    xs = []
+    a = given("x > 0", x > 0, Box(xs).push)
+    return {"a": a, "c": at_least(len(xs) + 0 * x, bound=1)}
+
+
+@attack(ev("signs", "c", witness={"x": 1}))
+def given_a_view(x: Signed):
+    """F. The view holds the list."""
+    xs = []
+    view = {0: xs}.values()
+    a = given("x > 0", x > 0, lambda: put([ys.append(1) for ys in view], at_most(0 * x, bound=1)))
+    return {"a": a, "c": at_least(len(xs) + 0 * x, bound=1)}
+
+
+@attack(ev("signs", "c", witness={"x": 1}))
+def given_a_method_of_a_dictionary(x: Signed):
+    """F. The method holds it."""
+    xs = []
+    values = {0: xs}.values
+    a = given("x > 0", x > 0, lambda: put([ys.append(1) for ys in values()], at_most(0 * x, bound=1)))
+    return {"a": a, "c": at_least(len(xs) + 0 * x, bound=1)}
+
+
+@attack(ev("empty", "c"))
+def given_a_view_empties(x: Signed):
+    """F. At x = -1 the hypothesis is met, and 1 <= 0 breaks."""
+    xs = []
+    view = {0: xs}.items()
+    a = given("x > 0", x > 0, lambda: put([ys.append(1) for _, ys in view], at_most(0 * x, bound=1)))
+    suppose("nothing yet", len(xs) == 0)
+    return {"a": a, "c": at_most(1 + 0 * x, bound=0)}
