@@ -95,7 +95,7 @@ READ_ONLY = {
     r"data fetch \w+": "wants the network",
     r"check inexact.py|(check|show) .*local_sgd.py|check my_paper.py": "tests of their own compare what it prints",
     r"check scaffold/contraction scaffold.py": "a test of its own compares what it prints",
-    r"check --all --json .*": "every claim, the long ones too",
+    r"check --all --search .*": "every claim, the long ones too",
     r"check examples/known_to_be_wrong.py --verbose": "the page's verdicts are compared by a test of the examples",
     r"train": "named, not run: its defaults take a minute",
     r"--install-completion": "writes into the settings of the user's shell",
@@ -186,7 +186,7 @@ OUTSIDE = {
     r".* --dask .*": "wants a cluster: tests of sweeps start one",
     r"clusterproof --install-completion": "writes into the settings of the user's shell",
     r"clusterproof table \S+ (?!--help).*": "hours: tests of the tables run each in little",
-    r"clusterproof check --all --json .*": "would write the stored verdicts; tests of the catalogue check each",
+    r"clusterproof check .*--evidence clusterproof/.*": "would write the records; tests of the catalogue check each",
     r"clusterproof train": "named, not run: its defaults take a minute",
 }
 """Lines that no test runs as they are printed, and why."""

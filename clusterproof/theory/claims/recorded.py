@@ -67,7 +67,6 @@ def record_of(verdict: Verdict) -> dict[str, Any]:
         "digest": digest_of(find_claim(verdict.claim)),
         "version": verdict.version,
         "seed": verdict.seed,
-        "seconds": round(verdict.seconds, 1),
         "decided_by": place,
         "whole": {name: value for name, value in whole.items() if lines[place].get(name) != value},
         "lines": lines,
