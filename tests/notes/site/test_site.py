@@ -384,4 +384,4 @@ def test_the_stored_report_speaks_of_the_claims_that_there_are() -> None:
     known = [record for record in records if record["claim"] in REGISTRY]
     assert known
     for record in known:
-        assert record["repaired_by"] == list(REGISTRY[record["claim"]].repaired_by), record["claim"]
+        assert record["repaired_by"] == REGISTRY[record["claim"]].repaired_by, record["claim"]
