@@ -116,6 +116,9 @@ def least_growth(task: RegressionMixture) -> float:
 def assumption_3(deviation: Positive, curvature: Positive, noise: Positive) -> Sides:
     """The variances of loss and gradient are bounded over all models.
 
+    Hypotheses
+        The losses are those of Gaussian linear regression; those of other models may meet the assumption.
+
     Statement
         For every chi and p, E (f(chi; y) - phi_p(chi))^2 <= sigma^2 and
         E ||grad f(chi; y) - grad phi_p(chi)||^2 <= v^2.

@@ -69,7 +69,8 @@ def equations_12_to_18(identical: IdenticalClients, round_: Round) -> dict[str, 
 
     Hypotheses
         Option II with one local step, L-smooth losses, no noise, chi^(-1) = chi^0, eps_(-1) = eps_(-2) = eps_0, and
-        mean chi_i^t = chi_p^t by (6).
+        mean chi_i^t = chi_p^t by (6). eta L <= 1; eps_0 <= 1/2 in (16) and (17), the basin for Delta = 2; eps_0 <= 1
+        after (17).
 
     Statement
         With eps_t = ||chi_p^t - chi*_p||:

@@ -132,9 +132,9 @@ def lemma_1_union(
         As (22).
 
     Statement
-        The printed (23) repeats the event of (22); meant is its union over p' != p. Then
-        P(some wrong model's loss is at most the own one's) <= c_1 P sigma^2 / (Delta^4 mu^2 n'). What is
-        checked is more: the sum of the probabilities over p' != p, of which the union is at most.
+        The printed (23) repeats the event of (22); meant is its union over p' != p. Then P(some wrong model's loss is
+        at most the own one's) <= c_1 P sigma^2 / (Delta^4 mu^2 n'). What is checked is more: the sum of the
+        probabilities over p' != p, of which the union is at most. c_1 = 128, as in ``cfl-mgd/lemma-1``.
 
     Source
         Zhao et al. (2023), Lemma 1, (23). Upper bound; for the sum 64 (P - 1) is enough, and needed as P grows.

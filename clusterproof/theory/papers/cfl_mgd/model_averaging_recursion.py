@@ -230,8 +230,8 @@ def model_averaging_stability(two_clients: TwoClients) -> Sides:
     """Option II converges when every client alone does.
 
     Hypotheses
-        Quadratic clients with the same minimiser and curvatures in (0, L], eta = 1/L,
-        beta in [0, 1): each client's local descent converges.
+        Quadratic clients with the same minimiser and curvatures in (0, L], eta = 1/L, beta in [0, 1): each client's
+        local descent converges. Any number H >= 1 of local steps, where (12) has one; the clients' curvatures differ.
 
     Statement
         The rounds of option II, which averages chi and u (line 16), converge: rho(M) <= 1.

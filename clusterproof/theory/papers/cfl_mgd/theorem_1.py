@@ -183,7 +183,8 @@ def theorem_1_probability(
     """Theorem 1 holds with probability at least 1 - lambda.
 
     Hypotheses
-        As Theorem 1; (A38), the appendix's condition, plays no part.
+        As Theorem 1; (A38), the appendix's condition, plays no part. c = 1/8 (Hoeffding), l m = 100, lambda_i = 0.01;
+        the meant probability is 1 - T P lambda_5.
 
     Statement
         lambda = 1 - lambda_0 - P lambda_1 - 2 lambda_2 - lambda_3 - P lambda_4 - 4 exp(-clm), for any lambda in (0, 1).
@@ -354,8 +355,9 @@ def remark_1(
         exact losses and gradients, v = sigma = 0, which Assumption 3 allows.
 
     Statement
-        rho = (16 L / mu l) rho_0 <= C (1 / sqrt(m n') + 1 / n' + 1 / (n' sqrt(m))), up to logarithms,
-        for some constant C. Checked for C = 10^6, and with it for every smaller one.
+        rho = (16 L / mu l) rho_0 <= C (1 / sqrt(m n') + 1 / n' + 1 / (n' sqrt(m))), up to logarithms, for some
+        constant C. Checked for C = 10^6, and with it for every smaller one. c_4 = 1/4; for any c_4 > 0 rho stays
+        above 16 kappa c_4, so that no C and no power of log(m n') helps.
 
     Source
         Zhao et al. (2023), Theorem 1 and Remark 1. The repaired floor is O(1 / sqrt(m n')): ``cfl-mgd/theorem-d``.

@@ -143,8 +143,9 @@ def theorem_1_participation(clients: Clients, rounds: Rounds, *, power_of_pairs:
         As ``fpfc/theorem-1-models``; theta_ij and v_ij are updated where i or j is in A_k.
 
     Statement
-        The mean of E||grad_v L_0||^2 over K rounds is at most C_2 (F(w^0) - F* + m xi lambda / 4) / K, with
-        C_2 = L_g^2 / (m rho (rho^2 - L_g rho - 2 L_g^2)), for any participation probabilities.
+        The mean of E||grad_v L_0||^2 over K rounds is at most C_2 (F(w^0) - F* + m xi lambda / 4) / K, with C_2 =
+        L_g^2 / (m rho (rho^2 - L_g rho - 2 L_g^2)), for any participation probabilities. L_0 as in
+        ``fpfc/theorem-1-duals``.
 
     Symbols
         P the least probability that one of two clients takes part.

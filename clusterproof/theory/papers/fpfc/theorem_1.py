@@ -122,8 +122,8 @@ def theorem_1_models(
 
     Statement
         As the title, for the mean over K rounds, with C_1 = (1 / p) [6 (r^2 L_h^2 + rho^2) / (rho - L_f - 2 r L_h) +
-        12 rho^3 / (rho^2 - L_g rho - 2 L_g^2)] and the r that allows more, (c^(-T/2) - 1)^-1 or c^(T/2);
-        L_h = L_f + rho, L_g = max(lambda / xi, 1 / (a - 1)).
+        12 rho^3 / (rho^2 - L_g rho - 2 L_g^2)] and the r that allows more, (c^(-T/2) - 1)^-1 or c^(T/2); L_h = L_f +
+        rho, L_g = max(lambda / xi, 1 / (a - 1)). L_0 as in ``fpfc/theorem-1-duals``.
 
     Symbols
         alpha ``step_size``, lambda ``strength``, xi ``smoothing``, a ``concavity``, rho ``augmentation``,
@@ -229,8 +229,9 @@ def theorem_1_duals(
         As ``fpfc/theorem-1-models``; theta_ij and v_ij are updated if both i and j are in A_k, and rest otherwise.
 
     Statement
-        As the title, for the mean over K rounds and any participation probabilities, with
-        C_2 = L_g^2 / (m rho (rho^2 - L_g rho - 2 L_g^2)).
+        As the title, for the mean over K rounds and any participation probabilities, with C_2 = L_g^2 / (m rho (rho^2
+        - L_g rho - 2 L_g^2)). L_0 is the Lagrangian without its quadratic term, the pairs' part being the sum over
+        ordered pairs over 2m.
 
     Source
         Yu et al. (2023), Algorithm 1 and Theorem 1, a reading. Line 5 has "For i, j in A_k (i < j), server computes"

@@ -167,7 +167,8 @@ def empty_for_good(groups: TwoGroups) -> Sides:
     """A cluster that has no device in one iteration has none in any later one.
 
     Hypotheses
-        Two models, devices with minimisers -1 and 1, lambda = 0.2, no pinning, no ties.
+        Two models, devices with minimisers -1 and 1, lambda = 0.2, no pinning, no ties. 8 iterations; either sign of
+        (3); where it is 0 / 0, S = 0, 1 or -1, whichever serves the claim.
 
     Statement
         No device chooses a model that was not updated in an earlier iteration.

@@ -199,8 +199,9 @@ def equations_4_7(
     """A round is the devices' choice, one gradient step of each, and the mean of each cluster.
 
     Hypotheses
-        The mean loss for the sum in (1); the devices of a cluster, M_k, are those that chose it in
-        this round; a cluster without devices keeps its model.
+        The mean loss for the sum in (1); the devices of a cluster, M_k, are those that chose it in this round; a
+        cluster without devices keeps its model. S = 0 where (3) is 0 / 0 and in the first round, ties to the smallest
+        index, alpha <= 1/L.
 
     Statement
         s_i = argmax_k (lambda S_ik - (1 - lambda) L_ik); w_i = w_(s_i) - alpha grad L_(i s_i);

@@ -181,6 +181,9 @@ def by_line_12(center: Fraction, start: Fraction, step: Fraction, rounds: int) -
 def algorithm_line_12(center: Point, start: Point, step: Step) -> Sides:
     """The devices upload w_i^t, and the server averages by (7).
 
+    Hypotheses
+        One device, two rounds; w_i^0, which is not defined, is w^0.
+
     Statement
         Line 11 updates the local model by (5), line 12 uploads s_i^t and w_i^t, line 14 averages by (7),
         which prints w_i^(t+1), the update in iteration t: the two give the same models.

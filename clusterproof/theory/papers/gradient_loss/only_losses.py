@@ -44,7 +44,8 @@ def only_losses(half: Half, pull: Pull) -> Sides:
 
     Hypotheses
         [4] is CFL (Sattler, Mueller and Samek, 2020), Algorithm 2, at a model that is stationary for the mean: w = 0
-        of 2 ``half`` devices with losses (w -+ ``pull``)^2 / 2.
+        of 2 ``half`` devices with losses (w -+ ``pull``)^2 / 2. One local step, alpha = 0.1, no split in the first
+        two rounds, thresholds 10^-6 of the mean and 10^-3 of the largest update.
 
     Statement
         Two sets of devices with the same loss values at the model have the same clusters.

@@ -50,6 +50,7 @@ def ifca_consumption(clusters: Clusters, local_steps: Steps) -> Sides:
     Statement
         IFCA sends K models to a client and one back, (K + 1) / 2 times SoFL's numbers; its clients make K - 1 forward
         passes more, (3 E + K - 1) / (3 E) times SoFL's work: twice for K = 4 and E = 1, 1.02 times for E = 50.
+        'Several times' is read as K times the models sent to a client; of the work it is not judged.
 
     Source
         Zhang and Qiao (2024), on IFCA: "several times" holds for the models sent to clients, K times, and not for
@@ -76,7 +77,8 @@ def clustering_condition(
     """Clients are clustered when (a) the global update is small and (b) the clients' still fluctuate.
 
     Hypotheses
-        The recommended delta_1 = max ||Delta w_i|| / 10 and delta_2 in [delta_1, 10 delta_1].
+        The recommended delta_1 = max ||Delta w_i|| / 10 and delta_2 in [delta_1, 10 delta_1]. delta_1 is exactly a
+        tenth of the largest update, and delta_2 < 10 delta_1: at the end of the interval (b) is false.
 
     Statement
         (a) 0 < ||sum_i Delta w_i|| < delta_1 and (b) max_i ||Delta w_i|| > delta_2 > 0.

@@ -149,8 +149,9 @@ def equation_4(
     """Minimising the distances within clusters (4), and then each cluster's loss (5), minimises (3).
 
     Hypotheses
-        K is given; theta_i are the clients' own minimisers (as variables of (4) they would all be
-        equal), weights are equal, all losses have the same Hessian.
+        K is given; theta_i are the clients' own minimisers (as variables of (4) they would all be equal), weights are
+        equal, all losses have the same Hessian. K = 2; dist is the Euclidean distance or its square, whichever serves
+        the claim better; ties are resolved in its favour.
 
     Statement
         A partition that minimises sum_k sum_(i,j in C_k) dist(theta_i, theta_j) has, with the best

@@ -57,8 +57,9 @@ def initialisation(stream: Stream, replicates: Replicates) -> Frequency:
 
     Hypotheses
         Twenty clients, five around each of four random directions in 30 dimensions, with half their length of noise;
-        a map of 6 x 6 neurons that starts at random unit vectors, 500 updates, and k-means on its winners. K-means
-        on the clients themselves has one random start. Both have the number of clusters.
+        a map of 6 x 6 neurons that starts at random unit vectors, 500 updates, and k-means on its winners. K-means on
+        the clients themselves has one random start. Both have the number of clusters. eta_0 = 1/2, sigma_0 = 1 and
+        500 updates, where Section 5.2.2 has 0.1, 1.5 and 300; winners by the cosine.
 
     Statement
         Two starts on the same updates give different partitions with probability at most 0.1 for the map with k-means

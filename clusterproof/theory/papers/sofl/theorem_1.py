@@ -108,7 +108,9 @@ def theorem_1_at_the_end(learning_rate: Rate, radius: Radius) -> Sides:
     """At the end of SoFL's run the neurons are at the centres of mass of their cells, if the run is long.
 
     Hypotheses
-        The schedule of SoFL, (12) and (13), over a run of T_max updates with independent samples.
+        The schedule of SoFL, (12) and (13), over a run of T_max updates with independent samples. N is the winner
+        alone or all neurons, whichever ends nearer; winners by (9); two neurons, two equally likely samples in each
+        cell.
 
     Statement
         E||w_c - m_c||^2 after T_max updates tends to 0 as T_max -> infinity.

@@ -286,7 +286,8 @@ def false_members(
     """The false members' weighted past gradients are near the present one, up to noise.
 
     Hypotheses
-        Assumptions 1-4 with the constants of the proof; given the clusters; lambda_4 = ``level``.
+        Assumptions 1-4 with the constants of the proof; given the clusters; lambda_4 = ``level``. The constants: n'
+        >= 256 (P - 1) sigma^2 / (mu^2 Delta^4), max ||chi*|| <= 1; sigma^2 bounds the loss's variance in the basins.
 
     Statement
         With D = sum over C_1 n C*_p of (S_i - grad phi_p(chi_1)), S_i as in (A28), and N = |C_1 n C*_p| v^2 t / ((1 -

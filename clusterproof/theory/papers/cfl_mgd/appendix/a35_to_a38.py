@@ -64,7 +64,8 @@ def one_round(pair: TwoClusters) -> dict[str, Sides | Excluded]:
     """In a round every cluster's error shrinks by 1 - l mu / 8L, up to rho_0.
 
     Hypotheses
-        As (A8), (A17) and (A34). The printed probability is positive, with c = 1/8 (A5).
+        As (A8), (A17) and (A34). The printed probability is positive, with c = 1/8 (A5). The appendix's constants:
+        c_1 = c_5 = 384, c_2 = c_6 = sqrt(128), c_3 = 1/2, c_4 = 1/4.
 
     Statement
         ||chi_p^(t+1) - chi*_p|| <= (1 - l mu / 8L) ||chi_p^t - chi*_p|| + rho_0, l = min l_p ``proportions``.

@@ -137,6 +137,10 @@ def implied_rounds(rounds: int, rows: int) -> float:
 def algorithm_rounds_and_samples(rows: Annotated[int, integers(1000, 3000)]) -> dict[str, Sides]:
     """T = (8L / l mu) log(Delta / 2 rho) rounds are made with n' = n / 2T rows each.
 
+    Hypotheses
+        l = 1/2, L = mu, Delta = 2 and rho = 1 / sqrt(n'), whose constants are left open; solutions T below 200 are
+        counted.
+
     Statement
         n' = n / 2T, T = (8L / l mu) log(Delta / 2 rho), rho a function of n'.
 
