@@ -64,7 +64,7 @@ def _order(left: Any, right: Any) -> int:
 
 def _sort(values: Any, /, *, key: Any = None, reverse: Any = False) -> list[Any]:
     order = functools.cmp_to_key(_order)
-    return sorted(each(values), key=(lambda v: order(key(v))) if key else order, reverse=bool(reverse))
+    return sorted(each(values), key=(lambda v: order(key(v))) if key else order, reverse=bool(whole(reverse)))
 
 
 def _all(values: Any, /) -> bool:
@@ -90,8 +90,9 @@ def _dictionary(pairs: Any = (), /, **named: Any) -> dict[Any, Any]:
     return {key(name): value for name, value in entries} | named
 
 
-def _rounded(function: Callable[[Any], int]) -> Callable[[Any], int]:
-    def apply(value: Any = 0, /) -> int:
+def _rounded(function: Callable[[Any], int], *default: int) -> Callable[..., int]:
+    def apply(*values: Any) -> int:
+        (value,) = values or default
         spend(1 + words(value) ** 2)
         return function(number(value))
 
@@ -129,7 +130,8 @@ def _entries(function: Callable[..., Iterable[Any]]) -> Callable[..., Any]:
     def apply(*arguments: Any, **named: Any) -> Any:
         passed = [whole(value) if type(value) is int else list(each(value)) for value in arguments]
         size = sum(len(value) if isinstance(value, list) else abs(value) for value in passed)
-        spend(size * max(1, whole(named.get("repeat", 1))))
+        longest = max([1, *(abs(whole(value)) for value in named.values())])
+        spend((1 + size) * longest)
         return _charged(function(*passed, **named))
 
     return apply
@@ -156,7 +158,7 @@ def _choose(function: Any, several: Any, /) -> Iterator[Any]:
     return (entry for entry in each(several) if (entry if function is None else function(entry)))
 
 
-def _number_of(several: Any, start: Any = 0) -> Iterator[tuple[int, Any]]:
+def _number_of(several: Any, /, start: Any = 0) -> Iterator[tuple[int, Any]]:
     return (pair for pair in enumerate(each(several), whole(start)))
 
 
@@ -172,12 +174,12 @@ def _from(several: Sequence[Any], place: int) -> Iterator[Any]:
         place -= 1
 
 
-def _repeat(value: Any, times: Any) -> Iterator[Any]:
+def _repeat(value: Any, /, times: Any) -> Iterator[Any]:
     return (value for _ in range(whole(times)))
 
 
-def _accumulate(several: Any, function: Any = add, *, initial: Any = None) -> Iterator[Any]:
-    return (entry for entry in itertools.accumulate(each(several), function, initial=initial))
+def _accumulate(several: Any, function: Any = None, /, *, initial: Any = None) -> Iterator[Any]:
+    return (entry for entry in itertools.accumulate(each(several), function or add, initial=initial))
 
 
 def _reduce(function: Any, several: Any, /, *start: Any) -> Any:
@@ -197,7 +199,7 @@ LIBRARY: dict[Any, Callable[..., Any]] = {
     builtins.divmod: _quotient_and_remainder,
     builtins.enumerate: _number_of,
     builtins.filter: _choose,
-    builtins.int: _rounded(int),
+    builtins.int: _rounded(int, 0),
     builtins.len: _length,
     builtins.list: lambda several=(), /: listed(several),
     builtins.map: _apply,

@@ -27,7 +27,7 @@ def constant(value: int | Fraction, width: int) -> Polynomial:
 
 def plus(p: Polynomial, q: Polynomial, factor: int | Fraction = 1) -> Polynomial:
     """Return p + factor q."""
-    spend(1 + 2 * len(q))
+    spend(1 + len(p) // 8 + 2 * len(q))
     total = dict(p)
     for exponents, coefficient in q.items():
         old = total.get(exponents, 0)
@@ -90,6 +90,7 @@ class Quotient(Abstract):
     __radd__ = __add__
 
     def __neg__(self) -> Quotient:
+        spend(1 + len(self.top))
         return Quotient({k: -v for k, v in self.top.items()}, self.bottom, self.width)
 
     def __sub__(self, other: Any) -> Quotient:

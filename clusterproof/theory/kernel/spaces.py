@@ -25,8 +25,11 @@ def value_of(end: Any, so_far: Instance) -> Any:
     """Return an end's value, None if there is none."""
     if type(end) is not End:
         return end
-    with evaluating():
-        return end.function(*(so_far[name] for name in end.names))
+    with evaluating() as evaluation:
+        value = end.function(*(so_far[name] for name in end.names))
+    if evaluation.facts or evaluation.divisors:
+        raise Refused("an end of a range has no hypotheses, and divides by numbers only")
+    return value
 
 
 @dataclass(frozen=True)

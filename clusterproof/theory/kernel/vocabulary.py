@@ -102,6 +102,8 @@ def given(name: Any, holds: Any, make: Callable[[], Any]) -> Sides | Excluded:
     make
         Returns the line, called if it holds. A comparison about a function of a class is decided both ways.
     """
+    if type(name) not in (str, Sentence):
+        raise Refused("a hypothesis needs its words: given('x > 0', x > 0, ...)")
     if type(holds) is Fact and hasattr(holds.slack, "decide"):
         holds = bool(holds)
     facts = _facts(holds)

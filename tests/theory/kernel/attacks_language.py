@@ -1126,3 +1126,55 @@ def generators_of_generators(n: Few):
     for _ in range(300_000):
         several = (v for v in several)
     return at_most(n, bound=3)
+
+
+# ---- further calls that CPython refuses, and steps that cost nothing
+
+
+@attack(exhausted)
+def floor_of_nothing(n: Few):
+    """F. TypeError."""
+    return at_most(math.floor(), bound=n)
+
+
+@attack(exhausted)
+def keyword_of_accumulate(n: Few):
+    """F. TypeError."""
+    return at_most(0 * sum(itertools.accumulate((n,), function=lambda a, b: a)), bound=0)
+
+
+@attack(exhausted)
+def keyword_of_enumerate(n: Few):
+    """F. TypeError."""
+    return at_most(0 * len(list(enumerate(several=(n,)))), bound=0)
+
+
+@attack(exhausted)
+def reversed_by_none(n: Few):
+    """F. TypeError."""
+    return at_most(0 * sorted((n, 0), reverse=None)[0], bound=0)
+
+
+@attack(exhausted)
+def given_without_words(n: Few):
+    """F. InvalidArgument."""
+    return given(1, n > 0, lambda: at_most(0, bound=n))
+
+
+@attack(exhausted)
+def long_combinations_by_a_keyword(n: Few):
+    """R. Of 10^8 entries."""
+    return at_most(len(list(itertools.combinations((1,), r=10**8))), bound=n)
+
+
+@attack(exhausted)
+def long_products_of_nothing(n: Few):
+    """R. Of 10^8 entries."""
+    return at_most(len(list(itertools.product((), repeat=10**8))), bound=n)
+
+
+@attack(exhausted)
+def accumulated_by_none(n: Few):
+    """R. Sums of long fractions."""
+    long = (Fraction(1, 3**50_000), Fraction(1, 2**70_000)) * 200
+    return at_most(0 * len(list(itertools.accumulate(long, None))), bound=n)

@@ -1027,3 +1027,18 @@ def given_a_view_empties(x: Signed):
     a = given("x > 0", x > 0, lambda: put([ys.append(1) for _, ys in view], at_most(0 * x, bound=1)))
     suppose("nothing yet", len(xs) == 0)
     return {"a": a, "c": at_most(1 + 0 * x, bound=0)}
+
+
+@attack(ev("signs", witness={"x": 1, "y": 1}))
+def end_without_a_value(x: Signed, y: Annotated[Fraction, rationals(0, lambda x: (1 / x) ** 0, 4)]):
+    """F. At x = 0 the end has no value."""
+    return at_most(y, bound=1 + 0 * x)
+
+
+@attack(ev("signs", witness={"x": 0}))
+def long_polynomials_are_negated(x: Share):
+    """R. Fifty thousand times."""
+    p = (1 + x) ** 300
+    for _ in range(50_000):
+        -p
+    return at_most(0 * x, bound=1)
