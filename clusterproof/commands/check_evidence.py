@@ -11,6 +11,7 @@ from typing import Any
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory import Claim, Kind, Verdict
 from clusterproof.theory.claims.recorded import Replayed, replayed
+from clusterproof.theory.claims.rests_on import digest_of
 from clusterproof.theory.claims.sentences import plural
 from clusterproof.theory.claims.stored_evidence import SHIPPED, Kept, read_evidence, replay_evidence
 from clusterproof.user_files import file_of
@@ -102,13 +103,11 @@ def replay(chosen: Sequence[Claim[..., Any]], ids: Sequence[str], folder: Path |
         rule = "must be a folder of evidence"
         raise InvalidArgument("evidence", str(folder), rule, "write it without --replay first")
     started = time.process_time()
-    records = {
-        paper: read_evidence(paper, folder or SHIPPED).evidence for paper in {each.paper for each in chosen}
-    }
+    kept = {paper: read_evidence(paper, folder or SHIPPED) for paper in {each.paper for each in chosen}}
     words: Counter[Kind] = Counter()
     searched: list[str] = []
     for claim in chosen:
-        found = list(replay_evidence(claim, records[claim.paper]))
+        found = list(replay_evidence(claim, kept[claim.paper].evidence))
         if asked := [name for name in ids if name.startswith(f"{claim.id}#")]:
             found = [each for each in found if each.claim in asked]
             searched += [name for name in asked if name not in {each.claim for each in found}]
@@ -123,7 +122,15 @@ def replay(chosen: Sequence[Claim[..., Any]], ids: Sequence[str], folder: Path |
     print(f"replayed in {time.process_time() - started:.2f} s of processor time, nothing was searched")
     if searched:
         print("only searched:", ", ".join(searched) if ids else f"{len(searched)} of {len(chosen)} claims")
-    return 1 if words[Kind.INCONCLUSIVE] else 0
+    stale = [
+        claim.id
+        for claim in chosen
+        for record in kept[claim.paper].verdicts
+        if record["claim"] == claim.id and record["digest"] != digest_of(claim)
+    ]
+    if stale:
+        print(f"recorded, but what they rest on has changed since: {', '.join(stale)}")
+    return 1 if words[Kind.INCONCLUSIVE] or stale else 0
 
 
 def _printable(text: str) -> str:

@@ -88,7 +88,7 @@ def _repairs(verdicts: Sequence[Verdict], chosen: Sequence[Verdict], columns: in
         return []
     words = [_tight(known[name]) for name in names]
     explained = (
-        "What repairs it: proved, or not refuted in this run; the number says how many times a bound exceeds what was "
+        "What repairs it: proved, or not refuted; the number says how many times a bound exceeds what was "
         "measured where it is tightest:"
     )
     return _wrapped((explained, "  " + ", ".join(words)), columns)

@@ -17,10 +17,11 @@ from clusterproof.algorithms.validation import check_seed, error_line
 from clusterproof.commands import completion, terminal
 from clusterproof.commands.check_evidence import Recorded
 from clusterproof.commands.child_process import in_child
-from clusterproof.theory import Claim, Line, Verdict, code_of
+from clusterproof.theory import Claim, Line, Verdict, code_of, kernel
 from clusterproof.theory.claims import report
 from clusterproof.theory.claims.claim import arguments_of
-from clusterproof.theory.claims.replay import in_fractions
+from clusterproof.theory.claims.in_language import statement_of
+from clusterproof.theory.claims.replay import find_line, in_fractions
 from clusterproof.theory.claims.stored_evidence import size_of
 from clusterproof.theory.claims.verdict import line_of
 from clusterproof.user_files import file_of
@@ -74,7 +75,7 @@ def show(
             verdict = _verdict(claim, claim_id, seed)
             terminal.show(report.sentence(_with_inconclusive_lines(verdict), width))
             if len(verdict.lines) == 1:
-                _print_wrapped(f"  {_rests_on(verdict)}", width)
+                _print_wrapped(f"  {_rests_on(verdict, claim)}", width)
             print()
         except Exception as error:  # the statement is printed all the same
             failure = error
@@ -84,7 +85,7 @@ def show(
         terminal.complain(f"{claim_id}: the check failed with {error_line(failure)}")
         return 1
     if verdict is not None:
-        _show_lines(verdict, width)
+        _show_lines(verdict, claim, width)
         _show_counterexample(verdict, width)
     _show_repair(claim, width)
     return 0
@@ -109,7 +110,7 @@ def _with_inconclusive_lines(verdict: Verdict) -> Verdict:
     return replace(verdict, reason=f"{some}; {verdict.reason}")
 
 
-def _show_lines(verdict: Verdict, width: int) -> None:
+def _show_lines(verdict: Verdict, claim: Claim[..., Any], width: int) -> None:
     """Print the verdict of each line of several."""
     if len(verdict.lines) > 1:
         print("\nVerdicts of the lines")
@@ -118,15 +119,21 @@ def _show_lines(verdict: Verdict, width: int) -> None:
             repairs = "" if line.repaired_by == verdict.repaired_by else ", ".join(line.repaired_by)
             reason = line.reason + (f"; repaired by {repairs}" if repairs else "")
             _print_wrapped(f"    {name}  {line.verdict}: {reason}", width)
-            _print_wrapped(f"        {_rests_on(line)}", width)
+            _print_wrapped(f"        {_rests_on(line, claim)}", width)
 
 
-def _rests_on(line: Line) -> str:
+def _rests_on(line: Line, claim: Claim[..., Any]) -> str:
     """Return the evidence of a line in words, or why the kernel replays none."""
     if line.evidence is not None:
         rule, digest = line.evidence["rule"], line.evidence["digest"][:12]
         return f"evidence: {rule}, {size_of(line.evidence)} bytes, of the statement {digest}"
-    return f"not in the kernel's language: {line.outside}" if line.outside else "no evidence: only searched"
+    if line.outside:
+        return f"not in the kernel's language: {line.outside}"
+    statement, key = find_line(claim, line.name)
+    language = statement_of(statement)
+    evidence = {"rule": "signs", "line": key, "digest": language.digest, "witness": {}}
+    why = kernel.replay(language, evidence).why
+    return f"no evidence: only searched; on symbols, {why}"
 
 
 def _show_counterexample(verdict: Verdict, width: int) -> None:

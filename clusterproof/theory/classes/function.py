@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from clusterproof.theory.classes.definitions import Definition, FunctionClass, OperatorClass, SetClass
 
@@ -78,6 +78,12 @@ class Distance:
         if type(power) is not int or power != 2:
             raise TypeError(f"f.distance ** {power}: only f.distance**2 is known, |start - minimiser|^2")
         return self.square
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        raise TypeError("of f.distance only f.distance**2 is known, |start - minimiser|^2: compare squares")
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __abs__ = __neg__ = _refuse
 
 
 class Problem:

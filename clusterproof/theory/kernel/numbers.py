@@ -48,6 +48,8 @@ def number(value: Any) -> int | Fraction:
         return int(value)
     if type(value) is Fraction and type(value.numerator) is type(value.denominator) is int:
         return value
+    if isinstance(value, Abstract):
+        raise Refused("a symbol stands where a number must be, such as a number of rounds")
     raise Refused(f"{type(value).__name__} is no exact number: compute with int and Fraction")
 
 
@@ -178,6 +180,8 @@ def negative(value: Any) -> Any:
 def absolute(value: Any, /) -> Any:
     """``abs(value)``, of a number: of a symbol it is no formula."""
     spend(1)
+    if isinstance(value, Abstract):
+        raise Refused("the absolute value of a symbol has no formula: compare squares")
     return abs(number(value))
 
 

@@ -19,7 +19,7 @@ from clusterproof import theory
 from clusterproof.commands.application import main
 from clusterproof.commands.check_unit import evaluate
 from clusterproof.theory import REGISTRY, Kind, Verdict
-from clusterproof.theory.claims import Sides, at_least, at_most, claim, drawn, report
+from clusterproof.theory.claims import Sides, at_least, at_most, claim, drawn, rationals, report
 
 FIELDS = """claim paper label judges failure verdict reason measured bound instances exhausted largest
     trials failures confidence proof basis steps tightness worst worst_exact seed evaluations
@@ -351,6 +351,22 @@ def test_show_gives_the_statement_the_verdict_and_the_repair(
     assert main(["show", "p/good", "--no-check"]) == 0
     assert main(["show", "p/good"]) == 1
     assert "clusterproof: p/good: the check failed with RuntimeError: no" in capsys.readouterr().err
+
+
+Number = Annotated[Fraction, rationals(-2, 2, 4, upwards=True, downwards=True)]
+
+
+def test_show_says_why_a_line_is_not_proved(
+    registry: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    @claim("p/absolute")
+    def absolute(first: Number, second: Number) -> Sides:
+        """The absolute value of a sum is at most that of each."""
+        return at_most(abs(first + second), first=abs(first), second=abs(second))
+
+    assert main(["show", "p/absolute"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "on symbols, the absolute value of a symbol has no formula: compare squares" in printed
 
 
 def test_show_says_whose_the_lines_are(registry: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:

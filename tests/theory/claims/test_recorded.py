@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from clusterproof import load_claims, theory
+from clusterproof.commands.application import main
 from clusterproof.theory.claims.recorded import record_of, replayed, verdict_of
 from clusterproof.theory.claims.rests_on import digest_of
 from clusterproof.theory.claims.stored_evidence import SHIPPED, read_evidence
@@ -202,6 +203,29 @@ def test_a_forged_record_is_not_believed(name: str, forge: Callable[..., None], 
     record, evidence = kept(loaded(folder, name))
     forge(record, evidence)
     assert replayed(record, evidence).verdict is None
+
+
+def test_check_replays_what_it_kept_and_says_what_has_changed(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["check", str(folder / "claims.py"), "--evidence", str(folder / "evidence")]
+
+    def said(*more: str, status: int = 0) -> str:
+        theory.REGISTRY.clear()
+        assert main([*words, *more]) == status
+        return " ".join(capsys.readouterr().out.split())
+
+    assert "Recorded" not in said()
+    again = "of 4 lines the kernel replayed 3, 1 were evaluated again at an instance, and 0 are only recorded"
+    assert again in said()
+    assert "Recorded" not in said("--search")
+    assert "has changed since" not in said("--replay")
+    (folder / "helper.py").write_text(HELPER.replace("2 * x", "2 * x + 9"))
+    assert "recorded, but what they rest on has changed since: recorded/tried" in said("--replay", status=1)
+    changed = said()
+    assert "of 3 lines the kernel replayed 3" in changed
+    assert "recorded/tried was searched anew: what it rests on has changed." in changed
+    assert "recorded/tried violated" in changed
 
 
 def test_every_claim_of_the_catalogue_has_a_record_that_is_fresh() -> None:
