@@ -193,7 +193,8 @@ def check(
         else:
             seconds = time.perf_counter() - started
             printer.end()
-            print(reports.summary(shown, len(failures), seed, seconds, terminal.columns()))
+            used = seed if seeds == 1 else f"{seed} to {seed + seeds - 1}"
+            print(reports.summary(shown, len(failures), used, seconds, terminal.columns()))
         for sentence in recorded.sentences():
             print(reports.wrap(sentence, terminal.columns()))
         if printer is not None:

@@ -272,7 +272,7 @@ def refuted_words(verdicts: Sequence[Verdict]) -> str:
 
 
 def summary(
-    verdicts: Sequence[Verdict], failures: int, seed: int, seconds: float, width: int | None = None
+    verdicts: Sequence[Verdict], failures: int, seed: int | str, seconds: float, width: int | None = None
 ) -> str:
     """Count verdicts, and how sharp those that hold are, in lines of ``width`` columns."""
     counts = Counter(verdict.verdict for verdict in verdicts)
