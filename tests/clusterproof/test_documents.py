@@ -95,7 +95,7 @@ READ_ONLY = {
     r"data fetch \w+": "wants the network",
     r"check inexact.py|(check|show) .*local_sgd.py|check my_paper.py": "tests of their own compare what it prints",
     r"check scaffold/contraction scaffold.py": "a test of its own compares what it prints",
-    r"check --all --search .*": "every claim, the long ones too",
+    r"check (--all --search|ID) .*": "every claim, the long ones too; a placeholder",
     r"check examples/known_to_be_wrong.py --verbose": "the page's verdicts are compared by a test of the examples",
     r"train": "named, not run: its defaults take a minute",
     r"--install-completion": "writes into the settings of the user's shell",

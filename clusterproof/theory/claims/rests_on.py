@@ -86,8 +86,9 @@ def _starts(value: Any) -> Iterator[Name]:
 def _is_followed(module: str) -> bool:
     if module.startswith("clusterproof."):
         return not module.startswith(CHECKER)
-    file = getattr(sys.modules.get(module), "__file__", None)
-    return file is not None and file.endswith(".py") and not file.startswith(LIBRARIES)
+    file = str(getattr(sys.modules.get(module), "__file__", None))
+    installed = file.startswith(LIBRARIES) or {"site-packages", "dist-packages"} & {*Path(file).parts}
+    return not installed and file.endswith(".py")
 
 
 def _definition(name: Name) -> Definition | None:
@@ -113,23 +114,25 @@ def _beside(module: str, imported: str) -> str:
 
 def _imported(module: str, name: str) -> Iterator[Name]:
     """Yield where an imported name is defined, through the modules that import it from another one; of a module all."""
-    if not _is_followed(module):
-        return
-    whole = f"{module}.{name}" if name else module
-    if isinstance(sys.modules.get(whole), ModuleType):
-        if _is_followed(whole):
-            yield from ((whole, each) for each in _read(whole).definitions)
-        return
-    of_module = _read(module)
-    if name in of_module.definitions:
-        yield module, name
-    elif name in of_module.imports:
-        source, of_source = of_module.imports[name]
-        yield from _imported(_beside(module, source), of_source)
-    else:  # a module that imports when it is asked
-        value = getattr(sys.modules[module], name, None)
-        if isinstance(value, FunctionType | type) and value.__module__ != module:
-            yield from _imported(value.__module__, value.__qualname__)
+    seen: set[Name] = set()
+    while _is_followed(module) and (module, name) not in seen:
+        seen.add((module, name))
+        whole = f"{module}.{name}" if name else module
+        if isinstance(sys.modules.get(whole), ModuleType):
+            if _is_followed(whole):
+                yield from ((whole, each) for each in _read(whole).definitions)
+            return
+        of_module = _read(module)
+        if name in of_module.definitions:
+            yield module, name
+            return
+        if name in of_module.imports:
+            source, name = of_module.imports[name]
+            module = _beside(module, source)
+            continue
+        value = getattr(sys.modules[module], name, None)  # of a module that imports when it is asked
+        if isinstance(value, FunctionType | type):
+            module, name = value.__module__, value.__qualname__
 
 
 def _read(module: str) -> Module:

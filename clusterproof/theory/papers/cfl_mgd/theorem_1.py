@@ -324,7 +324,7 @@ def theorem_1_large_separation(
 
     Source
         Zhao et al. (2023), Theorem 1, (A38) and Appendix B, at two clusters of scalars at chi* = +-Delta / 2 without
-        noise, and a start at the largest distance of Assumption 4, Delta / 4.
+        noise, and a start at the largest distance of Assumption 4, Delta / 4. The constant Delta / 2 is the reading's.
     """
     suppose("1 - P lambda_5 > 0", has_positive_probability(2 * 4, min(own, clients - own)))
     path = exact_path(
