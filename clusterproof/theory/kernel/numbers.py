@@ -86,8 +86,12 @@ def words(value: Any) -> int:
 
 def cost_of_sum(left: int | Fraction, right: int | Fraction) -> int:
     """Return the steps that a sum of long numbers takes: products with denominators, else their length."""
-    below = [number.denominator.bit_length() >> 6 for number in (left, right)]
-    return below[0] * words(right) + below[1] * words(left) + ((words(left) + words(right)) >> 4)
+    if not left or not right:
+        return 0
+    above, above_right = left.numerator.bit_length(), right.numerator.bit_length()
+    below, below_right = left.denominator.bit_length(), right.denominator.bit_length()
+    products = below * (above_right + below_right) + below_right * (above + below)
+    return (products >> 14) + ((above + above_right) >> 12)
 
 
 def _operand(value: Any) -> Any:
