@@ -111,12 +111,12 @@ def check(
         search.
     replay
         Replay the evidence of the named claims, or of all, in exact arithmetic, and search nothing; exit status 1 if a
-        record of it shows nothing.
+        record of it shows nothing, or is of other code.
     trace
         Compare a run stored by `clusterproof run --out` with the bounds of the named claims, or with the sharpest of
         its algorithm whose hypotheses hold, and with the law of its algorithm.
     search
-        Search anew whatever is recorded; other seeds than 0 do so, too.
+        Search again whatever is recorded; other seeds than 0 do so, too.
     fail_on
         Exit with status 1 if a claim gets one of these verdicts, such as violated,vacuous.
     verbose

@@ -73,16 +73,16 @@ class Recorded:
         return [each for each in (self.folder, *shipped) if each is not None]
 
     def sentences(self) -> list[str]:
-        """Say what was replayed, what is only recorded and since when, and what was searched anew."""
+        """Say what was replayed, what is only recorded and since when, and what was searched again."""
         said = []
         if self.records:
             versions = ", ".join(dict.fromkeys(str(each["version"]) for each in self.records.values()))
             said.append(
                 f"Recorded by Clusterproof {versions}, and not searched: of {plural('line', self.counts.total())} the "
                 f"kernel replayed {self.counts['shown']}, {self.counts['again']} were evaluated again at an instance, "
-                f"and {self.counts['recorded']} are only recorded. --search searches anew."
+                f"and {self.counts['recorded']} are only recorded. --search searches again."
             )
-        said += [f"{claim} was searched anew: {why}." for claim, why in self.stale.items()]
+        said += [f"{claim} was searched again: {why}." for claim, why in self.stale.items()]
         return said
 
 

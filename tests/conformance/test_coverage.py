@@ -18,6 +18,7 @@ from clusterproof.conformance import (
 )
 from clusterproof.conformance.adapters.library import from_algorithm
 from clusterproof.conformance.checks import CHECKS
+from clusterproof.conformance.definitions.clusters import CFLMGD
 from clusterproof.conformance.probes import SUPPORTS, make_probes, strengths
 
 SOURCE = Path(__file__).with_name("numpy_federated.py").read_text()
@@ -262,13 +263,13 @@ def test_the_order_of_clients_is_checked_on_a_run_with_enough_of_them() -> None:
         assert conform(from_algorithm("fedavg"), "fedavg", checks=checks).verdict == "conforms"
 
 
-class LosesMomentaOfTheAbsent(DEFINITIONS["cfl-mgd"]):  # type: ignore[misc, valid-type]
+class LosesMomentaOfTheAbsent(CFLMGD):
     def exchange(self, participants: Any) -> None:
         super().exchange(participants)
         self.client_momenta[np.setdiff1d(np.arange(self.task.clients), participants)] = 0
 
 
-class KeepsTheMomentumOfEachClient(DEFINITIONS["cfl-mgd"]):  # type: ignore[misc, valid-type]
+class KeepsTheMomentumOfEachClient(CFLMGD):
     """... between rounds, in which it is absent or in another cluster, in place of the mean of its cluster's."""
 
     def descend(self, client: int, y: Any, u: Any) -> Any:
@@ -276,7 +277,7 @@ class KeepsTheMomentumOfEachClient(DEFINITIONS["cfl-mgd"]):  # type: ignore[misc
         return y, u
 
 
-class WeighsGradientsBySamples(DEFINITIONS["cfl-mgd"]):  # type: ignore[misc, valid-type]
+class WeighsGradientsBySamples(CFLMGD):
     """... which is right for equal sizes only."""
 
     def gradient(self, client: int, *where: Any) -> Any:

@@ -18,7 +18,7 @@ from clusterproof.theory.claims.judge import WHOLE
 from clusterproof.theory.claims.replay import replay
 from clusterproof.theory.claims.rests_on import digest_of
 from clusterproof.theory.claims.stored_evidence import replay_evidence
-from clusterproof.theory.claims.verdict import FALSE, Line, Verdict, with_facts
+from clusterproof.theory.claims.verdict import FALSE, Line, Verdict, main_of, with_facts
 from clusterproof.theory.kernel import Word as Kind
 
 QUICK = 0.2
@@ -60,15 +60,12 @@ def record_of(verdict: Verdict) -> dict[str, Any]:
             each["again"] = True
         elif "tightness" in each:
             each["tightness"].get(WHOLE, {}).pop("instance", None)
-    whole = _plain(Line(**{each.name: getattr(verdict, each.name) for each in fields(Line)}))
-    place = next((n for n, each in enumerate(verdict.lines) if each.name == verdict.name), 0)
     return {
         "claim": verdict.claim,
         "digest": digest_of(find_claim(verdict.claim)),
         "version": verdict.version,
         "seed": verdict.seed,
-        "decided_by": place,
-        "whole": {name: value for name, value in whole.items() if lines[place].get(name) != value},
+        "reason": verdict.reason,
         "lines": lines,
     }
 
@@ -88,7 +85,7 @@ def _plain(line: Line) -> dict[str, Any]:
 
 
 def verdict_of(record: Mapping[str, Any], evidence: Iterable[Mapping[str, Any]]) -> Verdict:
-    """Return a recorded verdict, its lines with their evidence.
+    """Return a recorded verdict, its lines with their evidence; which word they give together is decided here.
 
     Raises
     ------
@@ -103,10 +100,8 @@ def verdict_of(record: Mapping[str, Any], evidence: Iterable[Mapping[str, Any]])
     }
     try:
         lines = [_line(claim, each, kept) for each in record["lines"]]
-        main = lines[record["decided_by"]]
-        whole = _line(claim, {**record["lines"][record["decided_by"]], **record["whole"]}, kept)
         return Verdict(
-            **vars(whole) | {"evidence": main.evidence, "repaired_by": claim.repaired_by},
+            **vars(main_of(lines)) | {"reason": record["reason"], "repaired_by": claim.repaired_by},
             claim=claim.id,
             paper=claim.paper,
             label=claim.label,

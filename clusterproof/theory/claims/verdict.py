@@ -250,7 +250,7 @@ def decide(
     if all(trial.progress for trial in trials):
         _require_lines(claim, [line.name for line in lines])
     lines = [with_facts(claim, line) for line in lines]
-    main = _main(lines)
+    main = main_of(lines)
     return Verdict(
         claim=claim.id,
         paper=claim.paper,
@@ -305,7 +305,7 @@ def unite(verdicts: Sequence[Verdict]) -> Verdict:
     false = [verdict for verdict in verdicts if verdict.verdict in FALSE]
     if false:
         return min(false, key=lambda verdict: len(json.dumps(verdict.counterexample, default=str)))
-    main = _main(verdicts)
+    main = main_of(verdicts)
     instances = sum(verdict.instances or 0 for verdict in verdicts)
     seconds = sum(verdict.seconds for verdict in verdicts)
     count = sentences.plural("seed", len(verdicts))
@@ -314,7 +314,7 @@ def unite(verdicts: Sequence[Verdict]) -> Verdict:
     )
 
 
-def _main(lines: Sequence[L]) -> L:
+def main_of(lines: Sequence[L]) -> L:
     """Return the line that decides: the first that is false, else the least certain, of these the tightest."""
     for line in lines:
         if line.verdict in FALSE:

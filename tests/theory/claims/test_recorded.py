@@ -171,6 +171,10 @@ def called_certified(record: dict[str, Any], evidence: list[Any]) -> None:
     record["lines"][0]["verdict"] = "certified"
 
 
+def certified_as_a_whole(record: dict[str, Any], evidence: list[Any]) -> None:
+    record |= {"verdict": "certified", "whole": {"verdict": "certified"}}
+
+
 def called_violated(record: dict[str, Any], evidence: list[Any]) -> None:
     line = record["lines"][0]
     line |= {
@@ -224,7 +228,7 @@ def test_check_replays_what_it_kept_and_says_what_has_changed(
     assert "recorded, but what they rest on has changed since: recorded/tried" in said("--replay", status=1)
     changed = said()
     assert "of 3 lines the kernel replayed 3" in changed
-    assert "recorded/tried was searched anew: what it rests on has changed." in changed
+    assert "recorded/tried was searched again: what it rests on has changed." in changed
     assert "recorded/tried violated" in changed
 
 
@@ -234,7 +238,7 @@ def test_every_claim_of_the_catalogue_has_a_record_that_is_fresh() -> None:
     assert records.keys() == {claim.id for claim in theory.catalogue()}
     assert {path.stem for path in SHIPPED.glob("*.json")} == papers.keys()
     stale = [claim.id for claim in theory.catalogue() if records[claim.id]["digest"] != digest_of(claim)]
-    assert not stale, "write them anew: clusterproof check --evidence clusterproof/theory/evidence ..."
+    assert not stale, "write them again: clusterproof check --evidence clusterproof/theory/evidence ..."
 
 
 @pytest.mark.slow(reason="replays all records, ten seconds")
@@ -247,3 +251,11 @@ def test_every_record_of_the_catalogue_is_replayed() -> None:
                 found.why,
             )
             assert verdict_of(record, kept_of.evidence).verdict is found.verdict.verdict
+
+
+def test_the_word_of_a_claim_is_that_of_its_lines(folder: Path) -> None:
+    record, evidence = kept(loaded(folder, "tried"))
+    certified_as_a_whole(record, evidence)
+    found = replayed(record, evidence).verdict
+    assert found is not None
+    assert found.verdict == found.lines[0].verdict == "consistent"
