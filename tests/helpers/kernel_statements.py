@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from clusterproof.theory import kernel
-from clusterproof.theory.claims.claim import Statement
+from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.claims.class_ranges import OfClass
 from clusterproof.theory.claims.in_language import statement_of
 from clusterproof.theory.classes.concrete import ConcreteWorld

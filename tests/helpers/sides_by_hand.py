@@ -7,7 +7,7 @@ import numpy as np
 
 from clusterproof import theory
 from clusterproof.theory.claims import Sides
-from clusterproof.theory.claims.claim import Statement
+from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.claims.ranges import Choice, Reals
 
 

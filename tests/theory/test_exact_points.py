@@ -19,7 +19,7 @@ import pytest
 
 from clusterproof import theory
 from clusterproof.theory.claims import Frequency, Outside
-from clusterproof.theory.claims.claim import Statement
+from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.stored_verdicts import read_verdicts
 
 ROWS = []

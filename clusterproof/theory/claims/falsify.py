@@ -14,7 +14,8 @@ from clusterproof.algorithms import Algorithm, Diverged, InvalidArgument, Trace,
 from clusterproof.algorithms.recording import Measure
 from clusterproof.algorithms.validation import check_count, check_seed
 from clusterproof.synthetic import Mixture
-from clusterproof.theory.claims.claim import Claim, Statement, facts_of_lines
+from clusterproof.theory.claims.claim import Claim, facts_of_lines
+from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.claims.code import imports, literal, run_code
 from clusterproof.theory.claims.expectation import FEWEST, Expectation
 from clusterproof.theory.claims.judge import Entries

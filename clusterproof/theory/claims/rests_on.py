@@ -21,7 +21,7 @@ from typing import Any
 from clusterproof.theory.claims.claim import Claim
 from clusterproof.user_files import file_of
 
-CHECKER = tuple(f"clusterproof.theory.{name}" for name in ("claims", "classes", "kernel", "squares"))
+CHECKER = tuple(f"clusterproof.theory.{name}" for name in ("claims", "classes", "kernel", "search", "squares"))
 """Modules that are not followed, and those below them."""
 LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 """Folders of what is installed."""
@@ -57,9 +57,6 @@ def digest_of(claim: Claim[..., Any]) -> str:
     """Return the SHA-256 of all that a claim rests on."""
     found: dict[Name, str] = {}
     waiting = [name for each in claim.statements for name in _starts(each.function)]
-    waiting += [
-        name for each in claim.statements for proof in each.proofs for name in _starts(proof.function)
-    ]
     while waiting:
         name = waiting.pop()
         if name not in found and (definition := _definition(name)) is not None:

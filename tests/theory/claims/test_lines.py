@@ -175,24 +175,6 @@ def test_a_line_that_fails_with_one_earlier_line_or_another_fails_only_where_nei
     assert [line.only_where for line in decided(lines).lines] == [None, None, None]
 
 
-@pytest.mark.slow(reason="several seconds")
-def test_a_proof_speaks_of_its_line_at_the_instances_that_have_it() -> None:
-    def lines(x: Share) -> dict[str, Sides | Excluded]:
-        large = given("x >= 1/3", x >= Fraction(1, 3), lambda: equal((x * x, abs(x) ** 2)))
-        return {"other": at_most(abs(x), one=1), "large": large}
-
-    made = stated(lines)
-
-    @made.proof("large", at=lambda x: {"y": x})
-    def of_squares(y: Share) -> Sides:
-        return equal((y * y, y**2))
-
-    found = decide(made)
-    assert kinds(found) == {"other": "consistent", "large": "consistent"}
-    assert found.lines[1].steps == ("large",)
-    assert ("proved" in found.lines[0].reason, found.lines[0].steps) == (False, ())
-
-
 def test_seeds_are_united_to_the_simplest_counterexample_or_the_least_certain_verdict() -> None:
     def rare(x: Unit, *, most: float = 0.6) -> Sides:
         suppose("x < 1", abs(x) < 1)

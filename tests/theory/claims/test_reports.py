@@ -37,12 +37,12 @@ from clusterproof.theory.claims.report import (
     tightness_words,
     to_json,
 )
-from clusterproof.theory.claims.trial import DECIDED
+from clusterproof.theory.search.repeated import DECIDED
 from clusterproof.theory.claims.verdict import check, decide
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 FIELDS = (
-    "claim paper label verdict reason measured bound instances exhausted trials failures confidence proof steps "
+    "claim paper label verdict reason measured bound instances exhausted trials failures confidence proof "
     "tightness seed counterexample repaired_by judges failure only_where worst worst_exact"
 )
 """What is promised of each object of a report."""

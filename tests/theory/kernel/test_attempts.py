@@ -10,7 +10,7 @@ import attacks_symbols
 import pytest
 
 from clusterproof.theory import kernel
-from clusterproof.theory.claims.claim import Statement
+from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.claims.in_language import language_of
 
 BY_DESIGN = {

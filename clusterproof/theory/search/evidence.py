@@ -1,4 +1,4 @@
-"""From what a trial found to records of evidence, which the kernel replays: nothing here is trusted with a word."""
+"""From what was tried to records of evidence, which the kernel replays: nothing here is trusted with a word."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from clusterproof.theory.claims.traced import (
     program_of,
     trace_paths,
 )
-from clusterproof.theory.claims.trial import Trial
 from clusterproof.theory.classes.traced_numbers import NotTraced
 from clusterproof.theory.classes.worst_case import WorstCase
 from clusterproof.theory.kernel.evaluation import limited
@@ -26,18 +25,19 @@ from clusterproof.theory.kernel.functions import problem
 from clusterproof.theory.kernel.numbers import write
 from clusterproof.theory.kernel.positivity import is_nonnegative, slack_of
 from clusterproof.theory.kernel.rules import cases, nonnegative_on
+from clusterproof.theory.search.tried import Tried
 from clusterproof.theory.squares.search import find_proof
 
 SETTINGS = 64
 """Most settings of the quantities beside a function of a class."""
 
 
-def evidence_of(trial: Trial, line: str, statement: kernel.Statement) -> dict[str, Any] | None:
-    """Return evidence that the kernel accepts for a line of a trial; None if none is found.
+def evidence_of(tried: Tried, line: str, statement: kernel.Statement) -> dict[str, Any] | None:
+    """Return evidence that the kernel accepts for a line; None if none is found.
 
     Parameters
     ----------
-    trial
+    tried
         Of the same statement.
     line
         Its name; empty of a single one.
@@ -45,31 +45,31 @@ def evidence_of(trial: Trial, line: str, statement: kernel.Statement) -> dict[st
         In the language.
     """
     with suppress(ValueError):  # more digits than Python writes
-        for data in _candidates(trial, line, statement):
+        for data in _candidates(tried, line, statement):
             evidence = {"line": line, "digest": statement.digest, **data}
             if kernel.replay(statement, evidence).word is not kernel.Word.INCONCLUSIVE:
                 return evidence
     return None
 
 
-def _candidates(trial: Trial, line: str, statement: kernel.Statement) -> Iterator[dict[str, Any]]:
-    progress = trial.progress.get(line)
-    if progress is None or not progress.instances:
-        if trial.exhausted:
+def _candidates(tried: Tried, line: str, statement: kernel.Statement) -> Iterator[dict[str, Any]]:
+    findings = tried.lines.get(line)
+    if findings is None or not findings.instances:
+        if tried.coverage.exhausted:
             yield {"rule": "empty", "listed": True}
         yield {"rule": "empty"}
-        if progress is None:
+        if findings is None:
             return
-    if progress.found is not None:
-        yield {"rule": "instance", "instance": _written(trial, progress.found.instance)}
+    if findings.found is not None:
+        yield {"rule": "instance", "instance": _written(tried, findings.found.instance)}
         return
-    if trial.exhausted and trial.space.complete:
+    if tried.coverage.exhausted and tried.space.complete:
         yield {"rule": "exhausted"}
-    if progress.tightest is None:
+    if findings.tightest is None:
         return
-    witness = _written(trial, progress.tightest.instance)
-    if has_class(trial.space):
-        settings = _multipliers(trial, line, statement)
+    witness = _written(tried, findings.tightest.instance)
+    if has_class(tried.space):
+        settings = _multipliers(tried, line, statement)
         if settings is not None:
             yield {"rule": "dual", "settings": settings}
             yield {"rule": "dual", "witness": witness, "settings": settings}
@@ -80,12 +80,12 @@ def _candidates(trial: Trial, line: str, statement: kernel.Statement) -> Iterato
         yield {"rule": "squares", "witness": witness, "blocks": blocks}
 
 
-def _written(trial: Trial, instance: Instance) -> dict[str, Any]:
+def _written(tried: Tried, instance: Instance) -> dict[str, Any]:
     """Write an instance such that the kernel reads it, a function of a class by the points that were evaluated."""
     code = {name: _number(value) for name, value in instance.items()}
-    if has_class(trial.space):
-        name, _ = class_of(trial.space)
-        world = evaluated_world(trial.statement, instance)
+    if has_class(tried.space):
+        name, _ = class_of(tried.space)
+        world = evaluated_world(tried.statement, instance)
         code[name] = {
             "start": _point(world.start),
             "solution": None if world.solution is None else _point(world.solution),
@@ -144,10 +144,10 @@ def _block(block: Any, places: list[int]) -> dict[str, Any]:
 # ---- multipliers of a class's conditions
 
 
-def _multipliers(trial: Trial, line: str, statement: kernel.Statement) -> list[dict[str, Any]] | None:
+def _multipliers(tried: Tried, line: str, statement: kernel.Statement) -> list[dict[str, Any]] | None:
     """Search multipliers at every setting and on every path; None if some are not found."""
-    name, _ = class_of(trial.space)
-    listed = other_quantities(trial.space).instances(SETTINGS)
+    name, _ = class_of(tried.space)
+    listed = other_quantities(tried.space).instances(SETTINGS)
     if listed is None:
         return None
     of_class: Any = statement.space.ranges[name]
@@ -155,7 +155,7 @@ def _multipliers(trial: Trial, line: str, statement: kernel.Statement) -> list[d
     for setting in listed:
         paths = []
         try:
-            for path in trace_paths(trial.statement, setting):
+            for path in trace_paths(tried.statement, setting):
                 if line not in path.lines:
                     continue
                 program = program_of(path, line)
