@@ -14,7 +14,6 @@ from scipy import stats
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory.exact import affine_rounds
-from clusterproof.theory.exact.algebra import DescentStep
 from clusterproof.theory.exact.basin_pairs import Pair
 from clusterproof.theory.exact.identical_clients import IdenticalClients, run_identical
 from clusterproof.theory.exact.planar_clients import PlanarClients, mean, squares
@@ -282,23 +281,6 @@ def test_paths_of_two_clusters_and_of_identical_clients() -> None:
     assert same.error(-1) == 2
     assert (same.growth, same.weight, same.base) == (F(7, 6), F(171, 100), F(171, 100))
     assert IdenticalClients(1, F(1), F(0), F(1)).base == 2
-
-
-def test_a_gradient_step_in_units_of_the_strong_convexity() -> None:
-    """(mu L |d|^2 + |g|^2) / (mu + L) is <g, d> at curvatures mu and L alone, and less at others."""
-    curvatures = np.array([2.0, 3.0, 7.0])
-    task = QuadraticMixture(
-        hessians=np.diag(curvatures)[None], centers=np.zeros((1, 3)), labels=np.zeros(1, dtype=int)
-    )
-    offsets = np.array([[0.3, 0.0, -0.5], [0.4, 1.1, 0.2]])
-    gradients = offsets * curvatures
-    each, step = DescentStep.each(task, offsets, gradients), 0.17
-    lengths = (offsets**2).sum(axis=1)
-    assert [one.excess for one in each] == pytest.approx((gradients**2).sum(axis=1) / lengths / 4 - 1)
-    assert each[0].slack == pytest.approx(0, abs=1e-12)
-    assert each[1].slack > 0.1
-    left = ((offsets - step * gradients) ** 2).sum(axis=1) / lengths
-    assert [one.squared_distance(2 * step) for one in each] == pytest.approx(left)
 
 
 def test_nodes_integrate_the_moments_of_a_normal_number() -> None:

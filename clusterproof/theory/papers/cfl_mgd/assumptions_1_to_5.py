@@ -348,7 +348,7 @@ def assumption_5_resampled(
     return expectation(fresh, equal=float(task.expected_gradient(models[0], 0)[0]))
 
 
-@assumption_5_resampled.proof("algebra")
+@assumption_5_resampled.step("algebra", needed=False)
 def assumption_5_resampled_on_symbols(batches: TwoBatches) -> Sides:
     """In each coordinate, summed over the pairs of batches."""
     return batches.resampled()

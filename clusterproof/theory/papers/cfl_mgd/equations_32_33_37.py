@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -136,13 +136,7 @@ def momentum_of_the_average(switcher: Switcher) -> dict[str, Sides]:
     }
 
 
-def of_members(switcher: Switcher) -> list[list[dict[str, Any]]]:
-    """Return the numbers of each client in C_1."""
-    terms, member, own = third_terms(switcher, switcher.play("line 15"))
-    return Client.each(terms[..., None], member, is_own=own[:, None])
-
-
-@momentum_of_the_average.proof("(37)", at=of_members)
+@momentum_of_the_average.step("proof of (37)", needed=False)
 def third_term_on_symbols(one: Client, is_own: Part) -> Sides:
     """The term of each client."""
     return one.of_parts(is_own)

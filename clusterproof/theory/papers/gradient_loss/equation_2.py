@@ -11,7 +11,7 @@ import numpy as np
 from clusterproof.algorithms import IFCA, GradientLoss, Randomness, run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.claims import Sides, Stream, choice, claim, drawn, equal, reals, suppose
-from clusterproof.theory.exact.algebra import Number, fraction
+from clusterproof.theory.exact.algebra import Number
 from clusterproof.theory.exact.placed import Placed, placed
 from clusterproof.theory.papers.gradient_loss.scalar import Point, Step, confirm_rounds, exact_rounds
 
@@ -135,21 +135,7 @@ def recorded_moves(start: Placed[QuadraticMixture], step_size: float, weight: fl
     return found
 
 
-def each_device(
-    start: Placed[QuadraticMixture], step_size: float, weight: float
-) -> list[list[dict[str, Fraction]]]:
-    """Return the numbers of each member, for each move and coordinate; those of a device that adds nothing if empty."""
-    found = []
-    for one in recorded_moves(start, step_size, weight):
-        members = np.flatnonzero(one.members).tolist()
-        share = Fraction(1, len(members)) if members else Fraction(0)
-        for j, model in enumerate(one.model):
-            numbers = {"model": fraction(model), "step": fraction(step_size), "share": share}
-            found.append([numbers | {"gradient": fraction(one.gradients[i, j])} for i in members or [0]])
-    return found
-
-
-@equation_2_descent.proof("algebra", at=each_device)
+@equation_2_descent.step("algebra", needed=False)
 def equation_2_descent_on_symbols(model: Number, step: Number, gradient: Number, share: Number) -> Sides:
     """The term of each device, in each coordinate: its step, less the model; its share is 1 / |M_k|, or 0."""
     return equal((share * ((model - step * gradient) - model), -step * (share * gradient)))

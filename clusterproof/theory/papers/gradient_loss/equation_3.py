@@ -26,7 +26,7 @@ from clusterproof.theory.claims import (
     reals,
     suppose,
 )
-from clusterproof.theory.exact.algebra import NotNegative, Number, Share, fraction
+from clusterproof.theory.exact.algebra import NotNegative, Number, Share
 from clusterproof.theory.exact.placed import Placed, placed
 from clusterproof.theory.papers.gradient_loss.scalar import (
     Point,
@@ -230,16 +230,7 @@ def printed_round(start: Placed[QuadraticMixture], step_size: float) -> tuple[np
     return second_round(start.task, algorithm, start.points)
 
 
-def each_coordinate(start: Placed[QuadraticMixture], step_size: float) -> list[list[dict[str, Fraction]]]:
-    """Return the numbers of each device's coordinates."""
-    task = start.task
-    curvature = fraction(task.smoothness)
-    numbers = {"curvature": curvature, "step": fraction(step_size) * curvature}
-    offsets = start.points[task.labels] - task.optima[task.labels]
-    return [[numbers | {"coordinate": fraction(each)} for each in offset] for offset in offsets]
-
-
-@equation_3_descent.proof("algebra", at={"as printed": each_coordinate})
+@equation_3_descent.step("as printed, algebra", needed=False)
 def equation_3_worst_on_symbols(coordinate: Number, curvature: NotNegative, step: Share) -> Sides:
     """The term of each coordinate of w - b in G . Delta w and in |G| |Delta w|; ``step`` is alpha a, at most 1.
 

