@@ -13,15 +13,9 @@ from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.claims import Sides, Stream, choice, claim, drawn, equal, reals, suppose
 from clusterproof.theory.exact.algebra import Number
 from clusterproof.theory.exact.placed import Placed, placed
-from clusterproof.theory.papers.gradient_loss.scalar import Point, Step, confirm_rounds, exact_rounds
+from clusterproof.theory.papers.gradient_loss.scalar import Point, Step, exact_rounds
 
 WEIGHT = Fraction(1, 5)
-
-
-def run_a_round(first: Point, second: Point, start: Point, step: Step) -> None:
-    """Compare the round with the algorithm's."""
-    history = exact_rounds([first, second], [start], weight=WEIGHT, step=step, rounds=1)
-    confirm_rounds([first, second], [start], history, weight=WEIGHT, step=step)
 
 
 def move_and_gradient(
@@ -36,7 +30,6 @@ def move_and_gradient(
     "gradient-loss/equation-2",
     label="after (2)",
     failure="misprint",
-    confirm=run_a_round,
     repaired_by="gradient-loss/equation-2-descent",
 )
 def equation_2(first: Point, second: Point, start: Point, step: Step) -> Sides:
