@@ -1,17 +1,21 @@
 """Runs of the algorithms give what the claims measure, at their recorded counterexamples and at other instances."""
 
+from dataclasses import replace
 from fractions import Fraction as F  # noqa: N817 - a table of fractions
 from typing import Any
 
 import prescribed_runs
 import pytest
 import runs_of_cfl_mgd
+import runs_of_gradient_loss
 from counterexample_runs import RUNS
 from sides_by_hand import quantities_of, sides_at, statement_of
 
 from clusterproof import theory
 from clusterproof.theory.claims.replay import find_line
 from clusterproof.theory.papers.cfl_mgd.model_averaging_recursion import TwoClients
+from clusterproof.theory.papers.gradient_loss import equation_1
+from clusterproof.theory.papers.gradient_loss.empty_clusters import TwoGroups
 from clusterproof.theory.stored_verdicts import read_verdicts
 
 
@@ -141,3 +145,22 @@ def test_a_run_that_differs_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
         part = statement_of(claim)
         with pytest.raises(AssertionError):
             RUNS[f"cfl-mgd/{claim}"](**part.space.arguments(quantities_of(part, one)))
+
+
+def test_a_path_or_score_that_differs_from_the_algorithm_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def one_eighth_further(*arguments: Any, **named: Any) -> Any:
+        rounds = exact_rounds(*arguments, **named)
+        return [replace(each, after=tuple(w + F(1, 8) for w in each.after)) for each in rounds]
+
+    def one_hundredth_more(weight: F, similarity: F, loss: F) -> F:
+        return score(weight, similarity, loss) + F(1, 100) * (loss > 5)
+
+    exact_rounds, score = runs_of_gradient_loss.exact_rounds, equation_1.score
+    monkeypatch.setattr(runs_of_gradient_loss, "exact_rounds", one_eighth_further)
+    with pytest.raises(AssertionError):
+        RUNS["gradient-loss/empty-for-good"](TwoGroups(3, 1, F(1), F(2), F(1, 2)))
+    monkeypatch.setattr(equation_1, "score", one_hundredth_more)
+    one = equation_1.TwoModels(F(3, 2), F(2), F(1), F(1), F(2, 5))
+    RUNS["gradient-loss/equation-1"](one, 2)  # of losses up to 4
+    with pytest.raises(AssertionError):
+        RUNS["gradient-loss/equation-1"](one, 3)
