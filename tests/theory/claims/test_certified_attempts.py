@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
-from attempts import Digit, Number, Share, stated, verdict_on
+from attempts import Digit, Share, stated, verdict_on
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory import Kind
-from clusterproof.theory.claims import Sides, at_least, at_most, given, integers, rationals, suppose
+from clusterproof.theory.claims import Sides, at_most, given, integers, rationals, suppose
 from clusterproof.theory.claims.verdict import decide
 
 CALLS = {"number": 0}
@@ -227,70 +227,7 @@ def test_what_symbols_refuse_may_not_be_caught(function: Any) -> None:
     assert not is_certified(function)
 
 
-# ---- proofs by another function
-
 Above = Annotated[Fraction, rationals(1, 9, 20)]
-
-
-def square(x: Above) -> Sides:
-    """Proved: x <= x^2 from 1 on."""
-    return at_most(x, square=x**2)
-
-
-def product(x: Above, y: Number) -> Sides:
-    """Proved: y <= x y for x >= 1."""
-    return at_most(y, product=x * y)
-
-
-def printed(x: Above) -> Sides:
-    return at_most(2 * x - Fraction(1), square=x**2 - Fraction(1, 10**9) * (x > 8))
-
-
-def clipped(x: Above) -> Sides:
-    return at_most(x, square=x**2 if x < 8 else Fraction(8))
-
-
-def larger(x: Above, y: Number) -> Sides:
-    return at_most(y if y < 8 else Fraction(y, 2), product=x * y if y < 8 else Fraction(y, 3))
-
-
-def altered(x: Above) -> Sides:
-    sides = square(x)
-    terms: Any = sides.terms
-    terms["square"] = x**2 if x < 8 else x / 2
-    return sides
-
-
-def reversed_(x: Above) -> Sides:
-    """The other direction, with the sides of the proof: false from 1 on."""
-    return at_least(Fraction(x) if x < 9 else 81, square=x**2)
-
-
-@pytest.mark.parametrize(
-    ("function", "proof", "at"),
-    [
-        pytest.param(clipped, square, lambda x: {"x": min(x, Fraction(8))}, id="clipped argument"),
-        pytest.param(printed, square, lambda x: {"x": x}, id="another function"),
-        pytest.param(larger, product, lambda x, y: {"x": x, "y": max(x, y)}, id="max(x, y) for y"),
-        pytest.param(clipped, square, lambda x: {"x": Fraction(1)}, id="at 1"),
-        pytest.param(altered, square, lambda x: {"x": x}, id="terms changed after the call"),
-        pytest.param(reversed_, square, lambda x: {"x": x}, id="the other direction"),
-    ],
-)
-def test_a_proof_of_something_else_certifies_nothing(function: Any, proof: Any, at: Any) -> None:
-    theorem = stated(function, evaluations=60)
-    theorem.proof("algebra", at=at)(proof)
-    assert decide(theorem).verdict is not Kind.CERTIFIED
-
-
-@pytest.mark.parametrize("at", [None, lambda kappa: {"x": kappa}])
-def test_a_theorem_that_returns_its_proof_at_1_is_not_certified(at: Any) -> None:
-    def theorem(kappa: Above) -> Sides:
-        return square(Fraction(1) if isinstance(kappa, Fraction) else kappa)
-
-    claim = stated(theorem, evaluations=60)
-    claim.proof("algebra", at=at)(square)
-    assert decide(claim).verdict is not Kind.CERTIFIED
 
 
 def test_the_statement_itself_is_proved_on_symbols() -> None:

@@ -244,7 +244,7 @@ def test_each_ratio_of_the_catalogue_flips_its_comparison(claim: Claim) -> None:
     for statement in claim.statements:
         repetitions = min(statement.replicates, 60 if statement.replicates >= 100 else 5)
         trial = Trial(
-            dataclasses.replace(statement, proofs=[]),
+            statement,
             0,
             claim.id,
             CLAIM_SIGNIFICANCE,
