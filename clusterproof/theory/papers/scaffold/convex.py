@@ -1,4 +1,4 @@
-"""SCAFFOLD on convex clients: what a round gains, and its proof for every K and N on symbols."""
+"""SCAFFOLD on convex clients: what a round gains, and the steps of its proof for every K and N."""
 
 from __future__ import annotations
 
