@@ -16,8 +16,7 @@ from clusterproof.theory.papers.baselines.cfl import stationary_cosines
 from clusterproof.theory.papers.fpfc import fusion
 from clusterproof.theory.papers.fpfc import partial_participation as participation
 from clusterproof.theory.papers.fpfc.simplex import SMOOTHING, Simplex
-from clusterproof.theory.papers.sofl import distortion
-from clusterproof.theory.papers.sofl.cells import errors_after, mean_over_orders
+from clusterproof.theory.papers.sofl import cells, distortion
 from clusterproof.theory.papers.sofl.elbow import ThreeWinners
 from clusterproof.theory.papers.sofl.theorem_1 import last_distances, two_cells
 
@@ -147,9 +146,9 @@ def ends_of_short_and_long_runs(learning_rate: Fraction, radius: Fraction) -> fl
             "schedule": "as-printed",
         }
         for updates in (1, 3, 5):
-            orders = mean_over_orders(two_cells(), updates, **schedule)
-            assert_agree(orders.max(), errors_after(two_cells(), updates, **schedule).max())
-        end = float(errors_after(two_cells(), 20_000, **schedule).max())
+            orders = cells.mean_over_orders(two_cells(), updates, **schedule)
+            assert_agree(orders.max(), cells.errors_after(two_cells(), updates, **schedule).max())
+        end = float(cells.errors_after(two_cells(), 20_000, **schedule).max())
         assert abs(end - limit) <= 0.03 * limit
     return min(limits)
 
