@@ -25,7 +25,15 @@ from clusterproof.theory.claims import (
     rationals,
     suppose,
 )
-from clusterproof.theory.exact.algebra import Client, DescentStep, Number, OwnTerm, Share
+from clusterproof.theory.exact.algebra import (
+    AtLeastOne,
+    Client,
+    DescentStep,
+    NotNegative,
+    Number,
+    OwnTerm,
+    Share,
+)
 from clusterproof.theory.exact.placed import Placed, placed
 from clusterproof.theory.exact.prescribed_samples import Rounds, Table, play
 from clusterproof.theory.exact.random_tasks import random_mixture
@@ -269,12 +277,9 @@ def staying(task: Mixture, share: Fraction) -> list[Fraction]:
 
 
 @descent.step("proof of (A7)", needed=False)
-def with_the_clients_that_stay(
-    one: DescentStep,
-    smallest: Annotated[Any, rationals(0, 1, 4)],
-    staying: Annotated[Any, rationals(lambda smallest: smallest / 4, 1, 8)],
-) -> Sides:
-    """As (A2), with h = (share that stays) / L, at least l / 4L."""
+def with_the_clients_that_stay(one: DescentStep, smallest: Share, more: Share) -> Sides:
+    """As (A2), with h = (share that stays) / L, from l / 4L for ``more`` = 0 to 1 / L for 1."""
+    staying = smallest / 4 + more * (1 - smallest / 4)
     rate = 1 - smallest / (8 * one.kappa)
     return at_most(one.squared_distance(staying / one.kappa), squared=rate**2)
 
@@ -338,12 +343,11 @@ def a7_step(one: Shares) -> dict[str, Sides]:
 
 @a7_step.step("algebra", needed=False)
 def a7_step_on_symbols(
-    clients: Annotated[int, integers(2, 40, upwards=True)],
-    own: Annotated[int, integers(1, lambda clients: clients)],
-    shared: Annotated[Fraction, rationals(lambda own: own / 4, lambda own: own, 4)],
-    smallest: Annotated[Fraction, rationals(0, lambda own: own, 1)],
+    smallest: AtLeastOne, larger: NotNegative, others: NotNegative, more: Share
 ) -> dict[str, Sides]:
-    """For any l m that is at most the number of own clients, as the smallest cluster's is."""
+    """Of l m + ``larger`` own clients a quarter stays for ``more`` = 0, and all for 1; ``smallest`` is l m."""
+    own = smallest + larger
+    clients, shared = own + others, own * (1 + 3 * more) / 4
     step = shared / clients
     return {
         "at least": at_least(step, quarter=smallest / (4 * clients)),
