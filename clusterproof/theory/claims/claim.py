@@ -126,9 +126,6 @@ class Claim(Generic[P, R]):
         """
         return self._add(name, role="lemma" if needed else "step", **how)
 
-    def proof(self, name: str = "", *, at: Any = None) -> Any:  # SHIM
-        return lambda f: f
-
     def _add(self, name: str, **how: Any) -> Callable[[F], F]:
         if not name or any(each.name == name for each in self.statements):
             raise InvalidArgument("name", name, f"must be new among the lines of {self.id}", "name the line")
@@ -275,7 +272,6 @@ def facts_of_lines(**stated: Any) -> dict[str, dict[str, Any]]:
 
 def _statement(name: str, function: Callable[..., Any], **how: Any) -> Statement:
     """Make a statement of a decorator's options."""
-    how.pop("confirm", None)  # SHIM
     known = ("evaluations", "replicates", "example")
     for option, value in how.items():
         if option not in (*known, "role"):

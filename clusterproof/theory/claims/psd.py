@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -139,11 +139,6 @@ class Psd(Several):
         if not isinstance(code, list) or not all(isinstance(row, list) for row in code):
             raise TypeError(f"{code!r} has no rows")
         return array_of([decode_fraction(each) for row in code for each in row], (len(code), -1))
-
-
-
-
-
 
 
 def factorised(matrix: list[list[Fraction]]) -> tuple[list[Fraction], list[list[Fraction]]] | None:

@@ -11,10 +11,10 @@ import numpy as np
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.claims import sentences
 from clusterproof.theory.claims.claim import Claim, arguments_of, find_claim
-from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.claims.judge import Judgement
 from clusterproof.theory.claims.rounding import is_exact
 from clusterproof.theory.claims.sides import Outside, Sides
+from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
 from clusterproof.theory.claims.traced import check_conditions, has_class
 from clusterproof.theory.claims.verdict import Line, with_facts

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clusterproof.theory.claims.statement import Statement, quantities
 from clusterproof.theory.claims.class_ranges import OfClass
 from clusterproof.theory.claims.expectation import ASYMPTOTIC, Expectation
 from clusterproof.theory.claims.frequency import Frequency
@@ -17,6 +16,7 @@ from clusterproof.theory.claims.ranges import Integers
 from clusterproof.theory.claims.rounding import as_float
 from clusterproof.theory.claims.sides import Sides
 from clusterproof.theory.claims.space import Space, written
+from clusterproof.theory.claims.statement import Statement, quantities
 
 TIME = ("round", "rounds", "iteration", "iterations", "t", "T")
 """Names of indices of time: a claim about all rounds is tried up to the end of a closed range only."""
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from clusterproof.theory.search.evaluation import Evaluation
     from clusterproof.theory.search.findings import Findings
     from clusterproof.theory.search.tried import Tried
+
 
 def broken(statement: Statement, evaluation: Evaluation, name: str) -> str:
     """Say by which instance a line is refuted, with the two sides and the summands."""

@@ -60,12 +60,6 @@ class Several(Range):
         """Return about how many bits write a value; a number more is at least one."""
 
 
-
-
-
-
-
-
 @dataclass(frozen=True, eq=False)
 class Entrywise(Several):
     """Entries of one range each, in a shape.
@@ -250,11 +244,6 @@ class Entrywise(Several):
     @abstractmethod
     def from_lists(self, lists: list[Any]) -> Any:
         """Return the value of nested lists."""
-
-
-
-
-
 
 
 def array_of(entries: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:

@@ -116,11 +116,6 @@ class Simplex(Several):
         return tuple(decode_fraction(each) for each in code)
 
 
-
-
-
-
-
 def _normalised(weights: Sequence[Any]) -> tuple[Fraction, ...]:
     return tuple(Fraction(each) / sum(weights) for each in weights)
 

@@ -21,9 +21,9 @@ from clusterproof.theory.classes.traced_numbers import Least, NotTraced, TracedN
 
 if TYPE_CHECKING:
     from clusterproof.theory.claims.statement import Statement
-    from clusterproof.theory.search.tried import Tried
     from clusterproof.theory.classes.concrete import ConcreteWorld
     from clusterproof.theory.classes.path_program import PathProgram
+    from clusterproof.theory.search.tried import Tried
 
 SETTINGS = 64
 """Values of the other quantities that are certified if they are no more; a dozen are drawn of longer lists."""
@@ -216,7 +216,13 @@ def _numbers(side: Any) -> Any:
 
 
 def _compare(
-    tried: Tried, stated: Mapping[str, None], name: str, allowed: OfClass, setting: Instance, traced: Sequence[TracedPath], count: int
+    tried: Tried,
+    stated: Mapping[str, None],
+    name: str,
+    allowed: OfClass,
+    setting: Instance,
+    traced: Sequence[TracedPath],
+    count: int,
 ) -> None:
     """Compare the trace with the function on drawn functions, hypotheses left out.
 
@@ -232,7 +238,9 @@ def _compare(
             return _lines(tried.statement, {**setting, name: allowed.problem(world, setting)})
 
     for number in range(count):
-        stream = generator(tried.evaluator.seed, tried.evaluator.claim, tried.statement.name, "traced", number)
+        stream = generator(
+            tried.evaluator.seed, tried.evaluator.claim, tried.statement.name, "traced", number
+        )
         drawn = allowed.draw(setting, stream)
         if not traced:  # its hypotheses exclude the setting
             try:

@@ -19,12 +19,12 @@ from clusterproof.algorithms.validation import check_count, check_seed
 from clusterproof.theory import kernel
 from clusterproof.theory.claims import sentences
 from clusterproof.theory.claims.claim import Claim, arguments_of, check_repairs, find_claim, source_of
-from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.claims.expectation import Expectation
 from clusterproof.theory.claims.in_language import language_of
 from clusterproof.theory.claims.judge import WHOLE
 from clusterproof.theory.claims.rounding import as_float
 from clusterproof.theory.claims.sides import Outside, leaving_out
+from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE, Confidence, critical
 from clusterproof.theory.claims.traced import (
     TracedLine,

@@ -1,11 +1,8 @@
 """The commands about claims: which are evaluated, and what is written."""
 
-import hashlib
 import json
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction

@@ -8,7 +8,7 @@ from toy_claims import Digit, Share, Unit, decided, stated
 from clusterproof import check, replay
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory import Kind, Verdict
-from clusterproof.theory.claims import Excluded, Sides, at_least, at_most, equal, given, suppose
+from clusterproof.theory.claims import Excluded, Sides, at_least, at_most, given, suppose
 from clusterproof.theory.claims.report import evidence
 from clusterproof.theory.claims.verdict import decide, records, unite
 

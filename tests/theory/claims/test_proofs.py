@@ -156,7 +156,15 @@ def chance(x: Unit) -> Sides:
 
 
 FALSE = (false_square, false_below, false_cases, false_identity, false_line)
-NO_FORMULA = (pole_at_the_end, pole_at_the_start, pole_inside, pole_of_an_equation, division_by_zero, floating, chance)
+NO_FORMULA = (
+    pole_at_the_end,
+    pole_at_the_start,
+    pole_inside,
+    pole_of_an_equation,
+    division_by_zero,
+    floating,
+    chance,
+)
 
 
 @pytest.mark.parametrize("function", FALSE)

@@ -37,8 +37,8 @@ from clusterproof.theory.claims.report import (
     tightness_words,
     to_json,
 )
-from clusterproof.theory.search.repeated import DECIDED
 from clusterproof.theory.claims.verdict import check, decide
+from clusterproof.theory.search.repeated import DECIDED
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 FIELDS = (

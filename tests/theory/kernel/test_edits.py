@@ -15,15 +15,15 @@ from kernel_statements import INCONCLUSIVE, TooLong, at_most_seconds, read_insta
 
 from clusterproof.theory import catalogue, kernel
 from clusterproof.theory.claims import Sides, at_most, rationals
-from clusterproof.theory.claims.statement import Statement
-from clusterproof.theory.search.evidence import evidence_of
-from clusterproof.theory.search.plan import search
 from clusterproof.theory.claims.in_language import statement_of
 from clusterproof.theory.claims.judge import judge
 from clusterproof.theory.claims.sides import Outside
+from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.claims.stored_evidence import read_evidence
 from clusterproof.theory.kernel import words
 from clusterproof.theory.kernel.numbers import write
+from clusterproof.theory.search.evidence import evidence_of
+from clusterproof.theory.search.plan import search
 
 Share = Annotated[Fraction, rationals(0, 1, 4)]
 Number = Annotated[Fraction, rationals(-9, 9, 4)]

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import pytest
 
 from clusterproof.theory.claims import Sides, at_most, drawn, equal, integers, rationals, suppose
+from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.search.literals import numbers_in
 from clusterproof.theory.search.plan import search
-from clusterproof.theory.claims.statement import Statement
 
 Large = Annotated[int, integers(1, 10**9)]
 Open = Annotated[int, integers(1, 100, upwards=True)]
@@ -67,7 +67,9 @@ def negative(n: Annotated[int, integers(-(10**9), 0)]) -> Sides:
 
 
 def with_powers(n: Large) -> Sides:
-    return at_most(777_771**2, square=n**2 + (777_771 - n) ** 2 - (n != 777_771) + 10**13 * (n != 777_771) - 1)
+    return at_most(
+        777_771**2, square=n**2 + (777_771 - n) ** 2 - (n != 777_771) + 10**13 * (n != 777_771) - 1
+    )
 
 
 FALSE = (
