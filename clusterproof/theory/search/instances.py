@@ -1,4 +1,4 @@
-"""Instances to try: all that the ranges list, corners, numbers of the source, drawn ones, and ones near the tightest."""
+"""Instances to try: all that the ranges list, corners, numbers of the source, and drawn ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A limit on the work of one evaluation, counted in lines of Python: the same on a loaded machine and on an idle one."""
+"""A limit on the work of an evaluation in lines of Python: the same on a loaded machine and on an idle one."""
 
 from __future__ import annotations
 
