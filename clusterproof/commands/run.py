@@ -37,7 +37,7 @@ app = App(
 
 
 FIRST = {
-    *("task", "rounds", "seed", "replicates", "out", "json_file", "plot", "help_all"),
+    *("task", "rounds", "seed", "replicates", "out", "json_file", "csv", "plot", "help_all"),
     *("step_size", "momentum", "local_steps", "participation", "proximal", "penalty", "strength", "weight"),
     *("clusters", "clients", "dimension", "condition_number", "separation", "noise", "samples"),
 }
