@@ -157,10 +157,14 @@ def _meant(error: CycloptsError) -> str | None:
         return None
     option = (error.token.keyword or error.token.value).partition("=")[0]
     known = [name for each in error.argument_collection or () for name in each.names if name[:2] == "--"]
-    from clusterproof.algorithms.calls import meant
+    from clusterproof.algorithms.calls import ABSENT, FURTHER, meant, remark
 
-    if found := meant(option, [name[2:] for name in known]):
-        return f"Unknown option: {option}. Did you mean --{found}?"
+    names = [name[2:] for name in known]
+    if found := meant(option, names):
+        besides = remark(option, names, FURTHER)
+        return f"Unknown option: {option}. Did you mean --{found}?" + (f" {besides}" if besides else "")
+    if remedy := remark(option, names, ABSENT):
+        return f"Unknown option: {option}; {remedy}."
     own = any(".py:" in token for token in error.root_input_tokens or ())
     if not own or (error.command_chain or ())[:1] == ("run",):
         return f"Unknown option: {option}."

@@ -203,7 +203,7 @@ def check(
     if json_printed:
         print(reports.to_json(reports.report(known, seed)), end="", file=output)
     if report is not None:
-        write_report(report, known, seed)
+        write_report(report, known, range(seed, seed + seeds))
     if evidence is not None:
         records = [recorded.records.get(each.claim) or record_of(each) for each in known]
         write_evidence(known, records, evidence)

@@ -61,7 +61,7 @@ def __getattr__(name):  # ranges of quantities, which an instance needs no more
 """The module ``clusterproof.theorem`` beside a user's file."""
 
 
-def write_report(folder: Path, verdicts: Sequence[Verdict], seed: int) -> None:
+def write_report(folder: Path, verdicts: Sequence[Verdict], seeds: range) -> None:
     """Write verdicts.json, verdicts.md and a script for each exact counterexample.
 
     Parameters
@@ -70,15 +70,15 @@ def write_report(folder: Path, verdicts: Sequence[Verdict], seed: int) -> None:
         Of the report; it exists.
     verdicts
         Of ``check``.
-    seed
-        Seed of the check.
+    seeds
+        Of the check; ``verdicts.json`` names the first.
 
     Raises
     ------
     InvalidArgument
         If a file cannot be written.
     """
-    written = report(verdicts, seed)
+    written = report(verdicts, seeds[0])
     write_whole("report", folder / "verdicts.json", to_json(written).encode())
     scripts: dict[str, str] = {}
     for verdict in verdicts:
@@ -89,7 +89,8 @@ def write_report(folder: Path, verdicts: Sequence[Verdict], seed: int) -> None:
     sections = [section(verdict, scripts.get(verdict.claim)) for verdict in verdicts]
     versions = ", ".join(f"{name} {number}" for name, number in written["versions"].items())
     sources = [f"`{name}`, SHA-256 {source['sha256']}" for name, source in written["sources"].items()]
-    head = [f"Checked with {versions}; seed {seed}.", *(f"Source: {source}." for source in sources)]
+    used = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
+    head = [f"Checked with {versions}; {used}.", *(f"Source: {source}." for source in sources)]
     text = "\n\n".join(["# Verdicts", *head, table_of(verdicts), *sections])
     write_whole("report", folder / "verdicts.md", f"{text}\n".encode())
 
@@ -113,7 +114,8 @@ def section(verdict: Verdict, script: str | None) -> str:
         sides = in_fractions(verdict.claim, verdict.counterexample)
         lines += [f"In exact numbers: {sides}."] if sides else []
         lines += [f"Evaluate it: `python {script}`."] if script else []
-        lines.append(f"```python\n{code_of(verdict)}```")
+        where = "In the folder in which the check was made" if file_of(claim.module) else "With Clusterproof"
+        lines.append(f"{where}:\n\n```python\n{code_of(verdict)}```")
     if verdict.largest:
         tried = ", ".join(f"{name} = {value}" for name, value in verdict.largest.items())
         lines.append(f"Largest values tried: {tried}.")

@@ -286,6 +286,8 @@ def test_counterexamples_of_a_users_file_run_without_the_program(
         numbers[path.stem] = Fraction(measured), Fraction(allowed)
     text = (folder / "verdicts.md").read_text()
     assert all(measured > allowed for measured, allowed in numbers.values())
+    assert "; seed 0.\n" in text
+    assert "In the folder in which the check was made:" in text
     n, step = re.findall(r"n = (\d+), step = ([\d/]+)", text)[0]
     assert numbers["replay_f_plain"][0] == (1 - Fraction(step)) ** int(n)
     script = folder / "replay_f_plain.py"
