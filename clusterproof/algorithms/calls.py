@@ -52,49 +52,15 @@ MEANT = {
 }
 """What other libraries and papers call a parameter, by its name here; ``notes/coming-from.md`` explains them."""
 
-CLIENT = "what a client does is part of the algorithm: for another one, write a class (notes/coming-from.md)"
-ABSENT = [
-    (
-        "optimizer optim client_optimizer weight_decay wd l2 momentum nesterov lr_decay scheduler",
-        "step_size",
-        CLIENT,
-    ),
-    ("mu proximal proximal_mu", "step_size", "it has no proximal term; fedprox has"),
-    ("height size figsize", "width", "give width, from which the height follows"),
-    ("batch_size batch batchsize bs", "replicates", "a local step takes all rows here; train has batches"),
-]
-"""Words for what is not here, a parameter of the calls that may be given them, and what is said of it."""
-FURTHER = [
-    ("epochs local_epochs num_epochs", "local_unit", "With --local-unit epoch it counts epochs."),
-    (
-        MEANT["clients"],
-        "clients_per_cluster",
-        "It counts those of one cluster; --partition dirichlet and iid have --clients.",
-    ),
-]
-"""Words for an option, another option that is there, and what is said of it besides."""
-
-
-def _plain(word: str) -> str:
-    """Return an option or parameter in the letters of a parameter."""
-    return word.strip("-").replace("-", "_").lower()
-
-
-def remark(word: str, known: Iterable[str], table: list[tuple[str, str, str]]) -> str | None:
-    """Return what a table, ``ABSENT`` or ``FURTHER``, says of a word where these parameters are known."""
-    names = set(map(_plain, known))
-    return next((said for words, one, said in table if one in names and _plain(word) in words.split()), None)
-
 
 def meant(word: str, known: Iterable[str]) -> str | None:
     """Return the known parameter that a name means: by its meaning elsewhere, or by its letters."""
-    names = {_plain(name): name for name in known}
+    names = {name.replace("-", "_"): name for name in known}
+    plain = word.strip("-").replace("-", "_").lower()
     for name, others in MEANT.items():
-        if name in names and _plain(word) in others.split():
+        if name in names and plain in others.split():
             return names[name]
-    near = (
-        [] if remark(word, names, ABSENT) else difflib.get_close_matches(_plain(word), names, n=1, cutoff=0.7)
-    )
+    near = difflib.get_close_matches(plain, names, n=1, cutoff=0.7)
     return names[near[0]] if near else None
 
 
@@ -114,7 +80,7 @@ def refusal(
     for word, value in named.items():
         if word not in names:
             found = meant(word, names)
-            remedy = f"write {found}=" if found else remark(word, names, ABSENT) or f"it has {listed}"
+            remedy = f"write {found}=" if found else f"it has {listed}"
             return InvalidArgument(word, brief(value), f"is not a parameter of {name}", remedy)
     places = [
         one.name

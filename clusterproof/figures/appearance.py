@@ -154,7 +154,9 @@ def check_labels(labels: Sequence[str], most: int | None, names: str = "") -> No
     if most is not None and len(labels) > most:
         named = f"names {names or f'{most} curves'}" if most else "names no curve"
         rule = f"has {len(labels)} names, but the figure {named}"
-        raise InvalidArgument("labels", list(labels), rule, f"give at most {most}" if most else "leave it out")
+        raise InvalidArgument(
+            "labels", list(labels), rule, f"give at most {most}" if most else "leave it out"
+        )
 
 
 def _rename(figure: Figure, labels: Sequence[str]) -> None:

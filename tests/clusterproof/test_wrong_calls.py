@@ -285,10 +285,14 @@ def test_an_option_of_another_library_is_answered_by_its_meaning(
         ),
         ("run fedavg --weight-decay .1", "what a client does is part of the algorithm"),
         ("run fedavg --mu .1", "it has no proximal term; fedprox has."),
+        (
+            "run no.py",
+            "algorithm = 'no.py': must be MODULE:NAME or FILE.py:NAME; name the object after a colon",
+        ),
         ("run fedavg --batch-size 5", "a local step takes all rows here; train has batches."),
         ("check --height 5", "Unknown option: --height. See"),
-        ("figures drift --height 5", "give width, from which the height follows."),
-        ("figures drift --size 5", "give width, from which the height follows."),
+        ("figures drift --height 5", "give --width, from which the height follows."),
+        ("figures drift --size 5", "give --width, from which the height follows."),
     ],
 )
 def test_what_is_not_here_is_answered_by_what_to_do(
