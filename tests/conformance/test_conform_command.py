@@ -11,8 +11,7 @@ from command_line import refused
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.commands.application import main
-from clusterproof.commands.conform import _read_setting
-from clusterproof.commands.conform import import_object
+from clusterproof.commands.conform import _read_setting, import_object
 from clusterproof.conformance import (
     DEFINITIONS,
     ConformanceTask,

@@ -215,7 +215,7 @@ def of_trace(traced: TracedLine, space: Space, *, proved: bool) -> str:
             text += f"; at {traced.unmet} no function was found that meets the hypotheses"
     if traced.worst is not None:
         exact = f"{traced.worst_exact}" if traced.worst_exact is not None else f"{traced.worst:.7g}"
-        text += f"; the worst case is {exact} of the bound"
+        text += f"; the {'worst case' if traced.complete else 'largest found'} is {exact} of the bound"
     return text
 
 
