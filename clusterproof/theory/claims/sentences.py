@@ -193,16 +193,22 @@ def of_trace(traced: TracedLine, space: Space, *, proved: bool) -> str:
         text = f"proved for every function of the class, by exact multipliers of its conditions{where}"
     else:
         above = " by more than 1e-6 of it" if traced.worst is not None and traced.worst > 1 else ""
-        text = f"no function of the class is above the bound{above}{where}, by a solver"
-        if traced.raised:
-            text += f"; of the bound with 1e-6 more there are exact multipliers at {traced.raised}"
+        above = "" if traced.worst_exact is not None and traced.worst_exact <= 1 else above
+        tried = f" at the {traced.settings} settings of {', '.join(others)} that were tried" if others else ""
+        text = f"a solver finds no function of the class above the bound{above}{tried}"
         if traced.certified:
-            text += f"; of the bound itself at {traced.certified}"
+            text += "; exact multipliers prove the bound" + (
+                f" at {traced.certified} of them" if others else ""
+            )
+        if traced.raised:
+            text += "; exact multipliers prove 1 + 1e-6 times it" + (f" at {traced.raised}" if others else "")
+        if others and not traced.complete:
+            text += "; these are not all: a range of few values, such as choice(Fraction(1, 2), 1), can be certified"
         if traced.unmet:
             text += f"; at {traced.unmet} no function was found that meets the hypotheses"
     if traced.worst is not None:
         exact = f"{traced.worst_exact}" if traced.worst_exact is not None else f"{traced.worst:.7g}"
-        text += f"; the worst case is {exact} of the bound"
+        text += f"; the {'worst case' if traced.complete else 'largest found'} is {exact} of the bound"
     return text
 
 

@@ -182,6 +182,10 @@ def a_float(x: Digit) -> Sides:
     return at_most(x, bound=9.5)
 
 
+def a_root(x: Digit) -> Sides:
+    return at_most(x**0.5, bound=9)
+
+
 def an_array(x: Digit) -> Sides:
     return at_most(np.array([x]), bound=9)
 
@@ -370,6 +374,7 @@ def dunder(x: Digit) -> Sides:
 
 REFUSED: list[tuple[Callable[..., Sides], str]] = [
     (a_float, "9.5 is a float: write Fraction(19, 2)"),
+    (a_root, "powers have whole exponents: compare squares in place of roots"),
     (an_array, "array"),
     (a_number_of_numpy, "NUMPY is numpy.float64"),
     (a_handler, "Try is not of the language: let what is raised pass"),
