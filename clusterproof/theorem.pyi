@@ -20,7 +20,6 @@ from .theory.claims import integers as integers
 from .theory.claims import least as least
 from .theory.claims import matrices as matrices
 from .theory.claims import operators as operators
-from .theory.claims import parametrize_with_claims as parametrize_with_claims
 from .theory.claims import probability as probability
 from .theory.claims import psd as psd
 from .theory.claims import rationals as rationals
@@ -30,3 +29,4 @@ from .theory.claims import sets as sets
 from .theory.claims import simplex as simplex
 from .theory.claims import suppose as suppose
 from .theory.claims import vectors as vectors
+from .theory.report.pytest_claims import parametrize_with_claims as parametrize_with_claims

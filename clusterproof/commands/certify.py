@@ -16,7 +16,7 @@ from clusterproof.commands.child_process import in_child
 from clusterproof.theory import certificates
 from clusterproof.theory.certificates import ClaimCertificate, NoCertificate, RoundCertificate
 from clusterproof.theory.certificates.document import AnyCertificate
-from clusterproof.theory.claims.sentences import plural
+from clusterproof.theory.report.sentences import plural
 
 
 def certify(

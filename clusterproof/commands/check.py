@@ -26,12 +26,12 @@ from clusterproof.commands.check_unit import evaluate_in_processes
 from clusterproof.commands.child_process import in_child
 from clusterproof.synthetic import from_settings
 from clusterproof.theory import Claim, Kind, Verdict
-from clusterproof.theory.claims import report as reports
 from clusterproof.theory.claims.claim import matching
 from clusterproof.theory.claims.in_language import may_be_rewritten
-from clusterproof.theory.claims.stored_evidence import require_writable
-from clusterproof.theory.claims.verdict import HOLDS, line_of, unite
 from clusterproof.theory.headlines import HEADLINES
+from clusterproof.theory.report import tables as reports
+from clusterproof.theory.report.stored_evidence import require_writable
+from clusterproof.theory.report.verdict import HOLDS, line_of, unite
 from clusterproof.theory.runs.bound_and_law import compare_with_law
 from clusterproof.theory.runs.sharpest_bound import sharpest_bounds
 from clusterproof.user_files import file_of

@@ -16,10 +16,10 @@ from clusterproof.algorithms.atomic import write_whole
 from clusterproof.files import TEXT, parse_json, read_file, user_cache
 from clusterproof.theory import Claim, Kind, Verdict
 from clusterproof.theory.claims.claim import find_claim
-from clusterproof.theory.claims.recorded import Replayed, record_of, replayed
-from clusterproof.theory.claims.rests_on import digest_of
-from clusterproof.theory.claims.sentences import plural
-from clusterproof.theory.claims.stored_evidence import (
+from clusterproof.theory.report.recorded import Replayed, record_of, replayed
+from clusterproof.theory.report.rests_on import digest_of
+from clusterproof.theory.report.sentences import plural
+from clusterproof.theory.report.stored_evidence import (
     SHIPPED,
     Kept,
     read_evidence,

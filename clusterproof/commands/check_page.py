@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from clusterproof import theory
 from clusterproof.theory import Verdict
-from clusterproof.theory.claims import report
-from clusterproof.theory.claims.verdict import HOLDS
 from clusterproof.theory.headlines import FINDINGS, Finding
 from clusterproof.theory.kernel import Word as Kind
+from clusterproof.theory.report import tables as report
+from clusterproof.theory.report.verdict import HOLDS
 
 LINES, WIDTH = 100, 200
 """Most lines of the page, and most characters of a line."""

@@ -11,7 +11,7 @@ from clusterproof.algorithms.validation import error_line
 from clusterproof.commands import terminal
 from clusterproof.experiments.units import that_end_with_this
 from clusterproof.theory import Claim, Verdict
-from clusterproof.theory.claims.verdict import unite
+from clusterproof.theory.report.verdict import unite
 
 
 def evaluate_in_processes(

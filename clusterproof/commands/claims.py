@@ -15,8 +15,8 @@ from clusterproof.algorithms.validation import error_line
 from clusterproof.commands import completion, terminal
 from clusterproof.commands.child_process import in_child
 from clusterproof.theory import Claim, Kind
-from clusterproof.theory.claims import report
-from clusterproof.theory.stored_verdicts import read_verdicts
+from clusterproof.theory.report import tables as report
+from clusterproof.theory.report.stored_verdicts import read_verdicts
 
 
 def claims(

@@ -8,7 +8,7 @@ from typing import Any
 
 def claims(_: Any) -> Iterable[str]:
     """Return the ids of all claims."""
-    from clusterproof.theory.stored_verdicts import recorded_ids
+    from clusterproof.theory.report.stored_verdicts import recorded_ids
 
     return recorded_ids()
 

@@ -14,11 +14,11 @@ from clusterproof.algorithms.atomic import check_distinct, check_writable, write
 from clusterproof.commands import terminal
 from clusterproof.commands.child_process import in_child
 from clusterproof.commands.conform import import_object
-from clusterproof.theory.claims.verdict import version
 from clusterproof.theory.leaderboard import leaderboard as compute
 from clusterproof.theory.leaderboard import violations
 from clusterproof.theory.leaderboard.bounds import STATED
 from clusterproof.theory.leaderboard.rows import with_defaults
+from clusterproof.theory.report.verdict import version
 
 COLUMNS = {
     "one-round-convex": "the best bound that a proof round by round gives for convex clients",

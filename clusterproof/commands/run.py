@@ -98,7 +98,7 @@ def run_algorithm(
     if help_all:
         return _help_with(algorithm)
     from clusterproof.commands.run_record import record_of  # help needs no theory
-    from clusterproof.theory.claims import report
+    from clusterproof.theory.report import tables as report
     from clusterproof.theory.runs.compare import compare
 
     given = dict(given)

@@ -18,12 +18,12 @@ from clusterproof.commands import completion, terminal
 from clusterproof.commands.check_evidence import Recorded
 from clusterproof.commands.child_process import in_child
 from clusterproof.theory import Claim, Line, Verdict, code_of, kernel
-from clusterproof.theory.claims import report
 from clusterproof.theory.claims.claim import arguments_of
 from clusterproof.theory.claims.in_language import statement_of
-from clusterproof.theory.claims.replay import find_line, in_fractions
-from clusterproof.theory.claims.stored_evidence import size_of
-from clusterproof.theory.claims.verdict import line_of
+from clusterproof.theory.report import tables as report
+from clusterproof.theory.report.replay import find_line, in_fractions
+from clusterproof.theory.report.stored_evidence import size_of
+from clusterproof.theory.report.verdict import line_of
 from clusterproof.user_files import file_of
 
 JUDGES = {

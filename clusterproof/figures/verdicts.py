@@ -9,7 +9,7 @@ import clusterproof.figures.style as style
 from clusterproof.algorithms import InvalidArgument
 
 if TYPE_CHECKING:
-    from clusterproof.theory.claims.verdict import Verdict
+    from clusterproof.theory.report.verdict import Verdict
 
 MOST_TERMS = 12
 

@@ -3,13 +3,13 @@
 from clusterproof.algorithms.calls import exposed
 from clusterproof.algorithms.discovery import modules_below
 from clusterproof.theory.claims.claim import REGISTRY, Claim, catalogue, claim, find_claim
-from clusterproof.theory.claims.code import code_of
-from clusterproof.theory.claims.falsify import falsify
 from clusterproof.theory.claims.load import load_claims
-from clusterproof.theory.claims.replay import replay
 from clusterproof.theory.claims.statistics import Confidence
-from clusterproof.theory.claims.verdict import Line, Verdict, check
 from clusterproof.theory.kernel import Word as Kind
+from clusterproof.theory.report.code import code_of
+from clusterproof.theory.report.falsify import falsify
+from clusterproof.theory.report.replay import replay
+from clusterproof.theory.report.verdict import Line, Verdict, check
 from clusterproof.theory.runs.bound_and_law import assert_holds
 from clusterproof.theory.runs.compare import compare
 from clusterproof.theory.runs.page import Page

@@ -17,9 +17,9 @@ from clusterproof import theory
 from clusterproof.theory import Claim
 from clusterproof.theory.bounds.audit_settings import NAMES, SIZES
 from clusterproof.theory.claims.claim import source_of
-from clusterproof.theory.claims.report import NEEDED, TIMES, number
 from clusterproof.theory.headlines import HEADLINES
-from clusterproof.theory.stored_verdicts import read_verdicts
+from clusterproof.theory.report.stored_verdicts import read_verdicts
+from clusterproof.theory.report.tables import NEEDED, TIMES, number
 from notes.site.notation import GREEK, written
 
 PAPERS = {

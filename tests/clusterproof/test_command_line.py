@@ -21,7 +21,7 @@ from clusterproof.commands.application import main
 from clusterproof.commands.run import run_algorithm
 from clusterproof.experiments.synthetic_options import algorithm_parameters, task_parameters
 from clusterproof.synthetic import TASKS
-from clusterproof.theory.claims import report
+from clusterproof.theory.report import tables as report
 
 HEAVY = "numpy scipy torch matplotlib polars hypothesis cvxpy clarabel sklearn"
 HEAVY += " clusterproof.theory clusterproof.algorithms clusterproof.synthetic"

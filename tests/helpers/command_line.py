@@ -12,7 +12,7 @@ import pytest
 from clusterproof.commands.application import main
 from clusterproof.theory import Kind
 from clusterproof.theory.claims import Sides, at_most, claim, integers, suppose
-from clusterproof.theory.claims.verdict import FALSE
+from clusterproof.theory.report.verdict import FALSE
 
 ROOT = Path(__file__).parents[2]
 Digit = Annotated[int, integers(0, 9)]

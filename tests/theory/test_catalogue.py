@@ -20,8 +20,8 @@ from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.claims.ranges import Drawn
-from clusterproof.theory.claims.report import to_json
-from clusterproof.theory.stored_verdicts import read_verdicts
+from clusterproof.theory.report.stored_verdicts import read_verdicts
+from clusterproof.theory.report.tables import to_json
 
 CATALOGUE = read_catalogue()
 TRUE = ("consistent", "certified")

@@ -10,7 +10,7 @@ from catalogue import read_catalogue
 from clusterproof import theory
 from clusterproof.experiments.tables import TABLES
 from clusterproof.figures import FIGURES
-from clusterproof.theory.stored_verdicts import read_verdicts
+from clusterproof.theory.report.stored_verdicts import read_verdicts
 
 PATH = Path(__file__).parents[2] / "clusterproof/theory" / "every_statement.tsv"
 with PATH.open(encoding="utf-8") as file:

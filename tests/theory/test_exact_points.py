@@ -21,7 +21,7 @@ from counterexample_runs import RUNS
 from clusterproof import theory
 from clusterproof.theory.claims import Frequency, Outside
 from clusterproof.theory.claims.statement import Statement
-from clusterproof.theory.stored_verdicts import read_verdicts
+from clusterproof.theory.report.stored_verdicts import read_verdicts
 
 ROWS = []
 for PATH in sorted((Path(__file__).parent / "exact_points").glob("*.tsv")):

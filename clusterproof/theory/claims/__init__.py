@@ -1,7 +1,8 @@
-"""Claims: typed functions that state theorems, and what decides them.
+"""Claims: typed functions that state theorems, and the words in which they are written.
 
-A claim's way leads through six files: ``claim`` (the decorator), ``space`` (its instances), ``sides`` (hypotheses and
-comparisons), ``judge`` (one instance), ``verdict`` (all instances that are tried) and ``report`` (tables and JSON).
+The way of a check leads through six files: ``claims/statement`` (a function and its instances), ``claims/space`` (what
+its quantities may be), ``search/plan`` (which instances are tried), ``search/evidence`` (what of them is kept),
+``kernel/words`` (what that shows) and ``report/verdict`` (what is said of a line).
 """
 
 from clusterproof.theory.claims.arrays import matrices, vectors
@@ -10,7 +11,6 @@ from clusterproof.theory.claims.class_ranges import functions, operators, sets
 from clusterproof.theory.claims.expectation import Expectation, expectation
 from clusterproof.theory.claims.frequency import Frequency, probability
 from clusterproof.theory.claims.psd import psd
-from clusterproof.theory.claims.pytest_claims import parametrize_with_claims
 from clusterproof.theory.claims.ranges import choice, drawn, integers, rationals, reals
 from clusterproof.theory.claims.sequences import sequences
 from clusterproof.theory.claims.sides import (
@@ -50,7 +50,6 @@ __all__ = [
     "given",
     "integers",
     "matrices",
-    "parametrize_with_claims",
     "least",
     "operators",
     "probability",

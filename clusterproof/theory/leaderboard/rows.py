@@ -13,12 +13,12 @@ from clusterproof.algorithms.validation import check_choice, check_count, check_
 from clusterproof.theory.certificates.certify_round import MAX_SEARCHED, make_round
 from clusterproof.theory.certificates.parameters import exact
 from clusterproof.theory.certificates.rounds import Algorithm, ClientClass, Round
-from clusterproof.theory.claims.sentences import digits_apart
 from clusterproof.theory.leaderboard.best_one_round import lyapunov_bounds, one_round_bounds
 from clusterproof.theory.leaderboard.bounds import ENTERED, load_bounds
 from clusterproof.theory.leaderboard.exact_worst_case import exact_worst_case
 from clusterproof.theory.leaderboard.quadratics import expected_errors, worst_quadratics
 from clusterproof.theory.leaderboard.setting import Setting, TaskClass
+from clusterproof.theory.report.sentences import digits_apart
 
 ONE_ROUND = {"one-round-convex": ClientClass.CONVEX, "one-round-strong": ClientClass.STRONG}
 COMPUTED = (*ONE_ROUND, "exact", "worst-quadratic", "expected")

@@ -19,9 +19,9 @@ from clusterproof.synthetic import Mixture
 from clusterproof.theory.claims.claim import REGISTRY, find_claim
 from clusterproof.theory.claims.expectation import EQUAL, FEWEST, Expectation
 from clusterproof.theory.claims.judge import judge
-from clusterproof.theory.claims.sentences import asymptotic, digits_apart, estimate
 from clusterproof.theory.claims.sides import Outside
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
+from clusterproof.theory.report.sentences import asymptotic, digits_apart, estimate
 from clusterproof.theory.runs.failure_levels import MOST_REPLICATES, Level, levels_of
 from clusterproof.theory.runs.same_task import check_same_task
 from clusterproof.theory.runs.trace_bound import ROUNDING, Compared, TraceBound, as_trace_bound

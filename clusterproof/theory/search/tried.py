@@ -27,8 +27,8 @@ LEAST = 30
 DOUBTED = 10
 """Violations in floats that more digits do not confirm, after which no other is looked at."""
 LINES, MANY_LINES = 2_000_000, 500_000
-"""Lines of Python of an instance beyond the ranges' ends: it is given up at the first number, and from the second on less
-far ones are drawn."""
+"""Lines of Python of an instance beyond the ranges' ends: at the first number it is given up, and from the second on
+less far ones are drawn."""
 
 
 @dataclass

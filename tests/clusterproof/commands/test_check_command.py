@@ -16,7 +16,8 @@ from clusterproof import theory
 from clusterproof.commands.application import main
 from clusterproof.commands.check_unit import evaluate
 from clusterproof.theory import REGISTRY, Kind, Verdict
-from clusterproof.theory.claims import Sides, at_least, at_most, claim, drawn, rationals, report
+from clusterproof.theory.claims import Sides, at_least, at_most, claim, drawn, rationals
+from clusterproof.theory.report import tables as report
 
 FIELDS = """claim paper label judges failure verdict reason measured bound instances exhausted largest
     trials failures confidence proof basis steps tightness worst worst_exact seed evaluations

@@ -15,7 +15,7 @@ from command_line import refused
 from clusterproof import theory
 from clusterproof.commands.application import main
 from clusterproof.theory import REGISTRY
-from clusterproof.theory.claims.stored_evidence import SHIPPED
+from clusterproof.theory.report.stored_evidence import SHIPPED
 
 FILE = """
 from fractions import Fraction

@@ -15,7 +15,7 @@ from clusterproof.commands.application import main
 from clusterproof.commands.check_page import NEXT, page
 from clusterproof.theory import REGISTRY, Kind, Verdict
 from clusterproof.theory.headlines import FINDINGS, HEADLINES, Finding
-from clusterproof.theory.stored_verdicts import read_verdicts
+from clusterproof.theory.report.stored_verdicts import read_verdicts
 
 FIELDS = ("verdict", "reason", "measured", "bound", "instances", "tightness", "trials", "counterexample")
 WIDTHS = (80, 100, 120, 200, 300, None)

@@ -8,7 +8,7 @@ import pytest
 
 from clusterproof.algorithms.storage import load_trace
 from clusterproof.commands.application import main
-from clusterproof.theory.stored_verdicts import read_verdicts
+from clusterproof.theory.report.stored_verdicts import read_verdicts
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from checkout import CLEAN, ROOT
 from clusterproof.figures import FIGURES
 from clusterproof.theory import REGISTRY
 from clusterproof.theory.headlines import HEADLINES
-from clusterproof.theory.stored_verdicts import read_verdicts
+from clusterproof.theory.report.stored_verdicts import read_verdicts
 from notes.site import lesson_pages
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

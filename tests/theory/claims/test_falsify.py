@@ -26,8 +26,8 @@ from clusterproof import (
 from clusterproof.synthetic import RegressionMixture, strategies
 from clusterproof.synthetic.softmax import SoftmaxMixture
 from clusterproof.theory.claims import Expectation, choice, expectation, rationals, suppose
-from clusterproof.theory.claims.code import run_code
 from clusterproof.theory.claims.expectation import replicates_to_try
+from clusterproof.theory.report.code import run_code
 from clusterproof.theory.search.repeated import DECIDED
 
 TASKS = strategies.quadratic_mixtures(clusters=1, clients=1, condition_number=(2, 8), dimension=2)

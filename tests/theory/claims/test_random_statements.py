@@ -25,9 +25,9 @@ from clusterproof.theory.claims import (
     integers,
     probability,
 )
-from clusterproof.theory.claims.report import to_json
 from clusterproof.theory.claims.statement import Statement
-from clusterproof.theory.claims.verdict import decide, records
+from clusterproof.theory.report.tables import to_json
+from clusterproof.theory.report.verdict import decide, records
 from clusterproof.theory.search.plan import search
 
 pytestmark = pytest.mark.usefixtures("registry")

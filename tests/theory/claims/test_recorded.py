@@ -10,10 +10,10 @@ import pytest
 
 from clusterproof import load_claims, theory
 from clusterproof.commands.application import main
-from clusterproof.theory.claims.recorded import record_of, replayed, verdict_of
-from clusterproof.theory.claims.rests_on import digest_of
-from clusterproof.theory.claims.stored_evidence import SHIPPED, read_evidence
-from clusterproof.theory.claims.verdict import Verdict, check
+from clusterproof.theory.report.recorded import record_of, replayed, verdict_of
+from clusterproof.theory.report.rests_on import digest_of
+from clusterproof.theory.report.stored_evidence import SHIPPED, read_evidence
+from clusterproof.theory.report.verdict import Verdict, check
 
 HELPER = """
 LIMIT = 2

@@ -25,8 +25,8 @@ from clusterproof.theory.claims import (
     integers,
     suppose,
 )
-from clusterproof.theory.claims.replay import in_fractions
-from clusterproof.theory.claims.report import to_json
+from clusterproof.theory.report.replay import in_fractions
+from clusterproof.theory.report.tables import to_json
 
 # ---- one counterexample
 

@@ -28,7 +28,7 @@ from clusterproof.theory.claims import (
     probability,
     suppose,
 )
-from clusterproof.theory.claims.report import (
+from clusterproof.theory.report.tables import (
     evidence,
     read_kinds,
     report,
@@ -37,7 +37,7 @@ from clusterproof.theory.claims.report import (
     tightness_words,
     to_json,
 )
-from clusterproof.theory.claims.verdict import check, decide
+from clusterproof.theory.report.verdict import check, decide
 from clusterproof.theory.search.repeated import DECIDED
 
 TIMES = "\N{MULTIPLICATION SIGN}"

@@ -31,7 +31,7 @@ from clusterproof.theory.claims import (
 )
 from clusterproof.theory.claims.judge import Entries, _single_exact, _sure
 from clusterproof.theory.claims.rounding import as_float
-from clusterproof.theory.claims.sentences import digits_apart
+from clusterproof.theory.report.sentences import digits_apart
 
 pytestmark = pytest.mark.usefixtures("registry")
 

@@ -24,12 +24,12 @@ from clusterproof.theory.claims import (
 )
 from clusterproof.theory.claims.expectation import replicates_to_try
 from clusterproof.theory.claims.judge import DECREASE, WHOLE, Entries, judge
-from clusterproof.theory.claims.report import NEEDED, evidence, tightness_words
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
-from clusterproof.theory.claims.verdict import decide
 from clusterproof.theory.papers.cfl_mgd.appendix import a3_to_a14
 from clusterproof.theory.papers.cfl_mgd.lemma_1 import lemma_1
 from clusterproof.theory.papers.ifca.basin import ROUND, basin
+from clusterproof.theory.report.tables import NEEDED, evidence, tightness_words
+from clusterproof.theory.report.verdict import decide
 from clusterproof.theory.search.plan import search
 
 Small = Annotated[int, integers(1, 12)]

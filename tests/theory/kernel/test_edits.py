@@ -19,9 +19,9 @@ from clusterproof.theory.claims.in_language import statement_of
 from clusterproof.theory.claims.judge import judge
 from clusterproof.theory.claims.sides import Outside
 from clusterproof.theory.claims.statement import Statement
-from clusterproof.theory.claims.stored_evidence import read_evidence
 from clusterproof.theory.kernel import words
 from clusterproof.theory.kernel.numbers import write
+from clusterproof.theory.report.stored_evidence import read_evidence
 from clusterproof.theory.search.evidence import evidence_of
 from clusterproof.theory.search.plan import search
 

@@ -28,8 +28,8 @@ from clusterproof.theory.claims import Sides, at_most, choice, integers, rationa
 from clusterproof.theory.claims import sides as claim_sides
 from clusterproof.theory.claims.in_language import VOCABULARY, language_of
 from clusterproof.theory.claims.statement import Statement
-from clusterproof.theory.claims.stored_evidence import read_evidence
 from clusterproof.theory.kernel import evaluation, vocabulary
+from clusterproof.theory.report.stored_evidence import read_evidence
 from clusterproof.theory.search.evidence import _written
 
 # ---- catalogue statements

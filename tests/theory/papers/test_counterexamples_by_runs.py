@@ -12,11 +12,11 @@ from counterexample_runs import RUNS
 from sides_by_hand import quantities_of, sides_at, statement_of
 
 from clusterproof import theory
-from clusterproof.theory.claims.replay import find_line
 from clusterproof.theory.papers.cfl_mgd.model_averaging_recursion import TwoClients
 from clusterproof.theory.papers.gradient_loss import equation_1
 from clusterproof.theory.papers.gradient_loss.empty_clusters import TwoGroups
-from clusterproof.theory.stored_verdicts import read_verdicts
+from clusterproof.theory.report.replay import find_line
+from clusterproof.theory.report.stored_verdicts import read_verdicts
 
 
 def recorded() -> list[Any]:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory.claims import sentences
 from clusterproof.theory.claims.claim import Claim, arguments_of, find_claim
 from clusterproof.theory.claims.judge import Judgement
 from clusterproof.theory.claims.rounding import is_exact
@@ -17,8 +16,9 @@ from clusterproof.theory.claims.sides import Outside, Sides
 from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
 from clusterproof.theory.claims.traced import check_conditions, has_class
-from clusterproof.theory.claims.verdict import Line, with_facts
 from clusterproof.theory.kernel import Word as Kind
+from clusterproof.theory.report import sentences
+from clusterproof.theory.report.verdict import Line, with_facts
 from clusterproof.theory.search.evaluation import Evaluation, Evaluator
 
 MOST_REPLICATES = 1_000_000

@@ -9,8 +9,8 @@ from typing import Any
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.claims.claim import matching
 from clusterproof.theory.claims.load import load_claims
-from clusterproof.theory.claims.verdict import HOLDS, check
 from clusterproof.theory.kernel import Word as Kind
+from clusterproof.theory.report.verdict import HOLDS, check
 
 
 def parametrize_with_claims(

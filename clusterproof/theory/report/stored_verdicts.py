@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from clusterproof.theory.claims.stored_evidence import SHIPPED, Kept, read_evidence
+from clusterproof.theory.report.stored_evidence import SHIPPED, Kept, read_evidence
 
 
 def read_verdicts() -> dict[str, dict[str, Any]]:
     """Return the fields of the catalogue's recorded verdicts, by the id of the claim or line."""
-    from clusterproof.theory import REGISTRY
-    from clusterproof.theory.claims.recorded import verdict_of
-    from clusterproof.theory.claims.verdict import records
+    from clusterproof.theory.claims.claim import REGISTRY
+    from clusterproof.theory.report.recorded import verdict_of
+    from clusterproof.theory.report.verdict import records
 
     verdicts = (
         verdict_of(record, kept.evidence)

@@ -15,10 +15,10 @@ from rich.text import Text
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.claims.claim import FAILURES, Claim, find_claim
-from clusterproof.theory.claims.code import builtin, code_of
-from clusterproof.theory.claims.sentences import digits_apart, plural
-from clusterproof.theory.claims.verdict import HOLDS, Line, Verdict, records, version
 from clusterproof.theory.kernel import Word as Kind
+from clusterproof.theory.report.code import builtin, code_of
+from clusterproof.theory.report.sentences import digits_apart, plural
+from clusterproof.theory.report.verdict import HOLDS, Line, Verdict, records, version
 from clusterproof.user_files import file_of, sources_of
 
 STYLES = {

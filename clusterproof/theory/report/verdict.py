@@ -17,7 +17,6 @@ from clusterproof.algorithms.drawable import Drawable
 from clusterproof.algorithms.notebook import html_table
 from clusterproof.algorithms.validation import check_count, check_seed
 from clusterproof.theory import kernel
-from clusterproof.theory.claims import sentences
 from clusterproof.theory.claims.claim import Claim, arguments_of, check_repairs, find_claim, source_of
 from clusterproof.theory.claims.expectation import Expectation
 from clusterproof.theory.claims.in_language import language_of
@@ -34,6 +33,7 @@ from clusterproof.theory.claims.traced import (
     has_class,
 )
 from clusterproof.theory.kernel import Word as Kind
+from clusterproof.theory.report import sentences
 from clusterproof.theory.search.evaluation import Evaluation
 from clusterproof.theory.search.evidence import evidence_of
 from clusterproof.theory.search.findings import Findings

@@ -14,8 +14,8 @@ from clusterproof.files import TEXT, parse_json, read_file
 from clusterproof.theory import kernel
 from clusterproof.theory.claims.claim import Claim, arguments_of
 from clusterproof.theory.claims.in_language import language_of
-from clusterproof.theory.claims.verdict import Verdict
 from clusterproof.theory.kernel import Word as Kind
+from clusterproof.theory.report.verdict import Verdict
 
 SHIPPED = Path(__file__).parents[1] / "evidence"
 """Evidence of the catalogue's claims."""

@@ -11,7 +11,7 @@ import msgspec
 
 from clusterproof.algorithms.recording import Measure
 from clusterproof.theory.claims.claim import REGISTRY
-from clusterproof.theory.claims.verdict import Verdict
+from clusterproof.theory.report.verdict import Verdict
 from clusterproof.user_files import file_of
 
 WIDTH = 100

@@ -12,13 +12,13 @@ import msgspec
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.claims.claim import Claim, find_claim
-from clusterproof.theory.claims.code import builtin
 from clusterproof.theory.claims.judge import WHOLE
-from clusterproof.theory.claims.replay import replay
-from clusterproof.theory.claims.rests_on import digest_of
-from clusterproof.theory.claims.stored_evidence import replay_evidence
-from clusterproof.theory.claims.verdict import FALSE, Line, Verdict, main_of, with_facts
 from clusterproof.theory.kernel import Word as Kind
+from clusterproof.theory.report.code import builtin
+from clusterproof.theory.report.replay import replay
+from clusterproof.theory.report.rests_on import digest_of
+from clusterproof.theory.report.stored_evidence import replay_evidence
+from clusterproof.theory.report.verdict import FALSE, Line, Verdict, main_of, with_facts
 from clusterproof.theory.search.work import TooMuchWork, limited_lines
 
 QUICK = 200_000
