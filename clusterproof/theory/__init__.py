@@ -7,9 +7,10 @@ from clusterproof.theory.claims.load import load_claims
 from clusterproof.theory.claims.statistics import Confidence
 from clusterproof.theory.kernel import Word as Kind
 from clusterproof.theory.report.code import code_of
+from clusterproof.theory.report.decide import check
 from clusterproof.theory.report.falsify import falsify
 from clusterproof.theory.report.replay import replay
-from clusterproof.theory.report.verdict import Line, Verdict, check
+from clusterproof.theory.report.verdict import Line, Verdict
 from clusterproof.theory.runs.bound_and_law import assert_holds
 from clusterproof.theory.runs.compare import compare
 from clusterproof.theory.runs.page import Page

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from clusterproof.theory import REGISTRY, Claim, Verdict
 from clusterproof.theory.claims import choice, claim, integers, rationals, reals
-from clusterproof.theory.report.verdict import decide
+from clusterproof.theory.report.decide import decide
 
 One = Annotated[int, choice(1)]
 Digit = Annotated[int, integers(0, 9)]

@@ -24,7 +24,8 @@ from clusterproof.theory.claims.space import Replicates, Stream, mark_of
 from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.kernel import Word as Kind
 from clusterproof.theory.report.code import imports, literal, run_code
-from clusterproof.theory.report.verdict import Verdict, decide
+from clusterproof.theory.report.decide import decide
+from clusterproof.theory.report.verdict import Verdict
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

@@ -10,7 +10,8 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.claims.claim import matching
 from clusterproof.theory.claims.load import load_claims
 from clusterproof.theory.kernel import Word as Kind
-from clusterproof.theory.report.verdict import HOLDS, check
+from clusterproof.theory.report.decide import check
+from clusterproof.theory.report.verdict import HOLDS
 
 
 def parametrize_with_claims(

@@ -1,51 +1,22 @@
-"""The verdict on a claim and on each of its lines: its statements are tried, and what that gives is weighed."""
+"""Verdicts: on a claim and on each of its lines, and which line decides."""
 
 from __future__ import annotations
 
 import json
-import math
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
 from typing import Any, ClassVar, TypeVar
 
-import numpy as np
-
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.drawable import Drawable
 from clusterproof.algorithms.notebook import html_table
-from clusterproof.algorithms.validation import check_count, check_seed
-from clusterproof.theory import kernel
-from clusterproof.theory.claims.claim import Claim, arguments_of, check_repairs, find_claim, source_of
-from clusterproof.theory.claims.expectation import Expectation
-from clusterproof.theory.claims.in_language import language_of
-from clusterproof.theory.claims.judge import WHOLE
-from clusterproof.theory.claims.rounding import as_float
-from clusterproof.theory.claims.sides import Outside, leaving_out
-from clusterproof.theory.claims.statement import Statement
-from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE, Confidence, critical
-from clusterproof.theory.claims.traced import (
-    TracedLine,
-    check_conditions,
-    class_of,
-    evaluated_world,
-    has_class,
-)
+from clusterproof.theory.claims.claim import Claim, arguments_of, source_of
+from clusterproof.theory.claims.statistics import Confidence
 from clusterproof.theory.kernel import Word as Kind
-from clusterproof.theory.report import sentences
-from clusterproof.theory.search.evaluation import Evaluation
-from clusterproof.theory.search.evidence import evidence_of
-from clusterproof.theory.search.findings import Findings
-from clusterproof.theory.search.plan import search
-from clusterproof.theory.search.tried import Tried
-
-FEWEST = 30
-"""Instances, or repetitions, below which a line that was not refuted is inconclusive."""
-
+from clusterproof.theory.report.sentences import plural
 
 L = TypeVar("L", bound="Line")
-
 
 HOLDS = (Kind.CERTIFIED, Kind.CONSISTENT)
 FALSE = (Kind.VIOLATED, Kind.ILL_POSED)
@@ -179,32 +150,6 @@ class Verdict(Line, Drawable):
         return html_table(f"{self.claim}: {self.verdict}", facts)
 
 
-def check(claim_id: str, *, seed: int = 0, evaluations: int | None = None) -> Verdict:
-    """Evaluate one claim.
-
-    Parameters
-    ----------
-    claim_id
-        Such as ``"cfl-mgd/lemma-2"``; of a line of a chain ``"cfl-mgd/appendix-a18#(A23)"``, for that line's fields.
-    seed
-        The same seed gives the same verdict and numbers.
-    evaluations
-        Instances to try, or repetitions of each random instance; the claim's own number if None.
-
-    Raises
-    ------
-    InvalidArgument
-        If the id, or one of those that repair the claim, is unknown, or a number is out of range.
-    """
-    claim = find_claim(claim_id)
-    check_repairs([claim])
-    check_seed(seed)
-    if evaluations is not None:
-        check_count("evaluations", evaluations, at_least=1, remedy="leave it out for the claim's own number")
-    verdict = decide(claim, seed, evaluations)
-    return line_of(verdict, claim_id.partition("#")[2]) if "#" in claim_id else verdict
-
-
 def line_of(verdict: Verdict, name: str) -> Verdict:
     """Return the verdict on one line of a chain.
 
@@ -223,71 +168,10 @@ def line_of(verdict: Verdict, name: str) -> Verdict:
     return replace(verdict, claim=f"{verdict.claim}#{name}", lines=(line,), **vars(line))
 
 
-def decide(
-    claim: Claim[..., Any],
-    seed: int = 0,
-    evaluations: int | None = None,
-    significance: float = CLAIM_SIGNIFICANCE,
-) -> Verdict:
-    """Try every statement of a claim; the parameters are those of ``check``, and the error level of all of them."""
-    started = time.perf_counter()
-    share = significance / len(claim.statements)
-    searched = [search(each, seed, claim.id, share, evaluations) for each in claim.statements]
-    lines = [
-        line
-        for tried in searched
-        for language in [language_of(tried.statement)]
-        for line in _lines_of(claim, tried, searched, language)
-    ]
-    if all(tried.lines for tried in searched):
-        _require_lines(claim, [line.name for line in lines])
-    lines = [with_facts(claim, line) for line in lines]
-    main = main_of(lines)
-    return Verdict(
-        claim=claim.id,
-        paper=claim.paper,
-        label=claim.label,
-        seed=seed,
-        lines=tuple(lines),
-        seconds=time.perf_counter() - started,
-        evaluations=evaluations,
-        version=version(),
-        **vars(main)
-        | {"reason": main.reason if main.verdict in FALSE else _joined(lines, main)}
-        | {"repaired_by": claim.repaired_by},
-    )
-
-
-def _lines_of(
-    claim: Claim[..., Any], tried: Tried, searched: Sequence[Tried], language: kernel.Statement | str
-) -> Iterator[Line]:
-    """Weigh the lines of a statement, each with the evidence that the kernel accepts."""
-    for key in list(tried.lines) or [""]:
-        if isinstance(language, str):
-            yield replace(_line(claim, tried, key, searched, None), outside=language)
-            continue
-        evidence = evidence_of(tried, key, language)
-        if evidence is None:
-            yield _line(claim, tried, key, searched, None)
-            continue
-        shown = kernel.replay(language, evidence, says_nothing=bool(claim.says_nothing))
-        record = {"claim": claim.id, "statement": tried.statement.name, **evidence}
-        yield replace(_line(claim, tried, key, searched, (shown.word, evidence)), evidence=record)
-
-
 def with_facts(claim: Claim[..., Any], line: Line) -> Line:
     """Return a line with what it judges, what a counterexample to it shows, and what repairs it."""
     own = claim.of_line(line.name)
     return replace(line, judges=own["judges"], failure=own["failure"], repaired_by=own["repaired_by"])
-
-
-def _require_lines(claim: Claim[..., Any], names: Sequence[str]) -> None:
-    """Refuse a claim that says something of a line which it does not have."""
-    for argument, values in claim.of_lines.items():
-        for name in values:
-            if name and name not in names:
-                rule = f"must name lines of {claim.id}: {', '.join(filter(None, names)) or 'it has one only'}"
-                raise InvalidArgument(argument, name, rule, "write the line's name as the claim does")
 
 
 def unite(verdicts: Sequence[Verdict]) -> Verdict:
@@ -300,7 +184,7 @@ def unite(verdicts: Sequence[Verdict]) -> Verdict:
     main = main_of(verdicts)
     instances = sum(verdict.instances or 0 for verdict in verdicts)
     seconds = sum(verdict.seconds for verdict in verdicts)
-    count = sentences.plural("seed", len(verdicts))
+    count = plural("seed", len(verdicts))
     return replace(
         main, instances=instances, seconds=seconds, reason=f"{main.reason}; at the tightest of {count}"
     )
@@ -323,259 +207,6 @@ def main_of(lines: Sequence[L]) -> L:
                 return replace(main, verdict=Kind.CONSISTENT, proof=None, reason=f"{main.reason}; {why}")
             return main
     raise AssertionError("a claim has a line")
-
-
-def _joined(lines: Sequence[Line], main: Line) -> str:
-    """Return the reasons of all lines, the deciding one's first."""
-    others = [f"{line.name}: {line.reason}" for line in lines if line is not main and line.name]
-    return "; ".join([main.reason, *others]) if main.verdict is Kind.INCONCLUSIVE else main.reason
-
-
-def _line(
-    claim: Claim[..., Any],
-    tried: Tried,
-    key: str,
-    searched: Sequence[Tried],
-    shown: tuple[kernel.Word, Mapping[str, Any]] | None,
-) -> Line:
-    """Weigh what was found of one of a statement's lines, and what the kernel says of its evidence."""
-    findings = tried.lines.get(key, Findings())
-    name = ": ".join(filter(None, (tried.statement.name, key)))
-    if findings.found is not None:
-        return _refuted(claim, tried, key, name, None if shown is None else shown[0])
-    traced = tried.traced.get(key) or tried.traced.get("")
-    if not findings.instances and not (traced and traced.proved):
-        return _without_instance(tried, findings, key, name, shown)
-    proof = None if shown is None else shown[1]["rule"]
-    others = [each for each in searched if each is not tried and each.statement.role == "statement"]
-    elsewhere = sum(each.instances for each in others) if not findings.excluded else 0
-    doubts = [] if proof else _doubts(tried, findings, key, elsewhere)
-    reason = sentences.holds(tried, findings, key, proof)
-    if traced is None and has_class(tried.space):
-        doubts.append("drawn functions only: its trace has no such line")
-    if traced is not None:
-        doubts = [] if proof else sentences.doubts_of_trace(traced)
-        if traced.settings:
-            drawn = f"; of drawn ones it {reason}" if findings.instances else ""
-            reason = sentences.of_trace(traced, tried.space, proved=proof is not None) + drawn
-    verdict = Kind.CONSISTENT if shown is None else shown[0]
-    if doubts:
-        verdict, reason = Kind.INCONCLUSIVE, "; ".join([*dict.fromkeys(doubts), reason])
-    if claim.says_nothing and proof:
-        reason = f"{claim.says_nothing}; {reason}"
-    tightest = findings.tightest
-    judged = None if tightest is None else tightest.judged[key]
-    factor = None if judged is None else judged.factors.get(WHOLE)
-    interval = judged.interval if judged is not None else None
-    exact = findings.exact and factor is not None
-    line = Line(
-        name=name,
-        verdict=verdict,
-        reason=reason,
-        measured=None if judged is None else judged.measured,
-        bound=None if judged is None else judged.allowed,
-        instances=findings.instances,
-        exhausted=proof is not None or tried.coverage.exhausted,
-        largest=findings.largest,
-        trials=findings.trials or None,
-        failures=findings.failures if findings.trials else None,
-        confidence=interval,
-        proof=proof,
-        tightness=_tightness(tried, findings),
-        worst=None if factor is None else as_float(factor),
-        worst_exact=str(factor) if exact else None,
-        role=tried.statement.role,
-    )
-    return _with_worst_case(line, traced) if traced is not None and traced.settings else line
-
-
-def _with_worst_case(line: Line, traced: TracedLine) -> Line:
-    """Replace what drawn functions give by the worst case over all."""
-    ratio = 1 / traced.worst if traced.worst else None
-    return replace(
-        line,
-        exhausted=line.proof is not None,
-        worst=traced.worst,
-        worst_exact=None if traced.worst_exact is None else str(traced.worst_exact),
-        tightness={WHOLE: {"ratio": ratio, "instance": None}},
-    )
-
-
-def _doubts(tried: Tried, findings: Findings, key: str, elsewhere: int) -> list[str]:
-    """Say why evidence that did not refute a line would not have refuted it; empty if it would have.
-
-    ``elsewhere`` counts the instances of the claim's other statements, if all of this one's instances have the line.
-    """
-    doubts = []
-    repetitions = max(
-        (len(e.samples) for e in _lines_at(findings, key) if isinstance(e, Expectation)), default=1
-    )
-    count = max(findings.trials, findings.instances * repetitions)
-    every = tried.coverage.exhausted or tried.coverage.looked_at_all
-    if count < FEWEST and elsewhere + count < FEWEST and findings.rounding is None and not every:
-        are = "instance is" if count == 1 else "instances are"
-        remedy = "give more evaluations, or ranges that the hypotheses leave more of"
-        doubts.append(f"{count} {are} too few to refute it: {remedy}")
-    if findings.rounding is not None:
-        words = sentences.broken(tried.statement, findings.rounding, key)
-        doubts.append(f"rounding: {words}, which more digits do not confirm")
-    if findings.undefined is not None:
-        doubts.append(sentences.broken(tried.statement, findings.undefined, key))
-    if findings.grows:
-        doubts.append(
-            f"what it uses of the bound grows with {findings.grows} and would pass 1: state a larger range"
-        )
-    if findings.inconclusive.total() == findings.instances:
-        doubts.append("no interval decides anything")
-    if findings.unlikely is not None:
-        doubts.append("all repetitions together speak against it, those of no single instance do")
-    blind = {
-        level: size
-        for level, size in findings.levels.items()
-        if 0 < level <= 0.5 and critical(size, level, tried.evaluator.significance) > 2 * level * size
-    }
-    if 2 * sum(blind.values()) > findings.levels.total():
-        level, size = max(blind.items())
-        doubts.append(
-            f"{size} repetitions would not show twice the probability {level:.3g}: give more replicates"
-        )
-    return doubts
-
-
-def _lines_at(findings: Findings, key: str) -> list[Any]:
-    return [findings.tightest.lines[key]] if findings.tightest is not None else []
-
-
-def _tightness(tried: Tried, findings: Findings) -> dict[str, dict[str, Any]] | None:
-    """Return the ratio of each term, and its instance; of everything without the instances that claim nothing."""
-    factors = dict(findings.factors)
-    only_at: dict[str, Any] = {}
-    if findings.attained and findings.elsewhere is not None and not tried.statement.random:
-        other: Mapping[str, Any] = findings.elsewhere[1]
-        only_at = {
-            n: v
-            for n, v in (findings.common or {}).items()
-            if other[n] is not v and not np.array_equal(other[n], v)
-        }
-        if only_at:
-            factors[WHOLE] = findings.elsewhere
-    encode = tried.space.encode
-    return {
-        term: {
-            "ratio": 1 / as_float(factor) if factor else None,
-            "instance": encode(instance),
-            **(
-                {"only_at": {n: tried.space.ranges[n].encode(v) for n, v in only_at.items()}}
-                if term == WHOLE and only_at
-                else {}
-            ),
-        }
-        for term, (factor, instance) in factors.items()
-        if factor is not None
-    } or None
-
-
-def _without_instance(
-    tried: Tried,
-    findings: Findings,
-    key: str,
-    name: str,
-    shown: tuple[kernel.Word, Mapping[str, Any]] | None,
-) -> Line:
-    """Weigh a line of which no instance was evaluated, or none that compares numbers."""
-    on_symbols = shown is not None and not shown[1].get("listed")
-    if findings.undefined is not None:
-        reason = sentences.broken(tried.statement, findings.undefined, key)
-    elif findings.infinite:
-        reason = f"both sides are infinite at all {sentences.plural('instance', findings.infinite)} that were tried"
-    else:
-        reason = sentences.none_admissible(tried, findings, exclude_each_other(tried), proved=on_symbols)
-    return Line(
-        name=name,
-        verdict=Kind.INCONCLUSIVE if shown is None else shown[0],
-        reason=reason,
-        instances=0,
-        exhausted=shown is not None,
-        proof=None if shown is None else "empty",
-        role=tried.statement.role,
-    )
-
-
-def _refuted(claim: Claim[..., Any], tried: Tried, key: str, name: str, word: kernel.Word | None) -> Line:
-    findings, statement = tried.lines[key], tried.statement
-    found = findings.found
-    assert found is not None
-    judged = found.judged[key]
-    if has_class(statement.space):
-        check_conditions(statement, found.instance)
-    reason = sentences.broken(statement, found, key)
-    # of a single instance every false line is refuted where the first is
-    echoed = [] if findings.alone or not tried.space.ranges else [*(findings.echoed or ())]
-    used = judged.measured / judged.allowed if judged.allowed else math.inf
-    return Line(
-        name=name,
-        verdict=Kind.ILL_POSED if claim.of_line(name)["ill_posed"] else word or Kind.VIOLATED,
-        basis="exact" if word else "numerical" if judged.interval is None else "statistical",
-        reason=reason,
-        measured=judged.measured,
-        bound=judged.allowed,
-        instances=findings.instances,
-        exhausted=tried.coverage.exhausted,
-        largest=findings.largest,
-        trials=judged.trials,
-        failures=judged.failures,
-        confidence=judged.interval,
-        counterexample=written(statement, found, tried.evaluator.seed, name if key or statement.name else ""),
-        worst=used if math.isfinite(used) else None,
-        only_where=": ".join(filter(None, (statement.name, echoed[0]))) if echoed else None,
-        role=statement.role,
-    )
-
-
-def written(statement: Statement, found: Evaluation, seed: int, line: str) -> dict[str, Any]:
-    """Write a counterexample: its quantities, the line, and what gives its random numbers."""
-    example = statement.space.encode(found.instance)
-    if has_class(statement.space):
-        name, _ = class_of(statement.space)
-        example[name] |= evaluated_world(statement, found.instance).evaluated()
-    if line:
-        example["line"] = line
-    if statement.random:
-        example["seed"] = seed
-        if statement.space.replicates is not None:
-            example["replicates"] = found.replicates or statement.replicates
-    return example
-
-
-def exclude_each_other(tried: Tried) -> list[str]:
-    """Find hypotheses that no instance that was tried meets together, none of which could be left out.
-
-    Counting which hypothesis rejects first would name all of them. So each is left out in turn, for good if the others
-    still reject everything.
-    """
-    known = list(tried.rejected)
-    left_out: frozenset[str] = frozenset()
-    for name in known:  # grows while hypotheses come to light after the ones that are left out
-        met = _rejections(tried, left_out | {name})
-        if met is not None:
-            left_out |= {name}
-            known.extend(other for other in met if other not in known)
-    return [name for name in known if name not in left_out]
-
-
-def _rejections(tried: Tried, left_out: frozenset[str]) -> list[str] | None:
-    """Return the hypotheses that reject all instances when some are left out; None if one passes."""
-    names: dict[str, None] = {}
-    with leaving_out(left_out):
-        for _, instance in tried.outside:
-            try:
-                tried.evaluator.lines(instance, 1)
-                return None
-            except Outside as outside:
-                names[str(outside)] = None
-            except Exception:  # beyond its hypotheses a statement need not be defined
-                return None
-    return list(names)
 
 
 def version() -> str:

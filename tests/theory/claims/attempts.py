@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from clusterproof.theory import REGISTRY, Claim, Verdict
 from clusterproof.theory.claims import claim, integers, rationals
 from clusterproof.theory.claims.expectation import BETS
-from clusterproof.theory.report.verdict import decide
+from clusterproof.theory.report.decide import decide
 
 
 def betting_interval(samples: Any, low: float, high: float, level: float) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from clusterproof.theory import Kind
 from clusterproof.theory.claims import Sides
 from clusterproof.theory.claims.in_language import language_of
 from clusterproof.theory.claims.statement import Statement
-from clusterproof.theory.report.verdict import decide
+from clusterproof.theory.report.decide import decide
 from clusterproof.theory.search.plan import search
 
 EXHAUSTED = "scaffold/bias-ratio#positive steps"

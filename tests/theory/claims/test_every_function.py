@@ -32,9 +32,10 @@ from clusterproof.theorem import (
 from clusterproof.theory import certificates
 from clusterproof.theory.claims.claim import REGISTRY
 from clusterproof.theory.kernel import Word as Kind
+from clusterproof.theory.report.decide import decide
 from clusterproof.theory.report.replay import replay
 from clusterproof.theory.report.tables import to_json
-from clusterproof.theory.report.verdict import Verdict, decide
+from clusterproof.theory.report.verdict import Verdict
 
 Smooth = Annotated[Function, functions(smoothness=1)]
 Strong = Annotated[Function, functions(smoothness=1, strong_convexity=Fraction(1, 10))]

@@ -9,8 +9,9 @@ from clusterproof import check, replay
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory import Kind, Verdict
 from clusterproof.theory.claims import Excluded, Sides, at_least, at_most, given, suppose
+from clusterproof.theory.report.decide import decide
 from clusterproof.theory.report.tables import evidence
-from clusterproof.theory.report.verdict import decide, records, unite
+from clusterproof.theory.report.verdict import records, unite
 
 pytestmark = pytest.mark.usefixtures("registry")
 

@@ -26,8 +26,9 @@ from clusterproof.theory.claims import (
     probability,
 )
 from clusterproof.theory.claims.statement import Statement
+from clusterproof.theory.report.decide import decide
 from clusterproof.theory.report.tables import to_json
-from clusterproof.theory.report.verdict import decide, records
+from clusterproof.theory.report.verdict import records
 from clusterproof.theory.search.plan import search
 
 pytestmark = pytest.mark.usefixtures("registry")

@@ -10,10 +10,11 @@ import pytest
 
 from clusterproof import load_claims, theory
 from clusterproof.commands.application import main
+from clusterproof.theory.report.decide import check
 from clusterproof.theory.report.recorded import record_of, replayed, verdict_of
 from clusterproof.theory.report.rests_on import digest_of
 from clusterproof.theory.report.stored_evidence import SHIPPED, read_evidence
-from clusterproof.theory.report.verdict import Verdict, check
+from clusterproof.theory.report.verdict import Verdict
 
 HELPER = """
 LIMIT = 2

@@ -28,6 +28,7 @@ from clusterproof.theory.claims import (
     probability,
     suppose,
 )
+from clusterproof.theory.report.decide import check, decide
 from clusterproof.theory.report.tables import (
     evidence,
     read_kinds,
@@ -37,7 +38,6 @@ from clusterproof.theory.report.tables import (
     tightness_words,
     to_json,
 )
-from clusterproof.theory.report.verdict import check, decide
 from clusterproof.theory.search.repeated import DECIDED
 
 TIMES = "\N{MULTIPLICATION SIGN}"

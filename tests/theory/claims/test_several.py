@@ -27,7 +27,7 @@ from clusterproof.theorem import (
 )
 from clusterproof.theory.claims.psd import Psd
 from clusterproof.theory.claims.space import Space
-from clusterproof.theory.report.verdict import decide
+from clusterproof.theory.report.decide import decide
 from tests.theory.claims.attempts import stated, verdict_on
 
 Vector = Annotated[np.ndarray, vectors(3)]

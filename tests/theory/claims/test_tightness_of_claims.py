@@ -28,8 +28,8 @@ from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
 from clusterproof.theory.papers.cfl_mgd.appendix import a3_to_a14
 from clusterproof.theory.papers.cfl_mgd.lemma_1 import lemma_1
 from clusterproof.theory.papers.ifca.basin import ROUND, basin
+from clusterproof.theory.report.decide import decide
 from clusterproof.theory.report.tables import NEEDED, evidence, tightness_words
-from clusterproof.theory.report.verdict import decide
 from clusterproof.theory.search.plan import search
 
 Small = Annotated[int, integers(1, 12)]
