@@ -260,7 +260,7 @@ def quarter_deviation(count: int, sixteenths: int) -> Fraction:
     return Fraction(sum(weights), 16**count)
 
 
-@claim("cfl-mgd/appendix-a4", label="(A4)-(A6)")
+@claim("cfl-mgd/appendix-a4", label="(A4)-(A6)", evaluations=300)
 def clients_that_stay(count: Count, sixteenths: Sixteenths) -> dict[str, Sides]:
     """At least half of the own clients stay in the mean, a quarter with probability at least 1 - 2 exp(-clm), c = 1/8.
 
