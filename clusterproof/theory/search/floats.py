@@ -8,6 +8,7 @@ from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -75,12 +76,18 @@ def confirmed(evaluator: Evaluator, evaluation: Evaluation, name: str, magnitude
 def _lines(
     evaluator: Evaluator, first: Instance, instance: Instance, shaken: tuple[float, int] | None = None
 ) -> Mapping[str, Conclusion]:
-    """Evaluate an instance with the random numbers of the first one, changed by a share, which a number draws."""
+    """Evaluate an instance with the random numbers of the first one, changed by a share, which a number draws.
+
+    So are those that the function draws from a seed of its own.
+    """
     statement, stream = evaluator.statement, None
     if statement.random:
         stream = statement.stream(evaluator.seed, evaluator.claim, first)
-        stream = stream if shaken is None else _Shaken(stream, *shaken)
-    return statement.lines(instance, stream)
+    if shaken is None:
+        return statement.lines(instance, stream)
+    own = np.random.default_rng
+    with patch.object(np.random, "default_rng", lambda seed=None: _Shaken(own(seed), *shaken)):
+        return statement.lines(instance, None if stream is None else _Shaken(stream, *shaken))
 
 
 def _is_float(value: Any) -> bool:

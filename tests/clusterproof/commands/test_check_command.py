@@ -20,7 +20,7 @@ from clusterproof.theory.claims import Sides, at_least, at_most, claim, drawn, r
 from clusterproof.theory.report import tables as report
 
 FIELDS = """claim paper label judges failure verdict reason measured bound instances exhausted largest
-    trials failures confidence proof basis steps tightness worst worst_exact seed evaluations
+    trials failures confidence proof basis tightness worst worst_exact seed evaluations
     counterexample repaired_by only_where code"""
 OF_THE_CATALOGUE = {
     name: REGISTRY[name] for name in ("cfl-mgd/lemma-2", "cfl-mgd/theorem-d", "cfl-mgd/theorem-a")

@@ -24,7 +24,6 @@ from clusterproof.theory.claims import (
     drawn,
     equal,
     integers,
-    more_digits,
     reals,
     suppose,
     vectors,
@@ -32,6 +31,7 @@ from clusterproof.theory.claims import (
 from clusterproof.theory.claims.judge import Entries, _single_exact, _sure
 from clusterproof.theory.claims.rounding import as_float
 from clusterproof.theory.report.sentences import digits_apart
+from clusterproof.theory.search import floats
 
 pytestmark = pytest.mark.usefixtures("registry")
 
@@ -166,7 +166,7 @@ def test_rounding_of_what_the_function_draws_is_no_counterexample() -> None:
 
 
 def test_an_instance_that_breaks_in_fractions_too_is_violated(plant: Callable[..., Any]) -> None:
-    plant(more_digits, "SECONDS", 0.02)
+    plant(floats, "LINES", 20_000)
 
     def less(x: Unit) -> Sides:
         return at_most((1 + x) - 1, less=x - Fraction(1, 10**4))

@@ -13,8 +13,9 @@ from toy_claims import Count, Digit, Large, Open, Share, Unit, decided
 from clusterproof import check, theory
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory import Kind
-from clusterproof.theory.claims import Sides, at_most, choice, drawn, integers, reals, suppose, trial
+from clusterproof.theory.claims import Sides, at_most, choice, drawn, integers, reals, suppose
 from clusterproof.theory.claims.space import Space
+from clusterproof.theory.search import tried
 
 pytestmark = pytest.mark.usefixtures("registry")
 SEEDS = range(3)
@@ -105,7 +106,8 @@ def test_a_relation_in_the_range_excludes_nothing() -> None:
 
 
 def test_an_open_end_whose_evaluation_does_not_end_is_given_up(plant: Callable[..., Any]) -> None:
-    plant(trial, "LONGEST", 0.05)
+    plant(tried, "LINES", 10_000)
+    plant(tried, "MANY_LINES", 5_000)
     evaluated: set[int] = set()
 
     def endless(count: Annotated[int, integers(1, 9, upwards=True)]) -> Sides:
