@@ -24,9 +24,7 @@ from clusterproof.theory.classes.worst_case import WorstCase
 from clusterproof.theory.kernel.evaluation import limited
 from clusterproof.theory.kernel.functions import problem
 from clusterproof.theory.kernel.numbers import write
-from clusterproof.theory.kernel.positivity import is_nonnegative, slack_of
-from clusterproof.theory.kernel.rules import cases, nonnegative_on
-from clusterproof.theory.squares.search import find_proof
+from clusterproof.theory.search.squares import blocks
 
 SETTINGS = 64
 """Most settings of the quantities beside a function of a class."""
@@ -75,9 +73,9 @@ def _candidates(trial: Trial, line: str, statement: kernel.Statement) -> Iterato
             yield {"rule": "dual", "witness": witness, "settings": settings}
         return
     yield {"rule": "signs", "witness": witness}
-    blocks = _blocks(statement, line)
-    if blocks is not None:
-        yield {"rule": "squares", "witness": witness, "blocks": blocks}
+    squares = blocks(statement, line)
+    if squares is not None:
+        yield {**squares, "witness": witness}
 
 
 def _written(trial: Trial, instance: Instance) -> dict[str, Any]:
@@ -107,38 +105,6 @@ def _number(value: Any) -> Any:
 
 def _point(vector: Any) -> list[Any]:
     return [write(Fraction(str(entry))) for entry in vector.entries]
-
-
-# ---- sums of squares
-
-
-def _blocks(statement: kernel.Statement, line: str) -> list[list[dict[str, Any]]] | None:
-    """Search sums of squares for each excess that the coefficients do not decide; None if one is not found."""
-    found = []
-    try:
-        with limited():
-            for case in cases(statement, line):
-                factors = nonnegative_on(case.box, case.facts)
-                for slack in case.sides.slacks:
-                    target = slack_of(slack, case.box, case.facts)
-                    if is_nonnegative(target, case.box):
-                        continue
-                    places = [place for place, factor in enumerate(factors) if factor]
-                    blocks = find_proof(dict(target), [dict(factors[place]) for place in places])
-                    if blocks is None:
-                        return None
-                    found.append([_block(each, places) for each in blocks])
-    except (kernel.Refused, ArithmeticError, TypeError, ValueError, LookupError, AttributeError):
-        return None
-    return found
-
-
-def _block(block: Any, places: list[int]) -> dict[str, Any]:
-    return {
-        "factors": [places[each] for each in block.factors],
-        "basis": [[[list(powers), write(value)] for powers, value in b.items()] for b in block.basis],
-        "matrix": [[write(entry) for entry in row] for row in block.matrix],
-    }
 
 
 # ---- multipliers of a class's conditions

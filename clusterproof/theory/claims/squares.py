@@ -8,15 +8,10 @@ from typing import Any
 
 from clusterproof.theory.claims.polynomial_signs import Bounds, is_positive
 from clusterproof.theory.claims.symbols import Condition, Polynomial, Powers, Symbol
-from clusterproof.theory.squares.search import SECONDS, find_proof
-
-MOST_SYMBOLS, MOST_DEGREE = 12, 8
-"""More symbols, or a higher degree, are not tried."""
+from clusterproof.theory.search.squares import find_blocks
 
 
-def is_certified(
-    excess: Any, bounds: Sequence[Bounds], hypotheses: Sequence[Condition], *, seconds: float = SECONDS
-) -> bool:
+def is_certified(excess: Any, bounds: Sequence[Bounds], hypotheses: Sequence[Condition]) -> bool:
     """Return whether sums of squares show that a quotient of polynomials is nonnegative.
 
     Parameters
@@ -27,8 +22,6 @@ def is_certified(
         Least and largest value of each symbol.
     hypotheses
         Comparisons of symbols that hold wherever the statement speaks.
-    seconds
-        Processor time after which no further program is solved.
     """
     if not isinstance(excess, Symbol):
         return False
@@ -40,10 +33,7 @@ def is_certified(
     ]
 
     def is_nonnegative(polynomial: Polynomial) -> bool:
-        degree = max(map(sum, polynomial.terms), default=0)
-        used = sum(any(powers[i] for powers in polynomial.terms) for i in range(count))
-        small = degree <= MOST_DEGREE and used <= MOST_SYMBOLS
-        return small and find_proof(polynomial.terms, generators, seconds) is not None
+        return find_blocks(polynomial.terms, generators) is not None
 
     def is_above_0(polynomial: Polynomial) -> bool:
         """Return whether a polynomial is shown to be at least a hundredth of its value at 0, a positive one."""
