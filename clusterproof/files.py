@@ -7,11 +7,13 @@ import json
 import os
 import re
 import stat
+import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader
+from pathlib import Path
 from typing import Any, TypeVar
 
 TOML = 2**20
@@ -145,3 +147,20 @@ def parse_toml(content: bytes) -> dict[str, Any]:
     except RecursionError:
         pass
     raise ValueError(f"nested more than {DEPTH} levels deep")
+
+
+def user_cache() -> Path:
+    """Return the folder of what this program keeps for a user.
+
+    Raises
+    ------
+    RuntimeError
+        If the user has no home directory.
+    """
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "clusterproof"

@@ -48,6 +48,14 @@ def user_files_run_in_this_process() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def verdicts_are_kept_outside_the_users_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the verdicts on claims of files in a folder of the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def no_line_tells_how_far_a_slow_command_is() -> Iterator[None]:
     """Write no progress to standard error: on a slow machine there would be lines that a fast one does not write."""
     from clusterproof.commands import terminal

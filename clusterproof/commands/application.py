@@ -157,13 +157,12 @@ def _meant(error: CycloptsError) -> str | None:
         return None
     option = (error.token.keyword or error.token.value).partition("=")[0]
     known = [name for each in error.argument_collection or () for name in each.names if name[:2] == "--"]
-    from clusterproof.algorithms.calls import meant
+    from clusterproof.commands.other_words import answer
 
-    if found := meant(option, [name[2:] for name in known]):
-        return f"Unknown option: {option}. Did you mean --{found}?"
     own = any(".py:" in token for token in error.root_input_tokens or ())
-    if not own or (error.command_chain or ())[:1] == ("run",):
-        return f"Unknown option: {option}."
+    said = answer(option, [name[2:] for name in known], own=own)
+    if not own or not said.endswith(f"{option}.") or (error.command_chain or ())[:1] == ("run",):
+        return said
     return f"Unknown option: {option}; parameters of your own code are keys of its section in a file for --config."
 
 

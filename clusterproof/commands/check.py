@@ -17,7 +17,7 @@ from cyclopts import Parameter
 
 from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.atomic import check_distinct, check_writable, naming_folder, write_whole
+from clusterproof.algorithms.atomic import check_distinct, check_writable, write_whole
 from clusterproof.algorithms.storage import load_trace
 from clusterproof.algorithms.validation import check_count, check_seed, error_line
 from clusterproof.commands import check_evidence, completion, engine, terminal
@@ -29,9 +29,7 @@ from clusterproof.theory import Claim, Kind, Verdict
 from clusterproof.theory.claims import report as reports
 from clusterproof.theory.claims.claim import matching
 from clusterproof.theory.claims.in_language import may_be_rewritten
-from clusterproof.theory.claims.recorded import record_of
-from clusterproof.theory.claims.report_folder import write_report
-from clusterproof.theory.claims.stored_evidence import require_writable, write_evidence
+from clusterproof.theory.claims.stored_evidence import require_writable
 from clusterproof.theory.claims.verdict import HOLDS, line_of, unite
 from clusterproof.theory.headlines import HEADLINES
 from clusterproof.theory.runs.bound_and_law import compare_with_law
@@ -67,7 +65,6 @@ def check(
     json_file: Annotated[
         Path | None, Parameter("--json", allow_leading_hyphen=True, validator=_require_file)
     ] = None,
-    report: Path | None = None,
     evidence: Path | None = None,
     replay: Annotated[bool, Parameter(negative=())] = False,
     trace: Path | None = None,
@@ -104,11 +101,9 @@ def check(
     json_file
         Write the report as JSON, also while claims are evaluated; - writes it to standard output, and all else to
         standard error.
-    report
-        Write the report to this folder: verdicts.json, verdicts.md, and a script for each exact counterexample.
     evidence
         Keep the verdicts and their evidence in this folder, a file a paper; what it has is replayed in place of a
-        search.
+        search. Those of a user's file are kept in the user's cache if it is left out.
     replay
         Replay the evidence of the named claims, or of all, in exact arithmetic, and search nothing; exit status 1 if a
         record of it shows nothing, or is of other code.
@@ -116,13 +111,14 @@ def check(
         Compare a run stored by `clusterproof run --out` with the bounds of the named claims, or with the sharpest of
         its algorithm whose hypotheses hold, and with the law of its algorithm.
     search
-        Search again whatever is recorded; other seeds than 0 do so, too.
+        Search again whatever is recorded; other seeds than 0 do so, too. With --evidence, the same command goes on
+        where it was stopped.
     fail_on
         Exit with status 1 if a claim gets one of these verdicts, such as violated,vacuous.
     verbose
         Print the whole table of claims, with their numbers and evidence.
     """
-    others: dict[str, object] = {"--all": all_claims, "--json": json_file, "--report": report, "--seed": seed}
+    others: dict[str, object] = {"--all": all_claims, "--json": json_file, "--seed": seed}
     others |= {"--seeds": seeds - 1, "--fail-on": fail_on, "--search": search, "--verbose": verbose}
     of_trace = {"--paper": paper, "--evidence": evidence}
     for option, chooses, more in (("replay", replay, {"--trace": trace}), ("trace", trace, of_trace)):
@@ -149,19 +145,15 @@ def check(
     chosen = _headlines() if headlines else _chosen(names, paper, stated, all_claims)
     json_printed = json_file == Path("-")
     written = {} if json_printed or json_file is None else {"json": json_file}
-    check_distinct(json=json_file, report=report, evidence=evidence)
-    if report is not None:
-        with naming_folder("report", report):
-            report.mkdir(parents=True, exist_ok=True)
-        written["report"] = report / "verdicts.json"
+    check_distinct(json=json_file, evidence=evidence)
     for option, path in written.items():
         check_writable(option, path)
     if evidence is not None:
         require_writable({each.paper for each in chosen}, evidence)
     started = time.perf_counter()
-    recorded = check_evidence.Recorded(evidence)
-    replayed = iter(()) if search or seed or seeds > 1 else recorded.verdicts(chosen)
-    evaluated = _evaluate(chosen, files, range(seed, seed + seeds), replayed)
+    every_seed = range(seed, seed + seeds)
+    recorded = check_evidence.Recorded(evidence, every_seed, search=search)
+    evaluated = _evaluate(chosen, files, every_seed, recorded.verdicts(chosen))
     verdicts: dict[int, Verdict] = {}
     failures: list[str] = []
     lines = [name.partition("#")[::2] for name in names if "#" in name]
@@ -176,6 +168,7 @@ def check(
                     failures.append(f"{chosen[index].id}: the check failed with {answer}")
                 else:
                     verdicts[index] = answer
+                    recorded.keep(answer)
                     for option, path in written.items():
                         _write(option, path, _ordered(verdicts), seed)
                 if printer is not None:
@@ -202,11 +195,7 @@ def check(
             print(_next(given, files, shown))
     if json_printed:
         print(reports.to_json(reports.report(known, seed)), end="", file=output)
-    if report is not None:
-        write_report(report, known, seed)
-    if evidence is not None:
-        records = [recorded.records.get(each.claim) or record_of(each) for each in known]
-        write_evidence(known, records, evidence)
+    recorded.end()
     return 1 if failures or faults else 0
 
 

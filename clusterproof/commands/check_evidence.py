@@ -2,31 +2,52 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.atomic import write_whole
+from clusterproof.files import TEXT, parse_json, read_file, user_cache
 from clusterproof.theory import Claim, Kind, Verdict
-from clusterproof.theory.claims.recorded import Replayed, replayed
+from clusterproof.theory.claims.claim import find_claim
+from clusterproof.theory.claims.recorded import Replayed, record_of, replayed
 from clusterproof.theory.claims.rests_on import digest_of
 from clusterproof.theory.claims.sentences import plural
-from clusterproof.theory.claims.stored_evidence import SHIPPED, Kept, read_evidence, replay_evidence
+from clusterproof.theory.claims.stored_evidence import (
+    SHIPPED,
+    Kept,
+    read_evidence,
+    replay_evidence,
+    require_writable,
+    write_evidence,
+)
 from clusterproof.user_files import file_of
 
+FIRST = range(1)
+"""Seed 0 alone."""
+UNFINISHED = "unfinished-search.txt"
+"""Seeds of a search that was stopped, and the claims whose records it has kept."""
 LONGEST = 300
 """Characters of what a file of evidence says that are printed."""
 
 
 class Recorded:
-    """Recorded verdicts that are replayed.
+    """Recorded verdicts that are replayed, and kept where they are looked for.
 
     Parameters
     ----------
     folder
-        Where records are looked for first; those of the catalogue are shipped.
+        Where records are looked for first, and kept; those of the catalogue are shipped, and a user's are in the cache.
+    seeds
+        Of the search. Records are of seed 0.
+    search
+        Whether only what an unfinished search with the same seeds has kept in the folder is believed.
 
     Attributes
     ----------
@@ -36,26 +57,58 @@ class Recorded:
         Why others were not, by claim.
     """
 
-    def __init__(self, folder: Path | None) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path | None, seeds: range = FIRST, *, search: bool = False) -> None:
+        self.folder, self.seeds = folder, seeds
         self.records: dict[str, dict[str, Any]] = {}
         self.stale: dict[str, str] = {}
         self.counts: Counter[str] = Counter()
         self.kept: dict[tuple[str, Path], Kept] = {}
+        self.searches = search or seeds != FIRST
+        self.unfinished = None if folder is None or not self.searches else folder / UNFINISHED
+        self.done: list[str] = []
+        if self.unfinished is not None and self.unfinished.is_file():
+            of = parse_json(read_file(self.unfinished, TEXT))
+            if isinstance(of, dict) and of.get("seeds") == list(seeds):
+                self.done = [name for name in of.get("claims", []) if isinstance(name, str)]
 
     def verdicts(self, chosen: Sequence[Claim[..., Any]]) -> Iterator[tuple[int, Verdict]]:
         """Yield the indices of the claims whose record is believed, with their verdicts."""
         for index, claim in enumerate(chosen):
-            found = self.replayed(claim)
+            found = None if self.searches and claim.id not in self.done else self.replayed(claim)
             if found is not None and found.verdict is not None:
                 yield index, found.verdict
+
+    def keep(self, verdict: Verdict) -> None:
+        """Keep a verdict in the folder, or that of a user's file in the cache, if this can be written."""
+        if self.folder is not None:
+            record = self.records.get(verdict.claim) or record_of(verdict)
+            write_evidence([verdict], [record], self.folder)
+            if self.unfinished is not None:
+                self.done.append(verdict.claim)
+                state = {"seeds": list(self.seeds), "claims": self.done}
+                write_whole("evidence", self.unfinished, json.dumps(state).encode())
+            return
+        claim = find_claim(verdict.claim)
+        cache = usual_folder(claim)
+        if cache not in (None, SHIPPED) and claim.id not in self.records and self.seeds == FIRST:
+            with suppress(InvalidArgument):
+                require_writable([verdict.paper], cache)
+                write_evidence([verdict], [record_of(verdict)], cache)
+
+    def end(self) -> None:
+        """Forget an unfinished search, which is finished now."""
+        if self.unfinished is not None:
+            self.unfinished.unlink(missing_ok=True)
 
     def replayed(self, claim: Claim[..., Any]) -> Replayed | None:
         """Replay the record of a claim; None if there is none."""
         for folder in self._folders(claim):
             place = claim.paper, folder
             if place not in self.kept:
-                self.kept[place] = read_evidence(*place)
+                with suppress(InvalidArgument) if folder not in (self.folder, SHIPPED) else nullcontext():
+                    self.kept[place] = read_evidence(*place)
+            if place not in self.kept:  # a cache that cannot be read
+                continue
             kept = self.kept[place]
             for record in kept.verdicts:
                 if record["claim"] == claim.id:
@@ -69,8 +122,7 @@ class Recorded:
         return None
 
     def _folders(self, claim: Claim[..., Any]) -> list[Path]:
-        shipped = [] if file_of(claim.module) is not None else [SHIPPED]
-        return [each for each in (self.folder, *shipped) if each is not None]
+        return [each for each in (self.folder, usual_folder(claim)) if each is not None]
 
     def sentences(self) -> list[str]:
         """Say what was replayed, what is only recorded and since when, and what was searched again."""
@@ -84,6 +136,21 @@ class Recorded:
             )
         said += [f"{claim} was searched again: {why}." for claim, why in self.stale.items()]
         return said
+
+
+def usual_folder(claim: Claim[..., Any]) -> Path | None:
+    """Return the folder of a claim's records: the shipped one, or of a user's file one in the user's cache.
+
+    None for a user without a home directory.
+    """
+    file = file_of(claim.module)
+    if file is None:
+        return SHIPPED
+    name = hashlib.sha256(str(Path(file).resolve()).encode()).hexdigest()[:16]
+    try:
+        return user_cache() / "evidence" / name
+    except RuntimeError:
+        return None
 
 
 def replay(chosen: Sequence[Claim[..., Any]], ids: Sequence[str], folder: Path | None) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import difflib
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -20,8 +20,7 @@ from clusterproof.commands import completion, terminal
 from clusterproof.commands.child_process import in_child
 from clusterproof.conformance import DEFINITIONS
 from clusterproof.conformance import conform as hold
-from clusterproof.files import TEXT, read_file
-from clusterproof.neural.custom.references import HOW, import_place
+from clusterproof.neural.custom.references import HOW, import_place, require_name
 
 
 def conform(
@@ -79,10 +78,7 @@ def conform(
         check_writable("json", json_file)
     if implementation is None:
         raise InvalidArgument("implementation", None, "must be given", f"give {HOW}, or --list")
-    if implementation.endswith(".py"):
-        names = _defined_in(implementation)
-        remedy = f"such as {implementation}:{names[0]}" if names else "name the object after a colon"
-        raise InvalidArgument("implementation", implementation, f"must be {HOW}", remedy)
+    require_name("implementation", implementation)
     if algorithm is None:
         plain = implementation.rpartition(":")[2].lower().replace("_", "")
         alike = [name for name in DEFINITIONS if name.replace("-", "") in plain] or list(DEFINITIONS)
@@ -134,15 +130,6 @@ def import_object(reference: str, argument: str = "implementation") -> Any:
         raise InvalidArgument(argument, reference, rule, f"it has {', '.join(near) or 'nothing'}") from error
 
 
-def _defined_in(file: str) -> list[str]:
-    """Return the names of the classes and functions of a file, which is not executed, the last one first."""
-    try:
-        tree = ast.parse(read_file(file, TEXT))
-    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
-        return []
-    return [each.name for each in tree.body if isinstance(each, ast.ClassDef | ast.FunctionDef)][::-1]
-
-
 def _listed(values: Sequence[Any]) -> str:
     return ", ".join(map(str, values))
 
@@ -151,7 +138,7 @@ def _read_setting(text: str) -> tuple[str, Any]:
     name, sign, value = text.partition("=")
     if not sign or not name:
         raise InvalidArgument("set", text, "must be NAME=VALUE", "such as option=I")
-    try:
-        return name, json.loads(value)
-    except json.JSONDecodeError:
-        return name, value
+    for read in (json.loads, float):  # float reads .5, which JSON does not
+        with suppress(ValueError):
+            return name, read(value)
+    return name, value

@@ -15,7 +15,7 @@ from clusterproof.algorithms.options import parameter_descriptions
 from clusterproof.algorithms.validation import check_name, check_seed, error_line, require
 from clusterproof.commands import completion, terminal
 from clusterproof.figures import FIGURES, Illustration
-from clusterproof.figures.appearance import check_width
+from clusterproof.figures.appearance import check_labels, check_width
 from clusterproof.figures.files import file_content
 from clusterproof.figures.illustration import written
 from clusterproof.figures.style import own_sheet
@@ -116,6 +116,7 @@ def draw(
 
 def _render(figure: Illustration, file_format: str, looks: dict[str, Any], sheet: Mapping[str, Any]) -> bytes:
     """Draw a figure by a style sheet and return the bytes of its file, which describes it with its caption."""
+    check_labels(looks["labels"], figure.most_names)
     before = own_sheet.set(sheet)
     try:
         return file_content(figure.plot(), file_format, alt=figure.description, **looks)

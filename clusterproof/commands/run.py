@@ -24,7 +24,7 @@ from clusterproof.commands import terminal
 from clusterproof.commands.child_process import in_child
 from clusterproof.experiments import synthetic_options
 from clusterproof.experiments.run_defaults import PAGES, make_algorithm
-from clusterproof.neural.custom.references import HOW, is_own, load_own, naming_user_code
+from clusterproof.neural.custom.references import HOW, is_own, load_own, naming_user_code, require_name
 from clusterproof.synthetic import TASKS, Mixture
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ app = App(
 
 
 FIRST = {
-    *("task", "rounds", "seed", "replicates", "out", "json_file", "plot", "help_all"),
+    *("task", "rounds", "seed", "replicates", "out", "json_file", "csv", "plot", "help_all"),
     *("step_size", "momentum", "local_steps", "participation", "proximal", "penalty", "strength", "weight"),
     *("clusters", "clients", "dimension", "condition_number", "separation", "noise", "samples"),
 }
@@ -319,6 +319,7 @@ def run_own(
     """Run a class of the user's."""
     if (status := in_child("algorithm", algorithm)) is not None:
         return status
+    require_name("algorithm", algorithm)
     synthetic_options.algorithm_class(algorithm)
     own, runs = App(name="clusterproof"), App(name="run")
     own.command(runs)

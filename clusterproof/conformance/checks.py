@@ -132,7 +132,7 @@ def _control_mean(report: Report, run: Run) -> Outcome:
 
 
 def _aliasing(report: Report, run: Run) -> Outcome:
-    """Whether a user who writes to what was handed out changes the run; not a fault of the algorithm."""
+    """Whether a user who writes to what was handed out changes the run; it does not decide the verdict."""
     last = report.runs[-1]
     for name in [name for name in last.states[0] if name != "assignments"]:
 
@@ -149,7 +149,7 @@ def _aliasing(report: Report, run: Run) -> Outcome:
         if not states or first_difference(states, last.states, report.dtype) is not None:
             return "skipped", (
                 f"`run.{name}` is the array that the next round computes with: code that writes into it between two "
-                "rounds changes the run; return a copy (no fault of the algorithm)"
+                "rounds changes the run; return a copy (this check does not decide the verdict)"
             )
     return "passed", ""
 

@@ -21,7 +21,7 @@ import clusterproof
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import naming_folder, remove_abandoned, require_plain, write_whole
 from clusterproof.algorithms.validation import error_line, require
-from clusterproof.files import LARGE, parse_json, read_file
+from clusterproof.files import LARGE, parse_json, read_file, user_cache
 
 TIMEOUT = 20
 """Seconds to wait for a scheduler and for its first worker."""
@@ -213,16 +213,10 @@ def cache_folder() -> Path:
         If the user has no home directory.
     """
     try:
-        if sys.platform == "win32":
-            base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-        elif sys.platform == "darwin":
-            base = Path.home() / "Library" / "Caches"
-        else:
-            base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        return user_cache() / "units"
     except RuntimeError as error:
         rule = "must be given where there is no home directory for finished units"
         raise InvalidArgument("out", None, rule, "add --out FOLDER, or set HOME") from error
-    return base / "clusterproof" / "units"
 
 
 def that_end_with_this() -> dict[str, Any]:

@@ -148,6 +148,17 @@ def _set_title(figure: Figure, title: str) -> None:
         figure.suptitle(title, x=0.01, ha="left")
 
 
+def check_labels(labels: Sequence[str], most: int | None, names: str = "") -> None:
+    """Require a list of texts, and at most as many as there are names of curves, if it is known how many."""
+    check_list("labels", labels, str, 'write ["first", "second"]')
+    if most is not None and len(labels) > most:
+        named = f"names {names or f'{most} curves'}" if most else "names no curve"
+        rule = f"has {len(labels)} names, but the figure {named}"
+        raise InvalidArgument(
+            "labels", list(labels), rule, f"give at most {most}" if most else "leave it out"
+        )
+
+
 def _rename(figure: Figure, labels: Sequence[str]) -> None:
     """Replace the names of curves, in their order."""
     legends = [*figure.legends, *(legend for panel in figure.axes if (legend := panel.get_legend()))]
@@ -155,11 +166,7 @@ def _rename(figure: Figure, labels: Sequence[str]) -> None:
     for panel in figure.axes:
         places = {f"{LABEL}{line.get_gid()}": place for place, line in enumerate(panel.lines)}
         texts += sorted(filter(is_label, panel.texts), key=lambda text: places[str(text.get_gid())])
-    check_list("labels", labels, str, 'write ["first", "second"]')
-    if len(labels) > len(texts):
-        named = f"names {', '.join(text.get_text() for text in texts)}" if texts else "names no curve"
-        rule = f"has {len(labels)} names, but the figure {named}"
-        raise InvalidArgument("labels", list(labels), rule, f"give at most {len(texts)}")
+    check_labels(labels, len(texts), ", ".join(text.get_text() for text in texts))
     for text, label in zip(texts, labels, strict=False):
         text.set_text(label)
 

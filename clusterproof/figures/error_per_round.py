@@ -1,4 +1,4 @@
-"""Errors of runs by round, with the bounds on them: one run, or several side by side."""
+"""Errors of runs by round, with the bounds on them: one run, or several in one panel."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorPerRound(Illustration):
-    """The error of ``clusterproof run cfl-mgd`` by round, or that of several runs side by side.
+    """The error of ``clusterproof run cfl-mgd`` by round, or that of several runs in one panel.
 
     A list of values of ``algorithm``, or of any number but ``clusters``, ``dimension``, ``rounds`` and
     ``replicates``, makes a run for each of them; several lists make one for each combination.
@@ -274,6 +274,8 @@ class ErrorPerRound(Illustration):
                 "Bounds are drawn in the colour of the run that they are about, in black if they are about all runs; "
                 "curves that coincide are drawn once."
             )
+        if any(bound.curve.last is not None for bound in self._bounds(data)):
+            parts.append("Diamond: the sharper bound on the last round alone.")
         if one_model := [name for name in names if name in ONE_MODEL]:
             parts.append(f"The optimum of {' and '.join(one_model)} is that of the mean loss of all clients.")
         return " ".join([*parts, f"First run: {in_symbols(data[0].picture.caption)}"])

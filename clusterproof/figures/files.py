@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -66,6 +67,8 @@ def file_content(figure: Figure, form: str, *, alt: str = "", **appearance: Any)
         "pdf": {"CreationDate": None, "Title": alt, "Subject": words},
         "png": {"Title": alt, "Description": words},
     }
+    # of the dates in matplotlib's own fonts, which a pdf embeds
+    logging.getLogger("fontTools.ttLib.tables._h_e_a_d").setLevel(logging.ERROR)
     file = io.BytesIO()
     shown = dressed(figure, **appearance)
     with light():

@@ -42,6 +42,8 @@ class Illustration(ABC):
         Name on the command line and of the file, title in one line, and alternative text.
     claims
         Ids of the claims that it illustrates.
+    most_names
+        Most names of curves in the legend or at the lines; None where what is computed decides.
 
     Raises
     ------
@@ -53,6 +55,7 @@ class Illustration(ABC):
     title: ClassVar[str]
     alt: ClassVar[str]
     claims: ClassVar[tuple[str, ...]] = ()
+    most_names: ClassVar[int | None] = None
 
     seed: int = 0
 
@@ -113,8 +116,9 @@ class Illustration(ABC):
             If the parameters do not fit together, matplotlib is not installed, or the figure cannot have
             this width, theme or these labels.
         """
-        from clusterproof.figures.appearance import dressed
+        from clusterproof.figures.appearance import check_labels, dressed
 
+        check_labels(labels, self.most_names)
         drawn: Figure = styled(self.draw)(self.compute())
         return dressed(drawn, width=width, theme=theme, caption=caption, title=title, labels=labels)
 

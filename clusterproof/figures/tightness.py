@@ -46,6 +46,7 @@ class Tightness(Illustration):
     """
 
     name: ClassVar[str] = "tightness"
+    most_names: ClassVar[int | None] = 0
     title: ClassVar[str] = "How far Theorem D is above what runs show"
     alt: ClassVar[str] = (
         "In each of the settings, a row, one mark a cluster shows the bound over the observed quantile of the error: "

@@ -24,6 +24,7 @@ from clusterproof.neural.custom.references import (
     is_reference,
     load_own,
     naming_user_code,
+    require_name,
     settled,
 )
 from clusterproof.neural.data.loading import DATASETS
@@ -369,6 +370,8 @@ def checked_name(section: str, name: Any) -> str:
             return name
         if is_own(section, name):
             return settled(name)
+        if section in OWN:
+            require_name(f"{section}.name", name)
     custom = f", {HOW}" if section in OWN else ""
     near = difflib.get_close_matches(str(name).lower(), KNOWN[section], n=1)
     remedy = f"write {near[0]}" if near else "choose one of these"

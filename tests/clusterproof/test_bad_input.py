@@ -127,7 +127,6 @@ check cfl-mgd/lemma-2 --replay --evidence bad :: bad/cfl-mgd.json': must be the 
 check cfl-mgd/lemma-2 --evidence bad :: bad/cfl-mgd.json': must be the JSON of records of evidence
 check --evidence r.json              :: --evidence = 'r.json': must be a folder
 check --trace none
-check --report r.json                :: --report = 'r.json': must be a folder
 check cfl-mgd/theorem-a --trace none
 check --replay --{{all verbose}}       :: --replay = True: cannot be combined with --
 check --replay --{{trace report json}} t :: cannot be combined with --
@@ -228,8 +227,6 @@ sweep sweep.toml --parquet o.svg --plot o.svg :: --plot = 'o.svg': must not be t
 run ifca --rounds 1 --json o.svg --plot ./o.svg :: --plot = 'o.svg': must not be that of --json too
 run ifca --rounds 1 --out o.svg --plot o.svg    :: --plot = 'o.svg': must not be that of --out too
 leaderboard fedavg --json o.svg --figure o.svg  :: --figure = 'o.svg': must not be that of --json too
-check cfl-mgd/lemma-2 --json o --report o       :: --report = 'o': must not be that of --json too
-check cfl-mgd/lemma-2 --report o --evidence o   :: --evidence = 'o': must not be that of --report too
 {TABLE} --out o --parquet o          :: --parquet = 'o': must not be that of --out too
 conform two.py:Two --as fedavg --timeout {{nan 1e308}} :: --timeout | must be a finite number
 train --resume {{nowhere full}}      :: must be the folder of a training run

@@ -139,7 +139,11 @@ def test_help_of_a_run_lists_the_options_of_its_algorithm_alone(
     listed = set(re.findall(r"(?m)^│ (--[a-z-]+)", text))
     assert listed == {"--" + name.replace("_", "-") for name in wanted}
     assert text.count("\n") < 110
-    assert {"--rounds", "--clients", "--help-all"} <= set(re.findall(r"(?m)^│ (--[a-z-]+)", first)) < listed
+    assert (
+        {"--rounds", "--clients", "--csv", "--help-all"}
+        <= set(re.findall(r"(?m)^│ (--[a-z-]+)", first))
+        < listed
+    )
 
 
 def test_a_check_without_enough_memory_fails(

@@ -274,6 +274,34 @@ def test_an_option_of_another_library_is_answered_by_its_meaning(
     assert said.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("train --epochs 3", "Did you mean --local-steps? With --local-unit epoch it counts epochs."),
+        ("train --num-clients 5", "Did you mean --clients-per-cluster? It counts those of one cluster"),
+        (
+            "train --optimizer adam",
+            "what a client does is part of the algorithm: for another one, write a class",
+        ),
+        ("run fedavg --weight-decay .1", "what a client does is part of the algorithm"),
+        ("run fedavg --mu .1", "it has no proximal term; fedprox has."),
+        (
+            "run no.py",
+            "algorithm = 'no.py': must be MODULE:NAME or FILE.py:NAME; name the object after a colon",
+        ),
+        ("run fedavg --batch-size 5", "a local step takes all rows here; train has batches."),
+        ("check --height 5", "Unknown option: --height. See"),
+        ("figures drift --height 5", "give --width, from which the height follows."),
+        ("figures drift --size 5", "give --width, from which the height follows."),
+    ],
+)
+def test_what_is_not_here_is_answered_by_what_to_do(
+    line: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(line.split()) == 2
+    assert words in capsys.readouterr().err
+
+
 def test_meanings_lead_to_names_that_are_there() -> None:
     assert meant("--learning-rate", ["step_size", "rounds"]) == "step_size"
     assert meant("--epochs", ["local-steps"]) == "local-steps"

@@ -1,11 +1,13 @@
 """No false alarm: implementations that are right, written independently, conform."""
 
 import itertools
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 
+from clusterproof.algorithms import Algorithm, Randomness, State
 from clusterproof.conformance import DEFINITIONS, conform, from_rules, replayed
 from clusterproof.conformance.probes import SUPPORTS, make_probes
 
@@ -390,3 +392,41 @@ def test_causes_that_runs_do_not_tell_apart_are_a_list() -> None:
     lines = str(report).splitlines()
     assert lines[1] == f"  likely one of {len(report.likely)}, which these runs do not tell apart"
     assert lines[2 : 2 + len(report.likely)] == [f"    - {one}" for one in report.likely]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawsClients(Algorithm[State]):
+    """FedAvg with equal weights, as a reader writes it: the participants are drawn by a generator's usual methods."""
+
+    name = "draws-clients"
+    target = "pooled"
+
+    step_size: float
+    local_steps: int = 1
+    participation: float = 1.0
+    permuted: bool = True
+
+    def model_count(self, task: Any) -> int:
+        return 1
+
+    def initialise(self, models: Any, task: Any) -> State:
+        return State(models, None, None)
+
+    def step(self, state: State, task: Any, randomness: Randomness) -> State:
+        count = max(1, round(self.participation * task.clients))
+        if self.permuted:
+            clients = np.sort(randomness.participation.permutation(task.clients)[:count])
+        else:
+            clients = np.sort(randomness.participation.choice(task.clients, count, replace=False))
+        points = np.repeat(state.models, count, axis=-2)
+        for _ in range(self.local_steps):
+            points = points - self.step_size * task.gradients(points, clients, randomness.gradient)
+        return State(points.mean(axis=-2, keepdims=True), clients, 0 * clients)
+
+
+@pytest.mark.parametrize("permuted", [True, False])
+def test_an_algorithm_that_draws_its_clients_conforms(permuted: bool) -> None:
+    algorithm = DrawsClients(step_size=0.1, permuted=permuted)
+    report = conform(algorithm, "fedavg", settings={"weighting": "clients"}, explained=False)
+    assert report.verdict == "conforms", str(report)
+    assert {"participation"} <= {each.name for each in report.checks if each.outcome == "passed"}

@@ -30,7 +30,7 @@ FORMS: dict[str, tuple[dict[str, Any], ...]] = {
 """Settings under which slips of an algorithm are tried; one need not show under all of them."""
 
 CLASSES = {
-    "scaffold": [{"correction-sign", "drift-sign"}],
+    "scaffold": [{"correction-sign", "drift-sign"}, {"server-part-sign", "control-step-sign"}],
     "fednova": [{"no-normalisation", "tau-counts-epochs"}],
     "feddyn": [{"linear-sign", "state-sign"}],
     "proxskip": [{"shift-sign", "shift-change-sign"}],

@@ -3,9 +3,10 @@
 from typing import Any
 
 import numpy as np
+import numpy_federated
 import pytest
 
-from clusterproof.conformance import DEFINITIONS
+from clusterproof.conformance import DEFINITIONS, conform
 from clusterproof.conformance.probes import SUPPORTS, Probe, make_probes, snapshots
 from clusterproof.conformance.slips import SLIPS
 
@@ -62,6 +63,96 @@ def test_controls_with_the_opposite_sign_are_their_use_with_it(algorithm: str, o
     for probe in probes(algorithm):
         expected = models(algorithm, probe, other)
         np.testing.assert_allclose(models(algorithm, probe, one), expected, rtol=1e-9, atol=1e-9)
+
+
+class ModelFirst:
+    """What clients keep is computed after the server's model has moved."""
+
+    def after_training(self, clients: Any, models: Any) -> None:
+        self.models = models
+
+    def aggregate(self, clients: Any, mean: Any) -> None:
+        super().aggregate(clients, mean)  # type: ignore[misc]
+        super().after_training(clients, self.models)  # type: ignore[misc]
+
+
+class ScaffoldModelFirst(ModelFirst, numpy_federated.Scaffold): ...
+
+
+class FedDynModelFirst(ModelFirst, numpy_federated.FedDyn):
+    def aggregate(self, clients: Any, mean: Any) -> None:
+        alpha, before = self.settings["alpha"], self.model
+        self.h = self.h - alpha / self.task.clients * (self.models - before).sum(axis=0)
+        self.model = mean - self.h / alpha
+        for i, y in zip(clients, self.models, strict=True):
+            self.linear[i] = self.linear[i] - alpha * (y - self.model)
+
+
+class ControlsFirst(numpy_federated.Scaffold):
+    """c_i, or also c, is computed before the local steps."""
+
+    together = False
+
+    def round(self, clients: Any) -> None:
+        before = self.ci.copy()
+        self.ci[clients] = [self.gradient(i, self.model) for i in clients]
+        self.step = (self.ci - before).sum(axis=0) / self.task.clients
+        self.c = self.c + self.together * self.step
+        super().round(clients)
+
+    def after_training(self, clients: Any, models: Any) -> None:
+        self.c = self.c + (not self.together) * self.step
+
+
+class AllControlsFirst(ControlsFirst):
+    together = True
+
+
+class WrongSign(numpy_federated.Scaffold):
+    def correction(self, i: int, y: Any) -> Any:
+        return -self.c - self.ci[i]
+
+
+class WrongSignInUpdate(numpy_federated.Scaffold):
+    def after_training(self, clients: Any, models: Any) -> None:
+        c = self.c
+        self.c = -c
+        super().after_training(clients, models)
+        self.c = self.c + 2 * c
+
+
+class NoCopy(numpy_federated.FedAvg):
+    """The client writes into the server's array."""
+
+    def train(self, i: int) -> Any:
+        y = self.model
+        for _ in range(self.steps(i)):
+            y -= self.settings["step_size"] * self.gradient(i, y)
+        return y
+
+
+class CopyAfterwards(NoCopy):
+    def train(self, i: int) -> Any:
+        return super().train(i).copy()
+
+
+@pytest.mark.parametrize(
+    ("start", "algorithm", "slip"),
+    [
+        (ControlsFirst, "scaffold", "controls-refreshed-first"),
+        (AllControlsFirst, "scaffold", "all-controls-refreshed-first"),
+        (ScaffoldModelFirst, "scaffold", "controls-from-moved-model"),
+        (FedDynModelFirst, "feddyn", "states-from-moved-model"),
+        (WrongSign, "scaffold", "server-part-sign"),
+        (WrongSignInUpdate, "scaffold", "subtracted-control-sign"),
+        (NoCopy, "fedavg", "server-model-trained-in-place"),
+        (CopyAfterwards, "fedavg", "server-model-trained-in-place-and-averaged"),
+    ],
+)
+def test_a_mistake_of_order_sign_or_copy_is_named(start: Any, algorithm: str, slip: str) -> None:
+    report = conform(start, algorithm)
+    assert (report.verdict, [one.slips for one in report.likely]) == ("differs", [(slip,)]), str(report)
+    assert "no fault" not in str(report)
 
 
 def test_weights_of_three_participants() -> None:

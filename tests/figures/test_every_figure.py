@@ -6,6 +6,8 @@ import sys
 import pytest
 from drawings import SEED, drawn
 
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.commands.application import main
 from clusterproof.figures import FIGURES, dressed, save
 from clusterproof.figures.style import caption_of
 
@@ -90,6 +92,21 @@ def test_drawing_needs_neither_a_window_nor_the_state_of_pyplot():
     assert subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout == ("False\n")
+
+
+@pytest.mark.parametrize("figure_id", DRAWN)
+def test_too_many_labels_are_refused_before_anything_is_computed(figure_id, monkeypatch):
+    most = FIGURES[figure_id].most_names
+    if most is None:  # the runs decide
+        return
+    with pytest.raises(InvalidArgument, match=r"labels.*the figure names"):
+        dressed(drawn(figure_id), labels=["a"] * (most + 1))
+    assert dressed(drawn(figure_id), labels=["a"] * most)
+    monkeypatch.setattr(FIGURES[figure_id], "compute", None)
+    with pytest.raises(InvalidArgument, match=r"labels.*the figure names"):
+        FIGURES[figure_id]().plot(labels=["a"] * (most + 1))
+    arguments = ["figures", figure_id, "--labels", ",".join("a" * (most + 1)), "--out", "never"]
+    assert main(arguments) == 2
 
 
 @pytest.mark.parametrize("figure_id", DRAWN)

@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from clusterproof.theory import kernel
-from clusterproof.theory.claims.claim import Statement
 from clusterproof.theory.claims.class_ranges import OfClass
 from clusterproof.theory.claims.in_language import statement_of
+from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.classes.concrete import ConcreteWorld
 from clusterproof.theory.classes.function import problem
 from clusterproof.theory.classes.interpolated import interpolated

@@ -15,53 +15,61 @@ import pytest
 from clusterproof import theory
 from clusterproof.theory import Claim
 from clusterproof.theory.claims import Sides
-from clusterproof.theory.claims.claim import Statement
+from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
-from clusterproof.theory.claims.trial import LEAST, Trial
+from clusterproof.theory.search.plan import begin, explore, search
+from clusterproof.theory.search.tried import LEAST, Tried
 
 Change = Callable[[str, Sides], Sides]
 """Makes the faulty from the true conclusion; its name is empty if a statement has one only."""
 
 
 def refuted_lines(statement: Statement, evaluations: int) -> list[str]:
-    """Try one statement, and return the lines that it breaks."""
-    trial = Trial(statement, 0, "test", CLAIM_SIGNIFICANCE, evaluations)
-    return [name for name, progress in trial.progress.items() if progress.found is not None]
+    """Search one statement, and return the lines that it breaks."""
+    tried = search(statement, 0, "test", CLAIM_SIGNIFICANCE, evaluations)
+    return [name for name, findings in tried.lines.items() if findings.found is not None]
 
 
-class Attempt(Trial):
-    """A trial that ends where a line is refuted: it proves nothing, and makes no counterexample simpler."""
+@dataclasses.dataclass
+class Attempt(Tried):
+    """What is tried until a line is refuted, or any line if none is named."""
 
-    def __init__(self, statement: Statement, line: str | None, *settings: Any) -> None:
-        self.line = line
-        super().__init__(statement, *settings)
+    line: str | None = None
 
     @property
     def refuted(self) -> bool:
         """Whether the line is refuted, or any if it is None."""
-        return any(each.found for name, each in self.progress.items() if self.line in (None, name))
+        return any(each.found for name, each in self.lines.items() if self.line in (None, name))
 
     @property
     def tried(self) -> bool:
         """Whether some instance has the line, or each has some if it is None."""
-        lines = [self.line] if self.line is not None else list(self.progress)
-        return bool(lines) and all(self.progress[name].instances for name in lines)
+        lines = [self.line] if self.line is not None else list(self.lines)
+        return bool(lines) and all(self.lines[name].instances for name in lines)
 
-    def _is_open(self) -> bool:
+    @property
+    def is_open(self) -> bool:
+        """Whether the search goes on."""
         return not self.refuted
 
-    def _prove(self) -> None:
-        pass
+    def confirm(self, name: str, instances: int) -> None:
+        """Confirm at once: faults are larger than what 30 instances would tell of rounding."""
+        super().confirm(name, LEAST)
 
-    def _simplify(self, name: str) -> None:
-        pass
 
-    def _go_far(self, line: str) -> None:
-        if not self.refuted:
-            super()._go_far(line)
-
-    def _confirm(self, name: str, instances: int) -> None:
-        super()._confirm(name, LEAST)  # faults are larger than what 30 instances would tell of rounding
+def attempt(
+    statement: Statement,
+    line: str | None,
+    seed: int,
+    claim: str,
+    significance: float,
+    evaluations: int | None = None,
+) -> Attempt:
+    """Try a statement until a line is refuted."""
+    evaluator, wanted = begin(statement, seed, claim, significance, evaluations)
+    made = Attempt(evaluator, line=line)
+    explore(made, wanted)
+    return made
 
 
 def attempts(claim_id: str, seed: int = 0, evaluations: int | None = None) -> Iterator[Attempt]:
@@ -71,7 +79,7 @@ def attempts(claim_id: str, seed: int = 0, evaluations: int | None = None) -> It
     share = CLAIM_SIGNIFICANCE / len(claim.statements)
     for each in claim.statements if not line else of_name or claim.statements[:1]:
         key = line.removeprefix(each.name).removeprefix(": ") if line else None
-        yield Attempt(each, key, seed, claim.id, share, evaluations)
+        yield attempt(each, key, seed, claim.id, share, evaluations)
 
 
 def is_refuted(claim_id: str, seed: int = 0, evaluations: int | None = None) -> bool:
@@ -90,7 +98,7 @@ def is_refuted_with(
     """Return whether a line of a statement is refuted if its conclusions are changed."""
     (stated,) = (each for each in claim.statements if each.name == statement)
     faulty = dataclasses.replace(stated, function=changed(stated.function, change))
-    return Attempt(faulty, line, seed, claim.id, CLAIM_SIGNIFICANCE).refuted
+    return attempt(faulty, line, seed, claim.id, CLAIM_SIGNIFICANCE).refuted
 
 
 def scaled_terms(factor: Any) -> Change:

@@ -7,8 +7,8 @@ import numpy as np
 
 from clusterproof import theory
 from clusterproof.theory.claims import Sides
-from clusterproof.theory.claims.claim import Statement
 from clusterproof.theory.claims.ranges import Choice, Reals
+from clusterproof.theory.claims.statement import Statement
 
 
 def heavy_ball(a: Fraction, beta: Fraction, start: Fraction, rounds: int) -> list[Fraction]:

@@ -10,7 +10,7 @@ from catalogue import read_catalogue
 
 from clusterproof import theory
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
-from clusterproof.theory.claims.trial import Trial
+from clusterproof.theory.search.plan import search
 
 CATALOGUE = read_catalogue()
 TRUE = ("consistent", "certified")
@@ -66,11 +66,10 @@ def agrees(claim_id: str, seeds: range) -> None:
             if statement.name in settled:
                 continue
             share = CLAIM_SIGNIFICANCE / len(statements)
-            trial = Trial(statement, seed, claim_id, share, TRIALS.get(claim_id, 5))
-            false = {name: one.found for name, one in trial.progress.items() if one.found is not None}
+            tried = search(statement, seed, claim_id, share, TRIALS.get(claim_id, 5))
+            false = {name: one.found for name, one in tried.lines.items() if one.found is not None}
             assert not false, (seed, statement.name, false)
-            proved = trial.unproved is not None and not any(trial.unproved.values())
-            if proved or (trial.exhausted and trial.space.complete and not statement.random):
+            if tried.coverage.exhausted and tried.space.complete and not statement.random:
                 settled.add(statement.name)
 
 

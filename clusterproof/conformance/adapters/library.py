@@ -40,6 +40,14 @@ class _Scheduled:
         keys[..., self.participants] = 0.0
         return keys
 
+    def permutation(self, clients: int) -> np.ndarray:
+        """Return the participants, and then the others."""
+        return np.array(sorted(range(clients), key=lambda client: client not in self.participants))
+
+    def choice(self, clients: int, *_: Any, **__: Any) -> np.ndarray:
+        """Return the participants."""
+        return np.array(self.participants)
+
 
 class _InOrder:
     """Stands in for the stream from which an order of the participants is drawn: it leaves them as they are."""

@@ -30,7 +30,8 @@ class Scaffold(Definition):
 
     def correction(self, client: int, y: np.ndarray, received: np.ndarray) -> Any:
         """Return c - c_i."""
-        drift = self.line("server part", self.control) - self.line("client part", self.controls[client])
+        server = self.line("server part", self.control)
+        drift = server - self.line("client part", self.controls[client], client=client)
         return self.line("correction", drift)
 
     def exchange(self, participants: Sequence[int]) -> None:
@@ -84,7 +85,7 @@ class ProxSkip(Definition):
         x = self.x + self.change(participants, local)
         rate = self.line("rate", self.settings["probability"] / self.step_size)
         for i in participants:
-            moved = self.line("shift change", rate * (x - local[i]))
+            moved = self.line("shift change", rate * (x - local[i]), rate=rate, local=local[i])
             self.controls[i] = self.line("kept shift", self.controls[i]) + moved
         return np.asarray(x)
 

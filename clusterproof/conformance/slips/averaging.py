@@ -63,6 +63,7 @@ FEDLIN = {
     "correction-sign": Slip({"correction": -1}, "the correction has the opposite sign"),
     "correction-missing": Slip({"correction": 0}, "local steps are not corrected"),
     "correction-without-client": Slip({"client part": 0}, "the correction has no gradient of the client"),
+    "server-part-sign": Slip({"server part": -1}, "the mean gradient g has the opposite sign"),
     "other-weights-of-gradients": Slip({"server part": _mean_of_sent}, "gradients have other weights"),
 }
 

@@ -38,6 +38,40 @@ def _store_for_all(run: Any, value: np.ndarray) -> Any:
     return value
 
 
+def _gradient_at_received(run: Any, client: int) -> Any:
+    return run.task.gradient(client, run.x)
+
+
+def _remember_participants(run: Any, value: Any, participants: list[int]) -> None:
+    run.memory["participants"] = participants
+    value(participants)
+
+
+def _refreshed_with_clients(run: Any, value: np.ndarray) -> Any:
+    """Return c after the participants' c_i have become g_i(x)."""
+    changes = [run.task.gradient(i, run.x) - run.controls[i] for i in run.memory["participants"]]
+    return value + sum(changes) / run.task.clients
+
+
+def _from_moved_model(run: Any, value: Any, participants: list[int]) -> None:
+    """Carry out a round whose new controls have the model that the server has moved to in place of x."""
+    before = run.x
+    value(participants)
+    for i in participants:
+        if run.settings["option"] == "I":
+            change = run.task.gradient(i, run.x) - run.task.gradient(i, before)
+        else:
+            change = (run.x - before) / (run.steps(i) * run.step_size)
+        run.controls[i] += change
+        run.control = run.control + change / run.task.clients
+
+
+def _states_from_moved_model(run: Any, value: Any, participants: list[int]) -> None:
+    before = run.x
+    value(participants)
+    run.linear[participants] += run.settings["alpha"] * (run.x - before)
+
+
 def _remember_received(run: Any, value: np.ndarray) -> Any:
     run.memory["received"] = value
     return value
@@ -66,6 +100,8 @@ SCAFFOLD = {
     "correction-sign": Slip({"correction": -1}, "local steps use g + c_i - c for g - c_i + c"),
     "correction-without-server": Slip({"server part": 0}, "local steps use g - c_i: c is missing"),
     "correction-without-client": Slip({"client part": 0}, "local steps use g + c: c_i is missing"),
+    "server-part-sign": Slip({"server part": -1}, "local steps use g - c_i - c: c has the opposite sign"),
+    "client-part-sign": Slip({"client part": -1}, "local steps use g + c_i + c: c_i has the opposite sign"),
     "correction-missing": Slip(
         {"correction": 0}, "controls have no effect: local steps lack them, or they stay at 0"
     ),
@@ -83,6 +119,29 @@ SCAFFOLD = {
     "step-missing-in-control": Slip({"drift": times("step_size")}, "eta is missing in c_i's update"),
     "drift-sign": Slip({"drift": -1}, "the control's update has y - x for x - y"),
     "server-control-not-subtracted": Slip({"subtracted control": 0}, "c_i's update does not subtract c"),
+    "subtracted-control-sign": Slip({"subtracted control": -1}, "c_i's update adds c, not subtracts it"),
+    "control-step-sign": Slip({"control step": -1}, "c moves by c_i - c_i+, not by c_i+ - c_i"),
+    "drift-missing": Slip(
+        {"drift": 0},
+        "c_i's update lacks (x - y_i) / (K eta): it is left out, or x is no copy and moves with y_i",
+    ),
+    "controls-refreshed-first": Slip(
+        {"client part": _gradient_at_received, "option": lambda: "I"},
+        "c_i becomes g_i(x) before the local steps, which then use the new c_i",
+    ),
+    "all-controls-refreshed-first": Slip(
+        {
+            "round": _remember_participants,
+            "server part": _refreshed_with_clients,
+            "client part": _gradient_at_received,
+            "option": lambda: "I",
+        },
+        "c_i becomes g_i(x), and c moves with it, before the local steps, which then use the new c_i and c",
+    ),
+    "controls-from-moved-model": Slip(
+        {"round": _from_moved_model},
+        "c_i's update has the server's new model for the received x: x moves before c_i is computed",
+    ),
     "own-control-not-kept": Slip({"own control": 0}, "the control's update does not start from c_i"),
     "new-control-sent-for-change": Slip({"control change": "new"}, "the server adds c_i+, not c_i+ - c_i"),
     "change-always-zero": Slip(
@@ -124,6 +183,10 @@ PROXSKIP = {
     "shift-sign": Slip({"shift": -1}, "local steps use g + h_i for g - h_i"),
     "shift-missing": Slip({"shift": 0}, "h_i has no effect: local steps do not use it, or it stays at 0"),
     "shift-change-sign": Slip({"shift change": -1}, "h_i moves along x_i - x for x - x_i"),
+    "shift-from-received-model": Slip(
+        {"shift change": lambda run, rate, local: rate * (run.x - local)},
+        "h_i's update has the received x for the mean: h_i is computed before x moves",
+    ),
     "shift-not-kept": Slip({"kept shift": 0}, "h_i does not go on from its old value"),
     "probability-missing": Slip({"rate": over("probability")}, "p is missing in the update of h_i"),
     "step-missing-in-shift": Slip({"rate": times("step_size")}, "eta is missing in the update of h_i"),
@@ -159,6 +222,10 @@ FEDDYN = {
         {"quadratic": not_squared("alpha")}, "the quadratic term has the norm, not its square"
     ),
     "quadratic-to-zero": Slip({"quadratic": lambda alpha, y: alpha * y}, "the quadratic term pulls to 0"),
+    "states-from-moved-model": Slip(
+        {"round": _states_from_moved_model},
+        "L_i's update has the server's new model for the received x: x moves before L_i is computed",
+    ),
     "state-sign": Slip({"state change": -1}, "the clients' states move with the opposite sign"),
     "linear-not-kept": Slip({"kept state": 0}, "a client's state does not go on from its old value"),
     "h-over-participants": Slip({"h change": _over_participants}, "h is divided by |S|, not by N"),

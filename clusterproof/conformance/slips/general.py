@@ -266,6 +266,17 @@ SERVER_MODELS = SERVER_STEPS | {
         },
         "clients train the server's model itself, one after the other, not copies: x is what the last one leaves",
     ),
+    "server-model-trained-in-place-and-averaged": Slip(
+        {
+            "start": lambda run, value: run.memory.get("one before", value),
+            "local model": _remember,
+            "new model": lambda run, value, gamma: (
+                value + (1 - gamma) * (run.memory.pop("one before", run.x) - run.x)
+            ),
+        },
+        "clients train the server's model itself, one after the other, not copies, and gamma moves what the last one "
+        "leaves towards the mean",
+    ),
     "server-step-on-model": Slip(
         {"new model": lambda run, value, gamma: value + (gamma - 1) * run.x},
         "gamma multiplies the mean model",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import sys
 import traceback
@@ -13,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from clusterproof.algorithms.validation import InvalidArgument, error_text
+from clusterproof.files import TEXT, read_file
 from clusterproof.user_files import digests_of, is_of, load_file, load_named
 
 OWN = ("data", "network", "algorithm", "measure")
@@ -23,6 +25,23 @@ HOW = "MODULE:NAME or FILE.py:NAME"
 
 LONGEST_ERROR = 300
 """Characters of a user's error that a message quotes."""
+
+
+def require_name(argument: str, reference: str) -> None:
+    """Refuse a file without the name of an object in it, and say which one is the last that it defines."""
+    if reference.endswith(".py"):
+        names = _defined_in(reference)
+        remedy = f"such as {reference}:{names[-1]}" if names else "name the object after a colon"
+        raise InvalidArgument(argument, reference, f"must be {HOW}", remedy)
+
+
+def _defined_in(file: str) -> list[str]:
+    """Return the names of the classes and functions of a file, which is not executed."""
+    try:
+        tree = ast.parse(read_file(file, TEXT))
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
+        return []
+    return [each.name for each in tree.body if isinstance(each, ast.ClassDef | ast.FunctionDef)]
 
 
 def is_reference(name: str) -> bool:

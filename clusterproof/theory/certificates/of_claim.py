@@ -15,9 +15,10 @@ import msgspec
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.certificates.record import NoCertificate
-from clusterproof.theory.claims.claim import REGISTRY, Claim, arguments_of, find_claim, quantities
+from clusterproof.theory.claims.claim import REGISTRY, Claim, arguments_of, find_claim
 from clusterproof.theory.claims.load import load_claims
 from clusterproof.theory.claims.ranges import Instance
+from clusterproof.theory.claims.statement import quantities
 from clusterproof.theory.claims.traced import (
     find_witness,
     has_class,

@@ -7,7 +7,6 @@ comparisons), ``judge`` (one instance), ``verdict`` (all instances that are trie
 from clusterproof.theory.claims.arrays import matrices, vectors
 from clusterproof.theory.claims.claim import claim
 from clusterproof.theory.claims.class_ranges import functions, operators, sets
-from clusterproof.theory.claims.confirm import RunDisagrees, confirm_equal
 from clusterproof.theory.claims.expectation import Expectation, expectation
 from clusterproof.theory.claims.frequency import Frequency, probability
 from clusterproof.theory.claims.psd import psd
@@ -38,14 +37,12 @@ __all__ = [
     "Operator",
     "Outside",
     "Replicates",
-    "RunDisagrees",
     "Sides",
     "Stream",
     "at_least",
     "at_most",
     "choice",
     "claim",
-    "confirm_equal",
     "drawn",
     "equal",
     "expectation",

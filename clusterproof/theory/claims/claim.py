@@ -8,23 +8,14 @@ import inspect
 import itertools
 import re
 import shlex
-import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar, get_type_hints
 
-from clusterproof.algorithms import InvalidArgument, generator
+from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.discovery import Registry
 from clusterproof.algorithms.validation import check_instance
-from clusterproof.theory.claims.expectation import Expectation
-from clusterproof.theory.claims.frequency import Frequency
 from clusterproof.theory.claims.judge import Conclusion
-from clusterproof.theory.claims.ranges import Instance
-from clusterproof.theory.claims.sides import Excluded, Outside, Sides, recording_failures
-from clusterproof.theory.claims.space import Space
-from clusterproof.theory.claims.symbols import Symbol
+from clusterproof.theory.claims.statement import Statement, name_of
 from clusterproof.user_files import file_of
 
 Lines: TypeAlias = Conclusion | Mapping[str, Conclusion]
@@ -39,159 +30,7 @@ FAILURES = ("false statement", "misprint", "wording")
 """What a counterexample to a claim may show."""
 FACTS = {"judges": "printed", "failure": "false statement", "repaired_by": (), "ill_posed": False}
 """What each line of a claim may have of its own, and what it is by default."""
-EVALUATIONS, DRAWN = 2000, 100
-"""Instances that are tried by default; of random statements, and of objects that a function draws."""
-REPLICATES = 400
-"""Repetitions of each random instance by default."""
 ID = re.compile(r"[a-z0-9][a-z0-9._-]*/[a-z0-9][a-z0-9._-]*")
-
-
-@dataclass(frozen=True, eq=False)
-class Proof:
-    """A function of quantities of its own that is proved on symbols, and compared with a statement at every instance.
-
-    Attributes
-    ----------
-    name
-        Of the line that it speaks of; of the step, if the claim has no such line.
-    function, space
-        Its signature is the space, its value the sides.
-    at
-        Takes the statement's arguments to those of the proof, or to a list of them: one for each entry of the sides,
-        each of which may be a list of summands. None for a step, which is compared with nothing.
-    """
-
-    name: str
-    function: Callable[..., Any]
-    space: Space
-    at: Callable[..., Any] | None
-
-    def lines(self, instance: Instance) -> dict[str, Conclusion]:
-        """Evaluate it on numbers or symbols."""
-        value = self.function(**self.space.arguments(instance))
-        return dict(value) if isinstance(value, Mapping) else {"": value}
-
-
-@dataclass(frozen=True, eq=False)
-class Statement:
-    """A function from a space to lines, and how it is tried.
-
-    Attributes
-    ----------
-    name
-        Of a further line with a space of its own; empty for the claim's function.
-    function
-        Its signature is the space, its value the lines.
-    evaluations
-        Instances that are tried, if they are more. None for 2 000, or 100 of random statements and drawn objects.
-    replicates
-        Repetitions of each instance, for a function that asks for ``Replicates``.
-    confirm
-        Runs the algorithm on a counterexample: takes the same arguments and returns what was measured, which must agree
-        to 1e-9; or compares by itself and returns None.
-    example
-        Instances that are tried first, each as arguments by name.
-    role
-        ``"statement"``; ``"lemma"``, a step of the proof, without which the claim is not certified; or ``"step"``, one
-        that the claim is certified without.
-    proofs
-        Proved functions that are compared with its lines.
-    """
-
-    name: str
-    function: Callable[..., Any]
-    evaluations: int | None = None
-    replicates: int = REPLICATES
-    confirm: Callable[..., float | None] | None = None
-    example: Sequence[Mapping[str, Any]] = ()
-    role: str = "statement"
-    proofs: list[Proof] = field(default_factory=list)
-    space: Space = field(init=False, repr=False)
-    first: list[dict[str, Any]] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        # a statement that cannot be tried is refused where it is written
-        object.__setattr__(self, "space", Space.of(self.function))
-        object.__setattr__(self, "first", [self.space.flatten(arguments) for arguments in self.example])
-
-    @property
-    def random(self) -> bool:
-        """Whether its value depends on random numbers."""
-        return self.space.stream is not None
-
-    @property
-    def repeated(self) -> bool:
-        """Whether each instance is repeated, so that few repetitions choose the instances that many decide."""
-        return self.space.replicates is not None
-
-    @property
-    def wanted(self) -> int:
-        """Instances that are tried if there are more."""
-        default = DRAWN if self.random or self.space.drawn else EVALUATIONS
-        return default if self.evaluations is None else self.evaluations
-
-    def lines(
-        self,
-        instance: Instance,
-        *,
-        seed: int = 0,
-        claim: str = "",
-        replicates: int | None = None,
-        numbers_of: Instance | None = None,
-    ) -> dict[str, Conclusion]:
-        """Evaluate an instance: a pure function of what is passed.
-
-        Parameters
-        ----------
-        instance
-            The quantities.
-        seed, claim
-            Axes of the random numbers, with the line's name and the instance.
-        replicates
-            In place of the statement's own number.
-        numbers_of
-            Another instance, whose random numbers are taken.
-
-        Raises
-        ------
-        Outside
-            If the instance breaks a hypothesis; the message is its name.
-        Exception
-            Whatever the function raises; a note names file, line and instance.
-        """
-        passed: dict[str, Any] = {}
-        if self.space.stream is not None:
-            passed[self.space.stream] = generator(
-                seed, claim, self.name, self.space.key(numbers_of or instance)
-            )
-        if self.space.replicates is not None:
-            passed[self.space.replicates] = replicates or self.replicates
-        with self.naming_errors(instance), recording_failures() as failed:
-            value = self.function(**self.space.arguments(instance), **passed)
-            if failed:
-                rule = f'must not catch what is raised if a hypothesis fails: "{failed[0]}"'
-                raise InvalidArgument(name_of(self.function), "a result", rule, "let it pass")
-            lines = dict(value) if isinstance(value, Mapping) else {"": value}
-            kinds = (Sides, Frequency, Expectation, Excluded)
-            if not lines or not all(type(each) in kinds for each in lines.values()):
-                remedy = "end the function with `return at_most(...)` or its like"
-                raise InvalidArgument(name_of(self.function), value, "must be two sides", remedy)
-        return lines
-
-    @contextmanager
-    def naming_errors(self, instance: Instance) -> Iterator[None]:
-        """Add file, line and instance to an error in the evaluation of an instance."""
-        try:
-            yield
-        except Outside:
-            raise
-        except Exception as error:
-            if not any(isinstance(value, Symbol) for value in instance.values()):
-                place = _place_of(error, self.function)
-                note = ", ".join(filter(None, (place, f"at {quantities(self.space.encode(instance))}")))
-                if note not in getattr(error, "__notes__", ()):
-                    error.add_note(note)
-            raise
 
 
 class Claim(Generic[P, R]):
@@ -269,7 +108,7 @@ class Claim(Generic[P, R]):
         name
             Of the line.
         how
-            ``evaluations``, ``replicates``, ``confirm``, ``example`` as in ``Statement``.
+            ``evaluations``, ``replicates``, ``example`` as in ``Statement``.
         """
         return self._add(name, role="statement", **how)
 
@@ -293,33 +132,6 @@ class Claim(Generic[P, R]):
 
         def add(function: F) -> F:
             self.statements.append(_statement(name, function, **how))
-            return function
-
-        return add
-
-    def proof(self, name: str = "", *, at: Any = None) -> Callable[[F], F]:
-        """Add a function of other quantities, which is proved on symbols, as a remark.
-
-        The statement, which computes its sides by itself, is compared with what the proved function gives for ``at`` of
-        its arguments at every instance that is tried, 50 at least. Of other instances this says nothing: the line stays
-        consistent, and its reason says at how many instances the proved formula agrees with it.
-
-        Parameters
-        ----------
-        name
-            The line that it speaks of; it may be left out if the claim has one line, or the function returns all lines.
-            Without ``at``, the name of a proved step.
-        at
-            Takes the arguments of the claim's function to those of the proof, or to a list of them, one for each
-            entry of the sides; for claims with lines on other spaces, a mapping from those lines' names to such
-            functions.
-        """
-
-        def add(function: F) -> F:
-            space = Space.of(function)
-            for name_of_line, where in (at if isinstance(at, Mapping) else {"": at}).items():
-                (statement,) = (each for each in self.statements if each.name == name_of_line)
-                statement.proofs.append(Proof(name, function, space, where))
             return function
 
         return add
@@ -386,8 +198,7 @@ def claim(
         ``evaluations``: instances to try, 2 000 by default, 100 of random statements and drawn objects. ``example``: an
         instance that is tried first, as a mapping, or several. ``replicates``: repetitions of each random instance,
         400 by default; for an expectation the most, to which 10 000 are doubled while its interval contains what is
-        allowed. ``confirm``: function of the same arguments that runs the algorithm on a counterexample, and returns
-        what is measured.
+        allowed.
 
     Raises
     ------
@@ -461,7 +272,7 @@ def facts_of_lines(**stated: Any) -> dict[str, dict[str, Any]]:
 
 def _statement(name: str, function: Callable[..., Any], **how: Any) -> Statement:
     """Make a statement of a decorator's options."""
-    known = ("evaluations", "replicates", "confirm", "example")
+    known = ("evaluations", "replicates", "example")
     for option, value in how.items():
         if option not in (*known, "role"):
             rule = f"is no option of a claim; they are {', '.join(known)}"
@@ -579,56 +390,3 @@ def check_repairs(claims: Iterable[Claim[..., Any]]) -> None:
                 hint = f"the nearest are {', '.join(nearest)}" if nearest else "state that claim, too"
                 rule = f"must be the id of a claim: it is to repair {each.id}"
                 raise InvalidArgument("repaired_by", name, rule, hint)
-
-
-# ---- words for instances and places
-
-LONG = 40
-"""Longest text of a quantity that is spelled out."""
-
-
-def quantities(numbers: Mapping[str, Any]) -> str:
-    """Write the quantities of an encoded instance, such as ``step = 1/2, rounds = 3``."""
-    return ", ".join(f"{name} = {short(value)}" for name, value in numbers.items())
-
-
-def short(value: Any) -> str:
-    """Write a quantity, or the kind of object that it is if the text is long."""
-    text = _listed(value) if isinstance(value, list) else str(value)
-    if len(text) <= LONG:
-        return text
-    if isinstance(value, dict) and "task" in value:
-        return f"a {value['task']} task"
-    if isinstance(value, dict) and "formula" in value:
-        formula = (
-            value["formula"] if len(value["formula"]) <= LONG else f"a function on R^{value['dimension']}"
-        )
-        return f"{formula}, started at ({', '.join(value['start'])})"
-    return text[: LONG - 3] + "..."
-
-
-def _listed(value: Any) -> str:
-    """Write a vector as (1, 1/2), a matrix as ((1, 0), (0, 1))."""
-    return f"({', '.join(map(_listed, value))})" if isinstance(value, list) else str(value)
-
-
-def name_of(function: Callable[..., Any]) -> str:
-    """Return a function's name."""
-    return getattr(function, "__name__", "the function")
-
-
-def _place_of(error: BaseException, function: Callable[..., Any]) -> str:
-    """Return the file of a function and the line in it at which an error arose, or its first; empty without a file."""
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return ""
-    line = line_of(error, code.co_filename) or code.co_firstlineno
-    return f"{Path(code.co_filename).name}, line {line}"
-
-
-def line_of(error: BaseException, file: str) -> int | None:
-    """Return the last line of a file that an error passed; None if there is none."""
-    lines = [
-        line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == file
-    ]
-    return lines[-1] if lines else None

@@ -14,7 +14,7 @@ from clusterproof.algorithms import Algorithm, Diverged, InvalidArgument, Trace,
 from clusterproof.algorithms.recording import Measure
 from clusterproof.algorithms.validation import check_count, check_seed
 from clusterproof.synthetic import Mixture
-from clusterproof.theory.claims.claim import Claim, Statement, facts_of_lines
+from clusterproof.theory.claims.claim import Claim, facts_of_lines
 from clusterproof.theory.claims.code import imports, literal, run_code
 from clusterproof.theory.claims.expectation import FEWEST, Expectation
 from clusterproof.theory.claims.judge import Entries
@@ -22,6 +22,7 @@ from clusterproof.theory.claims.ranges import Range, drawn, example_of, integers
 from clusterproof.theory.claims.rounding import TOLERANCE
 from clusterproof.theory.claims.sides import Sides, at_most, suppose, with_unit
 from clusterproof.theory.claims.space import Replicates, Stream, mark_of
+from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.claims.verdict import Verdict, decide
 from clusterproof.theory.kernel import Word as Kind
 

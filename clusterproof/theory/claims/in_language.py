@@ -9,10 +9,11 @@ from typing import Any
 from clusterproof.algorithms.calls import exposed
 from clusterproof.theory import kernel
 from clusterproof.theory.claims import sides
-from clusterproof.theory.claims.claim import Claim, Statement
+from clusterproof.theory.claims.claim import Claim
 from clusterproof.theory.claims.class_ranges import OfClass
 from clusterproof.theory.claims.ranges import Choice, Integers, Range, Rationals, Reals
 from clusterproof.theory.claims.sequences import Sequences
+from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.classes import definitions
 from clusterproof.theory.classes.traced_numbers import least
 from clusterproof.theory.kernel import interpolation, vocabulary

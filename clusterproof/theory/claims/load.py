@@ -6,7 +6,8 @@ from pathlib import Path
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import error_text
-from clusterproof.theory.claims.claim import REGISTRY, line_of
+from clusterproof.theory.claims.claim import REGISTRY
+from clusterproof.theory.claims.statement import line_of
 from clusterproof.user_files import load_file, load_named
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -139,36 +139,6 @@ class Psd(Several):
         if not isinstance(code, list) or not all(isinstance(row, list) for row in code):
             raise TypeError(f"{code!r} has no rows")
         return array_of([decode_fraction(each) for row in code for each in row], (len(code), -1))
-
-    def count(self, so_far: Instance) -> int:
-        """Return the number of entries of D and of L in A = L D L'."""
-        order = int(value_of(self.order, so_far))
-        return order * (order + 1) // 2
-
-    def number_bounds(self, earlier: Sequence[Any], so_far: Instance) -> tuple[Any, Any]:
-        """Return the ends of an entry of D, then of L below its diagonal of ones."""
-        return (0 if len(earlier) < value_of(self.order, so_far) else None), None
-
-    def build(self, numbers: Sequence[Any], so_far: Instance) -> np.ndarray:
-        """Return L D L'."""
-        order = int(value_of(self.order, so_far))
-        lower = np.array([[int(i == j) for j in range(order)] for i in range(order)], dtype=object)
-        for (i, j), entry in zip(itertools.combinations(range(order), 2), numbers[order:], strict=True):
-            lower[j, i] = entry
-        diagonal = array_of(numbers[:order], (order,))
-        matrix = np.empty((order, order), dtype=object)
-        for i, j in itertools.product(range(order), repeat=2):
-            products = [lower[i, k] * diagonal[k] * lower[j, k] for k in range(min(i, j) + 1)]
-            matrix[i, j] = sum(products[1:], start=products[0])
-        return matrix
-
-    def numbers(self, value: np.ndarray) -> list[Any]:
-        """Return D and the columns of L."""
-        factors = factorised(value.tolist())
-        assert factors is not None
-        diagonal, lower = factors
-        order = len(diagonal)
-        return [*diagonal, *(lower[j][i] for i, j in itertools.combinations(range(order), 2))]
 
 
 def factorised(matrix: list[list[Fraction]]) -> tuple[list[Fraction], list[list[Fraction]]] | None:

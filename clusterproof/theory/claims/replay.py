@@ -10,16 +10,16 @@ import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.claims import sentences
-from clusterproof.theory.claims.claim import Claim, Statement, arguments_of, find_claim
-from clusterproof.theory.claims.confirm import RunDisagrees
+from clusterproof.theory.claims.claim import Claim, arguments_of, find_claim
 from clusterproof.theory.claims.judge import Judgement
-from clusterproof.theory.claims.progress import Evaluation
 from clusterproof.theory.claims.rounding import is_exact
 from clusterproof.theory.claims.sides import Outside, Sides
+from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
-from clusterproof.theory.claims.trial import Trial
-from clusterproof.theory.claims.verdict import Line, confirm, with_facts
+from clusterproof.theory.claims.traced import check_conditions, has_class
+from clusterproof.theory.claims.verdict import Line, with_facts
 from clusterproof.theory.kernel import Word as Kind
+from clusterproof.theory.search.evaluation import Evaluation, Evaluator
 
 MOST_REPLICATES = 1_000_000
 """More than this no recorded counterexample is repeated."""
@@ -45,14 +45,12 @@ def replay(claim_id: str, counterexample: Mapping[str, Any]) -> Line:
     InvalidArgument
         If the claim is unknown, or the numbers are not those of an instance that meets its hypotheses: the message
         names the quantity that is missing, unknown or out of range, or the hypothesis.
-    RunDisagrees
-        If a run of the algorithm gives something else than the numbers: the check itself is broken.
     """
     claim = find_claim(claim_id)
     remedy = f"take it from the JSON of `clusterproof check {arguments_of(claim_id)}`"
     try:
         return _replay(claim, dict(counterexample))
-    except (InvalidArgument, RunDisagrees):
+    except InvalidArgument:
         raise
     except Outside as outside:
         rule = f'must meet the hypothesis "{outside}"'
@@ -70,10 +68,9 @@ def _replay(claim: Claim[..., Any], numbers: dict[str, Any]) -> Line:
     statement, key = find_line(claim, name)
     seed, replicates = _recorded_randomness(statement, numbers)
     instance = statement.space.decode(numbers)
-    trial = Trial(
-        statement, seed, claim.id, CLAIM_SIGNIFICANCE / len(claim.statements), replicates, run=False
-    )
-    evaluation = trial.at(instance)
+    share = CLAIM_SIGNIFICANCE / len(claim.statements)
+    evaluator = Evaluator.of(statement, seed, claim.id, share, replicates)
+    evaluation = evaluator.with_replicates(evaluator.sizes[-1]).evaluate(instance)
     if key not in evaluation.judged:
         rule = f"must be one of the lines {', '.join(map(repr, evaluation.judged))} that the instance has"
         raise InvalidArgument("counterexample.line", name, rule, "take it from a report")
@@ -81,7 +78,8 @@ def _replay(claim: Claim[..., Any], numbers: dict[str, Any]) -> Line:
     if judged.undefined:
         verdict, reason = Kind.INCONCLUSIVE, sentences.broken(statement, evaluation, key)
     elif judged.broken:
-        confirm(claim.id, statement, evaluation, key)
+        if has_class(statement.space):
+            check_conditions(statement, instance)
         verdict = Kind.ILL_POSED if claim.of_line(name)["ill_posed"] else Kind.VIOLATED
         reason = sentences.broken(statement, evaluation, key)
     else:

@@ -277,9 +277,10 @@ def summary(
     """Count verdicts, and how sharp those that hold are, in lines of ``width`` columns."""
     counts = Counter(verdict.verdict for verdict in verdicts)
     parts = [f"{counts[kind]} {kind}" for kind in Kind if counts[kind]]
-    parts += [f"{failures} failed"] if failures else []
-    total = plural("claim", len(verdicts) + failures)
-    line = f"{total}{': ' if parts else ''}{', '.join(parts)} (seed {seed}, {seconds:.1f} s)"
+    failed = f"; {plural('other', failures)} failed" if failures and verdicts else ""
+    parts += [f"{failures} failed"] if failures and not verdicts else []
+    total = plural("claim", len(verdicts) or failures)  # as the table of papers counts them
+    line = f"{total}{': ' if parts else ''}{', '.join(parts)}{failed} (seed {seed}, {seconds:.1f} s)"
     holding = [verdict for verdict in verdicts if verdict.verdict in HOLDS and verdict.tightness]
     ratios = [(verdict.tightness or {}).get("all", {}).get("ratio") for verdict in holding]
     if holding:

@@ -59,9 +59,6 @@ def digest_of(claim: Claim[..., Any]) -> str:
     """Return the SHA-256 of all that a claim rests on."""
     found: dict[Name, str] = {}
     waiting = [name for each in claim.statements for name in _starts(each.function)]
-    waiting += [
-        name for each in claim.statements for proof in each.proofs for name in _starts(proof.function)
-    ]
     while waiting:
         name = waiting.pop()
         if name not in found and (definition := _definition(name)) is not None:

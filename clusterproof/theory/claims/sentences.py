@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from clusterproof.theory.claims.claim import Statement, quantities
 from clusterproof.theory.claims.class_ranges import OfClass
 from clusterproof.theory.claims.expectation import ASYMPTOTIC, Expectation
 from clusterproof.theory.claims.frequency import Frequency
@@ -17,17 +16,16 @@ from clusterproof.theory.claims.ranges import Integers
 from clusterproof.theory.claims.rounding import as_float
 from clusterproof.theory.claims.sides import Sides
 from clusterproof.theory.claims.space import Space, written
+from clusterproof.theory.claims.statement import Statement, quantities
 
 TIME = ("round", "rounds", "iteration", "iterations", "t", "T")
 """Names of indices of time: a claim about all rounds is tried up to the end of a closed range only."""
 
 if TYPE_CHECKING:
-    from clusterproof.theory.claims.progress import Evaluation, Progress
     from clusterproof.theory.claims.traced import TracedLine
-    from clusterproof.theory.claims.trial import Trial
-
-HUGE = 10**6
-"""Multiple of an end of a range from which on only a size is meant."""
+    from clusterproof.theory.search.evaluation import Evaluation
+    from clusterproof.theory.search.findings import Findings
+    from clusterproof.theory.search.tried import Tried
 
 
 def broken(statement: Statement, evaluation: Evaluation, name: str) -> str:
@@ -138,52 +136,47 @@ def _entry(judged: Judgement) -> str:
     return f" at entry {', '.join(map(str, judged.place))}" if judged.place else ""
 
 
-def holds(trial: Trial, progress: Progress, name: str, proof: str | None) -> str:
+def holds(tried: Tried, findings: Findings, name: str, proof: str | None) -> str:
     """State on what a line that was not refuted was tried, and what was proved of it."""
-    complete = trial.exhausted and trial.space.complete
-    count = plural("instance", progress.instances)
+    coverage, complete = tried.coverage, tried.coverage.exhausted and tried.space.complete
+    count = plural("instance", findings.instances)
     if complete:
-        count = f"all {count}" if progress.instances > 1 else "its only instance"
-    elif trial.exhausted and trial.listed:
-        others = progress.instances - trial.listed
-        count = f"all {plural('instance', trial.listed)} of the grid" + (
+        count = f"all {count}" if findings.instances > 1 else "its only instance"
+    elif coverage.exhausted and coverage.listed:
+        others = findings.instances - coverage.listed
+        count = f"all {plural('instance', coverage.listed)} of the grid" + (
             f" and {others} others" if others > 0 else ""
         )
     text = f"holds on {count}"
-    if trial.looked_at > progress.instances:
-        text += f", those that few repetitions speak against most of {trial.looked_at}"
+    if coverage.looked_at > findings.instances:
+        text += f", those that few repetitions speak against most of {coverage.looked_at}"
     if proof == "exhausted":
         text += ", in exact arithmetic"
-    elif complete and progress.exact and proof is None and trial.memory.has_numpy:
-        text += ", computed with NumPy, whose integers wrap around"
     elif proof == "signs":
         text = f"proved symbolically for every instance in the ranges; {text}"
     elif proof == "squares":
         text = f"proved by sums of squares for every instance of the ranges that meets the hypotheses; {text}"
-    text += "".join(f", for {words}" for words in _cut_off(trial))
-    if trial.reached:
-        text += f", and beyond the ranges: {_beyond(trial.reached)}"
-    if progress.rounded:
-        text += f", at {progress.rounded} of these up to rounding of floats, 1e-9 of the larger side"
-    if progress.corrected:
-        text += f", at {progress.corrected} of these in fractions or with 100 digits, not in floats"
-    if progress.infinite:
-        text += f"; at {progress.infinite} others both sides are infinite"
-    if excluded := progress.excluded.total():
-        text += f"; {excluded} others do not meet " + " or ".join(f'"{each}"' for each in progress.excluded)
-    if progress.trials:
-        text += _repetitions(progress, name)
-    if progress.inconclusive:
-        total = progress.inconclusive.total()
-        why = next(iter(progress.inconclusive))
-        text += "; " + (f"at {total} of these " if total < progress.instances else "") + why
-    if trial.stopped is not None:
-        text += f"; stopped after {trial.stopped:g} s"
+    text += "".join(f", for {words}" for words in _cut_off(tried))
+    if coverage.reached:
+        text += f", and beyond the ranges: {_beyond(coverage.reached)}"
+    if findings.rounded:
+        text += f", at {findings.rounded} of these up to rounding of floats, 1e-9 of the larger side"
+    if findings.corrected:
+        text += f", at {findings.corrected} of these in fractions or with 100 digits, not in floats"
+    if findings.infinite:
+        text += f"; at {findings.infinite} others both sides are infinite"
+    if excluded := findings.excluded.total():
+        text += f"; {excluded} others do not meet " + " or ".join(f'"{each}"' for each in findings.excluded)
+    if findings.trials:
+        text += _repetitions(findings, name)
+    if findings.inconclusive:
+        total = findings.inconclusive.total()
+        why = next(iter(findings.inconclusive))
+        text += "; " + (f"at {total} of these " if total < findings.instances else "") + why
     # of others the text says how far beyond the ranges they are
-    if trial.given_up and trial.statement.repeated:
-        number, seconds = plural("instance", len(trial.given_up)), trial.given_up[0]
-        text += f"; at {number} beyond the ranges it was given up after {seconds:g} s"
-    return "; ".join([text, *_remarks(trial, name, proof)])
+    if coverage.given_up and tried.statement.repeated:
+        text += f"; {plural('instance', coverage.given_up)} beyond the ranges took too much work"
+    return text
 
 
 def of_trace(traced: TracedLine, space: Space, *, proved: bool) -> str:
@@ -200,16 +193,22 @@ def of_trace(traced: TracedLine, space: Space, *, proved: bool) -> str:
         text = f"proved for every function of the class, by exact multipliers of its conditions{where}"
     else:
         above = " by more than 1e-6 of it" if traced.worst is not None and traced.worst > 1 else ""
-        text = f"no function of the class is above the bound{above}{where}, by a solver"
-        if traced.raised:
-            text += f"; of the bound with 1e-6 more there are exact multipliers at {traced.raised}"
+        above = "" if traced.worst_exact is not None and traced.worst_exact <= 1 else above
+        tried = f" at the {traced.settings} settings of {', '.join(others)} that were tried" if others else ""
+        text = f"a solver finds no function of the class above the bound{above}{tried}"
         if traced.certified:
-            text += f"; of the bound itself at {traced.certified}"
+            text += "; exact multipliers prove the bound" + (
+                f" at {traced.certified} of them" if others else ""
+            )
+        if traced.raised:
+            text += "; exact multipliers prove 1 + 1e-6 times it" + (f" at {traced.raised}" if others else "")
+        if others and not traced.complete:
+            text += "; these are not all: a range of few values, such as choice(Fraction(1, 2), 1), can be certified"
         if traced.unmet:
             text += f"; at {traced.unmet} no function was found that meets the hypotheses"
     if traced.worst is not None:
         exact = f"{traced.worst_exact}" if traced.worst_exact is not None else f"{traced.worst:.7g}"
-        text += f"; the worst case is {exact} of the bound"
+        text += f"; the {'worst case' if traced.complete else 'largest found'} is {exact} of the bound"
     return text
 
 
@@ -231,24 +230,24 @@ def doubts_of_trace(traced: TracedLine) -> list[str]:
     return []
 
 
-def _cut_off(trial: Trial) -> list[str]:
+def _cut_off(tried: Tried) -> list[str]:
     """Name the indices of time that a range cuts off, such as ``rounds <= 200``."""
     return [
         f"{written(name)} <= {allowed.high}"
-        for name, allowed in trial.space.ranges.items()
+        for name, allowed in tried.space.ranges.items()
         if written(name) in TIME
         and isinstance(allowed, Integers)
         and not (allowed.upwards or callable(allowed.high))
     ]
 
 
-def _repetitions(progress: Progress, name: str) -> str:
+def _repetitions(findings: Findings, name: str) -> str:
     """Say how often a statement with a probability failed."""
-    line = progress.tightest.lines[name] if progress.tightest is not None else None
-    level = f" {next(iter(progress.levels)):.3g}" if len(progress.levels) == 1 else ""
-    text = f"; {_observed(line, progress.failures, progress.trials)}, "
-    if progress.unlikely is not None:
-        how = f"more than its probability{level} allows over all instances ({progress.unlikely:.2g})"
+    line = findings.tightest.lines[name] if findings.tightest is not None else None
+    level = f" {next(iter(findings.levels)):.3g}" if len(findings.levels) == 1 else ""
+    text = f"; {_observed(line, findings.failures, findings.trials)}, "
+    if findings.unlikely is not None:
+        how = f"more than its probability{level} allows over all instances ({findings.unlikely:.2g})"
         return f"{text}{how}: give more replicates"
     exactly = isinstance(line, Frequency) and line.exactly
     return text + (
@@ -256,48 +255,23 @@ def _repetitions(progress: Progress, name: str) -> str:
     )
 
 
-def _remarks(trial: Trial, name: str, proof: str | None) -> list[str]:
-    """State what is proved of other functions, which is no proof of the line."""
-    parts = []
-    for tie in trial.ties if proof is None else ():
-        if not tie.speaks_of(name):
-            continue
-        key = name if name in tie.unproved else ""
-        why = tie.unproved.get(key, "" if key else "it has no such line")
-        called = f"{tie.proof.name}: " if tie.proof.name and tie.proof.name != name else ""
-        agrees = tie.compared.get(name, 0)
-        if why:
-            parts.append(f"{called}no proof: {why}")
-        elif agrees and not tie.refused.get(name):
-            parts.append(f"{called}a formula that agrees with it at {plural('instance', agrees)} is proved")
-        else:
-            refused = tie.refused.get(name, "")
-            parts.append(
-                f"{called}this step is proved symbolically"
-                + (f", the statement is not: {refused}" if refused else "")
-            )
-    return parts
-
-
 def _beyond(reached: Mapping[str, int]) -> str:
-    """Say how many times the last number of its range each quantity has reached, if that is a number one reads."""
+    """Say how many times the last number of its range each quantity has reached."""
     parts = []
     for multiple in sorted(set(reached.values())):
         names = ", ".join(name for name in reached if reached[name] == multiple)
-        parts.append(
-            f"up to {multiple} times the end for {names}" if multiple < HUGE else f"to any size of {names}"
-        )
+        parts.append(f"up to {multiple} times the end for {names}")
     return ", ".join(parts)
 
 
-def none_admissible(trial: Trial, progress: Progress, names: list[str], *, proved: bool) -> str:
+def none_admissible(tried: Tried, findings: Findings, names: list[str], *, proved: bool) -> str:
     """Say that no instance meets the hypotheses, which of them exclude each other, and how far this is shown."""
-    if trial.instances:
-        return "no instance meets " + " and ".join(f'"{name}"' for name in progress.excluded)
-    total = sum(trial.rejected.values())
-    listed = trial.exhausted and trial.space.complete
-    tried = f"the {total} instances" if listed else f"{total} instances that were tried"
-    reason = f"none of {tried} meets the hypotheses"
+    if tried.instances:
+        return "no instance meets " + " and ".join(f'"{name}"' for name in findings.excluded)
+    total = sum(tried.rejected.values())
+    listed = tried.coverage.exhausted and tried.space.complete
+    which = f"the {total} instances" if listed else f"{total} instances that were tried"
+    reason = f"none of {which} meets the hypotheses"
     if names:
         verb = (
             "exclude each other"

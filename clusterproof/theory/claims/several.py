@@ -59,24 +59,6 @@ class Several(Range):
     def bits(self, value: Any, so_far: Instance) -> float:
         """Return about how many bits write a value; a number more is at least one."""
 
-    # ---- a proof on symbols
-
-    @abstractmethod
-    def count(self, so_far: Instance) -> int:
-        """Return how many real numbers determine a value; KeyError or TypeError if an earlier quantity decides."""
-
-    @abstractmethod
-    def number_bounds(self, earlier: Sequence[Any], so_far: Instance) -> tuple[Any, Any]:
-        """Return the least and largest value of the number after ``earlier`` ones; None where there is none."""
-
-    @abstractmethod
-    def build(self, numbers: Sequence[Any], so_far: Instance) -> Any:
-        """Return the value that numbers, or symbols, determine."""
-
-    @abstractmethod
-    def numbers(self, value: Any) -> list[Any]:
-        """Return the numbers that determine a value."""
-
 
 @dataclass(frozen=True, eq=False)
 class Entrywise(Several):
@@ -262,25 +244,6 @@ class Entrywise(Several):
     @abstractmethod
     def from_lists(self, lists: list[Any]) -> Any:
         """Return the value of nested lists."""
-
-    def count(self, so_far: Instance) -> int:
-        """Return the number of entries."""
-        if not isinstance(self.entries, Interval):
-            raise TypeError("entries that are choices have no symbols")
-        return self.size(so_far)
-
-    def number_bounds(self, earlier: Sequence[Any], so_far: Instance) -> tuple[Any, Any]:
-        """Return the ends of an entry."""
-        low, high = self.entries.bounds(so_far) or (None, None)
-        return low, high
-
-    def build(self, numbers: Sequence[Any], so_far: Instance) -> Any:
-        """Put the numbers into the shape."""
-        return self.made(numbers, so_far)
-
-    def numbers(self, value: Any) -> list[Any]:
-        """Return the entries."""
-        return self.flat(value)
 
 
 def array_of(entries: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:

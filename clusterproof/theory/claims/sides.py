@@ -19,19 +19,15 @@ import numpy as np
 from clusterproof.algorithms import InvalidArgument, calls
 from clusterproof.algorithms.validation import brief, check_number
 from clusterproof.theory.claims.rounding import TOLERANCE, floats_of, has_numpy_parts, is_exact, unit_of
-from clusterproof.theory.claims.symbols import Condition, Symbol
 from clusterproof.theory.classes.function import Quantity
 from clusterproof.theory.classes.traced_numbers import Comparison, NotTraced, TracedNumber, TracedPoint
 
 Value: TypeAlias = Any
-"""A number (int, Fraction, float), an array of them, or a symbol of a proof."""
+"""A number (int, Fraction, float), or an array of them."""
 
 _LEFT_OUT: ContextVar[frozenset[str]] = ContextVar("left_out", default=frozenset())
-_STATED: ContextVar[dict[str, Condition | None] | None] = ContextVar("stated hypotheses", default=None)
-
-
+_STATED: ContextVar[dict[str, None] | None] = ContextVar("stated hypotheses", default=None)
 _FAILED: ContextVar[list[str] | None] = ContextVar("hypotheses that failed", default=None)
-_INEXACT: ContextVar[list[str] | None] = ContextVar("hypotheses that floats decided", default=None)
 
 
 class Outside(Exception):
@@ -58,8 +54,7 @@ def suppose(name: Any, holds: Any = None) -> None:
         The hypothesis in the paper's words; quoted in errors of a replay and in vacuous verdicts. Without it, as in
         ``suppose(n > 1)``, the words are those of the code.
     holds
-        Whether the instance meets it; ``equal((left, right))`` for points of functions of a class. A comparison of
-        symbols is recorded and not decided: the symbolic proof then shows the conclusion without using the hypothesis.
+        Whether the instance meets it; ``equal((left, right))`` for points of functions of a class.
 
     Raises
     ------
@@ -89,16 +84,13 @@ def suppose(name: Any, holds: Any = None) -> None:
     if isinstance(holds, Comparison):
         holds.assume()
         holds = True
-    condition = holds if isinstance(holds, Condition) else None
-    if condition is None and not isinstance(holds, bool):
+    if not isinstance(holds, bool):
         array = np.asarray(holds)
         if array.dtype.kind not in "bO" or any(each != each for each in array.flat):
             raise InvalidArgument("holds", holds, "must be true or false", 'write suppose("x > 0", x > 0)')
-        if (inexact := _INEXACT.get()) is not None:
-            inexact.append(name)
     if (stated := _STATED.get()) is not None:
-        stated[name] = condition
-    if not (condition is not None or name in _LEFT_OUT.get() or np.all(holds)):
+        stated[name] = None
+    if not (name in _LEFT_OUT.get() or np.all(holds)):
         raise Outside(name)
 
 
@@ -158,7 +150,7 @@ def given(name: str, holds: Any, make: Callable[[], Sides]) -> Sides | Excluded:
         raise InvalidArgument("make", brief(make), "must be a function that returns the sides", remedy)
     try:
         with leaving_out(frozenset()):
-            suppose(name, replace(holds, of_line=True) if isinstance(holds, Condition) else holds)
+            suppose(name, holds)
     except Outside as outside:
         outside.forgive()
         return Excluded(name)
@@ -180,15 +172,8 @@ def recording_failures() -> AbstractContextManager[list[str]]:
     return with_value(_FAILED, [])
 
 
-def recording_inexact() -> AbstractContextManager[list[str]]:
-    """Collect the hypotheses whose truth is no Python ``bool``, which arrays or floats decided."""
-    return with_value(_INEXACT, [])
-
-
-def naming_hypotheses(
-    names: dict[str, Condition | None],
-) -> AbstractContextManager[dict[str, Condition | None]]:
-    """Add to ``names``, in order, the hypotheses that are stated, with the condition of those on symbols."""
+def naming_hypotheses(names: dict[str, None]) -> AbstractContextManager[dict[str, None]]:
+    """Add to ``names``, in order, the hypotheses that are stated."""
     return with_value(_STATED, names)
 
 
@@ -328,7 +313,7 @@ def equal(
         (left, right).
     rounding
         Largest difference that rounding explains. Where None it is 1e-9 of the largest magnitude among the sides, and
-        0 for exact numbers and symbols.
+        0 for exact numbers.
     words
         As in ``Sides``.
 
@@ -352,7 +337,7 @@ def equal(
     _check_rounding(rounding, [side for pair in pairs for side in pair])
     unit = None if rounding is None else 0.0
     if rounding is None:
-        floats = [side for pair in pairs for side in pair if not _is_symbolic(side) and not is_exact(side)]
+        floats = [side for pair in pairs for side in pair if not is_exact(side)]
         rounding = TOLERANCE * unit_of(side for pair in pairs for side in pair) if floats else 0
     return Sides(gaps, {"rounding": rounding}, identity=True, words=words, pairs=pairs, unit=unit)
 
@@ -360,12 +345,6 @@ def equal(
 def _without_wrapping(side: Value) -> Value:
     """Return floats in the place of NumPy's integers, whose difference may wrap around."""
     return side * 1.0 if getattr(_kind(side), "kind", "") in ("i", "u") else side
-
-
-def _is_symbolic(side: Value) -> bool:
-    """Return whether a side is, or holds, symbols of a proof."""
-    entries = side.ravel() if isinstance(side, np.ndarray) and side.dtype == object else [side]
-    return any(isinstance(entry, Symbol) for entry in entries)
 
 
 def _named(terms: dict[str, Value]) -> dict[str, Value]:

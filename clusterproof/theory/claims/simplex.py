@@ -115,22 +115,6 @@ class Simplex(Several):
             raise TypeError(f"{code!r} is no list")
         return tuple(decode_fraction(each) for each in code)
 
-    def count(self, so_far: Instance) -> int:
-        """Return one less than the number of weights."""
-        return int(value_of(self.length, so_far)) - 1
-
-    def number_bounds(self, earlier: Sequence[Any], so_far: Instance) -> tuple[Any, Any]:
-        """Return 0 and what the earlier weights leave."""
-        return 0, 1 - sum(earlier)
-
-    def build(self, numbers: Sequence[Any], so_far: Instance) -> tuple[Any, ...]:
-        """Append the last weight."""
-        return (*numbers, 1 - sum(numbers)) if numbers else (Fraction(1),)
-
-    def numbers(self, value: tuple[Fraction, ...]) -> list[Any]:
-        """Leave the last weight out."""
-        return list(value[:-1])
-
 
 def _normalised(weights: Sequence[Any]) -> tuple[Fraction, ...]:
     return tuple(Fraction(each) / sum(weights) for each in weights)

@@ -14,17 +14,16 @@ from clusterproof.theory.claims.class_ranges import OfClass
 from clusterproof.theory.claims.ranges import Instance
 from clusterproof.theory.claims.sides import Excluded, Outside, Sides, leaving_out, naming_hypotheses
 from clusterproof.theory.claims.space import Space
-from clusterproof.theory.claims.symbols import Condition
 from clusterproof.theory.classes.definitions import OperatorClass
 from clusterproof.theory.classes.function import World
 from clusterproof.theory.classes.trace import Trace, TracedPath, paths
 from clusterproof.theory.classes.traced_numbers import Least, NotTraced, TracedNumber
 
 if TYPE_CHECKING:
-    from clusterproof.theory.claims.claim import Statement
-    from clusterproof.theory.claims.trial import Trial
+    from clusterproof.theory.claims.statement import Statement
     from clusterproof.theory.classes.concrete import ConcreteWorld
     from clusterproof.theory.classes.path_program import PathProgram
+    from clusterproof.theory.search.tried import Tried
 
 SETTINGS = 64
 """Values of the other quantities that are certified if they are no more; a dozen are drawn of longer lists."""
@@ -80,28 +79,29 @@ class TracedLine:
         return self.complete and not self.refused and self.certified == self.settings > 0
 
 
-def trace_lines(trial: Trial) -> dict[str, TracedLine]:
+def trace_lines(tried: Tried) -> dict[str, TracedLine]:
     """Decide each line of a statement about functions of a class, as far as worst cases can; try explicit functions.
 
-    An explicit function that seems to break a line is evaluated by the trial, which decides.
+    An explicit function that seems to break a line is evaluated like any other instance, which decides.
     """
-    name, allowed = class_of(trial.space)
-    others = other_quantities(trial.space)
+    name, allowed = class_of(tried.space)
+    others = other_quantities(tried.space)
     lines: dict[str, TracedLine] = {}
-    settings, complete = _settings(trial, others)
+    settings, complete = _settings(tried, others)
     began = time.process_time()
     for setting in settings:
         if time.process_time() - began > SECONDS:
             complete = False
             break
         try:
-            traced = trace_paths(trial.statement, setting, trial.stated)
-            _compare(trial, name, allowed, setting, traced, max(1, COMPARED // len(settings)))
+            stated: dict[str, None] = {}
+            traced = trace_paths(tried.statement, setting, stated)
+            _compare(tried, stated, name, allowed, setting, traced, max(1, COMPARED // len(settings)))
         except NotTraced as refusal:
             return {"": TracedLine(refused=str(refusal))}
         for key in dict.fromkeys(key for path in traced for key in path.lines):
             line = lines.setdefault(key, TracedLine())
-            _decide(trial, name, allowed, setting, [path for path in traced if key in path.lines], key, line)
+            _decide(tried, name, allowed, setting, [path for path in traced if key in path.lines], key, line)
     for line in lines.values():
         line.complete = complete
     return lines
@@ -125,7 +125,7 @@ def other_quantities(space: Space) -> Space:
     return Space(ranges, space.records, space.stream, space.replicates)
 
 
-def _settings(trial: Trial, others: Space) -> tuple[Sequence[Instance], bool]:
+def _settings(tried: Tried, others: Space) -> tuple[Sequence[Instance], bool]:
     """Return the values of the other quantities that are tried, and whether they are all."""
     listed = others.instances(SETTINGS)
     if listed is not None:
@@ -135,7 +135,7 @@ def _settings(trial: Trial, others: Space) -> tuple[Sequence[Instance], bool]:
         chosen[others.key(instance)] = instance
         if len(chosen) >= DRAWN:
             break
-    stream = generator(trial.seed, trial.claim, trial.statement.name, "settings")
+    stream = generator(tried.evaluator.seed, tried.evaluator.claim, tried.statement.name, "settings")
     for _ in range(4 * DRAWN):
         if len(chosen) >= 2 * DRAWN:
             break
@@ -146,7 +146,7 @@ def _settings(trial: Trial, others: Space) -> tuple[Sequence[Instance], bool]:
 
 
 def trace_paths(
-    statement: Statement, setting: Instance, stated: dict[str, Condition | None] | None = None
+    statement: Statement, setting: Instance, stated: dict[str, None] | None = None
 ) -> list[TracedPath]:
     """Return the paths of a statement at one setting of its other quantities, with (smaller, larger) side of each line.
 
@@ -216,7 +216,13 @@ def _numbers(side: Any) -> Any:
 
 
 def _compare(
-    trial: Trial, name: str, allowed: OfClass, setting: Instance, traced: Sequence[TracedPath], count: int
+    tried: Tried,
+    stated: Mapping[str, None],
+    name: str,
+    allowed: OfClass,
+    setting: Instance,
+    traced: Sequence[TracedPath],
+    count: int,
 ) -> None:
     """Compare the trace with the function on drawn functions, hypotheses left out.
 
@@ -228,15 +234,17 @@ def _compare(
     from clusterproof.theory.classes.tie import difference
 
     def evaluate(world: World) -> Mapping[str, Any]:
-        with leaving_out(frozenset(trial.stated)):
-            return _lines(trial.statement, {**setting, name: allowed.problem(world, setting)})
+        with leaving_out(frozenset(stated)):
+            return _lines(tried.statement, {**setting, name: allowed.problem(world, setting)})
 
     for number in range(count):
-        stream = generator(trial.seed, trial.claim, trial.statement.name, "traced", number)
+        stream = generator(
+            tried.evaluator.seed, tried.evaluator.claim, tried.statement.name, "traced", number
+        )
         drawn = allowed.draw(setting, stream)
         if not traced:  # its hypotheses exclude the setting
             try:
-                _lines(trial.statement, {**setting, name: allowed.passed(drawn, setting)})
+                _lines(tried.statement, {**setting, name: allowed.passed(drawn, setting)})
             except Outside:
                 continue
             raise NotTraced("the hypotheses exclude its trace, and do not exclude drawn functions")
@@ -247,7 +255,7 @@ def _compare(
 
 
 def _decide(
-    trial: Trial,
+    tried: Tried,
     name: str,
     allowed: OfClass,
     setting: Instance,
@@ -258,8 +266,8 @@ def _decide(
     """Solve, certify or refute one line at one setting."""
     from clusterproof.theory.classes.worst_case import WorstCase
 
-    progress = trial.progress.get(key)
-    if progress is not None and progress.found is not None:
+    findings = tried.lines.get(key)
+    if findings is not None and findings.found is not None:
         return
     line.settings += 1
     certified, raised = True, True
@@ -272,19 +280,18 @@ def _decide(
             line.worst_exact = None if exact is None else exact.ratio
         if case.exceeds:
             certified = raised = False
-            if not _refute(trial, name, allowed, setting, case, key):
+            if not _refute(tried, name, allowed, setting, case, key):
                 line.exceeded = max(case.excess or 0.0, line.exceeded or 0.0)
             continue
         if case.certificate is None:
             certified = False
             raised = raised and case.slack_certificate is not None
     if certified:
-        witness = find_witness(trial.statement, setting, key)
+        witness = find_witness(tried.statement, setting, key)
         if witness is None:
             line.unmet += 1
             return
-        if trial.stated:
-            trial.evaluate(witness)  # drawn instances of the trial need not meet an equation
+        tried.evaluate(witness)  # drawn instances need not meet an equation that is supposed
     line.certified += certified
     line.raised += raised and not certified
     line.open_ += not raised
@@ -327,13 +334,13 @@ def program_of(path: TracedPath, line: str) -> PathProgram:
     return PathProgram(path.trace, measured, bound)
 
 
-def _refute(trial: Trial, name: str, allowed: OfClass, setting: Instance, case: Any, key: str) -> bool:
+def _refute(tried: Tried, name: str, allowed: OfClass, setting: Instance, case: Any, key: str) -> bool:
     """Evaluate explicit functions that exceed the bound; return whether one breaks the line."""
     for world in _worlds(allowed.definitions(setting), case):
         instance = {
-            n: setting[n] if n != name else allowed.problem(world, setting) for n in trial.space.ranges
+            n: setting[n] if n != name else allowed.problem(world, setting) for n in tried.space.ranges
         }
-        broken = trial.evaluate(instance)
+        broken = tried.evaluate(instance)
         if broken is not None and key in broken:
             return True
     return False

@@ -18,22 +18,13 @@ from clusterproof.algorithms.notebook import html_table
 from clusterproof.algorithms.validation import check_count, check_seed
 from clusterproof.theory import kernel
 from clusterproof.theory.claims import sentences
-from clusterproof.theory.claims.claim import (
-    Claim,
-    Statement,
-    arguments_of,
-    check_repairs,
-    find_claim,
-    source_of,
-)
-from clusterproof.theory.claims.confirm import confirm_equal
-from clusterproof.theory.claims.evidence import evidence_of
+from clusterproof.theory.claims.claim import Claim, arguments_of, check_repairs, find_claim, source_of
 from clusterproof.theory.claims.expectation import Expectation
 from clusterproof.theory.claims.in_language import language_of
 from clusterproof.theory.claims.judge import WHOLE
-from clusterproof.theory.claims.progress import Evaluation, Progress
 from clusterproof.theory.claims.rounding import as_float
 from clusterproof.theory.claims.sides import Outside, leaving_out
+from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE, Confidence, critical
 from clusterproof.theory.claims.traced import (
     TracedLine,
@@ -42,8 +33,12 @@ from clusterproof.theory.claims.traced import (
     evaluated_world,
     has_class,
 )
-from clusterproof.theory.claims.trial import Trial
 from clusterproof.theory.kernel import Word as Kind
+from clusterproof.theory.search.evaluation import Evaluation
+from clusterproof.theory.search.evidence import evidence_of
+from clusterproof.theory.search.findings import Findings
+from clusterproof.theory.search.plan import search
+from clusterproof.theory.search.tried import Tried
 
 FEWEST = 30
 """Instances, or repetitions, below which a line that was not refuted is inconclusive."""
@@ -90,8 +85,6 @@ class Line:
         The record that the kernel replays; None if there is none.
     outside
         Why the statement is not in the kernel's language; empty if it is.
-    steps
-        Names of what was proved of its argument only.
     tightness
         For everything that is allowed (``"all"``) and for each term: ``"ratio"``, allowed over measured at the worst
         instance, and that ``"instance"``; for everything ``"only_at"``, if the two sides are the same number only
@@ -122,7 +115,6 @@ class Line:
     basis: str | None = None
     evidence: dict[str, Any] | None = None
     outside: str = ""
-    steps: tuple[str, ...] = ()
     tightness: dict[str, dict[str, Any]] | None = None
     worst: float | None = None
     worst_exact: str | None = None
@@ -240,14 +232,14 @@ def decide(
     """Try every statement of a claim; the parameters are those of ``check``, and the error level of all of them."""
     started = time.perf_counter()
     share = significance / len(claim.statements)
-    trials = [Trial(each, seed, claim.id, share, evaluations) for each in claim.statements]
+    searched = [search(each, seed, claim.id, share, evaluations) for each in claim.statements]
     lines = [
         line
-        for trial in trials
-        for language in [language_of(trial.statement)]
-        for line in _lines_of(claim, trial, trials, language)
+        for tried in searched
+        for language in [language_of(tried.statement)]
+        for line in _lines_of(claim, tried, searched, language)
     ]
-    if all(trial.progress for trial in trials):
+    if all(tried.lines for tried in searched):
         _require_lines(claim, [line.name for line in lines])
     lines = [with_facts(claim, line) for line in lines]
     main = main_of(lines)
@@ -267,20 +259,20 @@ def decide(
 
 
 def _lines_of(
-    claim: Claim[..., Any], trial: Trial, trials: Sequence[Trial], language: kernel.Statement | str
+    claim: Claim[..., Any], tried: Tried, searched: Sequence[Tried], language: kernel.Statement | str
 ) -> Iterator[Line]:
     """Weigh the lines of a statement, each with the evidence that the kernel accepts."""
-    for key in list(trial.progress) or [""]:
+    for key in list(tried.lines) or [""]:
         if isinstance(language, str):
-            yield replace(_line(claim, trial, key, trials, None), outside=language)
+            yield replace(_line(claim, tried, key, searched, None), outside=language)
             continue
-        evidence = evidence_of(trial, key, language)
+        evidence = evidence_of(tried, key, language)
         if evidence is None:
-            yield _line(claim, trial, key, trials, None)
+            yield _line(claim, tried, key, searched, None)
             continue
         shown = kernel.replay(language, evidence, says_nothing=bool(claim.says_nothing))
-        record = {"claim": claim.id, "statement": trial.statement.name, **evidence}
-        yield replace(_line(claim, trial, key, trials, (shown.word, evidence)), evidence=record)
+        record = {"claim": claim.id, "statement": tried.statement.name, **evidence}
+        yield replace(_line(claim, tried, key, searched, (shown.word, evidence)), evidence=record)
 
 
 def with_facts(claim: Claim[..., Any], line: Line) -> Line:
@@ -341,61 +333,58 @@ def _joined(lines: Sequence[Line], main: Line) -> str:
 
 def _line(
     claim: Claim[..., Any],
-    trial: Trial,
+    tried: Tried,
     key: str,
-    trials: Sequence[Trial],
+    searched: Sequence[Tried],
     shown: tuple[kernel.Word, Mapping[str, Any]] | None,
 ) -> Line:
-    """Weigh what the trial of a statement gives for one of its lines, and what the kernel says of its evidence."""
-    progress = trial.progress.get(key, Progress())
-    name = ": ".join(filter(None, (trial.statement.name, key)))
-    if progress.found is not None:
-        return _refuted(claim, trial, key, name, None if shown is None else shown[0])
-    traced = trial.traced.get(key) or trial.traced.get("")
-    if not progress.instances and not (traced and traced.proved):
-        return _without_instance(trial, progress, key, name, shown)
+    """Weigh what was found of one of a statement's lines, and what the kernel says of its evidence."""
+    findings = tried.lines.get(key, Findings())
+    name = ": ".join(filter(None, (tried.statement.name, key)))
+    if findings.found is not None:
+        return _refuted(claim, tried, key, name, None if shown is None else shown[0])
+    traced = tried.traced.get(key) or tried.traced.get("")
+    if not findings.instances and not (traced and traced.proved):
+        return _without_instance(tried, findings, key, name, shown)
     proof = None if shown is None else shown[1]["rule"]
-    others = [each for each in trials if each is not trial and each.statement.role == "statement"]
-    elsewhere = sum(each.instances for each in others) if not progress.excluded else 0
-    doubts = [] if proof else _doubts(trial, progress, key, elsewhere)
-    reason = sentences.holds(trial, progress, key, proof)
-    if traced is None and has_class(trial.space):
+    others = [each for each in searched if each is not tried and each.statement.role == "statement"]
+    elsewhere = sum(each.instances for each in others) if not findings.excluded else 0
+    doubts = [] if proof else _doubts(tried, findings, key, elsewhere)
+    reason = sentences.holds(tried, findings, key, proof)
+    if traced is None and has_class(tried.space):
         doubts.append("drawn functions only: its trace has no such line")
     if traced is not None:
         doubts = [] if proof else sentences.doubts_of_trace(traced)
         if traced.settings:
-            drawn = f"; of drawn ones it {reason}" if progress.instances else ""
-            reason = sentences.of_trace(traced, trial.space, proved=proof is not None) + drawn
+            drawn = f"; of drawn ones it {reason}" if findings.instances else ""
+            reason = sentences.of_trace(traced, tried.space, proved=proof is not None) + drawn
     verdict = Kind.CONSISTENT if shown is None else shown[0]
     if doubts:
         verdict, reason = Kind.INCONCLUSIVE, "; ".join([*dict.fromkeys(doubts), reason])
     if claim.says_nothing and proof:
         reason = f"{claim.says_nothing}; {reason}"
-    tightest = progress.tightest
+    tightest = findings.tightest
     judged = None if tightest is None else tightest.judged[key]
     factor = None if judged is None else judged.factors.get(WHOLE)
     interval = judged.interval if judged is not None else None
-    exact = progress.exact and factor is not None
+    exact = findings.exact and factor is not None
     line = Line(
         name=name,
         verdict=verdict,
         reason=reason,
         measured=None if judged is None else judged.measured,
         bound=None if judged is None else judged.allowed,
-        instances=progress.instances,
-        exhausted=proof is not None or trial.exhausted,
-        largest=progress.largest,
-        trials=progress.trials or None,
-        failures=progress.failures if progress.trials else None,
+        instances=findings.instances,
+        exhausted=proof is not None or tried.coverage.exhausted,
+        largest=findings.largest,
+        trials=findings.trials or None,
+        failures=findings.failures if findings.trials else None,
         confidence=interval,
         proof=proof,
-        steps=tuple(
-            tie.proof.name for tie in trial.ties if tie.proof.name and tie.speaks_of(key) and _is_step(tie)
-        ),
-        tightness=_tightness(trial, progress),
+        tightness=_tightness(tried, findings),
         worst=None if factor is None else as_float(factor),
         worst_exact=str(factor) if exact else None,
-        role=trial.statement.role,
+        role=tried.statement.role,
     )
     return _with_worst_case(line, traced) if traced is not None and traced.settings else line
 
@@ -412,75 +401,71 @@ def _with_worst_case(line: Line, traced: TracedLine) -> Line:
     )
 
 
-def _is_step(tie: Any) -> bool:
-    return all(not why for why in tie.unproved.values())
-
-
-def _doubts(trial: Trial, progress: Progress, key: str, elsewhere: int) -> list[str]:
+def _doubts(tried: Tried, findings: Findings, key: str, elsewhere: int) -> list[str]:
     """Say why evidence that did not refute a line would not have refuted it; empty if it would have.
 
     ``elsewhere`` counts the instances of the claim's other statements, if all of this one's instances have the line.
     """
     doubts = []
     repetitions = max(
-        (len(e.samples) for e in _lines_at(progress, key) if isinstance(e, Expectation)), default=1
+        (len(e.samples) for e in _lines_at(findings, key) if isinstance(e, Expectation)), default=1
     )
-    tried = max(progress.trials, progress.instances * repetitions)
-    every = trial.exhausted or trial.looked_at_all
-    if tried < FEWEST and elsewhere + tried < FEWEST and progress.rounding is None and not every:
-        are = "instance is" if tried == 1 else "instances are"
+    count = max(findings.trials, findings.instances * repetitions)
+    every = tried.coverage.exhausted or tried.coverage.looked_at_all
+    if count < FEWEST and elsewhere + count < FEWEST and findings.rounding is None and not every:
+        are = "instance is" if count == 1 else "instances are"
         remedy = "give more evaluations, or ranges that the hypotheses leave more of"
-        doubts.append(f"{tried} {are} too few to refute it: {remedy}")
-    if progress.rounding is not None:
-        words = sentences.broken(trial.statement, progress.rounding, key)
+        doubts.append(f"{count} {are} too few to refute it: {remedy}")
+    if findings.rounding is not None:
+        words = sentences.broken(tried.statement, findings.rounding, key)
         doubts.append(f"rounding: {words}, which more digits do not confirm")
-    if progress.undefined is not None:
-        doubts.append(sentences.broken(trial.statement, progress.undefined, key))
-    if progress.grows:
+    if findings.undefined is not None:
+        doubts.append(sentences.broken(tried.statement, findings.undefined, key))
+    if findings.grows:
         doubts.append(
-            f"what it uses of the bound grows with {progress.grows} and would pass 1: state a larger range"
+            f"what it uses of the bound grows with {findings.grows} and would pass 1: state a larger range"
         )
-    if progress.inconclusive.total() == progress.instances:
+    if findings.inconclusive.total() == findings.instances:
         doubts.append("no interval decides anything")
-    if progress.unlikely is not None:
+    if findings.unlikely is not None:
         doubts.append("all repetitions together speak against it, those of no single instance do")
     blind = {
-        level: count
-        for level, count in progress.levels.items()
-        if 0 < level <= 0.5 and critical(count, level, trial.significance) > 2 * level * count
+        level: size
+        for level, size in findings.levels.items()
+        if 0 < level <= 0.5 and critical(size, level, tried.evaluator.significance) > 2 * level * size
     }
-    if 2 * sum(blind.values()) > progress.levels.total():
-        level, count = max(blind.items())
+    if 2 * sum(blind.values()) > findings.levels.total():
+        level, size = max(blind.items())
         doubts.append(
-            f"{count} repetitions would not show twice the probability {level:.3g}: give more replicates"
+            f"{size} repetitions would not show twice the probability {level:.3g}: give more replicates"
         )
     return doubts
 
 
-def _lines_at(progress: Progress, key: str) -> list[Any]:
-    return [progress.tightest.lines[key]] if progress.tightest is not None else []
+def _lines_at(findings: Findings, key: str) -> list[Any]:
+    return [findings.tightest.lines[key]] if findings.tightest is not None else []
 
 
-def _tightness(trial: Trial, progress: Progress) -> dict[str, dict[str, Any]] | None:
+def _tightness(tried: Tried, findings: Findings) -> dict[str, dict[str, Any]] | None:
     """Return the ratio of each term, and its instance; of everything without the instances that claim nothing."""
-    factors = dict(progress.factors)
+    factors = dict(findings.factors)
     only_at: dict[str, Any] = {}
-    if progress.attained and progress.elsewhere is not None and not trial.statement.random:
-        other: Mapping[str, Any] = progress.elsewhere[1]
+    if findings.attained and findings.elsewhere is not None and not tried.statement.random:
+        other: Mapping[str, Any] = findings.elsewhere[1]
         only_at = {
             n: v
-            for n, v in (progress.common or {}).items()
+            for n, v in (findings.common or {}).items()
             if other[n] is not v and not np.array_equal(other[n], v)
         }
         if only_at:
-            factors[WHOLE] = progress.elsewhere
-    encode = trial.space.encode
+            factors[WHOLE] = findings.elsewhere
+    encode = tried.space.encode
     return {
         term: {
             "ratio": 1 / as_float(factor) if factor else None,
             "instance": encode(instance),
             **(
-                {"only_at": {n: trial.space.ranges[n].encode(v) for n, v in only_at.items()}}
+                {"only_at": {n: tried.space.ranges[n].encode(v) for n, v in only_at.items()}}
                 if term == WHOLE and only_at
                 else {}
             ),
@@ -491,20 +476,20 @@ def _tightness(trial: Trial, progress: Progress) -> dict[str, dict[str, Any]] | 
 
 
 def _without_instance(
-    trial: Trial,
-    progress: Progress,
+    tried: Tried,
+    findings: Findings,
     key: str,
     name: str,
     shown: tuple[kernel.Word, Mapping[str, Any]] | None,
 ) -> Line:
     """Weigh a line of which no instance was evaluated, or none that compares numbers."""
     on_symbols = shown is not None and not shown[1].get("listed")
-    if progress.undefined is not None:
-        reason = sentences.broken(trial.statement, progress.undefined, key)
-    elif progress.infinite:
-        reason = f"both sides are infinite at all {sentences.plural('instance', progress.infinite)} that were tried"
+    if findings.undefined is not None:
+        reason = sentences.broken(tried.statement, findings.undefined, key)
+    elif findings.infinite:
+        reason = f"both sides are infinite at all {sentences.plural('instance', findings.infinite)} that were tried"
     else:
-        reason = sentences.none_admissible(trial, progress, exclude_each_other(trial), proved=on_symbols)
+        reason = sentences.none_admissible(tried, findings, exclude_each_other(tried), proved=on_symbols)
     return Line(
         name=name,
         verdict=Kind.INCONCLUSIVE if shown is None else shown[0],
@@ -512,19 +497,20 @@ def _without_instance(
         instances=0,
         exhausted=shown is not None,
         proof=None if shown is None else "empty",
-        role=trial.statement.role,
+        role=tried.statement.role,
     )
 
 
-def _refuted(claim: Claim[..., Any], trial: Trial, key: str, name: str, word: kernel.Word | None) -> Line:
-    progress, statement = trial.progress[key], trial.statement
-    found = progress.found
+def _refuted(claim: Claim[..., Any], tried: Tried, key: str, name: str, word: kernel.Word | None) -> Line:
+    findings, statement = tried.lines[key], tried.statement
+    found = findings.found
     assert found is not None
     judged = found.judged[key]
-    confirm(claim.id, statement, found, key)
+    if has_class(statement.space):
+        check_conditions(statement, found.instance)
     reason = sentences.broken(statement, found, key)
     # of a single instance every false line is refuted where the first is
-    echoed = [] if progress.alone or not trial.space.ranges else [*(progress.echoed or ())]
+    echoed = [] if findings.alone or not tried.space.ranges else [*(findings.echoed or ())]
     used = judged.measured / judged.allowed if judged.allowed else math.inf
     return Line(
         name=name,
@@ -533,39 +519,17 @@ def _refuted(claim: Claim[..., Any], trial: Trial, key: str, name: str, word: ke
         reason=reason,
         measured=judged.measured,
         bound=judged.allowed,
-        instances=progress.instances,
-        exhausted=trial.exhausted,
-        largest=progress.largest,
+        instances=findings.instances,
+        exhausted=tried.coverage.exhausted,
+        largest=findings.largest,
         trials=judged.trials,
         failures=judged.failures,
         confidence=judged.interval,
-        counterexample=written(statement, found, trial.seed, name if key or statement.name else ""),
+        counterexample=written(statement, found, tried.evaluator.seed, name if key or statement.name else ""),
         worst=used if math.isfinite(used) else None,
         only_where=": ".join(filter(None, (statement.name, echoed[0]))) if echoed else None,
         role=statement.role,
     )
-
-
-def confirm(claim_id: str, statement: Statement, found: Evaluation, key: str) -> None:
-    """Run the algorithm on an instance that refutes a line, if the statement says how.
-
-    Raises
-    ------
-    RunDisagrees
-        If the run gives something else than the statement.
-    InvalidArgument
-        If a function is not of its class, by the points that were evaluated.
-    """
-    if has_class(statement.space):
-        check_conditions(statement, found.instance)
-    if statement.confirm is None:
-        return
-    observed, measured = (
-        statement.confirm(**statement.space.arguments(found.instance)),
-        found.judged[key].measured,
-    )
-    if observed is not None:
-        confirm_equal(claim_id, observed, measured)
 
 
 def written(statement: Statement, found: Evaluation, seed: int, line: str) -> dict[str, Any]:
@@ -583,29 +547,29 @@ def written(statement: Statement, found: Evaluation, seed: int, line: str) -> di
     return example
 
 
-def exclude_each_other(trial: Trial) -> list[str]:
-    """Find hypotheses that no instance of a trial meets together, none of which could be left out.
+def exclude_each_other(tried: Tried) -> list[str]:
+    """Find hypotheses that no instance that was tried meets together, none of which could be left out.
 
     Counting which hypothesis rejects first would name all of them. So each is left out in turn, for good if the others
     still reject everything.
     """
-    known = list(trial.rejected)
+    known = list(tried.rejected)
     left_out: frozenset[str] = frozenset()
     for name in known:  # grows while hypotheses come to light after the ones that are left out
-        met = _rejections(trial, left_out | {name})
+        met = _rejections(tried, left_out | {name})
         if met is not None:
             left_out |= {name}
             known.extend(other for other in met if other not in known)
     return [name for name in known if name not in left_out]
 
 
-def _rejections(trial: Trial, left_out: frozenset[str]) -> list[str] | None:
+def _rejections(tried: Tried, left_out: frozenset[str]) -> list[str] | None:
     """Return the hypotheses that reject all instances when some are left out; None if one passes."""
     names: dict[str, None] = {}
     with leaving_out(left_out):
-        for _, instance in trial.outside:
+        for _, instance in tried.outside:
             try:
-                trial.statement.lines(instance, seed=trial.seed, claim=trial.claim, replicates=1)
+                tried.evaluator.lines(instance, 1)
                 return None
             except Outside as outside:
                 names[str(outside)] = None
@@ -627,7 +591,7 @@ def records(verdict: Verdict) -> list[Mapping[str, Any]]:
     verdicts = [verdict, *(line_of(verdict, line.name) for line in verdict.lines if len(verdict.lines) > 1)]
     names = (
         "claim paper label judges failure verdict reason measured bound instances exhausted largest trials failures "
-        "confidence proof basis steps tightness worst worst_exact seed evaluations counterexample repaired_by "
+        "confidence proof basis tightness worst worst_exact seed evaluations counterexample repaired_by "
         "only_where"
     )
     return [{name: getattr(each, name) for name in names.split()} for each in verdicts]

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 HERE = str(Path(__file__).parent)
 
 
+SQUARES = "compare squares, x @ x for |x|^2; other powers and roots are not traced"
+
 REFUSED: ContextVar[list[str] | None] = ContextVar("what a trace refused", default=None)
 
 
@@ -78,12 +80,10 @@ class _Symbol(Quantity):
         refuse("!= of quantities that depend on f", "state a comparison by <= or >=")
 
     def __float__(self) -> float:
-        refuse("a float of a quantity that depends on f", "use +, -, times or over an int or Fraction")
+        refuse("a float or root of a quantity that depends on f", SQUARES)
 
     def __pow__(self, power: Any) -> Any:
-        refuse(
-            "a power of a quantity that depends on f", "write x @ x for |x|^2; other powers are not traced"
-        )
+        refuse("a power of a quantity that depends on f", SQUARES)
 
     def __abs__(self) -> Any:
         refuse("abs of a quantity that depends on f", "write x @ x for |x|^2, or state both signs")

@@ -11,10 +11,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Annotated
 
-import numpy as np
-
-from clusterproof.algorithms import CFLMGD, run
-from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.claims import choice, integers, rationals
 from clusterproof.theory.exact.two_clusters import exact_path
 
@@ -72,15 +68,3 @@ class IdenticalClients:
     def ratio(self, t: int) -> Fraction:
         """eps_t^2 / eps_(t-1)^2."""
         return self.error(t) ** 2 / self.error(t - 1) ** 2
-
-
-def run_identical(identical: IdenticalClients, rounds: int) -> list[float]:
-    """Run option II with one local step, e_0 to e_T."""
-    task = QuadraticMixture(
-        hessians=np.full((identical.clients, 1, 1), float(identical.curvature)),
-        centers=np.zeros((identical.clients, 1)),
-        labels=np.zeros(identical.clients, dtype=int),
-    )
-    algorithm = CFLMGD(step_size=1.0, momentum=float(identical.momentum), averaging="model")
-    models = run(algorithm, task, rounds=rounds, initial=np.array([[float(identical.start)]])).models
-    return [float(model) for model in models[:, 0, 0]]

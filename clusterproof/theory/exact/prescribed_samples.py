@@ -1,4 +1,4 @@
-"""Option I on scalar quadratics whose samples are prescribed: in rational arithmetic, and as a run.
+"""Option I on scalar quadratics whose samples are prescribed, in rational arithmetic.
 
 The loss on a batch with mean c is (chi - c)^2 / 2, up to a constant, so that a batch is one number: the
 one on which a client chooses its cluster, and the one on which it computes its gradient chi - c.
@@ -7,16 +7,9 @@ mu = L = 1 and the step is 1 / L.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
-
-import numpy as np
-
-from clusterproof.algorithms import CFLMGD, Task
-from clusterproof.theory.claims.confirm import confirm_equal
-from clusterproof.theory.exact.recorded_run import RecordedRun, record
 
 Table = Sequence[Sequence[Fraction]]
 """Batch means, (rounds, m)."""
@@ -91,89 +84,3 @@ def play(
         gradients.append(drawn)
         momenta.append(own)
     return Rounds(models, assignments, gradients, buffers, momenta, ties)
-
-
-@dataclass(eq=False)
-class PrescribedTask(Task):
-    """The same samples as a task for the algorithms, one row of the tables a round.
-
-    Attributes
-    ----------
-    choice, gradient
-        Batch means, (rounds, m).
-    count
-        Number of models (P).
-    drawn
-        Gradients returned so far, one array (m, 1) a round.
-    """
-
-    choice: np.ndarray
-    gradient: np.ndarray
-    count: int
-    drawn: list[np.ndarray] = field(default_factory=list)
-
-    @property
-    def clusters(self) -> int:
-        """Number of models (P)."""
-        return self.count
-
-    @property
-    def dimension(self) -> int:
-        """One."""
-        return 1
-
-    @property
-    def labels(self) -> np.ndarray:
-        """Zeros (m,): only the samples distinguish clients."""
-        return np.zeros(self.choice.shape[1], dtype=int)
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """The name."""
-        return {"task": "prescribed"}
-
-    def initial_models(
-        self, count: int, shape: tuple[int, ...], generator: np.random.Generator
-    ) -> np.ndarray:
-        """Zeros (*shape, count, 1); claims pass the first models."""
-        return np.zeros((*shape, count, 1))
-
-    def losses(self, models: np.ndarray, clients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """Losses of models (P, 1) on this round's batches, (m, P)."""
-        batch = self.choice[len(self.drawn)][clients]
-        return np.asarray(0.5 * (models[:, 0] - batch[:, None]) ** 2)
-
-    def gradients(
-        self, points: np.ndarray, clients: np.ndarray, generator: np.random.Generator
-    ) -> np.ndarray:
-        """Gradients at points (m, 1) on this round's batches, (m, 1)."""
-        drawn = np.asarray(points - self.gradient[len(self.drawn)][clients][:, None])
-        self.drawn.append(drawn)
-        return drawn
-
-
-def run_prescribed(
-    choice: Table, gradient: Table, initial: Sequence[Fraction], momentum: Fraction
-) -> RecordedRun:
-    """Run the algorithm itself on the samples; parameters as for ``play``."""
-    task = PrescribedTask(np.array(choice, dtype=float), np.array(gradient, dtype=float), len(initial))
-    algorithm = CFLMGD(step_size=1.0, momentum=float(momentum), momentum_owner="client")
-    return record(task, algorithm, rounds=len(choice), initial=np.array(initial, dtype=float)[:, None])
-
-
-def confirm_play(choice: Table, gradient: Table, initial: Sequence[Fraction], momentum: Fraction) -> Rounds:
-    """Play and require that the algorithm itself gives the same models, choices and buffers.
-
-    Raises
-    ------
-    ArithmeticError
-        If it does not.
-    """
-    exact = play(choice, gradient, initial, momentum)
-    seen = run_prescribed(choice, gradient, initial, momentum)
-    for name in ("models", "assignments", "gradients", "buffers"):
-        expected = np.array(getattr(exact, name), dtype=float)
-        observed = getattr(seen, name).reshape(expected.shape)
-        worst = np.unravel_index(np.argmax(np.abs(observed - expected)), expected.shape)
-        confirm_equal(f"{name} at {worst}", float(observed[worst]), float(expected[worst]))
-    return exact

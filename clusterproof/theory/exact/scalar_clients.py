@@ -12,8 +12,6 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from clusterproof.algorithms import CFLMGD, Trace, run
-from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.claims import drawn, rationals
 from clusterproof.theory.claims.ranges import encode_number
 from clusterproof.theory.exact.prescribed_samples import Rounds, play
@@ -65,24 +63,3 @@ def exact_run(
         One of ``READINGS``.
     """
     return play([centers] * rounds, [centers] * rounds, starts, momentum, reading)
-
-
-def run_algorithm(
-    centers: Sequence[Fraction], starts: Sequence[Fraction], *, momentum: Fraction, rounds: int, owner: str
-) -> Trace:
-    """Run the algorithm itself on the same clients.
-
-    Parameters
-    ----------
-    centers, starts, momentum, rounds
-        As ``exact_run``.
-    owner
-        ``"client"`` for line 15, ``"server"`` for (32).
-    """
-    middle = (min(centers) + max(centers)) / 2
-    labels = np.array([int(center < middle) for center in centers])
-    task = QuadraticMixture(
-        hessians=np.ones((len(centers), 1, 1)), centers=np.array(centers, dtype=float)[:, None], labels=labels
-    )
-    algorithm = CFLMGD(step_size=1.0, momentum=float(momentum), momentum_owner=owner, clusters=len(starts))
-    return run(algorithm, task, rounds=rounds, initial=np.array(starts, dtype=float)[:, None])

@@ -13,7 +13,6 @@ from math import ceil, comb, floor
 from typing import Annotated
 
 from clusterproof.theory.claims import choice, integers, rationals
-from clusterproof.theory.exact.prescribed_samples import run_prescribed
 
 Offset = Annotated[Fraction, rationals(Fraction(-1, 2), Fraction(1, 2), 4)]
 """Displacement of a model, within the basin."""
@@ -38,12 +37,6 @@ class TwoPointLaw:
     def models(self) -> tuple[Fraction, Fraction]:
         """chi_1 and chi_2."""
         return 1 + self.first, -1 + self.second
-
-    @property
-    def batch_means(self) -> list[Fraction]:
-        """Mean of n' samples of which k = 0 .. n' are rare."""
-        rare, common = self.values
-        return [(k * rare + (self.samples - k) * common) / self.samples for k in range(self.samples + 1)]
 
     @property
     def least_rare(self) -> int:
@@ -78,17 +71,3 @@ def binomial_upper_tail(count: int, probability: Fraction, threshold: Fraction |
         ),
         Fraction(0),
     )
-
-
-def confirm_choices(law: TwoPointLaw) -> None:
-    """Run a round with one client for each possible batch and compare their choices.
-
-    Raises
-    ------
-    ArithmeticError
-        If a client does not join cluster 1 exactly where enough of its samples are rare.
-    """
-    seen = run_prescribed([law.batch_means], [law.batch_means], law.models, Fraction(0)).assignments[0]
-    expected = [0 if rare >= law.least_rare else 1 for rare in range(law.samples + 1)]
-    if seen.tolist() != expected:
-        raise ArithmeticError(f"the run chooses {seen.tolist()}, the exact evaluation {expected}")

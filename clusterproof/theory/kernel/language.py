@@ -100,6 +100,8 @@ class Compiler(ast.NodeTransformer):
         """Compute by the kernel's operators."""
         if type(node.op) not in OPERATORS:
             raise self.refuse(node, f"the operator {type(node.op).__name__} is not of the language")
+        if isinstance(node.op, ast.Pow) and type(getattr(node.right, "value", None)) is float:
+            raise self.refuse(node, "powers have whole exponents: compare squares in place of roots")
         return call(OPERATORS[type(node.op)], self.visit(node.left), self.visit(node.right))
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:

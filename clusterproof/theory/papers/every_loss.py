@@ -1,4 +1,4 @@
-"""Rounds on every smooth strongly convex loss; those of algorithms have a twin on quadratics, proved on symbols."""
+"""Rounds on every smooth strongly convex loss; those of algorithms have a twin on quadratics."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def fedlin_every_loss(f: Losses, steps: Annotated[int, choice(1, 2, 3)]) -> Side
         rho = (1 - eta mu)^(2K) and g_i* = grad f_i(x*).
 
     Source
-        Ours: ``fedlin/sharp`` is proved on symbols for any N and K, and tried on quadratics.
+        Ours: ``fedlin/sharp`` is tried on quadratics, and its steps are proved for any N and K.
     """
     step_size = Fraction(1, steps)
     rate, whole = (1 - step_size * MU) ** (2 * steps), f.gradient(f.start)
@@ -199,7 +199,7 @@ def proxskip_every_loss(
         mean ||h_i - grad f_i(x*)||^2.
 
     Source
-        Ours: ``proxskip/sharp`` is proved on symbols for any N, and tried on quadratics.
+        Ours: ``proxskip/sharp`` is tried on quadratics, and its step is proved for any N.
     """
     goals = [client.gradient(f.minimiser) for client in f.parts]
     models, control = [f.point() for _ in f.parts], f.point() - f.minimiser
@@ -237,7 +237,7 @@ def scaffold_every_loss(
         Psi+ <= (1 - eta mu)^(2K) Psi with Psi = ||x - x*||^2 + (K eta)^2 mean ||c_i - c - grad f_i(x*)||^2.
 
     Source
-        Ours: ``scaffold/sharp`` is proved on symbols for any N and K, and tried on quadratics.
+        Ours: ``scaffold/sharp`` is tried on quadratics, and its steps are proved for any N and K.
     """
     step_size, star = Fraction(1, steps), f.minimiser
     control = f.point() - star

@@ -10,7 +10,7 @@ from clusterproof.theory.exact.algebra import NotNegative
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares, vector
 from clusterproof.theory.papers.scaffold.convex import QUARTER, UpToQuarter
 from clusterproof.theory.papers.scaffold.convex import convex as scaffold_convex
-from clusterproof.theory.papers.scaffold.option_1 import THIRD, UpToThird, sharp_option_1, sums
+from clusterproof.theory.papers.scaffold.option_1 import THIRD, UpToThird, sharp_option_1
 from clusterproof.theory.papers.scaffold.rounds import Round, Start
 
 Pace = Annotated[Fraction, rationals(0, 1, 4)]
@@ -18,12 +18,10 @@ Pace = Annotated[Fraction, rationals(0, 1, 4)]
 LocalSteps = Annotated[int, integers(1, 6, upwards=True)]
 
 
-def fedlin_round(
-    clients: PlanarClients, x: Fraction, y: Fraction, pace: Fraction, local_steps: int, convex: bool = False
-) -> Round:
+def fedlin_round(clients: PlanarClients, x: Fraction, y: Fraction, pace: Fraction, local_steps: int) -> Round:
     """Return a round of SCAFFOLD I whose c_i are the gradients at x."""
     start = Start(x, y, Fraction(0), Fraction(0), pace, local_steps)
-    return Round(clients, start, fedlin=True, convex=convex)
+    return Round(clients, start, fedlin=True)
 
 
 @claim("fedlin/sharp", label="FedLin, one round", judges="ours", tight=True, evaluations=60)
@@ -40,7 +38,7 @@ def sharp(clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, loca
 
     Proof
         That of ``scaffold/sharp-option-1`` for c_i = grad f_i(x), where Psi and Psi+ have the same second term: the
-        proof "round", and the steps of that claim.
+        step "round", and the steps of that claim.
 
     Source
         Ours. Upper bound of one round, attained by f_i = mu ||.||^2 / 2. Hence f(x_R) - f* <= kappa rho^R (f(x_0) -
@@ -59,11 +57,11 @@ def sharp(clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, loca
     )
 
 
-@sharp.proof("round", at=lambda **instance: sums(fedlin_round(**instance)))
+@sharp.step("round", needed=False)
 def whole_round(
     distance: NotNegative, controls: NotNegative, rate: NotNegative, used: UpToThird, lost: NotNegative
 ) -> Sides:
-    """The proof "round" of ``scaffold/sharp-option-1``, with the controls' term of Psi+ on the other side."""
+    """The step "round" of ``scaffold/sharp-option-1``, with the controls' term of Psi+ on the other side."""
     after = rate * (distance + used * controls) - lost - THIRD * controls
     return at_most(after, contraction=rate * distance, spared=-THIRD * (1 - rate) * controls)
 
@@ -85,7 +83,7 @@ def convex(
         ||x+ - x*||^2 <= ||x - x*||^2 - (1/4) eta K (f(x) - f*).
 
     Proof
-        That of I in ``scaffold/convex`` for c_i = grad f_i(x), where Psi and Psi+ have the same second term: the proof
+        That of I in ``scaffold/convex`` for c_i = grad f_i(x), where Psi and Psi+ have the same second term: the step
         "round", and the steps of that claim.
 
     Source
@@ -100,11 +98,11 @@ def convex(
     )
 
 
-@convex.proof("round", at=lambda **instance: sums(fedlin_round(**instance, convex=True)))
+@convex.step("round", needed=False)
 def whole_convex_round(
     distance: NotNegative, controls: NotNegative, used: UpToQuarter, lost: NotNegative, gained: NotNegative
 ) -> Sides:
-    """The proof "round" of ``scaffold/convex``, with the controls' term of Psi+ on the other side."""
+    """The step "round" of ``scaffold/convex``, with the controls' term of Psi+ on the other side."""
     after = distance + used * controls - lost - gained - QUARTER * controls
     return at_most(after, before=distance, gap=-gained)
 

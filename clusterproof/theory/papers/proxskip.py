@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
@@ -73,11 +73,6 @@ class Start:
         """E Psi after some iterations."""
         weight, states = self.weight(clients), self.states(clients, iterations, noise)
         return sum((c * (squares(x) + weight**2 * squares(h)).sum() for c, x, h in states), start=Fraction(0))
-
-
-def expected(values: Iterable[tuple[Fraction, np.ndarray]]) -> Fraction:
-    """Sum of arrays, in expectation over their probabilities."""
-    return sum((chance * value.sum() for chance, value in values), start=Fraction(0))
 
 
 def after_coin(moved: Any, cross: Any, controls: Any, probability: Any, weight: Any) -> Any:
@@ -169,47 +164,6 @@ class Step:
         return at_most(self.expected(), start=sum(self.terms().values()))
 
 
-def one_step(
-    clients: PlanarClients,
-    start: Start,
-    rate: Fraction,
-    iterations: int = 1,
-    noise: Sequence[np.ndarray] = NO_NOISE,
-) -> Step:
-    """Return the numbers of the last of some iterations, of which the ones before it kept to the rate."""
-    weight, p = start.weight(clients), start.probability
-    step, span = weight * p, clients.smoothness - clients.strong_convexity
-    flat = 1 - step * clients.strong_convexity
-    added = step**2 * sum((squares(error).sum() for error in noise), Fraction(0)) / len(noise)
-    floors = sum((rate**k for k in range(iterations - 1)), start=Fraction(0)) * added
-
-    rows = []
-    for chance, distances, controls in start.states(clients, iterations - 1, noise):
-        steep = clients.gradients(distances) - clients.strong_convexity * distances
-        rows.append((chance, distances, steep / span if span else distances, controls))
-
-    return Step(
-        flat=flat,
-        span=step * span,
-        inner=expected((c, squares(z)) for c, _, z, _ in rows),
-        slack=expected((c, (z * (d - z)).sum(axis=-1)) for c, d, z, _ in rows),
-        rest=expected((c, squares(d - z)) for c, d, z, _ in rows),
-        probability=p,
-        weight=weight,
-        controls=expected((c, squares(h)) for c, _, _, h in rows),
-        cross=expected((c, h * (flat * d - step * (span * z - h))) for c, d, z, h in rows),
-        noise=added,
-        rate=rate,
-        over_flat=rate - flat**2,
-        over_steep=rate - (flat - step * span) ** 2,
-        over_controls=rate - (1 - p**2),
-        spare=rate ** (iterations - 1) * start.psi(clients)
-        + floors
-        - start.psi(clients, iterations - 1, noise),
-        floors=floors,
-    )
-
-
 @claim("proxskip/identity", label="(P)", judges="ours", evaluations=40)
 def identity(clients: PlanarClients, start: Start) -> Sides:
     """An iteration changes E Psi exactly as independent gradient steps and 1 - p^2 do.
@@ -236,12 +190,7 @@ def identity(clients: PlanarClients, start: Start) -> Sides:
     return equal((start.psi(clients, 1), moved + kept))
 
 
-def numbers(clients: PlanarClients, start: Start) -> dict[str, Step]:
-    """Return the iteration as numbers; the rate has no part in them."""
-    return {"step": one_step(clients, start, 1 + start.step_length**2)}
-
-
-@identity.proof("coin", at=numbers)
+@identity.step("coin", needed=False)
 def coin(step: Step) -> Sides:
     """Both outcomes of the coin, where h_i and the mean of all points are orthogonal: sum of h_i = 0."""
     kept: Any = (1 - step.probability**2) * step.weight**2 * step.controls
@@ -276,12 +225,7 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
     return at_most(start.psi(clients, 1), start=sharp_rate(clients, start) * before, decrease_from=before)
 
 
-def sharp_numbers(clients: PlanarClients, start: Start) -> dict[str, Any]:
-    """Return the iteration as numbers, with the sharp rate."""
-    return {"step": one_step(clients, start, sharp_rate(clients, start))}
-
-
-@sharp.proof("contraction", at=sharp_numbers)
+@sharp.step("contraction", needed=False)
 def contraction(step: Step) -> Sides:
     """(P), and the interpolation inequality of every client."""
     return step.contracts()
@@ -313,12 +257,7 @@ def theorem_6(clients: PlanarClients, start: Start, iterations: Iterations) -> S
     return at_most(start.psi(clients, iterations), start=rate**iterations * before, decrease_from=before)
 
 
-def last_iteration(clients: PlanarClients, start: Start, iterations: int) -> dict[str, Any]:
-    """Return the last iteration as numbers, of which the ones before it are the induction's hypothesis."""
-    return {"step": one_step(clients, start, printed_rate(clients, start), iterations)}
-
-
-@theorem_6.proof("induction", at=last_iteration)
+@theorem_6.step("induction", needed=False)
 def induction(step: Step) -> Sides:
     """Step T - 1 to T: (1 - gamma mu)^2 <= 1 - gamma mu, and ``proxskip/sharp``."""
     return step.contracts()

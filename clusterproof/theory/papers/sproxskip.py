@@ -9,7 +9,7 @@ from typing import Annotated
 from clusterproof.theory.claims import Sides, at_most, claim, integers, rationals, suppose
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, squares
 from clusterproof.theory.papers.proxskip import Iterations as FewIterations
-from clusterproof.theory.papers.proxskip import Start, Step, one_step, sharp_rate
+from clusterproof.theory.papers.proxskip import Start, Step, sharp_rate
 
 
 @dataclass(frozen=True)
@@ -120,16 +120,7 @@ def additive(
     return at_most(after, start=rate**iterations * start.psi(clients), noise=added * total)
 
 
-def last_iteration(
-    clients: PlanarClients, start: Start, noise_x: Fraction, noise_y: Fraction, iterations: int
-) -> dict[str, Step]:
-    """Return the last iteration as numbers, of which the ones before it are the induction's hypothesis."""
-    rate = sharp_rate(clients, start)
-    noise = clients.deviations(noise_x, noise_y) + noise_y
-    return {"step": one_step(clients, start, rate, iterations, (noise, -noise))}
-
-
-@additive.proof("induction", at=last_iteration)
+@additive.step("induction", needed=False)
 def induction(step: Step) -> Sides:
     """Step T - 1 to T: the noise adds gamma^2 V to ``proxskip/identity``, and the rest is ``proxskip/sharp``."""
     return at_most(step.expected(), **step.terms())

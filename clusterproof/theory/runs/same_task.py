@@ -6,7 +6,7 @@ import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Task, Trace
 from clusterproof.algorithms.validation import check_instance
-from clusterproof.theory.claims.claim import short
+from clusterproof.theory.claims.statement import short
 
 
 def check_same_task(task: Task, trace: Trace) -> None:

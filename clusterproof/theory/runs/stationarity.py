@@ -205,17 +205,16 @@ class _Stationarity:
         outcome: Outcome = "broken" if self.apply else "does not apply"
         mean = values[1:].mean(axis=0)
         run = int(mean.argmax())
-        words = self._not_met if not self.apply else self._negative(float(mean[run]), run)
-        line = _line(MODELS, float(mean[run]), None, _fall(values[1:, run]))
-        return TheoremOnRun(claim, outcome, float(mean[run]), None, words), line
+        scale = (float(self.height[run]) + one.start) / self.rounds
+        bound = one.first * scale if self.apply else None
+        words = self._not_met if bound is None else self._negative(float(mean[run]), bound, scale)
+        line = _line(MODELS, float(mean[run]), bound, _fall(values[1:, run]))
+        return TheoremOnRun(claim, outcome, float(mean[run]), bound, words), line
 
-    def _negative(self, mean: float, run: int) -> str:
+    def _negative(self, mean: float, negative: float, scale: float) -> str:
         """Return the sentence where C_1 <= 0, which no mean square is below."""
-        one, scale = self.setting, (float(self.height[run]) + self.setting.start) / self.rounds
-        words = (
-            f"Bound on Models broken: C_1 = {short(one.first)}, bound {short(one.first * scale)}, mean "
-            f"{short(mean)}."
-        )
+        one = self.setting
+        words = f"Bound on Models broken: {short(mean)} > {short(negative)}, as C_1 = {short(one.first)} < 0."
         other = one.first_of(one.power)
         if other <= 0 or not self.sure:
             return words
@@ -370,7 +369,7 @@ class _Stationarity:
 def _line(name: str, measured: float | None, bound: float | None, fall: str, of: float | None = None) -> str:
     """Return a line of the table; the ratio is of the bound to ``of``, or to what was measured."""
     value = measured if of is None else of
-    ratio = "" if bound is None or not value else short(bound / value, 2)
+    ratio = "" if bound is None or bound < 0 or not value else short(bound / value, 2)
     shown = ["" if number is None else short(number) for number in (measured, bound)]
     if bound is None:
         shown[1] = "none"

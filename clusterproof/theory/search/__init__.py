@@ -1,1 +1,5 @@
-"""Searchers: each a function from a statement to evidence or nothing, none of them trusted with a word."""
+"""Searchers: from a statement to what its instances give and to evidence. None of them is trusted with a word.
+
+``plan`` calls them in turn; ``evaluation`` evaluates one instance, ``findings`` joins what the instances give for a
+line, and ``evidence`` writes down what the kernel replays.
+"""

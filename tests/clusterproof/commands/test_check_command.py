@@ -1,11 +1,8 @@
 """The commands about claims: which are evaluated, and what is written."""
 
-import hashlib
 import json
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -44,7 +41,7 @@ def test_check_reports_every_claim_even_where_one_breaks(
     assert "clusterproof: p/broken: the check failed with RuntimeError: no luck" in errors
     assert errors.count("\n") == 1
     assert output.startswith("p/last  violated  Lemma 7: ")
-    assert "\np  2  1  0  1  0  0  0\n3 claims: 1 certified, 1 violated, 1 failed" in output
+    assert "\np  2  1  0  1  0  0  0\n2 claims: 1 certified, 1 violated; 1 other failed" in output
     assert [record["claim"] for record in json.loads(path.read_text())["claims"]] == ["p/first", "p/last"]
 
 
@@ -210,93 +207,6 @@ def test_one_seed_that_refutes_a_claim_decides(
 
 def test_the_number_of_seeds_is_positive(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--seeds = 0: must be an integer, at least 1" in refused(capsys, "check", "--seeds", "0")
-
-
-def test_a_folder_gets_the_report_as_json_and_as_a_table(
-    registry: dict[str, Any], capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    make_claim("p/one")
-    make_claim("p/two", Kind.VIOLATED, label="|two|")
-    folder = tmp_path / "new" / "report"
-    assert main(["check", "--all", "--report", str(folder)]) == 0
-    assert {path.name for path in folder.iterdir()} == {"verdicts.json", "verdicts.md"}
-    written = json.loads((folder / "verdicts.json").read_text())
-    assert [each["claim"] for each in written["claims"]] == ["p/one", "p/two"]
-    rows = [line for line in (folder / "verdicts.md").read_text().splitlines() if line.startswith("| ")]
-    assert len(rows) == 4
-    assert {len(re.findall(r"(?<!\\)\|", line)) for line in rows} == {7}
-    (tmp_path / "file").write_text("")
-    assert "must be a folder that can be written" in refused(
-        capsys, "check", "--all", "--report", str(tmp_path / "file")
-    )
-
-
-FILE = """from dataclasses import dataclass
-from fractions import Fraction
-from typing import Annotated
-
-from clusterproof.theorem import Sides, at_most, claim, given, integers, rationals, suppose
-
-
-@dataclass(frozen=True)
-class Run:
-    rounds: Annotated[int, integers(1, 9)]
-    step: Annotated[Fraction, rationals(0, 1, 8)]
-
-
-@claim("f/plain")
-def plain(n: Annotated[int, integers(0, 40)], step: Annotated[Fraction, rationals(0, 1, 8)]) -> Sides:
-    suppose("step < 1", step < 1)
-    return at_most((1 - step) ** n, first=Fraction(1, n + 1), second=Fraction(1, 4))
-
-
-@claim("f/chain")
-def chain(run: Run) -> dict[str, Sides]:
-    return {
-        "(1)": at_most(run.step, one=1),
-        "(2)": given("two rounds", run.rounds > 1, lambda: at_most(run.rounds * run.step, one=1)),
-    }
-
-
-@claim("f/true")
-def true(n: Annotated[int, integers(0, 9)]) -> Sides:
-    return at_most(n, nine=9)
-
-
-@claim("f/long")
-def long(n: Annotated[int, integers(0, 9)]) -> Sides:
-    return at_most(n * 10**4500, nothing=0)
-"""
-
-
-@pytest.mark.slow(reason="several seconds")
-def test_counterexamples_of_a_users_file_run_without_the_program(
-    registry: dict[str, Any], capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    (tmp_path / "mine.py").write_text(FILE)
-    folder = tmp_path / "report"
-    assert main(["check", str(tmp_path / "mine.py"), "--report", str(folder)]) == 0
-    assert {path.name for path in folder.glob("*.py")} == {"replay_f_plain.py", "replay_f_chain.py"}
-    numbers = {}
-    for path in folder.glob("*.py"):
-        # -I -S: neither this program nor any other package can be imported
-        done = subprocess.run([sys.executable, "-I", "-S", path], capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        measured, allowed = (line.split()[-1] for line in done.stdout.splitlines())
-        numbers[path.stem] = Fraction(measured), Fraction(allowed)
-    text = (folder / "verdicts.md").read_text()
-    assert all(measured > allowed for measured, allowed in numbers.values())
-    n, step = re.findall(r"n = (\d+), step = ([\d/]+)", text)[0]
-    assert numbers["replay_f_plain"][0] == (1 - Fraction(step)) ** int(n)
-    script = folder / "replay_f_plain.py"
-    script.write_text(re.sub(r"\(n=\d+, step=.*\)\n", "(n=0, step=Fraction(1, 2))\n", script.read_text()))
-    again = subprocess.run([sys.executable, "-I", "-S", script], capture_output=True, text=True)
-    assert again.returncode == 1  # at n = 0 the claim is true
-    assert f"SHA-256 {hashlib.sha256(FILE.encode()).hexdigest()}" in text
-    assert "at n = 1: 1.0e+4500 > 0.0" in text
-    true = text.partition("## `f/true`: certified")[2]
-    assert "Not seen by this check: nothing within the printed hypotheses" in true
-    assert "Largest values tried: n = 9." in true
 
 
 def test_a_pipe_gets_whole_ids_and_one_line_a_claim(

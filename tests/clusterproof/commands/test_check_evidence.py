@@ -4,7 +4,7 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -268,3 +268,65 @@ def test_a_check_says_what_its_author_can_change(
     assert printed[place + 1] == (
         "  mine.py, line 7: 0.5 is a float: write Fraction(1, 2): in exact numbers it may be certified"
     )
+
+
+# ---- the cache of a user's claims, and a search that is stopped
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A user's file, nothing of which is in the cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    path = tmp_path / "mine.py"
+    path.write_text(FILE)
+    with patch.dict(REGISTRY, clear=True), patch("os.cpu_count", lambda: 1):
+        yield path
+
+
+@pytest.fixture
+def searched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Ids of the claims that are searched; the search of a third one is interrupted."""
+    names: list[str] = []
+    check = theory.check
+
+    def count(name: str, **how: Any) -> Any:
+        if len(names) == 2:
+            names.append("interrupted")
+            raise KeyboardInterrupt
+        names.append(name)
+        return check(name, **how)
+
+    monkeypatch.setattr(theory, "check", count)
+    return names
+
+
+def test_a_users_claims_are_searched_once(mine: Path, lines: Any) -> None:
+    before = lines(0, str(mine))
+    with patch.object(theory, "check", side_effect=AssertionError("searched again")):
+        again = lines(0, str(mine))
+    assert [each for each in again if "mine/" in each] == [each for each in before if "mine/" in each]
+    assert any("and not searched" in each for each in again)
+    mine.write_text(FILE.replace("one=1)", "one=2)", 1))
+    assert any(each.startswith("mine/certified was searched again") for each in lines(0, str(mine)))
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(mine: Path, lines: Any, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("")
+    assert any("mine/certified" in each for each in lines(0, str(mine)))
+
+
+def test_a_search_that_was_stopped_leaves_whole_files_and_goes_on(
+    mine: Path, lines: Any, tmp_path: Path, searched: list[str]
+) -> None:
+    folder = tmp_path / "evidence"
+    command = ["check", str(mine), "--search", "--evidence", str(folder)]
+    assert main(command) == 130
+    first = searched[:2]
+    kept = json.loads((folder / "mine.json").read_text())
+    assert {each["claim"] for each in kept["verdicts"]} == set(first)
+    assert main(command) == 0
+    assert set(first) & set(searched[3:]) == set()
+    assert len(set(first) | set(searched[3:])) == 5
+    del searched[:]
+    assert main(command) == 130  # what has ended is searched again
+    assert searched[:2] == first

@@ -128,7 +128,7 @@ def test_a_bound_that_is_false_by_less_than_a_solver_decides_is_inconclusive() -
 
     verdict = verdict_on(short)
     assert verdict.verdict is Kind.INCONCLUSIVE
-    assert "no function of the class is above the bound by more than 1e-6 of it" in verdict.reason
+    assert "no function of the class above the bound by more than 1e-6 of it" in verdict.reason
     assert "a solver exceeds the bound by 1e-07 of it" in verdict.reason
 
 
@@ -151,9 +151,15 @@ def test_settings_beyond_the_list_are_consistent_only() -> None:
         x = f.start - step * f.gradient(f.start)
         return at_most((x - f.minimiser) @ (x - f.minimiser), bound=f.distance**2)
 
+    def chosen(f: Strong, step: Annotated[Fraction, choice(Fraction(1, 2), Fraction(1))]) -> Sides:
+        x = f.start - step * f.gradient(f.start)
+        return at_most((x - f.minimiser) @ (x - f.minimiser), bound=f.distance**2)
+
     verdict = verdict_on(step)
     assert verdict.verdict is Kind.CONSISTENT
-    assert "of the bound itself at" in verdict.reason
+    assert "settings of step that were tried; exact multipliers prove the bound at" in verdict.reason
+    assert "a range of few values, such as choice(Fraction(1, 2), 1), can be certified" in verdict.reason
+    assert verdict_on(chosen, name="toy/chosen").verdict is Kind.CERTIFIED
 
 
 # ---- sums, sets, operators, hypotheses, paths
@@ -399,9 +405,16 @@ def excluded(f: Strong) -> Sides:
     return at_most(f(f.start) - f.minimum, bound=f.distance**2)
 
 
+def rooted(f: Strong) -> Sides:
+    """Take a root of a square."""
+    step = f.start - f.minimiser
+    return at_most((step @ step) ** 0.5, bound=(step @ step) ** 0.5)
+
+
 @pytest.mark.parametrize(
     ("function", "words"),
     [
+        (rooted, "compare squares, x @ x for |x|^2"),
         (swallowed, "abs of a quantity that depends on f"),
         (excluded, "the hypotheses exclude its trace"),
         (adaptive, "division by a quantity that depends on f"),

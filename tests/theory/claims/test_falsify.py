@@ -28,7 +28,7 @@ from clusterproof.synthetic.softmax import SoftmaxMixture
 from clusterproof.theory.claims import Expectation, choice, expectation, rationals, suppose
 from clusterproof.theory.claims.code import run_code
 from clusterproof.theory.claims.expectation import replicates_to_try
-from clusterproof.theory.claims.trial import DECIDED
+from clusterproof.theory.search.repeated import DECIDED
 
 TASKS = strategies.quadratic_mixtures(clusters=1, clients=1, condition_number=(2, 8), dimension=2)
 MANY = pytest.mark.slow(reason="searches on further seeds")

@@ -8,7 +8,7 @@ from toy_claims import Digit, Share, Unit, decided, stated
 from clusterproof import check, replay
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory import Kind, Verdict
-from clusterproof.theory.claims import Excluded, Sides, at_least, at_most, equal, given, suppose
+from clusterproof.theory.claims import Excluded, Sides, at_least, at_most, given, suppose
 from clusterproof.theory.claims.report import evidence
 from clusterproof.theory.claims.verdict import decide, records, unite
 
@@ -173,24 +173,6 @@ def test_a_line_that_fails_with_one_earlier_line_or_another_fails_only_where_nei
         return {"first": at_most(x, eight=8), "second": at_least(x, one=1), "third": third}
 
     assert [line.only_where for line in decided(lines).lines] == [None, None, None]
-
-
-@pytest.mark.slow(reason="several seconds")
-def test_a_proof_speaks_of_its_line_at_the_instances_that_have_it() -> None:
-    def lines(x: Share) -> dict[str, Sides | Excluded]:
-        large = given("x >= 1/3", x >= Fraction(1, 3), lambda: equal((x * x, abs(x) ** 2)))
-        return {"other": at_most(abs(x), one=1), "large": large}
-
-    made = stated(lines)
-
-    @made.proof("large", at=lambda x: {"y": x})
-    def of_squares(y: Share) -> Sides:
-        return equal((y * y, y**2))
-
-    found = decide(made)
-    assert kinds(found) == {"other": "consistent", "large": "consistent"}
-    assert found.lines[1].steps == ("large",)
-    assert ("proved" in found.lines[0].reason, found.lines[0].steps) == (False, ())
 
 
 def test_seeds_are_united_to_the_simplest_counterexample_or_the_least_certain_verdict() -> None:

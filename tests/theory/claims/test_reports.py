@@ -37,12 +37,12 @@ from clusterproof.theory.claims.report import (
     tightness_words,
     to_json,
 )
-from clusterproof.theory.claims.trial import DECIDED
 from clusterproof.theory.claims.verdict import check, decide
+from clusterproof.theory.search.repeated import DECIDED
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 FIELDS = (
-    "claim paper label verdict reason measured bound instances exhausted trials failures confidence proof steps "
+    "claim paper label verdict reason measured bound instances exhausted trials failures confidence proof "
     "tightness seed counterexample repaired_by judges failure only_where worst worst_exact"
 )
 """What is promised of each object of a report."""
@@ -358,7 +358,7 @@ def test_counts_of_verdicts_and_of_tightness() -> None:
     many = [verdict_with(tightness={"all": {"ratio": ratio}}) for ratio in (1.0, 2.0, 5.0, 10.0, 11.0)]
     many += [verdict_with(verdict=Kind.VIOLATED), verdict_with(verdict=Kind.VIOLATED, judges="ours")]
     assert summary(many, 2, 7, 1.25) == (
-        f"9 claims: 5 consistent, 2 violated, 2 failed (seed 7, 1.2 s); bounds that are sharp within "
+        f"7 claims: 5 consistent, 2 violated; 2 others failed (seed 7, 1.2 s); bounds that are sharp within "
         f"{TIMES}2: 2 of 5, within {TIMES}10: 4\n2 violated: 1 printed (1 false statement), 1 ours"
     )
     assert summary(many[:1], 0, 7, 1.25).startswith("1 claim: 1 consistent (seed 7, 1.2 s); ")

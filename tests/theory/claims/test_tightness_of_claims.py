@@ -26,11 +26,11 @@ from clusterproof.theory.claims.expectation import replicates_to_try
 from clusterproof.theory.claims.judge import DECREASE, WHOLE, Entries, judge
 from clusterproof.theory.claims.report import NEEDED, evidence, tightness_words
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
-from clusterproof.theory.claims.trial import Trial
 from clusterproof.theory.claims.verdict import decide
 from clusterproof.theory.papers.cfl_mgd.appendix import a3_to_a14
 from clusterproof.theory.papers.cfl_mgd.lemma_1 import lemma_1
 from clusterproof.theory.papers.ifca.basin import ROUND, basin
+from clusterproof.theory.search.plan import search
 
 Small = Annotated[int, integers(1, 12)]
 Step = Annotated[Fraction, rationals(0, 1, 8)]
@@ -174,10 +174,10 @@ def test_lemma_1_needs_64_and_one_power_of_the_samples(
     statement = lemma_1.statements[1]
     for name, value in constants.items():
         monkeypatch.setitem(statement.function.__kwdefaults__, name, value)  # type: ignore[attr-defined]
-    progress = Trial(statement, 0, lemma_1.id, 1e-9).progress[""]
-    assert (progress.found is not None) == refuted
+    findings = search(statement, 0, lemma_1.id, 1e-9).lines[""]
+    assert (findings.found is not None) == refuted
     if not constants:
-        assert float(progress.factors[WHOLE][0]) == pytest.approx(64 / 128, rel=0.01)
+        assert float(findings.factors[WHOLE][0]) == pytest.approx(64 / 128, rel=0.01)
 
 
 @pytest.mark.slow(reason="evaluates claims at their own number of instances")
@@ -243,26 +243,21 @@ def test_each_ratio_of_the_catalogue_flips_its_comparison(claim: Claim) -> None:
     """Of few instances; every ratio that a line says is held against the instance that it comes from."""
     for statement in claim.statements:
         repetitions = min(statement.replicates, 60 if statement.replicates >= 100 else 5)
-        trial = Trial(
-            dataclasses.replace(statement, proofs=[]),
-            0,
-            claim.id,
-            CLAIM_SIGNIFICANCE,
-            repetitions if statement.repeated else 1,
-        )
-        for name, progress in trial.progress.items():
-            if progress.found is not None or progress.rounding is not None:
+        evaluations = repetitions if statement.repeated else 1
+        tried = search(statement, 0, claim.id, CLAIM_SIGNIFICANCE, evaluations)
+        for name, findings in tried.lines.items():
+            if findings.found is not None or findings.rounding is not None:
                 return
-            for term, (factor, instance) in progress.factors.items():
+            for term, (factor, instance) in findings.factors.items():
                 if (
                     term == DECREASE
                     or factor is None
                     or not NEEDED < factor < np.inf
-                    or not progress.tightest
+                    or not findings.tightest
                 ):
                     continue
-                lines = statement.lines(instance, claim=claim.id, replicates=progress.tightest.replicates)
-                level = trial.significance / trial.settings
+                lines = tried.evaluator.lines(instance, findings.tightest.replicates)
+                level = tried.evaluator.significance / tried.evaluator.settings
                 if isinstance(
                     lines[name], Expectation
                 ):  # the level is shared by the looks at growing samples

@@ -9,23 +9,24 @@ from typing import Any
 import numpy as np
 import points_at_rest
 import pytest
+from prescribed_runs import assert_played, run_prescribed, run_scalar_clients
+from runs_of_cfl_mgd import run_identical
 from scipy import stats
 
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory.exact import affine_rounds
-from clusterproof.theory.exact.algebra import DescentStep
 from clusterproof.theory.exact.basin_pairs import Pair
-from clusterproof.theory.exact.identical_clients import IdenticalClients, run_identical
+from clusterproof.theory.exact.identical_clients import IdenticalClients
 from clusterproof.theory.exact.planar_clients import PlanarClients, mean, squares
-from clusterproof.theory.exact.prescribed_samples import confirm_play, play
+from clusterproof.theory.exact.prescribed_samples import play
 from clusterproof.theory.exact.quadrature import gaussian_nodes
 from clusterproof.theory.exact.recorded_run import record
 from clusterproof.theory.exact.rounding import share_of_largest
-from clusterproof.theory.exact.scalar_clients import exact_run, read_centers, run_algorithm, write_centers
+from clusterproof.theory.exact.scalar_clients import exact_run, read_centers, write_centers
 from clusterproof.theory.exact.shared_batch import OneBatch
 from clusterproof.theory.exact.two_clusters import carried, exact_path
-from clusterproof.theory.exact.two_point_law import TwoPointLaw, confirm_choices
+from clusterproof.theory.exact.two_point_law import TwoPointLaw
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses, tightest
 
 F = Fraction
@@ -59,14 +60,15 @@ def test_two_point_law(law: TwoPointLaw) -> None:
     chance = F(0)
     for weight, batch in rare_batches(law.rarity, law.samples):
         rows = [rare if one else common for one in batch]
-        assert sum(rows) / law.samples == law.batch_means[sum(batch)]
         other, own = (sum((chi - y) ** 2 for y in rows) for chi in law.models)
         chance += weight * (other <= own)
     assert law.error_probability == chance
     spreads = [variance(((chi - rare) ** 2 / 2, (chi - common) ** 2 / 2), law.rarity) for chi in law.models]
     assert law.loss_variance == max(spreads) == 16 * law.needed_samples
     assert law.models == (1 + law.first, -1 + law.second)
-    confirm_choices(law)
+    means = [(k * rare + (law.samples - k) * common) / law.samples for k in range(law.samples + 1)]
+    seen = run_prescribed([means], [means], law.models, F(0)).assignments[0]
+    assert seen.tolist() == [int(k < law.least_rare) for k in range(law.samples + 1)]
 
 
 @pytest.mark.parametrize(
@@ -206,7 +208,7 @@ def test_exact_rounds_of_scalar_clients(momentum: Fraction) -> None:
         for reading in ("line 15", "own", "server")
     }
     for reading, owner in (("line 15", "client"), ("server", "server")):
-        trace = run_algorithm(CENTERS, starts, momentum=momentum, rounds=rounds, owner=owner)
+        trace = run_scalar_clients(CENTERS, starts, momentum=momentum, rounds=rounds, owner=owner)
         expected = np.array(paths[reading].models, dtype=float)
         np.testing.assert_allclose(trace.models[..., 0], expected, atol=1e-12)
         np.testing.assert_array_equal(trace.assignments, paths[reading].assignments)
@@ -231,7 +233,7 @@ def test_exact_rounds_of_scalar_clients(momentum: Fraction) -> None:
 def test_prescribed_samples_agree_with_a_recorded_run() -> None:
     choice = [[F(1), F(-1), F(1, 4)], [F(-1), F(1, 2), F(-2)], [F(2), F(1), F(1)]]
     gradient = [[F(1, 2), F(-1), F(3)], [F(0), F(1), F(-2)], [F(1), F(2), F(-1)]]
-    rounds = confirm_play(choice, gradient, (F(1), F(-1)), HALF)
+    rounds = assert_played(choice, gradient, (F(1), F(-1)), HALF)
     assert rounds.assignments == [[0, 1, 0], [1, 0, 1], [0, 0, 0]]
     assert rounds.gradients[0] == [HALF, F(0), F(-2)]
     assert rounds.buffers[1] == [F(-3, 4), F(0), F(-3, 4)]
@@ -282,23 +284,6 @@ def test_paths_of_two_clusters_and_of_identical_clients() -> None:
     assert same.error(-1) == 2
     assert (same.growth, same.weight, same.base) == (F(7, 6), F(171, 100), F(171, 100))
     assert IdenticalClients(1, F(1), F(0), F(1)).base == 2
-
-
-def test_a_gradient_step_in_units_of_the_strong_convexity() -> None:
-    """(mu L |d|^2 + |g|^2) / (mu + L) is <g, d> at curvatures mu and L alone, and less at others."""
-    curvatures = np.array([2.0, 3.0, 7.0])
-    task = QuadraticMixture(
-        hessians=np.diag(curvatures)[None], centers=np.zeros((1, 3)), labels=np.zeros(1, dtype=int)
-    )
-    offsets = np.array([[0.3, 0.0, -0.5], [0.4, 1.1, 0.2]])
-    gradients = offsets * curvatures
-    each, step = DescentStep.each(task, offsets, gradients), 0.17
-    lengths = (offsets**2).sum(axis=1)
-    assert [one.excess for one in each] == pytest.approx((gradients**2).sum(axis=1) / lengths / 4 - 1)
-    assert each[0].slack == pytest.approx(0, abs=1e-12)
-    assert each[1].slack > 0.1
-    left = ((offsets - step * gradients) ** 2).sum(axis=1) / lengths
-    assert [one.squared_distance(2 * step) for one in each] == pytest.approx(left)
 
 
 def test_nodes_integrate_the_moments_of_a_normal_number() -> None:

@@ -7,8 +7,8 @@ import pytest
 from false_statements import FALSE
 
 from clusterproof.theory import kernel
-from clusterproof.theory.claims.claim import Statement
 from clusterproof.theory.claims.in_language import language_of
+from clusterproof.theory.claims.statement import Statement
 
 FIRST = {"n": 1, "x": 0}
 

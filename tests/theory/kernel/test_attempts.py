@@ -10,8 +10,8 @@ import attacks_symbols
 import pytest
 
 from clusterproof.theory import kernel
-from clusterproof.theory.claims.claim import Statement
 from clusterproof.theory.claims.in_language import language_of
+from clusterproof.theory.claims.statement import Statement
 
 BY_DESIGN = {
     "division_of_ints": "the division of two ints is a fraction in the language",

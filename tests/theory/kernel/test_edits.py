@@ -15,15 +15,15 @@ from kernel_statements import INCONCLUSIVE, TooLong, at_most_seconds, read_insta
 
 from clusterproof.theory import catalogue, kernel
 from clusterproof.theory.claims import Sides, at_most, rationals
-from clusterproof.theory.claims.claim import Statement
-from clusterproof.theory.claims.evidence import evidence_of
 from clusterproof.theory.claims.in_language import statement_of
 from clusterproof.theory.claims.judge import judge
 from clusterproof.theory.claims.sides import Outside
+from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.claims.stored_evidence import read_evidence
-from clusterproof.theory.claims.trial import Trial
 from clusterproof.theory.kernel import words
 from clusterproof.theory.kernel.numbers import write
+from clusterproof.theory.search.evidence import evidence_of
+from clusterproof.theory.search.plan import search
 
 Share = Annotated[Fraction, rationals(0, 1, 4)]
 Number = Annotated[Fraction, rationals(-9, 9, 4)]
@@ -64,7 +64,7 @@ def records() -> dict[str, list[Record]]:
     for function in (means, variance, centred):
         of = Statement("", function)
         language = statement_of(of)
-        evidence = evidence_of(Trial(of, 0, "toy/one", 1e-9), "", language)
+        evidence = evidence_of(search(of, 0, "toy/one", 1e-9), "", language)
         assert evidence is not None
         found[evidence["rule"]].append((of, language, evidence))
     return dict(found)

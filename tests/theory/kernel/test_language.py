@@ -26,11 +26,11 @@ from clusterproof.theorem import at_most as theorem_at_most
 from clusterproof.theory import catalogue, kernel
 from clusterproof.theory.claims import Sides, at_most, choice, integers, rationals
 from clusterproof.theory.claims import sides as claim_sides
-from clusterproof.theory.claims.claim import Statement
-from clusterproof.theory.claims.evidence import _written
 from clusterproof.theory.claims.in_language import VOCABULARY, language_of
+from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.claims.stored_evidence import read_evidence
 from clusterproof.theory.kernel import evaluation, vocabulary
+from clusterproof.theory.search.evidence import _written
 
 # ---- catalogue statements
 
@@ -180,6 +180,10 @@ class Plain:
 
 def a_float(x: Digit) -> Sides:
     return at_most(x, bound=9.5)
+
+
+def a_root(x: Digit) -> Sides:
+    return at_most(x**0.5, bound=9)
 
 
 def an_array(x: Digit) -> Sides:
@@ -370,6 +374,7 @@ def dunder(x: Digit) -> Sides:
 
 REFUSED: list[tuple[Callable[..., Sides], str]] = [
     (a_float, "9.5 is a float: write Fraction(19, 2)"),
+    (a_root, "powers have whole exponents: compare squares in place of roots"),
     (an_array, "array"),
     (a_number_of_numpy, "NUMPY is numpy.float64"),
     (a_handler, "Try is not of the language: let what is raised pass"),

@@ -201,13 +201,15 @@ def test_the_groups_are_those_of_the_last_round_and_since_when_they_are() -> Non
 
 
 @pytest.mark.slow(reason="several seconds")
-def test_a_negative_constant_is_called_broken_and_gives_no_bound() -> None:
+def test_a_negative_constant_gives_the_same_negative_bound_in_the_table_and_the_sentence() -> None:
     page = page_of(local_steps=3)
     row, first = row_of(page, "theorem-1-models"), constants_by_hand(LARGE, 3)[0]
     assert first < 0
     assert row.outcome == "broken"
-    assert row.bound is None
-    assert f"broken: C_1 = {first:.3g}, bound -" in row.words
+    assert row.measured >= 0 > row.bound
+    assert f"broken: {row.measured:.3g} > {row.bound:.3g}, as C_1 = {first:.3g} < 0." in row.words
+    (line,) = (one for one in str(page).splitlines() if one.startswith("Models"))
+    assert line.split()[-3:-1] == [f"{row.measured:.3g}", f"{row.bound:.3g}"]
     assert "Read with q for (c^(-T/2) - 1)^-1: C_1 = 745" in row.words
     assert not any("holds" in one and "Models" in one for one in sentences(page))
     assert row_of(page, "one-term").outcome == "holds"

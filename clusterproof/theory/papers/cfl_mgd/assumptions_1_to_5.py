@@ -28,7 +28,7 @@ from clusterproof.theory.claims import (
     rationals,
     suppose,
 )
-from clusterproof.theory.exact.algebra import NotNegative, Number, Share
+from clusterproof.theory.exact.algebra import NotNegative, Number
 from clusterproof.theory.exact.algebra import Positive as AnyPositive
 from clusterproof.theory.exact.random_tasks import random_mixture, random_regression
 
@@ -254,7 +254,7 @@ class TwoBatches:
     first, second, third
         Weights of the batches, whose shares of the sum are their probabilities.
     chosen_first, chosen_second, chosen_third
-        Probability that the client chooses the model on each; a rule that draws nothing has 0 or 1.
+        Probability that the client chooses the model on each, up to one factor; it is positive on the first.
     slope_first, slope_second, slope_third
         The gradient at the model on each.
     """
@@ -262,9 +262,9 @@ class TwoBatches:
     first: AnyPositive
     second: NotNegative
     third: NotNegative
-    chosen_first: Share
-    chosen_second: Share
-    chosen_third: Share
+    chosen_first: AnyPositive
+    chosen_second: NotNegative
+    chosen_third: NotNegative
     slope_first: Number
     slope_second: Number
     slope_third: Number
@@ -277,9 +277,6 @@ class TwoBatches:
         weights = (self.first, self.second, self.third)
         choices = (self.chosen_first, self.chosen_second, self.chosen_third)
         gradients = (self.slope_first, self.slope_second, self.slope_third)
-        suppose(
-            "the model is chosen on some batch", sum(w * c for w, c in zip(weights, choices, strict=True)) > 0
-        )
         pairs = [
             (w * u * c, g)
             for w, c in zip(weights, choices, strict=True)
@@ -348,7 +345,7 @@ def assumption_5_resampled(
     return expectation(fresh, equal=float(task.expected_gradient(models[0], 0)[0]))
 
 
-@assumption_5_resampled.proof("algebra")
+@assumption_5_resampled.step("algebra", needed=False)
 def assumption_5_resampled_on_symbols(batches: TwoBatches) -> Sides:
     """In each coordinate, summed over the pairs of batches."""
     return batches.resampled()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
@@ -22,7 +21,7 @@ from clusterproof.theory.claims import (
     rationals,
     suppose,
 )
-from clusterproof.theory.exact.algebra import AtLeastOne, NotNegative, Share, fraction
+from clusterproof.theory.exact.algebra import AtLeastOne, NotNegative, Share
 from clusterproof.theory.exact.basin_pairs import Pair
 from clusterproof.theory.exact.placed import Placed, placed
 from clusterproof.theory.exact.random_tasks import random_mixture
@@ -184,8 +183,8 @@ class Costs:
 
     Attributes
     ----------
-    off, other_off, across
-        ||chi_1 - chi*_1||, ||chi_p - chi*_p|| and ||chi_p - chi*_1||.
+    off, across
+        ||chi_1 - chi*_1|| and ||chi_p - chi*_1||.
     own, other
         phi^1(chi_1) - phi^1(chi*_1) and phi^1(chi_p) - phi^1(chi*_1).
     rounding
@@ -193,7 +192,6 @@ class Costs:
     """
 
     off: np.ndarray
-    other_off: np.ndarray
     across: np.ndarray
     own: np.ndarray
     other: np.ndarray
@@ -206,43 +204,18 @@ class Costs:
         suppose("two clusters or more", task.clusters > 1)
         distances = np.linalg.norm(points[:, None] - task.optima[:, None], axis=-1)
         first, second = np.nonzero(~np.eye(task.clusters, dtype=bool))
-        off, other_off = distances[:, first, first], distances[:, second, second]
+        off = distances[:, first, first]
         suppose("the models are in the basin", off <= task.basin_radius * (1 + 1e-12))
         least = [float(task.expected_loss(optimum, p)) for p, optimum in enumerate(task.optima)]
         gaps = np.stack([task.expected_loss(points, p) - least[p] for p in range(task.clusters)])
         unit = task.strong_convexity * task.separation**2
         return cls(
             off,
-            other_off,
             across=distances[:, first, second],
             own=gaps[first, :, first].T,
             other=gaps[first, :, second].T,
             rounding=1e-13 * (1 + max(least)) / unit,
         )
-
-
-def basin_pairs(models: Placed[Any]) -> list[dict[str, BasinPair]]:
-    """Return each pair of models as numbers, in units of mu and Delta."""
-    one, task = Costs.of(models), models.task
-    root, gap = fraction(math.sqrt(task.condition_number), 1), Fraction(task.separation)
-    unit = task.strong_convexity * task.separation**2
-    below = (task.smoothness * one.off**2 / 2 - one.own) / unit
-    above = (one.other - task.strong_convexity * one.across**2 / 2) / unit
-    columns = (one.off, one.other_off, one.across, below, above)
-    return [
-        {
-            "pair": BasinPair(
-                root,
-                own=fraction(4 * root * off / gap, 0, 1),
-                other=fraction(4 * root * other / gap, 0, 1),
-                beyond=fraction((across + other) / gap - 1, 0),
-                below=fraction(less, 0),
-                above=fraction(more, 0),
-            )
-        }
-        for row in zip(*(column.ravel() for column in columns), strict=True)
-        for off, other, across, less, more in [map(fraction, row)]
-    ]
 
 
 SomeModels = Annotated[Placed[Mixture], placed(Mixture, random_mixture, basin_models)]
@@ -300,7 +273,7 @@ def costs_in_the_basin(models: SomeModels) -> dict[str, Sides]:
     }
 
 
-@costs_in_the_basin.proof(at=basin_pairs)
+@costs_in_the_basin.step("proof", needed=False)
 def costs_on_symbols(pair: BasinPair) -> dict[str, Sides]:
     """The triangle inequality and the radius, squared; the first steps are Assumptions 2 and 1 at the optimum."""
     return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from clusterproof.theory.claims import (
     Sides,
     choice,
     claim,
-    confirm_equal,
     equal,
     integers,
     rationals,
@@ -26,7 +25,6 @@ from clusterproof.theory.exact.scalar_clients import (
     Momentum,
     Place,
     exact_run,
-    run_algorithm,
 )
 
 ROUNDS = 2
@@ -55,24 +53,10 @@ class Switcher:
         starts = [self.first, self.second]
         return exact_run(self.centers, starts, momentum=self.momentum, rounds=ROUNDS, reading=reading)
 
-    def run(self, owner: str) -> np.ndarray:
-        """Run the algorithm, models (T + 1, P)."""
-        starts = [self.first, self.second]
-        trace = run_algorithm(self.centers, starts, momentum=self.momentum, rounds=ROUNDS, owner=owner)
-        return np.asarray(trace.models[..., 0])
-
 
 def second_models(printed: Rounds, server: Rounds) -> tuple[Fraction, Fraction]:
     """chi_1^(2) with the clients' and with the server's momentum."""
     return printed.models[ROUNDS][0], server.models[ROUNDS][0]
-
-
-def run_both(switcher: Switcher) -> None:
-    """Run option I with clients' and with the server's momentum."""
-    for reading, owner in (("line 15", "client"), ("server", "server")):
-        exact = np.array(switcher.play(reading).models, dtype=float)
-        for value, expected in zip(switcher.run(owner).ravel(), exact.ravel(), strict=True):
-            confirm_equal(f"a model with the momentum of the {owner}", float(value), float(expected))
 
 
 def third_terms(switcher: Switcher, printed: Rounds) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -85,7 +69,6 @@ def third_terms(switcher: Switcher, printed: Rounds) -> tuple[np.ndarray, np.nda
     "cfl-mgd/equation-32",
     label="(32), (33), (37)",
     judges={"": "reading", "(37)": "printed"},
-    confirm=run_both,
     repaired_by=dict.fromkeys(("(32)", "(33)"), "cfl-mgd/equation-32-fixed-clusters"),
     evaluations=600,
 )
@@ -136,13 +119,7 @@ def momentum_of_the_average(switcher: Switcher) -> dict[str, Sides]:
     }
 
 
-def of_members(switcher: Switcher) -> list[list[dict[str, Any]]]:
-    """Return the numbers of each client in C_1."""
-    terms, member, own = third_terms(switcher, switcher.play("line 15"))
-    return Client.each(terms[..., None], member, is_own=own[:, None])
-
-
-@momentum_of_the_average.proof("(37)", at=of_members)
+@momentum_of_the_average.step("proof of (37)", needed=False)
 def third_term_on_symbols(one: Client, is_own: Part) -> Sides:
     """The term of each client."""
     return one.of_parts(is_own)

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace
+from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import cfl_mgd_of
 from clusterproof.theory.claims import Sides, at_least, at_most, choice, claim, integers, rationals, suppose
-from clusterproof.theory.exact.two_clusters import exact_path, has_positive_probability, run_two_clusters
+from clusterproof.theory.exact.two_clusters import exact_path, has_positive_probability
 from clusterproof.theory.runs.trace_bound import TraceBound
 
 MISMATCH = Fraction(1, 4)
@@ -60,13 +60,6 @@ class TwoClusters:
 BY_HAND = TwoClusters(clients=34, own=17, momentum=Fraction(2, 3), start=Fraction(1, 2), round=2)
 
 
-def run_round(pair: TwoClusters) -> float:
-    """|e_(t+1)| of the algorithm."""
-    algorithm = CFLMGD(step_size=1.0, momentum=float(pair.momentum))
-    trace = run_two_clusters(pair.clients, pair.own, algorithm, float(pair.start), pair.round + 1)
-    return float(np.asarray(trace.errors)[-1, 0])
-
-
 def bound_trace(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
     """Bound each round's error by that of the previous round, on tasks without noise, with probability 1.
 
@@ -100,7 +93,6 @@ def bound_trace(task: Mixture, trace: Trace, failure_probability: float | None =
     "cfl-mgd/lemma-2",
     label="Lemma 2, (31)",
     judges={"every c_4": "ours"},
-    confirm=run_round,
     repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"),
     bound=bound_trace,
     example=({"pair": BY_HAND},),

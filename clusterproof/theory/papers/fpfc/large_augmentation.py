@@ -8,7 +8,6 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.algorithms import Randomness
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.claims import (
     Expectation,
@@ -40,7 +39,6 @@ from clusterproof.theory.papers.fpfc.repaired import (
     write_setting,
 )
 from clusterproof.theory.papers.fpfc.runs import bound_models_at_large_augmentation
-from clusterproof.theory.papers.fpfc.simplex import SMOOTHING as XI
 from clusterproof.theory.papers.fpfc.simplex import Simplex
 
 LARGEST = 1 / 8
@@ -199,32 +197,10 @@ def constant(short: Share) -> Sides:
     return at_least(rest, zero=0)
 
 
-def stay_on_the_parabola(clients: int, ratio: float, share: float) -> None:
-    """Run the algorithm once and require that its rounds are linear maps.
-
-    Raises
-    ------
-    ArithmeticError
-        If a pair leaves the parabola of the smoothed penalty.
-    """
-    instance = Simplex(clients, ratio, share)
-    algorithm, task = instance.setting.algorithm, instance.task
-    state = algorithm.initialise(np.zeros((1, clients)), task)
-    randomness = Randomness.from_seed(0, "fpfc", "simplex")
-    for done in range(1, instance.rounds + 1):
-        state = algorithm.step(state, task, randomness)
-        if done % (2 * clients) and done != instance.rounds:
-            continue
-        longest = float(algorithm.difference_lengths(state).max())
-        if longest > XI:
-            raise ArithmeticError(f"after {done} rounds a pair is {longest:g} long, xi is {XI:g}")
-
-
 @claim(
     "fpfc/one-term-waiting",
     label="Theorem 1, first inequality, pairs that wait",
     judges="ours",
-    confirm=stay_on_the_parabola,
     repaired_by="fpfc/one-term-large-augmentation",
 )
 def one_term_waiting(

@@ -38,7 +38,7 @@ def units(clusters: int) -> tuple[int, int]:
     return cost_of_a_round(proposed, task).units, cost_of_a_round(baseline, task).units
 
 
-@claim("gradient-loss/cost-of-an-iteration", label="Algorithm 1, lines 5-9")
+@claim("gradient-loss/cost-of-an-iteration", label="Algorithm 1, lines 5-9", evaluations=200)
 def cost_of_an_iteration(clusters: Annotated[int, integers(1, 8, upwards=True)]) -> Sides:
     """An iteration costs a device 3 K forward passes, where the baseline's costs K + 2.
 

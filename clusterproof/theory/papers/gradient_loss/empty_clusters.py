@@ -24,7 +24,7 @@ from clusterproof.theory.claims import (
     reals,
     suppose,
 )
-from clusterproof.theory.papers.gradient_loss.scalar import confirm_rounds, exact_rounds, scalar_task
+from clusterproof.theory.papers.gradient_loss.scalar import exact_rounds, scalar_task
 
 WEIGHT = Fraction(1, 5)
 ROUNDS = 8
@@ -123,16 +123,6 @@ class TwoGroups:
         return [Fraction(-1)] * self.left + [Fraction(1)] * self.right
 
 
-def run_the_algorithm(groups: TwoGroups) -> None:
-    """Compare the rounds with the algorithm's, with either sign of the similarity."""
-    starts = [groups.start_0, groups.start_1]
-    for printed in (False, True):
-        history = exact_rounds(
-            groups.centers, starts, weight=WEIGHT, step=groups.step, rounds=ROUNDS, printed=printed
-        )
-        confirm_rounds(groups.centers, starts, history, weight=WEIGHT, step=groups.step, printed=printed)
-
-
 def devices_that_return(groups: TwoGroups, *, printed: bool, undefined: int) -> int:
     """Return the most devices that choose in some round a model that had none in an earlier one."""
     starts = [groups.start_0, groups.start_1]
@@ -159,7 +149,6 @@ def devices_that_return(groups: TwoGroups, *, printed: bool, undefined: int) -> 
     label="Section II-C, for good",
     judges="reading",
     failure="wording",
-    confirm=run_the_algorithm,
     repaired_by="gradient-loss/pinning",
     example={"groups": TwoGroups(3, 1, Fraction(1), Fraction(2), Fraction(1, 2))},
 )

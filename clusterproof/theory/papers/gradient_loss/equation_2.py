@@ -11,17 +11,11 @@ import numpy as np
 from clusterproof.algorithms import IFCA, GradientLoss, Randomness, run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.claims import Sides, Stream, choice, claim, drawn, equal, reals, suppose
-from clusterproof.theory.exact.algebra import Number, fraction
+from clusterproof.theory.exact.algebra import Number
 from clusterproof.theory.exact.placed import Placed, placed
-from clusterproof.theory.papers.gradient_loss.scalar import Point, Step, confirm_rounds, exact_rounds
+from clusterproof.theory.papers.gradient_loss.scalar import Point, Step, exact_rounds
 
 WEIGHT = Fraction(1, 5)
-
-
-def run_a_round(first: Point, second: Point, start: Point, step: Step) -> None:
-    """Compare the round with the algorithm's."""
-    history = exact_rounds([first, second], [start], weight=WEIGHT, step=step, rounds=1)
-    confirm_rounds([first, second], [start], history, weight=WEIGHT, step=step)
 
 
 def move_and_gradient(
@@ -36,7 +30,6 @@ def move_and_gradient(
     "gradient-loss/equation-2",
     label="after (2)",
     failure="misprint",
-    confirm=run_a_round,
     repaired_by="gradient-loss/equation-2-descent",
 )
 def equation_2(first: Point, second: Point, start: Point, step: Step) -> Sides:
@@ -135,21 +128,7 @@ def recorded_moves(start: Placed[QuadraticMixture], step_size: float, weight: fl
     return found
 
 
-def each_device(
-    start: Placed[QuadraticMixture], step_size: float, weight: float
-) -> list[list[dict[str, Fraction]]]:
-    """Return the numbers of each member, for each move and coordinate; those of a device that adds nothing if empty."""
-    found = []
-    for one in recorded_moves(start, step_size, weight):
-        members = np.flatnonzero(one.members).tolist()
-        share = Fraction(1, len(members)) if members else Fraction(0)
-        for j, model in enumerate(one.model):
-            numbers = {"model": fraction(model), "step": fraction(step_size), "share": share}
-            found.append([numbers | {"gradient": fraction(one.gradients[i, j])} for i in members or [0]])
-    return found
-
-
-@equation_2_descent.proof("algebra", at=each_device)
+@equation_2_descent.step("algebra", needed=False)
 def equation_2_descent_on_symbols(model: Number, step: Number, gradient: Number, share: Number) -> Sides:
     """The term of each device, in each coordinate: its step, less the model; its share is 1 / |M_k|, or 0."""
     return equal((share * ((model - step * gradient) - model), -step * (share * gradient)))

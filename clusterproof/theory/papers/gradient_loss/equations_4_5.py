@@ -28,7 +28,6 @@ from clusterproof.theory.papers.gradient_loss.scalar import (
     Step,
     Weight,
     best,
-    confirm_rounds,
     exact_rounds,
     scalar_task,
     score,
@@ -156,12 +155,6 @@ def equation_5_batch(step: Rate, rows: Rows) -> dict[str, Sides]:
 ROUNDS = 2
 
 
-def run_the_rounds(center: Point, start: Point, step: Step) -> None:
-    """Run the rounds that follow (5)-(7)."""
-    history = exact_rounds([center], [start], weight=WEIGHT, step=step, rounds=ROUNDS)
-    confirm_rounds([center], [start], history, weight=WEIGHT, step=step)
-
-
 def by_line_12(center: Fraction, start: Fraction, step: Fraction, rounds: int) -> Fraction:
     """The model after some rounds in which the device uploads w_i^t, the last round's update; w_i^0 = w^0."""
     model = update = start
@@ -175,7 +168,6 @@ def by_line_12(center: Fraction, start: Fraction, step: Fraction, rounds: int) -
     label="Algorithm 1, line 12",
     failure="misprint",
     ill_posed=False,
-    confirm=run_the_rounds,
     repaired_by="gradient-loss/equations-4-7",
 )
 def algorithm_line_12(center: Point, start: Point, step: Step) -> Sides:

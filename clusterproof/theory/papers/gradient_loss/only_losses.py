@@ -86,7 +86,7 @@ def choices_of(task: QuadraticMixture) -> np.ndarray:
     return np.asarray(state.assignments, dtype=object)
 
 
-@claim("gradient-loss/what-clusters", label="Section I, of [4] and [5]", judges="ours")
+@claim("gradient-loss/what-clusters", label="Section I, of [4] and [5]", judges="ours", evaluations=200)
 def ifca_by_losses(half: Half, pull: Pull) -> Sides:
     """Of the methods before, IFCA clusters devices by their loss values alone, and CFL by their updates alone.
 
@@ -114,7 +114,7 @@ def ifca_by_losses(half: Half, pull: Pull) -> Sides:
     return equal((chosen[0], chosen[1]), (chosen[0], first.labels.astype(object)))
 
 
-@ifca_by_losses.line("[4] by updates")
+@ifca_by_losses.line("[4] by updates", evaluations=200)
 def cfl_by_updates(half: Half, pull: Pull, stretch: Annotated[float, choice(0.25, 2.0, 16.0)]) -> Sides:
     """Devices with minimisers farther away and flatter losses send the same updates."""
     signs = np.repeat([1, -1], half)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import permutations, product
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from clusterproof.theory.claims import (
     integers,
     suppose,
 )
-from clusterproof.theory.exact.algebra import NotNegative, Positive, fraction
+from clusterproof.theory.exact.algebra import NotNegative, Positive
 
 
 def correct_devices(assignments: np.ndarray, labels: np.ndarray) -> int:
@@ -47,13 +47,6 @@ def best_naming(table: np.ndarray) -> list[int]:
     square[: table.shape[0], : table.shape[1]] = table
     namings = ([int(square[k, j]) for k, j in enumerate(order)] for order in permutations(range(size)))
     return max(namings, key=sum)[: len(table)]
-
-
-def contingency_of(assignments: np.ndarray, labels: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Devices by found and true cluster, of those that are chosen; as large as the table of all."""
-    found, truth = np.unique(assignments), np.unique(labels)
-    members = (assignments[:, None] == found)[chosen], (labels[:, None] == truth)[chosen]
-    return np.asarray(members[0].T.astype(np.int64) @ members[1].astype(np.int64))
 
 
 Balanced = Annotated[str, choice("001122", "000111", "0011")]
@@ -146,26 +139,7 @@ def purity_bound(partitions: Partitions) -> dict[str, Sides]:
     }
 
 
-def shares_of(partitions: np.ndarray) -> dict[str, Any]:
-    """Return numbers of devices, added up over the clusters."""
-    truth, found, halves = partitions
-    table = contingency(found, truth)
-    split = [contingency_of(found, truth, halves == half) for half in (0, 1)]
-    rows, majority, named = np.arange(len(table)), table.argmax(axis=1), best_naming(table)
-    first, second = (each[rows, majority] for each in split)
-    counts = {
-        "named": sum(named),
-        "named_more": (table.max(axis=1) - named).sum(),
-        "first": first.sum(),
-        "second": second.sum(),
-        "more": (split[0].max(axis=1) - first).sum(),
-        "still_more": (split[1].max(axis=1) - second).sum(),
-        "devices": len(truth),
-    }
-    return {name: fraction(count) for name, count in counts.items()}
-
-
-@purity_bound.proof("algebra", at=shares_of)
+@purity_bound.step("algebra", needed=False)
 def purity_bound_on_symbols(
     named: NotNegative,
     named_more: NotNegative,

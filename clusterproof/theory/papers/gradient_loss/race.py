@@ -303,7 +303,7 @@ def reduction_ceiling(
     return at_most(reduction(baseline, proposed), ceiling=np.maximum(1 - 2 / baseline, 0.0))
 
 
-@reduction_ceiling.proof("algebra")
+@reduction_ceiling.step("algebra", needed=False)
 def reduction_ceiling_on_symbols(baseline: AtLeastTwo, later: NotNegative) -> Sides:
     """T_new = 2 + later, since both methods are one in the first iteration and the baseline does not arrive in it."""
     return at_most(1 - (2 + later) / baseline, ceiling=1 - 2 / baseline)

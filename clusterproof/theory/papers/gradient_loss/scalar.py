@@ -12,11 +12,8 @@ from typing import Annotated
 
 import numpy as np
 
-from clusterproof.algorithms import GradientLoss, run
-from clusterproof.algorithms.gradient_loss import MovingState
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory.claims import rationals
-from clusterproof.theory.claims.confirm import confirm_equal
 
 Point = Annotated[Fraction, rationals(-2, 2, 2, upwards=True, downwards=True)]
 """A model, a minimiser or a gradient."""
@@ -118,45 +115,6 @@ def scalar_task(centers: Sequence[Fraction]) -> QuadraticMixture:
     return QuadraticMixture(
         hessians=np.ones((len(points), 1, 1)), centers=points[:, None], labels=labels.astype(np.int64)
     )
-
-
-def confirm_rounds(
-    centers: Sequence[Fraction],
-    starts: Sequence[Fraction],
-    history: Sequence[Round],
-    *,
-    weight: Fraction,
-    step: Fraction,
-    printed: bool = False,
-) -> None:
-    """Run GL-CFL and compare every model and every choice with the exact rounds.
-
-    Raises
-    ------
-    ArithmeticError
-        If they differ.
-    """
-    sign_of_similarity = "as-printed" if printed else "descent"
-    algorithm = GradientLoss(
-        step_size=float(step), weight=float(weight), clusters=len(starts), sign=sign_of_similarity
-    )
-    trace = run(
-        algorithm,
-        scalar_task(centers),
-        rounds=len(history),
-        initial=np.array([[float(start)] for start in starts]),
-    )
-    for t, round_ in enumerate(history):
-        for k, expected in enumerate(round_.after):
-            confirm_equal(f"model {k} after round {t}", float(trace.models[t + 1, k, 0]), float(expected))
-        for i, choice in enumerate(round_.choices):
-            confirm_equal(f"choice of device {i} in round {t}", float(trace.assignments[t, i]), choice)
-
-
-def state_with(models: Sequence[Fraction], moves: Sequence[Fraction]) -> MovingState:
-    """Return the algorithm's state after some round, with these models and last moves."""
-    points, last = (np.array([[float(number)] for number in numbers]) for numbers in (models, moves))
-    return MovingState(points, None, None, last, np.asarray(1))
 
 
 def rows_task(rows: int) -> RegressionMixture:

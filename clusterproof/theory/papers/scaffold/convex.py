@@ -1,4 +1,4 @@
-"""SCAFFOLD on convex clients: what a round gains, and its proof for every K and N on symbols."""
+"""SCAFFOLD on convex clients: what a round gains, and the steps of its proof for every K and N."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from typing import Annotated, Any
 
 from clusterproof.theory.claims import Sides, at_least, at_most, claim, rationals
 from clusterproof.theory.exact.algebra import AtLeastOne, NotNegative
-from clusterproof.theory.exact.planar_clients import PlanarClients, mean, squares
+from clusterproof.theory.exact.planar_clients import PlanarClients, mean
 from clusterproof.theory.papers.scaffold.option_1 import (
     both,
     curvature,
     summed_shares,
-    sums,
     weights,
 )
-from clusterproof.theory.papers.scaffold.rounds import Round, Start, inner
+from clusterproof.theory.papers.scaffold.rounds import Round, Start
 
 QUARTER = Fraction(1, 4)
 UpToQuarter = Annotated[Any, rationals(0, QUARTER, 8)]
@@ -61,18 +60,7 @@ def convex(clients: PlanarClients, start: Start) -> dict[str, Sides]:
     }
 
 
-def sums_of_both(clients: PlanarClients, start: Start) -> dict[str, Any]:
-    """Return the sums of a round of either option."""
-    round_ = Round(clients, start, convex=True)
-    count, q, lost, losses = start.local_steps, round_.length * round_.controls, Fraction(0), Fraction(0)
-    for k, (point, w) in enumerate(zip(round_.path[0], round_.scaled_gradients(), strict=False)):
-        loss = round_.step_size * clients.values(point)
-        slack = 2 * (inner(point, w) - loss) - (1 + k) * squares(w) + k * squares(w - q / count)
-        lost, losses = lost + mean(slack), losses + mean(loss)
-    return sums(round_) | {"lost_of_2": lost, "losses": losses, "used_of_2": Fraction(count - 1, 2 * count)}
-
-
-@convex.proof("round", at=sums_of_both)
+@convex.step("round", needed=False)
 def whole_round(
     distance: NotNegative,
     controls: NotNegative,

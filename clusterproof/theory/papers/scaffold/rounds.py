@@ -1,4 +1,4 @@
-"""A round of SCAFFOLD or FedLin in exact arithmetic, and the sequences of its proofs."""
+"""A round of SCAFFOLD or FedLin in exact arithmetic."""
 
 from __future__ import annotations
 
@@ -47,14 +47,11 @@ class Round:
         Of the round.
     fedlin
         Whether c_i is the gradient at x: the round is FedLin's.
-    convex
-        Whether a proof uses the convexity of the clients only, mu = 0.
     """
 
     clients: PlanarClients
     start: Start
     fedlin: bool = False
-    convex: bool = False
 
     def __post_init__(self) -> None:
         suppose("mu < L", self.clients.strong_convexity < self.clients.smoothness)
@@ -71,19 +68,9 @@ class Round:
         return self.length / self.start.local_steps
 
     @property
-    def strong_convexity(self) -> Fraction:
-        """mu."""
-        return Fraction(0) if self.convex else self.clients.strong_convexity
-
-    @property
-    def kept(self) -> Fraction:
-        """p."""
-        return 1 - self.step_size * self.strong_convexity
-
-    @property
     def rate(self) -> Fraction:
-        """p^(2K)."""
-        return self.kept ** (2 * self.start.local_steps)
+        """(1 - eta mu)^(2K)."""
+        return (1 - self.step_size * self.clients.strong_convexity) ** (2 * self.start.local_steps)
 
     @cached_property
     def controls(self) -> np.ndarray:
@@ -121,16 +108,3 @@ class Round:
         weight = share * self.length**2
         before, after = (squares(x).item() + weight * mean(squares(controls)) for x, controls in ends)
         return before, after
-
-    def scaled_gradients(self) -> list[np.ndarray]:
-        """w_k = p^(K-1-k) eta (u_i^k - mu d_i^k), each (N, 2)."""
-        count, mu = self.start.local_steps, self.strong_convexity
-        return [
-            self.kept ** (count - 1 - k) * self.step_size * (gradient - mu * point)
-            for k, (point, gradient) in enumerate(zip(*self.path, strict=False))
-        ]
-
-
-def inner(first: Any, second: Any) -> np.ndarray:
-    """Inner products of vectors (..., 2)."""
-    return np.asarray((first * second).sum(axis=-1))

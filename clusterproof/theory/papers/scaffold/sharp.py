@@ -9,9 +9,9 @@ from clusterproof.theory.certificates.certify_round import make_round
 from clusterproof.theory.certificates.one_round import RoundCertificate
 from clusterproof.theory.claims import Sides, at_least, at_most, choice, claim, equal, rationals
 from clusterproof.theory.exact.algebra import NotNegative, Number, Share
-from clusterproof.theory.exact.planar_clients import PlanarClients, mean, squares
+from clusterproof.theory.exact.planar_clients import PlanarClients
 from clusterproof.theory.papers.scaffold.option_1 import weights
-from clusterproof.theory.papers.scaffold.rounds import Round, Start, inner
+from clusterproof.theory.papers.scaffold.rounds import Round, Start
 
 LOCAL_STEPS = (1, 2, 3, 4, 6, 8, 12, 16)
 PACES = (Fraction(1), Fraction(1, 2), Fraction(1, 10))
@@ -92,32 +92,7 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
     return at_most(after, rate=round_.rate * before, decrease_from=before)
 
 
-def sums(clients: PlanarClients, start: Start) -> dict[str, Fraction]:
-    """Return the sums of a round."""
-    round_ = Round(clients, start)
-    kept, count = round_.kept, start.local_steps
-    span = round_.step_size * (clients.smoothness - clients.strong_convexity)
-    factor = span / (2 * kept - span)  # 1 / (2b - 1)
-    shares = [1 - sum(kept**k for k in range(n)) / count for n in range(1, count + 1)]  # sigma_n
-    q = round_.length * round_.controls
-    lost = Fraction(0)
-    for k, (point, w) in enumerate(zip(round_.path[0], round_.scaled_gradients(), strict=False)):
-        share = shares[count - k - 1]
-        square = squares(w) / factor - 2 * share * inner(q, w) + factor * share**2 * squares(q)
-        slack = kept ** (count - k) * inner(point, w) - kept / span * squares(w)
-        lost += mean(square + 2 * slack)
-    gained = factor * sum(share**2 for share in shares)
-    return {
-        "distance": squares(round_.model).item(),
-        "controls": mean(squares(q)),
-        "last": shares[-1] ** 2,
-        "gained": gained,
-        "margin": round_.rate - shares[-1] ** 2 - gained,
-        "lost": lost,
-    }
-
-
-@sharp.proof("round", at=sums)
+@sharp.step("round", needed=False)
 def whole_round(
     distance: NotNegative,
     controls: NotNegative,

@@ -19,7 +19,7 @@ def task(clusters: int) -> QuadraticMixture:
     return QuadraticMixture.random(clusters=clusters, clients=5 * clusters, dimension=3, seed=0)
 
 
-@claim("sofl/no-extra-communication", label="Section 3, no additional communication")
+@claim("sofl/no-extra-communication", label="Section 3, no additional communication", evaluations=40)
 def no_extra_communication(clusters: Clusters, local_steps: Steps) -> Sides:
     """SoFL sends and computes no more in a round than FedAvg.
 
@@ -40,7 +40,7 @@ def no_extra_communication(clusters: Clusters, local_steps: Steps) -> Sides:
     return equal((sofl.sent(), fedavg.sent()), (sofl.units, fedavg.units))
 
 
-@claim("sofl/ifca-consumption", label="Section 2, IFCA's consumption")
+@claim("sofl/ifca-consumption", label="Section 2, IFCA's consumption", evaluations=40)
 def ifca_consumption(clusters: Clusters, local_steps: Steps) -> Sides:
     """IFCA's clients receive and evaluate several times as much.
 

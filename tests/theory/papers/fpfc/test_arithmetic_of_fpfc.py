@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import runs_of_other_papers
 import scipy.special
+from counterexample_runs import RUNS
 
 from clusterproof.algorithms import FPFC, Randomness
 from clusterproof.synthetic import QuadraticMixture
@@ -139,17 +141,16 @@ def test_a_run_of_the_simplex_leaves_the_parabola_where_it_is_shorter(
     one = Simplex(4, 3.0, 0.5)
     curvature, rho = 1e-4 * 30, 30.0
     assert one.rounds == int(math.log(50) * 4 * (curvature + rho) / (0.5 * (curvature + 10)))
-    waiting_pairs.stay_on_the_parabola(4, 3.0, 0.5)
-    monkeypatch.setattr(waiting_pairs, "XI", 0.95)
-    with pytest.raises(ArithmeticError, match=r"a pair is 0\.9\d* long"):
-        waiting_pairs.stay_on_the_parabola(4, 3.0, 0.5)
+    RUNS["fpfc/one-term-waiting"](4, 3.0, 0.5)
+    monkeypatch.setattr(runs_of_other_papers, "SMOOTHING", 0.95)
+    with pytest.raises(AssertionError):
+        RUNS["fpfc/one-term-waiting"](4, 3.0, 0.5)
     with pytest.raises(Outside, match="rho > 2 L_g"):
         waiting_pairs.one_term_waiting(4, 2.0, 0.5)
 
 
 def test_models_that_are_not_those_of_the_algorithm_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    convex.run_the_algorithm(Fraction(1, 10), Fraction(1, 4))
     true = convex.minimiser
     monkeypatch.setattr(convex, "minimiser", lambda b, strength: true(b, strength * Fraction(101, 100)))
-    with pytest.raises(ArithmeticError, match="a model of FPFC-l1"):
-        convex.run_the_algorithm(Fraction(1, 10), Fraction(1, 4))
+    with pytest.raises(AssertionError, match="Not equal to tolerance"):
+        RUNS["fpfc/convex"](Fraction(1, 10), Fraction(1, 4))

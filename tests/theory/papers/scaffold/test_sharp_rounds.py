@@ -8,17 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from planted_sides import altered_source, loaded
+from planted_sides import altered_source, loaded, refuted_lines
 
 from clusterproof import theory
 from clusterproof.algorithms import FedLin, Scaffold, run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory import Kind
-from clusterproof.theory.claims.prove import Unproved, prove
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.exact.planar_clients import DIRECTIONS, PlanarClients
 from clusterproof.theory.papers.scaffold import sharp as multipliers
-from clusterproof.theory.papers.scaffold.option_1 import summed_shares, sums
+from clusterproof.theory.papers.scaffold.option_1 import summed_shares
 from clusterproof.theory.papers.scaffold.rounds import Round, Start
 from clusterproof.theory.papers.scaffold.sharp import closed_form
 
@@ -178,10 +177,6 @@ def test_the_form_of_option_1_as_printed_in_the_proof_by_hand() -> None:
                 assert xi**2 / a <= allowed * (1 + 1e-9)
                 used += xi**2 / a
             largest = max(largest, used)
-            clients = PlanarClients(1, F(1), F(m), F(1), F(100), F(1), F(100), 0)
-            start = Start(F(1), F(0), F(0), F(0), F(1), count)
-            if count <= 5:
-                assert float(sums(Round(clients, start))["used"]) == pytest.approx(used, rel=1e-6)
     assert 0.21 < largest <= 0.21614
 
 
@@ -212,9 +207,6 @@ FAULTS = {
         ("- s * later / 2\n", "- s * later\n", {"share"}),
         ("2 * difference *", "difference *", {"share"}),
         ("later + 1 / (3 * count), third", "later + 1 / (2 * count), third", {"sum"}),
-        ("c + (p**-k if k else 0)", "c + p**-k", set()),
-        ("xi / a * q", "xi / a * q / 2", set()),
-        ("share * count**2 * squares", "2 * share * count**2 * squares", set()),
     ],
     "convex": [
         ("1, 1, count / 4)", "1, 1, count / 2)", {"first local step"}),
@@ -222,55 +214,29 @@ FAULTS = {
         ("/ (2 * count)) ** 2", "/ count) ** 2", {"sum"}),
         ("(count + larger) * w", "(count - 1 + larger) * w", {"one local step of II"}),
         ("used=k / count**2", "used=k / (2 * count**2)", {"one local step of II"}),
-        ("(1 + k) * squares(w)", "k * squares(w)", set()),
-        ("2 * (inner(point, w) - loss)", "2 * inner(point, w) - loss", set()),
-        ("Fraction(count - 1, 2 * count)", "Fraction(count + 1, 2 * count)", set()),
     ],
 }
-"""For each fault the steps that it leaves without a proof; none where the sums are others than the proof's."""
+"""For each fault the steps that it leaves without a proof."""
 EVERY_FAULT = [(claim, *fault) for claim, faults in FAULTS.items() for fault in faults]
 
 
-def unproved_with(
+def refuted_with(
     claim: str, printed: str, instead: str, monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> set[str]:
-    """Return the proofs and lemmas of the claim that are left without a proof."""
+    """Return the steps of the claim that are refuted."""
     module = f"papers.scaffold.{claim.removeprefix('sharp-').replace('-', '_')}"
     loaded(module, altered_source(module, printed, instead, folder), monkeypatch)
-    first, *lemmas = theory.find_claim(f"scaffold/{claim}").statements
-    without = set()
-    for each in (*first.proofs, *lemmas):
-        try:
-            proved = not any(prove(each.space, each.lines).unproved.values())
-        except Unproved:
-            proved = False
-        if not proved:
-            without.add(each.name)
-    return without
+    steps = theory.find_claim(f"scaffold/{claim}").statements[1:]
+    return {each.name for each in steps if refuted_lines(each, 300)}
 
 
 @pytest.mark.slow(reason="several seconds")
 @pytest.mark.usefixtures("registry")
-@pytest.mark.parametrize(("claim", "printed", "instead", "steps"), EVERY_FAULT[::3])
-def test_a_fault_leaves_a_step_of_a_proof_without_a_proof(
-    claim: str, printed: str, instead: str, steps: set[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    without = unproved_with(claim, printed, instead, monkeypatch, tmp_path)
-    assert without >= steps
-    assert bool(without) == bool(steps)
-
-
-@pytest.mark.slow(reason="decides a claim with each fault")
-@pytest.mark.usefixtures("registry")
 @pytest.mark.parametrize(("claim", "printed", "instead", "steps"), EVERY_FAULT)
-def test_a_fault_in_a_proof_is_not_certified(
+def test_a_fault_refutes_a_step_of_a_proof(
     claim: str, printed: str, instead: str, steps: set[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    if steps:  # that leave the claim without a certificate
-        assert unproved_with(claim, printed, instead, monkeypatch, tmp_path) >= steps
-    else:
-        assert unproved_with(claim, printed, instead, monkeypatch, tmp_path) == set()
-        assert theory.check(f"scaffold/{claim}", evaluations=5).verdict is not Kind.CERTIFIED
+    assert refuted_with(claim, printed, instead, monkeypatch, tmp_path) >= steps
 
 
 @pytest.mark.parametrize(

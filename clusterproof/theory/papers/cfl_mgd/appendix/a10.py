@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-from fractions import Fraction
 from typing import Annotated, Any
 
 import numpy as np
 
 from clusterproof.synthetic import Mixture, RegressionMixture
 from clusterproof.theory.claims import Sides, at_most, claim, rationals, suppose
-from clusterproof.theory.exact.algebra import AtLeastOne, NotNegative, Share, fraction
+from clusterproof.theory.exact.algebra import AtLeastOne, NotNegative, Share
 from clusterproof.theory.exact.placed import Placed, placed
 from clusterproof.theory.exact.random_tasks import random_mixture
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import basin_models, noisy_regression, suppose_units
@@ -78,42 +75,10 @@ def of_other_clusters(task: Mixture, models: np.ndarray) -> tuple[np.ndarray, np
     return (gradients**2).sum(axis=-1) / task.smoothness**2, reach
 
 
-def triangles(task: Mixture, models: np.ndarray) -> list[dict[str, Fraction]]:
-    """Return for each cluster p >= 2 and model (n, d) the triangle of chi_1, chi*_1 and chi*_p.
-
-    ``apart`` and ``off`` are ||chi*_1 - chi*_p|| and ||chi_1 - chi*_1||, ``cosine`` is the one between, and ``saved``
-    what (A10) leaves, ||chi_1 - chi*_p||^2 - ||grad phi_p(chi_1)||^2 / L^2, nonnegative by Assumption 1.
-    """
-    found = []
-    for p, model in itertools.product(range(1, task.clusters), models):
-        between, offset = task.optima[0] - task.optima[p], model - task.optima[0]
-        apart, off = np.linalg.norm(between), np.linalg.norm(offset)
-        used = np.linalg.norm(task.expected_gradient(model, p)) / task.smoothness
-        found.append(
-            {
-                "apart": fraction(apart),
-                "off": fraction(off, 0, task.basin_radius),
-                "cosine": fraction(between @ offset / (apart * off), -1, 1),
-                "saved": fraction(np.linalg.norm(model - task.optima[p]) ** 2 - used**2, 0),
-            }
-        )
-    return found
-
-
-def triangles_in_units(start: Start) -> list[dict[str, Fraction]]:
-    """Return the triangles, with Delta, sqrt(kappa) and the share of the basin's radius."""
-    root, found = fraction(math.sqrt(start.task.condition_number), 1), []
-    for each in triangles(start.task, start.points[:1]):
-        separation = fraction(start.task.separation, 0, apart := min(each["apart"], Fraction(2)))
-        share = fraction(4 * root * each.pop("off") / separation, 0, 1)
-        found.append(each | {"apart": apart, "separation": separation, "root": root, "share": share})
-    return found
-
-
 Cosine = Annotated[Any, rationals(-1, 1, 4)]
 
 
-@gradients_in_the_basin.proof(at=triangles_in_units)
+@gradients_in_the_basin.step("proof", needed=False)
 def by_the_law_of_cosines(
     root: AtLeastOne,
     apart: Annotated[Any, rationals(0, 2, 4)],
@@ -122,7 +87,10 @@ def by_the_law_of_cosines(
     cosine: Cosine,
     saved: NotNegative,
 ) -> dict[str, Sides]:
-    """From Delta <= ||chi*_1 - chi*_p|| <= 2, the basin and the law of cosines; for ``saved`` see ``triangles``."""
+    """From Delta <= ||chi*_1 - chi*_p|| <= 2, the basin and the law of cosines, for the angle at chi*_1.
+
+    ``saved`` is ||chi_1 - chi*_p||^2 - ||grad phi_p(chi_1)||^2 / L^2, nonnegative by Assumption 1.
+    """
     radius = share * separation / (4 * root)
     reach = apart**2 + 2 * cosine * apart * radius + radius**2
     return {"(A10)": at_most(reach - saved, reach=reach), "after (A10)": at_most(reach, nine=9)}
@@ -148,16 +116,7 @@ def within_the_basin(models: OnTheRim) -> dict[str, Sides]:
     return {"smoothness": at_most(gradients, reach=reach), "geometry": at_most(reach, square=square)}
 
 
-def triangles_with_diameter(models: Placed[Any]) -> list[dict[str, Fraction]]:
-    """Return the triangles, with D and B."""
-    diameter, radius = Fraction(models.task.diameter), Fraction(models.task.basin_radius)
-    return [
-        each | {"apart": min(each["apart"], diameter), "diameter": diameter, "radius": radius}
-        for each in triangles(models.task, models.points[:, 0])
-    ]
-
-
-@gradients_in_the_basin.proof("algebra", at={"(A10), meant": triangles_with_diameter})
+@gradients_in_the_basin.step("proof of (A10), meant", needed=False)
 def within_the_basin_on_symbols(
     diameter: NotNegative,
     apart: Annotated[Any, rationals(0, lambda diameter: diameter, 4)],
@@ -166,7 +125,7 @@ def within_the_basin_on_symbols(
     cosine: Cosine,
     saved: NotNegative,
 ) -> dict[str, Sides]:
-    """From distances of at most D and B and the law of cosines; for ``saved`` see ``triangles``."""
+    """From distances of at most D and B and the law of cosines; for ``saved`` see the step "proof"."""
     reach = apart**2 + 2 * cosine * apart * off + off**2
     return {
         "smoothness": at_most(reach - saved, reach=reach),

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import numpy as np
 
 from clusterproof.theory.claims import Replicates, Sides, Stream, at_most, choice, claim, integers, suppose
-from clusterproof.theory.exact.prescribed_samples import run_prescribed
 from clusterproof.theory.exact.two_point_law import binomial_upper_tail
 from clusterproof.theory.exact.two_point_losses import TwoPointLosses, tightest
 from clusterproof.theory.papers.cfl_mgd.appendix.a3_to_a14 import false_member_norms
@@ -127,23 +126,6 @@ def many_false_members(law: TwoPointLosses, own: int, foreign: int, level: Fract
     return binomial_upper_tail(foreign, law.error_probability, threshold)
 
 
-def confirm_choices(law: TwoPointLosses, **_: Any) -> None:
-    """Run a round with one client for each possible batch; f differs from (chi + 1 + z)^2 / 2 by a number without chi.
-
-    Raises
-    ------
-    ArithmeticError
-        If a client does not join cluster 1 exactly where phi_i(chi_1) <= phi_i(chi_2).
-    """
-    (rare, common), (other, own) = law.noise, law.models
-    means = [(k * rare + (law.samples - k) * common) / law.samples for k in range(law.samples + 1)]
-    batches = [-1 - mean for mean in means]
-    seen = run_prescribed([batches], [batches], law.models, Fraction(0)).assignments[0]
-    errs = [(own - other) * mean >= law.expected[0] - law.expected[1] for mean in means]
-    if seen.tolist() != [0 if wrong else 1 for wrong in errs]:
-        raise ArithmeticError(f"the run chooses {seen.tolist()}, of the exact choices {errs} are wrong")
-
-
 FEW = {"law": tightest(), "own": 1, "foreign": 50, "level": Fraction(1, 2)}
 # one false member is one too many, and every foreign client is one with probability 1/1000
 SPENT = {"law": tightest(), "own": 1, "foreign": 48, "level": Fraction(1, 10)}
@@ -154,7 +136,6 @@ SPENT = {"law": tightest(), "own": 1, "foreign": 48, "level": Fraction(1, 10)}
     label="(A15)-(A17), (36)",
     judges={"(A16), meant": "ours"},
     failure={"(A16)": "misprint"},
-    confirm=confirm_choices,
     evaluations=150,
     example=(FEW, SPENT),
 )

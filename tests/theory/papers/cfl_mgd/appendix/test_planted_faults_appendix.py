@@ -10,7 +10,6 @@ import pytest
 from planted_sides import attempts, is_left_whole, is_refuted, is_refuted_with, scaled_terms
 
 from clusterproof import theory
-from clusterproof.algorithms import InvalidArgument
 from clusterproof.synthetic import LogisticMixture, Mixture, RegressionMixture
 from clusterproof.synthetic.quadratic import ExactQuadratics
 from clusterproof.theory import Claim, Kind
@@ -238,32 +237,3 @@ def test_a_sum_of_the_proof_that_is_wrong(plant: Plant, claim: Claim[..., Any], 
 
     change_property(plant, ScalarRun, name, change)
     assert is_refuted(f"{claim.id}#{line}")
-
-
-RARE = {"samples": 1, "rarity": "1/1000", "reach": 1, "lever": "1/2", "first": "-1/2", "second": "1/2"}
-RARE |= {"own": 1, "foreign": 50, "level": "1/2", "line": "(A16)"}
-FORGOTTEN = {
-    "clients": 3,
-    "own": 2,
-    "momentum": "1/2",
-    "start": "1/2",
-    "round": 2,
-    "outliers": 5,
-    "spread": 0,
-}
-FORGOTTEN |= {"line": "(A19)"}
-
-
-def test_a_run_that_disagrees_is_an_error(plant: Plant) -> None:
-    """Counterexamples in rational arithmetic are rejected if the algorithm disagrees."""
-    truth = prescribed_samples.run_prescribed
-
-    def slower(choice: Any, gradient: Any, initial: Any, momentum: Any) -> Any:
-        return truth(choice, gradient, initial, momentum / 2)
-
-    plant(prescribed_samples, "run_prescribed", slower)
-    with pytest.raises(ArithmeticError, match="the run gives"):
-        theory.replay("cfl-mgd/appendix-a18", FORGOTTEN)
-    plant(prescribed_samples, "run_prescribed", lambda choice, *rest: truth([[-c for c in choice[0]]], *rest))
-    with pytest.raises(InvalidArgument, match="the run chooses"):
-        theory.replay("cfl-mgd/appendix-a15", RARE)

@@ -3,42 +3,38 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from fractions import Fraction
 from functools import partial
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
 from clusterproof.algorithms.randomness import generator
-from clusterproof.algorithms.time_limit import TimeLimitExceeded, time_limit
-from clusterproof.theory.claims.claim import Statement
 from clusterproof.theory.claims.judge import Conclusion, judge
 from clusterproof.theory.claims.ranges import Drawn, Instance, Interval, Range
 from clusterproof.theory.claims.rounding import FLOOR, as_floats, unit_of
 from clusterproof.theory.claims.sides import Sides
+from clusterproof.theory.search.evaluation import Evaluation, Evaluator
+from clusterproof.theory.search.work import TooMuchWork, limited_lines
 
 DIGITS, LOST = 100, 60
 """Digits of the numbers that mpmath computes with, and how many of them a difference of large numbers may lose."""
-PERTURBATIONS, RELATIVE = 60, (1e-12, 1e-9, 1e-6)
+PERTURBATIONS, RELATIVE = 30, (1e-12, 1e-9, 1e-6)
 """Number of changes under which a violation must stay one if a function takes only floats, and sizes of these.
 
 They are relative to the largest number of the range, and of an array. Next to an offset of 1e6 the smallest is lost.
 """
 SEEN = 1e-7
 """Excess, of the largest side, from which a violation in floats counts: a double root costs half of the digits."""
-SECONDS = 1.0
-"""Processor time for each way."""
+LINES = 3_000_000
+"""Lines of Python for each way."""
 
-Evaluate = Callable[[Instance], Mapping[str, Conclusion]]
+Evaluate = Callable[..., Mapping[str, Conclusion]]
 
 
-def confirmed(
-    statement: Statement, evaluation: Any, name: str, magnitude: float, seed: int, claim: str
-) -> bool | None:
+def confirmed(evaluator: Evaluator, evaluation: Evaluation, name: str, magnitude: float) -> bool | None:
     """Return whether an instance breaks a line whatever rounding adds; None if rounding may explain it.
 
     Floats and arrays of them are tried as fractions, then with 100 digits, which decide. If the function takes neither,
@@ -48,15 +44,14 @@ def confirmed(
 
     Parameters
     ----------
-    statement, evaluation, name
-        The statement, the instance with its lines, and the line that it breaks.
+    evaluator, evaluation, name
+        Of the statement, the instance with its lines, and the line that it breaks.
     magnitude
         Largest magnitude of a side over the instances of the claim.
-    seed, claim
-        Axes of its random numbers, which all these instances share.
     """
     sides, instance = evaluation.lines[name], evaluation.instance
-    evaluate = partial(statement.lines, seed=seed, claim=claim, numbers_of=instance)
+    assert isinstance(sides, Sides)  # others need no digits
+    evaluate = partial(_lines, evaluator, instance)
     floats = [key for key, value in instance.items() if _is_float(value)]
     if floats:
         for convert in (Fraction, _digits):
@@ -64,17 +59,28 @@ def confirmed(
             broken = _breaks(evaluate, exact, name)
             if broken is not None:
                 return broken
-    ranges = statement.space.ranges
+    ranges = evaluator.statement.space.ranges
     units = {key: _unit(ranges[key], instance, key) for key in floats}
     if not _excess(sides) > max(SEEN * magnitude, FLOOR * max(units.values(), default=0.0)):
         return None
     try:
-        with time_limit(SECONDS):
+        with limited_lines(LINES):
             changed = _perturbed(instance, units, ranges)
             sign = _sign(sides)
             return all(_still_broken(evaluate, each, name, sign, n) for n, each in enumerate(changed)) or None
-    except TimeLimitExceeded:
+    except TooMuchWork:
         return True
+
+
+def _lines(
+    evaluator: Evaluator, first: Instance, instance: Instance, shaken: tuple[float, int] | None = None
+) -> Mapping[str, Conclusion]:
+    """Evaluate an instance with the random numbers of the first one, changed by a share, which a number draws."""
+    statement, stream = evaluator.statement, None
+    if statement.random:
+        stream = statement.stream(evaluator.seed, evaluator.claim, first)
+        stream = stream if shaken is None else _Shaken(stream, *shaken)
+    return statement.lines(instance, stream)
 
 
 def _is_float(value: Any) -> bool:
@@ -101,7 +107,7 @@ def _breaks(evaluate: Evaluate, instance: Instance, name: str) -> bool | None:
     import mpmath
 
     try:
-        with time_limit(SECONDS), mpmath.workdps(DIGITS):
+        with limited_lines(LINES), mpmath.workdps(DIGITS):
             sides = evaluate(instance)[name]
             if not isinstance(sides, Sides):
                 return None
@@ -120,7 +126,7 @@ def _breaks(evaluate: Evaluate, instance: Instance, name: str) -> bool | None:
                     gap = abs(a - b) if sides.identity else b - a if sides.lower else a - b
                     excesses.append(gap > mpmath.mpf(10) ** (LOST - DIGITS) * max(abs(a), abs(b)))
             return any(map(bool, excesses))
-    except (Exception, TimeLimitExceeded):  # a statement need not be defined for such numbers
+    except (Exception, TooMuchWork):  # a statement need not be defined for such numbers
         return None
 
 
@@ -158,21 +164,6 @@ def _perturbed(
             with suppress(Exception):  # not every change is one that the object's reader takes
                 changed[key] = ranges[key].decode(_moved(ranges[key].encode(instance[key]), stream))
         yield changed
-
-
-@contextmanager
-def _shaking(size: float, number: int) -> Iterator[None]:
-    """Change the floats that are drawn while a statement is evaluated, of equal streams in the same way."""
-
-    def shaken(make: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda *axes, **named: _Shaken(make(*axes, **named), size, number)
-
-    module = sys.modules[Statement.__module__]
-    with (
-        patch.object(module, "generator", shaken(generator)),
-        patch.object(np.random, "default_rng", shaken(np.random.default_rng)),
-    ):
-        yield
 
 
 class _Shaken(np.random.Generator):
@@ -216,8 +207,7 @@ def _sign(sides: Any) -> float:
 def _still_broken(evaluate: Evaluate, instance: Instance, name: str, sign: float, number: int) -> bool:
     """Return whether a changed instance breaks the line likewise; so too if it no longer meets the hypotheses."""
     try:
-        with _shaking(RELATIVE[number % len(RELATIVE)], number):
-            lines = evaluate(instance)
+        lines = evaluate(instance, (RELATIVE[number % len(RELATIVE)], number))
         return judge(lines, 0.0, instance)[name].broken and _sign(lines[name]) == sign
     except Exception:  # a changed instance may break a hypothesis, or be none of the function
         return True

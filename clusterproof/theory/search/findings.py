@@ -1,40 +1,24 @@
-"""What the instances that were tried give for each line of a statement."""
+"""What the instances that were tried give for one line of a statement."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from clusterproof.theory.claims.expectation import Expectation
 from clusterproof.theory.claims.frequency import Frequency
-from clusterproof.theory.claims.judge import Conclusion, Entries, Judgement
+from clusterproof.theory.claims.judge import Conclusion, Entries
 from clusterproof.theory.claims.rounding import SMALLEST, TOLERANCE, as_floats
 from clusterproof.theory.claims.sides import Sides
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """An instance with its lines, what they give, and how many replicates they took."""
-
-    instance: dict[str, Any]
-    lines: dict[str, Conclusion]
-    judged: dict[str, Judgement]
-    replicates: int | None = None
-
-    @property
-    def broken(self) -> tuple[str, ...]:
-        """Names of the lines that the instance refutes, in their order."""
-        return tuple(name for name, each in self.judged.items() if each.broken and not each.undefined)
+from clusterproof.theory.search.evaluation import Evaluation
 
 
 @dataclass
-class Progress:
+class Findings:
     """What the instances so far give for one line.
 
     Attributes
@@ -163,25 +147,6 @@ def needs_no_digits(evaluation: Evaluation, name: str) -> bool:
 
 def _is_same(first: Any, second: Any) -> bool:
     return first is second or (type(first) is type(second) and np.array_equal(first, second))
-
-
-def numbers_of(lines: Mapping[str, Conclusion]) -> Any:
-    """Return all numbers of sure lines, to compare two evaluations."""
-    sides = {name: each for name, each in lines.items() if isinstance(each, Sides)}
-    return [
-        (name, *map(_comparable, (each.pairs, each.measured, *each.terms, *each.terms.values())))
-        for name, each in sorted(sides.items())
-    ]
-
-
-def _comparable(numbers: Any) -> Any:
-    """Return what two equal numbers or collections of them have in common, not-a-number included."""
-    if isinstance(numbers, tuple):
-        return tuple(map(_comparable, numbers))
-    if isinstance(numbers, np.ndarray):
-        entries = map(_comparable, numbers.flat) if numbers.dtype == object else (hash(numbers.tobytes()),)
-        return (numbers.shape, *entries)
-    return numbers if type(numbers) in (bool, int, Fraction) else repr(numbers)
 
 
 def _largest_side(sides: Sides) -> float:

@@ -1,0 +1,65 @@
+"""The order in which a statement is searched: examples, instances, worse ones, and simpler ones of what breaks it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from clusterproof.theory.claims.statement import Statement
+from clusterproof.theory.claims.traced import has_class, trace_lines
+from clusterproof.theory.search.evaluation import Evaluator
+from clusterproof.theory.search.instances import sample
+from clusterproof.theory.search.repeated import DECIDED, decide_settings, unlikely
+from clusterproof.theory.search.simpler import simplify
+from clusterproof.theory.search.tried import LEAST, Tried
+from clusterproof.theory.search.worse import change_entries, go_far
+
+ENTRIES = 2
+"""Share of the evaluations, one of so many, by which vectors and sequences are made worse entry by entry."""
+
+
+def search(
+    statement: Statement, seed: int, claim: str, significance: float, evaluations: int | None = None
+) -> Tried:
+    """Try a statement on its examples, on all instances or on drawn ones, until its evaluations are spent.
+
+    Parameters
+    ----------
+    statement
+        What is tried.
+    seed, claim
+        Axes of the random numbers.
+    significance
+        Error probability that its intervals may have together.
+    evaluations
+        In place of the statement's own number of instances, or of repetitions if these are repeated.
+    """
+    evaluator = Evaluator.of(statement, seed, claim, significance, evaluations)
+    wanted = statement.wanted if evaluations is None or statement.repeated else evaluations
+    if statement.random:
+        decided = DECIDED + 1 if statement.repeated else wanted
+        evaluator = replace(evaluator, settings=len(statement.first) + decided)
+    tried = Tried(evaluator)
+    for instance in statement.first:
+        tried.evaluate(instance)
+    if has_class(statement.space) and not statement.random:
+        tried.traced = trace_lines(tried)
+    if statement.repeated:
+        decide_settings(tried, wanted)
+    elif sample(tried, wanted) and not statement.random:
+        _make_worse(tried, wanted)
+    for name, findings in tried.lines.items():
+        tried.confirm(name, LEAST)
+        if statement.random:
+            findings.unlikely = unlikely(tried, findings)
+        else:
+            simplify(tried, name)
+    return tried
+
+
+def _make_worse(tried: Tried, wanted: int) -> None:
+    for name in list(tried.lines):
+        if tried.space.several:
+            change_entries(tried, name, wanted // ENTRIES // len(tried.lines))
+    for name in list(tried.lines):
+        if not tried.space.drawn:
+            go_far(tried, name)
