@@ -253,7 +253,7 @@ class Drawn:
     minimum: Fraction
     further: tuple[Vector, ...]
     formulas: tuple[tuple[tuple[Vector, ...], Formula], ...]
-    asked: dict[int, tuple[dict[Any, Triplet], dict[Any, Triplet]]] = field(default_factory=dict)
+    asked: dict[int, tuple[dict[Any, Triplet], dict[Any, Triplet]]] = field(default_factory=dict, repr=False)
 
     @property
     def code(self) -> dict[str, Any]:

@@ -61,7 +61,8 @@ def multipliers(statement: kernel.Statement, line: str) -> dict[str, Any] | None
     found = []
     try:
         for setting in settings:
-            if (of_setting := proofs_at(paths_of(statement, line, setting))) is None:
+            paths = [path[line] for path in paths_of(statement, setting) if line in path]
+            if (of_setting := proofs_at(paths)) is None:
                 return None
             found.append(written(setting, of_setting))
     except (kernel.Refused, ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
@@ -74,7 +75,7 @@ def written(setting: Mapping[str, Any], proofs: Sequence[Sequence[Proof]]) -> di
     return {"setting": {name: write(value) for name, value in setting.items()}, "paths": list(proofs)}
 
 
-def proofs_at(paths: Iterator[list[Path]]) -> list[list[Proof]] | None:
+def proofs_at(paths: Sequence[Sequence[Path]]) -> list[list[Proof]] | None:
     """Return a proof of every entry on every path; None if one is not found."""
     found = []
     for entries in paths:

@@ -6,7 +6,7 @@ A form is a combination of inner products of the trace's free vectors, keys (i, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -17,6 +17,7 @@ from clusterproof.theory import kernel
 from clusterproof.theory.kernel.evaluation import Outside, limited
 from clusterproof.theory.kernel.functions import problem
 from clusterproof.theory.kernel.interpolation import Class, slacks_of
+from clusterproof.theory.kernel.polynomials import Fact
 from clusterproof.theory.kernel.spaces import Instance
 from clusterproof.theory.kernel.traces import Trace
 from clusterproof.theory.kernel.vocabulary import Sides
@@ -74,16 +75,14 @@ def settings_of(statement: kernel.Statement, most: int) -> list[Instance] | None
 
 
 def paths_of(
-    statement: kernel.Statement, line: str, setting: Instance, *, bounds: bool = False
-) -> Iterator[list[Path]]:
-    """Yield the entries of a line on every path at one setting.
+    statement: kernel.Statement, setting: Instance, *, bounds: bool = False
+) -> list[dict[str, list[Path]]]:
+    """Return the entries of each line, by its name, on every path at one setting.
 
     Parameters
     ----------
     statement
         In the language.
-    line
-        Its name; empty of a single one.
     setting
         Values of the quantities beside the function of a class.
     bounds
@@ -98,35 +97,45 @@ def paths_of(
     if name is None:
         raise kernel.Refused("no quantity is of a class")
     of_class: Any = statement.space.ranges[name]
+    found = []
     decisions: list[bool] | None = []
     while decisions is not None:
         with limited():
             trace = of_class.trace(setting, decisions)
             try:
                 lines, evaluation = statement.lines({**setting, name: problem(trace)})
-                sides = lines.get(line)
             except Outside:
-                sides = None
-            decisions = trace.next_decisions()
-            if type(sides) is not Sides:
-                continue
-            if sides.equation:
-                raise kernel.Refused("an equation: multipliers show inequalities")
-            facts = [*evaluation.facts, *sides.facts]
-            nonnegative, zero = trace.facts(facts)
-            size = len(sides.slacks) // 2 if bounds else len(sides.slacks)
-            of_points = tuple(f.slack.terms for f in facts if f.equation and type(f.slack) is Point)
-            yield [
-                Path(
-                    trace,
-                    tuple(_terms(each) for each in (slack if type(slack) is tuple else (slack,))),
-                    _terms(sides.slacks[size + place]) if bounds else None,
-                    {name: form.terms for name, form in nonnegative.items()},
-                    {name: form.terms for name, form in zero.items()},
-                    of_points,
+                pass
+            else:
+                found.append(
+                    {
+                        line: _entries(trace, sides, evaluation.facts, bounds=bounds)
+                        for line, sides in lines.items()
+                        if type(sides) is Sides
+                    }
                 )
-                for place, slack in enumerate(sides.slacks[:size])
-            ]
+            decisions = trace.next_decisions()
+    return found
+
+
+def _entries(trace: Trace, sides: Sides, supposed: Sequence[Fact], *, bounds: bool) -> list[Path]:
+    if sides.equation:
+        raise kernel.Refused("an equation: multipliers show inequalities")
+    facts = [*supposed, *sides.facts]
+    nonnegative, zero = trace.facts(facts)
+    of_points = tuple(fact.slack.terms for fact in facts if fact.equation and type(fact.slack) is Point)
+    size = len(sides.slacks) // 2 if bounds else len(sides.slacks)
+    return [
+        Path(
+            trace,
+            tuple(_terms(each) for each in (slack if type(slack) is tuple else (slack,))),
+            _terms(sides.slacks[size + place]) if bounds else None,
+            {name: form.terms for name, form in nonnegative.items()},
+            {name: form.terms for name, form in zero.items()},
+            of_points,
+        )
+        for place, slack in enumerate(sides.slacks[:size])
+    ]
 
 
 def _terms(number: Any) -> Terms:

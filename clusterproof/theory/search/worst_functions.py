@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from clusterproof.theory import kernel
 from clusterproof.theory.kernel.interpolation import Class, FunctionClass, SetClass
 from clusterproof.theory.kernel.numbers import write
 from clusterproof.theory.kernel.spaces import Instance
 from clusterproof.theory.kernel.worlds import Form, Point
 from clusterproof.theory.search.duals import Proof, proof_of, written
-from clusterproof.theory.search.paths import Path, Terms, paths_of
+from clusterproof.theory.search.elimination import eliminate
+from clusterproof.theory.search.paths import Path, Terms
 from clusterproof.theory.search.worst_ratio import Worst, worst_excess, worst_ratio
 
 SHARES = tuple(Fraction(1, n) for n in (5, 10, 30, 100, 300, 1000, 10_000, 100_000))
@@ -67,7 +67,7 @@ class WorstCase:
     Attributes
     ----------
     at
-        Each setting.
+        Each setting that has the line.
     complete
         Whether these are all settings that the claim speaks of.
     refused
@@ -79,45 +79,36 @@ class WorstCase:
     refused: str = ""
 
     @property
-    def worst(self) -> AtSetting | None:
-        """The setting with the largest ratio."""
-        known = [each for each in self.at if each.ratio is not None]
-        return max(known, key=lambda each: each.ratio or 0.0, default=None)
+    def ratio(self) -> float | None:
+        """Largest measured over bound, by a solver; None where it is not known."""
+        return max((each.ratio for each in self.at if each.ratio is not None), default=None)
+
+    @property
+    def exceeded(self) -> float | None:
+        """Largest measured - bound, by a solver; None if it is nowhere above rounding."""
+        return max((each.exceeded for each in self.at if each.exceeded is not None), default=None)
+
+    @property
+    def certified(self) -> int:
+        """Number of settings with multipliers."""
+        return sum(each.proofs is not None for each in self.at)
+
+    @property
+    def raised(self) -> int:
+        """Number of settings with multipliers of the bound times 1 + 1e-6 only."""
+        return sum(each.raised and each.proofs is None for each in self.at)
 
     @property
     def multipliers(self) -> dict[str, Any] | None:
         """``rule`` and ``settings`` of a record of evidence; None if some are missing."""
-        if not self.complete or not self.at or any(each.proofs is None for each in self.at):
-            return None
         settings = [written(each.setting, each.proofs) for each in self.at if each.proofs is not None]
+        if not settings or not self.complete or len(settings) < len(self.at):
+            return None
         return {"rule": "dual", "settings": settings}
 
 
-def worst_case(
-    statement: kernel.Statement, line: str, settings: Sequence[Instance], *, complete: bool
-) -> WorstCase:
-    """Return the worst case of a line: proofs of it, or functions that break it.
-
-    Parameters
-    ----------
-    statement
-        In the language, its sides with their bounds (``in_language.with_bounds``).
-    line
-        Its name; empty of a single one.
-    settings, complete
-        Values of the quantities beside the function of a class, and whether they are all.
-    """
-    found = []
-    try:
-        for setting in settings:
-            if paths := list(paths_of(statement, line, setting, bounds=True)):
-                found.append(_at(setting, paths))
-    except (kernel.Refused, ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
-        return WorstCase(refused=str(error))
-    return WorstCase(tuple(found), complete)
-
-
-def _at(setting: Instance, paths: Sequence[Sequence[Path]]) -> AtSetting:
+def at_setting(setting: Instance, paths: Sequence[Sequence[Path]]) -> AtSetting:
+    """Return the worst case of a line at one setting, of which the entries on each path are given with their bounds."""
     ratios: list[float | None] = []
     proofs: list[list[Proof]] | None = []
     raised, exceeded = True, None
@@ -142,21 +133,10 @@ def _at(setting: Instance, paths: Sequence[Sequence[Path]]) -> AtSetting:
     return AtSetting(setting, ratio, proofs, raised, exceeded)
 
 
-def worst_functions(statement: kernel.Statement, line: str, setting: Instance) -> Iterator[Instance]:
-    """Yield instances with functions that meet every condition of a path and break the line, simple ones first.
-
-    Parameters
-    ----------
-    statement, line
-        As of ``worst_case``.
-    setting
-        Values of the quantities beside the function of a class.
-    """
-    name = statement.space.function
-    for entries in paths_of(statement, line, setting, bounds=True):
-        for path in entries:
-            for code in itertools.islice(_codes(path), CASES):
-                yield {each: setting[each] if each != name else code for each in statement.space.ranges}
+def worst_functions(paths: Sequence[Sequence[Path]]) -> Iterator[Code]:
+    """Yield functions that meet every condition of a path and break an entry there, simple ones first."""
+    for path in itertools.chain(*paths):
+        yield from itertools.islice(_codes(path), CASES)
 
 
 def _codes(path: Path) -> Iterator[Code]:
@@ -231,6 +211,13 @@ class _Rounded:
             v: [_fraction(entry, digits) * shrunk for entry in factor[row]]
             for v, row in worst.coordinates.vectors.items()
         }
+        for v, row in eliminate(
+            [dict(point) for point in path.vanishing]
+        ).items():  # what points of no length say
+            others = [[-share * entry for entry in vectors[k]] for k, share in row.items()]
+            vectors[v] = [sum(column, Fraction(0)) for column in zip(*others, strict=True)] or [
+                Fraction(0)
+            ] * factor.shape[1]
         values = {
             key[0]: _fraction(worst.values[place] / scale, 2 * digits) * shrunk**2
             for key, place in worst.coordinates.linear.items()
