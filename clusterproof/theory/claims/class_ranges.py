@@ -178,9 +178,17 @@ def require_members(space: Space, instance: Instance) -> None:
             allowed.require(instance[name], instance)
 
 
-def least(*values: Any) -> Any:
-    """Return the least of several numbers; of a claim on a class of functions one of them must be small."""
-    return min(values)
+def least(*numbers: Any) -> Any:
+    """Return the least of the numbers, such as that of the best iterate.
+
+    Raises
+    ------
+    InvalidArgument
+        If there is none.
+    """
+    if not numbers:
+        raise InvalidArgument("numbers", numbers, "must be one or more", "write least(*values) of a list")
+    return min(numbers)
 
 
 def functions(
