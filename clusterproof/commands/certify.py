@@ -179,8 +179,8 @@ def _report(certificate: AnyCertificate | NoCertificate, out: Path | None) -> in
 def describe(certificate: AnyCertificate) -> str:
     """Return the constants as decimals and the statement that was proved."""
     if isinstance(certificate, ClaimCertificate):
-        count = plural("set", len(certificate.proofs))
-        return f"{certificate.claim}: {certificate.statement}\nproved by {count} of exact multipliers"
+        count = plural("record", len(certificate.evidence))
+        return f"{certificate.claim}\nproved by {count} of evidence"
     if isinstance(certificate, RoundCertificate):
         numbers = {name: float(getattr(certificate, name)) for name in ("rate", "constant", "weight")}
         lines = [f"{name} {number:.12g}" for name, number in numbers.items() if name != "weight" or number]

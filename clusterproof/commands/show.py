@@ -167,27 +167,26 @@ def _show_counterexample(verdict: Verdict, width: int) -> None:
 
 
 def _is_function(value: object) -> bool:
-    return isinstance(value, dict) and "formula" in value
+    return isinstance(value, dict) and "triplets" in value
 
 
 def _show_function(name: str, value: dict[str, Any], width: int) -> None:
     """Print what a reader checks of a function: start, minimiser, and gradient and value at each point."""
-    _print_wrapped(f"    {name}(x) = {value['formula']}", width)
-    lines = [f"    dimension {value['dimension']}, start {_vector(value['start'])}"]
-    if value["minimiser"] is not None:
-        lines.append(f"    minimiser {_vector(value['minimiser'])}, minimum {value['minimum']}")
-    for number, part in enumerate(value.get("parts", [value]), 1):
-        lines.append(f"    part {number}" if "parts" in value else "")
-        lines += [
-            f"    at {_vector(each['at'])}: gradient {_vector(each['gradient'])}, value {each['value']}"
-            for each in part["points"]
-        ]
-    for line in filter(None, lines):
-        _print_wrapped(line, width)
+    several = len(value["triplets"]) > 1
+    lines = [
+        f"{name}: a function on R^{len(value['start'])} through these points, start {_vector(value['start'])}"
+    ]
+    if value["solution"] is not None:
+        lines.append(f"minimiser {_vector(value['solution'])}, minimum {value['minimum']}")
+    for number, triplets in enumerate(value["triplets"], 1):
+        lines += [f"part {number}"] if several else []
+        lines += [f"at {_vector(x)}: gradient {_vector(g)}, value {f}" for x, g, f in triplets]
+    for line in lines:
+        _print_wrapped(f"    {line}", width)
 
 
-def _vector(entries: Sequence[str]) -> str:
-    return f"({', '.join(entries)})"
+def _vector(entries: Sequence[Any]) -> str:
+    return f"({', '.join(map(str, entries))})"
 
 
 def _show_repair(claim: Claim, width: int) -> None:

@@ -8,13 +8,9 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from clusterproof.theory import kernel
-from clusterproof.theory.claims.class_ranges import OfClass
+from clusterproof.theory.claims.class_ranges import Known, OfClass
 from clusterproof.theory.claims.in_language import statement_of
 from clusterproof.theory.claims.statement import Statement
-from clusterproof.theory.classes.concrete import ConcreteWorld
-from clusterproof.theory.classes.function import problem
-from clusterproof.theory.classes.interpolated import interpolated
-from clusterproof.theory.classes.vectors import Vector
 from clusterproof.theory.kernel.numbers import write
 
 INCONCLUSIVE = kernel.Word.INCONCLUSIVE
@@ -45,30 +41,12 @@ def read_instance(of: Statement, code: dict[str, Any]) -> dict[str, Any]:
 
 def _value(allowed: Any, code: Any, so_far: dict[str, Any]) -> Any:
     if isinstance(allowed, OfClass):
-        return _world(allowed, code, so_far)
+        return Known(code)
     if type(code) is list:
         return tuple(_value(allowed.entries, entry, so_far) for entry in code)
     if type(allowed).__name__ == "Choice":
         return next(each for each in allowed.options if write(each) == code)
     return code if type(allowed).__name__ == "Integers" else Fraction(code)
-
-
-def _world(allowed: OfClass, code: dict[str, Any], so_far: dict[str, Any]) -> Any:
-    """Return functions through the triplets."""
-    minimum = Fraction(code["minimum"])
-    oracles = []
-    for definition, several in zip(allowed.definitions(so_far), code["triplets"], strict=True):
-        points, gradients, values = ([row[place] for row in several] for place in range(3))
-        own = None if getattr(definition, "convex", True) else minimum
-        vectors = [list(map(_vector, each)) for each in (points, gradients)]
-        oracles.append(interpolated(definition, *vectors, list(map(Fraction, values)), minimum=own))
-    start, solution = (None if code[name] is None else _vector(code[name]) for name in ("start", "solution"))
-    world = ConcreteWorld(oracles, start, solution, minimum, list(map(_vector, code["further"])))
-    return problem(world, groups=[group.count for group in allowed.groups])
-
-
-def _vector(code: Any) -> Vector:
-    return Vector(map(Fraction, code))
 
 
 class TooLong(BaseException):

@@ -4,6 +4,8 @@ from clusterproof.theory.certificates.certify import certify, certify_at
 from clusterproof.theory.certificates.certify_round import certify_round
 from clusterproof.theory.certificates.companion import lyapunov_matrix
 from clusterproof.theory.certificates.document import (
+    Document,
+    NoCertificate,
     Verification,
     read_certificate,
     to_json,
@@ -11,13 +13,12 @@ from clusterproof.theory.certificates.document import (
     write_certificate,
 )
 from clusterproof.theory.certificates.heavy_ball import Certificate
-from clusterproof.theory.certificates.of_claim import ClaimCertificate, certify_claim
+from clusterproof.theory.certificates.of_claim import certify_claim
 from clusterproof.theory.certificates.one_round import RoundCertificate
-from clusterproof.theory.certificates.record import NoCertificate
 
 __all__ = [
     "Certificate",
-    "ClaimCertificate",
+    "Document",
     "NoCertificate",
     "RoundCertificate",
     "Verification",

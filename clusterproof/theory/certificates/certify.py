@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -11,32 +10,26 @@ from typing import Any
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.calls import checked
 from clusterproof.algorithms.validation import check_choice, check_number
+from clusterproof.theory.certificates import quadratic
 from clusterproof.theory.certificates.certify_round import certify_round
-from clusterproof.theory.certificates.companion import entries
-from clusterproof.theory.certificates.heavy_ball import Certificate
-from clusterproof.theory.certificates.lyapunov import System, Unknowns
+from clusterproof.theory.certificates.document import NoCertificate
+from clusterproof.theory.certificates.heavy_ball import MORE, Certificate, Search, proved
 from clusterproof.theory.certificates.one_round import RoundCertificate
-from clusterproof.theory.certificates.parameters import Parameters, exact, root_above
-from clusterproof.theory.certificates.quadratic import CONSTANT_DIGITS, at_rate, best_rate
-from clusterproof.theory.certificates.record import NoCertificate
-from clusterproof.theory.certificates.repair import balance, normalise, rounded, with_prefactor
-from clusterproof.theory.squares.exact import fraction, rational
+from clusterproof.theory.certificates.parameters import Parameters, exact
 
-SECONDS = 60.0
-"""Time limit of the search, in seconds."""
-
+ZERO = Fraction(0)
 RATE_DIGITS = 7
 """Rates on smooth functions are multiples of 10^-7 (finer where 1 - r is below 10^-4)."""
-
 SLACK = 3
 """Steps above the least rate that the solver claims, where a proof has a margin for rounding."""
-
 RESOLUTION = 2e-7
 """Resolution of the least rate, relative to 1 - r."""
-
+MARGIN = 2e-9
+"""Margin, of forms of trace 1, from which on a Lyapunov function counts."""
+STEPS = 24
+"""Most rates, at growing distances, that are tried above the least one that the solver claims."""
 TILTS = (1e-3, 1e-4, 1e-5, 1e-7, 0.0)
 """Weights of a small prefactor relative to the margin, tried one after another."""
-
 STEEP_TILTS = (0.5, 0.2, 0.1, 0.05, 0.02)
 """Weights that are tried before ``TILTS`` at a given rate, where the margin is larger."""
 
@@ -77,7 +70,7 @@ def certify(
     Returns
     -------
     Certificate or RoundCertificate or NoCertificate
-        A certificate was checked in exact arithmetic. No certificate does not mean divergence.
+        No certificate does not mean divergence.
 
     Raises
     ------
@@ -93,40 +86,28 @@ def certify(
     if setting:
         raise InvalidArgument(next(iter(setting)), "...", "is of a round of an algorithm", "give algorithm")
     check_choice("class", function_class, ("quadratic", "smooth"), remedy="choose one of the two")
-    step_size = 1 if step_size is None else step_size
-    parameters = _parameters(momentum, condition_number, proportion, step_size)
+    parameters = _parameters(momentum, condition_number, proportion, 1 if step_size is None else step_size)
     chosen = None if rate is None else exact("rate", rate)
     if chosen is not None:
         remedy = "give one between that of the class and 1"
         check_number("rate", float(chosen), above=0, below=1, remedy=remedy)
-    quadratic = best_rate(parameters)
-    if quadratic is None:
+    least = quadratic.best_rate(parameters)
+    if least is None:
         return NoCertificate(
             reason=f"with step_size * L * proportion = {parameters.largest} and momentum = {parameters.momentum} the"
             " quadratic of curvature L does not converge; that needs step_size * L * proportion < 2 (1 + momentum)"
         )
     if function_class == "quadratic":
-        proved = quadratic if chosen is None else at_rate(parameters, chosen)
-        if proved is None:
-            return NoCertificate(
-                reason="the rate is not above the spectral radius at an end of the spectrum: no prefactor is finite"
-            )
-        return Certificate(
-            parameters=parameters,
-            function_class="quadratic",
-            rate=proved[0],
-            prefactor=proved[1],
-            disturbance=proved[2],
-            proof=None,
+        found = quadratic.at_rate(parameters, least if chosen is None else chosen)
+        return found or NoCertificate(
+            reason="the rate is not above the spectral radius at an end of the spectrum: no prefactor is finite"
         )
     prover = _Prover(parameters, disturbance=disturbance)
-    certificate = prover.least(quadratic[0]) if chosen is None else prover.prove(chosen, STEEP_TILTS + TILTS)
-    if certificate is None:
-        return NoCertificate(
-            reason="the solver gave no Lyapunov function that contracts and passes the exact check;"
-            " this does not show divergence"
-        )
-    return certificate
+    found = prover.least(least) if chosen is None else prover.prove(chosen, STEEP_TILTS + TILTS)
+    return found or NoCertificate(
+        reason="the solver gave no Lyapunov function that contracts and passes the exact check;"
+        " this does not show divergence"
+    )
 
 
 def certify_at(
@@ -181,100 +162,69 @@ class _Prover:
     """Search for the provable rates of one set of parameters."""
 
     def __init__(self, parameters: Parameters, *, disturbance: bool, norm: bool = False) -> None:
-        from clusterproof.theory.certificates.search import Search
+        self.parameters, self.disturbance = parameters, disturbance
+        self.search = Search(parameters, disturbance=disturbance, norm=norm)
 
-        self.parameters = parameters
-        self.disturbance = disturbance
-        self.search = Search(*parameters.normalised, disturbance=disturbance, norm=norm)
-        self.system = System(*parameters.normalised, rational)
-        self.deadline = time.monotonic() + SECONDS
-
-    def least(self, quadratic: Fraction) -> Certificate | None:
-        """Find the least rate that passes the exact check, up to the resolution.
+    def least(self, quadratic_rate: Fraction) -> Certificate | None:
+        """Find the least rate that is proved, up to the resolution.
 
         The rate on quadratics is a lower bound; from the least rate that the solver claims the rate is
-        raised until the exact check passes.
+        raised until a proof is found.
         """
-        digits = RATE_DIGITS + max(0, math.ceil(-4 - math.log10(1 - quadratic)))
+        digits = RATE_DIGITS + max(0, math.ceil(-4 - math.log10(1 - quadratic_rate)))
         scale = 10**digits
-        lowest, largest = math.ceil(quadratic * scale), scale - 1
-        if self.system.linear:  # the class is one quadratic, whose rate is attained
+        lowest, largest = math.ceil(quadratic_rate * scale), scale - 1
+        if self.parameters.condition_number == 1:  # the class is one quadratic, whose rate is attained
             start: float | None = lowest / scale
         else:
             start = self.least_claimed(lowest / scale, (largest - scale // 10**6) / scale)
         if start is None:
             return None
         numerator, step = min(math.ceil(start * scale) + SLACK, largest), 1
-        while time.monotonic() < self.deadline:
-            certificate = self.prove(Fraction(numerator, scale))
-            if certificate is not None or numerator == largest:
-                return certificate
+        for _ in range(STEPS):
+            found = self.prove(Fraction(numerator, scale))
+            if found is not None or numerator == largest:
+                return found
             numerator, step = min(numerator + step, largest), 2 * step
         return None
 
     def least_claimed(self, low: float, high: float) -> float | None:
-        """Follow the solver's margin to its zero in r^2, by Newton steps inside a shrinking interval.
+        """Return the least rate at which the solver claims a margin, by bisection; None if it claims none below 1."""
 
-        The margin is smooth except for a kink near its zero; each step uses the derivative on its side.
+        def has_margin(square: float) -> bool:
+            margin = self.search.margin(square)
+            return margin is not None and margin > MARGIN
 
-        Returns
-        -------
-        float or None
-            The rate at the zero; None if the solver claims no margin below 1.
-        """
         left, right = low**2, high**2
         resolution = RESOLUTION * (1 - left)
-        square, tolerance = left, 0.0
-        while time.monotonic() < self.deadline and right - left > resolution:
-            answer = self.search.margin(square, tolerance)
-            if answer is not None and answer[0] > 0:
-                if square == left:
-                    break
-                right = square
-            elif square == right:
-                return None
-            else:
-                left = square
-            margin, derivative = answer or (0.0, 0.0)
-            target = square - margin / derivative if derivative > 0 else (left + right) / 2
-            if abs(target - square) < resolution and answer is not None:
-                return math.sqrt(target)
-            tolerance = min(max(abs(margin) * 1e-4, 1e-8), 1e-5)
-            inside = left < target < right
-            square = target if inside else right if right == high**2 else (left + right) / 2
-        return math.sqrt(square if square == left else right)
+        if has_margin(left):
+            return low
+        if not has_margin(right):
+            return None
+        while right - left > resolution:
+            middle = (left + right) / 2
+            left, right = (left, middle) if has_margin(middle) else (middle, right)
+        return math.sqrt(right)
 
     def prove(self, rate: Fraction, tilts: Sequence[float] = TILTS) -> Certificate | None:
-        """Return the certificate at a rate with the smallest prefactor that passes the exact check."""
+        """Return the certificate at a rate with the smallest prefactor that is proved."""
+        if self.parameters.condition_number == 1:
+            series = self.series(rate)
+            return series and proved(self.parameters, rate, *series, disturbance=self.disturbance)
         for tilt in tilts:
-            if time.monotonic() > self.deadline:
-                return None
-            candidate = self.search.candidate(float(rate), tilt)
-            proved = None if candidate is None else self.check(rounded(candidate), rate)
-            if proved is not None:
-                return proved
-        return self.check(self.series(rate), rate) if self.system.linear else None
+            candidate = self.search.candidate(rate, tilt)
+            if candidate is not None:
+                found = proved(self.parameters, rate, *candidate, disturbance=self.disturbance)
+                if found is not None:
+                    return found
+        return None
 
-    def series(self, rate: Fraction) -> Unknowns:
-        """Return the Lyapunov matrix of one quadratic, in closed form."""
-        first, mixed, last = entries(self.parameters.largest, self.parameters.momentum, rate)
-        matrix = (first, mixed, Fraction(0), last, Fraction(0), Fraction(0))
-        return Unknowns.of_matrix(tuple(map(rational, matrix)), self.system.zero)
-
-    def check(self, candidate: Unknowns, rate: Fraction) -> Certificate | None:
-        """Repair and check a rational candidate in exact arithmetic."""
-        scaled = normalise(self.system, balance(self.system, candidate, rational(rate) ** 2))
-        completed = None if scaled is None else with_prefactor(self.system, scaled)
-        if completed is None:
+    def series(self, rate: Fraction) -> tuple[list[Fraction], list[Fraction]] | None:
+        """Return the Lyapunov function of one quadratic, in closed form; None if the rate is not proved."""
+        constants = quadratic.constants(self.parameters, rate)
+        if constants is None:
             return None
-        unknowns, prefactor = completed
-        square = fraction(unknowns.matrix[0] + unknowns.values[0] / 2) if self.disturbance else Fraction(0)
-        certificate = Certificate(
-            parameters=self.parameters,
-            function_class="smooth",
-            rate=rate,
-            prefactor=prefactor,
-            disturbance=root_above(max(square, Fraction(0)), CONSTANT_DIGITS) if self.disturbance else None,
-            proof=unknowns.map(fraction),
-        )
-        return None if any(certificate.failures()) else certificate
+        mixed, _, scale = constants
+        beta = self.parameters.momentum
+        product = -beta * mixed * (1 + beta - self.parameters.largest) / 2
+        return [MORE * scale * each for each in (1, product, ZERO, beta, ZERO, ZERO)], [ZERO, ZERO]

@@ -7,9 +7,9 @@ from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import check_choice, check_count, check_number
+from clusterproof.theory.certificates.document import NoCertificate
 from clusterproof.theory.certificates.one_round import RoundCertificate
 from clusterproof.theory.certificates.parameters import exact
-from clusterproof.theory.certificates.record import NoCertificate
 from clusterproof.theory.certificates.round_search import prove_round
 from clusterproof.theory.certificates.rounds import Algorithm, ClientClass, Round
 

@@ -1,11 +1,8 @@
-"""Certificates as documents: JSON whose numbers are fractions in strings, written, read and checked without a solver.
+"""Certificates as documents: the source of claims in the kernel's language, and the evidence that it replays.
 
-A document holds the record of a certificate, its kind, the sentence that it proves, and a SHA-256. It is written again
-after it was read, and refused if anything differs: names, fractions that are not in lowest terms, the statement. Its
-length and that of its numbers are limited, so that checking takes bounded time and memory.
-
-The SHA-256 over the content detects damage and careless edits. It is not a signature: a forger can recompute it, but
-the proof is checked in any case. A change that passes both checks leaves a proof of the statement in the file.
+A document is checked without a solver. Nobody who wrote it is trusted: the kernel reads the source again, compares its
+digest with that of each record, and replays the record. Numbers of a rate or a bound stand in the source as fractions,
+so that the claims say all that is proved.
 """
 
 from __future__ import annotations
@@ -13,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from fractions import Fraction
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
@@ -26,67 +24,130 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import write_whole
 from clusterproof.algorithms.calls import checked
 from clusterproof.files import read_file, unique_names
-from clusterproof.theory.certificates.heavy_ball import Certificate
-from clusterproof.theory.certificates.of_claim import ClaimCertificate
-from clusterproof.theory.certificates.one_round import RoundCertificate
+from clusterproof.theory import kernel
+from clusterproof.theory.claims.claim import REGISTRY, Claim, find_claim
+from clusterproof.theory.claims.in_language import statement_of
+from clusterproof.theory.claims.load import load_claims
+from clusterproof.theory.search.paths import paths_of
+from clusterproof.user_files import file_of, write_sources
 
-FORMAT = "clusterproof-certificate-2"
 MAX_BYTES = 2**22
-MAX_DIGITS = 1000
-"""Digits of a numerator or denominator."""
-
-AnyCertificate: TypeAlias = Certificate | RoundCertificate | ClaimCertificate
-KINDS: dict[str, type[AnyCertificate]] = {
-    "rate": Certificate,
-    "round": RoundCertificate,
-    "claim": ClaimCertificate,
-}
-_FRACTION = re.compile(r"-?[0-9]+(/[1-9][0-9]*)?", re.ASCII)
+SETTINGS = 1000
+"""Most settings of the quantities beside a function of a class."""
+FUEL = 40 * kernel.FUEL
+"""Steps that the replay of one record may take: a round of many local steps has many conditions."""
 
 
 class Unreadable(ValueError):
     """A document that is not a certificate; the message states why."""
 
 
+@dataclass(frozen=True)
+class NoCertificate:
+    """Outcome of a search for a proof that found none; its truth value is false.
+
+    Attributes
+    ----------
+    reason
+        One sentence. It states that the method diverges only if it names the function.
+    """
+
+    reason: str
+
+    def __bool__(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class Document:
+    """Claims, and what the kernel replays of them.
+
+    Attributes
+    ----------
+    source
+        Text of the file that states the claims; empty for a claim of the catalogue.
+    evidence
+        A record for each line, with its ``claim``.
+    beside
+        Texts of the files beside the source that it imports, by relative path.
+    """
+
+    source: str
+    evidence: list[dict[str, Any]]
+    beside: dict[str, str] = field(default_factory=dict)
+
+    def failures(self) -> Iterator[str]:
+        """Yield why it does not prove its claims, in exact arithmetic and without a solver; the source is executed."""
+        try:
+            with stated(self.source, self.beside) as claims:
+                found = claims or [find_claim(str(each.get("claim"))) for each in self.evidence]
+                yield from _failures(found, self.evidence)
+        except (InvalidArgument, kernel.Refused) as error:
+            yield f"the claims cannot be read: {error}"
+
+
+def _failures(claims: Sequence[Claim[..., Any]], evidence: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    records = {(each.get("claim"), each.get("line")): each for each in evidence}
+    if not claims:
+        yield "there is no evidence"
+    for claim in dict.fromkeys(claims):
+        statement = statement_of(claim.statements[0])
+        for line in _lines_of(statement):
+            record = records.get((claim.id, line))
+            shown = None if record is None else kernel.replay(statement, record, fuel=FUEL)
+            if shown is None or shown.word is not kernel.Word.CERTIFIED:
+                why = "there is no evidence" if shown is None else shown.why
+                yield f"{claim.id}{f'#{line}' if line else ''}: {why}"
+
+
+def _lines_of(statement: kernel.Statement) -> list[str]:
+    """Return the names of a statement's lines."""
+    if statement.space.function is None:
+        return [line for each, _ in statement.space.symbolic() for line in statement.lines(each)[0]]
+    settings = statement.space.every(left_out=statement.space.function)
+    paths = [path for setting in islice(settings, SETTINGS) for path in paths_of(statement, setting)]
+    return list(dict.fromkeys(line for path in paths for line in path))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Verification:
-    """Outcome of checking a certificate; true if the statement is proved.
+    """Outcome of checking a certificate; true if its claims are proved.
 
     Attributes
     ----------
     valid
-        Whether the statement is proved.
+        Whether they are.
     condition
         The condition that fails, or that all hold.
     readable
         Whether the document has the form of a certificate.
-    certificate
-        The certificate that was read; None if the document is unreadable.
+    document
+        What was read; None if it is unreadable.
     """
 
     valid: bool
     condition: str
     readable: bool = True
-    certificate: AnyCertificate | None = None
+    document: Document | None = None
 
     def __bool__(self) -> bool:
         return self.valid
 
 
-Document = AnyCertificate | bytes | str | Mapping[str, Any] | os.PathLike[str]
+AnyDocument = Document | bytes | str | Mapping[str, Any] | os.PathLike[str]
 
 
 @checked
-def verify(document: Document) -> Verification:
-    """Decide in exact arithmetic whether a certificate proves its statement.
+def verify(document: AnyDocument) -> Verification:
+    """Decide in exact arithmetic whether a certificate proves its claims.
 
-    A record in memory is written to text and read back, so that the same rules hold for it as for a file. The
-    certificate of a claim of a user's file holds that file, which is executed.
+    The source in a certificate is executed, as a user's file is.
 
     Parameters
     ----------
     document
-        A certificate, its JSON as text, bytes or a mapping, or the ``pathlib.Path`` of its file.
+        What ``certify`` returns as ``document``, its JSON as text, bytes or a mapping, or the ``pathlib.Path`` of its
+        file.
 
     Returns
     -------
@@ -94,30 +155,46 @@ def verify(document: Document) -> Verification:
         No content of a document raises an exception.
     """
     try:
-        certificate, problem = from_json(_text(document))
-        if isinstance(document, AnyCertificate) and document != certificate:
-            raise Unreadable("not a certificate's fields: they read differently once written")
+        found = from_json(_text(document))
     except Unreadable as error:
         return Verification(valid=False, condition=f"unreadable: {error}", readable=False)
-    failure = next(certificate.failures(), problem)
+    failure = next(found.failures(), None)
     held = "every condition holds in exact arithmetic"
-    return Verification(valid=failure is None, condition=failure or held, certificate=certificate)
+    return Verification(valid=failure is None, condition=failure or held, document=found)
 
 
-def to_json(certificate: AnyCertificate) -> str:
-    """Return a certificate as JSON text."""
-    content = _content(certificate)
-    return json.dumps(content | {"sha256": _checksum(content)}, indent=1) + "\n"
+@contextmanager
+def stated(source: str, beside: Mapping[str, str] | None = None) -> Iterator[list[Claim[..., Any]]]:
+    """State the claims of a source, instead of those of files that were loaded; yield them. None of an empty source.
+
+    Raises
+    ------
+    InvalidArgument
+        If it states none, or executing it raises an error.
+    """
+    if not source:
+        yield []
+        return
+    before = dict(REGISTRY)
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            for name in [name for name, claim in before.items() if file_of(claim.module) is not None]:
+                del REGISTRY[name]
+            name = f"claims_{hashlib.sha256(source.encode()).hexdigest()[:8]}.py"
+            names = load_claims(write_sources(Path(folder), {name: source, **(beside or {})}))
+            yield [find_claim(each) for each in names]
+        finally:
+            REGISTRY.clear()
+            REGISTRY.update(before)
 
 
-def from_json(text: bytes | str) -> tuple[AnyCertificate, str | None]:
-    """Read a certificate from JSON text, without checking its proof.
+def to_json(document: Document) -> str:
+    """Return a document as JSON text."""
+    return json.dumps(msgspec.to_builtins(document), indent=1) + "\n"
 
-    Returns
-    -------
-    tuple
-        The certificate, and a message if it was changed after it was written (its statement or its SHA-256 does
-        not agree with the content), otherwise None.
+
+def from_json(text: bytes | str) -> Document:
+    """Read a document from JSON text, without checking its proof.
 
     Raises
     ------
@@ -128,39 +205,27 @@ def from_json(text: bytes | str) -> tuple[AnyCertificate, str | None]:
         raise Unreadable(f"longer than {MAX_BYTES} bytes")
     try:
         raw = json.loads(text, object_pairs_hook=unique_names)
-        certificate = msgspec.convert(raw, KINDS[raw["kind"]], dec_hook=_fraction)
-        content = _content(certificate)
-    except Unreadable:
-        raise
-    except (ValueError, TypeError, LookupError, RecursionError) as error:
+        found = msgspec.convert(raw, Document)
+        if unknown := raw.keys() - vars(found).keys():
+            raise Unreadable(f"has a field {min(unknown)}, which a certificate does not have")
+    except (ValueError, TypeError, RecursionError, AttributeError) as error:
         raise Unreadable(f"{type(error).__name__}: {error}"[:200]) from error
-    loose = ("statement", "sha256")
-    if {k: v for k, v in raw.items() if k not in loose} != {
-        k: v for k, v in content.items() if k not in loose
-    }:
-        raise Unreadable("has names, or ways to write a number, that a certificate does not have")
-    if raw.get("statement") != content["statement"]:
-        return certificate, "the statement is not the one that the fields make"
-    if raw.get("sha256") != _checksum(content):
-        return certificate, "the SHA-256 is not that of the content: the file was changed"
-    return certificate, None
+    return found
 
 
-def write_certificate(
-    certificate: AnyCertificate, path: str | os.PathLike[str], *, argument: str = "path"
-) -> None:
-    """Write a certificate to a file, atomically.
+def write_certificate(document: Document, path: str | os.PathLike[str], *, argument: str = "path") -> None:
+    """Write a document to a file, atomically.
 
     Raises
     ------
     InvalidArgument
         If it cannot be written.
     """
-    write_whole(argument, Path(path), to_json(certificate).encode())
+    write_whole(argument, Path(path), to_json(document).encode())
 
 
-def read_certificate(path: str | os.PathLike[str], *, argument: str = "path") -> AnyCertificate:
-    """Read a certificate from a file; ``verify`` checks it.
+def read_certificate(path: str | os.PathLike[str], *, argument: str = "path") -> Document:
+    """Read a document from a file; ``verify`` checks it.
 
     Raises
     ------
@@ -168,7 +233,7 @@ def read_certificate(path: str | os.PathLike[str], *, argument: str = "path") ->
         If the file holds no certificate.
     """
     try:
-        return from_json(_text(Path(path)))[0]
+        return from_json(_text(Path(path)))
     except Unreadable as error:
         rule = f"must be a certificate ({error})"
         raise InvalidArgument(
@@ -176,33 +241,12 @@ def read_certificate(path: str | os.PathLike[str], *, argument: str = "path") ->
         ) from error
 
 
-def _text(document: Document) -> bytes | str:
+def _text(document: AnyDocument) -> bytes | str:
     if isinstance(document, bytes | str):
         return document
     try:
         if isinstance(document, Mapping):
             return json.dumps(dict(document))
-        return to_json(document) if isinstance(document, AnyCertificate) else read_file(document, MAX_BYTES)
+        return to_json(document) if isinstance(document, Document) else read_file(document, MAX_BYTES)
     except Exception as error:  # a record may hold anything
         raise Unreadable(f"cannot be read ({getattr(error, 'strerror', None) or error})") from error
-
-
-def _content(certificate: AnyCertificate) -> dict[str, Any]:
-    """Return everything but the checksum, in the order of the file."""
-    (kind,) = (name for name, form in KINDS.items() if isinstance(certificate, form))
-    head = {"format": FORMAT, "kind": kind, "statement": certificate.statement}
-    fields: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(certificate, enc_hook=str))
-    return head | fields
-
-
-def _checksum(content: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a document's content, independent of the order and spacing of the file."""
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()
-
-
-def _fraction(_: type, value: object) -> Fraction:
-    """Read a fraction, the only type that the records leave to this hook; how it is written is compared later."""
-    if not isinstance(value, str) or len(value) > 2 * MAX_DIGITS or not _FRACTION.fullmatch(value):
-        raise ValueError('must be a fraction in a string, such as "1/3"')
-    return Fraction(value)

@@ -1,43 +1,36 @@
-"""Rate and prefactors on quadratics, for every eigenvalue between two ends, in rational arithmetic.
+"""A rate of heavy ball on quadratics, for every eigenvalue between two ends: the claims that state it, and their proof.
 
-Write a = step * eigenvalue, A = 1 + beta - a, q = sqrt(beta), and per mode e_(t+1) = A e_t - beta e_(t-1).
-h_t is the response to an impulse (e_(-1) = 0, e_0 = 1) and Pi_t that to a start from rest
-(e_(-1) = e_0 = 1); h_t = q^t U_t(A / 2q) and Pi_t = h_t - beta h_(t-1) = q^t (T_t + (x - q) U_(t-1))
-with x = A / 2q and Chebyshev polynomials T, U. For a in [a_1, a_2] and a rational r in (0, 1):
+Write a = step * eigenvalue, A = 1 + beta - a; a mode is e_(t+1) = A e_t - beta e_(t-1). With a number k
 
-**Oscillating modes.** If A^2 < 4 beta, then W_t = e_t^2 - A e_t e_(t-1) + beta e_(t-1)^2 obeys
-W_(t+1) = beta W_t and W_t >= e_t^2 (1 - A^2 / 4 beta); W_0 = a from rest and 1 for an impulse. So
-Pi_t^2 <= c_0(a) beta^t and h_t^2 <= c_1(a) beta^t with c_1 = 4 beta / (4 beta - A^2), c_0 = a c_1.
-1 / c_0 = 1 - (a - 1 + beta)^2 / (4 a beta) and 1 / c_1 = 1 - A^2 / 4 beta are concave in a: c_0 and c_1
-are largest at an end of any interval, and c_0 increases for a >= 1 - beta.
+    V(e, d) = e^2 + beta (d^2 - k A e d) = (1 - beta k^2 A^2 / 4) e^2 + beta (d - k A e / 2)^2
 
-**Any modes.** Let r^2 > beta, s = beta / r < r, and r^2 - (1 + beta - a_1) r + beta >= 0 and
-r^2 + (1 + beta - a_2) r + beta >= 0. Then |A| <= r + s for every a of the interval. With
-X = (r + s) / 2q >= 1: |U_t| <= U_t(X) and |T_t| <= T_t(X) on [-X, X]. So |h_t| is at most its value
-H_t = (r^(t+1) - s^(t+1)) / (r - s) at A = r + s, whence |h_t| <= C_1 r^t with C_1 = r^2 / (r^2 - beta), and
-|Pi_t| <= H_t + beta H_(t-1) <= r^t r (r + beta) / (r^2 - beta). Where a <= 1 - beta, that is x >= q, also
-0 <= x - q <= X - q, so |Pi_t| <= H_t - beta H_(t-1) <= r^t r (r - beta) / (r^2 - beta), because s >= beta.
-(For beta = 0: h_t = Pi_t = A^t and |A| <= r.) Where a_2 > 1 - beta is an oscillating mode, the modes between
-1 - beta and a_2 have c_0(a) <= c_0(a_2).
+is at least c(A) e^2, c(A) = 1 - beta k^2 A^2 / 4, and at rest, d = e, it is (1 + beta - beta k A) e^2. Moving e by v
+changes its root by |v| at most, as V is a squared norm. Let gamma = beta (r^2 - beta) and q = beta (1 - k (r^2 + beta)
+/ 2). Then
 
-In either case V(z) = sup over k of r^(-2k) |e_k|^2, along the run that starts at z = (e_t, e_(t-1)), is the square
-of a norm with V >= |e_t|^2 and V(next) <= r^2 V; it is at most C_0^2 |e|^2 from rest, and moving e_t by delta adds
-at most C_1 |delta| to its root.
+    r^2 V(e, d) - V(A e - beta d, e) = (r^2 - beta - (1 - beta k) A^2) e^2 + 2 q A e d + gamma d^2
 
-At critical damping, a_1 = (1 - q)^2, Pi_t(a_1) is q^t (1 + (1 - q) t): no prefactor is finite at the rate q itself.
-That envelope is no certificate of the form above, as no V with V(next) <= q^2 V has it; little is lost without it.
-With r = q + x (1 - q) for a chosen x, the bound above on C_0 r^t is, at the x that is best for a round t, at most 1.37
-times the envelope (towards e / 2 as t and kappa grow): ``at_rate`` proves that rate.
+is a square, gamma (d + q A e / gamma)^2, plus (alpha - zeta A^2) e^2 with alpha = r^2 - beta and zeta = 1 - beta k + q^2
+/ gamma. It is nonnegative up to |A| = X if alpha >= zeta X^2 and zeta >= 0. With k = 4 / X^2, X = r + beta / r, that is
+an equation; where all modes oscillate, A^2 <= 4 beta, k = 1 / beta does for every r >= sqrt(beta).
 
-Every comparison is between rationals, and the least of the bounds that apply is proved.
+Hence |e_t| <= C_0 r^t |e_0| from rest if 1 + beta - beta k A <= C_0^2 c(A) for every eigenvalue, and a unit disturbance
+has at most C_1 times that effect if 1 <= C_1^2 c(A). Both are nonnegative at the ends of the interval and concave.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
 from fractions import Fraction
+from typing import Any
 
+from clusterproof.theory.certificates.document import Document, stated
+from clusterproof.theory.certificates.heavy_ball import Certificate, sentence
 from clusterproof.theory.certificates.parameters import Parameters, root_above, round_up
+from clusterproof.theory.claims.in_language import statement_of
+from clusterproof.theory.kernel.numbers import write
+from clusterproof.theory.kernel.rules import cases
 
 RATE_DIGITS = 12
 CONSTANT_DIGITS = 9
@@ -45,55 +38,64 @@ GAP = Fraction(1, 10**6)
 """At critical damping no prefactor is finite at the exact rate q; there r is q + (1 - q) * GAP (q > 0)."""
 
 
-def constants_squared(parameters: Parameters, rate: Fraction) -> tuple[Fraction, Fraction] | None:
-    """Return the least C_0^2 and C_1^2 that the argument of this module proves at a rate.
-
-    Parameters
-    ----------
-    parameters
-        The dynamics.
-    rate
-        r.
-
-    Returns
-    -------
-    tuple or None
-        C_0^2 and C_1^2 with |Pi_t| <= C_0 r^t and |h_t| <= C_1 r^t for every eigenvalue; None if r is not proved.
-    """
-    beta, lowest, highest = parameters.momentum, parameters.smallest, parameters.largest
-    if not 0 < rate < 1 or rate**2 < beta:
-        return None
-    at_start, at_impulse = [], []
-    low, high = (4 * beta - (1 + beta - a) ** 2 for a in (lowest, highest))
-    if low > 0 and high > 0:
-        at_impulse.append(max(4 * beta / low, 4 * beta / high))
-        at_start.append(max(4 * beta * lowest / low, 4 * beta * highest / high))
-    excess = rate**2 - beta
-    positive = excess > 0 and rate**2 - (1 + beta - lowest) * rate + beta >= 0
-    if positive and rate**2 + (1 + beta - highest) * rate + beta >= 0:
-        at_impulse.append((rate**2 / excess) ** 2)
-        at_start.append((rate * (rate + beta) / excess) ** 2)
-        slow = (rate * (rate - beta) / excess) ** 2
-        if highest <= 1 - beta:
-            at_start.append(slow)
-        elif high > 0:
-            at_start.append(max(slow, 4 * beta * highest / high))
-    return (min(at_start), min(at_impulse)) if at_start else None
+def energy(e: Any, d: Any, trace: Any, momentum: Any, mixed: Any) -> Any:
+    """V(e, d), of a mode with A = trace."""
+    return e**2 + momentum * (d**2 - mixed * trace * e * d)
 
 
-def best_rate(parameters: Parameters) -> tuple[Fraction, Fraction, Fraction] | None:
-    """Find the exact rate on quadratics, rounded up, with C_0 and C_1.
+SOURCE = '''"""{statement}"""
 
-    Parameters
-    ----------
-    parameters
-        The dynamics.
+from fractions import Fraction
+from typing import Annotated, Any
 
-    Returns
-    -------
-    tuple or None
-        r, C_0 and C_1, proved; None if some quadratic of the class does not converge.
-    """
+from clusterproof.theorem import Sides, at_most, claim, rationals
+
+MOMENTUM = {momentum!r}
+RATE = {rate!r}
+PREFACTOR = {prefactor!r}
+DISTURBANCE = {disturbance!r}
+MIXED = {mixed!r}
+Curvature = Annotated[Fraction, rationals({smallest!r}, {largest!r}, 8)]
+Real = Annotated[Fraction, rationals(-1, 1, 4, upwards=True, downwards=True)]
+
+
+{energy}
+
+@claim("certificate/contraction")
+def contraction(curvature: Curvature, e: Real, d: Real) -> Sides:
+    """A round multiplies the energy of a mode by RATE^2 at most."""
+    trace = 1 + MOMENTUM - curvature
+    after = energy(trace * e - MOMENTUM * d, e, trace, MOMENTUM, MIXED)
+    return at_most(after, before=RATE**2 * energy(e, d, trace, MOMENTUM, MIXED))
+
+
+@claim("certificate/distance")
+def distance(curvature: Curvature, e: Real, d: Real) -> Sides:
+    """The energy is at least a multiple of the squared distance."""
+    trace = 1 + MOMENTUM - curvature
+    share = 1 - MOMENTUM * MIXED**2 * trace**2 / 4
+    return at_most(share * e**2, energy=energy(e, d, trace, MOMENTUM, MIXED))
+
+
+@claim("certificate/start")
+def start(curvature: Curvature) -> Sides:
+    """At rest the energy is at most PREFACTOR^2 times that multiple."""
+    trace = 1 + MOMENTUM - curvature
+    share = 1 - MOMENTUM * MIXED**2 * trace**2 / 4
+    return at_most(energy(1, 1, trace, MOMENTUM, MIXED), start=PREFACTOR**2 * share)
+
+
+@claim("certificate/impulse")
+def impulse(curvature: Curvature) -> Sides:
+    """The energy of a unit impulse is at most DISTURBANCE^2 times that multiple."""
+    trace = 1 + MOMENTUM - curvature
+    share = 1 - MOMENTUM * MIXED**2 * trace**2 / 4
+    return at_most(energy(1, 0, trace, MOMENTUM, MIXED), impulse=DISTURBANCE**2 * share)
+'''
+
+
+def best_rate(parameters: Parameters) -> Fraction | None:
+    """Return the exact rate on quadratics, rounded up, and larger if its prefactor is a tenth then; None if none is."""
     beta = parameters.momentum
     root = root_above(beta, RATE_DIGITS)
     real = max(_real_root(parameters.smallest, beta), _real_root(parameters.largest, beta))
@@ -102,16 +104,36 @@ def best_rate(parameters: Parameters) -> tuple[Fraction, Fraction, Fraction] | N
     damped = max(root + gap, round_up(real, RATE_DIGITS))
     best = None
     for rate in (root, damped, damped + step, damped + 5 * step):
-        proved = constants_squared(parameters, rate)
-        if proved is not None and (best is None or 100 * proved[0] < best[1][0]):
-            best = rate, proved
-    if best is None:
+        found = constants(parameters, rate)
+        if found is not None and (best is None or 100 * found[1] < best[1]):
+            best = rate, found[1]
+    return None if best is None else best[0]
+
+
+def constants(parameters: Parameters, rate: Fraction) -> tuple[Fraction, Fraction, Fraction] | None:
+    """Return the k of the least C_0^2, then C_0^2 and C_1^2; None if the rate is not proved."""
+    beta = parameters.momentum
+    if not 0 < rate < 1 or rate**2 < beta:
         return None
-    return at_rate(parameters, best[0])
+    traces = [1 + beta - a for a in (parameters.smallest, parameters.largest)]
+    candidates = []
+    if beta and all(trace**2 < 4 * beta for trace in traces):
+        candidates.append(1 / beta)
+    largest = rate + beta / rate
+    if rate**2 > beta and all(abs(trace) <= largest for trace in traces):
+        candidates.append(4 / largest**2)
+    found = []
+    for k in candidates:
+        shares = [1 - beta * k**2 * trace**2 / 4 for trace in traces]
+        if min(shares) > 0:
+            starts = [1 + beta - beta * k * trace for trace in traces]
+            start = max(value / share for value, share in zip(starts, shares, strict=True))
+            found.append((k, start, 1 / min(shares)))
+    return min(found, key=lambda each: each[1], default=None)
 
 
-def at_rate(parameters: Parameters, rate: Fraction) -> tuple[Fraction, Fraction, Fraction] | None:
-    """Prove a given rate on quadratics: return it with C_0 and C_1, rounded up; None if it is not proved.
+def at_rate(parameters: Parameters, rate: Fraction) -> Certificate | None:
+    """Prove a given rate on quadratics; None if it is not proved.
 
     Parameters
     ----------
@@ -120,11 +142,85 @@ def at_rate(parameters: Parameters, rate: Fraction) -> tuple[Fraction, Fraction,
     rate
         r.
     """
-    proved = constants_squared(parameters, rate)
-    if proved is None:
+    known = constants(parameters, rate)
+    if known is None:
         return None
-    start, impulse = proved
-    return rate, root_above(start, CONSTANT_DIGITS), root_above(impulse, CONSTANT_DIGITS)
+    k, start, impulse = known
+    prefactor, disturbance = (root_above(each, CONSTANT_DIGITS) for each in (start, impulse))
+    source = SOURCE.format(
+        statement=sentence(parameters, "quadratic", rate, prefactor, disturbance),
+        momentum=parameters.momentum,
+        rate=rate,
+        prefactor=prefactor,
+        disturbance=disturbance,
+        mixed=k,
+        smallest=parameters.smallest,
+        largest=parameters.largest,
+        energy=inspect.getsource(energy),
+    )
+    blocks = {
+        "certificate/contraction": _blocks_of_contraction(parameters, rate, k),
+        "certificate/distance": [(parameters.momentum, [], _mode(parameters.momentum, -k / 2))],
+    }
+    evidence = []
+    with stated(source) as claims:
+        for claim in claims:
+            statement = statement_of(claim.statements[0])
+            record: dict[str, Any] = {"claim": claim.id, "line": "", "digest": statement.digest}
+            record["witness"] = dict.fromkeys(statement.space.ranges, 0)
+            record["witness"]["curvature"] = write(parameters.smallest)
+            record["rule"] = "squares" if claim.id in blocks else "signs"
+            if claim.id in blocks:
+                (case,) = cases(statement, "")
+                (slack,) = case.sides.slacks
+                unit = next(iter(slack.bottom.values()))
+                record["blocks"] = [[_scaled(each, unit) for each in blocks[claim.id]]]
+            evidence.append(record)
+    return Certificate(
+        parameters=parameters,
+        function_class="quadratic",
+        rate=rate,
+        prefactor=prefactor,
+        disturbance=disturbance,
+        document=Document(source, evidence),
+    )
+
+
+Modes = list[tuple[tuple[int, int, int], Fraction]]
+Exact = tuple[Fraction, list[int], Modes]
+"""A number, the places of factors, and a polynomial in a, e and d, whose square they multiply."""
+
+
+def _blocks_of_contraction(parameters: Parameters, rate: Fraction, k: Fraction) -> list[Exact]:
+    """Return gamma (d + q A e / gamma)^2, and the rest by (X - A)(X + A), each a distance from an end and a number."""
+    beta = parameters.momentum
+    gamma, q = beta * (rate**2 - beta), beta * (1 - k * (rate**2 + beta) / 2)
+    ratio = q / gamma if gamma else Fraction(0)  # q is 0, too
+    alpha, zeta = rate**2 - beta, 1 - beta * k + q * ratio
+    high, low = (1 + beta - a for a in (parameters.smallest, parameters.largest))
+    largest = max(abs(high), abs(low))
+    error = [((0, 1, 0), Fraction(1))]
+    above, below = largest - high, largest + low
+    rest = alpha - zeta * largest**2 + zeta * above * below
+    return [
+        (gamma, [], _mode(beta, ratio)),
+        (rest, [], error),
+        (zeta * below, [0], error),
+        (zeta * above, [1], error),
+        (zeta, [0, 1], error),
+    ]
+
+
+def _mode(beta: Fraction, factor: Fraction) -> Modes:
+    """Return d + factor A e."""
+    return [((0, 0, 1), Fraction(1)), ((0, 1, 0), factor * (1 + beta)), ((1, 1, 0), -factor)]
+
+
+def _scaled(block: Exact, unit: Fraction) -> dict[str, Any]:
+    """Write a block times a number as the kernel reads it."""
+    factor, places, polynomial = block
+    basis = [[list(powers), write(value)] for powers, value in polynomial if value]
+    return {"factors": places, "basis": [basis], "matrix": [[write(factor * unit)]]}
 
 
 def _real_root(curvature: Fraction, momentum: Fraction) -> float:

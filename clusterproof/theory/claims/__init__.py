@@ -7,7 +7,15 @@ its quantities may be), ``search/plan`` (which instances are tried), ``search/ev
 
 from clusterproof.theory.claims.arrays import matrices, vectors
 from clusterproof.theory.claims.claim import claim
-from clusterproof.theory.claims.class_ranges import functions, operators, sets
+from clusterproof.theory.claims.class_ranges import (
+    ConvexSet,
+    Function,
+    Operator,
+    functions,
+    least,
+    operators,
+    sets,
+)
 from clusterproof.theory.claims.expectation import Expectation, expectation
 from clusterproof.theory.claims.frequency import Frequency, probability
 from clusterproof.theory.claims.psd import psd
@@ -25,8 +33,6 @@ from clusterproof.theory.claims.sides import (
 )
 from clusterproof.theory.claims.simplex import simplex
 from clusterproof.theory.claims.space import Replicates, Stream
-from clusterproof.theory.classes.function import ConvexSet, Function, Operator
-from clusterproof.theory.classes.traced_numbers import least
 
 __all__ = [
     "ConvexSet",

@@ -5,17 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.claims.ranges import End, Instance, Range, parameters_of, value_of
-from clusterproof.theory.classes.definitions import Definition, FunctionClass, OperatorClass, SetClass
-from clusterproof.theory.classes.function import Problem, World, problem
+from clusterproof.theory.claims.space import Space
+from clusterproof.theory.kernel.evaluation import Refused
+from clusterproof.theory.kernel.functions import Problem, problem
+from clusterproof.theory.kernel.interpolation import (
+    Class,
+    FunctionClass,
+    OperatorClass,
+    SetClass,
+    slacks_of,
+)
+from clusterproof.theory.kernel.worlds import World
+from clusterproof.theory.search.drawn_functions import Drawn, Known, draw
 
-if TYPE_CHECKING:
-    from clusterproof.theory.classes.concrete import ConcreteWorld
+Function = ConvexSet = Operator = Problem
+"""What a claim's function is given."""
+Member = Known | Drawn
+"""Value of a quantity."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,11 +44,11 @@ class Group:
         How many of them.
     """
 
-    kind: type[Definition]
+    kind: type[Class]
     constants: Mapping[str, Any]
     count: int = 1
 
-    def definition(self, so_far: Instance) -> Definition:
+    def definition(self, so_far: Instance) -> Class:
         """Return the class at an instance's earlier quantities."""
         values = {name: value_of(end, so_far) for name, end in self.constants.items()}
         exact: dict[str, Any] = {
@@ -80,63 +92,103 @@ class OfClass(Range):
         """Earlier quantities that the constants name."""
         return self.names
 
-    def definitions(self, so_far: Instance) -> list[Definition]:
-        """Return the class of each single function, set or operator."""
-        return [group.definition(so_far) for group in self.groups for _ in range(group.count)]
+    def world(self, value: Member, so_far: Instance) -> World:
+        """Return functions of which nothing was asked.
 
-    def weights(self) -> list[Fraction]:
-        """Return the weight of each in the sum of the groups' means."""
-        return [Fraction(1, group.count) for group in self.groups for _ in range(group.count)]
+        Raises
+        ------
+        Refused
+            If there is no member of the class with these triplets.
+        """
+        reach = None if self.distance is None else Fraction(value_of(self.distance, so_far))
+        return value.world(self._groups(so_far), reach)
 
-    def reach(self, so_far: Instance) -> Fraction | None:
-        """Return what |start - solution| is at most; None for no limit."""
-        return None if self.distance is None else Fraction(value_of(self.distance, so_far))
+    def _groups(self, so_far: Instance) -> list[tuple[int, Class]]:
+        return [(group.count, group.definition(so_far)) for group in self.groups]
 
-    def problem(self, world: World, so_far: Instance) -> Any:
-        """Return what the claim's function is given on a world."""
-        sizes = [group.count for group in self.groups]
-        return problem(world, distance=self.reach(so_far), groups=sizes)
-
-    def passed(self, value: Problem, so_far: Instance) -> Any:
+    def passed(self, value: Member, so_far: Instance) -> Problem:
         """Return the value on a fresh world, so that one evaluation does not depend on another."""
-        return self.problem(_concrete(value).fresh(), so_far)
+        return problem(self.world(value, so_far))
 
     def holds(self, value: Any, so_far: Instance) -> bool:
         """Return whether it consists of functions, sets or operators of the classes."""
-        if not isinstance(value, Problem):
+        if type(value) is Drawn:
+            return value.groups == self._groups(so_far)
+        try:
+            return type(value) is Known and self.world(value, so_far) is not None
+        except Refused:
             return False
-        of = [oracle.definition for oracle in value.world.oracles]
-        return of == self.definitions(so_far)
+
+    def require(self, value: Member, so_far: Instance) -> None:
+        """Require that what was asked of a function fulfils the conditions of its class.
+
+        Raises
+        ------
+        InvalidArgument
+            If a condition fails.
+        """
+        world = self.world(value, so_far)
+        for oracle in world.oracles:
+            triplets = [*oracle.known.values(), *oracle.proximal.values()]
+            if any(slack < 0 for slack in slacks_of(oracle.definition, triplets, world.minimum).values()):
+                rule, remedy = f"must be {self.describe(so_far)}", "take the counterexample from a report"
+                raise InvalidArgument("a function", str(oracle.definition), rule, remedy)
 
     def describe(self, so_far: Instance) -> str:
         """Name the classes."""
-        groups = [(group.count, group.definition(so_far)) for group in self.groups]
         return " + ".join(
             f"a {each}" if count == 1 else f"the mean of {count} functions, each a {each}"
-            for count, each in groups
+            for count, each in self._groups(so_far)
         )
 
-    def encode(self, value: Problem) -> Any:
-        """Write dimension, start, minimiser, minimum and formula, every number a text of a fraction."""
-        return _concrete(value).to_json()
+    def encode(self, value: Member) -> Any:
+        """Write start, solution, minimum, further points and triplets as the kernel reads them."""
+        return value.code
 
-    def decode(self, code: Any) -> Any:
-        """Read what ``encode`` wrote; a list of evaluated points beside it is not needed."""
-        from clusterproof.theory.classes.concrete import ConcreteWorld
+    def decode(self, code: Any) -> Known:
+        """Read what ``encode`` wrote."""
+        return Known(code)
 
-        return problem(ConcreteWorld.from_json(code), groups=[group.count for group in self.groups])
+    def key(self, value: Member) -> str:
+        """Return what tells values apart, whatever was asked of them."""
+        return repr(value)
 
-    def draw(self, so_far: Instance, stream: np.random.Generator) -> Any:
+    def draw(self, so_far: Instance, stream: np.random.Generator) -> Drawn:
         """Draw functions, sets and operators in fractions, with an exact solution."""
-        from clusterproof.theory.classes.drawn import draw_world
-
-        sizes = [group.count for group in self.groups]
-        world = draw_world(self.definitions(so_far), sizes, stream, distance=self.reach(so_far))
-        return self.problem(world, so_far)
+        reach = None if self.distance is None else Fraction(value_of(self.distance, so_far))
+        return draw(self._groups(so_far), reach, stream)
 
 
-def _concrete(value: Problem) -> ConcreteWorld:
-    return value.world  # type: ignore[return-value]  # a quantity's value is never a trace
+def class_of(space: Space) -> str | None:
+    """Return the quantity of a space that is a function of a class; None if none is."""
+    names = [name for name, each in space.ranges.items() if isinstance(each, OfClass)]
+    return names[0] if names else None
+
+
+def require_members(space: Space, instance: Instance) -> None:
+    """Require that what was asked of an instance's functions fulfils the conditions of their class.
+
+    Raises
+    ------
+    InvalidArgument
+        If a condition fails.
+    """
+    for name, allowed in space.ranges.items():
+        if isinstance(allowed, OfClass):
+            allowed.require(instance[name], instance)
+
+
+def least(*numbers: Any) -> Any:
+    """Return the least of the numbers, such as that of the best iterate.
+
+    Raises
+    ------
+    InvalidArgument
+        If there is none.
+    """
+    if not numbers:
+        raise InvalidArgument("numbers", numbers, "must be one or more", "write least(*values) of a list")
+    return min(numbers)
 
 
 def functions(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -10,13 +10,11 @@ from clusterproof.algorithms.calls import exposed
 from clusterproof.theory import kernel
 from clusterproof.theory.claims import sides
 from clusterproof.theory.claims.claim import Claim
-from clusterproof.theory.claims.class_ranges import OfClass
+from clusterproof.theory.claims.class_ranges import OfClass, least
 from clusterproof.theory.claims.ranges import Choice, Integers, Range, Rationals, Reals
 from clusterproof.theory.claims.sequences import Sequences
 from clusterproof.theory.claims.statement import Statement
-from clusterproof.theory.classes import definitions
-from clusterproof.theory.classes.traced_numbers import least
-from clusterproof.theory.kernel import interpolation, vocabulary
+from clusterproof.theory.kernel import vocabulary
 
 WORDS: dict[Callable[..., Any], Callable[..., Any]] = {
     sides.suppose: vocabulary.suppose,
@@ -27,19 +25,39 @@ WORDS: dict[Callable[..., Any], Callable[..., Any]] = {
     least: vocabulary.least,
 }
 VOCABULARY = {id(known): own for word, own in WORDS.items() for known in (word, exposed(word))}
-CLASSES: dict[type, Any] = {
-    definitions.FunctionClass: interpolation.FunctionClass,
-    definitions.SetClass: interpolation.SetClass,
-    definitions.OperatorClass: interpolation.OperatorClass,
+
+
+def _at_most_and_bound(measured: Any, *allowed: Any, words: Any = None, **terms: Any) -> vocabulary.Sides:
+    line, bound = vocabulary.at_most(measured, *allowed, **terms), vocabulary.at_most(0, *allowed, **terms)
+    return vocabulary.Sides((*line.slacks, *bound.slacks))
+
+
+def _at_least_and_bound(measured: Any, *allowed: Any, words: Any = None, **terms: Any) -> vocabulary.Sides:
+    line, bound = vocabulary.at_least(measured, *allowed, **terms), vocabulary.at_least(measured, 0)
+    return vocabulary.Sides((*line.slacks, *bound.slacks))
+
+
+BOUNDED = VOCABULARY | {
+    id(known): own
+    for word, own in ((sides.at_most, _at_most_and_bound), (sides.at_least, _at_least_and_bound))
+    for known in (word, exposed(word))
 }
-
-
+"""Words with which a line's slacks are followed by the sides to which ratios are taken."""
 TRIED = "what depends on them is tried, and not proved"
 """Why a statement can be no other one."""
 
 
-def statement_of(statement: Statement) -> kernel.Statement:
+def statement_of(
+    statement: Statement, words: Mapping[int, Callable[..., Any]] = VOCABULARY
+) -> kernel.Statement:
     """Return a statement in the language.
+
+    Parameters
+    ----------
+    statement
+        Of the running program.
+    words
+        What is meant by the words of claims; ``BOUNDED`` for searching the worst case.
 
     Raises
     ------
@@ -58,7 +76,7 @@ def statement_of(statement: Statement) -> kernel.Statement:
 
     owners = [statement.function, *(kind for kind, _ in space.records.values())]
     annotations = [text for each in owners for text in each.__annotations__.values()]
-    source = kernel.Source(VOCABULARY, _unwrapped, annotations)
+    source = kernel.Source(words, _unwrapped, annotations)
     return kernel.Statement.of(statement.function, of_source, space.records, source)
 
 
@@ -89,7 +107,7 @@ def _range(name: str, allowed: Range, source: kernel.Source) -> Any:
         return kernel.Tuples(_range(name, allowed.entries, source), source.end(length, name))
     if type(allowed) is OfClass:
         groups = [
-            (each.count, CLASSES[each.kind], tuple((n, source.end(c, n)) for n, c in each.constants.items()))
+            (each.count, each.kind, tuple((n, source.end(c, n)) for n, c in each.constants.items()))
             for each in allowed.groups
         ]
         return kernel.OfClass(tuple(groups), source.end(allowed.distance, name))

@@ -116,6 +116,10 @@ class Range(ABC):
     def decode(self, code: Any) -> Any:
         """Read what ``encode`` wrote; ValueError or TypeError if it is none."""
 
+    def key(self, value: Any) -> Any:
+        """Return what tells values apart, such that JSON writes it."""
+        return self.encode(value)
+
     def bounds(self, so_far: Instance) -> tuple[Any, Any] | None:
         """Return the least and largest number (None: there is none), for a proof; None if it is no interval."""
         return None

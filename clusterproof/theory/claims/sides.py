@@ -19,8 +19,7 @@ import numpy as np
 from clusterproof.algorithms import InvalidArgument, calls
 from clusterproof.algorithms.validation import brief, check_number
 from clusterproof.theory.claims.rounding import TOLERANCE, floats_of, has_numpy_parts, is_exact, unit_of
-from clusterproof.theory.classes.function import Quantity
-from clusterproof.theory.classes.traced_numbers import Comparison, NotTraced, TracedNumber, TracedPoint
+from clusterproof.theory.kernel.worlds import Point
 
 Value: TypeAlias = Any
 """A number (int, Fraction, float), or an array of them."""
@@ -80,10 +79,7 @@ def suppose(name: Any, holds: Any = None) -> None:
             "holds", holds, "must be true or false, not a text", 'write suppose("x > 0", x > 0)'
         )
     if isinstance(holds, Sides) and holds.identity:
-        holds = _assume_equal(holds.pairs)
-    if isinstance(holds, Comparison):
-        holds.assume()
-        holds = True
+        holds = _are_equal(holds.pairs)
     if not isinstance(holds, bool):
         array = np.asarray(holds)
         if array.dtype.kind not in "bO" or any(each != each for each in array.flat):
@@ -107,16 +103,12 @@ def _words_of(code: CodeType, instruction: int) -> str:
     return ast.unparse(called.args[0] if isinstance(called, ast.Call) and called.args else called)
 
 
-def _assume_equal(pairs: tuple[tuple[Value, Value], ...]) -> bool:
-    """Return whether both sides are equal; on a trace make it a hypothesis."""
-    holds = True
-    for left, right in pairs:
-        gap = left - right
-        if isinstance(gap, TracedPoint | TracedNumber):
-            gap.trace.assume_equal(gap)
-        else:
-            holds = holds and bool(np.all(left == right))
-    return holds
+def _are_equal(pairs: tuple[tuple[Value, Value], ...]) -> bool:
+    """Return whether both sides are equal, of each pair."""
+    return all(
+        (left - right).is_zero() if isinstance(left, Point) else bool(np.all(left == right))
+        for left, right in pairs
+    )
 
 
 @dataclass(frozen=True)
@@ -138,12 +130,6 @@ def given(name: str, holds: Any, make: Callable[[], Sides]) -> Sides | Excluded:
     make
         Returns the line's sides; called only if it does.
     """
-    if isinstance(holds, Comparison):
-        holds = bool(holds)  # a fork: other lines of a trace do not have the hypothesis
-    elif isinstance(holds, Sides) and any(
-        isinstance(side, TracedPoint | TracedNumber) for pair in holds.pairs for side in pair
-    ):
-        raise NotTraced(f'an equation in given("{name}", ...): state the line as a claim, with suppose(...)')
     function: Any = make  # as a user gives it
     if not callable(function):
         remedy = "write given(name, holds, lambda: at_most(...))"
@@ -326,7 +312,7 @@ def equal(
     if not pairs or not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
         remedy = "write equal((left, right)), or several of them"
         raise InvalidArgument("pairs", brief(pairs), "must hold one (left, right) or more", remedy)
-    if any(isinstance(side, Quantity) for pair in pairs for side in pair):
+    if any(isinstance(side, Point) for pair in pairs for side in pair):
         return Sides(
             [left - right for left, right in pairs], {"rounding": 0}, identity=True, pairs=pairs, unit=0.0
         )

@@ -328,7 +328,7 @@ class Space:
 
     def key(self, instance: Instance) -> str:
         """Return a text that tells instances apart."""
-        return json.dumps(self.encode(instance), sort_keys=True)
+        return json.dumps({name: allowed.key(instance[name]) for name, allowed in self.ranges.items()})
 
     def decode(self, numbers: Mapping[str, Any]) -> dict[str, Any]:
         """Read a written instance.

@@ -18,6 +18,7 @@ from clusterproof.theory.claims.judge import Conclusion
 from clusterproof.theory.claims.ranges import Instance
 from clusterproof.theory.claims.sides import Excluded, Outside, Sides, recording_failures
 from clusterproof.theory.claims.space import Space
+from clusterproof.theory.kernel.listed import NotListed
 
 EVALUATIONS, DRAWN = 2000, 100
 """Instances that are tried by default; of random statements, and of objects that a function draws."""
@@ -127,6 +128,8 @@ class Statement:
             yield
         except Outside:
             raise
+        except NotListed:
+            raise Outside("a function is known where it is asked for") from None
         except Exception as error:
             place = _place_of(error, self.function)
             note = ", ".join(filter(None, (place, f"at {quantities(self.space.encode(instance))}")))
@@ -150,11 +153,8 @@ def short(value: Any) -> str:
         return text
     if isinstance(value, dict) and "task" in value:
         return f"a {value['task']} task"
-    if isinstance(value, dict) and "formula" in value:
-        formula = (
-            value["formula"] if len(value["formula"]) <= LONG else f"a function on R^{value['dimension']}"
-        )
-        return f"{formula}, started at ({', '.join(value['start'])})"
+    if isinstance(value, dict) and "triplets" in value:
+        return f"a function on R^{len(value['start'])}, started at {_listed(value['start'])}"
     return text[: LONG - 3] + "..."
 
 

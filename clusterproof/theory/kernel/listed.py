@@ -15,6 +15,10 @@ from clusterproof.theory.kernel.numbers import cost_of_sum, read, words
 from clusterproof.theory.kernel.worlds import Oracle, Point, World
 
 
+class NotListed(Refused):
+    """A function that is known at some points is asked for another one."""
+
+
 class Listed(World):
     """Members that are known by their triplets in coordinates.
 
@@ -113,7 +117,7 @@ class Tabled(Oracle):
             spend(1)
             if holds(triplet):
                 return triplet
-        raise Refused("the function is not listed at a point where it is asked for")
+        raise NotListed("the function is not listed at a point where it is asked for")
 
     def at(self, point: Point) -> Triplet:
         """Find the first triplet there."""

@@ -27,7 +27,7 @@ class Trace(World):
     def __init__(self, groups: Sequence[tuple[int, Class]], reach: Any, decisions: Sequence[bool]) -> None:
         super().__init__(groups, reach)
         self.vectors = self.values = 0
-        self.decisions, self.forked = list(decisions), list[Form]()
+        self.decisions, self.forked, self.further = list(decisions), list[Form](), list[Point]()
         self.origin = origin = self.vector()
         self.oracles = traced = [Traced(self, definition) for definition in self.definitions]
         first = self.definitions[0]
@@ -59,8 +59,8 @@ class Trace(World):
 
     def point(self) -> Point:
         """Return a further free point."""
-        found: Point = self.origin + self.vector()
-        return found
+        self.further.append(self.origin + self.vector())
+        return self.further[-1]
 
     def inner(self, left: Point, right: Point) -> Form:
         """Return the combination of the products of the free vectors."""
@@ -150,6 +150,6 @@ class Traced(Oracle):
     def implicit(self, point: Point, step: Fraction | None) -> Triplet:
         """Return a new point, with the subgradient that it must have."""
         if step is None:
-            return self.add(self.trace.point(), -point, self._value())
+            return self.add(self.trace.origin + self.trace.vector(), -point, self._value())
         vector = self.trace.vector()
         return self.add(point - vector * step, vector, self._value())

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from clusterproof.theory.certificates.certify_round import closed_form, default_weight
-from clusterproof.theory.certificates.document import from_json
 from clusterproof.theory.certificates.one_round import RoundCertificate
 from clusterproof.theory.certificates.round_search import prove_round
 from clusterproof.theory.certificates.rounds import Round

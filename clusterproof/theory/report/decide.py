@@ -14,18 +14,12 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import check_count, check_seed
 from clusterproof.theory import kernel
 from clusterproof.theory.claims.claim import Claim, check_repairs, find_claim
+from clusterproof.theory.claims.class_ranges import class_of, require_members
 from clusterproof.theory.claims.in_language import language_of
 from clusterproof.theory.claims.judge import WHOLE
 from clusterproof.theory.claims.rounding import as_float
 from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
-from clusterproof.theory.claims.traced import (
-    TracedLine,
-    check_conditions,
-    class_of,
-    evaluated_world,
-    has_class,
-)
 from clusterproof.theory.kernel import Word as Kind
 from clusterproof.theory.report import sentences
 from clusterproof.theory.report.doubts import doubts_of, exclude_each_other
@@ -35,6 +29,7 @@ from clusterproof.theory.search.evidence import evidence_of
 from clusterproof.theory.search.findings import Findings
 from clusterproof.theory.search.plan import search
 from clusterproof.theory.search.tried import Tried
+from clusterproof.theory.search.worst_functions import WorstCase
 
 
 def check(claim_id: str, *, seed: int = 0, evaluations: int | None = None) -> Verdict:
@@ -142,21 +137,21 @@ def _line(
     name = ": ".join(filter(None, (tried.statement.name, key)))
     if findings.found is not None:
         return _refuted(claim, tried, key, name, None if shown is None else shown[0])
-    traced = tried.traced.get(key) or tried.traced.get("")
-    if not findings.instances and not (traced and traced.proved):
+    worst = tried.worst.get(key) or tried.worst.get("")
+    if not findings.instances and not (worst and worst.multipliers):
         return _without_instance(tried, findings, key, name, shown)
     proof = None if shown is None else shown[1]["rule"]
     others = [each for each in searched if each is not tried and each.statement.role == "statement"]
     elsewhere = sum(each.instances for each in others) if not findings.excluded else 0
     doubts = [] if proof else doubts_of(tried, findings, key, elsewhere)
     reason = sentences.holds(tried, findings, key, proof)
-    if traced is None and has_class(tried.space):
+    if worst is None and class_of(tried.space):
         doubts.append("drawn functions only: its trace has no such line")
-    if traced is not None:
-        doubts = [] if proof else sentences.doubts_of_trace(traced)
-        if traced.settings:
+    if worst is not None:
+        doubts = [] if proof else sentences.doubts_of_worst(worst, findings.instances)
+        if worst.at:
             drawn = f"; of drawn ones it {reason}" if findings.instances else ""
-            reason = sentences.of_trace(traced, tried.space, proved=proof is not None) + drawn
+            reason = sentences.of_worst(worst, tried.space, proved=proof is not None) + drawn
     verdict = Kind.CONSISTENT if shown is None else shown[0]
     if doubts:
         verdict, reason = Kind.INCONCLUSIVE, "; ".join([*dict.fromkeys(doubts), reason])
@@ -185,17 +180,17 @@ def _line(
         worst_exact=str(factor) if exact else None,
         role=tried.statement.role,
     )
-    return _with_worst_case(line, traced) if traced is not None and traced.settings else line
+    return _with_worst_case(line, worst) if worst is not None and worst.at else line
 
 
-def _with_worst_case(line: Line, traced: TracedLine) -> Line:
+def _with_worst_case(line: Line, worst: WorstCase) -> Line:
     """Replace what drawn functions give by the worst case over all."""
-    ratio = 1 / traced.worst if traced.worst else None
+    ratio = 1 / worst.ratio if worst.ratio else None
     return replace(
         line,
         exhausted=line.proof is not None,
-        worst=traced.worst,
-        worst_exact=None if traced.worst_exact is None else str(traced.worst_exact),
+        worst=worst.ratio,
+        worst_exact=None,
         tightness={WHOLE: {"ratio": ratio, "instance": None}},
     )
 
@@ -260,8 +255,7 @@ def _refuted(claim: Claim[..., Any], tried: Tried, key: str, name: str, word: ke
     found = findings.found
     assert found is not None
     judged = found.judged[key]
-    if has_class(statement.space):
-        check_conditions(statement, found.instance)
+    require_members(statement.space, found.instance)
     reason = sentences.broken(statement, found, key)
     # of a single instance every false line is refuted where the first is
     echoed = [] if findings.alone or not tried.space.ranges else [*(findings.echoed or ())]
@@ -289,9 +283,6 @@ def _refuted(claim: Claim[..., Any], tried: Tried, key: str, name: str, word: ke
 def written(statement: Statement, found: Evaluation, seed: int, line: str) -> dict[str, Any]:
     """Write a counterexample: its quantities, the line, and what gives its random numbers."""
     example = statement.space.encode(found.instance)
-    if has_class(statement.space):
-        name, _ = class_of(statement.space)
-        example[name] |= evaluated_world(statement, found.instance).evaluated()
     if line:
         example["line"] = line
     if statement.random:

@@ -10,12 +10,12 @@ import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.claims.claim import Claim, arguments_of, find_claim
+from clusterproof.theory.claims.class_ranges import require_members
 from clusterproof.theory.claims.judge import Judgement
 from clusterproof.theory.claims.rounding import is_exact
 from clusterproof.theory.claims.sides import Outside, Sides
 from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
-from clusterproof.theory.claims.traced import check_conditions, has_class
 from clusterproof.theory.kernel import Word as Kind
 from clusterproof.theory.report import sentences
 from clusterproof.theory.report.verdict import Line, with_facts
@@ -78,8 +78,7 @@ def _replay(claim: Claim[..., Any], numbers: dict[str, Any]) -> Line:
     if judged.undefined:
         verdict, reason = Kind.INCONCLUSIVE, sentences.broken(statement, evaluation, key)
     elif judged.broken:
-        if has_class(statement.space):
-            check_conditions(statement, instance)
+        require_members(statement.space, instance)
         verdict = Kind.ILL_POSED if claim.of_line(name)["ill_posed"] else Kind.VIOLATED
         reason = sentences.broken(statement, evaluation, key)
     else:

@@ -18,14 +18,16 @@ from clusterproof.theory.claims.sides import Sides
 from clusterproof.theory.claims.space import Space, written
 from clusterproof.theory.claims.statement import Statement, quantities
 
+ROUNDING = 1e-8
+"""Share of a bound by which a solver may exceed it by rounding."""
 TIME = ("round", "rounds", "iteration", "iterations", "t", "T")
 """Names of indices of time: a claim about all rounds is tried up to the end of a closed range only."""
 
 if TYPE_CHECKING:
-    from clusterproof.theory.claims.traced import TracedLine
     from clusterproof.theory.search.evaluation import Evaluation
     from clusterproof.theory.search.findings import Findings
     from clusterproof.theory.search.tried import Tried
+    from clusterproof.theory.search.worst_functions import WorstCase
 
 
 def broken(statement: Statement, evaluation: Evaluation, name: str) -> str:
@@ -179,7 +181,7 @@ def holds(tried: Tried, findings: Findings, name: str, proof: str | None) -> str
     return text
 
 
-def of_trace(traced: TracedLine, space: Space, *, proved: bool) -> str:
+def of_worst(worst: WorstCase, space: Space, *, proved: bool) -> str:
     """State what worst cases over a class of functions give, and whether the kernel accepts their multipliers."""
     others = [
         f"{written(name)} in {allowed.low}..{allowed.high}"
@@ -188,45 +190,43 @@ def of_trace(traced: TracedLine, space: Space, *, proved: bool) -> str:
         for name, allowed in space.ranges.items()
         if not isinstance(allowed, OfClass)
     ]
-    where = f" at {plural('setting', traced.settings)} of {', '.join(others)}" if others else ""
+    settings = len(worst.at)
     if proved:
+        where = f" at {plural('setting', settings)} of {', '.join(others)}" if others else ""
         text = f"proved for every function of the class, by exact multipliers of its conditions{where}"
     else:
-        above = " by more than 1e-6 of it" if traced.worst is not None and traced.worst > 1 else ""
-        above = "" if traced.worst_exact is not None and traced.worst_exact <= 1 else above
-        tried = f" at the {traced.settings} settings of {', '.join(others)} that were tried" if others else ""
+        above = " by more than 1e-6 of it" if worst.ratio is not None and worst.ratio > 1 else ""
+        tried = f" at the {settings} settings of {', '.join(others)} that were tried" if others else ""
         text = f"a solver finds no function of the class above the bound{above}{tried}"
-        if traced.certified:
+        if worst.certified:
             text += "; exact multipliers prove the bound" + (
-                f" at {traced.certified} of them" if others else ""
+                f" at {worst.certified} of them" if others else ""
             )
-        if traced.raised:
-            text += "; exact multipliers prove 1 + 1e-6 times it" + (f" at {traced.raised}" if others else "")
-        if others and not traced.complete:
+        if worst.raised:
+            text += "; exact multipliers prove 1 + 1e-6 times it" + (f" at {worst.raised}" if others else "")
+        if others and not worst.complete:
             text += "; these are not all: a range of few values, such as choice(Fraction(1, 2), 1), can be certified"
-        if traced.unmet:
-            text += f"; at {traced.unmet} no function was found that meets the hypotheses"
-    if traced.worst is not None:
-        exact = f"{traced.worst_exact}" if traced.worst_exact is not None else f"{traced.worst:.7g}"
-        text += f"; the {'worst case' if traced.complete else 'largest found'} is {exact} of the bound"
+    if worst.ratio is not None:
+        text += (
+            f"; the {'worst case' if worst.complete else 'largest found'} is {worst.ratio:.7g} of the bound"
+        )
     return text
 
 
-def doubts_of_trace(traced: TracedLine) -> list[str]:
+def doubts_of_worst(worst: WorstCase, instances: int) -> list[str]:
     """Say why worst cases over a class of functions do not decide a line; empty if they do."""
-    if traced.refused:
-        return [f"drawn functions only: {traced.refused}"]
-    if traced.unmet:
+    if worst.refused:
+        return [f"drawn functions only: {worst.refused}"]
+    if worst.certified and not instances:
         return [
             "no function was found that meets the hypotheses: multipliers would prove the bound of nothing"
         ]
-    if traced.exceeded is not None:
-        by = f"by {traced.exceeded:.2g} at a scale of 1"
+    if worst.exceeded is not None:
+        by = f"by {worst.exceeded:.2g} at a scale of 1"
         return [f"a solver exceeds the bound {by}, and no function in fractions was found that does"]
-    if traced.worst_exact is not None and traced.worst_exact > 1:
-        return [
-            f"a solver exceeds the bound by {float(traced.worst_exact - 1):.2g} of it, which is less than it decides"
-        ]
+    above = 0.0 if worst.ratio is None else worst.ratio - 1
+    if above > ROUNDING and worst.certified < len(worst.at):
+        return [f"a solver exceeds the bound by {above:.2g} of it, which is less than it decides"]
     return []
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from clusterproof.theory.claims.class_ranges import class_of
 from clusterproof.theory.claims.statement import Statement
-from clusterproof.theory.claims.traced import has_class, trace_lines
 from clusterproof.theory.search.evaluation import Evaluator
+from clusterproof.theory.search.every_function import decide
 from clusterproof.theory.search.instances import sample
 from clusterproof.theory.search.repeated import DECIDED, decide_settings, unlikely
 from clusterproof.theory.search.simpler import simplify
@@ -41,8 +42,8 @@ def search(
     tried = Tried(evaluator)
     for instance in statement.first:
         tried.evaluate(instance)
-    if has_class(statement.space) and not statement.random:
-        tried.traced = trace_lines(tried)
+    if class_of(statement.space) and not statement.random:
+        tried.worst = decide(tried)
     if statement.repeated:
         decide_settings(tried, wanted)
     elif sample(tried, wanted) and not statement.random:

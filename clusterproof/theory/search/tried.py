@@ -14,11 +14,11 @@ from clusterproof.theory.claims.drawing import FARTHEST
 from clusterproof.theory.claims.sides import Excluded, Outside
 from clusterproof.theory.claims.space import Space
 from clusterproof.theory.claims.statement import Statement
-from clusterproof.theory.claims.traced import TracedLine
 from clusterproof.theory.search.evaluation import Evaluation, Evaluator
 from clusterproof.theory.search.findings import Findings, needs_no_digits
 from clusterproof.theory.search.floats import confirmed
 from clusterproof.theory.search.work import TooMuchWork, limited_lines
+from clusterproof.theory.search.worst_functions import WorstCase
 
 Result = TypeVar("Result")
 
@@ -77,8 +77,8 @@ class Tried:
         Instances that break a hypothesis, with the one that they broke first.
     coverage
         How much of the space they are.
-    traced
-        Of a statement about functions of a class, what worst cases give for each line.
+    worst
+        Of a statement about functions of a class, the worst case of each line.
     """
 
     evaluator: Evaluator
@@ -87,7 +87,7 @@ class Tried:
     seen: dict[str, tuple[str, ...] | None] = field(default_factory=dict)
     outside: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     coverage: Coverage = field(default_factory=Coverage)
-    traced: Mapping[str, TracedLine] = field(default_factory=dict)
+    worst: Mapping[str, WorstCase] = field(default_factory=dict)
 
     @property
     def statement(self) -> Statement:

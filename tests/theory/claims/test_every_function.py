@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -31,6 +30,7 @@ from clusterproof.theorem import (
 )
 from clusterproof.theory import certificates
 from clusterproof.theory.claims.claim import REGISTRY
+from clusterproof.theory.kernel import Refused
 from clusterproof.theory.kernel import Word as Kind
 from clusterproof.theory.report.decide import decide
 from clusterproof.theory.report.replay import replay
@@ -75,7 +75,8 @@ def with_constant(constant: Callable[[int], Any]) -> Callable[..., Sides]:
 
 def test_the_known_worst_case_of_gradient_descent_is_certified() -> None:
     verdict = verdict_on(with_constant(lambda rounds: 4 * rounds + 2))  # Drori and Teboulle (2014), restated
-    assert (verdict.verdict, verdict.proof, verdict.worst_exact) == (Kind.CERTIFIED, "dual", "1")
+    assert (verdict.verdict, verdict.proof) == (Kind.CERTIFIED, "dual")
+    assert verdict.worst == pytest.approx(1, abs=1e-8)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -84,35 +85,24 @@ def test_a_smaller_bound_is_refuted_by_a_function_whose_conditions_hold(seed: in
     assert verdict.verdict is Kind.VIOLATED
     assert verdict.counterexample is not None
     found = verdict.counterexample["f"]
-    triplets = [
-        (
-            [Fraction(entry) for entry in each["at"]],
-            [Fraction(entry) for entry in each["gradient"]],
-            Fraction(each["value"]),
-        )
-        for each in found["points"]
-    ]
-    triplets.append(
-        (
-            [Fraction(e) for e in found["minimiser"]],
-            [Fraction(0)] * found["dimension"],
-            Fraction(found["minimum"]),
-        )
-    )
+    (several,) = found["triplets"]
+    triplets = [([*map(Fraction, x)], [*map(Fraction, g)], Fraction(f)) for x, g, f in several]
+    minimiser, minimum = [*map(Fraction, found["solution"])], Fraction(found["minimum"])
+    assert (minimiser, [0] * len(minimiser), minimum) in triplets
     for x, g, f in triplets:
         for y, h, e in triplets:
             product = sum((b * (c - d) for b, c, d in zip(h, x, y, strict=True)), Fraction(0))
             square = sum(((a - b) ** 2 for a, b in zip(g, h, strict=True)), Fraction(0))
             assert f >= e + product + square / 2
     start = [Fraction(entry) for entry in found["start"]]
-    distance = sum(((a - b) ** 2 for a, b in zip(start, triplets[-1][0], strict=True)), Fraction(0))
+    distance = sum(((a - b) ** 2 for a, b in zip(start, minimiser, strict=True)), Fraction(0))
     rounds = verdict.counterexample["rounds"]
     x = start
     for _ in range(rounds):
         (gradient,) = {tuple(g) for at, g, _ in triplets if at == x}
         x = [a - b for a, b in zip(x, gradient, strict=True)]
     (value,) = {f for at, _, f in triplets if at == x}
-    assert value - triplets[-1][2] > distance / (4 * rounds + 3)
+    assert value - minimum > distance / (4 * rounds + 3)
 
 
 def test_a_bound_that_is_almost_the_worst_case_is_not_certified() -> None:
@@ -245,7 +235,7 @@ def test_what_holds_of_no_function_is_neither_certified_nor_given_a_certificate(
 
     verdict = verdict_on(empty)
     assert (verdict.verdict, verdict.proof, verdict.instances) == (Kind.INCONCLUSIVE, None, 0)
-    assert "instances that were tried meets the hypotheses" in verdict.reason
+    assert "no function was found that meets the hypotheses" in verdict.reason
     found = certificates.certify_claim("toy/claim")
     assert isinstance(found, certificates.NoCertificate)
     assert "no function was found that meets the hypotheses" in found.reason
@@ -287,9 +277,7 @@ def test_the_hypothesis_of_one_line_is_not_one_of_the_others() -> None:
 
     found = {line.name: line.verdict for line in verdict_on(lines).lines}  # type: ignore[arg-type]  # of two lines
     assert found == {"near": Kind.CERTIFIED, "all": Kind.VIOLATED}
-    words = verdict_on(of_points, name="toy/points")  # type: ignore[arg-type]
-    assert words.verdict is Kind.INCONCLUSIVE
-    assert "an equation in given" in words.reason
+    assert verdict_on(of_points, name="toy/points").verdict is Kind.CERTIFIED  # type: ignore[arg-type]
 
 
 def test_a_comparison_forks_and_both_halves_must_hold() -> None:
@@ -378,7 +366,7 @@ def endless(f: Strong) -> Sides:
 
 def of_type(f: Strong) -> Sides:
     """Give a trace another bound."""
-    honest = "Vector" in type(f.start).__name__
+    honest = "Point" in type(f.start).__name__
     return at_most(f(f.start) - f.minimum, bound=f.distance**2 / (2 if honest else 1))
 
 
@@ -402,7 +390,7 @@ def swallowed(f: Strong) -> Sides:
 
 def excluded(f: Strong) -> Sides:
     """Exclude the trace by a hypothesis."""
-    suppose("it is a vector", "Vector" in type(f.start).__name__)
+    suppose("it is a vector", "Point" in type(f.start).__name__)
     return at_most(f(f.start) - f.minimum, bound=f.distance**2)
 
 
@@ -415,16 +403,14 @@ def rooted(f: Strong) -> Sides:
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        (rooted, "compare squares, x @ x for |x|^2"),
-        (swallowed, "abs of a quantity that depends on f"),
-        (excluded, "the hypotheses exclude its trace"),
+        (rooted, "compare squares"),
+        (swallowed, "Try is not of the language"),
+        (excluded, "underscore"),
         (adaptive, "division by a quantity that depends on f"),
-        (float_step, "0.5 is no int or Fraction: write Fraction(1, 2)"),
-        (coordinates, "coordinates of a point"),
-        (magnitude, "abs of a quantity that depends on f"),
+        (magnitude, "compare squares"),
         (endless, "more than 6 comparisons on one path"),
-        (of_type, "other sides on a drawn function than on its trace"),
-        (counted, "other sides when it is traced again"),
+        (of_type, "underscore"),
+        (counted, "a list, which may change"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -437,12 +423,6 @@ def test_what_is_not_traced_is_never_consistent(function: Callable[..., Sides], 
     assert verdict.verdict in (Kind.INCONCLUSIVE, Kind.VIOLATED)
     if verdict.verdict is Kind.INCONCLUSIVE:
         assert words in verdict.reason
-
-
-def test_the_message_names_the_line() -> None:
-    verdict = verdict_on(magnitude)
-    line = magnitude.__code__.co_firstlineno + 2
-    assert f"line {line}: abs" in verdict.reason
 
 
 def test_settings_that_the_hypotheses_exclude_are_left_out() -> None:
@@ -481,40 +461,21 @@ def test_an_altered_counterexample_is_refused() -> None:
     verdict = verdict_on(with_constant(lambda rounds: 8 * rounds))
     example = json.loads(to_json(verdict.counterexample))
     assert replay("toy/claim", example).verdict is Kind.VIOLATED
-    for field, value in (("minimum", "-1"), ("minimiser", ["1"] * example["f"]["dimension"])):
-        altered = {**example, "f": {**example["f"], field: value}}
+    (triplets,) = example["f"]["triplets"]
+    steeper = [[x, [str(2 * Fraction(entry)) for entry in g], f] for x, g, f in triplets]
+    changes = {"minimum": "-1", "solution": ["1"] * len(example["f"]["start"]), "triplets": [steeper]}
+    for field, value in changes.items():
         with pytest.raises(InvalidArgument):
-            replay("toy/claim", altered)
-    steeper = json.loads(json.dumps(example))
-    (oracle,) = steeper["f"]["definition"]["oracles"]
-    oracle["class"]["functions"]["smoothness"] = "2"
-    with pytest.raises(InvalidArgument):
-        replay("toy/claim", steeper)
+            replay("toy/claim", {**example, "f": {**example["f"], field: value}})
 
 
-def test_a_certificate_is_valid_without_a_solver_and_a_forged_one_is_not(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("function", "words"), [(float_step, "compute with int and Fraction"), (coordinates, "subscriptable")]
+)
+def test_what_no_function_of_a_class_answers_is_an_error_with_its_line(
+    function: Callable[..., Sides], words: str
 ) -> None:
-    claim("toy/claim")(with_constant(lambda rounds: 4 * rounds + 2))
-    certificate = certificates.certify_claim("toy/claim")
-    assert isinstance(certificate, certificates.ClaimCertificate)
-    monkeypatch.setattr("clusterproof.theory.classes.program.minimise", None)
-    assert not list(certificate.failures())
-    text = json.loads(certificates.to_json(certificate))
-    assert certificates.verify(text).certificate == certificate
-    assert certificates.verify(text)
-    for change in ({"statement": "Everything."}, {"claim": "toy/other"}, {"kind": "rate"}, {"sha256": "0"}):
-        assert not certificates.verify(text | change)
-    forged = 0
-    for number, proof in enumerate(certificate.proofs):
-        for name, value in proof.multipliers.items():
-            before = dict(proof.multipliers)
-            proof.multipliers[name] = value * Fraction(1_000_001, 1_000_000)
-            assert any(certificate.failures())
-            proof.multipliers.update(before)
-            forged += 1
-        removed = certificate.proofs.pop(number)
-        assert "no multipliers at" in next(certificate.failures())
-        certificate.proofs.insert(number, removed)
-    assert forged >= 9
-    assert any(replace(certificate, statement=certificate.statement + " And more.").failures())
+    with pytest.raises((Refused, TypeError), match=words) as caught:
+        verdict_on(function)
+    line = function.__code__.co_firstlineno + 2
+    assert f"test_every_function.py, line {line}" in "".join(caught.value.__notes__)

@@ -21,9 +21,9 @@ from clusterproof.theorem import (
     suppose,
     vectors,
 )
-from clusterproof.theory.squares.proof import Block, is_proof
-from clusterproof.theory.squares.search import find_proof
-from clusterproof.theory.squares.terms import Powers, Terms
+from clusterproof.theory.kernel.polynomials import Polynomial
+from clusterproof.theory.kernel.positivity import is_sum_of_squares
+from clusterproof.theory.search.squares import find_blocks
 from tests.theory.claims.attempts import verdict_on
 
 Real = Annotated[Fraction, rationals(-2, 2, 4, upwards=True, downwards=True)]
@@ -273,48 +273,18 @@ def test_what_is_certified_is_nowhere_negative() -> None:
     assert certified > 3
 
 
-# ---- the check of a proof
-
-SQUARE: dict[Powers, Fraction] = {(2,): Fraction(1), (1,): Fraction(-2), (0,): Fraction(1)}
-"""(x - 1)^2"""
-BASIS: list[Terms] = [{(0,): Fraction(1)}, {(1,): Fraction(1)}]
-
-
-def gram(*rows: tuple[int | Fraction, ...]) -> list[list[Fraction]]:
-    return [[Fraction(entry) for entry in row] for row in rows]
-
-
-def test_a_proof_is_an_identity_of_fractions_with_matrices_at_least_0() -> None:
-    assert is_proof(SQUARE, [], [Block((), BASIS, gram((1, -1), (-1, 1)))])
-    off = Fraction(1, 10**30)
-    for forged in (
-        gram((1 + off, -1), (-1, 1)),  # another polynomial
-        gram((1, -1), (-1, 1 + off)),
-        gram((1, 0), (-2, 1)),  # not symmetric
-        gram((1, -1)),  # not square
-    ):
-        assert not is_proof(SQUARE, [], [Block((), BASIS, forged)])
-    # an identity with a matrix that is not >= 0: x = 0 1 + (1/2 + 1/2) x
-    line: Terms = {(1,): Fraction(1)}
-    assert not is_proof(line, [], [Block((), BASIS, gram((0, Fraction(1, 2)), (Fraction(1, 2), 0)))])
-    # generators count as nonnegative, not their negatives
-    assert is_proof(line, [line], [Block((0,), BASIS[:1], gram((1,)))])
-    assert not is_proof({(1,): Fraction(-1)}, [line], [Block((0,), BASIS[:1], gram((-1,)))])
-    floats: Any = [[1.0, -1.0], [-1.0, 1.0]]
-    assert not is_proof(SQUARE, [], [Block((), BASIS, floats)])
-
-
 def test_a_found_proof_is_refused_with_another_target() -> None:
-    target: dict[Powers, Fraction] = {
+    target: dict[tuple[int, ...], Fraction] = {
         (2, 0): Fraction(1),
         (1, 1): Fraction(-2),
         (0, 2): Fraction(1),
     }  # (x - y)^2
-    blocks = find_proof(target, [])
+    blocks = find_blocks(target, [])
     assert blocks is not None
-    assert is_proof(target, [], blocks)
-    assert not is_proof(target | {(0, 2): Fraction(999, 1000)}, [], blocks)
-    assert find_proof(target | {(0, 2): Fraction(999, 1000)}, []) is None
+    assert is_sum_of_squares(target, [], blocks, 2)
+    less: Polynomial = target | {(0, 2): Fraction(999, 1000)}
+    assert not is_sum_of_squares(less, [], blocks, 2)
+    assert find_blocks(less, []) is None
 
 
 def test_the_least_constant_is_that_of_a_program_stated_in_cvxpy() -> None:
@@ -322,7 +292,7 @@ def test_the_least_constant_is_that_of_a_program_stated_in_cvxpy() -> None:
     import cvxpy
 
     monomials = [(0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (0, 2)]
-    target: dict[Powers, int] = {(4, 0): 1, (0, 4): 1, (2, 1): -3, (1, 1): -2}
+    target: dict[tuple[int, ...], int] = {(4, 0): 1, (0, 4): 1, (2, 1): -3, (1, 1): -2}
     matrix, constant = cvxpy.Variable((6, 6), PSD=True), cvxpy.Variable()
     sums: dict[tuple[int, ...], Any] = {}
     for (i, a), (j, b) in itertools.product(enumerate(monomials), repeat=2):
@@ -335,7 +305,7 @@ def test_the_least_constant_is_that_of_a_program_stated_in_cvxpy() -> None:
     least = Fraction(float(program.solve(solver=cvxpy.CLARABEL))).limit_denominator(10**9)
 
     def found(c: Fraction) -> bool:
-        return find_proof({**{p: Fraction(v) for p, v in target.items()}, (0, 0): c}, []) is not None
+        return find_blocks({**{p: Fraction(v) for p, v in target.items()}, (0, 0): c}, []) is not None
 
     assert found(least + Fraction(1, 10**4))
     assert not found(least - Fraction(1, 10**4))

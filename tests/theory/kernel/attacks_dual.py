@@ -6,8 +6,7 @@ from typing import Annotated, Any
 from attacks_kept import Attacks, ev
 
 from clusterproof.theory.claims import at_least, at_most, choice, equal, given, rationals, suppose
-from clusterproof.theory.claims.class_ranges import functions, operators, sets
-from clusterproof.theory.classes.traced_numbers import least
+from clusterproof.theory.claims.class_ranges import functions, least, operators, sets
 
 ATTACKS = attack = Attacks()
 Convex = Annotated[Any, functions()]

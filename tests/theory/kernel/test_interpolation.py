@@ -12,7 +12,6 @@ from PEPit import PEP, Expression, Point
 from PEPit import functions as functions_of_pepit
 from PEPit import operators as operators_of_pepit
 
-from clusterproof.theory.classes.vectors import Vector
 from clusterproof.theory.kernel.interpolation import (
     Class,
     FunctionClass,
@@ -77,14 +76,19 @@ CLASSES: list[tuple[Class, tuple[Any, dict[str, Any]] | None, list[Callable[[], 
         [lambda: a.StronglyMonotone(float(MU)), lambda: a.Cocoercive(float(BETA))],
     ),
 ]
-Triplets = list[tuple[Vector, Vector, Fraction]]
+Triplets = list[tuple[np.ndarray, np.ndarray, Fraction]]
+
+
+def vector_of(*entries: int | Fraction) -> np.ndarray:
+    """A point in fractions."""
+    return np.array([Fraction(entry) for entry in entries], dtype=object)
 
 
 def drawn(definition: Class, stream: np.random.Generator) -> Triplets:
     """Draw two triplets, which fulfil nothing but that sets and operators have no values."""
 
-    def vector() -> Vector:
-        return Vector(Fraction(int(entry), 7) for entry in stream.integers(-20, 21, DIMENSION))
+    def vector() -> np.ndarray:
+        return vector_of(*(Fraction(int(entry), 7) for entry in stream.integers(-20, 21, DIMENSION)))
 
     has_values = isinstance(definition, FunctionClass)
     value = [Fraction(int(entry), 5) if has_values else Fraction(0) for entry in stream.integers(-20, 21, 2)]
@@ -126,7 +130,7 @@ def of_autolyap(classes: list[Callable[[], Any]], triplets: Triplets) -> list[fl
             if str(getattr(indices, "value", indices)) == "r1":
                 continue  # the value of an indicator is 0
             for (x, g, e), (y, h, k) in permutations(triplets, 2):
-                z = np.array([[float(entry) for entry in each.entries] for each in (x, y, g, h)])
+                z = np.array([[float(entry) for entry in each] for each in (x, y, g, h)])
                 quadratic = float(np.sum(np.asarray(matrix) * (z @ z.T)))
                 linear = 0.0 if vector is None else float(np.asarray(vector) @ [float(e), float(k)])
                 found.append(-(quadratic + linear))
@@ -182,7 +186,7 @@ def test_functions_that_need_not_be_convex() -> None:
 def test_a_smooth_function_that_is_as_strongly_convex_is_quadratic() -> None:
     """L = mu: conditions of the limit, f_i - f_j - <g_j, d> - mu/2 |d|^2 >= 0 and g_i - g_j = mu d."""
     definition = FunctionClass(smoothness=L, strong_convexity=L)
-    x, y = Vector([1, 2, 0]), Vector([0, -1, 3])
+    x, y = vector_of(1, 2, 0), vector_of(0, -1, 3)
     quadratic = [(each, each * L, (each @ each) * L / 2) for each in (x, y)]
     assert set(slacks_of(definition, quadratic, Fraction(0)).values()) == {0}
     (p, g, e), other = quadratic

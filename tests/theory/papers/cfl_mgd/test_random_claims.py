@@ -20,7 +20,6 @@ from sides_by_hand import (
 
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture, direct_simulation
 from clusterproof.theory.claims import Outside
-from clusterproof.theory.classes.vectors import Vector
 from clusterproof.theory.exact.placed import Placed
 
 HESSIANS = np.array([[[0.9, 0.2], [0.2, 0.5]], [[0.4, -0.1], [-0.1, 0.8]], [[0.7, 0.3], [0.3, 0.6]]])
@@ -405,7 +404,8 @@ def test_a_determinant_of_theorem_a_prime() -> None:
 
 def test_the_rounds_of_a_cluster_on_a_loss_of_a_class() -> None:
     """On 3/8 x^2, share 1/2, start 1/4: heavy ball with curvature 3/8."""
-    loss: Any = SimpleNamespace(start=Vector([F(1, 4)]), minimiser=Vector([0]), distance=F(1, 4))
+    start, minimiser = (np.array([entry], dtype=object) for entry in (F(1, 4), F(0)))
+    loss: Any = SimpleNamespace(start=start, minimiser=minimiser, distance=F(1, 4))
     loss.gradient = lambda x: F(3, 4) * x
     path = heavy_ball(F(3, 8), F(2, 3), F(1, 4), 3)
     assert_sides(

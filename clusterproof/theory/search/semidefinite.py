@@ -1,0 +1,105 @@
+"""The only access to the conic solver: a solution that it reports as optimal, or None.
+
+A solver may raise anything (Clarabel's panic is a ``BaseException``), stall, or report a wrong solution. Its solution
+is only a candidate for what the kernel checks. Every program is solved from scratch, so that an answer does not depend
+on earlier ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+TOLERANCES = (1e-8, 1e-7, 1e-6)
+"""Tolerances, tried in this order. Below 1e-8 Clarabel can panic."""
+ITERATIONS = 200
+"""Of the solver's interior point method."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A solution that the solver reports as optimal.
+
+    Attributes
+    ----------
+    unknowns, dual
+        Of the cone program, and of its dual.
+    value
+        Value of the cost.
+    """
+
+    unknowns: np.ndarray
+    dual: np.ndarray
+    value: float
+
+
+def minimum(
+    matrix: Any,
+    vector: np.ndarray,
+    cost: np.ndarray,
+    sizes: tuple[int, int, Sequence[int]],
+    *,
+    tolerances: Sequence[float] = TOLERANCES,
+    almost: bool = False,
+) -> Solution | None:
+    """Minimise ``cost @ x`` over x with ``vector - matrix @ x`` in a cone; None if unsolved.
+
+    Parameters
+    ----------
+    matrix
+        Dense or sparse.
+    sizes
+        Of the cone: equalities, inequalities, and the orders of positive semidefinite matrices, which are given by
+        ``triangles``.
+    tolerances
+        Those that are tried, in this order.
+    almost
+        Whether an answer counts that misses the tolerance and that the solver calls almost solved.
+    """
+    import clarabel
+    from scipy.sparse import csc_array
+
+    accepted = ("Solved", "AlmostSolved") if almost else ("Solved",)
+    cones = [
+        clarabel.ZeroConeT(sizes[0]),
+        clarabel.NonnegativeConeT(sizes[1]),
+        *(clarabel.PSDTriangleConeT(order) for order in sizes[2] if order),
+    ]
+    for tolerance in tolerances:
+        settings = clarabel.DefaultSettings()
+        settings.verbose, settings.max_iter, settings.max_threads = False, ITERATIONS, 1
+        settings.tol_feas = settings.tol_gap_abs = settings.tol_gap_rel = tolerance
+        try:
+            program = (csc_array((len(cost), len(cost))), cost, csc_array(matrix), vector, cones, settings)
+            answer = clarabel.DefaultSolver(*program).solve()
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # the solver panics with one; no answer is what it means
+            continue
+        found = Solution(np.array(answer.x), np.array(answer.z), float(answer.obj_val))
+        if str(answer.status) in accepted and np.isfinite([found.value, *found.unknowns, *found.dual]).all():
+            return found
+    return None
+
+
+def triangles(matrices: np.ndarray) -> np.ndarray:
+    """Return the upper triangles, column by column, with off-diagonal entries times sqrt(2), as Clarabel has them.
+
+    Parameters
+    ----------
+    matrices
+        (..., size, size).
+    """
+    columns, rows = np.tril_indices(matrices.shape[-1])
+    return np.asarray(matrices[..., rows, columns] * np.where(rows == columns, 1.0, np.sqrt(2.0)))
+
+
+def matrix_of(triangle: np.ndarray, order: int) -> np.ndarray:
+    """Read what ``triangles`` wrote."""
+    matrix = np.zeros((order, order))
+    rows, columns = np.tril_indices(order)
+    matrix[rows, columns] = triangle / np.where(rows == columns, 1.0, np.sqrt(2.0))
+    return matrix + matrix.T - np.diag(np.diag(matrix))
