@@ -2,6 +2,7 @@
 
 from clusterproof.algorithms.calls import exposed
 from clusterproof.algorithms.discovery import modules_below
+from clusterproof.theory.bounds.trace_bound import TraceBound
 from clusterproof.theory.claims.claim import REGISTRY, Claim, catalogue, claim, find_claim
 from clusterproof.theory.claims.code import code_of
 from clusterproof.theory.claims.falsify import falsify
@@ -15,7 +16,6 @@ from clusterproof.theory.runs.compare import compare
 from clusterproof.theory.runs.page import Page
 from clusterproof.theory.runs.run_check import Inconclusive, bound
 from clusterproof.theory.runs.same_law import assert_same_law
-from clusterproof.theory.runs.trace_bound import TraceBound
 
 for _name in ("catalogue", "check", "claim", "code_of", "falsify", "find_claim", "load_claims", "replay"):
     globals()[_name] = exposed(globals()[_name])

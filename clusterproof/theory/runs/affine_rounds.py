@@ -20,9 +20,9 @@ from numpy.linalg import matrix_power
 from clusterproof.algorithms import FedBCD, Local, PerFedAvg, Trace
 from clusterproof.algorithms.fedbcd import DEFAULTS
 from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
+from clusterproof.theory.bounds.trace_bound import ROUNDING
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.runs.sections import replicated
-from clusterproof.theory.runs.trace_bound import ROUNDING
 
 MOST_UNKNOWNS = 1200
 """Size of a round's matrix up to which its eigenvalues are computed: a second or two."""

@@ -9,6 +9,8 @@ import numpy as np
 
 from clusterproof.algorithms import FedAvg, FedProx, Trace
 from clusterproof.synthetic import Mixture
+from clusterproof.theory.bounds.numbers import apart, many, short
+from clusterproof.theory.bounds.trace_bound import ROUNDING
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.papers.fedprox import gain
 from clusterproof.theory.runs import sections
@@ -30,9 +32,7 @@ from clusterproof.theory.runs.common_model import (
     task_entry,
     unmet,
 )
-from clusterproof.theory.runs.numbers import apart, many, short
 from clusterproof.theory.runs.page import Entry, Page, TheoremOnRun, entry
-from clusterproof.theory.runs.trace_bound import ROUNDING
 
 SETTLED = 0.01
 """A run stays at its fixed point if it ends nearer to it than this share of the point's distance from the optimum."""

@@ -8,11 +8,11 @@ import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
+from clusterproof.theory.bounds.numbers import short
+from clusterproof.theory.bounds.trace_bound import Compared, TraceBound
 from clusterproof.theory.claims.statistics import binomial_tail
 from clusterproof.theory.runs import run_check
-from clusterproof.theory.runs.numbers import short
 from clusterproof.theory.runs.page import Outcome, TheoremOnRun, three_digits
-from clusterproof.theory.runs.trace_bound import Compared, TraceBound
 
 FAILURE = 0.05
 """Failure probability of every bound of a page."""

@@ -12,6 +12,7 @@ from clusterproof.synthetic import Mixture, RegressionMixture
 from clusterproof.theory.bounds.dynamics import cfl_mgd_of
 from clusterproof.theory.bounds.gaussian import SHARES
 from clusterproof.theory.bounds.setting import largest_radius
+from clusterproof.theory.bounds.trace_bound import ROUNDING, Compared, TraceBound, largest_length
 from clusterproof.theory.claims.claim import REGISTRY
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.bounded import (
@@ -29,7 +30,6 @@ from clusterproof.theory.runs.law import Law, compare_law
 from clusterproof.theory.runs.page import Entry, Page, TheoremOnRun, entry, three_digits
 from clusterproof.theory.runs.picture import Curve, ErrorPicture, caption_of, error_curve, start_curve
 from clusterproof.theory.runs.slowest_factor import SlowestFactor, factor_entry, slowest_factor
-from clusterproof.theory.runs.trace_bound import ROUNDING, Compared, TraceBound, largest_length
 from clusterproof.theory.runs.zhao_2023 import printed_entries
 
 BESIDE = ("cfl-mgd/theorem-a", "cfl-mgd/theorem-a-prime")

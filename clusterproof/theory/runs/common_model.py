@@ -12,12 +12,12 @@ from clusterproof.algorithms import Algorithm, InvalidArgument, Trace, run
 from clusterproof.algorithms.participation import participant_count
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
+from clusterproof.theory.bounds.numbers import apart, many, short
+from clusterproof.theory.bounds.trace_bound import ROUNDING, Compared, largest_length
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.bounded import judged
 from clusterproof.theory.runs.client_losses import ClientLosses, losses_of
-from clusterproof.theory.runs.numbers import apart, many, short
 from clusterproof.theory.runs.page import Entry, TheoremOnRun, entry
-from clusterproof.theory.runs.trace_bound import ROUNDING, Compared, largest_length
 
 RESOLUTION = 1e-9
 """Differences of two paths below this share of the models' lengths are rounding."""

@@ -9,6 +9,8 @@ import numpy as np
 
 from clusterproof.algorithms import Scaffold, Trace
 from clusterproof.synthetic import Mixture
+from clusterproof.theory.bounds.numbers import apart
+from clusterproof.theory.bounds.trace_bound import ROUNDING, Compared
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.client_losses import gradients_at
@@ -30,9 +32,7 @@ from clusterproof.theory.runs.common_model import (
     task_entry,
     unmet,
 )
-from clusterproof.theory.runs.numbers import apart
 from clusterproof.theory.runs.page import Entry, Page, TheoremOnRun, entry
-from clusterproof.theory.runs.trace_bound import ROUNDING, Compared
 
 LARGEST = 500
 """Rows of the matrix of a round up to which its spectral radius is computed."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument, Trace
+from clusterproof.theory.bounds.trace_bound import Compared, TraceBound
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE, binomial_tail
-from clusterproof.theory.runs.trace_bound import Compared, TraceBound
 
 FREQUENT = (1e-4, 0.01, 0.05, 0.2, 0.5)
 """Failure probabilities at which the number of failing replicates is judged; a rarer one makes a single one decide."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from clusterproof.algorithms import FPFC, Trace
 from clusterproof.synthetic import Mixture, QuadraticMixture
+from clusterproof.theory.bounds.numbers import apart, short
 from clusterproof.theory.papers.fpfc.constants import Constants
-from clusterproof.theory.runs.numbers import apart, short
 from clusterproof.theory.runs.page import Outcome
 
 MOST_STEPS = 1000

@@ -10,9 +10,9 @@ from clusterproof.algorithms import FPFC, InvalidArgument, Trace
 from clusterproof.algorithms.fpfc import group_averages
 from clusterproof.synthetic import Mixture, QuadraticMixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
+from clusterproof.theory.bounds.numbers import many, short
 from clusterproof.theory.runs.fpfc_conditions import setting_of
 from clusterproof.theory.runs.groups import found_words, is_true
-from clusterproof.theory.runs.numbers import many, short
 from clusterproof.theory.runs.page import LABEL, WIDTH, Entry, Page, entry
 from clusterproof.theory.runs.same_task import check_same_task
 from clusterproof.theory.runs.stationarity import theorem_sections

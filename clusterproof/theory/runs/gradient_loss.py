@@ -10,15 +10,15 @@ from clusterproof.algorithms import GradientLoss, Trace, purity
 from clusterproof.algorithms.metrics import contingency
 from clusterproof.synthetic import Mixture, RegressionMixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
+from clusterproof.theory.bounds.numbers import many, short
+from clusterproof.theory.bounds.trace_bound import ROUNDING
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.affine_rounds import exact_quadratics
 from clusterproof.theory.runs.gradient_loss_race import lead_entries
 from clusterproof.theory.runs.group_rounds import GroupRun, group_run, rest_entry, rest_on_run, usual_needs
 from clusterproof.theory.runs.groups import groups_entry, last_known
 from clusterproof.theory.runs.hypotheses import refusal
-from clusterproof.theory.runs.numbers import many, short
 from clusterproof.theory.runs.page import Entry, Page, TheoremOnRun, entry
-from clusterproof.theory.runs.trace_bound import ROUNDING
 
 PIN = "--empty-cluster when-empty"
 """Remedy of a model without clients."""

@@ -9,12 +9,12 @@ import numpy as np
 
 from clusterproof.algorithms import GradientLoss, Trace, purity, run
 from clusterproof.synthetic import Mixture, RegressionMixture
+from clusterproof.theory.bounds.numbers import short
 from clusterproof.theory.claims.statistics import binomial_tail
 from clusterproof.theory.papers.gradient_loss.race import APART, FEW, LIMIT, ONE_POINT, Setting
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.bounded import FEWEST_RUNS, SIGNIFICANCE, counted
 from clusterproof.theory.runs.hypotheses import Need
-from clusterproof.theory.runs.numbers import short
 from clusterproof.theory.runs.page import Outcome, TheoremOnRun
 
 LEVEL = 0.9

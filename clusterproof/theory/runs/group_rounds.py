@@ -12,14 +12,14 @@ import numpy as np
 
 from clusterproof.algorithms import GradientLoss, SoFL, Trace
 from clusterproof.synthetic import Mixture
+from clusterproof.theory.bounds.numbers import short
+from clusterproof.theory.bounds.trace_bound import ROUNDING
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.affine_rounds import exact_quadratics
 from clusterproof.theory.runs.groups import is_true, last_known, settled
 from clusterproof.theory.runs.hypotheses import AT_REST, MOVED, Need, refusal
-from clusterproof.theory.runs.numbers import short
 from clusterproof.theory.runs.page import Entry, TheoremOnRun, entry
-from clusterproof.theory.runs.trace_bound import ROUNDING
 
 
 @dataclass(frozen=True, eq=False)

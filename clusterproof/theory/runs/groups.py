@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 
 from clusterproof.algorithms import Trace, purity
+from clusterproof.theory.bounds.numbers import many, short
 from clusterproof.theory.runs.bounded import FEWEST_RUNS
-from clusterproof.theory.runs.numbers import many, short
 from clusterproof.theory.runs.page import Entry, entry
 from clusterproof.theory.runs.sections import replicated
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Protocol
 
 from clusterproof.algorithms import Trace
-from clusterproof.theory.runs.numbers import short
+from clusterproof.theory.bounds.numbers import short
 from clusterproof.theory.runs.page import TheoremOnRun
 
 AT_REST = 1e-9

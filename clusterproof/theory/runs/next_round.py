@@ -17,9 +17,9 @@ from clusterproof.algorithms.base import State
 from clusterproof.algorithms.participation import participant_count
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.synthetic import Mixture
+from clusterproof.theory.bounds.numbers import power_of_ten
 from clusterproof.theory.claims.rounding import TOLERANCE
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
-from clusterproof.theory.runs.numbers import power_of_ten
 from clusterproof.theory.runs.run_check import SUSPICIOUS
 
 SHARE = 0.75

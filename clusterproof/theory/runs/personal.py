@@ -11,6 +11,8 @@ import numpy as np
 from clusterproof.algorithms import FedBCD, Local, PerFedAvg, Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
+from clusterproof.theory.bounds.numbers import apart, short
+from clusterproof.theory.bounds.trace_bound import ROUNDING
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.affine_rounds import (
@@ -22,9 +24,7 @@ from clusterproof.theory.runs.affine_rounds import (
     rounds_of,
 )
 from clusterproof.theory.runs.hypotheses import AT_REST, MOVED, Need, refusal
-from clusterproof.theory.runs.numbers import apart, short
 from clusterproof.theory.runs.page import Entry, Page, TheoremOnRun, entry
-from clusterproof.theory.runs.trace_bound import ROUNDING
 
 FEWEST = 3
 """A factor is measured over at least so many rounds."""

@@ -11,15 +11,15 @@ from clusterproof.algorithms import CFL, Trace
 from clusterproof.algorithms.bipartition import cosine_similarities, cross_similarity
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
+from clusterproof.theory.bounds.numbers import many, short
+from clusterproof.theory.bounds.trace_bound import ROUNDING
 from clusterproof.theory.papers.fpfc.fusion import weakest_link
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.affine_rounds import exact_quadratics
 from clusterproof.theory.runs.group_rounds import GroupRun, group_run, rest_entry, rest_on_run, usual_needs
 from clusterproof.theory.runs.groups import groups_entry, merged_words
 from clusterproof.theory.runs.hypotheses import Need, refusal
-from clusterproof.theory.runs.numbers import many, short
 from clusterproof.theory.runs.page import Entry, Page, TheoremOnRun, entry
-from clusterproof.theory.runs.trace_bound import ROUNDING
 
 MOST_CUTS = 2
 """Cuts of the first run that are named."""

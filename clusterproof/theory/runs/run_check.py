@@ -16,6 +16,7 @@ from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.algorithms.calls import checked
 from clusterproof.algorithms.validation import check_number
 from clusterproof.synthetic import Mixture
+from clusterproof.theory.bounds.trace_bound import ROUNDING, Compared, TraceBound, as_trace_bound
 from clusterproof.theory.claims.claim import REGISTRY, find_claim
 from clusterproof.theory.claims.expectation import EQUAL, FEWEST, Expectation
 from clusterproof.theory.claims.judge import judge
@@ -24,7 +25,6 @@ from clusterproof.theory.claims.sides import Outside
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
 from clusterproof.theory.runs.failure_levels import MOST_REPLICATES, Level, levels_of
 from clusterproof.theory.runs.same_task import check_same_task
-from clusterproof.theory.runs.trace_bound import ROUNDING, Compared, TraceBound, as_trace_bound
 
 SUSPICIOUS = 1e-3
 """So many failures, or more, come by chance with at most this probability: no run with them is said to hold."""

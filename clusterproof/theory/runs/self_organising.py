@@ -10,6 +10,8 @@ from clusterproof.algorithms.cfl import STATIONARY, mean_and_largest
 from clusterproof.algorithms.self_organising_map import decayed
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
+from clusterproof.theory.bounds.numbers import short
+from clusterproof.theory.bounds.trace_bound import ROUNDING
 from clusterproof.theory.papers.sofl.elbow import ALLOWED, COUNTS
 from clusterproof.theory.runs import sections
 from clusterproof.theory.runs.affine_rounds import exact_quadratics
@@ -17,9 +19,7 @@ from clusterproof.theory.runs.bounded import FEWEST_RUNS, counted, outcome_of
 from clusterproof.theory.runs.group_rounds import GroupRun, group_run, rest_entry, usual_needs
 from clusterproof.theory.runs.groups import groups_entry, merged_words
 from clusterproof.theory.runs.hypotheses import refusal
-from clusterproof.theory.runs.numbers import short
 from clusterproof.theory.runs.page import Entry, Page, TheoremOnRun, entry
-from clusterproof.theory.runs.trace_bound import ROUNDING
 
 ABOUT = 0.1
 """Mean cosines that differ by so much are about the same."""

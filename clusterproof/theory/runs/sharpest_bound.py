@@ -7,9 +7,9 @@ import numpy as np
 from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
+from clusterproof.theory.bounds.trace_bound import TraceBound
 from clusterproof.theory.claims.claim import REGISTRY
 from clusterproof.theory.runs.run_check import bound
-from clusterproof.theory.runs.trace_bound import TraceBound
 
 SHARPEST_FIRST: dict[str, tuple[tuple[tuple[str, ...], ...], ...]] = {
     "cfl-mgd": (

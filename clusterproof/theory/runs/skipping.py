@@ -6,6 +6,8 @@ import numpy as np
 
 from clusterproof.algorithms import Trace, generator
 from clusterproof.synthetic import Mixture
+from clusterproof.theory.bounds.numbers import short
+from clusterproof.theory.bounds.trace_bound import largest_length
 from clusterproof.theory.claims.statistics import binomial_tail
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.runs import sections
@@ -30,9 +32,7 @@ from clusterproof.theory.runs.common_model import (
     task_entry,
     unmet,
 )
-from clusterproof.theory.runs.numbers import short
 from clusterproof.theory.runs.page import Entry, Page, TheoremOnRun, entry
-from clusterproof.theory.runs.trace_bound import largest_length
 
 LARGEST = 400
 """Rows of the second moments up to which they are computed."""

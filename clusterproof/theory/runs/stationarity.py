@@ -10,12 +10,12 @@ import numpy as np
 
 from clusterproof.algorithms import FPFC, Trace
 from clusterproof.synthetic import Mixture, QuadraticMixture
+from clusterproof.theory.bounds.numbers import apart, many, short
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE, binomial_tail
 from clusterproof.theory.papers.fpfc.constants import Constants
 from clusterproof.theory.papers.fpfc.measured import objective
 from clusterproof.theory.papers.fpfc.runs import residual_series
 from clusterproof.theory.runs.fpfc_conditions import excluded, needs_of, next_option, setting_of
-from clusterproof.theory.runs.numbers import apart, many, short
 from clusterproof.theory.runs.page import LABEL, WIDTH, Entry, Outcome, TheoremOnRun, entry
 from clusterproof.theory.runs.picture import Curve, ResidualPicture, Role, caption_of
 

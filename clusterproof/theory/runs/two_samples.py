@@ -10,8 +10,8 @@ from typing import Literal
 import numpy as np
 
 from clusterproof.algorithms import Trace
+from clusterproof.theory.bounds.numbers import power_of_ten
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
-from clusterproof.theory.runs.numbers import power_of_ten
 from clusterproof.theory.runs.permutation_bound import log_p_values, scores
 from clusterproof.theory.runs.run_check import SUSPICIOUS
 from clusterproof.theory.runs.run_statistics import (

@@ -10,6 +10,7 @@ from clusterproof.algorithms import Trace
 from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
 from clusterproof.theory.bounds.dynamics import cfl_mgd_of
 from clusterproof.theory.bounds.setting import Setting
+from clusterproof.theory.bounds.trace_bound import ROUNDING, largest_length
 from clusterproof.theory.exact.two_clusters import has_positive_probability
 from clusterproof.theory.papers.cfl_mgd.theorem_1 import (
     FloorConstants,
@@ -23,7 +24,6 @@ from clusterproof.theory.runs.bounded import (
 from clusterproof.theory.runs.page import LABEL, WIDTH, Entry, Outcome, TheoremOnRun, entry, three_digits
 from clusterproof.theory.runs.picture import Curve
 from clusterproof.theory.runs.slowest_factor import SlowestFactor
-from clusterproof.theory.runs.trace_bound import ROUNDING, largest_length
 
 LEVEL = 0.01
 """lambda_0 = ... = lambda_4 of the printed theorem."""

@@ -86,7 +86,7 @@ def test_a_run_of_fpfc_has_a_bound_on_each_of_its_residuals(algorithm: FPFC, mod
 
 def test_a_run_without_a_bound_is_refused_with_the_hypothesis_and_its_claim() -> None:
     trace = run(fpfc(3.0), QUADRATIC, rounds=2)
-    with pytest.raises(InvalidArgument, match=r"must be greater than 2 L_g = 4 \(fpfc/repaired-models\)"):
+    with pytest.raises(InvalidArgument, match=r"must have rho > 2 L_g = 4 \(fpfc/repaired-models\)"):
         sharpest_bounds(QUADRATIC, trace)
 
 
