@@ -34,8 +34,8 @@ from clusterproof.theory.claims.report_folder import write_report
 from clusterproof.theory.claims.stored_evidence import require_writable, write_evidence
 from clusterproof.theory.claims.verdict import HOLDS, line_of, unite
 from clusterproof.theory.headlines import HEADLINES
-from clusterproof.theory.runs.bound_and_law import compare_with_law
-from clusterproof.theory.runs.sharpest_bound import sharpest_bounds
+from clusterproof.theory.runs.bound import sharpest_bounds
+from clusterproof.theory.runs.hold import compare_with_law
 from clusterproof.user_files import file_of
 
 

@@ -11,10 +11,10 @@ from clusterproof.theory.claims.replay import replay
 from clusterproof.theory.claims.statistics import Confidence
 from clusterproof.theory.claims.verdict import Line, Verdict, check
 from clusterproof.theory.kernel import Word as Kind
-from clusterproof.theory.runs.bound_and_law import assert_holds
+from clusterproof.theory.runs.bound import Inconclusive, bound
 from clusterproof.theory.runs.compare import compare
+from clusterproof.theory.runs.hold import assert_holds
 from clusterproof.theory.runs.page import Page
-from clusterproof.theory.runs.run_check import Inconclusive, bound
 from clusterproof.theory.runs.same_law import assert_same_law
 
 for _name in ("catalogue", "check", "claim", "code_of", "falsify", "find_claim", "load_claims", "replay"):

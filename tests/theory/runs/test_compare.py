@@ -11,9 +11,9 @@ import pytest
 from clusterproof import theory
 from clusterproof.algorithms import CFLMGD, IFCA, FedAvg, InvalidArgument, Trace, run
 from clusterproof.synthetic import LogCoshMixture, Mixture, QuadraticMixture, RegressionMixture
-from clusterproof.theory.runs.bounded import outcome_of
+from clusterproof.theory.runs.clustered import lemma_2_on_run
+from clusterproof.theory.runs.judged import outcome_of
 from clusterproof.theory.runs.page import Page, three_digits
-from clusterproof.theory.runs.zhao_2023 import lemma_2_on_run
 
 CFL_MGD = CFLMGD(step_size=1.0, momentum=0.5)
 

@@ -10,8 +10,7 @@ from faulty_runs import DISTANCE, MEANT, meant_task
 from clusterproof.algorithms import CFLMGD, FPFC, FedAvg, InvalidArgument, run
 from clusterproof.synthetic import LogCoshMixture, Mixture, QuadraticMixture
 from clusterproof.theory.papers.fpfc import runs as fpfc_runs
-from clusterproof.theory.runs.run_check import bound
-from clusterproof.theory.runs.sharpest_bound import FAILURE, SHARPEST_FIRST, last_bound, sharpest_bounds
+from clusterproof.theory.runs.bound import FAILURE, SHARPEST_FIRST, bound, last_bound, sharpest_bounds
 
 TASK = meant_task()
 START = TASK.optima + DISTANCE / 20**0.5
