@@ -392,32 +392,3 @@ def test_the_run_is_followed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_other_tasks_are_refused() -> None:
     with pytest.raises(InvalidArgument, match="must be that of the task"):
         compare(LARGE, run(declared(), SMALL, rounds=1))
-
-
-@pytest.mark.parametrize(
-    ("options", "condition", "replicates"),
-    [
-        ({"strength": 2.5, "smoothing": 1.09, "concavity": 1.4, "augmentation": 33.2}, 37.3, 8),
-        ({"strength": 0.573, "smoothing": 0.211, "concavity": 3.58, "augmentation": 40.8}, 37.3, 2),
-        ({"strength": 0.927, "smoothing": 0.524, "concavity": 2.2, "augmentation": 6.12}, 4.0, None),
-    ],
-)
-def test_pages_of_few_participants_are_no_longer(
-    options: dict[str, float], condition: float, replicates: int | None
-) -> None:
-    """Chance adds a sentence, and numbers of three digits wrap the lines of the task and of the run."""
-    task = QuadraticMixture.random(
-        clusters=4,
-        clients=39,
-        dimension=4,
-        condition_number=condition,
-        separation=2.36,
-        spread=0.7,
-        proportions=[4, 4, 3, 2],
-    )
-    given = {"threshold": max(0.5, options["smoothing"]), "local_steps": 11, "participation": 0.3} | options
-    page = page_of(task, rounds=12, replicates=replicates, **given)
-    lines = str(page).splitlines()
-    assert "expectations'" in str(page)
-    assert len(lines) <= 28
-    assert max(map(len, lines)) <= 80
