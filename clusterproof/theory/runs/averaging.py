@@ -23,7 +23,6 @@ from clusterproof.theory.runs.one_model import (
     error_entry,
     factor_entry,
     head,
-    nothing,
     tail,
 )
 from clusterproof.theory.runs.page import Entry, Page, Row, Said, does_not_apply, entry, page_of
@@ -95,8 +94,8 @@ def _several_exact_steps(of: AveragingRun) -> Iterator[Need]:
 
 def _theorem_4(of: AveragingRun) -> Said:
     if of.rest is not None and not of.rest.distance:
-        return nothing("as stated, of one problem; on this one fixed steps rest at the optimum")
-    return nothing("as stated: fixed steps rest away from the optimum")
+        return Said("says nothing", "as stated, of one problem; on this one fixed steps rest at the optimum")
+    return Said("says nothing", "as stated: fixed steps rest away from the optimum")
 
 
 def _gain_of_fedprox(of: AveragingRun) -> Said:

@@ -34,6 +34,7 @@ from clusterproof.theory.runs.page import (
     Page,
     Row,
     Said,
+    Section,
     TheoremOnRun,
     entry,
     says,
@@ -237,19 +238,16 @@ def clustered_page(run: ClusterRun) -> Page:
         known = (claim_id for claim_id in BESIDE if claim_id in REGISTRY)
         return tuple(said_of(one, run, law_differs=run.law_differs)[0].of(one) for one in known)
 
-    rows = (BASIN,) if run.is_ifca else PRINTED
-    judged = [row.on(run) for row in rows]
-    theorems, shown = tuple(theorem for theorem, _ in judged), tuple(entry for _, entry in judged)
-    if run.is_ifca:
-        blocks = (("", head), ("Theorems", (*shown, *end)))
-    else:
+    theorems, shown = zip(*(row.on(run) for row in ((BASIN,) if run.is_ifca else PRINTED)), strict=True)
+    blocks: tuple[Section, ...] = (("Theorems", (*shown, *end)),)
+    if not run.is_ifca:
         if theorems[0].outcome == "does not apply":
             shown = (shown[0], entry("Lemma 2", "does not apply, as Theorem 1; false elsewhere"), shown[2])
         else:
             curves = (*curves, *_printed_curves(run))
-        blocks = (("", head), ("As printed (Zhao et al. 2023)", shown), ("Repaired", end))
+        blocks = (("As printed (Zhao et al. 2023)", shown), ("Repaired", end))
     picture = _picture(run, curves, facts.caption_of(run, (*about.lines, settings.lines[0])))
-    return Page(facts.title(run), blocks, (*theorems, theorem_d), beside, picture)
+    return Page(facts.title(run), (("", head), *blocks), (*theorems, theorem_d), beside, picture)
 
 
 def _theorem_d(run: ClusterRun) -> tuple[TheoremOnRun, Entry, tuple[Curve, ...]]:

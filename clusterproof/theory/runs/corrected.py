@@ -24,9 +24,8 @@ from clusterproof.theory.runs.one_model import (
     factor_entry,
     head,
     tail,
-    unknown,
 )
-from clusterproof.theory.runs.page import Page, Row, Said, page_of
+from clusterproof.theory.runs.page import Page, Row, Said, page_of, says
 
 LARGEST = 500
 """Rows of the matrix of a round up to which its spectral radius is computed."""
@@ -148,7 +147,7 @@ def _printed_steps(of: CorrectedRun) -> Iterator[Need]:
 def _printed_rate(of: CorrectedRun) -> Said:
     """Compare the gap with ``fedlin/rate``: f(x_T) - f* <= (1 - mu / (6 L))^T (f(x_0) - f*)."""
     if of.groups is None:
-        return unknown("f - f* is evaluated on quadratics only")
+        return says("inconclusive", "f - f* is evaluated on quadratics only")
     share = of.groups.shares(np.ones(of.task.clients))
     hessian = np.einsum("g,gij->ij", share, of.groups.hessians)
     away = of.path - of.task.pooled_optimum
@@ -163,33 +162,22 @@ def _printed_rate(of: CorrectedRun) -> Said:
     return replace(found, lines=(words,))
 
 
-FEDLIN = (
+FEDLIN: tuple[Row, ...] = (
     Row("Rate", "fedlin/rate", _printed_rate, _printed_steps, source="(Mitra et al. 2021, recalled) "),
     Row("One round", "fedlin/sharp", _fedlin, round_needs, ours=True),
 )
-SCAFFOLD = {
-    "I": (Row("One round", "scaffold/sharp-option-1", _scaffold, round_needs, ours=True),),
-    "II": (Row("One round", "scaffold/sharp", _scaffold, round_needs, ours=True),),
-}
+SCAFFOLD = {"I": "scaffold/sharp-option-1", "II": "scaffold/sharp"}
 
 
 def corrected_page(of: CorrectedRun) -> Page:
     """Return the page of a run of SCAFFOLD or FedLin."""
-    if isinstance(of.algorithm, Scaffold):
-        option = of.algorithm.option
-        rows, settings = SCAFFOLD[option], [f"option {option}"]
-        after = tail(
-            of,
-            (f"run scaffold --option {'II' if option == 'I' else 'I'}", "the other controls"),
-            ("check scaffold/option-1-diverges", "where option I diverges"),
-        )
-    else:
-        rows, settings = FEDLIN, []
-        after = tail(
-            of,
-            ("run fedlin --step-size 0.2", "a longer step"),
-            ("check fedlin/rate", "tests of this rate"),
-        )
+    rows, settings, option = FEDLIN, [], getattr(of.algorithm, "option", "")
+    commands = ("run fedlin --step-size 0.2", "a longer step"), ("check fedlin/rate", "tests of this rate")
+    if option:
+        rows = (Row("One round", SCAFFOLD[option], _scaffold, round_needs, ours=True),)
+        settings, other = [f"option {option}"], {"I": "II", "II": "I"}[option]
+        diverges = "check scaffold/option-1-diverges", "where option I diverges"
+        commands = (f"run scaffold --option {other}", "the other controls"), diverges
     factor = factor_entry(of, of.distances, "towards the common optimum", of.radius)
     known = (*head(of, *settings), error_entry(of), factor)
-    return page_of(facts.title(of), known, rows, of, *after)
+    return page_of(facts.title(of), known, rows, of, *tail(of, *commands))

@@ -9,7 +9,6 @@ import numpy as np
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.numbers import many
-from clusterproof.theory.exact.exact_moments import error_moments
 from clusterproof.theory.runs.law import Recursion, recursion_of
 from clusterproof.theory.runs.page import Entry, entry
 from clusterproof.theory.runs.run import Run
@@ -174,15 +173,8 @@ def _followed(run: Run) -> Recursion | None:
 
 def _computed_floor(recursion: Recursion, cluster: int, rounds: int) -> float:
     """Return the exact root mean square error of the last rounds."""
-    path, variance = error_moments(
-        recursion.spectra[cluster],
-        recursion.start[cluster],
-        step=float(recursion.steps[cluster]),
-        momentum=recursion.momentum,
-        noise=recursion.noise,
-        rows=float(recursion.rows[cluster]),
-        rounds=rounds,
-    )
+    path = np.square(recursion.path(rounds)[1:, cluster]).sum(axis=-1)
+    variance = np.array([np.trace(each[cluster]) for each, _ in recursion.covariances(rounds)])
     return float(np.sqrt((path + variance)[-last_rounds(rounds) :].mean()))
 
 

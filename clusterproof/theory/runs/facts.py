@@ -40,7 +40,7 @@ def sizes_words(task: Mixture) -> str:
 def task_entry(task: Mixture) -> Entry:
     """Return the entry Task: sizes, data, and optima, curvatures and variances where they are known."""
     sizes = np.bincount(task.labels)
-    several, regression = len(sizes) > 1, isinstance(task, RegressionMixture)
+    several = len(sizes) > 1
     share = f" (smallest share l = {sizes.min() / len(task.labels):.3g})" if several else ""
     parts = [f"d = {task.dimension}"]
     if isinstance(task, RegressionMixture):
@@ -53,7 +53,7 @@ def task_entry(task: Mixture) -> Entry:
     norms = f"norms <= {np.linalg.norm(task.optima, axis=-1).max():.3g}"
     apart = f"optima >= Delta = {task.separation:.4g} apart, {norms}" if several else f"optimum: {norms}"
     lines.append(f"{apart}; L = {task.smoothness:.4g}, mu = {task.strong_convexity:.4g}")
-    if regression and task.data != "population":
+    if isinstance(task, RegressionMixture) and task.data != "population":
         loss, gradient = variances(task)
         lines.append(f"variance at the optimum: loss sigma^2 = {loss:.3g}, gradient v^2 = {gradient:.3g}")
     return entry("Task", *lines)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -85,8 +86,9 @@ class FusionRun(Run):
     @cached_property
     def height(self) -> np.ndarray:
         """At least F(w^0) - F*, (R,): F* is at least the sum of the clients' minima, 0 for quadratics."""
-        start = np.broadcast_to(self.models[0][:, :1], (self.runs, self.task.clients, self.task.dimension))
-        return np.asarray(objective(self.algorithm, self.task, start))
+        task: Any = self.task
+        start = np.broadcast_to(self.models[0][:, :1], (self.runs, task.clients, task.dimension))
+        return np.asarray(objective(self.algorithm, task, start))
 
     @property
     def excluded(self) -> tuple[Said, str] | None:

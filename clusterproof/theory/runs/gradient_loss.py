@@ -100,7 +100,7 @@ def arrivals(of: Run) -> np.ndarray:
     """Return the first round of each run whose purity is at least 0.9, counted from 1; rounds + 1 without one, (R,)."""
     arrived = np.array([[purity(vote, of.trace.labels) >= LEVEL for vote in votes] for votes in of.votes])
     last = np.ones((1, of.runs), dtype=bool)
-    return np.concatenate([arrived.reshape(-1, of.runs), last]).argmax(axis=0) + 1
+    return np.asarray(np.concatenate([arrived.reshape(-1, of.runs), last]).argmax(axis=0) + 1)
 
 
 def _distances(of: Run) -> np.ndarray:

@@ -18,7 +18,7 @@ from clusterproof.theory.bounds.trace_bound import ROUNDING, Compared, largest_l
 from clusterproof.theory.exact.planar_clients import PlanarClients
 from clusterproof.theory.runs import facts
 from clusterproof.theory.runs.judged import judged
-from clusterproof.theory.runs.page import Entry, Said, entry, says
+from clusterproof.theory.runs.page import Entry, Said, entry
 from clusterproof.theory.runs.run import Run
 
 RESOLUTION = 1e-9
@@ -216,7 +216,12 @@ class OneModelRun(Run):
             return Path(f"not compared: needs {self.random}")
         runs = None if self.same_start else self.runs
         start = self.path[0, :1] if runs is None else self.path[0][:, None]
-        given = {"rounds": self.rounds, "replicates": runs, "initial": start, "measure": self.measure}
+        given: dict[str, Any] = {
+            "rounds": self.rounds,
+            "replicates": runs,
+            "initial": start,
+            "measure": self.measure,
+        }
         try:
             found = run(self.algorithm, self.task, **given)
         except InvalidArgument:  # it diverges
@@ -334,13 +339,3 @@ def tail(of: OneModelRun, *commands: tuple[str, str]) -> tuple[Entry, Entry]:
     """Return the entries Law, and Next: commands, each with what it shows."""
     following = entry("Next", *(f"clusterproof {command:<32} {shows}" for command, shows in commands))
     return entry("Law", of.law.words), following
-
-
-def nothing(words: str) -> Said:
-    """Return that a theorem says nothing."""
-    return Said("says nothing", words)
-
-
-def unknown(words: str) -> Said:
-    """Return that it is not known what a theorem says."""
-    return says("inconclusive", words)

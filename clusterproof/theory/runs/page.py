@@ -202,9 +202,10 @@ class Row:
 
     def on(self, run: Any) -> tuple[TheoremOnRun, Entry]:
         """Judge the theorem on a run."""
-        needed = unmet(self.needs(run)) if self.needs is not None else ""
-        known = self.says if isinstance(self.says, Said) else None
-        said = does_not_apply(needed) if needed else known or self.says(run)
+        if needed := unmet(self.needs(run)) if self.needs is not None else "":
+            said = does_not_apply(needed)
+        else:
+            said = self.says if isinstance(self.says, Said) else self.says(run)
         ours = " (ours)" if self.ours and said.outcome != "does not apply" else ""
         return said.of(self.claim), entry(
             self.label, f"{self.source}{said.words}{said.more}{ours}", *said.lines

@@ -129,7 +129,7 @@ class AffineRun(Run):
         if not all(need.met for need in self.exact_needs()):
             return None
         assert self.quadratics is not None
-        make = {PerFedAvg: _per_fedavg, FedBCD: _fedbcd, Local: _local}[type(self.algorithm)]
+        make = {"per-fedavg": _per_fedavg, "fedbcd": _fedbcd, "local": _local}[self.algorithm.name]
         try:
             with np.errstate(all="ignore"):
                 rounds = make(self, *self.quadratics)

@@ -147,8 +147,8 @@ def on_run(task: Mixture, trace: Trace) -> OnRun:
         start=(float(np.asarray(trace.errors)[0].max()),),
         misclassification=0.0,
     )
-    deviations = {"gradient_deviation": math.sqrt(gradient), "loss_deviation": math.sqrt(loss)}
-    floor = printed_floor(setting, round_number=1, **deviations, failure=LEVEL)
+    v, sigma = math.sqrt(gradient), math.sqrt(loss)
+    floor = printed_floor(setting, round_number=1, gradient_deviation=v, loss_deviation=sigma, failure=LEVEL)
     rho = printed_conclusion(setting, floor)
     return OnRun(
         floor,
