@@ -32,8 +32,8 @@ from clusterproof.theory.headlines import HEADLINES
 from clusterproof.theory.report import tables as reports
 from clusterproof.theory.report.stored_evidence import require_writable
 from clusterproof.theory.report.verdict import HOLDS, line_of, unite
-from clusterproof.theory.runs.bound_and_law import compare_with_law
-from clusterproof.theory.runs.sharpest_bound import sharpest_bounds
+from clusterproof.theory.runs.bound import sharpest_bounds
+from clusterproof.theory.runs.hold import compare_with_law
 from clusterproof.user_files import file_of
 
 

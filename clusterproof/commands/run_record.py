@@ -9,7 +9,7 @@ import numpy as np
 
 from clusterproof.algorithms import Trace
 from clusterproof.synthetic import Mixture
-from clusterproof.theory.runs.sharpest_bound import sharpest_bounds
+from clusterproof.theory.runs.bound import sharpest_bounds
 
 
 @dataclass(frozen=True)

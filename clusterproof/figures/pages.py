@@ -12,8 +12,7 @@ import numpy as np
 import clusterproof.figures.style as style
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.figures.line_labels import label_line
-from clusterproof.theory.runs.page import Page
-from clusterproof.theory.runs.picture import Curve, ErrorPicture, ResidualPicture, Role
+from clusterproof.theory.runs.page import Curve, ErrorPicture, Page, ResidualPicture, Role
 
 GREY = "#6E6E6E"
 """Dark enough for words."""

@@ -2,6 +2,7 @@
 
 from clusterproof.algorithms.calls import exposed
 from clusterproof.algorithms.discovery import modules_below
+from clusterproof.theory.bounds.trace_bound import TraceBound
 from clusterproof.theory.claims.claim import REGISTRY, Claim, catalogue, claim, find_claim
 from clusterproof.theory.claims.load import load_claims
 from clusterproof.theory.claims.statistics import Confidence
@@ -11,12 +12,11 @@ from clusterproof.theory.report.decide import check
 from clusterproof.theory.report.falsify import falsify
 from clusterproof.theory.report.replay import replay
 from clusterproof.theory.report.verdict import Line, Verdict
-from clusterproof.theory.runs.bound_and_law import assert_holds
+from clusterproof.theory.runs.bound import Inconclusive, bound
 from clusterproof.theory.runs.compare import compare
+from clusterproof.theory.runs.hold import assert_holds
 from clusterproof.theory.runs.page import Page
-from clusterproof.theory.runs.run_check import Inconclusive, bound
 from clusterproof.theory.runs.same_law import assert_same_law
-from clusterproof.theory.runs.trace_bound import TraceBound
 
 for _name in ("catalogue", "check", "claim", "code_of", "falsify", "find_claim", "load_claims", "replay"):
     globals()[_name] = exposed(globals()[_name])

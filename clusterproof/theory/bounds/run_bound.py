@@ -22,8 +22,8 @@ from clusterproof.theory.bounds.rows import AdditiveGaussianRows, LogisticRows, 
 from clusterproof.theory.bounds.theorem_a import contractions
 from clusterproof.theory.bounds.theorem_a_prime import SmoothTube, theorem_a_prime
 from clusterproof.theory.bounds.theorem_d import counts_all, theorem_d, theorem_d_recorded
+from clusterproof.theory.bounds.trace_bound import TraceBound
 from clusterproof.theory.bounds.tube import ROUNDING
-from clusterproof.theory.runs.trace_bound import TraceBound
 
 RESOLUTION = 1e-13
 """Tolerance for the rounding of models, relative to their largest coordinate."""

@@ -12,9 +12,9 @@ import numpy as np
 from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.setting import Setting, setting_of_trace
+from clusterproof.theory.bounds.trace_bound import TraceBound
 from clusterproof.theory.certificates import Certificate, certify, certify_at
 from clusterproof.theory.claims.statistics import binomial_quantile
-from clusterproof.theory.runs.trace_bound import TraceBound
 
 
 @dataclass(frozen=True)

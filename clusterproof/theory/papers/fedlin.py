@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
 from clusterproof.theory.claims import Sides, at_most, claim, integers, rationals, suppose
 from clusterproof.theory.exact.algebra import NotNegative
@@ -114,6 +114,11 @@ convex.statements += [
 ]
 
 
+def recalled_rate(smoothness: Any, strong_convexity: Any) -> Any:
+    """1 - mu / (6 L)."""
+    return 1 - strong_convexity / (6 * smoothness)
+
+
 @claim("fedlin/rate", label="FedLin's rate (recalled)", evaluations=50)
 def rate(
     clients: PlanarClients,
@@ -135,7 +140,7 @@ def rate(
         exponent: semidefinite programs of one round give (1 - eta mu)^(2K), which equal clients attain.
     """
     suppose("0 < mu < L", 0 < clients.strong_convexity < clients.smoothness)
-    factor, first = 1 - clients.strong_convexity / (6 * clients.smoothness), vector(x, y)
+    factor, first = recalled_rate(clients.smoothness, clients.strong_convexity), vector(x, y)
     model = first
     for _ in range(rounds):
         model = fedlin_round(clients, model[0], model[1], Fraction(1, 6), local_steps).next_model

@@ -1,229 +1,391 @@
-"""The page of CFL-MGD and of IFCA on tasks whose optima are known."""
+"""The page of CFL-MGD and of IFCA on tasks whose optima are known, with a model for each cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
-from clusterproof.algorithms import InvalidArgument, Trace
-from clusterproof.synthetic import Mixture, RegressionMixture
-from clusterproof.theory.bounds.dynamics import cfl_mgd_of
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.gaussian import SHARES
+from clusterproof.theory.bounds.hypotheses import Need
+from clusterproof.theory.bounds.numbers import many
 from clusterproof.theory.bounds.setting import largest_radius
+from clusterproof.theory.bounds.trace_bound import ROUNDING, Compared, largest_length
 from clusterproof.theory.claims.claim import REGISTRY
-from clusterproof.theory.runs import sections
-from clusterproof.theory.runs.bounded import (
-    FAILURE,
-    counted,
-    end_words,
-    needs,
-    outcome_of,
-    place,
-    says_nothing,
-    sentence,
-    theorem_on_run,
-)
+from clusterproof.theory.papers.cfl_mgd import theorem_1
+from clusterproof.theory.papers.cfl_mgd.hypotheses import needs_of
+from clusterproof.theory.papers.ifca.basin import contraction
+from clusterproof.theory.runs import facts
+from clusterproof.theory.runs.bound import FAILURE
+from clusterproof.theory.runs.factor import SlowestFactor, factor_entry, slowest_factor
+from clusterproof.theory.runs.judged import end_words, judged_twice, needs, quantile, said_of
 from clusterproof.theory.runs.law import Law, compare_law
-from clusterproof.theory.runs.page import Entry, Page, TheoremOnRun, entry, three_digits
-from clusterproof.theory.runs.picture import Curve, ErrorPicture, caption_of, error_curve, start_curve
-from clusterproof.theory.runs.slowest_factor import SlowestFactor, factor_entry, slowest_factor
-from clusterproof.theory.runs.trace_bound import ROUNDING, Compared, TraceBound, largest_length
-from clusterproof.theory.runs.zhao_2023 import printed_entries
+from clusterproof.theory.runs.page import (
+    LABEL,
+    WIDTH,
+    Curve,
+    Entry,
+    ErrorPicture,
+    Outcome,
+    Page,
+    Row,
+    Said,
+    Section,
+    TheoremOnRun,
+    entry,
+    says,
+    three_digits,
+)
+from clusterproof.theory.runs.run import Run
 
 BESIDE = ("cfl-mgd/theorem-a", "cfl-mgd/theorem-a-prime")
 """Theorems that are in the table of the page only."""
 
+REMEDY = "; --restarts 10, --least-share 0.1"
+"""Of a lost cluster."""
 
-def clustered_page(task: Mixture, trace: Trace) -> Page:
+FOUND = {1: "the cluster", 2: "both clusters"}
+
+
+class ClusterRun(Run):
+    """A run of CFL-MGD or IFCA."""
+
+    @property
+    def is_ifca(self) -> bool:
+        """Whether it is called IFCA."""
+        return self.name == "ifca"
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is of regression with exact losses and gradients."""
+        return getattr(self.task, "data", "") == "population" and isinstance(self.task, RegressionMixture)
+
+    @property
+    def start(self) -> float:
+        """The largest error at the start."""
+        return float(self.errors[0].max())
+
+    @cached_property
+    def law(self) -> tuple[Law | None, str]:
+        """How it compares with its exact law; without one, why."""
+        try:
+            with np.errstate(all="ignore"):
+                return compare_law(self.task, self.trace), ""
+        except InvalidArgument as error:
+            return None, needs(error).replace("does not apply", "not compared")
+
+    @property
+    def law_differs(self) -> bool:
+        """Whether it is of another law."""
+        law = self.law[0]
+        return law is not None and (law.path_differs or law.noise_differs)
+
+    @cached_property
+    def factor(self) -> SlowestFactor | None:
+        """The factor of the slowest cluster."""
+        return slowest_factor(self)
+
+    @cached_property
+    def printed(self) -> theorem_1.OnRun:
+        """Theorem 1's numbers."""
+        return theorem_1.on_run(self.task, self.trace)
+
+
+def _theorem_1(run: ClusterRun) -> Said:
+    one, share = run.printed, float(run.task.proportions.min())
+    equals = "=" if one.known else ">="
+    words = f"error <= rho {equals} {three_digits(one.conclusion)}"
+    level, start = f" (lambda_i = {theorem_1.LEVEL:g})", f", the start has {run.start:.3g}"
+    if len(f"says nothing: {words}{level}{start}") > WIDTH - LABEL:
+        level = ""
+    lines = (
+        f"its proof needs rho_0 <= {three_digits(one.allowed)} (A38); here rho_0 {equals} "
+        f"{three_digits(one.floor)}, and never below l/4 = {share / 4:.3g}, however many samples; its T "
+        f"{'=' if one.known else '<='} {one.rounds} rounds",
+        f"printed factor 1 - l mu/8L = {one.factor:.4f}{_rounds_in_one(run.factor, one.factor)}",
+    )
+    said = says(
+        "says nothing", f"{words}{level}{start}", quantile(run.errors[-1].max(axis=-1)), one.conclusion
+    )
+    return replace(said, lines=lines)
+
+
+def _rounds_in_one(factor: SlowestFactor | None, rate: float) -> str:
+    """Compare the measured factor with the printed one, in rounds."""
+    value = None if factor is None else factor.measured.value
+    if value is None or not 0 < value < 1:
+        return ""
+    count = float(np.log(value) / np.log(rate))
+    shown = f"{count:.0f}" if count >= 10 else f"{count:.2g}"
+    return f"; a round here does {shown} of them" if count > 1 else f"; the run's is {value:.4f}"
+
+
+def _lemma_2(run: ClusterRun) -> Said:
+    one = run.printed
+    unit = largest_length(run.trace)
+    return lemma_2_on_run(run.errors, one.factor, one.floor, one.known, one.certain, unit)
+
+
+def lemma_2_on_run(
+    errors: np.ndarray, rate: float, floor: float, known: bool, deterministic: bool, unit: float
+) -> Said:
+    """Compare every round with the printed Lemma 2, error <= rate * error before + rho_0.
+
+    Parameters
+    ----------
+    errors
+        (rounds + 1, R, P).
+    rate, floor
+        1 - l mu / 8L and rho_0.
+    known
+        Whether ``floor`` is rho_0, and not below it.
+    deterministic
+        Whether nothing is random and the printed probability is positive, so that a run can break the lemma.
+    unit
+        What rounding is relative to.
+    """
+    last = rate * float(errors[-2].max()) + floor if len(errors) > 1 else floor
+    numbers, allows = (quantile(errors[-1].max(axis=-1)), last), f"it allows + {floor:.2g} in every round"
+    if floor >= errors[0].max():
+        return Said("says nothing", f"says nothing here: {allows}; false elsewhere", *numbers)
+    if not known:
+        words = f"rho_0 is at least {floor:.2g}, and not known; false elsewhere"
+        return says("inconclusive", words, *numbers)
+    excess = errors[1:] - rate * errors[:-1] - floor
+    if not (excess > ROUNDING * unit).any():
+        return Said("holds", f"holds here: {allows}; false elsewhere", *numbers)
+    at, run, cluster = np.unravel_index(int(np.argmax(excess)), excess.shape)
+    seen, bound = errors[at + 1, run, cluster], rate * errors[at, run, cluster] + floor
+    outcome: Outcome = "broken" if deterministic else "inconclusive"
+    where = f"cluster {cluster + 1}, round {at + 1}"
+    return says(outcome, f"{seen:.3g} > {three_digits(bound)}, {where}", *numbers)
+
+
+def _remark_1(run: ClusterRun) -> Said:
+    least = 16 * run.task.condition_number * theorem_1.FloorConstants().c4
+    return Said("broken", f"false: rho >= 4 L/mu = {least:.3g}, whatever m and n'")
+
+
+def _hypotheses(run: ClusterRun) -> Iterator[Need]:
+    return needs_of(run.task, run.trace)
+
+
+PRINTED = (
+    Row("Theorem 1", "cfl-mgd/theorem-1", _theorem_1, _hypotheses),
+    Row("Lemma 2", "cfl-mgd/lemma-2", _lemma_2, _hypotheses),
+    Row("Remark 1", "cfl-mgd/remark-1", _remark_1),
+)
+
+
+def _basin_needs(run: ClusterRun) -> Iterator[Need]:
+    task, algorithm, radius = run.task, run.algorithm, largest_radius(run.task)
+    scaled, share = algorithm.step_size * task.smoothness, algorithm.participation
+    regression = isinstance(task, RegressionMixture)
+    yield Need(regression, "linear regression with exact losses", "")
+    limit, start = f"within Delta/(1 + sqrt(L/mu)) = {radius:.3f}", f"{run.start:.3g}"
+    needed = (
+        f"exact losses (--data population); with them every start {limit} of the optima finds all clusters"
+    )
+    needed += f" (this start: {start}; the paper asks for {task.basin_radius:.3g})"
+    yield Need(run.exact or task.clusters == 1, needed, "")
+    yield Need(task.clusters > 1, "two clusters", "1")
+    yield Need(algorithm.averaging == "gradient", "averaged gradients", "averaged models")
+    yield Need(share == 1, "all clients", f"{100 * share:.3g} %")
+    yield Need(scaled <= 1 + 1e-12, "eta <= 1/L", f"{scaled:.4g}/L")
+    yield Need(run.start < radius, f"a start {limit}", start)
+
+
+def _basin(run: ClusterRun) -> Said:
+    """Compare with ``ifca/basin``: from within Delta/(1 + sqrt(L/mu)), exact losses find all clusters."""
+    task, errors, radius = run.task, run.errors, largest_radius(run.task)
+    kept = contraction(
+        run.algorithm.step_size, task.proportions, task.strong_convexity, np.arange(len(errors))
+    )
+    allowed = kept[:, None] * errors[0]
+    wrong, tolerance = int((run.votes != task.labels).sum()), ROUNDING * largest_length(run.trace)
+    limit, size = float(allowed[-1].max()), float(errors[-1].max())
+    if wrong or (errors > allowed * (1 + ROUNDING) + tolerance).any():
+        at = np.unravel_index(int(np.argmax(errors - allowed)), errors.shape)
+        where = f"cluster {at[2] + 1}, round {at[0]}"
+        words = (
+            f"{wrong} choices of a cluster wrong, error {errors[at]:.3g} where {allowed[at]:.3g} is allowed"
+        )
+        return says("broken", f"{words}, {where}", size, limit)
+    ratio = f", {limit / size:.2g} x the error" if size > tolerance else ""
+    words = (
+        f"every start within Delta/(1 + sqrt(L/mu)) = {radius:.3f} finds all clusters; no choice was wrong; "
+        f"error <= {three_digits(limit)} after round {run.rounds}{ratio}"
+    )
+    return says("holds", words, size, limit)
+
+
+BASIN = Row("Basin", "ifca/basin", _basin, _basin_needs)
+
+
+def clustered_page(run: ClusterRun) -> Page:
     """Return the page of a run of CFL-MGD or IFCA with a model for each cluster, and known optima."""
-    law, why = _law(task, trace)
-    factor = slowest_factor(task, trace)
-    run = entry("Run", sections.settings_line(task, trace), *sections.choices_lines(task, trace))
-    about = sections.task_entry(task)
-    head = (about, run, sections.error_entry(trace), factor_entry(trace, factor))
-    differs = law is not None and (law.path_differs or law.noise_differs)
-    theorem_d, shown_d, curve_d = theorem_d_entry(task, trace, differs)
-    name = str(trace.settings["algorithm"]["algorithm"])
-    end = (law_entry(law, why, name if name == "ifca" else "cfl-mgd"), next_entry(name, task))
+    about = facts.task_entry(run.task)
+    settings = entry("Run", _settings_line(run), *_choices_lines(run))
+    head = (about, settings, *facts.error_entry(run), factor_entry(run, run.factor))
+    theorem_d, shown_d, curves = _theorem_d(run)
+    end = (shown_d, _law_entry(run), _next_entry(run))
 
     def beside() -> tuple[TheoremOnRun, ...]:
         known = (claim_id for claim_id in BESIDE if claim_id in REGISTRY)
-        return tuple(theorem_on_run(one, task, trace, law_differs=differs)[0] for one in known)
+        return tuple(said_of(one, run, law_differs=run.law_differs)[0].of(one) for one in known)
 
-    if name == "ifca":
-        basin = basin_on_run(task, trace)
-        blocks: tuple[tuple[str, tuple[Entry, ...]], ...] = (
-            ("", head),
-            ("Theorems", (entry("Basin", basin.words), shown_d, *end)),
-        )
-        theorems: tuple[TheoremOnRun, ...] = (basin, theorem_d)
-        curves = curve_d
-    else:
-        printed, entries, curves = printed_entries(task, trace, factor)
-        blocks = (("", head), ("As printed (Zhao et al. 2023)", entries), ("Repaired", (shown_d, *end)))
-        theorems, curves = (*printed, theorem_d), (*curve_d, *curves)
-    caption = caption_of(trace, (*about.lines, run.lines[0]))
-    picture = error_picture(task, trace, factor, curves, caption)
-    return Page(sections.title(trace), blocks, theorems, beside, picture)
+    theorems, shown = zip(*(row.on(run) for row in ((BASIN,) if run.is_ifca else PRINTED)), strict=True)
+    blocks: tuple[Section, ...] = (("Theorems", (*shown, *end)),)
+    if not run.is_ifca:
+        if theorems[0].outcome == "does not apply":
+            shown = (shown[0], entry("Lemma 2", "does not apply, as Theorem 1; false elsewhere"), shown[2])
+        else:
+            curves = (*curves, *_printed_curves(run))
+        blocks = (("As printed (Zhao et al. 2023)", shown), ("Repaired", end))
+    picture = _picture(run, curves, facts.caption_of(run, (*about.lines, settings.lines[0])))
+    return Page(facts.title(run), (("", head), *blocks), (*theorems, theorem_d), beside, picture)
 
 
-def error_picture(
-    task: Mixture, trace: Trace, factor: SlowestFactor | None, bounds: tuple[Curve, ...], caption: str
-) -> ErrorPicture:
-    """Return the picture of the largest error of a model: the runs, their path without noise, and bounds."""
-    errors = sections.replicated(np.asarray(trace.errors), trace).max(axis=-1)
-    several = task.clusters > 1
-    name = str(trace.settings["algorithm"]["algorithm"]).upper()
-    roles = {one.role for one in bounds}
-    parts = [f"{name}: error of the run{'s' * (errors.shape[1] > 1)}"]
-    parts += ["the printed bound"] if "printed" in roles else []
-    parts += ["the repaired one" if "printed" in roles else "Theorem D"] if "repaired" in roles else []
-    title = ", ".join(parts[:-1]) + " and " + parts[-1] if len(parts) > 1 else parts[0]
-    curves = [error_curve(errors)]
-    exact = isinstance(task, RegressionMixture) and task.data == "population"  # the run is this path
-    measured = None
-    if factor is not None:
-        if factor.without_noise is not None and not exact:
-            curves.append(Curve("without noise", "without noise", factor.without_noise.max(axis=-1)))
-        if factor.measured.value is not None:
-            words = f"{'slowest cluster: ' * several}{factor.measured.value:.4f} a round"
-            measured = words, factor.measured.rounds
-    quantity = r"error $\max_p \|\chi_p^t - \chi_p^*\|$" if several else r"error $\|\chi^t - \chi^*\|$"
-    return ErrorPicture(title, quantity, caption, (*curves, *bounds, start_curve(errors)), measured)
-
-
-def basin_on_run(task: Mixture, trace: Trace) -> TheoremOnRun:
-    """Compare a run of IFCA with ``ifca/basin``: from within Delta/(1 + sqrt(L/mu)), exact losses find all clusters."""
-    errors = sections.replicated(np.asarray(trace.errors), trace)
-    claim, start, radius = "ifca/basin", float(errors[0].max()), largest_radius(task)
-    algorithm = cfl_mgd_of(trace)
-    if not isinstance(task, RegressionMixture):
-        words = "does not apply: needs linear regression with exact losses"
-        return TheoremOnRun(claim, "does not apply", None, None, words)
-    if task.data != "population" and task.clusters > 1:
-        words = (
-            f"does not apply: needs exact losses (--data population); with them every start within "
-            f"Delta/(1 + sqrt(L/mu)) = {radius:.3f} of the optima finds all clusters (this start: {start:.3g}; "
-            f"the paper asks for {task.basin_radius:.3g})"
-        )
-        return TheoremOnRun(claim, "does not apply", None, None, words)
-    scaled = algorithm.step_size * task.smoothness
-    for met, needed, here in (
-        (task.clusters > 1, "two clusters", "1"),
-        (algorithm.averaging == "gradient", "averaged gradients", "averaged models"),
-        (algorithm.participation == 1, "all clients", f"{100 * algorithm.participation:.3g} %"),
-        (scaled <= 1 + 1e-12, "eta <= 1/L", f"{scaled:.4g}/L"),
-        (start < radius, f"a start within Delta/(1 + sqrt(L/mu)) = {radius:.3f}", f"{start:.3g}"),
-    ):
-        if not met:
-            words = f"does not apply: needs {needed}, here {here}"
-            return TheoremOnRun(claim, "does not apply", None, None, words)
-    contraction = 1 - algorithm.step_size * task.proportions * task.strong_convexity
-    allowed = contraction ** np.arange(len(errors))[:, None, None] * errors[0]
-    wrong, tolerance = int((trace.assignments != trace.labels).sum()), ROUNDING * largest_length(trace)
-    limit, size, rounds = float(allowed[-1].max()), float(errors[-1].max()), trace.rounds
-    if wrong or (errors > allowed * (1 + ROUNDING) + tolerance).any():
-        words = f"broken: {wrong} choices of a cluster wrong, {_largest_excess(errors, allowed)}"
-        return TheoremOnRun(claim, "broken", size, limit, words)
-    ratio = f", {limit / size:.2g} x the error" if size > tolerance else ""
-    words = (
-        f"holds: every start within Delta/(1 + sqrt(L/mu)) = {radius:.3f} finds all clusters; no choice was wrong; "
-        f"error <= {three_digits(limit)} after round {rounds}{ratio}"
-    )
-    return TheoremOnRun(claim, "holds", size, limit, words)
-
-
-def _largest_excess(errors: np.ndarray, allowed: np.ndarray) -> str:
-    at = np.unravel_index(int(np.argmax(errors - allowed)), errors.shape)
-    return f"error {errors[at]:.3g} where {allowed[at]:.3g} is allowed, cluster {at[2] + 1}, round {at[0]}"
-
-
-def theorem_d_entry(
-    task: Mixture, trace: Trace, law_differs: bool
-) -> tuple[TheoremOnRun, Entry, tuple[Curve, ...]]:
+def _theorem_d(run: ClusterRun) -> tuple[TheoremOnRun, Entry, tuple[Curve, ...]]:
     """Return what Theorem D says of the run: both its bound on the error and that on the deviation; and its curve."""
-    found, allowed = theorem_on_run("cfl-mgd/theorem-d", task, trace, law_differs=law_differs)
+    claim, label = "cfl-mgd/theorem-d", "Theorem D"
+    found, allowed = said_of(claim, run, law_differs=run.law_differs)
     if allowed is None:
-        return found, entry("Theorem D", found.words), ()
-    counts, compared = _counts_outside(trace, allowed)
-    (before, early), (end, late) = counts
-    runs = compared[0].measured.shape[1]
-    outcome = outcome_of(counts, runs)
-    if outcome == "holds" and says_nothing(compared[0]):
-        outcome = "says nothing"
-    tally = (
-        f"runs outside: {before} of {runs} in some round (allowed {early * runs:.3g}), "
-        f"{end} at the end ({late * runs:.3g})"
-    )
-    if outcome == "broken":
-        worse = counts[0] if before * late >= end * early else counts[1]
-        words = f"broken: {place(compared)}; {counted(worse[0], runs, worse[1])}"
-        lines: Sequence[str] = (words,)
-    elif outcome == "inconclusive":
-        worse = counts[0] if before > early * runs else counts[1]
-        words = f"inconclusive: {counted(worse[0], runs, worse[1])} outside; --replicates {10 * runs}"
-        lines = (words,)
-    else:
-        words = sentence(outcome, compared[0], law_differs)
-        lines = (words, tally)
-    theorem = TheoremOnRun(found.claim, outcome, found.measured, found.bound, words)
-    first, *rest = lines
-    return theorem, entry("Theorem D", first, *rest), _curve_d(theorem, trace, allowed, compared[0])
-
-
-def _curve_d(
-    theorem: TheoremOnRun, trace: Trace, allowed: TraceBound, compared: Compared
-) -> tuple[Curve, ...]:
-    """Return the bound on the largest error: of all rounds before the last one at once, and that after the last."""
+        return found.of(claim), entry(label, found.words), ()
+    compared, probability = allowed.compared(run.trace), float(allowed.failure_probability)
+    early = max(probability - SHARES[2] * FAILURE, 0.0)
+    found, tally = judged_twice(compared, probability, early, run.law_differs)
+    told = "" if found.outcome in ("broken", "inconclusive") else tally
     bound = np.asarray(allowed.bound, dtype=float)
+    return found.of(claim), entry(label, found.words, told), (_curve_d(run, found, bound, compared[0]),)
+
+
+def _curve_d(run: ClusterRun, found: Said, bound: np.ndarray, compared: Compared) -> Curve:
+    """Return the bound on the largest error: of all rounds before the last one at once, and that after the last."""
     values, last = bound.reshape(len(bound), -1).max(axis=1), float(compared.allowed[-1].max())
     values[-1] = np.nan
-    name = "Theorem D" if trace.settings["algorithm"]["algorithm"] == "ifca" else "Theorem D (repaired)"
-    label = f"{name}: {theorem.outcome}"
-    size = theorem.measured
-    if theorem.outcome == "holds" and size is not None and size > 1e-12 * compared.unit:
-        of = end_words(compared.measured.shape[1])
-        label = f"{name}: at the end {last / size:.2g} times {of}"
-    return (Curve("repaired", label, values, last=last),)
+    label = f"{'Theorem D' if run.is_ifca else 'Theorem D (repaired)'}: "
+    size = found.measured
+    if found.outcome == "holds" and size is not None and size > 1e-12 * compared.unit:
+        label += f"at the end {last / size:.2g} times {end_words(run.runs)}"
+    else:
+        label += found.outcome
+    return Curve("repaired", label, values, last=last)
 
 
-def _counts_outside(
-    trace: Trace, allowed: TraceBound
-) -> tuple[tuple[tuple[int, float], tuple[int, float]], Any]:
-    """Return the runs outside before the last round, and after it, each with its probability; and what is compared."""
-    compared = allowed.compared(trace)
-    outside = np.concatenate([one.above for one in compared], axis=-1).max(axis=-1) > 0  # (rounds + 1, R)
-    probability = float(allowed.failure_probability)
-    early = max(probability - SHARES[2] * FAILURE, 0.0)
-    return ((int(outside[:-1].any(axis=0).sum()), early), (int(outside[-1].sum()), probability)), compared
+def _printed_curves(run: ClusterRun) -> tuple[Curve, Curve]:
+    """Return Theorem 1's rho, and its factor alone."""
+    one, rounds = run.printed, np.arange(len(run.errors))
+    level = "" if one.known else r"$\rho$, at least "
+    words = rf"Theorem 1 as printed: error $\leq$ {level}{three_digits(one.conclusion)}"
+    alone = f"its factor alone, {one.factor:.4f} a round"
+    return (
+        Curve("printed", words, np.full(len(rounds), one.conclusion)),
+        Curve("printed factor", alone, run.start * one.factor**rounds),
+    )
 
 
-def _law(task: Mixture, trace: Trace) -> tuple[Law | None, str]:
-    """Compare the run with its exact law; without one, say why."""
-    try:
-        with np.errstate(all="ignore"):
-            return compare_law(task, trace), ""
-    except InvalidArgument as error:
-        return None, needs(error).replace("does not apply", "not compared")
+def _picture(run: ClusterRun, bounds: tuple[Curve, ...], caption: str) -> ErrorPicture:
+    """Return the picture of the largest error of a model: the runs, their path without noise, and bounds."""
+    errors, several = run.errors.max(axis=-1), run.task.clusters > 1
+    roles = {one.role for one in bounds}
+    parts = [f"{run.name.upper()}: error of the run{'s' * (run.runs > 1)}"]
+    parts += ["the printed bound"] * ("printed" in roles)
+    parts += ["the repaired one" if "printed" in roles else "Theorem D"] * ("repaired" in roles)
+    title = " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else parts[0]
+    curves, measured = [facts.error_curve(errors)], None
+    if run.factor is not None:
+        path, one = run.factor.without_noise, run.factor.measured
+        if path is not None and not run.exact:  # else the run is this path
+            curves.append(Curve("without noise", "without noise", path.max(axis=-1)))
+        if one.value is not None:
+            measured = f"{'slowest cluster: ' * several}{one.value:.4f} a round", one.rounds
+    quantity = r"error $\max_p \|\chi_p^t - \chi_p^*\|$" if several else r"error $\|\chi^t - \chi^*\|$"
+    start = facts.start_curve(errors)
+    return ErrorPicture(title, quantity, caption, (*curves, *bounds, start), measured)
 
 
-def law_entry(law: Law | None, why: str, name: str) -> Entry:
-    """Return the entry Law."""
+def _law_entry(run: ClusterRun) -> Entry:
+    law, why = run.law
     if law is None:
         return entry("Law", why)
-    parts = ["mean path (step, momentum, weights)"] if law.path_differs else []
-    parts += [f"noise {law.noise:.3f} x"] if law.noise_differs else []
+    parts = ["mean path (step, momentum, weights)"] * law.path_differs
+    parts += [f"noise {law.noise:.3f} x"] * law.noise_differs
     if parts:
         return entry("Law", f"differs: {', '.join(parts)}")
+    name = "ifca" if run.is_ifca else "cfl-mgd"
     return entry("Law", f"the runs follow {name}'s exact law: noise {law.noise:.3f} x, mean path equal")
 
 
-def next_entry(name: str, task: Mixture) -> Entry:
-    """Return the entry Next: a command that goes on from here."""
-    if name == "ifca" and isinstance(task, RegressionMixture) and task.data == "population":
-        return entry("Next", "clusterproof run ifca                     new samples: a noise floor")
-    if name == "ifca":
-        return entry("Next", "clusterproof run ifca --data population   the basin with exact losses")
-    return entry("Next", "clusterproof check cfl-mgd/lemma-2        where Lemma 2 is false")
+def _next_entry(run: ClusterRun) -> Entry:
+    command = "check cfl-mgd/lemma-2        where Lemma 2 is false"
+    if run.is_ifca:
+        command = "run ifca --data population   the basin with exact losses"
+        command = "run ifca                     new samples: a noise floor" if run.exact else command
+    return entry("Next", f"clusterproof {command}")
+
+
+def _settings_line(run: ClusterRun) -> str:
+    """Return the settings of a run, its rounds and its replicates."""
+    algorithm = run.algorithm
+    parts = [facts.step_words(algorithm.step_size * run.task.smoothness)]
+    parts += [f"momentum {algorithm.momentum:.4g}"] * (not run.is_ifca)
+    if algorithm.averaging == "model":
+        parts.append(f"models averaged after {many(algorithm.local_steps, 'local step')}")
+    else:
+        parts += ["gradients averaged"] * run.is_ifca
+        divisor = algorithm.normalisation.replace("cluster", "members")
+        parts += [f"divided by the {divisor}"] * (divisor != "clients")
+    parts += ["clients' momentum"] * (algorithm.momentum_owner == "client")
+    parts += ["delayed gradients"] * (algorithm.update_order == "as-printed")
+    parts += ["reset every round"] * algorithm.reset_momentum
+    return ", ".join([*parts, *facts.share_words(algorithm), facts.runs_words(run)])
+
+
+def _choices_lines(run: ClusterRun) -> list[str]:
+    """Say which clusters were found, how many choices were wrong, and how probable one is at the start.
+
+    A cluster is lost in a run where at most half of its clients choose its model in the end.
+    """
+    task, trace = run.task, run.trace
+    last, took_part = trace.last_assignments.reshape(-1, task.clients), trace.assignments >= 0
+    wrong, total = int((took_part & (trace.assignments != trace.labels)).sum()), int(took_part.sum())
+    lost = _lost_clusters(last, trace.labels, task.clusters)
+    of_all = f"{wrong} of {f'{total / 1e6:.3g} million' if total >= 1e6 else total} choices"
+    lines = [f"{of_all} of a cluster wrong"]
+    if len(lost) > 1:
+        lines = [f"clusters {', '.join(map(str, lost))} lost in some of the runs{REMEDY}; {of_all} wrong"]
+    elif lost:
+        lines = [f"{words}{REMEDY}; {of_all} wrong" for words in lost.values()]
+    elif trace.rounds > 0 and (last >= 0).all():
+        found = FOUND.get(task.clusters, f"all {task.clusters} clusters")
+        lines = [f"{found} found; {lines[0]}"]
+    if isinstance(task, RegressionMixture) and task.data == "fresh":
+        first = run.models[0, 0]
+        chances = [task.misclassification_probability(first, p).sum() for p in range(task.clusters)]
+        largest = min(1.0, float(max(chances)))
+        size = "below 1e-300" if largest < 1e-300 else f"at most {largest:.2g}"
+        lines.append(f"(probability of a wrong choice at the start: {size})")
+    return lines
+
+
+def _lost_clusters(last: np.ndarray, labels: np.ndarray, clusters: int) -> dict[int, str]:
+    """Return lost clusters, counted from 1, of last choices (R, m), with what their clients chose."""
+    lost: dict[int, str] = {}
+    for cluster in range(clusters):
+        chosen = last[:, labels == cluster]
+        known = (chosen >= 0).sum(axis=1)
+        where = (known > 0) & (2 * (chosen == cluster).sum(axis=1) <= known)
+        if where.any():
+            others = chosen[where]
+            counts = np.bincount(others[others >= 0], minlength=clusters)
+            counts[cluster] = 0
+            number, runs = int(where.sum()), len(last)
+            in_runs = "" if number == runs else f" in {number} of {runs} runs"
+            they = f"they chose model {int(np.argmax(counts)) + 1}"
+            lost[cluster + 1] = f"cluster {cluster + 1} ({chosen.shape[1]} clients) lost{in_runs}: {they}"
+    return lost

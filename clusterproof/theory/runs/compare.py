@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -13,20 +14,38 @@ from clusterproof.algorithms.validation import check_list
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.claims.claim import REGISTRY
-from clusterproof.theory.runs import sections
-from clusterproof.theory.runs.averaging import averaging_page
-from clusterproof.theory.runs.bounded import theorem_on_run
-from clusterproof.theory.runs.clustered import clustered_page
-from clusterproof.theory.runs.corrected import corrected_page
-from clusterproof.theory.runs.fusion import fusion_page
+from clusterproof.theory.runs import facts
+from clusterproof.theory.runs.averaging import AveragingRun, averaging_page
+from clusterproof.theory.runs.bound import check_same_task
+from clusterproof.theory.runs.clustered import ClusterRun, clustered_page
+from clusterproof.theory.runs.corrected import CorrectedRun, corrected_page
+from clusterproof.theory.runs.fusion import FusionRun, fusion_page
 from clusterproof.theory.runs.gradient_loss import gradient_loss_page
-from clusterproof.theory.runs.groups import groups_entry
-from clusterproof.theory.runs.page import Entry, Page, TheoremOnRun, entry
-from clusterproof.theory.runs.personal import personal_page
-from clusterproof.theory.runs.recursive import recursive_page
-from clusterproof.theory.runs.same_task import check_same_task
-from clusterproof.theory.runs.self_organising import self_organising_page
-from clusterproof.theory.runs.skipping import skipping_page
+from clusterproof.theory.runs.grouped import GroupRun
+from clusterproof.theory.runs.judged import said_of
+from clusterproof.theory.runs.page import Page, TheoremOnRun, entry
+from clusterproof.theory.runs.personal import AffineRun, personal_page
+from clusterproof.theory.runs.recursive import CutRun, recursive_page
+from clusterproof.theory.runs.run import Run
+from clusterproof.theory.runs.self_organising import ClusteredRun, self_organising_page
+from clusterproof.theory.runs.skipping import RunOfCoins, skipping_page
+
+PAGES: dict[str, tuple[type[Run], Callable[[Any], Page]]] = {
+    "cfl-mgd": (ClusterRun, clustered_page),
+    "fpfc": (FusionRun, fusion_page),
+    "per-fedavg": (AffineRun, personal_page),
+    "fedbcd": (AffineRun, personal_page),
+    "local": (AffineRun, personal_page),
+    "gradient-loss": (GroupRun, gradient_loss_page),
+    "cfl": (CutRun, recursive_page),
+    "sofl": (ClusteredRun, self_organising_page),
+    "fedavg": (AveragingRun, averaging_page),
+    "fedprox": (AveragingRun, averaging_page),
+    "scaffold": (CorrectedRun, corrected_page),
+    "fedlin": (CorrectedRun, corrected_page),
+    "proxskip": (RunOfCoins, skipping_page),
+}
+"""By the dynamics of the run: what its page knows of it, and the page."""
 
 
 @checked
@@ -60,51 +79,44 @@ def compare(task: Mixture, trace: Trace, claims: Sequence[str] | None = None) ->
             raise InvalidArgument(
                 "claims", name, "must be the id of a claim that bounds runs", "leave it out"
             )
+    run, page_of = Run(task, trace), PAGES.get(_dynamics(trace))
+    # theorems of CFL-MGD and IFCA are about as many models as clusters
+    fits = trace.errors is not None and trace.models.shape[-2] == task.clusters
     with np.errstate(all="ignore"):  # a diverged run overflows
-        page = (PAGES.get(_dynamics(trace), short_page) if hasattr(task, "optima") else short_page)(
-            task, trace
-        )
+        if page_of is None or not hasattr(task, "optima") or (page_of[0] is ClusterRun and not fits):
+            page = short_page(run)
+        else:
+            page = page_of[1](page_of[0](task, trace))
     if page.picture is None and trace.errors is not None:
-        page = replace(page, picture=sections.error_picture(trace, page))
+        page = replace(page, picture=facts.error_picture(run, page))
     if not claims:
         return page
-    named = tuple(theorem_on_run(name, task, trace)[0] for name in claims)
-    entries = tuple(_shown(one) for one in named)
-    sections_ = (*page.sections, ("Named claims", entries))
-    return replace(page, sections=sections_, theorems=(*page.theorems, *named))
+    named = tuple(said_of(name, run)[0].of(name) for name in claims)
+    sections = (*page.sections, ("Named claims", _shown(named)))
+    return replace(page, sections=sections, theorems=(*page.theorems, *named))
 
 
-def short_page(task: Mixture, trace: Trace) -> Page:
+def short_page(run: Run) -> Page:
     """Return task, run and errors, and every bound of the catalogue that applies."""
-    judged = [
-        theorem_on_run(name, task, trace)[0] for name, claim in REGISTRY.items() if claim.bound is not None
-    ]
+    judged = [said_of(name, run)[0].of(name) for name, claim in REGISTRY.items() if claim.bound is not None]
     theorems = tuple(one for one in judged if one.outcome != "does not apply")
-    run = entry("Run", f"{sections.rounds_words(trace)}, {sections.runs_words(trace)}")
-    head = [sections.task_entry(task), run]
-    if _has_groups(trace):
-        head.append(groups_entry(trace))
-    if trace.errors is not None:
-        head.append(sections.error_entry(trace))
-    shown = tuple(_shown(one) for one in theorems) or (entry("None", _why_none(task, trace)),)
-    return Page(sections.title(trace), (("", tuple(head)), ("Theorems", shown)), theorems)
+    head = [facts.task_entry(run.task), entry("Run", facts.runs_words(run))]
+    known = np.unique(run.votes[run.votes >= 0])
+    if run.models.shape[2] > 1 and 0 < len(known) < len(run.trace.labels):  # clients share models
+        head.append(facts.groups_entry(run))
+    head += facts.error_entry(run)
+    shown = _shown(theorems) or (entry("None", _why_none(run)),)
+    return Page(facts.title(run), (("", tuple(head)), ("Theorems", shown)), theorems)
 
 
-def _has_groups(trace: Trace) -> bool:
-    """Whether clients share models, and not all of them the same one."""
-    known = np.unique(trace.assignments[trace.assignments >= 0])
-    return trace.models.shape[-2] > 1 and 0 < len(known) < len(trace.labels)
-
-
-def _why_none(task: Mixture, trace: Trace) -> str:
+def _why_none(run: Run) -> str:
     """Say why no theorem is named."""
-    dynamics, name = _dynamics(trace), str(trace.settings["algorithm"]["algorithm"])
-    if dynamics not in PAGES:
+    if _dynamics(run.trace) not in PAGES:
         return "no theorem of this algorithm"
-    if trace.errors is None:
-        return f"no theorem of {name} applies: they need known optima"
-    here = f"{trace.models.shape[-2]} for {task.clusters}"
-    return f"no theorem of {name} applies: they need a model for each cluster, here {here}"
+    if run.trace.errors is None:
+        return f"no theorem of {run.name} applies: they need known optima"
+    here = f"{run.models.shape[2]} for {run.task.clusters}"
+    return f"no theorem of {run.name} applies: they need a model for each cluster, here {here}"
 
 
 def _dynamics(trace: Trace) -> str:
@@ -115,30 +127,6 @@ def _dynamics(trace: Trace) -> str:
         return ""
 
 
-def _shown(theorem: TheoremOnRun) -> Entry:
-    """Return the entry of a claim by its id."""
-    return entry("Claim", f"{theorem.claim} {theorem.words}")
-
-
-def _clustered(task: Mixture, trace: Trace) -> Page:
-    """Return the page of CFL-MGD and IFCA, whose theorems are about as many models as clusters."""
-    known = trace.errors is not None and trace.models.shape[-2] == task.clusters
-    return (clustered_page if known else short_page)(task, trace)
-
-
-PAGES: dict[str, Callable[[Mixture, Trace], Page]] = {
-    "cfl-mgd": _clustered,
-    "fpfc": fusion_page,
-    "per-fedavg": personal_page,
-    "fedbcd": personal_page,
-    "local": personal_page,
-    "gradient-loss": gradient_loss_page,
-    "cfl": recursive_page,
-    "sofl": self_organising_page,
-    "fedavg": averaging_page,
-    "fedprox": averaging_page,
-    "scaffold": corrected_page,
-    "fedlin": corrected_page,
-    "proxskip": skipping_page,
-}
-"""By the dynamics of the run."""
+def _shown(theorems: Sequence[TheoremOnRun]) -> tuple[Any, ...]:
+    """Return the entries of claims by their ids."""
+    return tuple(entry("Claim", f"{theorem.claim} {theorem.words}") for theorem in theorems)

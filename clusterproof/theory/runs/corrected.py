@@ -2,220 +2,182 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from clusterproof.algorithms import Scaffold, Trace
-from clusterproof.synthetic import Mixture
+from clusterproof.algorithms import Scaffold
+from clusterproof.theory.bounds.hypotheses import Need
+from clusterproof.theory.bounds.numbers import apart
+from clusterproof.theory.bounds.trace_bound import ROUNDING
 from clusterproof.theory.exact import affine_rounds
-from clusterproof.theory.runs import sections
-from clusterproof.theory.runs.client_losses import gradients_at
-from clusterproof.theory.runs.common_model import (
+from clusterproof.theory.papers.fedlin import recalled_rate
+from clusterproof.theory.papers.scaffold.rounds import Round, Start
+from clusterproof.theory.runs import facts
+from clusterproof.theory.runs.one_model import (
     MEASURED,
-    Condition,
-    Law,
     OneModelRun,
-    does_not_apply,
-    error_words,
+    error_entry,
     factor_entry,
-    judged_on,
-    law_of,
-    model_entry,
-    next_entry,
-    one_model_run,
-    ours,
-    run_entry,
-    task_entry,
-    unmet,
+    head,
+    tail,
 )
-from clusterproof.theory.runs.numbers import apart
-from clusterproof.theory.runs.page import Entry, Page, TheoremOnRun, entry
-from clusterproof.theory.runs.trace_bound import ROUNDING, Compared
+from clusterproof.theory.runs.page import Page, Row, Said, page_of, says
 
 LARGEST = 500
 """Rows of the matrix of a round up to which its spectral radius is computed."""
 
 
-def corrected_page(task: Mixture, trace: Trace) -> Page:
-    """Return the page of a run of SCAFFOLD or FedLin."""
-    of = one_model_run(task, trace)
-    is_scaffold = isinstance(of.algorithm, Scaffold)
-    measure = {"psi": _psi(of)} if is_scaffold and not of.random else None
-    law = law_of(of, measure)
-    theorems, shown = (_scaffold_theorem if is_scaffold else _fedlin_theorems)(of, law)
-    facts = (
-        task_entry(of),
-        run_entry(of, *([f"option {of.algorithm.option}"] if is_scaffold else [])),
-        model_entry(of),
-        entry("Error", error_words(of)),
-        factor_entry(of, of.errors, "towards the common optimum", _radius(of)),
-    )
-    blocks = (("", facts), ("Theorems", (*shown, entry("Law", law.words), _next(of))))
-    return Page(sections.title(trace), blocks, theorems)
+class CorrectedRun(OneModelRun):
+    """A run of SCAFFOLD or FedLin."""
 
+    @cached_property
+    def radius(self) -> float | None:
+        """The spectral radius of a round on quadratics; None where it is not known, or its matrix large."""
+        groups, algorithm = self.groups, self.algorithm
+        if groups is None or self.random or np.ptp(self.weights):
+            return None
+        given = {"step_size": algorithm.step_size, "local_steps": algorithm.local_steps}
+        given["shares"] = groups.shares(self.weights)
+        if not isinstance(algorithm, Scaffold):
+            matrix = affine_rounds.fedlin_map(groups.hessians, **given)
+        elif (1 + len(groups.hessians)) * self.task.dimension > LARGEST:
+            return None
+        else:
+            server = algorithm.server_step_size
+            matrix = affine_rounds.scaffold_map(
+                groups.hessians, option=algorithm.option, server_step_size=server, **given
+            )
+        return affine_rounds.radius(matrix) if np.isfinite(matrix).all() else None
 
-def _radius(of: OneModelRun) -> float | None:
-    """Return the spectral radius of a round on quadratics; None where it is not known, or its matrix large."""
-    groups, algorithm = of.losses.groups, of.algorithm
-    if groups is None or of.random or np.ptp(of.weights):
-        return None
-    share = groups.shares(of.weights)
-    step, steps = algorithm.step_size, algorithm.local_steps
-    if not isinstance(algorithm, Scaffold):
-        matrix = affine_rounds.fedlin_map(groups.hessians, step_size=step, local_steps=steps, shares=share)
-    elif (1 + len(groups.hessians)) * of.task.dimension > LARGEST:
-        return None
-    else:
-        matrix = affine_rounds.scaffold_map(
-            groups.hessians,
-            step_size=step,
-            local_steps=steps,
-            option=algorithm.option,
-            server_step_size=algorithm.server_step_size,
-            shares=share,
-        )
-    return affine_rounds.radius(matrix) if np.isfinite(matrix).all() else None
+    @property
+    def rate(self) -> float:
+        """(1 - eta mu)^K, of lengths, as the claims have it."""
+        zero: Any = 0.0
+        start = Start(zero, zero, zero, zero, self.pace, self.local_steps)
+        return float(Round(self.clients_like, start).rate ** 0.5)
 
+    @property
+    def pace(self) -> Any:
+        """Eta L K."""
+        return self.algorithm.step_size * self.curvatures[0] * self.local_steps
 
-def round_conditions(of: OneModelRun) -> tuple[Condition, ...]:
-    """Return the hypotheses of the theorems about one round."""
-    losses = of.losses
-    pace = of.algorithm.step_size * losses.smoothness * of.local_steps
-    return (
-        *of.averaging_conditions,
-        (losses.strong_convexity < losses.smoothness, "mu < L", "mu = L"),
-        (pace <= 1 + ROUNDING, "eta L K <= 1", apart(pace, 1.0)[0]),
-    )
+    @property
+    def control_weight(self) -> float:
+        """What Psi of SCAFFOLD has before its mean over clients."""
+        return float((self.local_steps * self.algorithm.step_size) ** 2 / (3 if self.third else 1))
 
+    @property
+    def third(self) -> bool:
+        """Whether that weight is a third."""
+        return bool(self.algorithm.option == "I")
 
-def _rate(of: OneModelRun) -> float:
-    """Return (1 - eta mu)^K, of lengths."""
-    return float((1 - of.algorithm.step_size * of.losses.strong_convexity) ** of.local_steps)
+    @property
+    def measure(self) -> dict[str, Callable[..., object]]:
+        """Psi of SCAFFOLD."""
+        return {"psi": self._psi} if isinstance(self.algorithm, Scaffold) else {}
 
-
-def _control_weight(of: OneModelRun) -> float:
-    """Return what Psi of SCAFFOLD has before its mean over clients."""
-    return float((of.local_steps * of.algorithm.step_size) ** 2 / (3 if of.algorithm.option == "I" else 1))
-
-
-def _psi(of: OneModelRun) -> Callable[[Any, Any], np.ndarray]:
-    """Return the function that evaluates Psi of SCAFFOLD on its state."""
-    weight, gradients = _control_weight(of), of.losses.gradients
-
-    def psi(state: Any, task: Any) -> np.ndarray:
+    def _psi(self, state: Any, task: Any) -> np.ndarray:
         distance = np.square(state.models[..., 0, :] - task.pooled_optimum).sum(axis=-1)
-        controls = np.square(state.controls - state.control - gradients).sum(axis=-1)
-        return np.asarray(distance + weight * controls.mean(axis=-1))
-
-    return psi
+        controls = np.square(state.controls - state.control - self.gradients).sum(axis=-1)
+        return np.asarray(distance + self.control_weight * controls.mean(axis=-1))
 
 
-def _scaffold_theorem(of: OneModelRun, law: Law) -> tuple[tuple[TheoremOnRun, ...], tuple[Entry, ...]]:
+def _curved(of: CorrectedRun) -> Iterator[Need]:
+    yield from of.plain_means()
+    yield Need(of.curvatures[1] < of.curvatures[0], "mu < L", "mu = L")
+
+
+def round_needs(of: CorrectedRun) -> Iterator[Need]:
+    """Yield the hypotheses of the theorems about one round."""
+    yield from _curved(of)
+    yield Need(of.pace <= 1 + ROUNDING, "eta L K <= 1", apart(of.pace, 1.0)[0])
+
+
+def _scaffold(of: CorrectedRun) -> Said:
     """Compare with ``scaffold/sharp`` or ``scaffold/sharp-option-1``."""
-    claim = "scaffold/sharp-option-1" if of.algorithm.option == "I" else "scaffold/sharp"
-    needed = unmet(round_conditions(of))
-    if needed:
-        found = does_not_apply(claim, needed)
-        return (found,), (entry("One round", found.words),)
-    rate, weight = _rate(of), _control_weight(of)
-    start = np.sqrt(of.errors[0] ** 2 + weight * of.losses.heterogeneity**2)
-    kept = rate ** np.arange(of.trace.rounds + 1)
-    compared, lines = [of.compared(kept[:, None] * start)], []
-    psi = None if law.differs or not law.measured else law.measured.get("psi")
+    rate = of.rate
+    start = np.sqrt(of.distances[0] ** 2 + of.control_weight * of.heterogeneity**2)
+    compared, lines = [of.compared(rate ** np.arange(of.rounds + 1)[:, None] * start)], []
+    psi = None if of.law.differs or not of.law.measured else of.law.measured.get("psi")
     if psi is not None:
-        roots = np.sqrt(np.broadcast_to(np.asarray(psi).reshape(len(psi), -1), of.errors.shape))
-        allowed = np.concatenate([roots[:1], rate * roots[:-1]])
-        compared.append(of.compared(allowed, roots, "sqrt Psi"))
-        lines.append(_largest_ratio(of, roots, "sqrt Psi", rate))
-    third = "/3" if of.algorithm.option == "I" else ""
-    lines.append(f"Psi = |x - x*|^2 + (K eta)^2{third} mean |c_i - c - g_i*|^2")
-    found = judged_on(of, claim, compared, law)
-    return (found,), (entry("One round", ours(found), *lines),)
+        roots = np.sqrt(np.broadcast_to(np.asarray(psi).reshape(len(psi), -1), of.distances.shape))
+        compared.append(of.compared(np.concatenate([roots[:1], rate * roots[:-1]]), roots, "sqrt Psi"))
+        lines.append(_largest_ratio(of, roots, "sqrt Psi"))
+    lines.append(f"Psi = |x - x*|^2 + (K eta)^2{'/3' * of.third} mean |c_i - c - g_i*|^2")
+    return replace(of.judged(compared), lines=tuple(lines))
 
 
-def _largest_ratio(of: OneModelRun, values: np.ndarray, name: str, rate: float) -> str:
+def _ratios(values: np.ndarray, unit: float) -> np.ndarray:
+    """Return the factors of lengths (rounds + 1, R) in a round, where they are measured."""
+    counted = values[:-1] > MEASURED * unit
+    return np.asarray(values[1:][counted] / values[:-1][counted])
+
+
+def _largest_ratio(of: CorrectedRun, values: np.ndarray, name: str) -> str:
     """Return the largest factor of a length in a round, beside what is allowed."""
-    counted = values[:-1] > MEASURED * of.unit
-    allowed = f"{name} in a round: factor <= (1 - eta mu)^K = {rate:.4f}"
-    if not counted.any():
-        return allowed
-    ratio = float((values[1:][counted] / values[:-1][counted]).max())
-    return f"{allowed}; here <= {ratio:.4f}"
+    ratios = _ratios(values, of.unit)
+    here = f"; here <= {float(ratios.max()):.4f}" if ratios.size else ""
+    return f"{name} in a round: factor <= (1 - eta mu)^K = {of.rate:.4f}{here}"
 
 
-def _fedlin_theorems(of: OneModelRun, law: Law) -> tuple[tuple[TheoremOnRun, ...], tuple[Entry, ...]]:
-    """Compare with the printed rate and with ``fedlin/sharp``."""
-    printed, line = _printed_rate(of, law)
-    shown = [entry("Rate", f"(Mitra et al. 2021, recalled) {printed.words}", *line)]
-    claim, needed = "fedlin/sharp", unmet(round_conditions(of))
-    if needed:
-        found = does_not_apply(claim, needed)
-        return (printed, found), (*shown, entry("One round", found.words))
-    rate = _rate(of)
-    kept = rate ** np.arange(of.trace.rounds + 1)
-    allowed = np.concatenate([of.errors[:1], _after_a_round(of, rate)])
-    compared = [of.compared(kept[:, None] * of.errors[0]), of.compared(allowed, name="error after a round")]
-    found = judged_on(of, claim, compared, law)
-    ratio = _largest_ratio(of, of.errors, "error", rate)
-    return (printed, found), (*shown, entry("One round", ours(found), ratio))
+def _fedlin(of: CorrectedRun) -> Said:
+    """Compare with ``fedlin/sharp``, over all rounds, and in each round with the term that it has to spare."""
+    rate, spared = of.rate, (of.local_steps * of.algorithm.step_size) ** 2 * (1 - of.rate**2) / 3
+    after = np.empty((of.rounds, of.runs))
+    for number, (model, error) in enumerate(zip(of.path[:-1], of.distances[:-1], strict=True)):
+        found = of.gradients_at(model)
+        away = np.square(found - found.mean(axis=-2, keepdims=True) - of.gradients).sum(axis=-1)
+        after[number] = np.sqrt(np.maximum(rate**2 * error**2 - spared * away.mean(axis=-1), 0.0))
+    kept = rate ** np.arange(of.rounds + 1)[:, None] * of.distances[0]
+    each = of.compared(np.concatenate([of.distances[:1], after]), name="error after a round")
+    return replace(of.judged([of.compared(kept), each]), lines=(_largest_ratio(of, of.distances, "error"),))
 
 
-def _after_a_round(of: OneModelRun, rate: float) -> np.ndarray:
-    """Return the error that ``fedlin/sharp`` allows after each round, from that before it, (rounds, R)."""
-    spared = (of.local_steps * of.algorithm.step_size) ** 2 * (1 - rate**2) / 3
-    gradients = of.losses.gradients
-    assert gradients is not None
-    result = []
-    for model, error in zip(of.models[:-1], of.errors[:-1], strict=True):
-        found = gradients_at(of.task, model)
-        apart_ = np.square(found - found.mean(axis=-2, keepdims=True) - gradients).sum(axis=-1).mean(axis=-1)
-        result.append(np.sqrt(np.maximum(rate**2 * error**2 - spared * apart_, 0.0)))
-    return np.reshape(result, (of.trace.rounds, of.errors.shape[1]))
-
-
-def _printed_rate(of: OneModelRun, law: Law) -> tuple[TheoremOnRun, list[str]]:
-    """Compare the gap with ``fedlin/rate``: f(x_T) - f* <= (1 - mu / (6 L))^T (f(x_0) - f*)."""
-    claim, losses, steps = "fedlin/rate", of.losses, of.local_steps
-    step, printed = of.algorithm.step_size, 1 / (6 * losses.smoothness * steps)
+def _printed_steps(of: CorrectedRun) -> Iterator[Need]:
+    yield from _curved(of)
+    step, printed = of.algorithm.step_size, 1 / (6 * of.curvatures[0] * of.local_steps)
     shown = apart(printed, step)
-    needed = unmet(
-        (
-            *of.averaging_conditions,
-            (losses.strong_convexity < losses.smoothness, "mu < L", "mu = L"),
-            (abs(step / printed - 1) <= 1e-9, f"steps of 1/(6 L K) = {shown[0]}", shown[1]),
-        )
-    )
-    if needed:
-        return does_not_apply(claim, needed), []
-    if losses.groups is None:
-        words = "inconclusive: f - f* is evaluated on quadratics only"
-        return TheoremOnRun(claim, "inconclusive", None, None, words), []
-    away = of.models - of.task.pooled_optimum
-    curved = np.einsum("tri,ij,trj->tr", away, losses.groups.mean_hessian, away)
-    roots = np.sqrt(np.maximum(curved, 0.0) / 2)
-    rate = 1 - losses.strong_convexity / (6 * losses.smoothness)
-    allowed = rate ** (np.arange(of.trace.rounds + 1) / 2)[:, None] * roots[0]
-    unit = of.unit * float(np.sqrt(losses.smoothness / 2))
-    compared = Compared("sqrt(f - f*)", roots[..., None], allowed[..., None], unit)
-    found = judged_on(of, claim, [compared], law)
-    counted = roots[:-1] > MEASURED * unit
-    if not counted.any():
-        return found, []
-    largest = float(np.square(roots[1:][counted] / roots[:-1][counted]).max())
-    return found, [f"f - f* in a round: factor <= 1 - mu/6L = {rate:.4f}; here <= {largest:.4f}"]
+    yield Need(abs(step / printed - 1) <= 1e-9, f"steps of 1/(6 L K) = {shown[0]}", shown[1])
 
 
-def _next(of: OneModelRun) -> Entry:
-    name = of.algorithm.name
-    if name == "fedlin":
-        return next_entry(
-            ("run fedlin --step-size 0.2", "a longer step"),
-            ("check fedlin/rate", "tests of this rate"),
-        )
-    other = "II" if of.algorithm.option == "I" else "I"
-    return next_entry(
-        (f"run scaffold --option {other}", "the other controls"),
-        ("check scaffold/option-1-diverges", "where option I diverges"),
-    )
+def _printed_rate(of: CorrectedRun) -> Said:
+    """Compare the gap with ``fedlin/rate``: f(x_T) - f* <= (1 - mu / (6 L))^T (f(x_0) - f*)."""
+    if of.groups is None:
+        return says("inconclusive", "f - f* is evaluated on quadratics only")
+    share = of.groups.shares(np.ones(of.task.clients))
+    hessian = np.einsum("g,gij->ij", share, of.groups.hessians)
+    away = of.path - of.task.pooled_optimum
+    roots = np.sqrt(np.maximum(np.einsum("tri,ij,trj->tr", away, hessian, away), 0.0) / 2)
+    rate, unit = float(recalled_rate(*of.curvatures)), float(np.sqrt(of.curvatures[0] / 2))
+    allowed = rate ** (np.arange(of.rounds + 1) / 2)[:, None] * roots[0]
+    found = of.judged([of.compared(allowed, roots, "sqrt(f - f*)", unit)])
+    ratios = _ratios(roots, of.unit * unit)
+    if not ratios.size:
+        return found
+    words = f"f - f* in a round: factor <= 1 - mu/6L = {rate:.4f}; here <= {float(ratios.max()) ** 2:.4f}"
+    return replace(found, lines=(words,))
+
+
+FEDLIN: tuple[Row, ...] = (
+    Row("Rate", "fedlin/rate", _printed_rate, _printed_steps, source="(Mitra et al. 2021, recalled) "),
+    Row("One round", "fedlin/sharp", _fedlin, round_needs, ours=True),
+)
+SCAFFOLD = {"I": "scaffold/sharp-option-1", "II": "scaffold/sharp"}
+
+
+def corrected_page(of: CorrectedRun) -> Page:
+    """Return the page of a run of SCAFFOLD or FedLin."""
+    rows, settings, option = FEDLIN, [], getattr(of.algorithm, "option", "")
+    commands = ("run fedlin --step-size 0.2", "a longer step"), ("check fedlin/rate", "tests of this rate")
+    if option:
+        rows = (Row("One round", SCAFFOLD[option], _scaffold, round_needs, ours=True),)
+        settings, other = [f"option {option}"], {"I": "II", "II": "I"}[option]
+        diverges = "check scaffold/option-1-diverges", "where option I diverges"
+        commands = (f"run scaffold --option {other}", "the other controls"), diverges
+    factor = factor_entry(of, of.distances, "towards the common optimum", of.radius)
+    known = (*head(of, *settings), error_entry(of), factor)
+    return page_of(facts.title(of), known, rows, of, *tail(of, *commands))

@@ -17,10 +17,10 @@ from clusterproof.algorithms.base import State
 from clusterproof.algorithms.participation import participant_count
 from clusterproof.algorithms.randomness import Randomness
 from clusterproof.synthetic import Mixture
+from clusterproof.theory.bounds.numbers import power_of_ten
 from clusterproof.theory.claims.rounding import TOLERANCE
 from clusterproof.theory.claims.statistics import CLAIM_SIGNIFICANCE
-from clusterproof.theory.runs.numbers import power_of_ten
-from clusterproof.theory.runs.run_check import SUSPICIOUS
+from clusterproof.theory.runs.bound import SUSPICIOUS
 
 SHARE = 0.75
 """Of the probability 1e-9 with which a right run is called different."""

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property, partial
 
 import numpy as np
 
-from clusterproof.algorithms import CFL, Trace
 from clusterproof.algorithms.bipartition import cosine_similarities, cross_similarity
-from clusterproof.synthetic import Mixture
-from clusterproof.theory.bounds.dynamics import dynamics_of
+from clusterproof.theory.bounds.hypotheses import Need
+from clusterproof.theory.bounds.numbers import many, short
+from clusterproof.theory.bounds.trace_bound import ROUNDING
 from clusterproof.theory.papers.fpfc.fusion import weakest_link
-from clusterproof.theory.runs import sections
-from clusterproof.theory.runs.affine_rounds import exact_quadratics
-from clusterproof.theory.runs.group_rounds import GroupRun, group_run, rest_entry, rest_on_run, usual_needs
-from clusterproof.theory.runs.groups import groups_entry, merged_words
-from clusterproof.theory.runs.hypotheses import Need, refusal
-from clusterproof.theory.runs.numbers import many, short
-from clusterproof.theory.runs.page import Entry, Page, TheoremOnRun, entry
-from clusterproof.theory.runs.trace_bound import ROUNDING
+from clusterproof.theory.runs import facts
+from clusterproof.theory.runs.grouped import IN_GROUPS, NO_ROUND, GroupRun, rest_entries
+from clusterproof.theory.runs.page import Entry, Page, Row, Said, entry, page_of, says
 
 MOST_CUTS = 2
 """Cuts of the first run that are named."""
@@ -38,46 +34,23 @@ class Cut:
     side: np.ndarray
 
 
-def recursive_page(task: Mixture, trace: Trace) -> Page:
-    """Return the page of a run of CFL."""
-    algorithm = dynamics_of(trace)
-    assert isinstance(algorithm, CFL)
-    run = group_run(algorithm, task, trace)
-    cuts = list(cuts_of(run.labels))
-    facts = [sections.task_entry(task), _run_entry(algorithm, task, trace)]
-    facts.append(groups_entry(trace, *merged_words(trace, f"--rounds {2 * max(trace.rounds, 50)}")))
-    facts.append(_cuts_entry(run, cuts))
-    if trace.errors is not None:
-        facts.append(sections.error_entry(trace, "largest distance from a cluster's optimum"))
-    facts += rest_entry(run)
-    named = [
-        ("Complete", linkage_on_run(run, cuts, "complete")),
-        ("Single", linkage_on_run(run, cuts, "single")),
-        ("Ids", _ids_on_run(run)),
-        ("Anywhere", cosine_on_run(run, "anywhere")),
-        ("Simplex", cosine_on_run(run, "simplex")),
-        ("Two", cosine_on_run(run, "two")),
-        ("In groups", rest_on_run(run)),
-    ]
-    cosine = {2: "Two", 3: "Anywhere"}.get(len(np.unique(trace.labels)), "Simplex")
-    hidden = {"Two", "Anywhere", "Simplex", "Complete", "Single"} - {cosine, algorithm.linkage.capitalize()}
-    shown = [entry(label, one.words) for label, one in named if label not in hidden]
-    theorems = tuple(one for _, one in named)
-    return Page(sections.title(trace), (("", tuple(facts)), ("Theorems", (*shown, _next(run)))), theorems)
+class CutRun(GroupRun):
+    """A run of CFL."""
 
+    @cached_property
+    def cuts(self) -> list[Cut]:
+        """Its cuts, each of which splits one cluster; others are left out."""
+        return list(cuts_of(self.labels))
 
-def _run_entry(algorithm: CFL, task: Mixture, trace: Trace) -> Entry:
-    parts = [sections.descent_words(algorithm, task.smoothness)]
-    parts.append(f"{algorithm.linkage} linkage, no cut before round {algorithm.warm_up + 1}")
-    if algorithm.participation < 1:
-        parts.append(f"{100 * algorithm.participation:.3g} % of the clients a round")
-    if algorithm.mean_threshold is not None and algorithm.client_threshold is not None:
-        thresholds = (short(algorithm.mean_threshold), short(algorithm.client_threshold))
-        parts.append(f"eps_1 {thresholds[0]}, eps_2 {thresholds[1]}")
-    if algorithm.noise_ratio is not None:
-        parts.append(f"gamma_max {short(algorithm.noise_ratio)}")
-    rounds = f"{sections.rounds_words(trace)}, {sections.runs_words(trace)}"
-    return entry("Run", f"{', '.join(parts)}; {rounds}")
+    def across(self, cut: Cut) -> tuple[float, float, float, float]:
+        """Return the largest cosine across a cut, the least of any, rounding, and the least gap of two cosines."""
+        updates = self.updates(cut.number, cut.run)[cut.members]
+        cosines = cosine_similarities(updates)
+        pairs = np.sort(cosines[np.triu_indices(len(cosines), 1)])
+        shortest = float(np.linalg.norm(updates, axis=-1).min())
+        tolerance = ROUNDING * (1 + self.size / shortest) if shortest > 0 else np.inf
+        gap = float(np.diff(pairs).min(initial=1.0))
+        return cross_similarity(cosines, cut.side), weakest_link(cosines)[0], tolerance, gap
 
 
 def cuts_of(labels: np.ndarray) -> Iterator[Cut]:
@@ -94,177 +67,184 @@ def cuts_of(labels: np.ndarray) -> Iterator[Cut]:
                         yield Cut(number, run, members, moved[members])
 
 
-def _cuts_entry(run: GroupRun, cuts: list[Cut]) -> Entry:
-    """Name the cuts of the first run."""
-    own = [cut for cut in cuts if cut.run == 0]
-    if not own:
-        return entry("Cuts", "none")
-    lines = []
-    for cut in own[:MOST_CUTS]:
-        sizes = f"{int((~cut.side).sum())} and {int(cut.side.sum())}"
-        words = f"round {cut.number + 1}: {len(cut.members)} clients into {sizes}"
-        if run.moves is not None:
-            words += f", largest cosine across {_across(run, cut)[0]:.3f}"
-        lines.append(words)
-    if len(own) > MOST_CUTS:
-        lines[-1] += f"; and {len(own) - MOST_CUTS} more"
-    return entry("Cuts", *lines)
-
-
-def _across(run: GroupRun, cut: Cut) -> tuple[float, float, float, float]:
-    """Return the largest cosine across a cut, the least that a cut has, rounding, and the least gap of two cosines."""
-    updates = run.updates(cut.number, cut.run)[cut.members]
-    cosines = cosine_similarities(updates)
-    pairs = np.sort(cosines[np.triu_indices(len(cosines), 1)])
-    shortest = float(np.linalg.norm(updates, axis=-1).min())
-    tolerance = ROUNDING * (1 + run.size / shortest) if shortest > 0 else np.inf
-    gap = float(np.diff(pairs).min(initial=1.0))
-    return cross_similarity(cosines, cut.side), weakest_link(cosines)[0], tolerance, gap
-
-
-def linkage_on_run(run: GroupRun, cuts: list[Cut], linkage: str) -> TheoremOnRun:
-    """Compare each cut of a run with the best one, found by a spanning tree."""
-    claim, given = f"cfl/{linkage}-linkage", run.algorithm.linkage
-    needs = [
-        (given == linkage, f"--linkage {linkage}", given),
-        *usual_needs(run),
-        (bool(cuts), "a cut", "none"),
-    ]
-    refused = refusal(claim, needs, run)
-    if refused is not None:
-        return refused
-    found = [_across(run, cut) for cut in cuts]
-    if not all(np.isfinite(tolerance) for _, _, tolerance, _ in found):
-        return TheoremOnRun(
-            claim, "does not apply", None, None, "does not apply: needs updates, here one is 0"
-        )
+def _linkage_needs(run: CutRun, linkage: str) -> Iterator[Need]:
+    given = run.algorithm.linkage
+    yield Need(given == linkage, f"--linkage {linkage}", given)
+    yield from run.exact_needs()
+    yield Need(bool(run.cuts), "a cut", "none")
+    yield from run.needs_its_rounds()
+    found = [run.across(cut) for cut in run.cuts]
+    yield Need(all(np.isfinite(tolerance) for _, _, tolerance, _ in found), "updates", "one is 0")
     alike = [gap for _, _, tolerance, gap in found if gap <= 10 * tolerance]
     if linkage == "complete" and alike:
-        words = f"does not apply: needs no two equal cosines, here {short(alike[0])} apart"
-        return TheoremOnRun(claim, "does not apply", None, None, words)
-    excess = [across - best for across, best, _, _ in found]
-    worst = int(np.argmax(excess))
+        yield Need(False, "no two equal cosines", f"{short(alike[0])} apart")
+
+
+def _linkage(run: CutRun, linkage: str) -> Said:
+    """Compare each cut of a run with the best one, found by a spanning tree."""
+    found = [run.across(cut) for cut in run.cuts]
+    worst = int(np.argmax([across - best for across, best, _, _ in found]))
     across, best, tolerance, _ = found[worst]
-    as_read = " (public code, as read)" if linkage == "complete" else ""
-    if excess[worst] > tolerance:
-        place = f"the cut of round {cuts[worst].number + 1}"
-        words = f"broken{as_read}: largest cosine {across:.4f} across {place}, where {best:.4f} can be"
-        return TheoremOnRun(claim, "broken", across, best, words)
-    words = f"holds{as_read}: {many(len(cuts), 'cut')}, each with the least largest cosine"
-    return TheoremOnRun(claim, "holds", across, best, words)
+    tag = " (public code, as read)" if linkage == "complete" else ""
+    if across - best > tolerance:
+        place = f"the cut of round {run.cuts[worst].number + 1}"
+        words = f"largest cosine {across:.4f} across {place}, where {best:.4f} can be"
+        return says("broken", words, across, best, tag)
+    cuts = f"{many(len(found), 'cut')}, each with the least largest cosine"
+    return says("holds", cuts, across, best, tag)
 
 
-def _ids_on_run(run: GroupRun) -> TheoremOnRun:
+def _ids(run: CutRun) -> Said:
     """Compare with ``cfl/client-ids``: the clusters of a round refine those of the round before."""
-    claim = "cfl/client-ids"
-    if not len(run.labels):
-        return TheoremOnRun(claim, "inconclusive", None, None, "inconclusive: no round was run")
+    if not run.rounds:
+        return NO_ROUND
     torn = 0
     for before, after in zip(run.labels[:-1], run.labels[1:], strict=True):
         for old, new in zip(before, after, strict=True):
             torn += len(np.unique(np.stack([old, new]), axis=1).T) != len(np.unique(new))
     if torn:
-        words = f"broken: {many(torn, 'round')} join clients that were apart"
-        return TheoremOnRun(claim, "broken", float(torn), 0.0, words)
-    words = f"holds: in {many(len(run.labels), 'round')} clusters were split, and nothing else"
-    return TheoremOnRun(claim, "holds", 0.0, 0.0, words)
+        return says("broken", f"{many(torn, 'round')} join clients that were apart", float(torn), 0.0)
+    words = f"in {many(run.rounds, 'round')} clusters were split, and nothing else"
+    return says("holds", words, 0.0, 0.0)
 
 
-def cosine_on_run(run: GroupRun, kind: str) -> TheoremOnRun:
+def _before_the_first_cut(run: CutRun) -> Iterator[np.ndarray]:
+    """Yield the clients' updates of each run in the round of its first cut, else in the last one."""
+    for one in range(run.runs):
+        apart = [len(np.unique(groups)) > 1 for groups in run.labels[:, one]]
+        yield run.updates(apart.index(True) if True in apart else len(apart) - 1, one)
+
+
+def _mean_and_least(updates: np.ndarray) -> tuple[float, float]:
+    """Return the length of the mean of updates (m, d), and the least of their lengths."""
+    return float(np.linalg.norm(updates.mean(axis=0))), float(np.linalg.norm(updates, axis=-1).min())
+
+
+def _cosine_needs(run: CutRun, kind: str) -> Iterator[Need]:
+    yield from run.exact_needs()
+    yield from _shape_needs(run, kind)
+    yield from run.needs_its_rounds()
+    for updates in _before_the_first_cut(run) if run.rounds else ():
+        mean, least = _mean_and_least(updates)
+        share = mean / least if least > 0 else np.inf
+        needed = f"a mean update below {STATIONARY:.0e} of the least (--warm-up)"
+        yield Need(mean <= STATIONARY * least, needed, short(share))
+
+
+def _cosine(run: CutRun) -> Said:
     """Compare the cosines across clusters before the first cut with those of a stationary point."""
-    claim = {
-        "two": "cfl/two-clusters",
-        "simplex": "cfl/stationary-cosine",
-        "anywhere": "cfl/stationary-cosine-anywhere",
-    }[kind]
-    refused = refusal(claim, [*usual_needs(run), *_shape_needs(run, kind)], run)
-    if refused is not None:
-        return refused
-    labels, clusters = run.task.labels, run.task.clusters
-    expected = np.where(labels[:, None] == labels, 1.0, -1 / (clusters - 1))
-    furthest, limit, seen = 0.0, 0.0, []
-    for one in range(run.labels.shape[1]):
-        together = [len(np.unique(groups)) == 1 for groups in run.labels[:, one]]
-        number = together.index(False) if False in together else len(together) - 1
-        updates = run.updates(number, one)
-        least = float(np.linalg.norm(updates, axis=-1).min())
-        mean = float(np.linalg.norm(updates.mean(axis=0)))
-        if not mean <= STATIONARY * least:
-            share = mean / least if least > 0 else np.inf
-            needed = f"a mean update below {STATIONARY:.0e} of the least (--warm-up)"
-            words = f"does not apply: needs {needed}, here {short(share)}"
-            return TheoremOnRun(claim, "does not apply", None, None, words)
+    if not run.rounds:
+        return NO_ROUND
+    labels, value = run.task.labels, -1 / (run.task.clusters - 1)
+    same = labels[:, None] == labels
+    furthest, limit, seen = 0.0, 0.0, (0.0, 0.0)
+    for updates in _before_the_first_cut(run):
+        mean, least = _mean_and_least(updates)
         cosines = cosine_similarities(updates)
-        away = float(np.abs(cosines - expected).max())
+        away = float(np.abs(cosines - np.where(same, 1.0, value)).max())
         # a mean that is not 0 moves every update by as much
         tolerance = 4 * mean / least + ROUNDING * (1 + run.size / least)
         if away - tolerance >= furthest - limit:
             furthest, limit = away, tolerance
-            across = cosines[labels[:, None] != labels]
-            seen = [float(across.min()), float(across.max())]
-    value = -1 / (clusters - 1)
+            seen = float(cosines[~same].min()), float(cosines[~same].max())
     if furthest > limit:
-        words = f"broken: before the first cut cosines are {seen[0]:.3f} to {seen[1]:.3f}, not {value:.3g}"
-        return TheoremOnRun(claim, "broken", furthest, limit, words)
-    words = f"holds: before the first cut every cosine across clusters is {value:.3g}"
-    return TheoremOnRun(claim, "holds", furthest, limit, words)
+        words = f"before the first cut cosines are {seen[0]:.3f} to {seen[1]:.3f}, not {value:.3g}"
+        return says("broken", words, furthest, limit)
+    words = f"before the first cut every cosine across clusters is {value:.3g}"
+    return says("holds", words, furthest, limit)
 
 
-def _shape_needs(run: GroupRun, kind: str) -> list[Need]:
-    """Return the hypotheses on the clusters' sizes, minimisers and Hessians."""
-    quadratics = exact_quadratics(run.task)
-    if quadratics is None:
-        return []
-    task, (hessians, centers) = run.task, quadratics
-    alike = float(np.abs(hessians - hessians[0]).max()) <= ROUNDING * float(np.abs(hessians).max())
+def _shape_needs(run: CutRun, kind: str) -> Iterator[Need]:
+    """Yield the hypotheses on the clusters' sizes, minimisers and Hessians."""
+    assert run.quadratics is not None
+    task, (hessians, centers), rounding = run.task, run.quadratics, 1e3 * ROUNDING
+    count, sizes = task.clusters, np.bincount(task.labels)
+    few = {"two": "2 clusters", "simplex": "2 clusters or more", "anywhere": "3 clusters"}
+    met = {"two": count == 2, "simplex": count > 1, "anywhere": count == 3}
+    yield Need(met[kind], few[kind], str(count))
     around = float(np.linalg.norm(centers - task.client_optima, axis=-1).max())
-    needs: list[Need] = [
-        {
-            "two": (task.clusters == 2, "2 clusters", str(task.clusters)),
-            "simplex": (task.clusters > 1, "2 clusters or more", str(task.clusters)),
-            "anywhere": (task.clusters == 3, "3 clusters", str(task.clusters)),
-        }[kind],
-        (
-            around <= 1e3 * ROUNDING * run.size,
-            "clients at their cluster's optimum (--spread 0)",
-            f"{short(around)} away",
-        ),
-        (alike, "one Hessian for all (--condition-number 1)", "several"),
-    ]
+    inside = around <= rounding * run.size
+    yield Need(inside, "clients at their cluster's optimum (--spread 0)", f"{short(around)} away")
+    alike = float(np.abs(hessians - hessians[0]).max()) <= ROUNDING * float(np.abs(hessians).max())
+    yield Need(alike, "one Hessian for all (--condition-number 1)", "several")
     if kind != "two":
         curvatures = np.linalg.eigvalsh(hessians[0])
         ratio = float(curvatures[-1] / curvatures[0])
-        sizes = np.bincount(task.labels)
-        needs.append(
-            (ratio <= 1 + 1e3 * ROUNDING, "a Hessian a I (--condition-number 1)", f"L/mu = {ratio:.4g}")
-        )
-        equal_sizes = int(np.ptp(sizes)) == 0
-        needs.append((equal_sizes, "clusters of equal size", f"{sizes.min()} to {sizes.max()} clients"))
-    if kind == "simplex" and task.clusters > 1:
-        sides = np.linalg.norm(task.optima[:, None] - task.optima, axis=-1)[np.triu_indices(task.clusters, 1)]
-        regular = float(np.ptp(sides)) <= 1e3 * ROUNDING * run.size
-        needs.append(
-            (
-                regular,
-                "optima equally far apart",
-                f"{short(float(sides.min()))} to {short(float(sides.max()))}",
-            )
-        )
-    return needs
+        round_ = ratio <= 1 + rounding
+        yield Need(round_, "a Hessian a I (--condition-number 1)", f"L/mu = {ratio:.4g}")
+        equal = int(np.ptp(sizes)) == 0
+        yield Need(equal, "clusters of equal size", f"{sizes.min()} to {sizes.max()} clients")
+    if kind == "simplex":
+        sides = np.linalg.norm(task.optima[:, None] - task.optima, axis=-1)[np.triu_indices(count, 1)]
+        regular = float(np.ptp(sides)) <= rounding * run.size
+        shown = f"{short(float(sides.min()))} to {short(float(sides.max()))}"
+        yield Need(regular, "optima equally far apart", shown)
 
 
-def _next(run: GroupRun) -> Entry:
-    if exact_quadratics(run.task) is None:
-        return entry("Next", "clusterproof run cfl   on quadratics: its cuts, exactly")
-    if run.algorithm.linkage == "complete":
-        return entry("Next", "clusterproof check cfl/complete-linkage   where another cut is better")
-    other = (
-        ("--clusters 2", "cosines of -1")
-        if len(np.unique(run.trace.labels)) != 2
-        else ("--clusters 3", "other cosines")
-    )
-    return entry(
-        "Next",
+def _linked(linkage: str) -> Row:
+    needs = partial(_linkage_needs, linkage=linkage)
+    return Row(linkage.capitalize(), f"cfl/{linkage}-linkage", partial(_linkage, linkage=linkage), needs)
+
+
+def _angled(label: str, claim: str) -> Row:
+    return Row(label, f"cfl/{claim}", _cosine, partial(_cosine_needs, kind=label.lower()))
+
+
+ROWS = (
+    _linked("complete"),
+    _linked("single"),
+    Row("Ids", "cfl/client-ids", _ids),
+    _angled("Anywhere", "stationary-cosine-anywhere"),
+    _angled("Simplex", "stationary-cosine"),
+    _angled("Two", "two-clusters"),
+    IN_GROUPS,
+)
+
+
+def recursive_page(run: CutRun) -> Page:
+    """Return the page of a run of CFL."""
+    clusters, linkage = len(np.unique(run.trace.labels)), run.algorithm.linkage
+    known = [facts.task_entry(run.task), _run_entry(run)]
+    known.append(facts.groups_entry(run, facts.merged_words(run, f"--rounds {2 * max(run.rounds, 50)}")))
+    known.append(_cuts_entry(run))
+    known += facts.error_entry(run, "largest distance from a cluster's optimum") + rest_entries(run)
+    cosine = {2: "Two", 3: "Anywhere"}.get(clusters, "Simplex")
+    told = (linkage.capitalize(), cosine, "Ids", "In groups")
+    option = ("--clusters 2", "cosines of -1") if clusters != 2 else ("--clusters 3", "other cosines")
+    following = [
         "clusterproof run cfl --linkage complete --spread 0.5   the public code",
-        f"clusterproof run cfl {other[0]:<34}{other[1]}",
-    )
+        f"clusterproof run cfl {option[0]:<34}{option[1]}",
+    ]
+    if run.quadratics is None:
+        following = ["clusterproof run cfl   on quadratics: its cuts, exactly"]
+    elif linkage == "complete":
+        following = ["clusterproof check cfl/complete-linkage   where another cut is better"]
+    return page_of(facts.title(run), known, ROWS, run, entry("Next", *following), told=told)
+
+
+def _run_entry(run: CutRun) -> Entry:
+    algorithm = run.algorithm
+    parts = [facts.descent_words(algorithm, run.task.smoothness)]
+    parts.append(f"{algorithm.linkage} linkage, no cut before round {algorithm.warm_up + 1}")
+    parts += facts.share_words(algorithm)
+    thresholds = algorithm.mean_threshold, algorithm.client_threshold
+    if None not in thresholds:
+        parts.append(f"eps_1 {short(thresholds[0])}, eps_2 {short(thresholds[1])}")
+    if algorithm.noise_ratio is not None:
+        parts.append(f"gamma_max {short(algorithm.noise_ratio)}")
+    return entry("Run", f"{', '.join(parts)}; {facts.runs_words(run)}")
+
+
+def _cuts_entry(run: CutRun) -> Entry:
+    """Name the cuts of the first run."""
+    own = [cut for cut in run.cuts if cut.run == 0]
+    lines = []
+    for cut in own[:MOST_CUTS]:
+        sizes = f"{int((~cut.side).sum())} and {int(cut.side.sum())}"
+        words = f"round {cut.number + 1}: {len(cut.members)} clients into {sizes}"
+        if run.moves is not None:
+            words += f", largest cosine across {run.across(cut)[0]:.3f}"
+        lines.append(words)
+    if len(own) > MOST_CUTS:
+        lines[-1] += f"; and {len(own) - MOST_CUTS} more"
+    return entry("Cuts", *(lines or ["none"]))

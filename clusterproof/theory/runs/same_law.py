@@ -18,10 +18,9 @@ from clusterproof.algorithms.validation import check_instance
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
 from clusterproof.theory.claims.rounding import TOLERANCE, unit_of
+from clusterproof.theory.runs.bound import Inconclusive, check_same_task
 from clusterproof.theory.runs.likely_mistake import likely_mistake
 from clusterproof.theory.runs.next_round import compare_rounds
-from clusterproof.theory.runs.run_check import Inconclusive
-from clusterproof.theory.runs.same_task import check_same_task
 from clusterproof.theory.runs.two_samples import compare_samples
 
 REFERENCES = 2000, 20_000

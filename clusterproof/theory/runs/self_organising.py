@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cached_property
+
 import numpy as np
 
-from clusterproof.algorithms import SoFL, Trace
 from clusterproof.algorithms.bipartition import cosine_similarities
 from clusterproof.algorithms.cfl import STATIONARY, mean_and_largest
 from clusterproof.algorithms.self_organising_map import decayed
-from clusterproof.synthetic import Mixture
-from clusterproof.theory.bounds.dynamics import dynamics_of
+from clusterproof.theory.bounds.hypotheses import Need
+from clusterproof.theory.bounds.numbers import short
+from clusterproof.theory.bounds.trace_bound import ROUNDING
 from clusterproof.theory.papers.sofl.elbow import ALLOWED, COUNTS
-from clusterproof.theory.runs import sections
-from clusterproof.theory.runs.affine_rounds import exact_quadratics
-from clusterproof.theory.runs.bounded import FEWEST_RUNS, counted, outcome_of
-from clusterproof.theory.runs.group_rounds import GroupRun, group_run, rest_entry, usual_needs
-from clusterproof.theory.runs.groups import groups_entry, merged_words
-from clusterproof.theory.runs.hypotheses import refusal
-from clusterproof.theory.runs.numbers import short
-from clusterproof.theory.runs.page import Entry, Page, TheoremOnRun, entry
-from clusterproof.theory.runs.trace_bound import ROUNDING
+from clusterproof.theory.runs import facts
+from clusterproof.theory.runs.grouped import GroupRun, rest_entries
+from clusterproof.theory.runs.judged import counted, outcome_of
+from clusterproof.theory.runs.page import Entry, Page, Row, Said, does_not_apply, entry, page_of, says
+from clusterproof.theory.runs.run import FEWEST_RUNS
 
 ABOUT = 0.1
 """Mean cosines that differ by so much are about the same."""
@@ -28,220 +27,192 @@ FEWEST_DIVERGING = 60
 """Updates over which the rate of the schedule robbins-monro halves."""
 
 
-def self_organising_page(task: Mixture, trace: Trace) -> Page:
-    """Return the page of a run of SoFL."""
-    algorithm = dynamics_of(trace)
-    assert isinstance(algorithm, SoFL)
-    run = group_run(algorithm, task, trace)
-    when = clustering_rounds(run)
-    facts = [sections.task_entry(task), _run_entry(algorithm, task, trace)]
-    remedy = f"--pretraining {2 * max(algorithm.pretraining, 10)}"
-    if algorithm.cluster_count == "elbow":
-        remedy = "--cluster-count silhouette"
-    facts.append(groups_entry(trace, *merged_words(trace, remedy)))
-    facts += _clustering_entry(run, when)
-    if trace.errors is not None:
-        facts.append(sections.error_entry(trace, "largest distance from a cluster's optimum"))
-    facts += rest_entry(run)
-    named = [
-        ("Line 30", line_30_on_run(run, when)),
-        ("As meant", mean_on_run(run, when)),
-        ("(a), (b)", condition_on_run(run, when)),
-        ("Theorem 1", _theorem_1(run)),
-        ("Repaired", _theorem_1_repaired(run)),
-        ("Count", count_on_run(run, when)),
-    ]
-    shown = [entry(label, one.words) for label, one in named]
-    theorems = tuple(one for _, one in named)
-    return Page(sections.title(trace), (("", tuple(facts)), ("Theorems", (*shown, _next(run)))), theorems)
+class ClusteredRun(GroupRun):
+    """A run of SoFL."""
+
+    @cached_property
+    def when(self) -> list[int | None]:
+        """The round of each run, counted from 0, in which the clients were clustered; None before it."""
+        found: list[int | None] = []
+        for one in range(self.runs):
+            apart = [len(np.unique(groups)) > 1 for groups in self.labels[:, one]]
+            start = self.algorithm.pretraining
+            late = start if self.algorithm.trigger == "round" and len(apart) > start else None
+            found.append(apart.index(True) if True in apart else late)
+        return found
+
+    @property
+    def first(self) -> int | None:
+        """That round of the first run."""
+        return self.when[0]
+
+    @cached_property
+    def cosines(self) -> tuple[float, float]:
+        """The mean cosine of two clients of a cluster, and of two clusters, at the clusterings; 0 of none."""
+        if self.moves is None:
+            return 0.0, 0.0
+        same = self.task.labels[:, None] == self.task.labels
+        pairs = ~np.eye(len(same), dtype=bool)
+        each = [(one, number) for one, number in enumerate(self.when) if number is not None]
+        found = [cosine_similarities(self.updates(number, one)) for one, number in each]
+        inside, across = (
+            [float(each[chosen].mean()) for each in found if chosen.any()] for chosen in (same & pairs, ~same)
+        )
+        return float(np.mean(inside or [0.0])), float(np.mean(across or [0.0]))
 
 
-def _run_entry(algorithm: SoFL, task: Mixture, trace: Trace) -> Entry:
-    parts = [algorithm.method, sections.descent_words(algorithm, task.smoothness)]
-    if algorithm.proximal:
-        parts.append(f"mu {short(algorithm.proximal)}")
-    if algorithm.participation < 1:
-        parts.append(f"{100 * algorithm.participation:.3g} % of the clients a round")
-    parts += [sections.rounds_words(trace), sections.runs_words(trace)]
-    rates = f"eta_0 {short(algorithm.learning_rate)}, sigma_0 {short(algorithm.radius)}, {algorithm.schedule}"
-    side = algorithm.grid
-    map_words = f"map {side} x {side}, {algorithm.updates} updates, {rates}; {algorithm.cluster_count}"
-    return entry("Run", ", ".join(parts), map_words)
-
-
-def clustering_rounds(run: GroupRun) -> list[int | None]:
-    """Return the round of each run, counted from 0, in which the clients were clustered; None before it."""
-    algorithm = run.algorithm
-    found: list[int | None] = []
-    for one in range(run.labels.shape[1]):
-        apart = [len(np.unique(groups)) > 1 for groups in run.labels[:, one]]
-        if True in apart:
-            found.append(apart.index(True))
-        elif algorithm.trigger == "round" and len(apart) > algorithm.pretraining:
-            found.append(algorithm.pretraining)
-        else:
-            found.append(None)
-    return found
-
-
-def _clustering_entry(run: GroupRun, when: list[int | None]) -> list[Entry]:
-    """Return the entry Updates: the cosines that the first run was clustered by."""
-    number = when[0] if when else None
-    if number is None or run.moves is None:
-        return []
-    updates, labels = run.updates(number, 0), run.task.labels
-    cosines = cosine_similarities(updates)
-    same = labels[:, None] == labels
-    inside = cosines[same].min()
-    words = f"round {number + 1}: cosine inside a cluster at least {inside:.3f}"
-    if not same.all():
-        words += f", across at most {cosines[~same].max():.3f}"
-    return [entry("Updates", words)]
-
-
-def line_30_on_run(run: GroupRun, when: list[int | None]) -> TheoremOnRun:
-    """Compare the models with line 30 as printed, whose weights n_m / n are of the data of all clients."""
-    return _aggregation(run, when, "sofl/algorithm-1-line-30", printed=True)
-
-
-def mean_on_run(run: GroupRun, when: list[int | None]) -> TheoremOnRun:
-    """Compare the models with the mean of the clients' models in each group."""
-    return _aggregation(run, when, "sofl/aggregation-in-cluster", printed=False)
-
-
-def _aggregation(run: GroupRun, when: list[int | None], claim: str, *, printed: bool) -> TheoremOnRun:
-    rounds = [number for number in when if number is not None]
-    needs = [*usual_needs(run), (bool(rounds), "a clustering", "none yet")]
-    # line 30 is compared with the rounds as they are; that they are the mean is what its reading says
-    unmet = [(needed, here) for met, needed, here in needs if not met]
-    if unmet:
-        words = f"does not apply: needs {unmet[0][0]}, here {unmet[0][1]}"
-        return TheoremOnRun(claim, "does not apply", None, None, words)
-    if printed:
-        refused = refusal(claim, needs, run)
-        if refused is not None:
-            return refused
+def _off(run: ClusteredRun, *, printed: bool) -> tuple[float, float]:
+    """Return how far a model is from what line 30 gives its group, as printed or as meant, and the group's share."""
     furthest, share = 0.0, 1.0
-    for one, start in enumerate(when):
-        if start is None:
-            continue
-        for number in range(start, len(run.labels)):
-            sent = run.received[number, one] + run.updates(number, one)
-            groups = run.labels[number, one]
+    for one, start in enumerate(run.when):
+        for number in range(run.rounds if start is None else start, run.rounds):
+            groups, sent = run.labels[number, one], run.received[number, one] + run.updates(number, one)
             for group in np.unique(groups):
                 members = groups == group
-                total = len(groups) if printed else int(members.sum())
-                stated = sent[members].sum(axis=0) / total
+                stated = sent[members].sum(axis=0) / (len(groups) if printed else int(members.sum()))
                 away = float(np.abs(run.after[number, one][members] - stated).max())
                 if away > furthest:
                     furthest, share = away, float(members.mean())
+    return furthest, share
+
+
+def _clustered(run: ClusteredRun) -> Iterator[Need]:
+    yield from run.exact_needs()
+    yield Need(any(number is not None for number in run.when), "a clustering", "none yet")
+
+
+def _clustered_by_its_rounds(run: ClusteredRun) -> Iterator[Need]:
+    yield from _clustered(run)
+    yield from run.needs_its_rounds()
+
+
+def _line_30(run: ClusteredRun) -> Said:
+    """Compare the models with line 30 as printed, whose weights n_m / n are of the data of all clients."""
+    furthest, share = _off(run, printed=True)
     if furthest <= 10 * ROUNDING * run.size:
-        words = f"holds: a model is the mean of its group's, to {short(furthest)}"
-        if printed:
-            words = "holds: all clients are in one group, whose weights n_m/n sum to 1"
-        return TheoremOnRun(claim, "holds", furthest, 0.0, words)
-    if not printed:
-        words = (
-            f"does not apply: needs the rounds of {run.algorithm.name}, here a model is {short(furthest)} off"
-        )
-        return TheoremOnRun(claim, "does not apply", None, None, words)
-    words = f"broken: its weights sum to {short(share)}, and its sum is {short(furthest)} from the model"
-    return TheoremOnRun(claim, "broken", furthest, 0.0, words)
+        words = "all clients are in one group, whose weights n_m/n sum to 1"
+        return says("holds", words, furthest, 0.0)
+    words = f"its weights sum to {short(share)}, and its sum is {short(furthest)} from the model"
+    return says("broken", words, furthest, 0.0)
 
 
-def condition_on_run(run: GroupRun, when: list[int | None]) -> TheoremOnRun:
+def _as_meant(run: ClusteredRun) -> Said:
+    """Compare the models with the mean of the clients' models in each group: other rounds are not the algorithm's."""
+    furthest, _ = _off(run, printed=False)
+    if furthest <= 10 * ROUNDING * run.size:
+        return says("holds", f"a model is the mean of its group's, to {short(furthest)}", furthest, 0.0)
+    return does_not_apply(f"the rounds of {run.algorithm.name}, here a model is {short(furthest)} off")
+
+
+def _stationary(run: ClusteredRun) -> Iterator[Need]:
+    trigger = run.algorithm.trigger
+    yield Need(trigger == "stationary", "--trigger stationary", trigger)
+    yield from run.exact_needs()
+    yield Need(run.first is not None, "a clustering", "none yet")
+    yield from run.needs_its_rounds()
+
+
+def _condition(run: ClusteredRun) -> Said:
     """Say what conditions (a) and (b) are worth in the round of the clustering."""
-    claim, trigger = "sofl/clustering-condition", run.algorithm.trigger
-    number = when[0] if when else None
-    needs = [
-        (trigger == "stationary", "--trigger stationary", trigger),
-        *usual_needs(run),
-        (number is not None, "a clustering", "none yet"),
-    ]
-    refused = refusal(claim, needs, run)
-    if refused is not None:
-        return refused
-    assert number is not None
-    mean, largest = mean_and_largest(run.updates(number, 0))
+    assert run.first is not None
+    mean, largest = mean_and_largest(run.updates(run.first, 0))
     share = mean / largest if largest > 0 else np.inf
     words = (
         f"says nothing by (b): delta_2 < 10 delta_1 = max |Delta w_i| always; (a), as a mean: {short(share)} < "
-        f"{STATIONARY:g} in round {number + 1}"
+        f"{STATIONARY:g} in round {run.first + 1}"
     )
-    return TheoremOnRun(claim, "says nothing", share, STATIONARY, words)
+    return Said("says nothing", words, share, STATIONARY)
 
 
-def count_on_run(run: GroupRun, when: list[int | None]) -> TheoremOnRun:
-    """Compare the number of groups with ``sofl/guarded-count``, where the updates are such as it supposes."""
-    claim, algorithm, task = "sofl/guarded-count", run.algorithm, run.task
-    sizes = np.bincount(task.labels)
+def _count_needs(run: ClusteredRun) -> Iterator[Need]:
+    algorithm, sizes = run.algorithm, np.bincount(run.task.labels)
+    count = algorithm.cluster_count
+    yield Need(count == "silhouette", "--cluster-count silhouette", count)
+    yield from run.exact_needs()
+    yield Need(None not in run.when, "a clustering", "none yet")
+    yield Need(run.task.clients == 24, "24 clients", str(run.task.clients))
+    equal = len(sizes) in COUNTS and int(np.ptp(sizes)) == 0
+    yield Need(equal, "1, 2, 4 or 8 equal clusters", str(len(sizes)))
     usual = (algorithm.grid, algorithm.initialisation, algorithm.schedule) == (5, "sample", "as-printed")
-    inside, across = _cosines(run, when)
+    yield Need(usual, "a map of 5 x 5, from samples, as printed", "another")
+    inside, across = run.cosines
     supposed = 0.8 if len(sizes) > 1 else 0.1
     alike = abs(inside - supposed) <= ABOUT and abs(across) <= ABOUT
-    needs = [
-        (algorithm.cluster_count == "silhouette", "--cluster-count silhouette", algorithm.cluster_count),
-        *usual_needs(run),
-        (bool(when) and None not in when, "a clustering", "none yet"),
-        (len(task.labels) == 24, "24 clients", str(len(task.labels))),
-        (len(sizes) in COUNTS and np.ptp(sizes) == 0, "1, 2, 4 or 8 equal clusters", str(len(sizes))),
-        (usual, "a map of 5 x 5, from samples, as printed", "another"),
-        (bool(alike), f"mean cosines {supposed:g} inside and 0 across", f"{inside:.2f}, {across:.2f}"),
-    ]
-    refused = refusal(claim, needs, run)
-    if refused is not None:
-        return refused
-    found = [len(np.unique(groups)) for groups in run.labels[-1]]
-    wrong, runs = sum(count != len(sizes) for count in found), len(found)
+    words = f"mean cosines {supposed:g} inside and 0 across"
+    yield Need(alike, words, f"{inside:.2f}, {across:.2f}")
+    yield from run.needs_its_rounds()
+
+
+def _count(run: ClusteredRun) -> Said:
+    """Compare the number of groups with ``sofl/guarded-count``, where the updates are such as it supposes."""
+    found, clusters = [len(np.unique(groups)) for groups in run.labels[-1]], run.task.clusters
+    wrong, runs = sum(count != clusters for count in found), len(found)
     outcome = outcome_of([(wrong, ALLOWED)], runs)
     if outcome == "holds" and runs < FEWEST_RUNS:
         outcome = "inconclusive"
-    words = f"{outcome}: another number of groups in {counted(wrong, runs, ALLOWED)}"
-    if outcome == "inconclusive":
-        words += f"; --replicates {10 * runs}"
-    return TheoremOnRun(claim, outcome, wrong / runs, ALLOWED, words)
+    more = f"; --replicates {10 * runs}" * (outcome == "inconclusive")
+    words = f"another number of groups in {counted(wrong, runs, ALLOWED)}{more}"
+    return says(outcome, words, wrong / runs, ALLOWED)
 
 
-def _cosines(run: GroupRun, when: list[int | None]) -> tuple[float, float]:
-    """Return the mean cosine of two clients of a cluster, and of two clusters, at the clusterings; 0 of none."""
-    if run.moves is None:
-        return 0.0, 0.0
-    same = run.task.labels[:, None] == run.task.labels
-    pairs = ~np.eye(len(same), dtype=bool)
-    found = [
-        cosine_similarities(run.updates(number, one)) for one, number in enumerate(when) if number is not None
-    ]
-    inside, across = (
-        [float(each[chosen].mean()) for each in found if chosen.any()] for chosen in (same & pairs, ~same)
-    )
-    return float(np.mean(inside or [0.0])), float(np.mean(across or [0.0]))
-
-
-def _theorem_1(run: GroupRun) -> TheoremOnRun:
+def _theorem_1(run: ClusteredRun) -> Said:
     algorithm = run.algorithm
     end = decayed(algorithm.learning_rate, algorithm.updates, algorithm.updates, algorithm.schedule)
     here = f"{algorithm.updates}, {short(float(end))}"
-    words = f"does not apply: needs updates without end, eta -> 0, here {here}"
-    return TheoremOnRun("sofl/theorem-1", "does not apply", None, None, words)
+    return does_not_apply(f"updates without end, eta -> 0, here {here}")
 
 
-def _theorem_1_repaired(run: GroupRun) -> TheoremOnRun:
-    claim, algorithm = "sofl/theorem-1-robbins-monro", run.algorithm
-    if algorithm.schedule != "robbins-monro":
-        words = f"does not apply: needs --schedule robbins-monro, here {algorithm.schedule}"
-        return TheoremOnRun(claim, "does not apply", None, None, words)
-    least = FEWEST_DIVERGING * algorithm.learning_rate
-    if least < 1:
-        words = f"does not apply: needs 60 eta_0 P(X_c) >= 1, here 60 eta_0 = {short(least)}"
-        return TheoremOnRun(claim, "does not apply", None, None, words)
-    words = "inconclusive: it bounds a mean over the orders of the updates, of which a run has one"
-    return TheoremOnRun(claim, "inconclusive", None, None, words)
+def _diverging(run: ClusteredRun) -> Iterator[Need]:
+    schedule, least = run.algorithm.schedule, FEWEST_DIVERGING * run.algorithm.learning_rate
+    yield Need(schedule == "robbins-monro", "--schedule robbins-monro", schedule)
+    yield Need(least >= 1, "60 eta_0 P(X_c) >= 1", f"60 eta_0 = {short(least)}")
 
 
-def _next(run: GroupRun) -> Entry:
-    if exact_quadratics(run.task) is None:
-        return entry("Next", "clusterproof run sofl   on quadratics: its updates, exactly")
+MEAN = "it bounds a mean over the orders of the updates, of which a run has one"
+ROWS = (
+    Row("Line 30", "sofl/algorithm-1-line-30", _line_30, _clustered_by_its_rounds),
+    Row("As meant", "sofl/aggregation-in-cluster", _as_meant, _clustered),
+    Row("(a), (b)", "sofl/clustering-condition", _condition, _stationary),
+    Row("Theorem 1", "sofl/theorem-1", _theorem_1),
+    Row("Repaired", "sofl/theorem-1-robbins-monro", says("inconclusive", MEAN), _diverging),
+    Row("Count", "sofl/guarded-count", _count, _count_needs),
+)
+
+
+def self_organising_page(run: ClusteredRun) -> Page:
+    """Return the page of a run of SoFL."""
+    elbow = run.algorithm.cluster_count == "elbow"
+    remedy = f"--pretraining {2 * max(run.algorithm.pretraining, 10)}"
+    merged = facts.merged_words(run, "--cluster-count silhouette" if elbow else remedy)
+    known = [facts.task_entry(run.task), _run_entry(run), facts.groups_entry(run, merged)]
+    known += _clustering_entry(run)
+    known += facts.error_entry(run, "largest distance from a cluster's optimum") + rest_entries(run)
     first = "clusterproof run sofl --cluster-count elbow   the count as published"
-    if run.algorithm.cluster_count == "elbow":
+    if elbow:
         first = "clusterproof run sofl                         another count of groups"
-    return entry("Next", first, "clusterproof check sofl/elbow-exact-winners   where that fails")
+    following = [first, "clusterproof check sofl/elbow-exact-winners   where that fails"]
+    if run.quadratics is None:
+        following = ["clusterproof run sofl   on quadratics: its updates, exactly"]
+    return page_of(facts.title(run), known, ROWS, run, entry("Next", *following))
+
+
+def _run_entry(run: ClusteredRun) -> Entry:
+    algorithm = run.algorithm
+    parts = [algorithm.method, facts.descent_words(algorithm, run.task.smoothness)]
+    parts += [f"mu {short(algorithm.proximal)}"] * bool(algorithm.proximal)
+    parts += [*facts.share_words(algorithm), facts.runs_words(run)]
+    rates = f"eta_0 {short(algorithm.learning_rate)}, sigma_0 {short(algorithm.radius)}, {algorithm.schedule}"
+    side = f"map {algorithm.grid} x {algorithm.grid}"
+    map_words = f"{side}, {algorithm.updates} updates, {rates}; {algorithm.cluster_count}"
+    return entry("Run", ", ".join(parts), map_words)
+
+
+def _clustering_entry(run: ClusteredRun) -> list[Entry]:
+    """Return the entry Updates: the cosines that the first run was clustered by."""
+    if run.first is None or run.moves is None:
+        return []
+    cosines = cosine_similarities(run.updates(run.first, 0))
+    same = run.task.labels[:, None] == run.task.labels
+    words = f"round {run.first + 1}: cosine inside a cluster at least {cosines[same].min():.3f}"
+    across = "" if same.all() else f", across at most {cosines[~same].max():.3f}"
+    return [entry("Updates", f"{words}{across}")]

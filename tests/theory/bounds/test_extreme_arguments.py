@@ -8,7 +8,7 @@ import pytest
 from clusterproof import theory
 from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace, run
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.runs.run_check import LEAST_FAILURE
+from clusterproof.theory.runs.bound import LEAST_FAILURE
 
 THEOREMS = ["theorem-a", "theorem-d"]
 

@@ -18,7 +18,7 @@ from clusterproof.theory.bounds.run_bound import (
     theorem_d_on,
 )
 from clusterproof.theory.bounds.setting import setting_of_trace
-from clusterproof.theory.runs.trace_bound import TraceBound
+from clusterproof.theory.bounds.trace_bound import TraceBound
 
 MEANT = CFLMGD(step_size=1.0, momentum=0.5)
 

@@ -13,7 +13,7 @@ from clusterproof.algorithms import CFLMGD, FedAvg, InvalidArgument, Trace, run
 from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory import Kind
 from clusterproof.theory.bounds.audit_settings import experiment
-from clusterproof.theory.runs.run_check import compare
+from clusterproof.theory.runs.hold import compare
 
 
 def quadratic() -> QuadraticMixture:

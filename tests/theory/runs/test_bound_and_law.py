@@ -14,8 +14,7 @@ from clusterproof.algorithms.storage import save_trace
 from clusterproof.commands.application import main
 from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
 from clusterproof.theory import REGISTRY
-from clusterproof.theory.runs.bound_and_law import compare_with_law
-from clusterproof.theory.runs.run_check import compare
+from clusterproof.theory.runs.hold import compare, compare_with_law
 
 THEOREM = "cfl-mgd/theorem-d"
 TASK = RegressionMixture.random(

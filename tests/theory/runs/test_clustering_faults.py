@@ -15,7 +15,7 @@ from catalogue import read_catalogue
 from clusterproof import Inconclusive, Trace, assert_same_law, theory
 from clusterproof.algorithms import CFLMGD, FPFC, IFCA, Algorithm, InvalidArgument, run
 from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
-from clusterproof.theory.runs.run_check import compare
+from clusterproof.theory.runs.hold import compare
 from clusterproof.theory.runs.same_law import same_law
 
 ROUNDS, REPLICATES = 12, 200

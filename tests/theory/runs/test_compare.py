@@ -10,10 +10,10 @@ import pytest
 
 from clusterproof import theory
 from clusterproof.algorithms import CFLMGD, IFCA, FedAvg, InvalidArgument, Trace, run
-from clusterproof.synthetic import LogCoshMixture, Mixture, QuadraticMixture, RegressionMixture
-from clusterproof.theory.runs.bounded import outcome_of
+from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
+from clusterproof.theory.runs.clustered import lemma_2_on_run
+from clusterproof.theory.runs.judged import outcome_of
 from clusterproof.theory.runs.page import Page, three_digits
-from clusterproof.theory.runs.zhao_2023 import lemma_2_on_run
 
 CFL_MGD = CFLMGD(step_size=1.0, momentum=0.5)
 
@@ -59,15 +59,6 @@ def default() -> tuple[RegressionMixture, Trace, Page]:
     task = task_of()
     trace = run_of(CFL_MGD, task)
     return task, trace, theory.compare(task, trace)
-
-
-@pytest.mark.slow(reason="several seconds")
-@pytest.mark.parametrize(("algorithm", "rounds"), [(CFL_MGD, 60), (IFCA(step_size=1.0), 120)])
-def test_a_page_has_at_most_28_lines_of_80_columns(algorithm: Any, rounds: int) -> None:
-    for task in (task_of(), task_of(data="population"), task_of(seed=1)):
-        lines = str(theory.compare(task, run_of(algorithm, task, rounds=rounds))).splitlines()
-        assert len(lines) <= 28
-        assert max(map(len, lines)) <= 80
 
 
 def test_the_numbers_of_a_page_by_another_route(default: tuple[RegressionMixture, Trace, Page]) -> None:
@@ -175,20 +166,6 @@ def test_a_lost_cluster_is_named() -> None:
     assert told["Law"] == "not compared: needs no wrong choice of a cluster"
 
 
-def test_pages_of_lost_clusters_are_no_longer() -> None:
-    """Every theorem has its lines beside the lost cluster: from one row, clients confuse optima in the basin."""
-    sizes = {"clients": 30, "separation": 1.3, "condition_number": 4.37, "proportions": [2, 2, 1]}
-    for samples, noise, momentum, runs in ((1, 0.2, 0.0, None), (1, 0.2, 0.0, 5), (20, 1.0, 0.8531, 5)):
-        task = task_of(**sizes, samples=samples, noise=noise)
-        algorithm = replace(CFL_MGD, momentum=momentum)
-        page = theory.compare(task, run_of(algorithm, task, runs=runs, rounds=12))
-        told, lines = entries(page), str(page).splitlines()
-        assert " lost" in told["Run"]
-        assert told["Theorem 1"].startswith("says nothing")
-        assert len(lines) <= 28
-        assert max(map(len, lines)) <= 80
-
-
 @pytest.mark.slow(reason="several seconds")
 def test_where_there_is_no_linear_phase() -> None:
     noisy = entries(theory.compare(task_of(samples=20), run_of(CFL_MGD, task_of(samples=20))))
@@ -278,19 +255,6 @@ def test_lemma_2_is_judged_where_it_allows_less_than_the_start() -> None:
     assert lemma_2_on_run(errors, 0.9, 1.0, True, True, 1.0).outcome == "says nothing"
 
 
-@pytest.mark.parametrize(
-    "task",
-    [
-        QuadraticMixture.random(clusters=2, clients=8, dimension=3, condition_number=4, separation=1.5),
-        LogCoshMixture.random(clusters=2, clients=8, dimension=3, separation=1.5, samples=2000),
-    ],
-)
-def test_other_tasks_have_pages(task: Mixture) -> None:
-    told = entries(theory.compare(task, run_of(CFL_MGD, task, runs=3, rounds=20)))
-    assert told["Theorem D"] == "does not apply: needs a Gaussian regression mixture with fresh data"
-    assert told["Law"] == "not compared: needs linear regression with new samples"
-
-
 def test_other_algorithms_have_a_short_page(registry: Any) -> None:
     class Unknown(FedAvg):
         name = "unknown"
@@ -315,20 +279,6 @@ def mine(allowed: float) -> None:
         from clusterproof.theorem import at_most
 
         return at_most(1, one=1)
-
-
-def test_a_run_without_rounds_has_a_page() -> None:
-    task = task_of(clients=10)
-    for algorithm in (
-        CFL_MGD,
-        replace(CFL_MGD, averaging="model"),
-        IFCA(step_size=1.0, participation=0.5),
-        replace(CFL_MGD, participation=0.5),
-    ):
-        for runs in (None, 4):
-            page = theory.compare(task, run_of(algorithm, task, runs=runs, rounds=0))
-            assert outcomes(page)["cfl-mgd/theorem-d"] in ("says nothing", "does not apply")
-            assert "holds" not in str(page)
 
 
 def test_claims_of_your_own_are_added(registry: Any, default: tuple[RegressionMixture, Trace, Page]) -> None:

@@ -13,7 +13,7 @@ from helpers.plain_rounds import fedlin_round, matrix_of, proxskip_round, scaffo
 from clusterproof import theory
 from clusterproof.algorithms import FedLin, ProxSkip, Scaffold, Trace, run
 from clusterproof.synthetic import QuadraticMixture
-from clusterproof.theory.runs.common_model import one_model_run
+from clusterproof.theory.runs.one_model import OneModelRun
 from clusterproof.theory.runs.page import Page
 from clusterproof.theory.runs.skipping import law_of_coins, second_moments
 
@@ -118,7 +118,7 @@ def test_second_moments_of_proxskip_by_all_coins() -> None:
                 expected[done] += chance * float(np.sum((mean - task.pooled_optimum) ** 2))
             if done < rounds:
                 chance, state = chance * (p if coins[done] else 1 - p), maps[coins[done]](state)
-    found = second_moments(one_model_run(task, trace))
+    found = second_moments(OneModelRun(task, trace))
     assert found == pytest.approx(expected, rel=1e-9)
     told = entries(theory.compare(task, trace))
     bound = max(1 - step * 0.25, 1 - p**2) ** (rounds / 2)
@@ -190,12 +190,12 @@ def proxskip_trace(
 
 def test_the_law_of_coins() -> None:
     """Another implementation with coins of its own follows the law; one with biased coins does not."""
-    law = law_of_coins(one_model_run(*proxskip_trace(0.3, 0.3)))
+    law = law_of_coins(OneModelRun(*proxskip_trace(0.3, 0.3)))
     heads, sure = (int(number) for number in re.findall(r"(\d+) of (\d+) communicate", law.words)[0])
     assert not law.differs
     assert sure == 40 * 39
     assert abs(heads - 0.3 * sure) < 5 * math.sqrt(0.21 * sure)
-    law = law_of_coins(one_model_run(*proxskip_trace(0.5, 0.3)))
+    law = law_of_coins(OneModelRun(*proxskip_trace(0.5, 0.3)))
     assert law.differs
     assert re.fullmatch(r"differs: \d+ of 1560 coins communicate, p = 0.3", law.words)
 

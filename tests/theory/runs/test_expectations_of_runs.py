@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from clusterproof.theory import TraceBound
 from clusterproof.theory.claims import expectation
-from clusterproof.theory.runs.run_check import _compare_expectation
+from clusterproof.theory.runs.hold import _compare_expectation
 
 
 def test_both_halves_of_the_replicates_of_a_run_are_judged() -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import RegressionMixture
-from clusterproof.theory.runs.factor import measured_factor
-from clusterproof.theory.runs.slowest_factor import slowest_factor
+from clusterproof.theory.runs.factor import measured_factor, slowest_factor
+from clusterproof.theory.runs.run import Run
 
 CURVATURES = np.array([0.06, 0.1, 0.2])
 
@@ -62,7 +62,7 @@ def test_the_interval_covers_the_factor_where_noise_grows_with_the_error() -> No
             assignments=runs.assignments[:, part],
             errors=runs.errors[:, part],
         )
-        found = slowest_factor(task, trace)
+        found = slowest_factor(Run(task, trace))
         assert found is not None
         assert found.exact is not None
         low, high = found.measured.interval or (0.0, 0.0)

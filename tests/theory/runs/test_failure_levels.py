@@ -11,8 +11,7 @@ from clusterproof import TraceBound, claim, expectation, theory
 from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace, run
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 from clusterproof.theory.claims import Expectation
-from clusterproof.theory.runs.failure_levels import FREQUENT, Level, levels_of
-from clusterproof.theory.runs.run_check import _place, compare
+from clusterproof.theory.runs.hold import FREQUENT, Level, _place, compare, levels_of
 
 TASK = meant_task()
 TOY = QuadraticMixture(hessians=[[[1.0]]], centers=[[0.0]], labels=[0])

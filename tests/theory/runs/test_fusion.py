@@ -10,11 +10,11 @@ from planting import planted
 from scipy.optimize import minimize_scalar
 from tolerance import assert_close
 
-from clusterproof.algorithms import FPFC, IFCA, InvalidArgument, run
+from clusterproof.algorithms import FPFC, InvalidArgument, run
 from clusterproof.synthetic import LogisticMixture, QuadraticMixture
 from clusterproof.theory.papers.fpfc.constants import Constants
-from clusterproof.theory.runs.fpfc_conditions import needs_of
-from clusterproof.theory.runs.fusion import fusion_page
+from clusterproof.theory.papers.fpfc.runs import printed_needs
+from clusterproof.theory.runs.compare import compare
 from clusterproof.theory.runs.page import Page, TheoremOnRun
 
 STRENGTH, SMOOTHING, CONCAVITY, RHO = 1.0, 0.5, 3.7, 10.0
@@ -38,7 +38,7 @@ def declared(**options: Any) -> FPFC:
 
 
 def page_of(task: Any = LARGE, rounds: int = 300, replicates: int | None = None, **options: Any) -> Page:
-    return fusion_page(task, run(declared(**options), task, rounds=rounds, seed=0, replicates=replicates))
+    return compare(task, run(declared(**options), task, rounds=rounds, seed=0, replicates=replicates))
 
 
 def row_of(page: Page, claim: str) -> TheoremOnRun:
@@ -143,7 +143,7 @@ def height_by_hand(task: QuadraticMixture, start: np.ndarray) -> float:
 
 def test_the_numbers_are_those_of_loops_over_pairs() -> None:
     trace = run(declared(), SMALL, rounds=12, seed=0)
-    page = fusion_page(SMALL, trace)
+    page = compare(SMALL, trace)
     models, duals, largest = residuals_by_hand(SMALL, trace.models)
     found = [
         row_of(page, f"theorem-1-{name}").measured or 0.0 for name in ("models", "participation", "mapping")
@@ -164,7 +164,7 @@ def test_the_numbers_are_those_of_loops_over_pairs() -> None:
 @pytest.mark.slow(reason="several seconds")
 def test_the_defaults_hold_and_say_what_the_mean_is_made_of() -> None:
     trace = run(declared(), LARGE, rounds=300, seed=0)
-    page = fusion_page(LARGE, trace)
+    page = compare(LARGE, trace)
     text = " ".join(str(page).split())
     assert row_of(page, "theorem-1-models").outcome == row_of(page, "one-term").outcome == "holds"
     assert row_of(page, "theorem-1-mapping").outcome == "says nothing"
@@ -174,7 +174,7 @@ def test_the_defaults_hold_and_say_what_the_mean_is_made_of() -> None:
     assert last.measured is not None
     # the residual of round 300 from two means, which lose eight of its digits
     shorter = replace(trace, models=trace.models[:-1], assignments=trace.assignments[:-1])
-    before = row_of(fusion_page(LARGE, shorter), "theorem-1-models")
+    before = row_of(compare(LARGE, shorter), "theorem-1-models")
     assert before.measured is not None
     alone = 300 * last.measured - 299 * before.measured
     shown = float(text.split("Round 300 alone has ")[1].split(":")[0])
@@ -195,7 +195,7 @@ def test_the_groups_are_those_of_the_last_round_and_since_when_they_are() -> Non
     away = max(
         float(np.linalg.norm(mean - optimum)) for mean, optimum in zip(means, LARGE.optima, strict=True)
     )
-    text = " ".join(str(fusion_page(LARGE, trace)).split())
+    text = " ".join(str(compare(LARGE, trace)).split())
     assert same[-1]
     assert f"Groups 4, the true ones, from round {since}; means end within {away:.3g} of the optima" in text
 
@@ -251,7 +251,7 @@ def test_the_needs_are_the_hypotheses_of_the_claims(smoothness: float, rho: floa
     for local_steps in (1, 2, 3, 8):
         algorithm = declared(augmentation=rho, local_steps=local_steps, step_size=share * longest)
         setting = Constants(algorithm, 4, smoothness, least)
-        assert all(need.met for need in needs_of(setting)) == setting.admissible
+        assert all(need.met for need in printed_needs(setting)) == setting.admissible
 
 
 def test_a_bound_above_the_start_says_nothing() -> None:
@@ -304,13 +304,13 @@ def test_replicates_show_the_run_nearest_its_bound() -> None:
     rows = []
     for number in range(3):
         alone = replace(trace, models=trace.models[:, number], assignments=trace.assignments[:, number])
-        rows.append(row_of(fusion_page(LARGE, alone), "theorem-1-models"))
+        rows.append(row_of(compare(LARGE, alone), "theorem-1-models"))
     worst = max(rows, key=lambda one: (one.measured or 0) / (one.bound or 1))
-    found = row_of(fusion_page(LARGE, trace), "theorem-1-models")
+    found = row_of(compare(LARGE, trace), "theorem-1-models")
     assert_close([found.measured, found.bound], [worst.measured, worst.bound])
     heights = [height_by_hand(LARGE, trace.models[0][number, :1]) + 5 for number in range(3)]
     assert any(abs(first * height / 100 / (found.bound or 1) - 1) < 1e-7 for height in heights)
-    assert "worst mean, rounds 1 to 100" in str(fusion_page(LARGE, trace))
+    assert "worst mean, rounds 1 to 100" in str(compare(LARGE, trace))
 
 
 LOGISTIC = LogisticMixture.random(clusters=2, clients=4, dimension=2, samples=20)
@@ -387,41 +387,10 @@ def test_the_run_is_followed_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return true(self, *arguments)
 
     monkeypatch.setattr(FPFC, "residuals", counted)
-    fusion_page(SMALL, trace)
+    compare(SMALL, trace)
     assert len(calls) == 10
 
 
-def test_other_runs_and_tasks_are_refused() -> None:
-    with pytest.raises(InvalidArgument, match="must have the dynamics of fpfc"):
-        fusion_page(SMALL, run(IFCA(step_size=0.1), SMALL, rounds=1))
+def test_other_tasks_are_refused() -> None:
     with pytest.raises(InvalidArgument, match="must be that of the task"):
-        fusion_page(LARGE, run(declared(), SMALL, rounds=1))
-
-
-@pytest.mark.parametrize(
-    ("options", "condition", "replicates"),
-    [
-        ({"strength": 2.5, "smoothing": 1.09, "concavity": 1.4, "augmentation": 33.2}, 37.3, 8),
-        ({"strength": 0.573, "smoothing": 0.211, "concavity": 3.58, "augmentation": 40.8}, 37.3, 2),
-        ({"strength": 0.927, "smoothing": 0.524, "concavity": 2.2, "augmentation": 6.12}, 4.0, None),
-    ],
-)
-def test_pages_of_few_participants_are_no_longer(
-    options: dict[str, float], condition: float, replicates: int | None
-) -> None:
-    """Chance adds a sentence, and numbers of three digits wrap the lines of the task and of the run."""
-    task = QuadraticMixture.random(
-        clusters=4,
-        clients=39,
-        dimension=4,
-        condition_number=condition,
-        separation=2.36,
-        spread=0.7,
-        proportions=[4, 4, 3, 2],
-    )
-    given = {"threshold": max(0.5, options["smoothing"]), "local_steps": 11, "participation": 0.3} | options
-    page = page_of(task, rounds=12, replicates=replicates, **given)
-    lines = str(page).splitlines()
-    assert "expectations'" in str(page)
-    assert len(lines) <= 28
-    assert max(map(len, lines)) <= 80
+        compare(LARGE, run(declared(), SMALL, rounds=1))

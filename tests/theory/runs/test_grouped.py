@@ -356,13 +356,6 @@ def test_theorems_are_never_broken_by_right_runs_nor_hold_of_wrong_ones() -> Non
     assert held >= PROVED
 
 
-def test_of_no_round_nothing_holds() -> None:
-    task = clusters_of(2)
-    for algorithm in (CFL(step_size=0.5), SoFL(step_size=0.5), GradientLoss(step_size=0.5)):
-        found = outcomes(theory.compare(task, run(algorithm, task, rounds=0)))
-        assert not {"holds", "broken"} & set(found.values())
-
-
 @pytest.mark.parametrize("task", ["quadratic", "regression"])
 def test_partial_participation(task: str) -> None:
     made = {"quadratic": QuadraticMixture, "regression": RegressionMixture}[task].random(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from clusterproof.theory.runs.permutation_bound import log_p_values, scores
+from clusterproof.theory.runs.two_samples import log_p_values, scores
 
 
 @pytest.mark.parametrize(("count", "total", "successes"), [(20, 220, 25), (200, 2200, 40), (5, 2005, 6)])

@@ -9,7 +9,7 @@ import pytest
 
 from clusterproof import theory
 from clusterproof.algorithms import FedBCD, Local, PerFedAvg, Trace, run
-from clusterproof.synthetic import NoisyQuadraticMixture, QuadraticMixture, RegressionMixture
+from clusterproof.synthetic import QuadraticMixture
 from clusterproof.theory.runs.page import Page
 
 TASK = QuadraticMixture.random(
@@ -205,63 +205,3 @@ def test_the_reading_that_first_order_minimises_f(inner: float) -> None:
     assert outcomes(theory.compare(equal, run(algorithm, equal, rounds=80)))[READING] == "holds"
     early = theory.compare(TASK, run(algorithm, TASK, rounds=1, initial=TASK.pooled_optimum[None] + 5))
     assert outcomes(early)[READING] == "inconclusive"
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "label", "words"),
-    [
-        (PerFedAvg(step_size=2.2), "FO rest", "does not apply: needs eta < 2/L, here 2.2/L"),
-        (
-            PerFedAvg(step_size=1.0, inner_step_size=1.0),
-            "FO rest",
-            "does not apply: needs alpha < 1/L, here 1/L",
-        ),
-        (
-            PerFedAvg(step_size=1.0, local_steps=2),
-            "Optimum",
-            "does not apply: needs 1 local step, here 2",
-        ),
-        (
-            PerFedAvg(step_size=1.0),
-            "HF rest",
-            "does not apply: needs --gradient second-order, here first-order",
-        ),
-        (FedBCD(step_size=1.0, participation=0.5), "At rest", "does not apply: needs all clients, here 50 %"),
-        (
-            FedBCD(step_size=1.9, proximal=0.1),
-            "At rest",
-            "does not apply: needs eta < 2/(L + mu), here 2.09/(L + mu)",
-        ),
-        (FedBCD(step_size=1.0), "FedBCD-I", "does not apply: needs --variant separate, here penalised"),
-        (Local(step_size=2.5), "At rest", "does not apply: needs eta < 2/L, here 2.5/L"),
-    ],
-)
-def test_options_outside_the_hypotheses(algorithm: Any, label: str, words: str) -> None:
-    assert entries(theory.compare(TASK, run(algorithm, TASK, rounds=5)))[label] == words
-
-
-def test_noise_and_weights_are_outside_the_hypotheses() -> None:
-    noisy = NoisyQuadraticMixture.random(clusters=2, clients=6, dimension=2)
-    regression = RegressionMixture.random(clusters=2, clients=6, dimension=2)
-    for task, kind in ((noisy, "noisy quadratics"), (regression, "linear regression")):
-        told = entries(theory.compare(task, run(Local(step_size=0.5), task, rounds=5, replicates=2)))
-        assert (
-            told["At rest"]
-            == f"does not apply: needs quadratics without noise (--task quadratic), here {kind}"
-        )
-        assert "Rest" not in told
-    exact = RegressionMixture.random(clusters=2, clients=6, dimension=2, data="population")
-    page = theory.compare(exact, run(FedBCD(step_size=0.5), exact, rounds=50))
-    assert outcomes(page)["baselines/fedbcd"] == "holds"
-    weighted = replace(TASK, client_samples=np.arange(1, 7))
-    told = entries(
-        theory.compare(weighted, run(PerFedAvg(step_size=1.0, weighting="samples"), weighted, rounds=5))
-    )
-    assert told["FO rest"] == "does not apply: needs equal weights, here those of samples"
-
-
-def test_of_no_round_nothing_holds() -> None:
-    for algorithm in ALGORITHMS:
-        found = outcomes(theory.compare(TASK, run(algorithm, TASK, rounds=0)))
-        assert "holds" not in found.values()
-        assert "broken" not in found.values()

@@ -10,8 +10,7 @@ from faulty_runs import DISTANCE, MEANT, meant_task
 from clusterproof.algorithms import CFLMGD, FPFC, FedAvg, InvalidArgument, run
 from clusterproof.synthetic import LogCoshMixture, Mixture, QuadraticMixture
 from clusterproof.theory.papers.fpfc import runs as fpfc_runs
-from clusterproof.theory.runs.run_check import bound
-from clusterproof.theory.runs.sharpest_bound import FAILURE, SHARPEST_FIRST, last_bound, sharpest_bounds
+from clusterproof.theory.runs.bound import FAILURE, SHARPEST_FIRST, bound, last_bound, sharpest_bounds
 
 TASK = meant_task()
 START = TASK.optima + DISTANCE / 20**0.5
@@ -86,7 +85,7 @@ def test_a_run_of_fpfc_has_a_bound_on_each_of_its_residuals(algorithm: FPFC, mod
 
 def test_a_run_without_a_bound_is_refused_with_the_hypothesis_and_its_claim() -> None:
     trace = run(fpfc(3.0), QUADRATIC, rounds=2)
-    with pytest.raises(InvalidArgument, match=r"must be greater than 2 L_g = 4 \(fpfc/repaired-models\)"):
+    with pytest.raises(InvalidArgument, match=r"must have rho > 2 L_g = 4 \(fpfc/repaired-models\)"):
         sharpest_bounds(QUADRATIC, trace)
 
 

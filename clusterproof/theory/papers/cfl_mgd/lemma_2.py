@@ -11,9 +11,11 @@ import numpy as np
 from clusterproof.algorithms import InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import cfl_mgd_of
+from clusterproof.theory.bounds.hypotheses import unmet
+from clusterproof.theory.bounds.trace_bound import TraceBound
 from clusterproof.theory.claims import Sides, at_least, at_most, choice, claim, integers, rationals, suppose
 from clusterproof.theory.exact.two_clusters import exact_path, has_positive_probability
-from clusterproof.theory.runs.trace_bound import TraceBound
+from clusterproof.theory.papers.cfl_mgd.hypotheses import is_exact, needs_of
 
 MISMATCH = Fraction(1, 4)
 """c_4 of (A27), the constant of the term c_4 l that no amount of data removes."""
@@ -69,16 +71,14 @@ def bound_trace(task: Mixture, trace: Trace, failure_probability: float | None =
         If the run is not one that the paper speaks of: other dynamics, another step size, clients that do not take
         part, too few clients for its probability to be positive, noise, or a start outside the basin.
     """
-    from clusterproof.theory.runs.zhao_2023 import failing_hypothesis  # which imports the paper's claims
-
     cfl_mgd_of(trace)  # refuses other dynamics
-    if task.settings["task"] != "quadratic" and task.settings.get("data") != "population":
+    if not is_exact(task):
         raise InvalidArgument("task", task.settings["task"], "must be without noise", "use data='population'")
     errors = np.asarray(trace.errors)
     if errors.shape[-1] != task.clusters:
         rule = f"must have one model for each of {task.clusters} clusters"
         raise InvalidArgument("clusters", errors.shape[-1], rule, "leave out the algorithm's clusters")
-    if failing := failing_hypothesis(task, trace, float(errors[0].max())):
+    if failing := unmet(needs_of(task, trace)):
         raise InvalidArgument("trace", "...", f"must have {failing}", "use such a run")
     if not has_positive_probability(4 * task.clusters, round(task.proportions.min() * task.clients)):
         rule = "must have clusters of so many clients that the printed probability is positive, 17 of two clusters"
@@ -101,8 +101,10 @@ def lemma_2(pair: TwoClusters, *, c_4: Fraction = MISMATCH) -> Sides:
     """In every round the error shrinks by 1 - l mu / 8L, up to rho_0.
 
     Hypotheses
-        Assumptions 1-5, eta = 1/L, full participation. The printed probability 1 - P lambda_5 is positive: lambda_5 >=
-        4 exp(-clm) by (A36), so that two clusters need 8 exp(-l m / 8) < 1, that is 17 clients in the smaller one.
+        Assumptions 1-5 (two or more clusters whose clients share their expected loss, new samples in every round),
+        option I with all clients and gradients divided by m, eta = 1/L. The printed probability 1 - P lambda_5 is
+        positive: lambda_5 >= 4 exp(-clm) by (A36), so that two clusters need 8 exp(-l m / 8) < 1, that is 17 clients
+        in the smaller one.
 
     Statement
         With probability at least 1 - P lambda_5, for all p, ||chi_p^(t+1) - chi*_p|| <= (1 - l mu / 8L) ||chi_p^t -

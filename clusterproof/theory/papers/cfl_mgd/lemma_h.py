@@ -12,6 +12,7 @@ import numpy as np
 from clusterproof.algorithms import CFLMGD, InvalidArgument, Trace
 from clusterproof.synthetic import Mixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
+from clusterproof.theory.bounds.trace_bound import TraceBound
 from clusterproof.theory.claims import (
     Sides,
     at_most,
@@ -25,7 +26,6 @@ from clusterproof.theory.claims import (
 )
 from clusterproof.theory.exact.heavy_ball import propagators, spectral_rate, start_envelope
 from clusterproof.theory.exact.two_clusters import exact_path, run_two_clusters
-from clusterproof.theory.runs.trace_bound import TraceBound
 
 Momentum = Annotated[Fraction, rationals(0, Fraction(99, 100), 20)]
 Round = Annotated[int, integers(0, 12)]

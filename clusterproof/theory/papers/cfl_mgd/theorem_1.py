@@ -7,10 +7,16 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated
 
+import numpy as np
+
+from clusterproof.algorithms import Trace
+from clusterproof.synthetic import Mixture, RegressionMixture
 from clusterproof.theory.bounds.audit_settings import experiment
+from clusterproof.theory.bounds.dynamics import cfl_mgd_of
 from clusterproof.theory.bounds.setting import Setting
 from clusterproof.theory.claims import Sides, at_least, at_most, choice, claim, integers, rationals, suppose
 from clusterproof.theory.exact.two_clusters import exact_path, has_positive_probability
+from clusterproof.theory.papers.cfl_mgd.hypotheses import is_exact, variances
 from clusterproof.theory.papers.cfl_mgd.lemma_2 import MISMATCH
 
 
@@ -84,6 +90,76 @@ def printed_conclusion(setting: Setting, floor: float) -> float:
     return 16 * setting.smoothness / (setting.strong_convexity * min(setting.proportions)) * floor
 
 
+LEVEL = 0.01
+"""lambda_0 = ... = lambda_4 on a run."""
+
+
+@dataclass(frozen=True)
+class OnRun:
+    """Theorem 1 on a run.
+
+    Attributes
+    ----------
+    floor, conclusion
+        rho_0 and rho, at least if not ``known``.
+    allowed
+        What (A38) allows rho_0.
+    rounds
+        T.
+    factor
+        1 - l mu / 8L.
+    known
+        Whether v and sigma are; else both are taken as 0.
+    certain
+        Whether nothing is random and the printed probability is positive, so that a run can break Lemma 2.
+    """
+
+    floor: float
+    conclusion: float
+    allowed: float
+    rounds: int
+    factor: float
+    known: bool
+    certain: bool
+
+
+def on_run(task: Mixture, trace: Trace) -> OnRun:
+    """Evaluate Theorem 1 on a run that meets its hypotheses, with lambda_i = ``LEVEL``."""
+    exact, algorithm = is_exact(task), cfl_mgd_of(trace)
+    share, kappa = float(task.proportions.min()), task.condition_number
+    known = exact or isinstance(task, RegressionMixture)
+    loss, gradient = variances(task) if isinstance(task, RegressionMixture) and not exact else (0.0, 0.0)
+    setting = Setting(
+        proportions=tuple(task.proportions.tolist()),
+        clients=task.clients,
+        samples=int(getattr(task, "samples", 1)),
+        rounds=trace.rounds,
+        smoothness=task.smoothness,
+        strong_convexity=task.strong_convexity,
+        separation=task.separation,
+        diameter=task.diameter,
+        noise=0.0,
+        trace=0.0,
+        step_size=algorithm.step_size,
+        momentum=algorithm.momentum,
+        radius=task.basin_radius,
+        start=(float(np.asarray(trace.errors)[0].max()),),
+        misclassification=0.0,
+    )
+    v, sigma = math.sqrt(gradient), math.sqrt(loss)
+    floor = printed_floor(setting, round_number=1, gradient_deviation=v, loss_deviation=sigma, failure=LEVEL)
+    rho = printed_conclusion(setting, floor)
+    return OnRun(
+        floor,
+        rho,
+        allowed=share / 32 * kappa**-1.5 * task.separation,
+        rounds=math.ceil(8 * kappa / share * math.log(task.separation / (2 * rho))),
+        factor=1 - share / (8 * kappa),
+        known=known,
+        certain=exact and has_positive_probability(4 * task.clusters, round(share * task.clients)),
+    )
+
+
 Share = Annotated[Fraction, rationals(Fraction(1, 10**6), Fraction(1, 2), 6)]
 """l = min l_p."""
 RootOfKappa = Annotated[Fraction, rationals(1, 3, 2, upwards=True)]
@@ -121,9 +197,11 @@ def theorem_1(share: Share, root_of_kappa: RootOfKappa, separation: Separation) 
     """After T = (8L / l mu) log(Delta / 2 rho) rounds, every model is within rho of its optimum.
 
     Hypotheses
-        Assumptions 1-5, eta = 1/L, and (A38) rho_0 <= (l/32) (mu/L)^(3/2) Delta, which is the appendix's condition,
-        added to the theorem's. Assumption 4 prints max ||chi*_p|| <~ 1; it is read as max ||chi*_p|| <= 1, as the proof
-        of (A10) uses it, so that Delta <= 2. In other units: ``cfl-mgd/theorem-1-large-separation``.
+        Assumptions 1-5 (two or more clusters whose clients share their expected loss, new samples in every round),
+        option I with all clients and gradients divided by m, eta = 1/L, and (A38) rho_0 <= (l/32) (mu/L)^(3/2) Delta,
+        which is the appendix's condition, added to the theorem's. Assumption 4 prints max ||chi*_p|| <~ 1; it is read
+        as max ||chi*_p|| <= 1, as the proof of (A10) uses it, so that Delta <= 2. In other units:
+        ``cfl-mgd/theorem-1-large-separation``.
 
     Statement
         With probability at least 1 - lambda, ||chi_p^T - chi*_p|| <= rho = (16 L / mu l) rho_0 for

@@ -19,9 +19,11 @@ from clusterproof.algorithms import FPFC, InvalidArgument, Trace
 from clusterproof.algorithms.fpfc import FusionState
 from clusterproof.synthetic import Mixture, QuadraticMixture
 from clusterproof.theory.bounds.dynamics import dynamics_of
+from clusterproof.theory.bounds.hypotheses import Need, at_most
+from clusterproof.theory.bounds.numbers import apart
+from clusterproof.theory.bounds.trace_bound import TraceBound
 from clusterproof.theory.papers.fpfc.constants import Constants
 from clusterproof.theory.papers.fpfc.measured import augmented_lagrangian, objective, squared_mapping
-from clusterproof.theory.runs.trace_bound import TraceBound
 
 MODELS = "mean of ||grad_w L_0||^2"
 
@@ -43,7 +45,7 @@ def bound_models(task: Mixture, trace: Trace, failure_probability: float | None 
     quadratic, setting = _setting(task, trace)
     residuals = residual_series(setting.algorithm, quadratic, trace).models[1:]
     factor = setting.local_steps_factor + setting.pairs_factor
-    return _mean_bound(setting, quadratic, trace, residuals, factor, MODELS, failure_probability)
+    return mean_bound(setting, quadratic, trace, residuals, factor, MODELS, failure_probability)
 
 
 def bound_models_as_printed(
@@ -57,11 +59,8 @@ def bound_models_as_printed(
         As for ``bound_models``, or if C_1's first denominator is not positive; the message names the hypothesis.
     """
     quadratic, setting = _setting(task, trace)
-    algorithm = setting.algorithm
-    # quadratics are convex: any L_- > 0 will do, and alpha <= 1 / (L_f + 2 rho - L_-)
-    least = max(0.0, setting.smoothness + 2 * algorithm.augmentation - 1 / algorithm.step_size)
-    setting = replace(setting, weak_convexity=least)
-    if not least < algorithm.augmentation * (1 - 1e-12):
+    algorithm, setting = setting.algorithm, printed_setting(setting)
+    if not setting.weak_convexity < algorithm.augmentation * (1 - 1e-12):
         raise InvalidArgument(
             "step_size",
             algorithm.step_size,
@@ -85,7 +84,7 @@ def bound_models_as_printed(
             "raise it, or local_steps",
         )
     residuals = residual_series(algorithm, quadratic, trace).models[1:]
-    return _mean_bound(
+    return mean_bound(
         setting, quadratic, trace, residuals, setting.first, MODELS, failure_probability, setting.start
     )
 
@@ -142,7 +141,7 @@ def _one_term(
     failure_probability: float | None,
 ) -> TraceBound:
     residuals = residual_series(setting.algorithm, task, trace).models[1:]
-    return _mean_bound(setting, task, trace, residuals, factor, MODELS, failure_probability)
+    return mean_bound(setting, task, trace, residuals, factor, MODELS, failure_probability)
 
 
 def bound_duals(task: Mixture, trace: Trace, failure_probability: float | None = None) -> TraceBound:
@@ -156,7 +155,7 @@ def bound_duals(task: Mixture, trace: Trace, failure_probability: float | None =
     quadratic, setting = _setting(task, trace)
     residuals = residual_series(setting.algorithm, quadratic, trace).duals[1:]
     factor = setting.second / setting.pair_participation
-    return _mean_bound(
+    return mean_bound(
         setting, quadratic, trace, residuals, factor, "mean of ||grad_v L_0||^2", failure_probability
     )
 
@@ -249,7 +248,6 @@ def _setting(task: Mixture, trace: Trace) -> tuple[QuadraticMixture, Constants]:
             "task", type(task).__name__, "must be a quadratic mixture", "its gradients are then exact"
         )
     setting = Constants(algorithm, task.clients, task.client_smoothness, 0.0)
-    largest = 1 / setting.local_smoothness
     rules = (
         ("penalty", algorithm.penalty, algorithm.penalty == "scad", "must be 'scad'"),
         ("start", algorithm.start, algorithm.start == "common", "must be 'common': v = 0 then fits theta"),
@@ -259,24 +257,63 @@ def _setting(task: Mixture, trace: Trace) -> tuple[QuadraticMixture, Constants]:
             algorithm.pair_rule in ("either", "all"),
             "must update pairs with a participant",
         ),
-        (
-            "step_size",
-            algorithm.step_size,
-            algorithm.step_size <= largest * (1 + 1e-12),
-            f"must be at most {largest:g}",
-        ),
     )
     for name, value, holds, rule in rules:
         if not holds:
             raise InvalidArgument(name, value, rule, "the theorem does not speak of other runs")
-    if not algorithm.augmentation > 2 * setting.penalty.lipschitz:
-        raise InvalidArgument(
-            "augmentation",
-            algorithm.augmentation,
-            f"must be greater than 2 L_g = {2 * setting.penalty.lipschitz:g}",
-            "raise it",
-        )
+    remedies = {"augmentation": "raise it", "step_size": "lower it"}
+    for need, (name, remedy) in zip(repaired_needs(setting), remedies.items(), strict=True):
+        if not need.met:
+            raise InvalidArgument(name, getattr(algorithm, name), f"must have {need.words}", remedy)
     return task, setting
+
+
+def printed_setting(setting: Constants) -> Constants:
+    """Return a setting of convex losses, with the least L_- that the step size allows: they have any positive one."""
+    algorithm = setting.algorithm
+    least = max(0.0, setting.smoothness + 2 * algorithm.augmentation - 1 / algorithm.step_size)
+    return replace(setting, weak_convexity=least if least * algorithm.step_size > 1e-12 else 0.0)
+
+
+def printed_needs(setting: Constants) -> tuple[Need, ...]:
+    """Return the hypotheses of Theorem 1 on rho, T and alpha, with c^(T/2) for c and log(1/c) for log c.
+
+    ``here`` has both sides in short; ``Constants.admissible`` is that all are met.
+    """
+    algorithm, penalty = setting.algorithm, setting.penalty
+    rho, power, convexity = algorithm.augmentation, setting.power, setting.weak_convexity
+    lower = {
+        "2 lambda/xi": 2 * penalty.strength / penalty.smoothing,
+        "2/(a - 1)": 2 / (penalty.concavity - 1),
+    }
+    needs = []
+    if convexity > 0:
+        limit, step = apart(1 / setting.local_smoothness, algorithm.step_size)
+        words = f"alpha < 1/(L_f + rho) = {limit}, here {step}"
+        needs.append(Need(convexity < rho, words, words))
+    if convexity < rho:
+        lower["L_-"] = convexity
+        shown = apart(power, 0.5)[0]
+        needs.append(Need(power < 0.5, f"q = c^(T/2) = {shown} < 1/2", f"q < 1/2, here {shown}"))
+    name = max(lower, key=lambda each: lower[each])
+    least, here = apart(lower[name], rho)
+    words = f"rho = {here} > {name} = {least}"
+    if convexity < rho and power < 0.5:
+        lower["L_f/(1 - 2q)"] = pull = setting.smoothness / (1 - 2 * power)
+        words += f" and > L_f/(1 - 2q) = {apart(pull, rho)[0]}"
+    least, here = apart(max(lower.values()), rho)
+    return (Need(rho > max(lower.values()), words, f"rho > {least}, here {here}"), *needs)
+
+
+def repaired_needs(setting: Constants) -> tuple[Need, ...]:
+    """Return the hypotheses of the repaired theorem on rho and alpha."""
+    rho, least = setting.algorithm.augmentation, 2 * setting.penalty.lipschitz
+    shown = apart(least, rho)
+    longest = 1 / setting.local_smoothness
+    return (
+        Need(rho > least, f"rho > 2 L_g = {shown[0]}", shown[1]),
+        at_most("alpha <= 1/(L_f + rho)", longest, setting.algorithm.step_size),
+    )
 
 
 def _states(algorithm: FPFC, task: QuadraticMixture, trace: Trace) -> Iterator[FusionState]:
@@ -347,7 +384,7 @@ def _followed(given: _Followed) -> ResidualSeries:
     return ResidualSeries(models, duals, mapping)
 
 
-def _mean_bound(
+def mean_bound(
     setting: Constants,
     task: QuadraticMixture,
     trace: Trace,

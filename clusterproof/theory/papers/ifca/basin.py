@@ -74,6 +74,13 @@ def misassigned(condition: float, radius: float) -> bool:
     return bool((trace.assignments[0] != task.labels).any())
 
 
+def contraction(
+    step_size: float, proportions: np.ndarray, strong_convexity: float, rounds: np.ndarray
+) -> np.ndarray:
+    """(1 - eta l_p mu)^t, of rounds t (T,) and clusters p, (T, P)."""
+    return np.asarray((1 - step_size * proportions * strong_convexity) ** rounds[:, None])
+
+
 # one curvature: every direction contracts by 1 - eta l_p mu
 ROUND = {
     "task": RegressionMixture.random(clusters=2, clients=2, dimension=2, data="population"),
@@ -126,14 +133,12 @@ def basin(
     step_size, start = step / task.smoothness, task.optima + share * largest_radius(task) * directions
     trace = run(IFCA(step_size=step_size), task, rounds=40, initial=start)
     errors = np.asarray(trace.errors)
-    factor = 1 - rate * step_size * task.proportions * task.strong_convexity
+    kept = contraction(rate * step_size, task.proportions, task.strong_convexity, np.arange(1, 41))
     right = np.broadcast_to(task.labels, np.shape(trace.assignments))
     return {
         "choices": equal((np.asarray(trace.assignments), right)),
         # at round 0 both sides are the start
-        "errors": at_most(
-            errors[1:], contraction=factor ** np.arange(1, 41)[:, None] * errors[0], decrease_from=errors[0]
-        ),
+        "errors": at_most(errors[1:], contraction=kept * errors[0], decrease_from=errors[0]),
     }
 
 

@@ -1,0 +1,156 @@
+"""Rounds of GL-CFL, CFL and SoFL on exact quadratics, inside the groups: where each leads, and where they rest.
+
+A client's update from its group's model w is -Q_i (w - b_i), and the group's model moves by the mean of its clients'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+
+from clusterproof.algorithms import GradientLoss, SoFL
+from clusterproof.theory.bounds.hypotheses import Need
+from clusterproof.theory.bounds.numbers import short
+from clusterproof.theory.bounds.trace_bound import ROUNDING
+from clusterproof.theory.exact import affine_rounds
+from clusterproof.theory.runs.facts import is_true, settled
+from clusterproof.theory.runs.page import Entry, Row, Said, entry, says
+from clusterproof.theory.runs.run import AT_REST, MOVED, Run
+
+
+class GroupRun(Run):
+    """A run whose clients have groups."""
+
+    @cached_property
+    def _of_clients(self) -> tuple[np.ndarray, np.ndarray]:
+        received, after = self.models[:-1], self.models[1:]
+        if not isinstance(self.algorithm, GradientLoss):
+            return received, after
+        chosen = np.maximum(self.labels, 0)[..., None]  # one model for each group, which a client chooses
+        first, last = (np.take_along_axis(part, chosen, axis=2) for part in (received, after))
+        return first, last
+
+    @property
+    def received(self) -> np.ndarray:
+        """The model of every client's group before each round, (T, R, m, d)."""
+        return self._of_clients[0]
+
+    @property
+    def after(self) -> np.ndarray:
+        """The model of every client's group after each round, (T, R, m, d)."""
+        return self._of_clients[1]
+
+    @property
+    def centers(self) -> np.ndarray:
+        """b_i, (m, d)."""
+        assert self.quadratics is not None
+        return self.quadratics[1]
+
+    def exact_needs(self) -> Iterator[Need]:
+        """Yield the hypotheses that make a client's update known."""
+        yield from super().exact_needs()
+        pinned = getattr(self.algorithm, "empty_cluster", "never")
+        yield Need(pinned == "never", "--empty-cluster never", pinned)
+
+    @cached_property
+    def moves(self) -> np.ndarray | None:
+        """Q_i, (m, d, d), the part of its way to its minimiser that a client covers; None where that is not known."""
+        if not all(need.met for need in self.exact_needs()):
+            return None
+        assert self.quadratics is not None
+        algorithm, (hessians, _) = self.algorithm, self.quadratics
+        step, identity = algorithm.step_size, np.eye(hessians.shape[-1])
+        if isinstance(algorithm, GradientLoss):
+            return np.asarray(step * hessians)
+        method = getattr(algorithm, "method", "")
+        if isinstance(algorithm, SoFL) and method == "fedprox":
+            return affine_rounds.pulled_cover(hessians, algorithm.proximal, step, algorithm.local_steps)
+        curvature = hessians
+        if isinstance(algorithm, SoFL) and method == "per-fedavg":
+            curvature = hessians @ (identity - step / 2 * hessians)
+        return affine_rounds.covered(curvature, step, algorithm.local_steps)
+
+    def updates(self, number: int, run: int) -> np.ndarray:
+        """Return the clients' updates in a round, counted from 0, (m, d)."""
+        assert self.moves is not None
+        return np.asarray(-np.einsum("mij,mj->mi", self.moves, self.received[number, run] - self.centers))
+
+    def means(self, number: int, run: int, values: np.ndarray) -> np.ndarray:
+        """Return the mean of values (m, d) over each client's group of a round."""
+        chosen = self.labels[number, run][:, None] == self.labels[number, run]
+        return np.asarray(chosen @ values / chosen.sum(axis=1)[:, None])
+
+    @cached_property
+    def difference(self) -> tuple[int, float] | None:
+        """The first round that leads elsewhere, and by how much; None if none does."""
+        if self.moves is None:
+            return None
+        for number in range(self.rounds):
+            before = self.received[number]
+            size = max(float(np.abs(before).max()), float(np.abs(self.centers).max()))
+            for one in range(self.runs):
+                means = self.means(number, one, self.updates(number, one))
+                away = float(np.abs(self.after[number, one] - before[one] - means).max())
+                if not away <= 10 * ROUNDING * size:
+                    return number + 1, away
+        return None
+
+    @cached_property
+    def rest(self) -> tuple[np.ndarray, float]:
+        """The distance of each client's model from its last group's fixed point, (T, R, m), and the radius."""
+        assert self.moves is not None
+        rests, radius = np.empty(self.after.shape[1:]), 0.0
+        for one, labels in enumerate(self.labels[-1]):
+            for group in np.unique(labels):
+                members = labels == group
+                rests[one, members] = affine_rounds.weighted_mean(self.moves[members], self.centers[members])
+                radius = max(radius, affine_rounds.radius(affine_rounds.averaging_map(self.moves[members])))
+        return np.linalg.norm(self.after - rests, axis=-1), radius
+
+
+def rest_entries(run: GroupRun) -> list[Entry]:
+    """Return the entry Rest: how far the last models are from their groups' fixed points."""
+    if run.moves is None or not run.rounds:
+        return []
+    if run.difference is not None:
+        number, size = run.difference
+        words = f"round {number} ends {short(size)} from where {run.algorithm.name} with these options leads"
+        return [entry("Rest", words)]
+    distances, radius = run.rest
+    end = float(distances[-1].max())
+    where = "at" if end <= AT_REST * run.size else f"{short(end)} from"
+    return [entry("Rest", f"ends {where} the groups' fixed points; limit {radius:.4f} a round, exactly")]
+
+
+def usual_needs(run: GroupRun) -> Iterator[Need]:
+    """Yield the hypotheses of a claim about a client's update."""
+    yield from run.exact_needs()
+    yield from run.needs_its_rounds()
+
+
+def _clustered_needs(run: GroupRun) -> Iterator[Need]:
+    yield from run.exact_needs()
+    scaled = run.algorithm.step_size * run.client_smoothness
+    yield Need(scaled < 2, "eta < 2/L", f"{scaled:.4g}/L")
+    right = run.rounds > 0 and all(is_true(labels, run.trace.labels) for labels in run.labels[-1])
+    yield Need(right, "the true clusters", "others")
+    yield from run.needs_its_rounds()
+
+
+def _clustered(run: GroupRun) -> Said:
+    """Compare with ``baselines/clustered``: in the true clusters a model rests at FedAvg's point of the cluster."""
+    largest = run.rest[0][settled(run.labels) - 1 :].max(axis=(1, 2))
+    end, number = float(largest[-1]), run.rounds
+    where = f"{short(end)} from its clusters' points after round {number}"
+    if end <= AT_REST * run.size:
+        return says("holds", f"at rest, {where}", end, 0.0)
+    if len(largest) > 1 and float(-np.diff(largest).min()) > MOVED * run.size and end < largest[0]:
+        words = f"every round is the stated one; {short(end)} from its rest after round {number}"
+        return says("holds", words, end, 0.0)
+    return says("inconclusive", f"{where}; more --rounds", end, 0.0)
+
+
+IN_GROUPS = Row("In groups", "baselines/clustered", _clustered, _clustered_needs)
+NO_ROUND = says("inconclusive", "no round was run")

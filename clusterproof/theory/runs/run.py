@@ -1,0 +1,159 @@
+"""A run with what its page needs: its algorithm, records with an axis of replicates, and its clients' losses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from clusterproof.algorithms import Trace
+from clusterproof.algorithms.participation import participant_count
+from clusterproof.synthetic import Mixture, QuadraticMixture, RegressionMixture
+from clusterproof.theory.bounds.dynamics import dynamics_of
+from clusterproof.theory.bounds.hypotheses import Need
+from clusterproof.theory.bounds.numbers import short
+
+TASKS = {
+    "regression": "linear regression",
+    "quadratic": "quadratics",
+    "noisy-quadratic": "noisy quadratics",
+    "logistic": "logistic regression",
+    "log-cosh": "log-cosh losses",
+    "two-point": "two-point losses",
+}
+"""Names of the tasks in a title."""
+
+FEWEST_RUNS = 20
+"""Runs from which on 95 % of them are a quantile."""
+
+AT_REST = 1e-9
+"""A model is at rest nearer to the fixed point than this share of its size: farther on, rounding covers the way."""
+
+MOVED = 1e-8
+"""A round that comes nearer by no more than this share of the size does not tell one step size from another."""
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run of an algorithm on a task; arrays have an axis of replicates after that of the rounds."""
+
+    task: Mixture
+    trace: Trace
+
+    @cached_property
+    def algorithm(self) -> Any:
+        """The algorithm whose recursion it followed."""
+        return dynamics_of(self.trace)
+
+    @property
+    def name(self) -> str:
+        """Name of the algorithm of the run."""
+        return str(self.trace.settings["algorithm"]["algorithm"])
+
+    @property
+    def kind(self) -> str:
+        """Kind of its task."""
+        task = str(self.trace.settings["task"]["task"])
+        return TASKS.get(task, task)
+
+    @property
+    def rounds(self) -> int:
+        """T."""
+        return self.trace.rounds
+
+    @property
+    def models(self) -> np.ndarray:
+        """The models, (rounds + 1, R, P, d)."""
+        return self._replicated(self.trace.models)
+
+    @property
+    def votes(self) -> np.ndarray:
+        """The clients' choices, (rounds, R, m)."""
+        return self._replicated(self.trace.assignments)
+
+    @property
+    def errors(self) -> np.ndarray:
+        """The errors, (rounds + 1, R, P)."""
+        return self._replicated(np.asarray(self.trace.errors))
+
+    def _replicated(self, values: np.ndarray) -> np.ndarray:
+        return values if self.trace.models.ndim == 4 else values[:, None]
+
+    @property
+    def runs(self) -> int:
+        """R."""
+        return int(self.models.shape[1])
+
+    @property
+    def same_start(self) -> bool:
+        """Whether all replicates start from the same models."""
+        return bool((self.models[0] == self.models[0, 0]).all())
+
+    @property
+    def local_steps(self) -> int:
+        """Gradient steps of a client in a round."""
+        return int(getattr(self.algorithm, "local_steps", 1))
+
+    @property
+    def participants(self) -> int:
+        """Number of clients in a round."""
+        return participant_count(getattr(self.algorithm, "participation", 1.0), self.task.clients)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Weights of the clients in an average, (m,)."""
+        by_samples = getattr(self.algorithm, "weighting", "clients") == "samples"
+        return np.asarray(self.task.client_samples if by_samples else np.ones(self.task.clients), dtype=float)
+
+    @cached_property
+    def quadratics(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Hessians (m, d, d) and minimisers (m, d) of the clients, None where a loss is random or no quadratic."""
+        task = self.task
+        if isinstance(task, QuadraticMixture):
+            return task.hessians, task.centers
+        if isinstance(task, RegressionMixture) and task.data == "population":
+            return task.covariances.matrices[task.labels], task.client_optima
+        return None
+
+    @cached_property
+    def client_smoothness(self) -> float:
+        """The largest curvature of a client's loss, or of a cluster's where that is not known."""
+        found = self.quadratics
+        return self.task.smoothness if found is None else float(np.linalg.eigvalsh(found[0]).max())
+
+    @cached_property
+    def size(self) -> float:
+        """Largest entry of a model or of a client's minimiser."""
+        size = float(np.abs(self.models).max())
+        return size if self.quadratics is None else max(size, float(np.abs(self.quadratics[1]).max()))
+
+    @cached_property
+    def labels(self) -> np.ndarray:
+        """Every client's group when it last took part, (rounds, R, m); -1 before that."""
+        known = np.array(self.votes, dtype=np.int64)
+        for before, now in pairwise(known):
+            np.copyto(now, before, where=now < 0)
+        return known
+
+    @property
+    def difference(self) -> tuple[int, float] | None:
+        """The first round that leads elsewhere than the algorithm's, and by how much; None if none does."""
+        return None
+
+    def exact_needs(self) -> Iterator[Need]:
+        """Yield the hypotheses that make a round known."""
+        yield Need(self.quadratics is not None, "quadratics without noise (--task quadratic)", self.kind)
+        share = self.algorithm.participation
+        yield Need(share == 1, "all clients", f"{100 * share:.3g} %")
+        yield Need(not np.ptp(self.weights), "equal weights", "those of samples")
+
+    def needs_its_rounds(self) -> Iterator[Need]:
+        """Yield the last hypothesis: that each round is the algorithm's."""
+        if self.difference is not None:
+            number, size = self.difference
+            needed = f"the rounds of {self.algorithm.name} with these options"
+            yield Need(False, needed, f"round {number} is {short(size)} off")
