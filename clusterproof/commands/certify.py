@@ -14,9 +14,7 @@ from clusterproof.algorithms.atomic import check_writable
 from clusterproof.commands import terminal
 from clusterproof.commands.child_process import in_child
 from clusterproof.theory import certificates
-from clusterproof.theory.certificates import ClaimCertificate, NoCertificate, RoundCertificate
-from clusterproof.theory.certificates.document import AnyCertificate
-from clusterproof.theory.report.sentences import plural
+from clusterproof.theory.certificates import Certificate, Document, NoCertificate, RoundCertificate
 
 
 def certify(
@@ -163,24 +161,27 @@ def _certify_claim(names: Sequence[str], out: Path | None) -> int:
     return _report(certificates.certify_claim(claim), out)
 
 
-def _report(certificate: AnyCertificate | NoCertificate, out: Path | None) -> int:
+def _report(certificate: Document | Certificate | RoundCertificate | NoCertificate, out: Path | None) -> int:
     """Print what was proved, and write it to a file."""
     if isinstance(certificate, NoCertificate):
         print(f"no certificate found: {certificate.reason}")
         return 1
+    document = certificate if isinstance(certificate, Document) else certificate.document
     if out is not None:
-        certificates.write_certificate(certificate, out, argument="out")
+        certificates.write_certificate(document, out, argument="out")
     print(describe(certificate))
     if out is not None:
         print(f"stored in {out}")
     return 0
 
 
-def describe(certificate: AnyCertificate) -> str:
-    """Return the constants as decimals and the statement that was proved."""
-    if isinstance(certificate, ClaimCertificate):
-        count = plural("record", len(certificate.evidence))
-        return f"{certificate.claim}\nproved by {count} of evidence"
+def describe(certificate: Document | Certificate | RoundCertificate) -> str:
+    """Return the constants as decimals and the statement that was proved; of a document its claims."""
+    if isinstance(certificate, Document):
+        lines = ["#".join(filter(None, (each["claim"], each["line"]))) for each in certificate.evidence]
+        text = next(iter(certificate.source.split('"""')[1:2]), "").strip()
+        said = [f"the file says of itself: {text}"] if text else []
+        return "\n".join([f"proved by the kernel: {', '.join(lines)}", *said])
     if isinstance(certificate, RoundCertificate):
         numbers = {name: float(getattr(certificate, name)) for name in ("rate", "constant", "weight")}
         lines = [f"{name} {number:.12g}" for name, number in numbers.items() if name != "weight" or number]

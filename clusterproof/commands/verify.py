@@ -7,28 +7,26 @@ from pathlib import Path
 from clusterproof.commands.certify import describe
 from clusterproof.commands.child_process import in_child
 from clusterproof.theory import certificates
-from clusterproof.theory.certificates import ClaimCertificate
 
 
 def verify(file: Path, /) -> int:
     """Check a certificate in exact arithmetic.
 
-    Exit status: 0 if the certificate proves its statement, 1 if not, 2 if the file is not a certificate.
+    Exit status: 0 if the certificate proves its claims, 1 if not, 2 if the file is not a certificate.
 
-    A certificate of a claim in a user's file holds that file, which is executed.
+    A certificate holds the source of its claims, which is executed.
 
     Parameters
     ----------
     file
         File that `clusterproof certify --out` wrote.
     """
-    certificate = certificates.read_certificate(file, argument="file")
-    of_file = isinstance(certificate, ClaimCertificate) and certificate.source
-    if of_file and (status := in_child("file", str(file))) is not None:
+    document = certificates.read_certificate(file, argument="file")
+    if document.source and (status := in_child("file", str(file))) is not None:
         return status
     outcome = certificates.verify(file)
-    if not outcome.valid or outcome.certificate is None:
+    if not outcome.valid or outcome.document is None:
         print(f"invalid: {outcome.condition}")
         return 1
-    print(f"valid: {outcome.condition}\n{describe(outcome.certificate)}")
+    print(f"valid: {outcome.condition}\n{describe(outcome.document)}")
     return 0

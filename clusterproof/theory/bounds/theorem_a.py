@@ -72,14 +72,14 @@ def contractions(
 
 def _read(certificate: Certificate) -> Contraction:
     """Return the four numbers of a certificate on smooth functions with a disturbance constant."""
-    proof, disturbance = certificate.proof, certificate.disturbance
-    if proof is None or disturbance is None:
+    disturbance = certificate.disturbance
+    if disturbance is None:
         raise InvalidArgument("certificate", certificate.statement, "must bound disturbances", "ask for it")
     return Contraction(
         rate=float(certificate.rate),
         start=float(certificate.prefactor),
         disturbance=float(disturbance),
-        is_norm=not any(proof.values),
+        is_norm=not any(certificate.weights),
     )
 
 

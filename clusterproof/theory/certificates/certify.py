@@ -13,11 +13,10 @@ from clusterproof.algorithms.validation import check_choice, check_number
 from clusterproof.theory.certificates import quadratic
 from clusterproof.theory.certificates.certify_round import certify_round
 from clusterproof.theory.certificates.document import NoCertificate
-from clusterproof.theory.certificates.heavy_ball import MORE, Certificate, Search, proved
+from clusterproof.theory.certificates.heavy_ball import Certificate, Search, proved
 from clusterproof.theory.certificates.one_round import RoundCertificate
 from clusterproof.theory.certificates.parameters import Parameters, exact
 
-ZERO = Fraction(0)
 RATE_DIGITS = 7
 """Rates on smooth functions are multiples of 10^-7 (finer where 1 - r is below 10^-4)."""
 SLACK = 3
@@ -97,7 +96,7 @@ def certify(
             reason=f"with step_size * L * proportion = {parameters.largest} and momentum = {parameters.momentum} the"
             " quadratic of curvature L does not converge; that needs step_size * L * proportion < 2 (1 + momentum)"
         )
-    if function_class == "quadratic":
+    if function_class == "quadratic" or parameters.condition_number == 1:  # which is one quadratic
         found = quadratic.at_rate(parameters, least if chosen is None else chosen)
         return found or NoCertificate(
             reason="the rate is not above the spectral radius at an end of the spectrum: no prefactor is finite"
@@ -144,6 +143,8 @@ def certify_at(
         If a parameter is out of range.
     """
     parameters = _parameters(momentum, condition_number, proportion, step_size)
+    if parameters.condition_number == 1:
+        return quadratic.at_rate(parameters, rate)
     return _Prover(parameters, disturbance=True, norm=norm).prove(rate, STEEP_TILTS + TILTS)
 
 
@@ -174,10 +175,7 @@ class _Prover:
         digits = RATE_DIGITS + max(0, math.ceil(-4 - math.log10(1 - quadratic_rate)))
         scale = 10**digits
         lowest, largest = math.ceil(quadratic_rate * scale), scale - 1
-        if self.parameters.condition_number == 1:  # the class is one quadratic, whose rate is attained
-            start: float | None = lowest / scale
-        else:
-            start = self.least_claimed(lowest / scale, (largest - scale // 10**6) / scale)
+        start = self.least_claimed(lowest / scale, (largest - scale // 10**6) / scale)
         if start is None:
             return None
         numerator, step = min(math.ceil(start * scale) + SLACK, largest), 1
@@ -208,9 +206,6 @@ class _Prover:
 
     def prove(self, rate: Fraction, tilts: Sequence[float] = TILTS) -> Certificate | None:
         """Return the certificate at a rate with the smallest prefactor that is proved."""
-        if self.parameters.condition_number == 1:
-            series = self.series(rate)
-            return series and proved(self.parameters, rate, *series, disturbance=self.disturbance)
         for tilt in tilts:
             candidate = self.search.candidate(rate, tilt)
             if candidate is not None:
@@ -218,13 +213,3 @@ class _Prover:
                 if found is not None:
                     return found
         return None
-
-    def series(self, rate: Fraction) -> tuple[list[Fraction], list[Fraction]] | None:
-        """Return the Lyapunov function of one quadratic, in closed form; None if the rate is not proved."""
-        constants = quadratic.constants(self.parameters, rate)
-        if constants is None:
-            return None
-        mixed, _, scale = constants
-        beta = self.parameters.momentum
-        product = -beta * mixed * (1 + beta - self.parameters.largest) / 2
-        return [MORE * scale * each for each in (1, product, ZERO, beta, ZERO, ZERO)], [ZERO, ZERO]

@@ -150,7 +150,7 @@ def closed_form(round_: Round) -> RoundCertificate:
     assert round_.probability is not None
     kept = max(1 - round_.unit * round_.strong_convexity, round_.unit * round_.smoothness - 1)
     rate, weight = max(kept**2, 1 - round_.probability**2), default_weight(round_)
-    multipliers = {"0,*": 2 * kept, "*,0": 2 * kept}
+    multipliers = {"0:1,0:0": 2 * kept, "0:0,1:0": 2 * kept}
     return RoundCertificate(
         round=round_, rate=rate, constant=rate * weight, weight=weight, multipliers=multipliers
     )

@@ -1,19 +1,65 @@
-"""What one round of a federated algorithm proves: the record of a certificate, and its check in exact arithmetic."""
+"""One round of an algorithm for any number of clients: the record of a certificate, its claim, and its check."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
+from clusterproof.theory.certificates.document import Document, stated
 from clusterproof.theory.certificates.rounds import (
+    LANGUAGE,
     MAX_LOCAL_STEPS,
     Algorithm,
     ClientClass,
     Round,
+    TracedRounds,
+    mean_slacks,
+    settings_of,
     trace_rounds,
 )
-from clusterproof.theory.classes.certificate import failures_of
+from clusterproof.theory.claims.in_language import statement_of
+from clusterproof.theory.kernel.numbers import write
+from clusterproof.theory.kernel.positivity import is_positive_semidefinite
+from clusterproof.theory.search.paths import Coordinates, Terms, sum_of
+
+SOURCE = '''"""{statement}
+
+The claim is of the clients' losses as one function of all their models, in units of the step.
+"""
+
+from fractions import Fraction
+from typing import Annotated, Any
+
+from clusterproof.theorem import Function, Sides, at_most, claim, equal, functions, suppose
+
+SMOOTHNESS = {largest!r}
+STRONG_CONVEXITY = {least!r}
+SETTING = {setting!r}
+RATE = {rate!r}
+CONSTANT = {constant!r}
+Loss = Annotated[Function, functions(smoothness=SMOOTHNESS, strong_convexity={own!r})]
+
+
+{functions}
+
+@claim("certificate/round")
+def one_round(f: Loss) -> Sides:
+    """One round, whatever the number of clients."""
+    means, apart = [f.start - f.minimiser], [{apart}]
+    after = {run}(f, (means, apart), SETTING)
+    for mean in means:
+        for deviation in apart:
+            suppose("means are orthogonal to deviations", equal((mean @ deviation, 0)))
+{hypotheses}    before = {before}
+    return at_most(after, distance=RATE * before, heterogeneity=CONSTANT * (apart[0] @ apart[0]))
+'''
+POINT = "f.point() - f.minimiser"
+OF_MEAN = """    for slack in mean_slacks(f, means, SMOOTHNESS, STRONG_CONVEXITY):
+        suppose("the mean over clients is smooth and strongly convex", slack >= 0)
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +127,7 @@ class RoundCertificate:
         )
 
     def failures(self) -> Iterator[str]:
-        """Yield every condition that does not hold, in exact arithmetic."""
+        """Yield every condition that does not hold, in exact arithmetic: those that the kernel asks for."""
         round_, multipliers = self.round, self.multipliers
         if round_.local_steps > MAX_LOCAL_STEPS:
             yield f"the round has more than {MAX_LOCAL_STEPS} local steps"
@@ -89,19 +135,68 @@ class RoundCertificate:
         if self.weight < 0 or (self.weight > 0 and not round_.controls):
             yield "the weight is negative, or the algorithm has no control variates"
             return
-        unit = round_.unit**2
-        traced = trace_rounds(round_, weight=self.weight / unit)
+        traced = self._traced()
         if unknown := multipliers.keys() - traced.conditions.keys():
             yield f"a multiplier is of a pair of points that the round does not have: {min(unknown)}"
             return
         if any(multiplier < 0 for multiplier in multipliers.values()):
             yield "a multiplier is negative"
-        terms = [
-            (self.rate / traced.unit, traced.distance),
-            (self.constant / unit / traced.unit, traced.disagreement),
-            (Fraction(-1, traced.unit), traced.outcome),
-        ]
-        for name, multiplier in multipliers.items():
-            form, divisor = traced.inequality(name)
-            terms.append((-multiplier / divisor, form))
-        yield from failures_of(terms, traced.blocks)
+        rest = traced.split(self._rest(traced))
+        if any(len(key) < 2 for key in rest):
+            yield "the function values do not cancel"
+        for name, vectors in traced.blocks.items():
+            own = {key: value for key, value in rest.items() if key[0] in vectors}
+            if not is_positive_semidefinite(Coordinates([own]).exact(own)):
+                yield f"{name}: the remaining quadratic form is not positive semidefinite"
+
+    def _traced(self) -> TracedRounds:
+        return trace_rounds(self.round, weight=self.weight / self.round.unit**2)
+
+    def _rest(self, traced: TracedRounds) -> Terms:
+        """Return the bound minus the outcome minus the conditions, in units of the step."""
+        unit = self.round.unit**2
+        sides = [(self.rate, traced.before), (self.constant / unit, traced.heterogeneity)]
+        conditions = [(-value, traced.conditions[name]) for name, value in self.multipliers.items()]
+        return sum_of([*sides, (-1, traced.after), *conditions])
+
+    @property
+    def document(self) -> Document:
+        """The claim of the round, and the multipliers as the kernel reads them."""
+        round_, traced = self.round, self._traced()
+        unit, convex = round_.unit, round_.client_class is ClientClass.CONVEX
+        skip = round_.probability is not None
+        functions = [*LANGUAGE, mean_slacks] if convex else LANGUAGE
+        least = round_.strong_convexity * unit
+        source = SOURCE.format(
+            statement=self.statement,
+            largest=round_.smoothness * unit,
+            least=least,
+            own=Fraction(0) if convex else least,
+            setting=settings_of(round_, None, self.weight / unit**2),
+            rate=self.rate,
+            constant=self.constant / unit**2,
+            functions="\n\n".join(map(inspect.getsource, functions)),
+            apart=f"{POINT}, {POINT}" if skip else POINT,
+            run="skipped" if skip else "local_steps",
+            hypotheses=OF_MEAN if convex else "",
+            before="means[0] @ means[0]" + (" + apart[1] @ apart[1]" if skip else ""),
+        )
+        width, of_points = len(traced.apart), len(traced.means) * len(traced.apart)
+        own = {f"mean {k}": f"hypothesis {of_points + k}" for k in range(2)}
+        multipliers = {own.get(name, name): write(value) for name, value in self.multipliers.items()}
+        for (mean, apart), value in traced.crossed(self._rest(traced)).items():
+            multipliers[f"hypothesis {width * mean + apart}"] = write(value)
+        with stated(source) as (claim,):
+            digest = statement_of(claim.statements[0]).digest
+        still, points = [0], len(traced.trace.further)
+        triplet: list[Any] = [still, still, 0]
+        code = {"start": still, "solution": still, "minimum": 0, "further": [still] * points}
+        record = {
+            "claim": "certificate/round",
+            "line": "",
+            "digest": digest,
+            "rule": "dual",
+            "settings": [{"setting": {}, "paths": [[{"multipliers": multipliers}]]}],
+            "witness": {"f": {**code, "triplets": [[triplet]]}},
+        }
+        return Document(source, [record])

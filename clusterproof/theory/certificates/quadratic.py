@@ -10,8 +10,8 @@ changes its root by |v| at most, as V is a squared norm. Let gamma = beta (r^2 -
 
     r^2 V(e, d) - V(A e - beta d, e) = (r^2 - beta - (1 - beta k) A^2) e^2 + 2 q A e d + gamma d^2
 
-is a square, gamma (d + q A e / gamma)^2, plus (alpha - zeta A^2) e^2 with alpha = r^2 - beta and zeta = 1 - beta k + q^2
-/ gamma. It is nonnegative up to |A| = X if alpha >= zeta X^2 and zeta >= 0. With k = 4 / X^2, X = r + beta / r, that is
+is a square, gamma (d + q A e / gamma)^2, plus (alpha - zeta A^2) e^2, alpha = r^2 - beta, zeta = 1 - beta k + q^2 /
+gamma. It is nonnegative up to |A| = X if alpha >= zeta X^2 and zeta >= 0. With k = 4 / X^2, X = r + beta / r, that is
 an equation; where all modes oscillate, A^2 <= 4 beta, k = 1 / beta does for every r >= sqrt(beta).
 
 Hence |e_t| <= C_0 r^t |e_0| from rest if 1 + beta - beta k A <= C_0^2 c(A) for every eigenvalue, and a unit disturbance
@@ -176,7 +176,13 @@ def at_rate(parameters: Parameters, rate: Fraction) -> Certificate | None:
                 unit = next(iter(slack.bottom.values()))
                 record["blocks"] = [[_scaled(each, unit) for each in blocks[claim.id]]]
             evidence.append(record)
+    single: dict[str, Any] = {}
+    if parameters.condition_number == 1:  # of one quadratic the energy is that of ``heavy_ball``
+        product = -parameters.momentum * k * (1 + parameters.momentum - parameters.largest) / 2
+        entries = (Fraction(1), product, Fraction(0), parameters.momentum, Fraction(0), Fraction(0))
+        single = {"matrix": tuple(impulse * entry for entry in entries), "weights": (Fraction(0),) * 2}
     return Certificate(
+        **single,
         parameters=parameters,
         function_class="quadratic",
         rate=rate,

@@ -10,8 +10,9 @@ from fractions import Fraction
 import numpy as np
 
 from clusterproof.theory.certificates.one_round import RoundCertificate
-from clusterproof.theory.certificates.rounds import MEAN, Round, TracedRounds, trace_rounds
-from clusterproof.theory.squares.solving import minimum, triangles
+from clusterproof.theory.certificates.rounds import Round, TracedRounds, trace_rounds
+from clusterproof.theory.search.paths import Coordinates
+from clusterproof.theory.search.semidefinite import minimum, triangles
 
 SLACKS = (Fraction(1, 10**4), Fraction(1, 10**3), Fraction(1, 10**2))
 """Relative additions to the least constant, tried in turn, that leave room for rounding the multipliers."""
@@ -19,11 +20,11 @@ SLACKS = (Fraction(1, 10**4), Fraction(1, 10**3), Fraction(1, 10**2))
 SMALL = Fraction(1, 1000)
 """Share of the decrease of the distance in a round that margins are relative to, next to the constant."""
 
-SECONDS = 60.0
-"""Time limit of one solve."""
-
 MAX_SCALE = 1e4
 """Largest D^2 / G, in units of the step, of the program; the best rate is constant to 1e-8 beyond."""
+
+MEAN = ("mean 0", "mean 1")
+"""Conditions of the clients' mean, of the start and x*, and vice versa."""
 
 DIGITS = 12
 """Decimals of a multiplier."""
@@ -116,21 +117,25 @@ class Search:
 
     def __init__(self, traced: TracedRounds, scale: float = 1.0) -> None:
         self.traced, self.scale = traced, scale
-        known = [form.over(traced.unit) for form in (traced.distance, traced.disagreement, traced.outcome)]
-        conditions = [form.over(divisor) for form, divisor in map(traced.inequality, traced.conditions)]
+        known = [traced.split(each) for each in (traced.before, traced.heterogeneity, traced.after)]
+        conditions = [traced.split(each) for each in traced.conditions.values()]
         self.count = 3 + len(conditions)
-        self.flow = np.zeros((len(conditions[0].linear), self.count))
-        self.flow[:, 3:] = np.array([form.linear for form in conditions]).T
-        self.flow = self.flow[self.flow.any(axis=1)]
+        forms = [*known, *conditions]
+        of_values = Coordinates(forms)
+        self.flow = np.array([of_values.others(form)[:-1] for form in forms]).T
         self.blocks = []
         for vectors in traced.blocks.values():
-            units = np.ones(len(vectors))  # lengths of the vectors of the basis
-            if vectors[0] == 1:
-                units[0] = math.sqrt(scale)
-            chosen = np.ix_(vectors, vectors)
-            distance, disagreement, outcome = (form.matrix[chosen] * np.outer(units, units) for form in known)
-            unknowns = [distance / scale, disagreement, -np.eye(len(vectors))]
-            unknowns += [-form.matrix[chosen] * np.outer(units, units) for form in conditions]
+            own = [
+                {key: v for key, v in form.items() if key[0] in vectors and len(key) == 2} for form in forms
+            ]
+            coordinates = Coordinates(own)
+            units = np.ones(len(coordinates.vectors))  # lengths of the vectors of the basis
+            if 1 in coordinates.vectors:
+                units[coordinates.vectors[1]] = math.sqrt(scale)
+            distance, disagreement, outcome, *others = (
+                coordinates.matrix(form) * np.outer(units, units) for form in own
+            )
+            unknowns = [distance / scale, disagreement, -np.eye(len(units)), *(-each for each in others)]
             self.blocks.append((distance - outcome, np.array(unknowns)))
 
     def least(
@@ -178,7 +183,7 @@ class Search:
             vectors.append(triangles(constant))
         orders = [len(constant) for constant, _ in self.blocks]
         sizes = (sum(map(len, equalities)), len(signs), orders)
-        found = minimum(np.concatenate(rows), np.concatenate(vectors), cost, sizes, seconds=SECONDS)
+        found = minimum(np.concatenate(rows), np.concatenate(vectors), cost, sizes)
         return None if found is None else found.unknowns
 
 
@@ -190,12 +195,14 @@ def balanced(traced: TracedRounds, multipliers: np.ndarray) -> dict[str, Fractio
         for name, number in zip(traced.conditions, multipliers.tolist(), strict=True)
     }
     for name, number in exact.items():
-        first, second = name.removeprefix(MEAN).split(",")
+        first, second = (
+            ("1", "0")[:: 1 if name == "mean 0" else -1] if name in MEAN else name.split(":")[1].split(",")
+        )
         surplus[first] += number
         surplus[second] -= number
     for label, amount in surplus.items():
-        if label != "*":
-            exact[f"*,{label}" if amount > 0 else f"{label},*"] += abs(amount)
+        if label != "0":
+            exact[f"0:0,{label}:0" if amount > 0 else f"0:{label},0:0"] += abs(amount)
     return {name: number for name, number in exact.items() if number}
 
 

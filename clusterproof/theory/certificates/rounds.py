@@ -1,13 +1,13 @@
-"""One round of a federated algorithm, traced for any number of clients.
+"""One round of a federated algorithm, stated for any number of clients at once.
 
-A client's vector v_i splits into its mean over clients and its deviation. Averaged over the permutations of clients,
-every multiplier is the same for all clients, and a form that is symmetric in the clients is a form of the means plus
-the mean of a form of the deviations. So one function is traced, whose points are sums of a mean and a deviation that
-are orthogonal. The number of clients N >= 2 enters only through the share theta = (N - S) / (S (N - 1)) of the variance
-that sampling S of N clients leaves.
+The clients' losses are one function F(x_1, ..., x_N) = mean f_i(x_i) - <grad f_i(x*), x_i>, with mean <x_i, y_i> as
+inner product: it is of the clients' class, and its minimiser is (x*, ..., x*). A vector is the sum of its mean over
+clients and its deviation, which is orthogonal to all means. So a round is stated of every function of the class and
+all splits of its gradients into two parts of which those of one kind are orthogonal to those of the other; what holds
+of them holds for any number of clients. N >= 2 enters only through the share theta = (N - S) / (S (N - 1)) of the
+variance that sampling S of N clients leaves.
 
-All vectors are in units of the step, x / eta, so that L becomes eta L and eta becomes 1 (FedProx: eta = 1 / m). The
-function is f_i - <grad f_i(x*), .>, whose gradient vanishes at x*.
+All vectors are in units of the step, x / eta, so that L becomes eta L and eta becomes 1 (FedProx: eta = 1 / m).
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory.certificates.parameters import MAX_DIGITS
-from clusterproof.theory.classes.definitions import FunctionClass
-from clusterproof.theory.classes.forms import Form, Frame, conditions
-from clusterproof.theory.classes.trace import Trace, TracedOracle
-from clusterproof.theory.classes.traced_numbers import TracedNumber, TracedPoint
+from clusterproof.theory.kernel.functions import problem
+from clusterproof.theory.kernel.interpolation import FunctionClass
+from clusterproof.theory.kernel.traces import Trace
+from clusterproof.theory.search.paths import Terms
 
 MAX_LOCAL_STEPS = 16
 """Local steps of a round that a certificate may have."""
@@ -162,14 +163,96 @@ def _shown(value: object) -> object:
     return str(value) if isinstance(value, Fraction | StrEnum) else value
 
 
+# ---- what the claims say, in the kernel's language
+
+
+def gradient_at(f: Any, mean: Any, apart: Any, split: Any) -> Any:
+    """Return the mean of the gradients at clients' points, a free vector, and their deviations; both are kept."""
+    gradient = f.gradient(f.minimiser + mean + apart)
+    of_mean = f.point() - f.minimiser
+    split[0].append(of_mean)
+    split[1].append(gradient - of_mean)
+    return of_mean, gradient - of_mean
+
+
+def proximal_at(f: Any, mean: Any, apart: Any, split: Any) -> Any:
+    """Return the same of the gradients at proximal points."""
+    gradient = f.minimiser + mean + apart - f.prox(f.minimiser + mean + apart, 1)
+    of_mean = f.point() - f.minimiser
+    split[0].append(of_mean)
+    split[1].append(gradient - of_mean)
+    return of_mean, gradient - of_mean
+
+
+def local_steps(f: Any, split: Any, setting: Any) -> Any:
+    """Return the squares after rounds of FedAvg, FedProx or SCAFFOLD; setting as in ``settings_of``."""
+    kind, rounds, steps, server, sampling, option, weight, _ = setting
+    model, control = split[0][0], split[1][0]
+    if kind == "prox, mean":
+        gradient_at(f, model, 0 * model, split)
+    apart = 0 * model
+    for _ in range(rounds):
+        mean, apart, sent = model, 0 * model, []
+        for _ in range(steps):
+            if kind == "steps":
+                of_mean, of_apart = gradient_at(f, mean, apart, split)
+            else:
+                of_mean, of_apart = proximal_at(f, mean, apart + control, split)
+            sent.append(of_apart)
+            mean, apart = mean - of_mean, apart - of_apart + control
+        model = model + server * (mean - model)
+        if option == "I":
+            control = sent[0]
+        if option == "II":
+            control = sum(sent[1:], start=sent[0]) / steps
+    return model @ model + sampling * server**2 * (apart @ apart) + weight * (control @ control)
+
+
+def skipped(f: Any, split: Any, setting: Any) -> Any:
+    """Return the expected squares after iterations of ProxSkip: a tree, with a branch for each outcome of each coin."""
+    _, rounds, _, _, _, _, weight, probability = setting
+    apart = split[1][1] if len(split[1]) > 1 else 0 * split[0][0]
+    branches = [(1, split[0][0], apart, split[1][0])]
+    for _ in range(rounds):
+        after = []
+        for share, mean, apart, control in branches:
+            of_mean, of_apart = gradient_at(f, mean, apart, split)
+            mean, apart = mean - of_mean, apart - of_apart + control
+            after.append((share * probability, mean, 0 * mean, control - probability * apart))
+            after.append((share * (1 - probability), mean, apart, control))
+        branches = after
+    return sum(
+        [share * (m @ m + a @ a + weight * (c @ c)) for share, m, a, c in branches[1:]],
+        start=branches[0][0]
+        * (
+            branches[0][1] @ branches[0][1]
+            + branches[0][2] @ branches[0][2]
+            + weight * (branches[0][3] @ branches[0][3])
+        ),
+    )
+
+
+LANGUAGE = (gradient_at, proximal_at, local_steps, skipped)
+"""The functions that stand in a certificate's source."""
+
+
+# ---- traced
+
+
+def settings_of(round_: Round, rounds: int | None, weight: Fraction) -> tuple[Any, ...]:
+    """Return kind, rounds, local steps, server step size, sampling, option, weight and probability."""
+    kind = "steps"
+    if round_.algorithm is Algorithm.FEDPROX:
+        kind = "prox, mean" if round_.client_class is ClientClass.CONVEX else "prox"
+    option = round_.option or ""
+    several = (round_.local_steps, round_.server_step_size, round_.sampling, option)
+    return kind, rounds or 1, *several, weight, round_.probability or 0
+
+
 @lru_cache(maxsize=8)
 def trace_rounds(round_: Round, rounds: int | None = None, weight: Fraction = Fraction(0)) -> TracedRounds:
     """Return what ``TracedRounds`` traces, once for the programs and certificates of one round."""
     return TracedRounds(round_, rounds, weight)
-
-
-MEAN = "mean "
-"""Begins the name of a condition of f between x* and the round's start; the others are of every client's f_i."""
 
 
 class TracedRounds:
@@ -188,115 +271,87 @@ class TracedRounds:
     Attributes
     ----------
     conditions
-        Those of interpolation by the names ``a,b`` of points: ``*`` is x*, 0, 1, ... are in the order of the local
-        steps, ``x`` is the start of FedProx. In class convex, ``mean a,b`` is of f.
-    distance, disagreement, outcome
-        |x - x*|^2 at the start, the mean square that is multiplied by the constant, and the squares after the rounds;
-        times ``unit``.
+        Those of interpolation by the kernel's names, ``0:i,j:0`` of the triplets i and j, of which 0 is at x* and the
+        others are in the order of the gradients. In class convex, ``mean i,j`` is of the clients' mean.
+    before, heterogeneity, after
+        |x - x*|^2 at the start, the mean square that is multiplied by the constant, and the squares after the rounds.
+    means, apart
+        Points of each kind.
     blocks
-        Vectors of the means, that of x - x* first, and of the deviations.
+        Free vectors of the means, that of x - x* first, and of the deviations: forms have products of one kind only.
     """
 
     def __init__(self, round_: Round, rounds: int | None = None, weight: Fraction = Fraction(0)) -> None:
         self.round = round_
         largest, least = (each * round_.unit for each in (round_.smoothness, round_.strong_convexity))
         convex = round_.client_class is ClientClass.CONVEX
-        self._trace = trace = Trace([FunctionClass(largest, Fraction(0) if convex else least)], [Fraction(1)])
-        self._labels, self._deviations = ["*"], list[int]()
-        shift = self._deviation()  # c_i - c - grad f_i(x*), of FedAvg and FedProx without controls
-        run = self._proxskip if round_.probability is not None else self._local_steps
-        outcome = run(shift, rounds, weight)
-        if convex:  # f between x* and the start
-            oracle = TracedOracle(trace, FunctionClass(largest, least))
-            for triplet in trace.oracles[0].triplets[:2]:
-                oracle.add(self._mean(triplet.point), self._mean(triplet.gradient), triplet.value)
-            trace.oracles = [*trace.oracles, oracle]
-        frame = self._frame = Frame(trace)
-        self.conditions = {
-            f"{MEAN * each.oracle}{self._labels[each.first]},{self._labels[each.second]}": each
-            for each in conditions(trace)
+        skip = round_.probability is not None
+        trace = Trace([(1, FunctionClass(largest, Fraction(0) if convex else least))], None, [])
+        f: Any = problem(trace)
+        self.means, self.apart = [f.start - f.minimiser], [f.point() - f.minimiser]
+        if skip and rounds is None:
+            self.apart.append(f.point() - f.minimiser)
+        split = (self.means, self.apart)
+        setting = settings_of(round_, rounds, weight)
+        outcome = (skipped if skip else local_steps)(f, split, setting)
+        distance = self.means[0] @ self.means[0]
+        if skip and rounds is None:
+            distance = distance + self.apart[1] @ self.apart[1]
+        self.conditions = {name: each.terms for name, each in trace.facts([])[0].items() if name != "1"}
+        if convex:
+            slacks = mean_slacks(f, self.means, largest, least)
+            self.conditions |= {f"mean {k}": each.terms for k, each in enumerate(slacks)}
+        self.trace, self.before, self.after = trace, distance.terms, outcome.terms
+        self.heterogeneity = (self.apart[0] @ self.apart[0]).terms
+        # a gradient is its mean plus its deviation, which takes the number of the gradient
+        pairs = zip(self.means[1:], self.apart[-len(self.means[1:]) :], strict=True)
+        self._mean_of = {min(apart.terms): next(iter(mean.terms)) for mean, apart in pairs}
+        of_means = [next(iter(mean.terms)) for mean in self.means]
+        others = [next(iter(apart.terms)) for apart in self.apart[: -len(self._mean_of)]]
+        self.blocks = {"means": of_means, "deviations": [*others, *self._mean_of]}
+
+    def split(self, terms: Terms) -> Terms:
+        """Write a form by means and deviations, without the products of one with the other, which are 0."""
+        kinds = self._kinds()
+        return {
+            key: value
+            for key, value in self._substituted(terms).items()
+            if len(key) < 2 or kinds[key[0]] == kinds[key[1]]
         }
-        assert trace.squared_distance is not None
-        self.unit, ((self.distance,), (self.disagreement,), (self.outcome,)) = frame.forms(
-            trace.squared_distance, shift @ shift, outcome
-        )
-        means = [vector for vector in range(1, trace.vectors) if vector not in self._deviations]
-        self.blocks = {"means": means, "deviations": self._deviations}
 
-    def inequality(self, name: str) -> tuple[Form, int]:
-        """Return f_a - f_b + Q_ab, at least 0, as a form of integers and what it is divided by."""
-        condition = self.conditions[name]
-        form = self._frame.condition(condition, self._trace.oracles[condition.oracle].definition)
-        return form, max(map(abs, form.linear))
+    def crossed(self, terms: Terms) -> dict[tuple[int, int], Fraction]:
+        """Return the factors of <mean a, deviation b> in a form, by the numbers of both."""
+        kinds, found = self._kinds(), {}
+        for key, value in self._substituted(terms).items():
+            if len(key) == 2 and kinds[key[0]] != kinds[key[1]]:
+                mean, apart = key if kinds[key[0]] == "means" else key[::-1]
+                place = self.blocks["means"].index(mean), self.blocks["deviations"].index(apart)
+                found[place] = value
+        return found
 
-    def _deviation(self) -> TracedPoint:
-        self._deviations.append(self._trace.vectors)
-        return self._trace.vector()
+    def _kinds(self) -> dict[int, str]:
+        return {vector: kind for kind, vectors in self.blocks.items() for vector in vectors}
 
-    def _gradient(self, point: TracedPoint, label: str, *, implicit: bool = False) -> TracedPoint:
-        """Return a new gradient at a point, or at the point minus that gradient."""
-        gradient: TracedPoint = self._trace.vector() + self._deviation()
-        self._trace.oracles[0].add(point - gradient if implicit else point, gradient)
-        self._labels.append(label)
-        return gradient
+    def _substituted(self, terms: Terms) -> Terms:
+        """Put mean plus deviation in the place of each gradient."""
+        total: dict[Any, Fraction] = {}
+        for key, value in terms.items():
+            several = [key]
+            for place in range(2 if len(key) == 2 else 0):
+                several += [
+                    (*each[:place], self._mean_of[each[place]], *each[place + 1 :])
+                    for each in several
+                    if each[place] in self._mean_of
+                ]
+            for each in several:
+                pair = tuple(sorted(each))
+                total[pair] = total.get(pair, Fraction(0)) + value
+        return {key: value for key, value in total.items() if value}
 
-    def _part(self, point: TracedPoint, *, deviation: bool) -> TracedPoint:
-        entries = {k: v for k, v in point.entries.items() if (k in self._deviations) == deviation}
-        return TracedPoint(self._trace, entries)
 
-    def _mean(self, point: TracedPoint) -> TracedPoint:
-        return self._part(point, deviation=False)
-
-    def _apart(self, point: TracedPoint) -> TracedPoint:
-        return self._part(point, deviation=True)
-
-    def _local_steps(self, control: TracedPoint, rounds: int | None, weight: Fraction) -> TracedNumber:
-        """Trace FedAvg, FedProx and SCAFFOLD."""
-        round_, origin, model = self.round, self._trace.origin, self._trace.start
-        prox, steps = round_.algorithm is Algorithm.FEDPROX, round_.local_steps
-        if prox and round_.client_class is ClientClass.CONVEX:
-            self._gradient(model, "x")
-        point = model
-        for number in range(rounds or 1):
-            point, sent = model, list[TracedPoint]()
-            for step in range(steps):
-                label = f"{number}.{step}" if (rounds or 1) > 1 else str(step)
-                gradient = self._gradient(point + control if prox else point, label, implicit=prox)
-                sent.append(self._apart(gradient))
-                point = point - gradient + control
-            model = model + round_.server_step_size * (self._mean(point) - model)
-            if round_.controls:
-                control = sent[0] if round_.option == "I" else sum(sent[1:], sent[0]) / steps
-        apart = self._apart(point)
-        left = round_.sampling * round_.server_step_size**2
-        error = model - origin
-        outcome: TracedNumber = error @ error + left * (apart @ apart) + weight * (control @ control)
-        return outcome
-
-    def _proxskip(self, control: TracedPoint, rounds: int | None, weight: Fraction) -> TracedNumber:
-        """Trace ProxSkip, a tree with one branch for each outcome of each coin."""
-        p, origin = self.round.probability, self._trace.origin
-        assert p is not None
-        start = self._trace.start
-        if rounds is None:
-            spread = self._deviation()
-            start = start + spread
-            assert self._trace.squared_distance is not None
-            self._trace.squared_distance = self._trace.squared_distance + spread @ spread
-        branches, count = [(Fraction(1), start, control)], 0
-        for _ in range(rounds or 1):
-            following = []
-            for share, point, shift in branches:
-                gradient = self._gradient(point, str(count))
-                count += 1
-                after = point - gradient + shift
-                following.append((share * p, self._mean(after), shift - p * self._apart(after)))
-                following.append((share * (1 - p), after, shift))
-            branches = following
-        return sum(
-            (
-                share * ((point - origin) @ (point - origin) + weight * (shift @ shift))
-                for share, point, shift in branches
-            ),
-            start=self._trace.constant(Fraction(0)),
-        )
+def mean_slacks(f: Any, means: Any, largest: Any, least: Any) -> Any:
+    """Return what is at least 0 of the clients' mean, L-smooth and mu-strongly convex, between x* and the start."""
+    x, gradient, gap = means[0], means[1], f(f.start) - f.minimum
+    rest = gradient - least * x
+    short = (least * (x @ x) + (rest @ rest) / (largest - least)) / 2
+    return [gap - short, gradient @ x - gap - short]

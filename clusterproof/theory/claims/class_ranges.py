@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.theory.claims.drawn_functions import Drawn, Known, draw
 from clusterproof.theory.claims.ranges import End, Instance, Range, parameters_of, value_of
 from clusterproof.theory.claims.space import Space
 from clusterproof.theory.kernel.evaluation import Refused
@@ -22,7 +23,6 @@ from clusterproof.theory.kernel.interpolation import (
     slacks_of,
 )
 from clusterproof.theory.kernel.worlds import World
-from clusterproof.theory.search.drawn_functions import Drawn, Known, draw
 
 Function = ConvexSet = Operator = Problem
 """What a claim's function is given."""

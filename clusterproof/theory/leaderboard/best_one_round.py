@@ -7,13 +7,12 @@ the Lyapunov function |x - x*|^2 + a G, and the last round has one that bounds |
 
 from __future__ import annotations
 
-import json
 import math
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import numpy as np
 
 from clusterproof.theory.certificates.certify_round import closed_form, default_weight
@@ -54,11 +53,10 @@ def one_round_bounds(setting: Setting, round_: Round, rounds: list[int]) -> dict
     return values
 
 
-def _tangent(round_: Round, place: int, stored: dict[int, str]) -> RoundCertificate | None:
+def _tangent(round_: Round, place: int, stored: dict[int, RoundCertificate]) -> RoundCertificate | None:
     """Return the certificate that is best at E / zeta*^2 = ``SPACING`` to a power, in units of the squared step."""
-    found = from_json(stored[place])[0] if place in stored else None
-    if isinstance(found, RoundCertificate) and found.round == round_ and not any(found.failures()):
-        return found
+    if place in stored and not any(stored[place].failures()):
+        return stored[place]
     return prove_round(round_, distance=Fraction(f"{SPACING**place:.6e}") * round_.unit**2)
 
 
@@ -88,16 +86,18 @@ def lyapunov_bounds(setting: Setting, round_: Round, rounds: list[int]) -> dict[
 
 
 @cache
-def _read(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return content
+def _read(path: Path) -> dict[int, RoundCertificate]:
+    content = msgspec.json.decode(path.read_bytes())
+    return {
+        int(place): msgspec.convert(each, RoundCertificate, dec_hook=lambda _, text: Fraction(text))
+        for place, each in content.items()
+    }
 
 
-def stored_for(round_: Round) -> dict[int, str]:
-    """Return the stored documents of a round by their places."""
+def stored_for(round_: Round) -> dict[int, RoundCertificate]:
+    """Return the stored certificates of a round by their places."""
     for path in sorted(STORED.glob("*.json")):
-        documents = {int(place): json.dumps(document) for place, document in _read(path).items()}
-        first = from_json(next(iter(documents.values())))[0]
-        if isinstance(first, RoundCertificate) and first.round == round_:
-            return documents
+        certificates = _read(path)
+        if next(iter(certificates.values())).round == round_:
+            return certificates
     return {}

@@ -21,9 +21,7 @@ from typing import Any
 from clusterproof.theory.claims.claim import Claim
 from clusterproof.user_files import file_of
 
-CHECKER = tuple(
-    f"clusterproof.theory.{name}" for name in ("claims", "classes", "kernel", "report", "search", "squares")
-)
+CHECKER = tuple(f"clusterproof.theory.{name}" for name in ("claims", "kernel", "report", "search"))
 """Modules that are not followed, and those below them."""
 LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 """Folders of what is installed."""

@@ -27,12 +27,14 @@ def closed_form(local_steps: int, pace: Fraction, condition: Fraction, option: s
     round_ = make_round("scaffold", client_class="strong", local_steps=local_steps, option=option, **numbers)
     p, count = 1 - step / condition, local_steps
     if option == "II":
-        to = {f"{k},*": 2 * p ** (2 * (count - k) - 1) for k in range(count)}
-        pairs = to | {f"*,{k}": to[f"{k},*"] for k in range(count)}
+        factors = {
+            k: 2 * p ** (2 * (count - k) + 1) for k in range(1, count + 1)
+        }  # of the k-th gradient and x*
+        pairs = {name: factors[k] for k in factors for name in (f"0:{k},0:0", f"0:0,{k}:0")}
     else:
         pairs = {}
         for k in range(count):
-            n, names = count - 1 - k, (f"*,{k}", f"{k},*", f"{k + 1},{k}")
+            n, names = count - 1 - k, (f"0:0,{k + 1}:0", f"0:{k + 1},0:0", f"0:{k + 2},{k + 1}:0")
             every = zip(names, weights(min(k, 1), n, p, p**k), strict=True)
             pairs |= {name: p ** (2 * n + 1) * weight for name, weight in every if weight}
     rate, weight = p ** (2 * count), pace**2 / (1 if option == "II" else 3)

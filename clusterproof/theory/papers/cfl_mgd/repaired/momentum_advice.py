@@ -13,7 +13,7 @@ from clusterproof.algorithms import CFLMGD, run
 from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.bounds.audit_settings import experiment
 from clusterproof.theory.bounds.best_momentum import best_for_horizon, fastest, helpful_limit, noise_floor
-from clusterproof.theory.certificates import Certificate, certify, to_json, verify
+from clusterproof.theory.certificates import Certificate, certify, verify
 from clusterproof.theory.claims import (
     Excluded,
     Expectation,
@@ -214,6 +214,6 @@ def momentum_certified(case: Annotated[int, choice(*range(len(CASES)))]) -> Side
     """
     condition, proportion, momentum = CASES[case]
     certificate = certify(momentum, condition, proportion, function_class="smooth")
-    if not isinstance(certificate, Certificate) or not verify(to_json(certificate)).valid:
+    if not isinstance(certificate, Certificate) or not verify(certificate.document):
         raise ArithmeticError("no valid certificate was found, so that nothing can be said of the rate")
     return at_most(certificate.rate, plain=1 - proportion / condition)

@@ -202,9 +202,9 @@ def certificate_of(dynamics: str) -> Certificate:
 def certificate(dynamics: Dynamics, loss: Loss, state: State, stream: Stream) -> dict[str, Sides]:
     """The properties of a certificate that A4 uses, at numbered random states of a loss of its class, L = 1."""
     certified = certificate_of(dynamics)
-    assert certified.proof is not None and certified.disturbance is not None  # noqa: PT018 - asked for
-    first, mixed, _, second, _, _ = (float(entry) for entry in certified.proof.matrix)
-    weights = [float(value) for value in certified.proof.values]
+    assert certified.disturbance is not None
+    first, mixed, _, second, _, _ = (float(entry) for entry in certified.matrix)
+    weights = [float(value) for value in certified.weights]
     least = 1 / float(certified.parameters.condition_number)
     spectrum = least + (1 - least) * stream.uniform(size=3) ** 2
 

@@ -1,1 +1,0 @@
-"""Theorems about every function, operator or set of a class: worst cases, certificates and explicit functions."""
