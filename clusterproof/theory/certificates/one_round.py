@@ -175,7 +175,7 @@ class RoundCertificate:
             setting=settings_of(round_, None, self.weight / unit**2),
             rate=self.rate,
             constant=self.constant / unit**2,
-            functions="\n\n".join(map(inspect.getsource, functions)),
+            functions="\n\n".join(inspect.getsource(each) for each in functions),
             apart=f"{POINT}, {POINT}" if skip else POINT,
             run="skipped" if skip else "local_steps",
             hypotheses=OF_MEAN if convex else "",

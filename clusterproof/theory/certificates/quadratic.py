@@ -158,7 +158,7 @@ def at_rate(parameters: Parameters, rate: Fraction) -> Certificate | None:
         largest=parameters.largest,
         energy=inspect.getsource(energy),
     )
-    blocks = {
+    blocks: dict[str, list[Exact]] = {
         "certificate/contraction": _blocks_of_contraction(parameters, rate, k),
         "certificate/distance": [(parameters.momentum, [], _mode(parameters.momentum, -k / 2))],
     }
