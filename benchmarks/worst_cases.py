@@ -323,10 +323,11 @@ def timed(call: Callable[[], Any]) -> tuple[Any, float]:
 
 def is_proved(each: Example, ratio: float, more: Fraction = Fraction(0)) -> bool:
     """Whether a simple fraction near a ratio, or the ratio and a share more, is proved."""
-    bound = (
-        Fraction(ratio).limit_denominator(10**6) if not more else Fraction(str(round(ratio, 12))) * (1 + more)
-    )
-    return proof_of(path_of(each, bound)) is not None
+    if more:
+        return proof_of(path_of(each, Fraction(str(round(ratio, 12))) * (1 + more))) is not None
+    bounds = [Fraction(ratio).limit_denominator(largest) for largest in (100, 10_000, 100_000)]
+    close = [bound for bound in bounds if abs(float(bound) - ratio) < 1e-6]
+    return any(proof_of(path_of(each, bound)) is not None for bound in close)
 
 
 def main() -> None:

@@ -261,6 +261,6 @@ def _text(document: AnyDocument) -> bytes | str:
     try:
         if isinstance(document, Mapping):
             return json.dumps(dict(document))
-        return to_json(document) if isinstance(document, Document) else read_file(document, MAX_BYTES)
+        return to_json(document) if isinstance(document, Document) else read_file(document, MAX_BYTES)  # type: ignore[arg-type]
     except Exception as error:  # a record may hold anything
         raise Unreadable(f"cannot be read ({getattr(error, 'strerror', None) or error})") from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -175,7 +175,7 @@ class RoundCertificate:
             setting=settings_of(round_, None, self.weight / unit**2),
             rate=self.rate,
             constant=self.constant / unit**2,
-            functions="\n\n".join(inspect.getsource(each) for each in functions),
+            functions="\n\n".join(map(_source, functions)),
             apart=f"{POINT}, {POINT}" if skip else POINT,
             run="skipped" if skip else "local_steps",
             hypotheses=OF_MEAN if convex else "",
@@ -200,3 +200,7 @@ class RoundCertificate:
             "witness": {"f": {**code, "triplets": [[triplet]]}},
         }
         return Document(source, [record])
+
+
+def _source(function: Callable[..., Any]) -> str:
+    return inspect.getsource(function)
