@@ -165,7 +165,7 @@ class RoundCertificate:
         round_, traced = self.round, self._traced()
         unit, convex = round_.unit, round_.client_class is ClientClass.CONVEX
         skip = round_.probability is not None
-        functions = [*LANGUAGE, mean_slacks] if convex else LANGUAGE
+        functions: list[Callable[..., Any]] = [*LANGUAGE, *([mean_slacks] if convex else [])]
         least = round_.strong_convexity * unit
         source = SOURCE.format(
             statement=self.statement,

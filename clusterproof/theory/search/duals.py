@@ -91,9 +91,11 @@ def proofs_at(paths: Sequence[Sequence[Path]]) -> list[list[Proof]] | None:
 def proof_of(path: Path, raised: Fraction = Fraction(0)) -> Proof | None:
     """Return multipliers that show an entry, its bound raised by a share of it; None if none are found."""
     whole = _Face.whole(path, raised)
-    for face in _faces(_forced(whole) if len(path.trace.oracles) > 1 else whole):
-        if (proof := face.near()) is not None:
-            return proof
+    several = len(path.trace.oracles) > 1 and path.bound is not None
+    for first in (lambda: whole, lambda: _forced(whole))[: 1 + several]:
+        for face in _faces(first()):
+            if (proof := face.near()) is not None:
+                return proof
     return None
 
 
