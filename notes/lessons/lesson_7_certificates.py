@@ -5,7 +5,6 @@ import marimo
 app = marimo.App(app_title="Certificates")
 
 with app.setup(hide_code=True):
-    from dataclasses import replace
     from fractions import Fraction
     from functools import cache
 
@@ -13,7 +12,7 @@ with app.setup(hide_code=True):
     import numpy as np
 
     from clusterproof import certify, verify
-    from clusterproof.theory.certificates import lyapunov_matrix
+    from clusterproof.theory.certificates import lyapunov_matrix, to_json
     from clusterproof.theory.exact import spectral_rate
     from live import BLACK, BLUE, ORANGE, VERMILLION, label_axes, panels, sliders
 
@@ -73,7 +72,9 @@ def _():
 def _():
     rate = certify(Fraction(2, 5), 10, Fraction(1, 2), function_class="smooth")
     honest = verify(rate)
-    tampered = verify(replace(rate, rate=rate.rate - Fraction(1, 1000)))
+    document = to_json(rate.document)
+    lower = document.replace(f"RATE = {rate.rate!r}", f"RATE = {rate.rate - Fraction(1, 1000)!r}")
+    tampered = verify(lower)
     print(f"rate {float(rate.rate):.4f}; {honest.valid}: {honest.condition}")
     print(f"a rate lower by 0.001; {tampered.valid}: {tampered.condition}")
     return honest, rate, tampered
@@ -83,7 +84,7 @@ def _():
 def _(honest, rate, tampered):
     assert honest.valid
     assert not tampered.valid
-    digits = len(str(rate.proof.matrix[0].denominator))
+    digits = len(str(rate.matrix[0].denominator))
     mo.md(
         rf"""
     At $\kappa = 10$, $l_p = 1/2$, $\beta = 2/5$ the certified rate is {float(rate.rate):.4f}; plain descent has

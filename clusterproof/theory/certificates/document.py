@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -128,13 +128,25 @@ class Verification:
     valid: bool
     condition: str
     readable: bool = True
-    document: Document | None = None
+    document: Document | None = field(default=None, repr=False)
 
     def __bool__(self) -> bool:
         return self.valid
 
 
-AnyDocument = Document | bytes | str | Mapping[str, Any] | os.PathLike[str]
+class Proved(Protocol):
+    """What ``certify`` returns: a document, and the sentence that it begins with."""
+
+    @property
+    def document(self) -> Document:
+        """Claims and evidence."""
+
+    @property
+    def statement(self) -> str:
+        """The sentence that is proved."""
+
+
+AnyDocument = Document | Proved | bytes | str | Mapping[str, Any] | os.PathLike[str]
 
 
 @checked
@@ -146,19 +158,21 @@ def verify(document: AnyDocument) -> Verification:
     Parameters
     ----------
     document
-        What ``certify`` returns as ``document``, its JSON as text, bytes or a mapping, or the ``pathlib.Path`` of its
-        file.
+        What ``certify`` returns, its JSON as text, bytes or a mapping, or the ``pathlib.Path`` of its file.
 
     Returns
     -------
     Verification
         No content of a document raises an exception.
     """
+    statement = str(getattr(document, "statement", ""))
     try:
-        found = from_json(_text(document))
+        found = from_json(_text(getattr(document, "document", document)))
     except Unreadable as error:
         return Verification(valid=False, condition=f"unreadable: {error}", readable=False)
     failure = next(found.failures(), None)
+    if statement not in found.source:
+        failure = "the claims are not those of the certificate's statement"
     held = "every condition holds in exact arithmetic"
     return Verification(valid=failure is None, condition=failure or held, document=found)
 
@@ -247,6 +261,6 @@ def _text(document: AnyDocument) -> bytes | str:
     try:
         if isinstance(document, Mapping):
             return json.dumps(dict(document))
-        return to_json(document) if isinstance(document, Document) else read_file(document, MAX_BYTES)
+        return to_json(document) if isinstance(document, Document) else read_file(document, MAX_BYTES)  # type: ignore[arg-type]
     except Exception as error:  # a record may hold anything
         raise Unreadable(f"cannot be read ({getattr(error, 'strerror', None) or error})") from error

@@ -194,6 +194,8 @@ def sentence(
     )
     if disturbance is None:
         return text
+    if function_class == "quadratic":
+        return f"{text} Adding delta to x_t changes x_(t+k) by at most ({disturbance}) * rate^k * |delta|."
     return text + (
         " There is V >= |x_t - x*|^2, at most the square of that prefactor times |x_0 - x*|^2 from rest,"
         f" with V(next) <= rate^2 V and sqrt(V) raised by at most ({disturbance}) * |delta| when delta is added to x_t."

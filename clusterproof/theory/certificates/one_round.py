@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -165,7 +165,7 @@ class RoundCertificate:
         round_, traced = self.round, self._traced()
         unit, convex = round_.unit, round_.client_class is ClientClass.CONVEX
         skip = round_.probability is not None
-        functions = [*LANGUAGE, mean_slacks] if convex else LANGUAGE
+        functions: list[Callable[..., Any]] = [*LANGUAGE, *([mean_slacks] if convex else [])]
         least = round_.strong_convexity * unit
         source = SOURCE.format(
             statement=self.statement,
@@ -175,7 +175,7 @@ class RoundCertificate:
             setting=settings_of(round_, None, self.weight / unit**2),
             rate=self.rate,
             constant=self.constant / unit**2,
-            functions="\n\n".join(map(inspect.getsource, functions)),
+            functions="\n\n".join(map(_source, functions)),
             apart=f"{POINT}, {POINT}" if skip else POINT,
             run="skipped" if skip else "local_steps",
             hypotheses=OF_MEAN if convex else "",
@@ -200,3 +200,7 @@ class RoundCertificate:
             "witness": {"f": {**code, "triplets": [[triplet]]}},
         }
         return Document(source, [record])
+
+
+def _source(function: Callable[..., Any]) -> str:
+    return inspect.getsource(function)

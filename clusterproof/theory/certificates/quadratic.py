@@ -1,27 +1,27 @@
 """A rate of heavy ball on quadratics, for every eigenvalue between two ends: the claims that state it, and their proof.
 
-Write a = step * eigenvalue, A = 1 + beta - a; a mode is e_(t+1) = A e_t - beta e_(t-1). With a number k
+Write a = step * eigenvalue, A = 1 + beta - a; a mode is e_(t+1) = A e_t - beta e_(t-1). With numbers p and k
 
-    V(e, d) = e^2 + beta (d^2 - k A e d) = (1 - beta k^2 A^2 / 4) e^2 + beta (d - k A e / 2)^2
+    V(e, d) = e^2 + p d^2 - k A e d = c(A) e^2 + p (d - k A e / (2 p))^2,     c(A) = 1 - k^2 A^2 / (4 p),
 
-is at least c(A) e^2, c(A) = 1 - beta k^2 A^2 / 4, and at rest, d = e, it is (1 + beta - beta k A) e^2. Moving e by v
-changes its root by |v| at most, as V is a squared norm. Let gamma = beta (r^2 - beta) and q = beta (1 - k (r^2 + beta)
-/ 2). Then
+is at least c(A) e^2; at rest, d = e, it is (1 + p - k A) e^2, and after a unit impulse, e = 1 and d = 0, it is 1. With
+gamma = r^2 p - beta^2, q = beta - k (r^2 + beta) / 2, alpha = r^2 - p and zeta = 1 - k + q^2 / gamma
 
-    r^2 V(e, d) - V(A e - beta d, e) = (r^2 - beta - (1 - beta k) A^2) e^2 + 2 q A e d + gamma d^2
+    r^2 V(e, d) - V(A e - beta d, e) = gamma (d + q A e / gamma)^2 + (alpha - zeta A^2) e^2,
 
-is a square, gamma (d + q A e / gamma)^2, plus (alpha - zeta A^2) e^2, alpha = r^2 - beta, zeta = 1 - beta k + q^2 /
-gamma. It is nonnegative up to |A| = X if alpha >= zeta X^2 and zeta >= 0. With k = 4 / X^2, X = r + beta / r, that is
-an equation; where all modes oscillate, A^2 <= 4 beta, k = 1 / beta does for every r >= sqrt(beta).
+which is nonnegative up to |A| = X if gamma >= 0 and alpha >= zeta X^2. So with s = beta / r and X = r + s is each
+mixture of the squares of a mode's two parts at A = X, which shrink by r and s: p = w s^2 + (1 - w) r^2 and k = 2 (w s +
+(1 - w) r) / X for a share w. Where all modes oscillate, A^2 <= 4 beta, p = beta and k = 1 do for every r >= sqrt(beta).
 
-Hence |e_t| <= C_0 r^t |e_0| from rest if 1 + beta - beta k A <= C_0^2 c(A) for every eigenvalue, and a unit disturbance
-has at most C_1 times that effect if 1 <= C_1^2 c(A). Both are nonnegative at the ends of the interval and concave.
+Hence |e_t| <= C_0 r^t |e_0| from rest if 1 + p - k A <= C_0^2 c(A) for every eigenvalue, and a unit impulse has at most
+C_1 r^t as effect if 1 <= C_1^2 c(A), each with its own p and k. Both are true at the ends of the interval, and concave.
 """
 
 from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -38,9 +38,14 @@ GAP = Fraction(1, 10**6)
 """At critical damping no prefactor is finite at the exact rate q; there r is q + (1 - q) * GAP (q > 0)."""
 
 
-def energy(e: Any, d: Any, trace: Any, momentum: Any, mixed: Any) -> Any:
+def energy(e: Any, d: Any, trace: Any, form: Any) -> Any:
     """V(e, d), of a mode with A = trace."""
-    return e**2 + momentum * (d**2 - mixed * trace * e * d)
+    return e**2 + form[0] * d**2 - form[1] * trace * e * d
+
+
+def share(trace: Any, form: Any) -> Any:
+    """c(A)."""
+    return 1 - form[1] ** 2 * trace**2 / (4 * form[0]) if form[0] > 0 else 1
 
 
 SOURCE = '''"""{statement}"""
@@ -54,44 +59,50 @@ MOMENTUM = {momentum!r}
 RATE = {rate!r}
 PREFACTOR = {prefactor!r}
 DISTURBANCE = {disturbance!r}
-MIXED = {mixed!r}
+REST = {rest!r}
+IMPULSE = {impulse!r}
 Curvature = Annotated[Fraction, rationals({smallest!r}, {largest!r}, 8)]
 Real = Annotated[Fraction, rationals(-1, 1, 4, upwards=True, downwards=True)]
 
 
 {energy}
 
+{share}
+
 @claim("certificate/contraction")
-def contraction(curvature: Curvature, e: Real, d: Real) -> Sides:
-    """A round multiplies the energy of a mode by RATE^2 at most."""
+def contraction(curvature: Curvature, e: Real, d: Real) -> dict[str, Sides]:
+    """A round multiplies each energy of a mode by RATE^2 at most."""
     trace = 1 + MOMENTUM - curvature
-    after = energy(trace * e - MOMENTUM * d, e, trace, MOMENTUM, MIXED)
-    return at_most(after, before=RATE**2 * energy(e, d, trace, MOMENTUM, MIXED))
+    after = trace * e - MOMENTUM * d
+    return {{
+        "rest": at_most(energy(after, e, trace, REST), before=RATE**2 * energy(e, d, trace, REST)),
+        "impulse": at_most(energy(after, e, trace, IMPULSE), before=RATE**2 * energy(e, d, trace, IMPULSE)),
+    }}
 
 
 @claim("certificate/distance")
-def distance(curvature: Curvature, e: Real, d: Real) -> Sides:
-    """The energy is at least a multiple of the squared distance."""
+def distance(curvature: Curvature, e: Real, d: Real) -> dict[str, Sides]:
+    """Each energy is at least a multiple of the squared distance."""
     trace = 1 + MOMENTUM - curvature
-    share = 1 - MOMENTUM * MIXED**2 * trace**2 / 4
-    return at_most(share * e**2, energy=energy(e, d, trace, MOMENTUM, MIXED))
+    return {{
+        "rest": at_most(share(trace, REST) * e**2, energy=energy(e, d, trace, REST)),
+        "impulse": at_most(share(trace, IMPULSE) * e**2, energy=energy(e, d, trace, IMPULSE)),
+    }}
 
 
 @claim("certificate/start")
-def start(curvature: Curvature) -> Sides:
-    """At rest the energy is at most PREFACTOR^2 times that multiple."""
+def start(curvature: Curvature) -> dict[str, Sides]:
+    """At rest, and after a unit impulse, the energy is at most a square times that multiple."""
     trace = 1 + MOMENTUM - curvature
-    share = 1 - MOMENTUM * MIXED**2 * trace**2 / 4
-    return at_most(energy(1, 1, trace, MOMENTUM, MIXED), start=PREFACTOR**2 * share)
-
-
-@claim("certificate/impulse")
-def impulse(curvature: Curvature) -> Sides:
-    """The energy of a unit impulse is at most DISTURBANCE^2 times that multiple."""
-    trace = 1 + MOMENTUM - curvature
-    share = 1 - MOMENTUM * MIXED**2 * trace**2 / 4
-    return at_most(energy(1, 0, trace, MOMENTUM, MIXED), impulse=DISTURBANCE**2 * share)
+    return {{
+        "rest": at_most(energy(1, 1, trace, REST), start=PREFACTOR**2 * share(trace, REST)),
+        "impulse": at_most(energy(1, 0, trace, IMPULSE), start=DISTURBANCE**2 * share(trace, IMPULSE)),
+    }}
 '''
+Form = tuple[Fraction, Fraction]
+"""p and k."""
+SHARES = 8
+"""Numbers of shares that are tried between that of the least C_0 at A = X and that of the least C_1."""
 
 
 def best_rate(parameters: Parameters) -> Fraction | None:
@@ -105,31 +116,36 @@ def best_rate(parameters: Parameters) -> Fraction | None:
     best = None
     for rate in (root, damped, damped + step, damped + 5 * step):
         found = constants(parameters, rate)
-        if found is not None and (best is None or 100 * found[1] < best[1]):
-            best = rate, found[1]
+        if found is not None and (best is None or 100 * found[0][0] < best[1]):
+            best = rate, found[0][0]
     return None if best is None else best[0]
 
 
-def constants(parameters: Parameters, rate: Fraction) -> tuple[Fraction, Fraction, Fraction] | None:
-    """Return the k of the least C_0^2, then C_0^2 and C_1^2; None if the rate is not proved."""
+def constants(
+    parameters: Parameters, rate: Fraction
+) -> tuple[tuple[Fraction, Form], tuple[Fraction, Form]] | None:
+    """Return the least C_0^2 and C_1^2, each with its p and k; None if the rate is not proved."""
     beta = parameters.momentum
     if not 0 < rate < 1 or rate**2 < beta:
         return None
     traces = [1 + beta - a for a in (parameters.smallest, parameters.largest)]
-    candidates = []
+    forms: list[Form] = []
     if beta and all(trace**2 < 4 * beta for trace in traces):
-        candidates.append(1 / beta)
-    largest = rate + beta / rate
+        forms.append((beta, Fraction(1)))
+    s = beta / rate
+    largest = rate + s
     if rate**2 > beta and all(abs(trace) <= largest for trace in traces):
-        candidates.append(4 / largest**2)
-    found = []
-    for k in candidates:
-        shares = [1 - beta * k**2 * trace**2 / 4 for trace in traces]
-        if min(shares) > 0:
-            starts = [1 + beta - beta * k * trace for trace in traces]
-            start = max(value / share for value, share in zip(starts, shares, strict=True))
-            found.append((k, start, 1 / min(shares)))
-    return min(found, key=lambda each: each[1], default=None)
+        ends = rate / largest, rate * (1 - rate) / (rate * (1 - rate) + s * (1 - s))
+        shares = [ends[0] + (ends[1] - ends[0]) * Fraction(n, SHARES) for n in range(SHARES + 1)]
+        forms += [(w * s**2 + (1 - w) * rate**2, 2 * (w * s + (1 - w) * rate) / largest) for w in shares]
+    starts, impulses = [], []
+    for form in forms:
+        multiples = [share(trace, form) for trace in traces]
+        if min(multiples) > 0:
+            values = [energy(1, 1, t, form) / c for t, c in zip(traces, multiples, strict=True)]
+            starts.append((max(values), form))
+            impulses.append((1 / min(multiples), form))
+    return (min(starts), min(impulses)) if starts else None
 
 
 def at_rate(parameters: Parameters, rate: Fraction) -> Certificate | None:
@@ -145,42 +161,45 @@ def at_rate(parameters: Parameters, rate: Fraction) -> Certificate | None:
     known = constants(parameters, rate)
     if known is None:
         return None
-    k, start, impulse = known
-    prefactor, disturbance = (root_above(each, CONSTANT_DIGITS) for each in (start, impulse))
+    (start, rest), (last, impulse) = known
+    prefactor, disturbance = (root_above(each, CONSTANT_DIGITS) for each in (start, last))
     source = SOURCE.format(
         statement=sentence(parameters, "quadratic", rate, prefactor, disturbance),
         momentum=parameters.momentum,
         rate=rate,
         prefactor=prefactor,
         disturbance=disturbance,
-        mixed=k,
+        rest=rest,
+        impulse=impulse,
         smallest=parameters.smallest,
         largest=parameters.largest,
         energy=inspect.getsource(energy),
+        share=inspect.getsource(share),
     )
-    blocks = {
-        "certificate/contraction": _blocks_of_contraction(parameters, rate, k),
-        "certificate/distance": [(parameters.momentum, [], _mode(parameters.momentum, -k / 2))],
+    blocks: dict[str, Callable[[Form], list[Exact]]] = {
+        "certificate/contraction": lambda form: _blocks_of_contraction(parameters, rate, form),
+        "certificate/distance": lambda form: _blocks_of_distance(parameters.momentum, form),
     }
     evidence = []
     with stated(source) as claims:
         for claim in claims:
             statement = statement_of(claim.statements[0])
-            record: dict[str, Any] = {"claim": claim.id, "line": "", "digest": statement.digest}
-            record["witness"] = dict.fromkeys(statement.space.ranges, 0)
-            record["witness"]["curvature"] = write(parameters.smallest)
-            record["rule"] = "squares" if claim.id in blocks else "signs"
-            if claim.id in blocks:
-                (case,) = cases(statement, "")
-                (slack,) = case.sides.slacks
-                unit = next(iter(slack.bottom.values()))
-                record["blocks"] = [[_scaled(each, unit) for each in blocks[claim.id]]]
-            evidence.append(record)
+            witness = dict.fromkeys(statement.space.ranges, 0) | {"curvature": write(parameters.smallest)}
+            for line, form in (("rest", rest), ("impulse", impulse)):
+                record: dict[str, Any] = {"claim": claim.id, "line": line, "digest": statement.digest}
+                record |= {"witness": witness, "rule": "signs"}
+                if claim.id in blocks:
+                    (case,) = cases(statement, line)
+                    unit = next(iter(case.sides.slacks[0].bottom.values()))
+                    found = [_scaled(each, unit) for each in blocks[claim.id](form)]
+                    record |= {"rule": "squares", "blocks": [found]}
+                evidence.append(record)
     single: dict[str, Any] = {}
     if parameters.condition_number == 1:  # of one quadratic the energy is that of ``heavy_ball``
-        product = -parameters.momentum * k * (1 + parameters.momentum - parameters.largest) / 2
-        entries = (Fraction(1), product, Fraction(0), parameters.momentum, Fraction(0), Fraction(0))
-        single = {"matrix": tuple(impulse * entry for entry in entries), "weights": (Fraction(0),) * 2}
+        last_entry, mixed = impulse
+        product = -mixed * (1 + parameters.momentum - parameters.largest) / 2
+        entries = (Fraction(1), product, Fraction(0), last_entry, Fraction(0), Fraction(0))
+        single = {"matrix": tuple(last * entry for entry in entries), "weights": (Fraction(0),) * 2}
     return Certificate(
         **single,
         parameters=parameters,
@@ -197,12 +216,19 @@ Exact = tuple[Fraction, list[int], Modes]
 """A number, the places of factors, and a polynomial in a, e and d, whose square they multiply."""
 
 
-def _blocks_of_contraction(parameters: Parameters, rate: Fraction, k: Fraction) -> list[Exact]:
+def _blocks_of_distance(beta: Fraction, form: Form) -> list[Exact]:
+    """Return p (d - k A e / (2 p))^2."""
+    p, k = form
+    return [(p, [], _mode(beta, -k / (2 * p)))] if p else []
+
+
+def _blocks_of_contraction(parameters: Parameters, rate: Fraction, form: Form) -> list[Exact]:
     """Return gamma (d + q A e / gamma)^2, and the rest by (X - A)(X + A), each a distance from an end and a number."""
     beta = parameters.momentum
-    gamma, q = beta * (rate**2 - beta), beta * (1 - k * (rate**2 + beta) / 2)
+    p, k = form
+    gamma, q = rate**2 * p - beta**2, beta - k * (rate**2 + beta) / 2
     ratio = q / gamma if gamma else Fraction(0)  # q is 0, too
-    alpha, zeta = rate**2 - beta, 1 - beta * k + q * ratio
+    alpha, zeta = rate**2 - p, 1 - k + q * ratio
     high, low = (1 + beta - a for a in (parameters.smallest, parameters.largest))
     largest = max(abs(high), abs(low))
     error = [((0, 1, 0), Fraction(1))]

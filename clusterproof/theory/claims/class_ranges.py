@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -24,7 +24,9 @@ from clusterproof.theory.kernel.interpolation import (
 )
 from clusterproof.theory.kernel.worlds import World
 
-Function = ConvexSet = Operator = Problem
+Function: TypeAlias = Problem
+ConvexSet: TypeAlias = Problem
+Operator: TypeAlias = Problem
 """What a claim's function is given."""
 Member = Known | Drawn
 """Value of a quantity."""

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from clusterproof.theory.kernel.listed import Listed
 from clusterproof.theory.kernel.numbers import write
 from clusterproof.theory.kernel.worlds import Oracle, Point, World
 
-Item = TypeVar("Item")
 Vector = tuple[Fraction, ...]
 Groups = Sequence[tuple[int, Class]]
 ZERO = Fraction(0)
@@ -348,8 +347,12 @@ class _DrawnOracle(Oracle):
 
     def at(self, point: Point) -> Triplet:
         """Return the formula's triplet."""
-        gradient, value = self._formula.at(self._inwards(point))
+        gradient, value = self._at(point)
         return self._asked[0].setdefault(point.key, (point, self._outwards(gradient), value))
+
+    def _at(self, point: Point) -> tuple[Vector, Fraction]:
+        gradient, value = self._formula.at(self._inwards(point))
+        return gradient, value if isinstance(self.definition, FunctionClass) else ZERO
 
     def implicit(self, point: Point, step: Fraction | None) -> Triplet:
         """Return the formula's proximal point, or linear minimum."""
@@ -359,8 +362,7 @@ class _DrawnOracle(Oracle):
         else:
             x = self._outwards(self._formula.prox(self._inwards(point), step))
             gradient = (point - x) / step
-        value = self._formula.at(self._inwards(x))[1]
-        return self._asked[1].setdefault((point.key, step), (x, gradient, value))
+        return self._asked[1].setdefault((point.key, step), (x, gradient, self._at(x)[1]))
 
 
 # ---- drawing
@@ -601,7 +603,7 @@ def _draw_bounded(
     return Drawn(groups, start, None, minimum, further, formulas)
 
 
-def _pick(options: Sequence[Item], stream: np.random.Generator) -> Item:
+def _pick(options: Sequence[Any], stream: np.random.Generator) -> Any:
     """Return one of several, each with the same probability."""
     return options[int(stream.random() * len(options))]
 

@@ -33,6 +33,8 @@ FACES = 12
 """Most faces that are tried."""
 SINGULAR = 1e-6
 """Margin within which multipliers or eigenvalues are 0 on all of a face."""
+FORCED = Fraction(1, 4)
+"""By what share a bound is raised to find what holds of all multipliers, whatever the bound."""
 PRESENT = 1e-4
 """From which on a part of the solver's worst case is other than 0."""
 SIMPLE = ((200, 1e-4), (12, 3e-3))
@@ -88,17 +90,37 @@ def proofs_at(paths: Sequence[Sequence[Path]]) -> list[list[Proof]] | None:
 
 def proof_of(path: Path, raised: Fraction = Fraction(0)) -> Proof | None:
     """Return multipliers that show an entry, its bound raised by a share of it; None if none are found."""
-    waiting = [_Face.whole(path, raised)]
+    whole = _Face.whole(path, raised)
+    several = len(path.trace.oracles) > 1 and path.bound is not None
+    for first in (lambda: whole, lambda: _forced(whole))[: 1 + several]:
+        for face in _faces(first()):
+            if (proof := face.near()) is not None:
+                return proof
+    return None
+
+
+def _faces(first: _Face) -> Iterator[_Face]:
+    """Yield a face and likely smaller ones, each with its centre, as long as there is none in the interior."""
+    waiting = [first]
     for _ in range(FACES):
         if not waiting:
-            return None
+            return
         face = waiting.pop()
-        if not face.consistent or (centre := face.find_centre()) is None:
-            continue
-        if (proof := face.near(centre)) is not None:
-            return proof
-        waiting += reversed(list(face.smaller()))
-    return None
+        if face.consistent and face.find_centre():
+            yield face
+            waiting += reversed(list(face.smaller()))
+
+
+def _forced(whole: _Face) -> _Face:
+    """Return the face on which all multipliers lie, whatever the bound: found where it is a quarter larger.
+
+    Sums of functions may be tilted, f + <v, .> and h - <v, .>, so that worst cases have unbounded products.
+    """
+    larger = _Face(whole.path, whole.coordinates, whole.raised + FORCED, whole.basis, whole.active)
+    for face in _faces(larger):
+        if face.margin > SINGULAR:
+            return _Face(whole.path, whole.coordinates, whole.raised, face.basis, face.active)
+    return whole
 
 
 class _Face:
@@ -185,10 +207,10 @@ class _Face:
         """Weights and multipliers that the equations do not determine."""
         return [n for n in self.signed if n not in self.echelon or self.echelon[n].keys() - {self.size}]
 
-    def near(self, centre: np.ndarray) -> Proof | None:
-        """Return a proof in fractions near a point; None if there is none."""
+    def near(self) -> Proof | None:
+        """Return a proof in fractions near the centre; None if there is none."""
         for digits in DIGITS if self.free else DIGITS[:1]:
-            guess = {n: Fraction(str(round(v, digits))) for n, v in zip(self.free, centre, strict=True)}
+            guess = {n: Fraction(str(round(v, digits))) for n, v in zip(self.free, self._centre, strict=True)}
             x = [guess.get(n, Fraction(0)) for n in range(self.size)]
             for pivot, row in self.echelon.items():
                 x[pivot] = row.get(self.size, Fraction(0)) - sum(
@@ -210,8 +232,8 @@ class _Face:
             proof["weights"] = [write(value) for value in x[: self.weights]]
         return proof
 
-    def find_centre(self) -> np.ndarray | None:
-        """Return the free unknowns where multipliers and eigenvalues are farthest from 0, at most 1."""
+    def find_centre(self) -> bool:
+        """Find where multipliers and eigenvalues are farthest from 0, by at most 1; return whether that succeeds."""
         free = self.free
         place = {n: k for k, n in enumerate(free)}
         start, directions = np.zeros(self.size), np.zeros((self.size, len(free)))
@@ -250,14 +272,14 @@ class _Face:
         sizes = (0, len(movable) + 1, (order,))
         found = minimum(rows, right, cost, sizes, tolerances=TOLERANCES, almost=True)
         if found is None:
-            return None
-        self._margin, self._dual = float(found.unknowns[-1]), found.dual
-        self._unknowns = start + directions @ found.unknowns[:-1]
-        return found.unknowns[:-1]
+            return False
+        self.margin, self._dual, self._centre = float(found.unknowns[-1]), found.dual, found.unknowns[:-1]
+        self._unknowns = start + directions @ self._centre
+        return True
 
     def smaller(self) -> Iterator[_Face]:
         """Yield faces, likely ones first, on one of which all multipliers lie, after ``find_centre``."""
-        if abs(self._margin) > SINGULAR:
+        if abs(self.margin) > SINGULAR:
             return
         movable, dual, order = self.movable, self._dual, self._complement.shape[1]
         vanishing = {movable[n] for n in range(len(movable)) if dual[n] > PRESENT}

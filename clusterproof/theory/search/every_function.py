@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
 
-from clusterproof.theory.claims.class_ranges import Known, OfClass, class_of
+from clusterproof.theory.claims.class_ranges import OfClass, class_of
+from clusterproof.theory.claims.drawn_functions import Known
 from clusterproof.theory.claims.in_language import BOUNDED, statement_of
 from clusterproof.theory.claims.ranges import Instance
 from clusterproof.theory.claims.space import Space

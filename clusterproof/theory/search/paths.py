@@ -109,7 +109,7 @@ def paths_of(
             else:
                 found.append(
                     {
-                        line: _entries(trace, sides, evaluation.facts, bounds=bounds)
+                        line: entries_of(trace, sides, evaluation.facts, bounds=bounds)
                         for line, sides in lines.items()
                         if type(sides) is Sides
                     }
@@ -118,7 +118,8 @@ def paths_of(
     return found
 
 
-def _entries(trace: Trace, sides: Sides, supposed: Sequence[Fact], *, bounds: bool) -> list[Path]:
+def entries_of(trace: Trace, sides: Sides, supposed: Sequence[Fact], *, bounds: bool) -> list[Path]:
+    """Return the entries of a line on a path, under what is supposed there; bounds as of ``paths_of``."""
     if sides.equation:
         raise kernel.Refused("an equation: multipliers show inequalities")
     facts = [*supposed, *sides.facts]

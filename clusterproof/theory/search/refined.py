@@ -158,7 +158,9 @@ def _fixed(numbers: Sequence[object], shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _floats(numbers: np.ndarray) -> np.ndarray:
-    return np.vectorize(lambda value: float(Fraction(value, 1 << BITS)), otypes=[float])(numbers)
+    divide = np.vectorize(lambda value: float(Fraction(value, 1 << BITS)), otypes=[float])
+    found: np.ndarray = divide(numbers)
+    return found
 
 
 def _fractions(rows: np.ndarray) -> list[list[Fraction]] | None:

@@ -1,18 +1,18 @@
 """Certificates on quadratics: against the spectrum and against brute force over modes and rounds."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from example_counts import examples
+from forged_documents import with_number
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory.certificates import Certificate, certify, lyapunov_matrix, verify
-from clusterproof.theory.certificates.certify import _Prover
+from clusterproof.theory.certificates import Certificate, certify, certify_at, lyapunov_matrix, verify
 from clusterproof.theory.certificates.parameters import Parameters
-from clusterproof.theory.certificates.quadratic import at_rate
+from clusterproof.theory.certificates.quadratic import constants
 
 UNIT = st.integers(1, 40).map(lambda k: Fraction(k, 40))
 MOMENTA = st.integers(0, 39).map(lambda k: Fraction(k, 40))
@@ -43,13 +43,14 @@ def responses(curvatures: np.ndarray, momentum: float, rounds: int) -> tuple[np.
 
 
 @given(momentum=MOMENTA, condition=st.integers(1, 60), proportion=UNIT, step=st.integers(1, 12))
+@settings(max_examples=examples(30))
 def test_rate_is_the_spectral_radius_and_the_constants_hold_at_every_round_and_mode(
     momentum: Fraction, condition: int, proportion: Fraction, step: int
 ) -> None:
     largest = float(proportion * step / 4)
     assume(largest < 2 * (1 + momentum))
     found = quadratic(momentum, condition, proportion, Fraction(step, 4))
-    assert verify(found)
+    assert verify(found.document)
     assert found.disturbance is not None
     curvatures = np.linspace(largest / condition, largest, 301)
     radius = max(spectral_radius(a, float(momentum)) for a in (curvatures[0], curvatures[-1]))
@@ -67,7 +68,6 @@ def test_rate_is_the_spectral_radius_and_the_constants_hold_at_every_round_and_m
     [
         # one double-rooted mode apart, the constants are known exactly
         (0, 4, 1, Fraction(3, 4), 1.0),  # gradient descent
-        ("0.5", 4, "1/3", Fraction(3, 4), 3.0),  # roots 3/4 and 2/3: 9 (3/4)^t / ... - 8 (2/3)^t / ...
         ("0.25", 1, 1, Fraction(1, 2), (16 / 15) ** 0.5),  # A = beta: W = e^2 - e e' / 4 + e'^2 / 4
     ],
 )
@@ -79,28 +79,29 @@ def test_constants_where_they_are_known(
     assert float(found.prefactor) == pytest.approx(prefactor, rel=1e-8)
 
 
-def test_prefactor_of_real_roots_is_the_limit_of_the_run() -> None:
+def test_constants_of_real_roots_are_near_what_the_run_has() -> None:
+    """A quadratic form of two squares is at most twice as large as the larger of both."""
     found = quadratic("0.3", 10, "0.5")
     start, impulse = responses(np.array([0.05]), 0.3, 300)
     scale = float(found.rate) ** 300
-    assert start[-1, 0] / scale == pytest.approx(float(found.prefactor), rel=1e-6)
     assert found.disturbance is not None
-    assert impulse[-1, 0] / scale == pytest.approx(float(found.disturbance), rel=1e-6)
+    assert 1 - 1e-6 <= float(found.prefactor) / (start[-1, 0] / scale) < 2**0.5
+    assert 1 - 1e-6 <= float(found.disturbance) / (impulse[-1, 0] / scale) < 2
 
 
 @given(momentum=MOMENTA, condition=st.integers(1, 60), proportion=UNIT)
+@settings(max_examples=examples(15))
 def test_smaller_numbers_are_refused(momentum: Fraction, condition: int, proportion: Fraction) -> None:
     found = quadratic(momentum, condition, proportion)
     assert found.disturbance is not None
-    lowered = found.rate - Fraction(12, 10**7)
-    assert not verify(replace(found, rate=lowered))
-    assert not verify(
-        replace(found, prefactor=found.prefactor * Fraction(999_999, 10**6) - Fraction(2, 10**9))
-    )
-    impulse = found.disturbance * Fraction(999_999, 10**6) - Fraction(2, 10**9)
-    assert not verify(replace(found, disturbance=impulse))
-    assert not verify(replace(found, rate=Fraction(1)))
-    assert verify(replace(found, prefactor=found.prefactor + 1))
+    lower = {
+        "RATE": found.rate - Fraction(12, 10**7),
+        "PREFACTOR": found.prefactor * Fraction(999_999, 10**6) - Fraction(2, 10**9),
+        "DISTURBANCE": found.disturbance * Fraction(999_999, 10**6) - Fraction(2, 10**9),
+    }
+    for name, number in lower.items():
+        assert not verify(with_number(found.document, name, number)), name
+    assert verify(with_number(found.document, "PREFACTOR", found.prefactor + 1))
 
 
 @pytest.mark.parametrize(("momentum", "step"), [(0, 2), ("0.5", 3), ("0.9", "3.8"), (0, "2.5")])
@@ -163,20 +164,17 @@ def test_the_best_chosen_rate_is_near_the_envelope_of_critical_damping(root: int
     parameters = Parameters(
         momentum=q**2, condition_number=Fraction(root**2), proportion=Fraction(1), step_size=Fraction(1)
     )
-    proved = [at_rate(parameters, q + Fraction(share, 200) * (1 - q)) for share in range(1, 200)]
-    chosen = [(float(one[0]), float(one[1])) for one in proved if one is not None]
+    rates = [q + Fraction(share, 200) * (1 - q) for share in range(1, 200)]
+    found = [(rate, constants(parameters, rate)) for rate in rates]
+    chosen = [(float(rate), float(each[0][0]) ** 0.5) for rate, each in found if each is not None]
     for rounds in (root, 3 * root, 10 * root, 30 * root):
         envelope = float(q) ** rounds * (1 + rounds / root)
         ratio = min(prefactor * rate**rounds for rate, prefactor in chosen) / envelope
-        assert 1 <= ratio < 1.37
+        assert 1 <= ratio < 1.76  # the two parts of a mode add up, and a quadratic form adds their squares
 
 
-def test_where_all_losses_are_one_quadratic_the_series_proves_any_rate_above_the_attained_one() -> None:
-    """Without an answer of the solver: the Lyapunov matrix of curvature l, at any disturbance."""
-    given = {"momentum": Fraction(1, 2), "condition_number": Fraction(1), "proportion": Fraction(1, 3)}
-    for disturbance in (False, True):
-        prover = _Prover(Parameters(**given, step_size=Fraction(1)), disturbance=disturbance)
-        proved = prover.prove(Fraction(4, 5), tilts=())
-        assert proved is not None
-        assert verify(proved)
-        assert prover.prove(Fraction(7, 10), tilts=()) is None
+def test_where_all_losses_are_one_quadratic_any_rate_above_the_attained_one_is_proved() -> None:
+    for rate, proved in ((Fraction(4, 5), True), (Fraction(7, 10), False)):  # sqrt(1/2) is attained
+        found = certify_at(rate, Fraction(1, 2), 1, Fraction(1, 3))
+        assert (found is not None) == proved
+        assert found is None or verify(found.document)

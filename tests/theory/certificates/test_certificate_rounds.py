@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from forged_documents import with_number
 from scipy.optimize import minimize_scalar
 
 from clusterproof import certify, verify
@@ -50,8 +51,9 @@ def scaffold(local_steps: int, option: str) -> RoundCertificate:
         option=option,
     )
     p = 1 - step / 10
-    multipliers = {f"{k},*": 2 * p ** (2 * (local_steps - k) - 1) for k in range(local_steps)}
-    multipliers |= {",".join(reversed(name.split(","))): value for name, value in multipliers.items()}
+    multipliers = {}
+    for k in range(1, local_steps + 1):  # triplet 0 is at x*
+        multipliers |= dict.fromkeys((f"0:{k},0:0", f"0:0,{k}:0"), 2 * p ** (2 * (local_steps - k) + 1))
     rate = p ** (2 * local_steps)
     return RoundCertificate(round=round_, rate=rate, constant=rate, weight=F(1), multipliers=multipliers)
 
@@ -72,7 +74,7 @@ def proxskip(step: Fraction, probability: Fraction) -> RoundCertificate:
         rate=rate,
         constant=rate * weight,
         weight=weight,
-        multipliers={"0,*": multiplier, "*,0": multiplier},
+        multipliers={"0:1,0:0": multiplier, "0:0,1:0": multiplier},
     )
 
 
@@ -84,6 +86,7 @@ def test_a_closed_form_without_slack_is_accepted_and_any_smaller_rate_is_not(
     certificate: RoundCertificate,
 ) -> None:
     assert not list(certificate.failures())
+    assert verify(certificate.document)
     lower = certificate.rate - (1 - certificate.rate) / 10**6
     forged = replace(certificate, rate=lower, constant=lower * certificate.weight)
     assert "positive semidefinite" in next(forged.failures())
@@ -130,14 +133,14 @@ def test_each_condition_of_a_round_is_named_alone() -> None:
         (many, ["local steps"]),
         (replace(fedavg, weight=F(1)), ["the weight is negative"]),
         (replace(controlled, weight=F(-1)), ["the weight is negative"]),
-        (replace(fedavg, multipliers={**fedavg.multipliers, "0,99": F(0)}), ["does not have: 0,99"]),
+        (replace(fedavg, multipliers={**fedavg.multipliers, "0:0,99:0": F(0)}), ["does not have: 0:0,99:0"]),
         (replace(fedavg, constant=F(-1)), ["deviations: the remaining"]),
         (replace(fedavg, rate=F(0)), ["means: the remaining"]),
     ):
         found = list(certificate.failures())
         assert len(found) == len(words)
         assert all(word in condition for word, condition in zip(words, found, strict=True))
-    lowered = {"0,*": controlled.multipliers["0,*"], "*,0": F(-1)}
+    lowered = {"0:0,1:0": F(-1)}
     found = list(replace(controlled, multipliers=controlled.multipliers | lowered).failures())
     assert found[:2] == ["a multiplier is negative", "the function values do not cancel"]
 
@@ -151,10 +154,11 @@ def test_forged_certificates_are_refused(round_: Round, client_class: ClientClas
         "constant": replace(certificate, constant=certificate.constant * F("0.98")),
         "rate": replace(certificate, rate=certificate.rate * F("0.99")),
         "multiplier": replace(
-            certificate, multipliers={**certificate.multipliers, "0,*": certificate.multipliers["0,*"] * 2}
+            certificate,
+            multipliers={**certificate.multipliers, "0:1,0:0": certificate.multipliers["0:1,0:0"] * 2},
         ),
-        "negative": replace(certificate, multipliers={**certificate.multipliers, "0,*": F(-1)}),
-        "unknown": replace(certificate, multipliers={**certificate.multipliers, "0,99": F(1)}),
+        "negative": replace(certificate, multipliers={**certificate.multipliers, "0:1,0:0": F(-1)}),
+        "unknown": replace(certificate, multipliers={**certificate.multipliers, "0:0,99:0": F(1)}),
         "weight": replace(certificate, weight=F(1)),
         "strong_convexity": replace(certificate, round=replace(certificate.round, strong_convexity=F(1, 20))),
         "smoothness": replace(certificate, round=replace(certificate.round, smoothness=F(3, 2))),
@@ -164,6 +168,8 @@ def test_forged_certificates_are_refused(round_: Round, client_class: ClientClas
     accepted = [name for name, one in forged.items() if not any(one.failures())]
     assert accepted == []
     assert not list(certificate.failures())
+    assert verify(certificate.document)
+    assert not any(verify(forged[name].document) for name in ("constant", "rate", "multiplier", "smoothness"))
 
 
 def test_no_random_clients_exceed_a_certificate() -> None:
@@ -299,39 +305,72 @@ def test_a_file_is_read_as_it_was_written_and_no_change_of_it_is_accepted(
     for name, value in ROUNDS[algorithm].items():
         kept = getattr(certificate if name == "rate" else certificate.round, name)
         assert kept == (value if name == "option" else F(value))
-    path = tmp_path / "round.json"
-    write_certificate(certificate, path)
-    assert read_certificate(path) == certificate
+    path, document = tmp_path / "round.json", certificate.document
+    write_certificate(document, path)
+    assert read_certificate(path) == document
     assert verify(path)
-    assert verify(certificate)
-    content = json.loads(path.read_text(encoding="utf-8"))
-    pair = next(iter(content["multipliers"]))
-    lower = {name: str(F(content[name]) * F(98, 100)) for name in ("rate", "constant")}
-    changes: list[tuple[str, dict[str, Any]]] = [
-        ("positive semidefinite", {"rate": lower["rate"], "constant": content["constant"]}),
-        ("do not cancel", {"multipliers": {**content["multipliers"], pair: "7"}}),
-        ("negative", {"multipliers": {**content["multipliers"], pair: "-1"}}),
-        ("does not have", {"multipliers": {**content["multipliers"], "0,9": "1"}}),
-        ("positive semidefinite", {"round": {**content["round"], "smoothness": "20"}}),
-        ("below the smoothness", {"round": {**content["round"], "strong_convexity": "2"}}),
-        ("unreadable", {"round": {**content["round"], "local_steps": "1/2"}}),
-        ("the file was changed", {"sha256": "0" * 64}),
-        ("statement", {"statement": content["statement"].replace("N >= 2", "N >= 1")}),
-        ("unreadable", {"round": {**content["round"], "algorithm": "fedadam"}}),
-        ("unreadable", {"round": {**content["round"], "client_class": "quadratic"}}),
-        ("unreadable", {"rate": 0.9}),
-        ("unreadable", {"momentum": "1/2"}),
-    ]
-    if algorithm == "fedavg":
-        changes.append(("more than 16", {"round": {**content["round"], "local_steps": 17}}))
-    if algorithm not in ("fedavg", "fedprox"):
-        changes.append(("positive semidefinite", lower))
-    if algorithm != "proxskip":
-        changes.append(("", {"round": {**content["round"], "client_class": "convex"}}))
-    for words, change in changes:
-        outcome = verify(content | change)
-        assert not outcome, change
-        assert words in outcome.condition, change
+    unit = certificate.round.unit
+    for name, number, words in (
+        ("RATE", certificate.rate * F(98, 100), "positive semidefinite"),
+        ("CONSTANT", certificate.constant / unit**2 / 10, "positive semidefinite"),
+        ("SMOOTHNESS", 20 * unit, ""),
+    ):
+        outcome = verify(with_number(document, name, number))
+        assert not outcome, name
+        assert words in outcome.condition, name
+    (record,) = document.evidence
+    (proof,) = record["settings"][0]["paths"][0]
+    for pair, value, words in (
+        ("0:1,0:0", 7, "do not cancel"),
+        ("0:1,0:0", -1, "negative"),
+        ("0:0,99:0", 1, ""),
+    ):
+        forged = json.loads(json.dumps(record))
+        forged["settings"][0]["paths"][0][0]["multipliers"] = {**proof["multipliers"], pair: value}
+        outcome = verify(replace(document, evidence=[forged]))
+        assert not outcome
+        assert words in outcome.condition
+    assert "another statement" in verify(replace(document, evidence=[{**record, "digest": ""}])).condition
+
+
+def test_the_split_holds_for_two_clients_that_are_played(tmp_path: Path) -> None:
+    """The claim's own function at the product of two quadratics, in fractions: E|x+|^2 is that of the clients."""
+    certificate = certify(algorithm="fedavg", strong_convexity="1/10", local_steps=2, step_size="1/4")
+    assert isinstance(certificate, RoundCertificate)
+    curvatures, shift, start = (F(1), F(1, 10)), (F(3), F(-3)), F(2)
+    ends = []
+    for a, b in zip(curvatures, shift, strict=True):
+        x = start
+        for _ in range(2):
+            x = x - F(1, 4) * (a * x + b)
+        ends.append(x)
+    after = ((ends[0] + ends[1]) / 2) ** 2
+    # as one function of both models with the mean as inner product: coordinates over sqrt(2), so twice all squares
+    traced = TracedRounds(certificate.round)
+    unit = F(1, 4)
+    means, apart = [[start, start]], [[-b * unit for b in shift]]
+    models = [start, start]
+    for _ in range(2):
+        gradients = [unit * a * x for a, x in zip(curvatures, models, strict=True)]
+        mean = sum(gradients) / 2
+        means.append([mean, mean])
+        apart.append([g - mean for g in gradients])
+        models = [x - g + c for x, g, c in zip(models, gradients, apart[0], strict=True)]
+    vectors = dict(zip(traced.blocks["means"] + traced.blocks["deviations"], means + apart, strict=True))
+
+    def value(terms: Any) -> Fraction:
+        return sum(
+            (
+                c * sum(x * y for x, y in zip(vectors[i], vectors[j], strict=True)) / 2
+                for (i, j), c in terms.items()
+            ),
+            F(0),
+        )
+
+    assert value(traced.split(traced.after)) == after
+    assert value(traced.split(traced.before)) == start**2
+    assert value(traced.split(traced.heterogeneity)) == 9 * unit**2
+    assert after <= certificate.rate * start**2 + certificate.constant * 9
 
 
 def test_the_commands_certify_and_verify_know_rounds(
@@ -344,7 +383,7 @@ def test_the_commands_certify_and_verify_know_rounds(
         assert main([*command, *options, f"--out={path}"]) == 0
         assert main(["verify", str(path)]) == 0
         assert "one round of" in capsys.readouterr().out
-        path.write_text(path.read_text(encoding="utf-8").replace('"smoothness": "1"', '"smoothness": "2"'))
+        path.write_text(path.read_text(encoding="utf-8").replace("RATE = Fraction(", "RATE = 1 - Fraction("))
         assert main(["verify", str(path)]) == 1
         assert capsys.readouterr().out.startswith("invalid: ")
 

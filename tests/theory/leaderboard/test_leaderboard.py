@@ -298,15 +298,16 @@ def test_noise_adds_the_variance_of_the_local_gradients() -> None:
 
 
 def test_stored_certificates_are_checked_without_a_solver_and_forged_ones_refused() -> None:
-    started, checked = time.process_time(), 0
+    checked = 0
     for path in best_one_round.STORED.glob("*.json"):
-        for document in json.loads(path.read_text(encoding="utf-8")).values():
-            assert verify(document)
+        for found in best_one_round._read(path).values():
+            assert not list(found.failures())
             checked += 1
-    assert time.process_time() - started < 10
+        assert verify(found.document)  # by the kernel, too
     assert checked >= 12
-    forged = {**document, "constant": str(Fraction(document["constant"]) * Fraction(98, 100))}
-    assert "positive semidefinite" in verify(forged).condition
+    forged = dataclasses.replace(found, constant=found.constant * Fraction(98, 100))
+    assert any("positive semidefinite" in failure for failure in forged.failures())
+    assert "positive semidefinite" in verify(forged.document).condition
 
 
 def test_a_forged_stored_certificate_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
