@@ -11,8 +11,8 @@ from clusterproof.algorithms import purity
 from clusterproof.synthetic import Mixture, RegressionMixture
 from clusterproof.theory.bounds.numbers import many, short
 from clusterproof.theory.papers.cfl_mgd.hypotheses import variances
-from clusterproof.theory.runs.page import Curve, Entry, ErrorPicture, Page, entry
-from clusterproof.theory.runs.run import FEWEST_RUNS, Run
+from clusterproof.theory.runs.page import Curve, Entry, ErrorPicture, Page, Said, entry, says
+from clusterproof.theory.runs.run import AT_REST, FEWEST_RUNS, MOVED, Run
 
 MOST_SIZES = 5
 """Clusters up to which each one's size is written."""
@@ -147,6 +147,29 @@ def caption_of(run: Run, lines: Sequence[str]) -> str:
     """Join lines of a page, and add the seed, and the number of runs if no line has it."""
     number, told = many(run.runs, "run"), "; ".join(line.rstrip(".,;") for line in lines)
     return f"{told}{'' if f' {number}' in told else f'. R = {number}'}, seed {run.trace.settings['seed']}."
+
+
+def comes_to_rest(run: Run, distances: np.ndarray, point: str) -> Said:
+    """Say whether a run whose rounds are the stated ones is at rest, or comes nearer.
+
+    Parameters
+    ----------
+    run
+        The run.
+    distances
+        From the fixed point, since its rounds are the stated ones, (T, k).
+    point
+        Name of that.
+    """
+    end, number = float(distances[-1].max()), run.rounds
+    where = f"{short(end)} from {point} after round {number}"
+    if end <= AT_REST * run.size:
+        return says("holds", f"at rest, {where}", end, 0.0)
+    nearer = -float(np.diff(distances, axis=0).min(initial=0.0))
+    if nearer > MOVED * run.size and end < distances[0].max():
+        words = f"every round is the stated one; {short(end)} from its rest after round {number}"
+        return says("holds", words, end, 0.0)
+    return says("inconclusive", f"{where}; more --rounds", end, 0.0)
 
 
 # ---- the groups of clients that a run finds: how many, which, and since when

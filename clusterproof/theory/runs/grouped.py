@@ -15,9 +15,9 @@ from clusterproof.theory.bounds.hypotheses import Need
 from clusterproof.theory.bounds.numbers import short
 from clusterproof.theory.bounds.trace_bound import ROUNDING
 from clusterproof.theory.exact import affine_rounds
-from clusterproof.theory.runs.facts import is_true, settled
+from clusterproof.theory.runs.facts import comes_to_rest, is_true, settled
 from clusterproof.theory.runs.page import Entry, Row, Said, entry, says
-from clusterproof.theory.runs.run import AT_REST, MOVED, Run
+from clusterproof.theory.runs.run import AT_REST, Run
 
 
 class GroupRun(Run):
@@ -142,14 +142,7 @@ def _clustered_needs(run: GroupRun) -> Iterator[Need]:
 def _clustered(run: GroupRun) -> Said:
     """Compare with ``baselines/clustered``: in the true clusters a model rests at FedAvg's point of the cluster."""
     largest = run.rest[0][settled(run.labels) - 1 :].max(axis=(1, 2))
-    end, number = float(largest[-1]), run.rounds
-    where = f"{short(end)} from its clusters' points after round {number}"
-    if end <= AT_REST * run.size:
-        return says("holds", f"at rest, {where}", end, 0.0)
-    if len(largest) > 1 and float(-np.diff(largest).min()) > MOVED * run.size and end < largest[0]:
-        words = f"every round is the stated one; {short(end)} from its rest after round {number}"
-        return says("holds", words, end, 0.0)
-    return says("inconclusive", f"{where}; more --rounds", end, 0.0)
+    return comes_to_rest(run, largest[:, None], "its clusters' points")
 
 
 IN_GROUPS = Row("In groups", "baselines/clustered", _clustered, _clustered_needs)

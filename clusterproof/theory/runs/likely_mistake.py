@@ -57,7 +57,8 @@ def likely_mistake(
         return ""
     if not several and models.shape[2] > 1:  # a model for each client
         return ""
-    given = {**vars(algorithm), "local_epochs": local_steps}
+    given = {name: value for name, value in vars(algorithm).items() if value is not None}
+    given["local_epochs"] = local_steps
     settings = {name: given.get(name, default) for name, default in definition.defaults().items()}
     starts = own.models[0, replicate] if several else own.models[0, replicate, 0]
     conforming = ConformanceTask.from_quadratic_mixture(clients, starts)

@@ -17,9 +17,9 @@ from clusterproof.theory.bounds.numbers import apart, short
 from clusterproof.theory.bounds.trace_bound import ROUNDING
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.runs import facts
-from clusterproof.theory.runs.facts import range_words
+from clusterproof.theory.runs.facts import comes_to_rest, range_words
 from clusterproof.theory.runs.page import Entry, Page, Row, Said, entry, page_of, says
-from clusterproof.theory.runs.run import AT_REST, MOVED, Run
+from clusterproof.theory.runs.run import AT_REST, Run
 
 MOST_UNKNOWNS = 1200
 """Size of a round's matrix up to which its eigenvalues are computed: a second or two."""
@@ -224,17 +224,10 @@ def rest_on_run(run: AffineRun) -> Said:
     if run.rounds == 0:
         return says("inconclusive", "no round was run")
     assert run.affine is not None
-    off, end = run.affine.leads_to_rest(), float(run.distances[-1].max())
+    off = run.affine.leads_to_rest()
     if off > 100 * ROUNDING * run.size:
         return says("broken", f"a round leads {short(off)} away from the stated point", off, 0.0)
-    where, number = f"{short(end)} from the stated point after round {run.rounds}", run.rounds
-    if end <= AT_REST * run.size:
-        return says("holds", f"at rest, {where}", end, 0.0)
-    nearer = float(-np.diff(run.distances, axis=0).min())
-    if nearer > MOVED * run.size and end < run.distances[0].max():
-        words = f"every round is the stated one; {short(end)} from its rest after round {number}"
-        return says("holds", words, end, 0.0)
-    return says("inconclusive", f"{where}; more --rounds", end, 0.0)
+    return comes_to_rest(run, run.distances, "the stated point")
 
 
 def _optimum_on_run(run: AffineRun) -> Said:

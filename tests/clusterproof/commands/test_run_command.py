@@ -206,7 +206,7 @@ def test_a_run_of_fpfc_is_compared_with_its_own_theorem(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (f"{FPFC_RUN} --augmentation 1", "must be greater than 2 L_g = 4 (fpfc/repaired-models)"),
+        (f"{FPFC_RUN} --augmentation 1", "must have rho > 2 L_g = 4 (fpfc/repaired-models)"),
         ("run fedavg", "no theorem of this algorithm is a bound on runs"),
         ("run fpfc --task regression", "must be a quadratic mixture (fpfc/repaired-models)"),
     ],

@@ -205,3 +205,10 @@ def test_the_reading_that_first_order_minimises_f(inner: float) -> None:
     assert outcomes(theory.compare(equal, run(algorithm, equal, rounds=80)))[READING] == "holds"
     early = theory.compare(TASK, run(algorithm, TASK, rounds=1, initial=TASK.pooled_optimum[None] + 5))
     assert outcomes(early)[READING] == "inconclusive"
+
+
+def test_a_wrong_run_of_default_steps_is_told() -> None:
+    """Of a setting that is left out the definition has a default of its own."""
+    trace = run(PerFedAvg(step_size=0.9), TASK, rounds=5)
+    with pytest.raises(AssertionError, match="and the run is without noise"):
+        theory.assert_same_law(TASK, called(trace, step_size=1.0))
