@@ -82,7 +82,7 @@ class Document:
             with stated(self.source, self.beside) as claims:
                 found = claims or [find_claim(str(each.get("claim"))) for each in self.evidence]
                 yield from _failures(found, self.evidence)
-        except (InvalidArgument, kernel.Refused) as error:
+        except (InvalidArgument, kernel.Refused, ValueError) as error:
             yield f"the claims cannot be read: {error}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.theory import kernel
 from clusterproof.theory.certificates.document import Document, NoCertificate
-from clusterproof.theory.claims.claim import find_claim
+from clusterproof.theory.claims.claim import arguments_of, find_claim
 from clusterproof.theory.claims.class_ranges import class_of
 from clusterproof.theory.report.decide import check
 from clusterproof.user_files import file_of, sources_of
@@ -25,7 +25,8 @@ def certify_claim(claim_id: str) -> Document | NoCertificate:
         raise InvalidArgument("claim", claim.id, rule, remedy)
     verdict = check(claim_id)
     if verdict.verdict is not kernel.Word.CERTIFIED:
-        return NoCertificate(reason=f"{verdict.verdict}: {verdict.reason}")
+        where = f"see `clusterproof check {arguments_of(claim_id)}`"
+        return NoCertificate(reason=f"{verdict.verdict}: {verdict.reason}; {where}")
     file = file_of(claim.module)
     texts = {} if file is None else {name: text.decode() for name, text in sources_of(file).items()}
     source = texts.pop(next(iter(texts))) if texts else ""

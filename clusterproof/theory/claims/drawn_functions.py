@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -114,19 +114,6 @@ def _continued(
 # ---- several coordinates
 
 
-class Formula(Protocol):
-    """What answers for a function, set or operator, in coordinates of its own basis."""
-
-    def at(self, x: Vector) -> tuple[Vector, Fraction]:
-        """Return a subgradient (normal vector, image) and the value."""
-
-    def prox(self, x: Vector, step: Fraction) -> Vector:
-        """Return y with y + step g = x, g a subgradient there."""
-
-    def minimise_linear(self, direction: Vector) -> Vector:
-        """Return where <direction, .> is least."""
-
-
 @dataclass(frozen=True)
 class Separable:
     """A sum of functions of one coordinate each, plus a constant; as an operator its gradient."""
@@ -135,17 +122,13 @@ class Separable:
     value: Fraction = ZERO
 
     def at(self, x: Vector) -> tuple[Vector, Fraction]:
-        """As of ``Formula``."""
+        """Return a subgradient (normal vector, image) and the value."""
         several = [slope.at(t) for slope, t in zip(self.slopes, x, strict=True)]
         return tuple(g for g, _ in several), self.value + sum(f for _, f in several)
 
     def prox(self, x: Vector, step: Fraction) -> Vector:
-        """As of ``Formula``."""
+        """Return y with y + step g = x, g a subgradient there."""
         return tuple(slope.prox(t, step) for slope, t in zip(self.slopes, x, strict=True))
-
-    def minimise_linear(self, direction: Vector) -> Vector:
-        """Refuse."""
-        raise Refused("only a set has a point where a linear function is least")
 
 
 @dataclass(frozen=True)
@@ -158,17 +141,17 @@ class Box:
     normal: Vector
 
     def at(self, x: Vector) -> tuple[Vector, Fraction]:
-        """As of ``Formula``."""
+        """Return a subgradient (normal vector, image) and the value."""
         if self.prox(x, Fraction(1)) != x:
             raise Refused("a point that is not of the set")
         return self.normal if x == self.point else (ZERO,) * len(x), ZERO
 
     def prox(self, x: Vector, step: Fraction) -> Vector:
-        """As of ``Formula``."""
+        """Return y with y + step g = x, g a subgradient there."""
         return tuple(min(max(t, a), b) for t, a, b in zip(x, self.lower, self.upper, strict=True))
 
     def minimise_linear(self, direction: Vector) -> Vector:
-        """As of ``Formula``."""
+        """Return where <direction, .> is least."""
         return tuple(b if v < 0 else a for v, a, b in zip(direction, self.lower, self.upper, strict=True))
 
 
@@ -188,12 +171,12 @@ class Turning:
         return tuple(found)
 
     def at(self, x: Vector) -> tuple[Vector, Fraction]:
-        """As of ``Formula``."""
+        """Return a subgradient (normal vector, image) and the value."""
         moved = self._applied(_plus(x, self.point, -1), self.blocks)
         return _plus(self.image, moved), ZERO
 
     def prox(self, x: Vector, step: Fraction) -> Vector:
-        """As of ``Formula``."""
+        """Return y with y + step g = x, g a subgradient there."""
         inverse = [
             (
                 (1 + step * a) / ((1 + step * a) ** 2 + (step * b) ** 2),
@@ -203,9 +186,9 @@ class Turning:
         ]
         return _plus(self.point, self._applied(_plus(_plus(x, self.image, -step), self.point, -1), inverse))
 
-    def minimise_linear(self, direction: Vector) -> Vector:
-        """Refuse."""
-        raise Refused("only a set has a point where a linear function is least")
+
+Formula = Separable | Box | Turning
+"""What answers for a function, set or operator, in coordinates of its own basis."""
 
 
 def _plus(x: Vector, y: Vector, factor: Fraction | int = 1) -> Vector:
@@ -357,6 +340,7 @@ class _DrawnOracle(Oracle):
     def implicit(self, point: Point, step: Fraction | None) -> Triplet:
         """Return the formula's proximal point, or linear minimum."""
         if step is None:
+            assert isinstance(self._formula, Box)  # only sets are asked
             x = self._outwards(self._formula.minimise_linear(self._inwards(point)))
             gradient = -point
         else:

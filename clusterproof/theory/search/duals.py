@@ -91,12 +91,12 @@ def proofs_at(paths: Sequence[Sequence[Path]]) -> list[list[Proof]] | None:
 def proof_of(path: Path, raised: Fraction = Fraction(0)) -> Proof | None:
     """Return multipliers that show an entry, its bound raised by a share of it; None if none are found."""
     whole = _Face.whole(path, raised)
-    several = len(path.trace.oracles) > 1 and path.bound is not None
-    for first in (lambda: whole, lambda: _forced(whole))[: 1 + several]:
-        for face in _faces(first()):
-            if (proof := face.near()) is not None:
-                return proof
-    return None
+    for face in _faces(whole):
+        if (proof := face.near()) is not None:
+            return proof
+    if len(path.trace.oracles) == 1 or path.bound is None:
+        return None
+    return next(filter(None, (face.near() for face in _faces(_forced(whole)))), None)
 
 
 def _faces(first: _Face) -> Iterator[_Face]:
