@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -25,7 +25,6 @@ WORDS: dict[Callable[..., Any], Callable[..., Any]] = {
     sides.equal: vocabulary.equal,
     least: vocabulary.least,
 }
-VOCABULARY = {id(known): own for word, own in WORDS.items() for known in (word, exposed(word))}
 CLASSES: dict[type, Any] = {
     definitions.FunctionClass: interpolation.FunctionClass,
     definitions.SetClass: interpolation.SetClass,
@@ -37,8 +36,17 @@ TRIED = "what depends on them is tried, and not proved"
 """Why a statement can be no other one."""
 
 
-def statement_of(statement: Statement) -> kernel.Statement:
+def statement_of(
+    statement: Statement, words: Mapping[Callable[..., Any], Callable[..., Any]] = WORDS
+) -> kernel.Statement:
     """Return a statement in the language.
+
+    Parameters
+    ----------
+    statement
+        Whose function and ranges are read.
+    words
+        By a claim's word, such as ``at_most``, what it is in the language.
 
     Raises
     ------
@@ -57,7 +65,8 @@ def statement_of(statement: Statement) -> kernel.Statement:
 
     owners = [statement.function, *(kind for kind, _ in space.records.values())]
     annotations = [text for each in owners for text in each.__annotations__.values()]
-    source = kernel.Source(VOCABULARY, _unwrapped, annotations)
+    vocabulary = {id(known): own for word, own in words.items() for known in (word, exposed(word))}
+    source = kernel.Source(vocabulary, _unwrapped, annotations)
     return kernel.Statement.of(statement.function, of_source, space.records, source)
 
 

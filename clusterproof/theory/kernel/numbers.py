@@ -32,6 +32,10 @@ class Abstract:
         """Return the fact that it is 0."""
         raise Refused("an equation of values that are no numbers")
 
+    def exact(self) -> int | Fraction:
+        """Refuse: a symbol has no value. (What is exported is evaluated on numbers that know their formula.)"""
+        raise Refused("a symbol stands where a number must be, such as a number of rounds")
+
     def __bool__(self) -> bool:
         raise Refused("a symbol is neither true nor false: a branch on it has no formula")
 
@@ -49,7 +53,7 @@ def number(value: Any) -> int | Fraction:
     if type(value) is Fraction and type(value.numerator) is type(value.denominator) is int:
         return value
     if isinstance(value, Abstract):
-        raise Refused("a symbol stands where a number must be, such as a number of rounds")
+        return value.exact()
     raise Refused(f"{type(value).__name__} is no exact number: compute with int and Fraction")
 
 

@@ -28,7 +28,7 @@ from clusterproof.theory.claims import Sides, at_most, choice, integers, rationa
 from clusterproof.theory.claims import sides as claim_sides
 from clusterproof.theory.claims.claim import Statement
 from clusterproof.theory.claims.evidence import _written
-from clusterproof.theory.claims.in_language import VOCABULARY, language_of
+from clusterproof.theory.claims.in_language import WORDS, language_of
 from clusterproof.theory.claims.stored_evidence import read_evidence
 from clusterproof.theory.kernel import evaluation, vocabulary
 
@@ -441,7 +441,7 @@ def by_public_names(x: Digit) -> Any:
 
 def in_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Load a function, whatever it returns."""
-    loaded: Callable[..., Any] = kernel.Source(VOCABULARY, lambda value: value).load(function, "function")
+    loaded: Callable[..., Any] = kernel.Source({id(word): own for word, own in WORDS.items()}, lambda value: value).load(function, "function")
     return loaded
 
 
