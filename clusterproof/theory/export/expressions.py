@@ -104,20 +104,51 @@ class Expression(Abstract):
         raise Refused("@ is the inner product of points, not of numbers")
 
     def __le__(self, other: Any) -> Fact:
-        return Fact(self._joined("-", other, self))
+        return Decided(self._joined("-", other, self))
 
     def __ge__(self, other: Any) -> Fact:
-        return Fact(self._joined("-", self, other))
+        return Decided(self._joined("-", self, other))
 
     def __lt__(self, other: Any) -> Fact:
-        return Fact(self._joined("-", other, self), strict=True)
+        return Decided(self._joined("-", other, self), strict=True)
 
     def __gt__(self, other: Any) -> Fact:
-        return Fact(self._joined("-", self, other), strict=True)
+        return Decided(self._joined("-", self, other), strict=True)
 
     def is_zero(self) -> Fact:
         """Return the fact that it is 0."""
-        return Fact(self, equation=True)
+        return Decided(self, equation=True)
+
+
+class Decided(Fact):
+    """A comparison that may be computed with, as Python's truth values may, where it has one."""
+
+    def exact(self) -> int:
+        """Return 1 if it holds, else 0."""
+        return int(bool(self))
+
+    def _number(self) -> Expression:
+        return of_number(self.slack.record, self.exact())
+
+    def __add__(self, other: Any) -> Any:
+        return self._number() + other
+
+    def __sub__(self, other: Any) -> Any:
+        return self._number() - other
+
+    def __mul__(self, other: Any) -> Any:
+        return self._number() * other
+
+    def __neg__(self) -> Any:
+        return -self._number()
+
+    def __radd__(self, other: Any) -> Any:
+        return other + self._number()
+
+    def __rsub__(self, other: Any) -> Any:
+        return other - self._number()
+
+    __rmul__ = __mul__
 
 
 class Valued(Expression):
@@ -137,6 +168,13 @@ class Valued(Expression):
             (self - of_number(self.record, self.value)).decide(strict=False, equation=True)  # type: ignore[attr-defined]
         return self.value
 
+    def differs(self) -> bool:
+        """Return whether it is not 0, and keep the branch."""
+        return not self.decide(strict=False, equation=True)
+
+    def __bool__(self) -> bool:
+        return self.differs()
+
     def __eq__(self, other: object) -> bool:
         return bool((self - other).is_zero())
 
@@ -148,6 +186,8 @@ def _made(record: Record, operator: str, parts: tuple[Any, ...], value: int | Fr
 
 
 def _is(value: Any, wanted: int) -> bool:
+    if isinstance(value, Expression) and value.operator == "number":
+        value = value.value
     return not isinstance(value, Abstract) and value == wanted
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from clusterproof.theory.claims.claim import Statement
 from clusterproof.theory.claims.in_language import WORDS, statement_of
-from clusterproof.theory.export.expressions import Expression, Record, of_number, quantity
+from clusterproof.theory.export.expressions import Decided, Expression, Record, of_number, quantity
 from clusterproof.theory.kernel import vocabulary
 from clusterproof.theory.kernel.evaluation import Outside, Refused, evaluating, limited, running
 from clusterproof.theory.kernel.numbers import Abstract, absolute, compare, number
@@ -98,7 +98,7 @@ class Exporter:
     # ---- the words of a claim, which keep what they are given
 
     def _of(self, word: Callable[..., Any]) -> Callable[..., Any]:
-        own = {"suppose": self._suppose, "at_most": self._compare, "at_least": self._compare, "equal": self._equal}
+        own = {"suppose": self._suppose, "given": self._given, "at_most": self._compare, "at_least": self._compare, "equal": self._equal}
         known = WORDS[word]
         make = own.get(known.__name__)
         if make is None:
@@ -112,13 +112,18 @@ class Exporter:
     def _suppose(self, known: Callable[..., Any], name: Any, holds: Any = None) -> None:
         facts = running().facts
         before = len(facts)
+        if holds is None:
+            name, holds = "", name
         text = name if type(name) is str else ""
         try:
-            known(name, holds)
+            known(text, _fact(holds))
         except Outside:
             facts.append(text)
             raise
         self._words |= {id(fact): text for fact in facts[before:]}
+
+    def _given(self, known: Callable[..., Any], name: Any, holds: Any, make: Callable[[], Any]) -> Any:
+        return known(name, _fact(holds), make)
 
     def _compare(self, known: Callable[..., Any], *sides: Any, **terms: Any) -> Sides:
         expressed = {name: self._expressed(value) for name, value in terms.items()}
@@ -252,6 +257,11 @@ class Exporter:
         chosen = {n: allowed.options for n, allowed in self.stated.space.ranges.items() if type(allowed) is Choice}
         for case in itertools.product(*chosen.values()):
             yield dict(zip(chosen, case, strict=True))
+
+
+def _fact(holds: Any) -> Any:
+    """Return a comparison as the kernel's."""
+    return Fact(holds.slack, holds.strict, holds.equation) if type(holds) is Decided else holds
 
 
 @contextmanager

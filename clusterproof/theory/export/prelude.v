@@ -12,7 +12,7 @@ Inductive formula :=
 | Opp (a : formula) | Pow (a : formula) (n : nat).
 Inductive prop :=
 | Le (a b : formula) | Lt (a b : formula) | Eq (a b : formula) | Int (a : formula)
-| Not (p : prop) | And (p q : prop) | Or (p q : prop) | Yes.
+| Not (p : prop) | And (p q : prop) | Or (p q : prop) | Imp (p q : prop) | Yes.
 
 Definition integer (x : R) : Prop := exists z : Z, x = IZR z.
 
@@ -26,7 +26,8 @@ Fixpoint holds (env : list R) (p : prop) : Prop :=
   match p with
   | Le a b => den env a <= den env b | Lt a b => den env a < den env b | Eq a b => den env a = den env b
   | Int a => integer (den env a)
-  | Not p => ~ holds env p | And p q => holds env p /\ holds env q | Or p q => holds env p \/ holds env q | Yes => True
+  | Not p => ~ holds env p | And p q => holds env p /\ holds env q | Or p q => holds env p \/ holds env q
+  | Imp p q => holds env p -> holds env q | Yes => True
   end.
 
 (* ---- Values in fractions *)
@@ -54,6 +55,7 @@ Fixpoint decide (vals : list Q) (p : prop) : option bool :=
   | Not p => match decide vals p with Some t => Some (negb t) | None => None end
   | And p q => op2 (fun s t => Some (s && t)%bool) (decide vals p) (decide vals q)
   | Or p q => op2 (fun s t => Some (s || t)%bool) (decide vals p) (decide vals q)
+  | Imp p q => op2 (fun s t => Some (negb s || t)%bool) (decide vals p) (decide vals q)
   | Yes => Some true
   end.
 (* The value of each definition is given, and compared by multiplying crosswise: no common denominators arise. *)
@@ -100,7 +102,7 @@ Lemma decide_ok vals env p : agree vals env ->
   forall t, decide vals p = Some t -> if t then holds env p else ~ holds env p.
 Proof.
   intro A. pose proof (evq_ok vals env) as V.
-  induction p as [a b|a b|a b|a|p IH|p IHp q IHq|p IHp q IHq|]; simpl; intros t E.
+  induction p as [a b|a b|a b|a|p IH|p IHp q IHq|p IHp q IHq|p IHp q IHq|]; simpl; intros t E.
   1-3: destruct (evq vals a) as [x|] eqn:X, (evq vals b) as [y|] eqn:Y; simpl in E; try discriminate;
     rewrite (V a A x X), (V b A y Y); injection E as <-.
   - destruct (Qle_bool x y) eqn:C. apply Qle_Rle, Qle_bool_iff, C.
@@ -115,6 +117,8 @@ Proof.
     apply Z.eqb_eq in C. rewrite (Z.div_mod n (Z.pos d)) at 1 by lia. rewrite C, Z.add_0_r, mult_IZR.
     field. apply not_0_IZR. lia.
   - destruct (decide vals p) as [[]|]; try discriminate; injection E as <-; simpl; specialize (IH _ eq_refl); simpl in IH; tauto.
+  - destruct (decide vals p) as [s|], (decide vals q) as [u|]; simpl in E; try discriminate. injection E as <-.
+    specialize (IHp _ eq_refl). specialize (IHq _ eq_refl). destruct s, u; simpl in *; tauto.
   - destruct (decide vals p) as [s|], (decide vals q) as [u|]; simpl in E; try discriminate. injection E as <-.
     specialize (IHp _ eq_refl). specialize (IHq _ eq_refl). destruct s, u; simpl in *; tauto.
   - destruct (decide vals p) as [s|], (decide vals q) as [u|]; simpl in E; try discriminate. injection E as <-.
@@ -471,10 +475,11 @@ Fixpoint power (p : poly n) (k : nat) : poly n := match k with O => one | S k =>
 Definition sum (k : Q) (x y : quotient) : option quotient :=
   if same n (snd x) (snd y) then Some (add n (fst x) (scale n k (fst y)), snd x)
   else Some (add n (mul n (fst x) (snd y)) (scale n k (mul n (fst y) (snd x))), mul n (snd x) (snd y)).
+Definition number (x : quotient) : option Q := if same n (snd x) one then constant n (fst x) else None.
 Definition ratio (x y : quotient) : option quotient :=
-  match constant n (fst y) with
-  | Some q => if Qeq_bool q 0 then None else Some (scale n (/ q) (mul n (fst x) (snd y)), snd x)
-  | None => match sign (fst y) with Some _ => Some (mul n (fst x) (snd y), mul n (snd x) (fst y)) | None => None end
+  match number x, number y with
+  | Some p, Some q => if Qeq_bool q 0 then None else Some (cst n (p / q), one)
+  | _, _ => match sign (fst y) with Some _ => Some (mul n (fst x) (snd y), mul n (snd x) (fst y)) | None => None end
   end.
 Fixpoint quo (env : list quotient) (e : formula) : option quotient :=
   match e with
@@ -536,16 +541,23 @@ Proof.
   - apply same_ok with (xs := xs) in F. rewrite add_ok, scale_ok, B, D, <- F. split. exact A. field. exact A.
   - rewrite add_ok, scale_ok, !mul_ok, B, D. split. apply Rmult_integral_contrapositive_currified; assumption. field. auto.
 Qed.
+Lemma number_ok x k r : means x r -> number x = Some k -> r = Q2R k.
+Proof.
+  unfold number, means. intros [A B] H. destruct (same n (snd x) one) eqn:S; try discriminate.
+  rewrite B, (same_ok n _ _ S), one_ok, (constant_ok n _ _ H). field.
+Qed.
 Lemma ratio_ok x y r s q : means x r -> means y s -> ratio x y = Some q -> means q (r / s).
 Proof.
-  unfold ratio, means. intros [A B] [C D]. destruct (constant n (fst y)) as [k|] eqn:K.
-  - destruct (Qeq_bool k 0) eqn:Z; try discriminate. intro H; injection H as <-; simpl. split. exact A.
-    pose proof (nonzero k Z) as N. apply constant_ok with (xs := xs) in K.
-    rewrite scale_ok, mul_ok, B, D, K, Q2R_inv by (intro F; apply N; apply Qeq_eqR in F; rewrite F; apply Q0).
-    field. auto.
-  - destruct (sign (fst y)) as [t|] eqn:T; try discriminate. apply sign_nonzero in T.
-    intro H; injection H as <-; simpl. rewrite !mul_ok, B, D.
-    split. apply Rmult_integral_contrapositive_currified; assumption. field. auto.
+  intros X Y. assert (G : match sign (fst y) with Some _ => Some (mul n (fst x) (snd y), mul n (snd x) (fst y)) | None => None end
+    = Some q -> means q (r / s)).
+  { unfold means in *. destruct X as [A B], Y as [C D]. destruct (sign (fst y)) as [t|] eqn:T; try discriminate.
+    apply sign_nonzero in T. intro H; injection H as <-; simpl. rewrite !mul_ok, B, D.
+    split. apply Rmult_integral_contrapositive_currified; assumption. field. auto. }
+  unfold ratio. destruct (number x) as [k|] eqn:K; [|exact G]. destruct (number y) as [l|] eqn:M; [|exact G].
+  destruct (Qeq_bool l 0) eqn:Z; try discriminate. intro H; injection H as <-. pose proof (nonzero l Z) as N.
+  apply (number_ok x k r X) in K. apply (number_ok y l s Y) in M.
+  unfold means; simpl. rewrite one_ok, cst_ok, K, M, Q2R_div by (intro F; apply N; apply Qeq_eqR in F; rewrite F; apply Q0).
+  split. lra. field. exact N.
 Qed.
 Definition right (env : list quotient) (values : list R) :=
   forall i q, nth_error env i = Some q -> means q (nth i values 0).
@@ -696,7 +708,7 @@ Proof.
   - destruct (quo n b positive env (Sub x y)) as [q|] eqn:S; try discriminate.
     apply (quo_ok n b positive xs I P env values (Sub x y) A) in S as [N S]. simpl in S.
     rewrite (vanishes_ok n _ C) in S. unfold Rdiv in S. rewrite Rmult_0_l in S. lra.
-  - destruct p as [x y|x y|x y| | | | |]; try discriminate; simpl.
+  - destruct p as [x y|x y|x y| | | | | |]; try discriminate; simpl.
     + destruct (slack n b positive env y x) as [p|] eqn:S; try discriminate.
       apply (slack_ok n b positive xs I P env values) in S as [k [K S]]; [|exact A].
       apply (is_positive_ok n b xs I) in C. nra.
@@ -724,7 +736,7 @@ Lemma known_ok n b positive env p xs : inside n b xs -> Pos n xs positive -> rig
 Proof.
   intros I P A H.
   assert (Z : 0 <= ev n (cst n 0) xs) by (rewrite cst_ok, Q0; lra).
-  destruct p as [x y|x y|x y| | | | |]; simpl in *; auto.
+  destruct p as [x y|x y|x y| | | | | |]; simpl in *; auto.
   all: destruct (slack n b positive env x y) as [p|] eqn:S; simpl; auto.
   all: apply (slack_ok n b positive xs I P env values) in S as [k [K S]]; [|exact A].
   - split; constructor; auto. nra.
