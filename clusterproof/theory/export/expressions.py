@@ -6,7 +6,7 @@ Where a quantity has a value, a comparison of it is decided by that value, and k
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -228,3 +228,19 @@ def in_order(roots: list[Any]) -> list[Expression]:
             else:
                 waiting += [(each, True), *((part, False) for part in operands(each))]
     return list(seen.values())
+
+
+def evaluated(roots: Iterable[Expression], values: Mapping[str, Any]) -> dict[int, int | Fraction]:
+    """Return by identity the values of expressions, and of what they are made of, at values of the quantities."""
+    known: dict[int, Any] = {}
+    for node in in_order(list(roots)):
+        parts = [known[id(part)] for part in operands(node)]
+        if node.operator == "number":
+            known[id(node)] = node.value
+        elif node.operator == "quantity":
+            known[id(node)] = number(values[node.parts[0]])
+        elif node.operator == "negative":
+            known[id(node)] = -parts[0]
+        else:
+            known[id(node)] = parts[0] ** node.parts[1] if node.operator == "^" else OPERATIONS[node.operator](*parts)
+    return known
