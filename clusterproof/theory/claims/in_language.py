@@ -37,7 +37,9 @@ TRIED = "what depends on them is tried, and not proved"
 
 
 def statement_of(
-    statement: Statement, words: Mapping[Callable[..., Any], Callable[..., Any]] = WORDS
+    statement: Statement,
+    words: Mapping[Callable[..., Any], Callable[..., Any]] = WORDS,
+    loader: type[kernel.Source] = kernel.Source,
 ) -> kernel.Statement:
     """Return a statement in the language.
 
@@ -47,6 +49,8 @@ def statement_of(
         Whose function and ranges are read.
     words
         By a claim's word, such as ``at_most``, what it is in the language.
+    loader
+        Loads what the statement rests on.
 
     Raises
     ------
@@ -66,7 +70,7 @@ def statement_of(
     owners = [statement.function, *(kind for kind, _ in space.records.values())]
     annotations = [text for each in owners for text in each.__annotations__.values()]
     vocabulary = {id(known): own for word, own in words.items() for known in (word, exposed(word))}
-    source = kernel.Source(vocabulary, _unwrapped, annotations)
+    source = loader(vocabulary, _unwrapped, annotations)
     return kernel.Statement.of(statement.function, of_source, space.records, source)
 
 

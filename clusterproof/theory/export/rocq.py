@@ -1,0 +1,68 @@
+"""A record of evidence as a file for Rocq: its head says what is shown, what is left out, and what is to be believed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from clusterproof.theory.claims.claim import Claim, Statement
+from clusterproof.theory.export.formulas import Exporter
+from clusterproof.theory.export.rocq_numbers import RULES
+from clusterproof.theory.export.rocq_text import comment
+
+SHOWN = {
+    "instance": """an instance of the space meets the hypotheses and breaks the conclusion. The formulas are those that the
+   source computes at this instance: where it repeats or decides something, the numbers on which that depends are listed
+   as branches, which the instance meets. Texts and truth values are put in.""",
+    "exhausted": """at every instance of the finite space the hypotheses imply the conclusion. Instances for which the source
+   computes the same formulas are listed together. That the lists are the whole space is left out: compare them with the
+   signature.""",
+    "signs": """for all real numbers of the space that meet the hypotheses the conclusion holds, and there are such. Each case
+   of the choices has its theorem; that these are all cases is left out: compare them with the signature.""",
+    "empty": """no real numbers of the space meet the hypotheses. Each case of the choices has its theorem; that these are all
+   cases is left out: compare them with the signature.""",
+}
+SHOWN["squares"] = SHOWN["signs"]
+BELIEVED = """What is to be believed: Rocq; its real numbers (the axioms that the last command prints); and that the definitions below
+   are what the source above says, which a reader compares. prelude.v is proved, and need not be read."""
+IMPORTS = """\
+From Coq Require Import Reals QArith List.
+From Clusterproof Require Import prelude.
+Import ListNotations.
+Open Scope R_scope.
+"""
+
+
+def rocq_file(claim: Claim[..., Any], statement: Statement, record: Mapping[str, Any], word: str, source: str) -> str:
+    """Write the file of a record.
+
+    Parameters
+    ----------
+    claim, statement
+        Of which the record is.
+    record
+        Evidence.
+    word
+        That it supports.
+    source
+        The statement's source.
+
+    Raises
+    ------
+    Refused
+        If the statement has no formula.
+    """
+    rule = record["rule"]
+    if rule not in RULES:
+        raise NotImplementedError(f"the rule {rule}")
+    body = RULES[rule](Exporter(statement), record)
+    line = ": ".join(filter(None, (record["statement"], record["line"])))
+    head = [
+        f"{claim.id}{f', {line}' if line else ''}: {word}. {claim.title}",
+        "",
+        source.rstrip(),
+        "",
+        f"What is shown: {SHOWN[rule]}",
+        f"{BELIEVED}",
+    ]
+    return "\n".join([comment("\n".join(head)), "", IMPORTS, *body, ""])
