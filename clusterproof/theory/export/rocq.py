@@ -7,8 +7,10 @@ from typing import Any
 
 from clusterproof.theory.claims.claim import Claim, Statement
 from clusterproof.theory.export.formulas import Exporter
+from clusterproof.theory.export.rocq_dual import dual
 from clusterproof.theory.export.rocq_numbers import RULES
 from clusterproof.theory.export.rocq_text import comment
+from clusterproof.theory.kernel import Refused
 
 SHOWN = {
     "instance": """an instance of the space meets the hypotheses and breaks the conclusion. The formulas are those that the
@@ -21,6 +23,12 @@ SHOWN = {
    of the choices has its theorem; that these are all cases is left out: compare them with the signature.""",
     "empty": """no real numbers of the space meet the hypotheses. Each case of the choices has its theorem; that these are all
    cases is left out: compare them with the signature.""",
+    "dual": """in every inner product space, for whatever vectors and numbers fulfil the listed conditions, what is measured is
+   at most the bound; one theorem for each setting of the other quantities. The function is followed as the source runs:
+   each point where it is asked is a sum of free vectors, which are the solution, the way from there to the start, and its
+   subgradients. Left out: that every function of the class fulfils the conditions (they are necessary: Taylor, Hendrickx
+   and Glineur, Math. Program. 161, 2017, Theorem 4, and the sources in clusterproof/theory/kernel/interpolation.py), that
+   the settings are all, and that some function meets the hypotheses.""",
 }
 SHOWN["squares"] = SHOWN["signs"]
 BELIEVED = """What is to be believed: Rocq; its real numbers (the axioms that the last command prints); and that the definitions below
@@ -53,9 +61,12 @@ def rocq_file(claim: Claim[..., Any], statement: Statement, record: Mapping[str,
         If the statement has no formula.
     """
     rule = record["rule"]
-    if rule not in RULES:
-        raise NotImplementedError(f"the rule {rule}")
-    body = RULES[rule](Exporter(statement), record)
+    if rule == "dual":
+        body = dual(statement, record)
+    elif rule in RULES:
+        body = RULES[rule](Exporter(statement), record)
+    else:
+        raise Refused(f"the rule {rule} has no file for Rocq yet")
     line = ": ".join(filter(None, (record["statement"], record["line"])))
     head = [
         f"{claim.id}{f', {line}' if line else ''}: {word}. {claim.title}",
