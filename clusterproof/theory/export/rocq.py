@@ -26,7 +26,7 @@ SHOWN = {
     "dual": """in every inner product space, for whatever vectors and numbers fulfil the listed conditions, what is measured is
    at most the bound; one theorem for each setting of the other quantities. The function is followed as the source runs:
    each point where it is asked is a sum of free vectors, which are the solution, the way from there to the start, and its
-   subgradients. Left out: that every function of the class fulfils the conditions (they are necessary: Taylor, Hendrickx
+   subgradients; sides that are no single product are multiplied out. Left out: that every function of the class fulfils the conditions (they are necessary: Taylor, Hendrickx
    and Glineur, Math. Program. 161, 2017, Theorem 4, and the sources in clusterproof/theory/kernel/interpolation.py), that
    the settings are all, and that some function meets the hypotheses.""",
 }
