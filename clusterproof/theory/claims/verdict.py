@@ -186,6 +186,11 @@ class Verdict(Line, Drawable):
         facts |= {"repaired by": ", ".join(self.repaired_by) or None}
         return html_table(f"{self.claim}: {self.verdict}", facts)
 
+    def _repr_latex_(self) -> str:
+        from clusterproof.theory.export.latex import of_verdict
+
+        return of_verdict(self)
+
 
 def check(claim_id: str, *, seed: int = 0, evaluations: int | None = None) -> Verdict:
     """Evaluate one claim.

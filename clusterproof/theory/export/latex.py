@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.theory.claims.claim import Claim, Statement
+from clusterproof.theory.claims.claim import Claim, Statement, find_claim
+from clusterproof.theory.claims.verdict import Verdict
 from clusterproof.theory.export.expressions import Expression, sides_of
 from clusterproof.theory.export.formulas import Exporter, Formulas
 from clusterproof.theory.kernel.evaluation import Refused
 from clusterproof.theory.kernel.numbers import read
 
 DOCUMENT = r"""\documentclass{article}
+\usepackage[T1]{fontenc}
 \usepackage{amsmath,amssymb,amsthm}
 \newtheorem*{claim}{Claim}
 \allowdisplaybreaks
@@ -23,7 +25,7 @@ DOCUMENT = r"""\documentclass{article}
 \end{document}
 """
 SPECIAL = {c: rf"\{c}" for c in "&%$#_{}"} | {
-    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}"
+    "|": r"\textbar{}", "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}"
 }  # fmt: skip
 SHOWN = {
     "exhausted": "Every instance of the finite space was computed in fractions.",
@@ -48,16 +50,48 @@ def page(claim: Claim[..., Any], statement: Statement, record: Mapping[str, Any]
 def body(claim: Claim[..., Any], statement: Statement, record: Mapping[str, Any], word: str) -> str:
     """Return what may be pasted into a draft: the claim in a theorem environment, and what decides it."""
     line = ": ".join(filter(None, (record["statement"], record["line"])))
-    of_line = rf" Line: {text_of(line)}." if line else ""
-    paragraphs = "\n\n".join(text_of(part) for part in claim.text.split("\n\n"))
-    name = text_of(f"{claim.id}: {claim.label}" if claim.label else claim.id)
-    parts = [rf"\begin{{claim}}[{{{name}}}]", f"{text_of(claim.title)}{of_line}", "", paragraphs, r"\end{claim}", ""]
-    parts.append(rf"\noindent\textbf{{{word.capitalize()}.}}")
+    parts = [*_stated(claim, line), rf"\noindent\textbf{{{word.capitalize()}.}}"]
     try:
         parts += list(_evidence(statement, record))
     except (Refused, TypeError, AttributeError):
         parts.append(r"The evidence is in \texttt{evidence.json}.")
     return "\n".join(parts)
+
+
+def _stated(claim: Claim[..., Any], line: str) -> list[str]:
+    of_line = rf" Line: {text_of(line)}." if line else ""
+    paragraphs = "\n\n".join(text_of(part) for part in claim.text.split("\n\n"))
+    name = text_of(f"{claim.id}: {claim.label}" if claim.label else claim.id)
+    return [rf"\begin{{claim}}[{{{name}}}]", f"{text_of(claim.title)}{of_line}", "", paragraphs, r"\end{claim}", ""]
+
+
+def _table(rows: Iterable[tuple[str, Any]]) -> Iterator[str]:
+    """Write the quantities of an instance."""
+    lines = [
+        f"${_symbol(name)}$ & ${_number(value)}$\\\\"
+        if isinstance(value, int | Fraction) and type(value) is not bool
+        else f"{text_of(name)} & {text_of(str(value))}\\\\"
+        for name, value in rows
+    ]
+    if lines:
+        yield from (r"\begin{center}\begin{tabular}{ll}", "quantity & value\\\\\\hline", *lines, r"\end{tabular}\end{center}")
+
+
+def of_verdict(verdict: Verdict) -> str:
+    """Return what may be pasted into a draft: each line that the kernel decides, else the claim and its verdict."""
+    claim = find_claim(verdict.claim)
+    statements = {each.name: each for each in claim.statements}
+    several = verdict.lines or (verdict,)
+    decided = [line for line in several if line.evidence is not None]
+    if not decided:
+        text = rf"\noindent\textbf{{{verdict.verdict.capitalize()}.}} {text_of(verdict.reason)}."
+        return "\n".join([*_stated(claim, ""), text, *_table((verdict.counterexample or {}).items())])
+    parts = []
+    for line in decided:
+        record = line.evidence
+        assert record is not None
+        parts.append(body(claim, statements[record["statement"]], record, str(line.verdict)))
+    return "\n\n".join(parts)
 
 
 def _evidence(statement: Statement, record: Mapping[str, Any]) -> Iterator[str]:
@@ -75,14 +109,11 @@ def _evidence(statement: Statement, record: Mapping[str, Any]) -> Iterator[str]:
 
 def _counterexample(exporter: Exporter, record: Mapping[str, Any]) -> Iterator[str]:
     formulas = exporter.at(record["line"], exporter.stated.space.read(record["instance"]))
-    rows = [(_symbol(q.name), _number(q.expression.value)) for q in formulas.quantities]
-    rows += [(text_of(name), text_of(str(value))) for name, value in formulas.texts.items() if isinstance(value, str | bool)]
+    rows: list[tuple[str, Any]] = [(q.name, q.expression.value) for q in formulas.quantities]
+    rows += [(name, value) for name, value in formulas.texts.items() if isinstance(value, str | bool)]
     if rows:
         yield "The hypotheses hold, and the conclusion does not, at"
-        yield r"\begin{center}\begin{tabular}{ll}"
-        yield "quantity & value\\\\\\hline"
-        yield from (f"${name}$ & ${value}$\\\\" if "\\text" not in value else f"{name} & {value}\\\\" for name, value in rows)
-        yield r"\end{tabular}\end{center}"
+        yield from _table(rows)
     assert formulas.sides is not None
     for slack in formulas.sides.slacks:
         for each in slack if type(slack) is tuple else (slack,):
