@@ -94,6 +94,12 @@ class Exporter:
         self._record, self._words, self._lower, self._terms = Record(), {}, {}, {}
         words = WORDS | {own: self._of(own) for own in WORDS} | {builtins.abs: self._absolute}
         self.stated: Stated = statement_of(statement, words)
+        self._statement = statement
+
+    @property
+    def plain(self) -> Stated:
+        """The statement as the kernel replays it."""
+        return statement_of(self._statement)
 
     # ---- the words of a claim, which keep what they are given
 

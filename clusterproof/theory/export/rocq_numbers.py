@@ -8,7 +8,7 @@ from typing import Any
 from clusterproof.theory.export.expressions import sides_of
 from clusterproof.theory.export.formulas import Exporter, Formulas
 from clusterproof.theory.export.rocq_section import Section
-from clusterproof.theory.export.rocq_squares import Blocks
+from clusterproof.theory.export.rocq_squares import blocks_of, squares
 from clusterproof.theory.export.rocq_text import comment, joined, listed
 from clusterproof.theory.kernel.evaluation import limited
 
@@ -97,7 +97,7 @@ def _each(made: Section, several: Sequence[Mapping[str, Any]]) -> list[str]:
         definitions, proof = made.decided(values, code, f"_{k}")
         lines += definitions
         proofs.append(f"{{ {proof} }}")
-    pattern = f"[{'|'.join([one] * len(rows))}]" if len(rows) > 1 else one
+    pattern = f"[{one}|" * (len(rows) - 1) + one + "]" * (len(rows) - 1)
     for_all = f"forall {names} : R, instances {names} ->\n  {text}"
     return [*lines, *_theorem("certified", for_all, f"intros {names} {pattern}.", *proofs)]
 
@@ -107,10 +107,10 @@ def _each(made: Section, several: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def on_symbols(exporter: Exporter, record: Record) -> list[str]:
     """Write that the line holds for every number of the box that meets the hypotheses, and that there is one."""
-    blocks = Blocks(exporter, record)
+    blocks = blocks_of(exporter.plain, record)
     witness = exporter.stated.space.read(record["witness"])
     cases = []
-    for k, case in enumerate(exporter.cases()):
+    for case in exporter.cases():
         formulas = exporter.at(record["line"], None, case)
         made = Section(formulas, on_symbols=True)
         lines = [*made.text, "", made.scope.environment()]
@@ -119,10 +119,10 @@ def on_symbols(exporter: Exporter, record: Record) -> list[str]:
             continue
         assert formulas.sides is not None
         goals = []
-        for place, slacks in enumerate(made.compared):
+        for slacks, block in zip(made.compared, blocks, strict=False):
             larger, smaller = (made.scope.formula(side) for side in sides_of(slacks[0]))
             same = formulas.sides.equation
-            goals.append(f"Same {larger} {smaller}" if same else f"Below {smaller} {larger} {blocks.of(made, k, place)}")
+            goals.append(f"Same {larger} {smaller}" if same else f"Below {smaller} {larger} {squares(made, block)}")
         lines += _shown(made, goals)
         if all(witness[name] == value for name, value in case.items()):
             lines += _there_is(made, "admissible", _flat(witness)) if made.has("space") or made.facts else []
@@ -153,7 +153,7 @@ def _shown(made: Section, goals: Sequence[str]) -> list[str]:
     names = " ".join(made.scope.quantities.values())
     assumed, patterns = _given(made, "space", "hypotheses")
     values = made.values()
-    links = _conjunction(made.links)
+    links = _conjunction([*made.links, *made.supposed])
     proofs = [
         f"assert (G{k} : shows entries ({goal}) = true) by (vm_cast_no_check (eq_refl true))."
         for k, goal in enumerate(goals)
@@ -181,8 +181,7 @@ def _none(made: Section) -> list[str]:
     """Write that one of the hypotheses fails at every value."""
     names = " ".join(made.scope.quantities.values())
     assumed, patterns = _given(made, "space")
-    links = [link for link in made.links if not link.startswith("H")]
-    values, given = made.values(), _conjunction(links)
+    values, given = made.values(), _conjunction(made.links)
     attempts = [f"exact H{k}" for k in range(len(made.facts), made.count("hypotheses"))] + [
         f"refine (shows_ok entries (Never {made.scope.fact(fact)[1]}) ({values}) _ D {given} H{k}); vm_compute; reflexivity"
         for k, fact in enumerate(made.facts)

@@ -29,8 +29,12 @@ class Section:
     ----------
     text
         Lines of the file.
-    entries, links
-        What the checker of boxes reads, and the assumptions, ``S..`` or ``H..``, by which it holds.
+    entries, links, supposed
+        What the checker of boxes reads, and the assumptions, ``S..`` or ``H..``, by which ranges and suppositions hold.
+    factors
+        In the kernel's order of bounds and hypotheses, the places that these have among the factors of squares.
+    symbols
+        The quantities that are ranged over, symbol by symbol.
     chosen
         By the place of a condition of the space the quantity whose value it gives.
     """
@@ -46,17 +50,17 @@ class Section:
         self.scope = scope = Scope([side for root in (*ends, *slacks) for side in _sides(root)], names)
         self.entries: list[str] = []
         self.links: list[str] = []
+        self.supposed: list[str] = []
         self.chosen: dict[int, Quantity] = {}
+        self.symbols: list[str] = []
         self._definitions: list[str] = []
         conditions: list[Written] = []
         for one in formulas.quantities:
             self._define([one.low, one.high])
             scope.add_quantity(one.expression)
             self._describe(one, conditions, on_symbols)
-        for fact in sorted(facts, key=lambda each: _divisions(each.slack)):  # a sign may be needed to divide
-            self._define(sides_of(fact.slack))
-            self.entries.append(f"Supposed {scope.fact(fact)[1]}")
-            self.links.append(f"H{next(k for k, each in enumerate(facts) if each is fact)}")
+        self.factors: list[int] = []
+        self._suppose(facts, conditions)
         self._define([side for root in slacks for side in _sides(root)])
         bounded: list[Any] = []
         for one in formulas.quantities:
@@ -87,6 +91,23 @@ class Section:
                 self._definitions.append(f"Definition {name} : R := {self.scope.text(node, define=True)}.")
                 self.entries.append(f"Defined {self.scope.formula(node, define=True)}")
 
+    def _suppose(self, facts: Sequence[Fact], conditions: Sequence[Written]) -> None:
+        """Take bounds and hypotheses into the list: their signs may be needed to divide, and squares be times them."""
+        for k, (_, code) in enumerate(conditions):
+            if code.startswith("(Le "):
+                self.factors.append(len(self.factors))
+                self.entries.append(f"Supposed {code}")
+                self.supposed.append(f"S{k}")
+        at: dict[int, list[int]] = {}
+        count = len(self.factors)
+        for k, fact in sorted(enumerate(facts), key=lambda pair: _divisions(pair[1].slack)):
+            self._define(sides_of(fact.slack))
+            self.entries.append(f"Supposed {self.scope.fact(fact)[1]}")
+            self.supposed.append(f"H{k}")
+            at[k] = [count, count + 1] if fact.equation else [count]
+            count += len(at[k])
+        self.factors += [place for k in range(len(facts)) for place in at[k]]
+
     def _describe(self, one: Quantity, conditions: list[Written], on_symbols: bool) -> None:
         """Write what the space says of a quantity."""
         scope = self.scope
@@ -111,6 +132,7 @@ class Section:
             self.links.append(f"S{len(conditions)}")
             pair = (f"{text} <= {name}", f"(Le {formula} {code})") if is_low else (f"{name} <= {text}", f"(Le {code} {formula})")
             conditions.append(pair)
+        self.symbols.append(code)
         self.entries.append(f"Ranged {' '.join(ends)}")
 
     def _entry(self, formulas: Formulas, slacks: Sequence[Any]) -> Written:
