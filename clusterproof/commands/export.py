@@ -33,7 +33,9 @@ def export(
         Folder of the records that `clusterproof check --evidence` wrote; without it those of the catalogue.
     """
     if not names:
-        raise InvalidArgument("names", "", "must name a claim", "such as clusterproof export cfl-mgd/lemma-2 --out FOLDER")
+        raise InvalidArgument(
+            "names", "", "must name a claim", "such as clusterproof export cfl-mgd/lemma-2 --out FOLDER"
+        )
     files = tuple(dict.fromkeys(name for name in names if name.endswith(".py")))
     if files and (status := in_child("file", ", ".join(files))) is not None:
         return status
@@ -47,7 +49,9 @@ def export(
             found += [each for each in own if each.name not in {other.name for other in found}]
     if not found:
         rule = "must have a line that the kernel decides: certified, vacuous or exactly violated"
-        raise InvalidArgument("names", ", ".join(names), rule, "see `clusterproof check --replay`; of a file give --evidence")
+        raise InvalidArgument(
+            "names", ", ".join(names), rule, "see `clusterproof check --replay`; of a file give --evidence"
+        )
     missing = write_folder(found, out)
     for name, why in missing.items():
         terminal.complain(f"{name}: no file for Rocq: {why}")

@@ -98,7 +98,11 @@ class Expression(Abstract):
     def __pow__(self, n: int) -> Expression:
         if n < 0:
             return 1 / self**-n
-        return self if n == 1 else _made(self.record, "^", (self, n), None if self.value is None else self.value**n)
+        return (
+            self
+            if n == 1
+            else _made(self.record, "^", (self, n), None if self.value is None else self.value**n)
+        )
 
     def __matmul__(self, other: Any) -> Any:
         raise Refused("@ is the inner product of points, not of numbers")
@@ -242,5 +246,7 @@ def evaluated(roots: Iterable[Expression], values: Mapping[str, Any]) -> dict[in
         elif node.operator == "negative":
             known[id(node)] = -parts[0]
         else:
-            known[id(node)] = parts[0] ** node.parts[1] if node.operator == "^" else OPERATIONS[node.operator](*parts)
+            known[id(node)] = (
+                parts[0] ** node.parts[1] if node.operator == "^" else OPERATIONS[node.operator](*parts)
+            )
     return known

@@ -19,7 +19,6 @@ from clusterproof.theory.export.latex import page
 from clusterproof.theory.export.rocq import rocq_file
 from clusterproof.theory.export.source_files import Sources
 from clusterproof.theory.kernel import Refused, Word
-from clusterproof.user_files import file_of
 
 HERE = Path(__file__).parent
 MAKEFILE = """\
@@ -70,7 +69,9 @@ def decided(claim: Claim[..., Any], evidence: Path | None = None) -> Iterator[De
     evidence
         Folder of the records; None for those that are shipped.
     """
-    records = [each for each in read_evidence(claim.paper, evidence or SHIPPED).evidence if each["claim"] == claim.id]
+    records = [
+        each for each in read_evidence(claim.paper, evidence or SHIPPED).evidence if each["claim"] == claim.id
+    ]
     statements = {each.name: each for each in claim.statements}
     for record, replayed in zip(records, replay_evidence(claim, records), strict=True):
         if replayed.word is not Word.INCONCLUSIVE:
@@ -93,7 +94,12 @@ def write_folder(decisions: Sequence[Decided], out: Path) -> dict[str, str]:
     with naming_folder("out", out):
         out.mkdir(parents=True, exist_ok=True)
         own = out / "clusterproof" / "theory" / "kernel"
-        shutil.copytree(Path(kernel.__file__).parent, own, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            Path(kernel.__file__).parent,
+            own,
+            dirs_exist_ok=True,
+            ignore=shutil.ignore_patterns("__pycache__"),
+        )
         for name in ("replay.py", "prelude.v"):
             shutil.copyfile(HERE / name, out / name)
         (out / "Makefile").write_text(MAKEFILE)
@@ -112,7 +118,9 @@ def write_folder(decisions: Sequence[Decided], out: Path) -> dict[str, str]:
         files["statement.tex"] = page(each.claim, each.statement, each.record, str(each.word))
         try:
             source = Sources(each.statement).source()
-            files[f"{each.folder}.v"] = rocq_file(each.claim, each.statement, each.record, str(each.word), source)
+            files[f"{each.folder}.v"] = rocq_file(
+                each.claim, each.statement, each.record, str(each.word), source
+            )
         except (Refused, InvalidArgument, NotImplementedError) as error:
             missing[each.name] = str(error)
         for name, text in files.items():

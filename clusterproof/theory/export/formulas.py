@@ -17,7 +17,7 @@ from clusterproof.theory.claims.in_language import WORDS, statement_of
 from clusterproof.theory.export.expressions import Decided, Expression, Record, of_number, quantity
 from clusterproof.theory.kernel import vocabulary
 from clusterproof.theory.kernel.evaluation import Outside, Refused, evaluating, limited, running
-from clusterproof.theory.kernel.numbers import Abstract, absolute, compare, number
+from clusterproof.theory.kernel.numbers import Abstract, absolute, compare
 from clusterproof.theory.kernel.polynomials import Fact
 from clusterproof.theory.kernel.spaces import Choice, Interval, OfClass, Range, Tuples, value_of
 from clusterproof.theory.kernel.statement import Statement as Stated
@@ -104,7 +104,13 @@ class Exporter:
     # ---- the words of a claim, which keep what they are given
 
     def _of(self, word: Callable[..., Any]) -> Callable[..., Any]:
-        own = {"suppose": self._suppose, "given": self._given, "at_most": self._compare, "at_least": self._compare, "equal": self._equal}
+        own = {
+            "suppose": self._suppose,
+            "given": self._given,
+            "at_most": self._compare,
+            "at_least": self._compare,
+            "equal": self._equal,
+        }
         known = WORDS[word]
         make = own.get(known.__name__)
         if make is None:
@@ -187,14 +193,18 @@ class Exporter:
         except (Refused, TypeError):
             if values is None:
                 raise
-        return self._evaluated(line, given, plainly=True)  # where its value has no formula, its numbers are left
+        return self._evaluated(
+            line, given, plainly=True
+        )  # where its value has no formula, its numbers are left
 
     @staticmethod
     def _is_numeric(value: Any) -> bool:
         several = value if type(value) is tuple else (value,)
         return all(type(each) in (int, Fraction) for each in several)
 
-    def _evaluated(self, line: str, given: Mapping[str, Any], *, plainly: bool = False, partial: bool = False) -> Formulas:
+    def _evaluated(
+        self, line: str, given: Mapping[str, Any], *, plainly: bool = False, partial: bool = False
+    ) -> Formulas:
         self._record = Record()
         self._words.clear(), self._lower.clear(), self._terms.clear()
         quantities: list[Quantity] = []
@@ -222,7 +232,9 @@ class Exporter:
         if type(found) is Sides:
             sides = found
             facts += found.facts
-        hypotheses = tuple((each, False) if type(each) is str else (self._words.get(id(each), ""), each) for each in facts)
+        hypotheses = tuple(
+            (each, False) if type(each) is str else (self._words.get(id(each), ""), each) for each in facts
+        )
         lower = self._lower.get(id(found), (None, False))[1]
         terms = tuple(self._terms.get(id(found), ()))
         return Formulas(tuple(quantities), texts, hypotheses, sides, lower, terms, self._record)
@@ -260,7 +272,9 @@ class Exporter:
 
     def cases(self) -> Iterator[dict[str, Any]]:
         """Yield every combination of the choices."""
-        chosen = {n: allowed.options for n, allowed in self.stated.space.ranges.items() if type(allowed) is Choice}
+        chosen = {
+            n: allowed.options for n, allowed in self.stated.space.ranges.items() if type(allowed) is Choice
+        }
         for case in itertools.product(*chosen.values()):
             yield dict(zip(chosen, case, strict=True))
 
@@ -278,9 +292,8 @@ def _naming(record: Record) -> Iterator[None]:
         for name, value in pairs:
             if type(value) in (list, tuple):
                 note((f"{name}_{k}", entry) for k, entry in enumerate(value))
-            elif isinstance(value, Expression) and value.operator not in ("number", "quantity"):
-                if not name.startswith((".", "_")):
-                    record.names.setdefault(id(value), (value, name))
+            elif isinstance(value, Expression) and value.parts and not name.startswith((".", "_")):
+                record.names.setdefault(id(value), (value, name))
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
         if "__add_in_place" not in frame.f_globals:

@@ -24,13 +24,12 @@ DOCUMENT = r"""\documentclass{article}
 %s
 \end{document}
 """
-SPECIAL = {c: rf"\{c}" for c in "&%$#_{}"} | {
-    "|": r"\textbar{}", "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}"
-}  # fmt: skip
+NAMED = {"|": "bar", "\\": "backslash", "~": "asciitilde", "^": "asciicircum", "<": "less", ">": "greater"}
+SPECIAL = {c: rf"\{c}" for c in "&%$#_{}"} | {c: rf"\text{name}{{}}" for c, name in NAMED.items()}
 SHOWN = {
     "exhausted": "Every instance of the finite space was computed in fractions.",
-    "signs": "Written as a quotient of polynomials, the right side minus the left one has no negative coefficient on the box "
-    "(Bernstein's test), and no divisor is zero there.",
+    "signs": "Written as a quotient of polynomials, the right side minus the left one has no negative "
+    "coefficient on the box (Bernstein's test), and no divisor is zero there.",
     "squares": "The right side minus the left one is a sum of squares, and of squares times ranges and hypotheses.",
     "empty": "In every case one of the hypotheses fails at every value.",
 }
@@ -62,7 +61,14 @@ def _stated(claim: Claim[..., Any], line: str) -> list[str]:
     of_line = rf" Line: {text_of(line)}." if line else ""
     paragraphs = "\n\n".join(text_of(part) for part in claim.text.split("\n\n"))
     name = text_of(f"{claim.id}: {claim.label}" if claim.label else claim.id)
-    return [rf"\begin{{claim}}[{{{name}}}]", f"{text_of(claim.title)}{of_line}", "", paragraphs, r"\end{claim}", ""]
+    return [
+        rf"\begin{{claim}}[{{{name}}}]",
+        f"{text_of(claim.title)}{of_line}",
+        "",
+        paragraphs,
+        r"\end{claim}",
+        "",
+    ]
 
 
 def _table(rows: Iterable[tuple[str, Any]]) -> Iterator[str]:
@@ -74,7 +80,12 @@ def _table(rows: Iterable[tuple[str, Any]]) -> Iterator[str]:
         for name, value in rows
     ]
     if lines:
-        yield from (r"\begin{center}\begin{tabular}{ll}", "quantity & value\\\\\\hline", *lines, r"\end{tabular}\end{center}")
+        yield from (
+            r"\begin{center}\begin{tabular}{ll}",
+            "quantity & value\\\\\\hline",
+            *lines,
+            r"\end{tabular}\end{center}",
+        )
 
 
 def of_verdict(verdict: Verdict) -> str:
@@ -117,11 +128,17 @@ def _counterexample(exporter: Exporter, record: Mapping[str, Any]) -> Iterator[s
     assert formulas.sides is not None
     for slack in formulas.sides.slacks:
         for each in slack if type(slack) is tuple else (slack,):
-            larger, smaller = (_number(side.value if isinstance(side, Expression) else side) for side in sides_of(each))
+            larger, smaller = (
+                _number(side.value if isinstance(side, Expression) else side) for side in sides_of(each)
+            )
             sign = r"\ne" if formulas.sides.equation else r"\not\le"
             gap = each.value if isinstance(each, Expression) else each
             if (gap != 0) if formulas.sides.equation else gap < 0:
-                yield rf"\[ {larger} {sign} {smaller}. \]" if formulas.sides.equation else rf"\[ {smaller} {sign} {larger}. \]"
+                yield (
+                    rf"\[ {larger} {sign} {smaller}. \]"
+                    if formulas.sides.equation
+                    else rf"\[ {smaller} {sign} {larger}. \]"
+                )
 
 
 def _formula(formulas: Formulas) -> Iterator[str]:
@@ -129,22 +146,32 @@ def _formula(formulas: Formulas) -> Iterator[str]:
     for slack in formulas.sides.slacks:
         larger, smaller = sides_of(slack)
         sign = "=" if formulas.sides.equation else r"\le"
-        left, right = (_math(side) for side in ((larger, smaller) if formulas.sides.equation else (smaller, larger)))
+        left, right = (
+            _math(side) for side in ((larger, smaller) if formulas.sides.equation else (smaller, larger))
+        )
         if len(left) + len(right) < 1000:
             yield rf"\begin{{multline*}} {left}\\ {sign} {right} \end{{multline*}}"
 
 
 def _multipliers(record: Mapping[str, Any]) -> Iterator[str]:
-    yield "For every function of the class the right side minus the left one is the sum of these multiples of its conditions and a"
-    yield "positive semidefinite form. A pair $(i,j)$ of points of one function stands for its interpolation condition."
+    yield "For every function of the class the right side minus the left one is the sum of these multiples of its"
+    yield "conditions and a positive semidefinite form. A pair $(i,j)$ of points of one function stands for its interpolation condition."
     for each in record["settings"]:
-        words = ", ".join(f"{_symbol(name)} = {_number(read(value))}" for name, value in each["setting"].items() if type(value) in (int, str))
+        words = ", ".join(
+            f"{_symbol(name)} = {_number(read(value))}"
+            for name, value in each["setting"].items()
+            if type(value) in (int, str)
+        )
         for path in each["paths"]:
             for proof in path:
                 terms = []
                 for name, value in proof["multipliers"].items():
                     oracle, _, pair = name.partition(":")
-                    label = rf"c^{{{oracle}}}_{{{pair.partition(':')[0]}}}" if pair else rf"\text{{{text_of(name)}}}"
+                    label = (
+                        rf"c^{{{oracle}}}_{{{pair.partition(':')[0]}}}"
+                        if pair
+                        else rf"\text{{{text_of(name)}}}"
+                    )
                     terms.append(rf"{_number(read(value))}\,{label}")
                 rows = [" + ".join(terms[k : k + 5]) for k in range(0, len(terms), 5)]
                 start = rf"{words}:\quad " if words else ""
@@ -179,5 +206,8 @@ def _math(value: Any, level: int = 0) -> str:
     elif value.operator == "*":
         text, own = rf"{_math(left, 2)}\,{_math(value.parts[1], 2)}", 2
     else:
-        text, own = f"{_math(left, 1)} {value.operator} {_math(value.parts[1], 2 if value.operator == '-' else 1)}", 1
+        text, own = (
+            f"{_math(left, 1)} {value.operator} {_math(value.parts[1], 2 if value.operator == '-' else 1)}",
+            1,
+        )
     return rf"({text})" if own < level else text

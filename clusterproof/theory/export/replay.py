@@ -1,4 +1,6 @@
-"""Say again what the evidence in this folder shows, by the kernel's own files: python3 -I -S replay.py
+"""Say again what the evidence in this folder shows, by the kernel's own files.
+
+Run it by ``python3 -I -S replay.py``.
 
 Nothing is installed and nothing is searched: clusterproof/theory/kernel/ has all that runs, on Python's standard
 library. Each folder with an evidence.json has the statement's source beside it.
@@ -29,7 +31,9 @@ def word_of(folder):
 
 
 if __name__ == "__main__":
-    folders = [Path(name).resolve() for name in sys.argv[1:]] or sorted(path.parent for path in HERE.glob("*/evidence.json"))
+    folders = [Path(name).resolve() for name in sys.argv[1:]] or sorted(
+        path.parent for path in HERE.glob("*/evidence.json")
+    )
     for each in folders:
         name, word, why = word_of(each)
         print(f"{name}: {word}" + (f" ({why})" if why else ""))

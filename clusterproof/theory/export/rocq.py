@@ -1,4 +1,4 @@
-"""A record of evidence as a file for Rocq: its head says what is shown, what is left out, and what is to be believed."""
+"""A record of evidence as a file for Rocq, whose head says what is shown, left out, and to be believed."""
 
 from __future__ import annotations
 
@@ -14,25 +14,29 @@ from clusterproof.theory.kernel import Refused
 
 SHOWN = {
     "instance": """an instance of the space meets the hypotheses and breaks the conclusion. The formulas are those that the
-   source computes at this instance: where it repeats or decides something, the numbers on which that depends are listed
-   as branches, which the instance meets. Texts and truth values are put in.""",
-    "exhausted": """at every instance of the finite space the hypotheses imply the conclusion. Instances for which the source
-   computes the same formulas are listed together. That the lists are the whole space is left out: compare them with the
+   source computes at this instance: where it repeats or decides something, the numbers on which that
+   depends are listed as branches, which the instance meets. Texts and truth values are put in.""",
+    "exhausted": """at every instance of the finite space the hypotheses imply the conclusion. Instances for which the
+   source computes the same formulas are listed together. That the lists are the whole space is left out:
+   compare them with the signature.""",
+    "signs": """for all real numbers of the space that meet the hypotheses the conclusion holds, and there are such.
+   Each case of the choices has its theorem; that these are all cases is left out: compare them with the
    signature.""",
-    "signs": """for all real numbers of the space that meet the hypotheses the conclusion holds, and there are such. Each case
-   of the choices has its theorem; that these are all cases is left out: compare them with the signature.""",
-    "empty": """no real numbers of the space meet the hypotheses. Each case of the choices has its theorem; that these are all
-   cases is left out: compare them with the signature.""",
-    "dual": """in every inner product space, for whatever vectors and numbers fulfil the listed conditions, what is measured is
-   at most the bound; one theorem for each setting of the other quantities. The function is followed as the source runs:
-   each point where it is asked is a sum of free vectors, which are the solution, the way from there to the start, and its
-   subgradients; sides that are no single product are multiplied out. Left out: that every function of the class fulfils the conditions (they are necessary: Taylor, Hendrickx
-   and Glineur, Math. Program. 161, 2017, Theorem 4, and the sources in clusterproof/theory/kernel/interpolation.py), that
-   the settings are all, and that some function meets the hypotheses.""",
+    "empty": """no real numbers of the space meet the hypotheses. Each case of the choices has its theorem; that these
+   are all cases is left out: compare them with the signature.""",
+    "dual": """in every inner product space, for whatever vectors and numbers fulfil the listed conditions, what is
+   measured is at most the bound; one theorem for each setting of the other quantities. The function is
+   followed as the source runs: each point where it is asked is a sum of free vectors, which are the
+   solution, the way from there to the start, and its subgradients; sides that are no single product are
+   multiplied out. Left out: that every function of the class fulfils the conditions (they are necessary:
+   Taylor, Hendrickx and Glineur, Math. Program. 161, 2017, Theorem 4, and the sources in
+   clusterproof/theory/kernel/interpolation.py), that the settings are all, and that some function meets
+   the hypotheses.""",
 }
 SHOWN["squares"] = SHOWN["signs"]
-BELIEVED = """What is to be believed: Rocq; its real numbers (the axioms that the last command prints); and that the definitions below
-   are what the source above says, which a reader compares. prelude.v is proved, and need not be read."""
+BELIEVED = """What is to be believed: Rocq; its real numbers (the axioms that the last command prints); and that the
+   definitions below are what the source above says, which a reader compares. prelude.v is proved, and need
+   not be read."""
 IMPORTS = """\
 From Coq Require Import Reals QArith List.
 From Clusterproof Require Import prelude.
@@ -41,7 +45,9 @@ Open Scope R_scope.
 """
 
 
-def rocq_file(claim: Claim[..., Any], statement: Statement, record: Mapping[str, Any], word: str, source: str) -> str:
+def rocq_file(
+    claim: Claim[..., Any], statement: Statement, record: Mapping[str, Any], word: str, source: str
+) -> str:
     """Write the file of a record.
 
     Parameters

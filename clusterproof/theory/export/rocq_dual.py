@@ -1,4 +1,4 @@
-"""A theorem about every function of a class: from the conditions that are used to the line, in any inner product space."""
+"""A theorem about every function of a class, from the conditions that are used, in any inner product space."""
 
 from __future__ import annotations
 
@@ -44,14 +44,18 @@ class Writer:
 
     def __init__(self, trace: Followed) -> None:
         self._trace = trace
-        self._vectors = {0: "solution", 1: "start_minus_solution"} if trace.solution is not None else {0: "start"}
+        self._vectors = (
+            {0: "solution", 1: "start_minus_solution"} if trace.solution is not None else {0: "start"}
+        )
         self._values: dict[int, str] = {}
         self.points: dict[tuple[Any, ...], str] = {trace.start.key: "start_point"}
         for k, oracle in enumerate(trace.oracles):
             for i, (point, gradient, value) in enumerate(oracle.triplets):
                 for vector, one in ((gradient, f"gradient_{k}_{i}"), (point, f"vector_{k}_{i}")):
                     for v in vector.terms:
-                        self._vectors.setdefault(v, one if vector is point or len(vector.terms) == 1 else f"vector_{v}")
+                        self._vectors.setdefault(
+                            v, one if vector is point or len(vector.terms) == 1 else f"vector_{v}"
+                        )
                 for key in value.terms:
                     self._values.setdefault(key[0] if key else -1, f"value_{k}_{i}" if key else "1")
                 self.points.setdefault(point.key, f"point_{k}_{i}")
@@ -61,11 +65,15 @@ class Writer:
         vectors = {v: self._vectors.get(v, f"vector_{v}") for v in range(self._trace.vectors)}
         self._vectors = vectors
         places = [f"Definition {name} : nat := {v}." for v, name in vectors.items()]
-        return places + [f"Definition {n}_place : nat := {v}." for v, n in sorted(self._values.items()) if v >= 0]
+        return places + [
+            f"Definition {n}_place : nat := {v}." for v, n in sorted(self._values.items()) if v >= 0
+        ]
 
     def vector(self, point: Point) -> str:
         """Write a combination of free vectors."""
-        return listed(f"({rational(c)}, {self._vectors[v]})" for v, c in sorted(point.terms.items()) if c) + "%Q"
+        return (
+            listed(f"({rational(c)}, {self._vectors[v]})" for v, c in sorted(point.terms.items()) if c) + "%Q"
+        )
 
     def form(self, value: Any) -> str:
         """Write a number: a product of two points where it is known to be one, else by the free vectors."""
@@ -93,14 +101,19 @@ class Writer:
 
     def triplets(self) -> list[str]:
         """Define the points at which a function is known, its subgradients and values there."""
-        lines, defined = [f"Definition start_point : vector := {self.vector(self._trace.start)}."], {"start_point"}
+        lines, defined = (
+            [f"Definition start_point : vector := {self.vector(self._trace.start)}."],
+            {"start_point"},
+        )
         for k, oracle in enumerate(self._trace.oracles):
             for i, (point, gradient, value) in enumerate(oracle.triplets):
                 name = self.points[point.key]
                 if name not in defined:
                     lines.append(f"Definition {name} : vector := {self.vector(point)}.")
                     defined.add(name)
-                lines.append(f"Definition f_{k}_{i} := Triplet {name} {self.vector(gradient)} {self.form(value)}.")
+                lines.append(
+                    f"Definition f_{k}_{i} := Triplet {name} {self.vector(gradient)} {self.form(value)}."
+                )
         return lines
 
 
@@ -113,7 +126,7 @@ def _condition(trace: Trace, name: str, form: Form, writer: Writer) -> str:
         s, t = (f"f_{oracle}_{place}" for place in pair.split(","))
         L = definition.smoothness
         mu = definition.strong_convexity if definition.convex or L is None else -L
-        if L is None or L == mu:
+        if L is None or mu == L:
             return f"convex {_rational(mu)} {s} {t}"
         return f"smooth {_rational(mu)} {_rational(L)} {s} {t}"
     return f"{comment(name)} {writer.form(form)}"
@@ -131,7 +144,10 @@ def dual(statement: Statement, record: Mapping[str, Any]) -> list[str]:
 
         return compare
 
-    words = {w: noting(own) if own in (vocabulary.at_most, vocabulary.at_least) else own for w, own in WORDS.items()}
+    words = {
+        w: noting(own) if own in (vocabulary.at_most, vocabulary.at_least) else own
+        for w, own in WORDS.items()
+    }
     stated = statement_of(statement, words)
     name = stated.space.function
     assert name is not None
@@ -156,15 +172,25 @@ def dual(statement: Statement, record: Mapping[str, Any]) -> list[str]:
                 if type(sides) is not Sides or evaluation is None:
                     continue
                 words_of = ", ".join(f"{key} = {value}" for key, value in setting.items())
-                measured, is_lower = next((m, low) for line, m, low in compared if line.slacks is sides.slacks)
+                measured, is_lower = next(
+                    (m, low) for line, m, low in compared if line.slacks is sides.slacks
+                )
                 several = list(measured) if type(measured) in (list, tuple) else [measured]
                 facts = trace.facts([*evaluation.facts, *sides.facts])
-                for entry, slack, proof in zip(several * len(sides.slacks), sides.slacks, next(paths), strict=False):
+                for entry, slack, proof in zip(
+                    several * len(sides.slacks), sides.slacks, next(paths), strict=False
+                ):
                     pair = (entry, slack, is_lower)
                     cases.append((words_of, _theorem(trace, pair, facts, proof)))
     text: list[str] = []
     for k, (words_of, lines_of) in enumerate(cases, start=1):
-        text += ["", comment(words_of or "no other quantity"), f"Module Case_{k}.", *lines_of, f"End Case_{k}."]
+        text += [
+            "",
+            comment(words_of or "no other quantity"),
+            f"Module Case_{k}.",
+            *lines_of,
+            f"End Case_{k}.",
+        ]
     proved = ", ".join(f"Case_{k}.certified" for k in range(1, len(cases) + 1))
     return [*text, "", f"Definition theorems := ({proved}).", "Print Assumptions theorems."]
 
@@ -208,13 +234,14 @@ def _theorem(
         *writer.triplets(),
         f"Definition measured : form := {writer.form(small)}.",
         f"Definition bound : form := {writer.form(large)}.",
-        f"Definition conditions : list form := [\n  "
+        "Definition conditions : list form := [\n  "
         + ";\n  ".join(_condition(trace, name, form, writer) for _, form, name in given)
         + "].",
         f"Definition multipliers : list Q := {listed(rational(factor) for factor, _, _ in given)}%Q.",
         "",
         "Theorem certified : forall (S : space) (v : nat -> V S) (val : nat -> R),",
-        "  Forall (fun condition => 0 <= sem S v val condition) conditions -> sem S v val measured <= sem S v val bound.",
+        "  Forall (fun condition => 0 <= sem S v val condition) conditions ->",
+        "  sem S v val measured <= sem S v val bound.",
         "Proof.",
         "  intros S v val H.",
         f"  assert (P : proves {trace.vectors} {scale} measured bound (combine multipliers conditions) = true)",

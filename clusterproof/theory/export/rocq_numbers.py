@@ -21,7 +21,12 @@ def instance(exporter: Exporter, record: Record) -> list[str]:
     formulas = exporter.at(record["line"], exporter.stated.space.read(record["instance"]))
     made = Section(formulas)
     broken = f"~ {made.applied('conclusion')}", f"(Not {made.code('conclusion')})"
-    lines = [*made.text, "", made.scope.environment(), *_there_is(made, "violated", _values(formulas), broken)]
+    lines = [
+        *made.text,
+        "",
+        made.scope.environment(),
+        *_there_is(made, "violated", _values(formulas), broken),
+    ]
     return _in_modules([(formulas, lines)])
 
 
@@ -88,7 +93,10 @@ def _each(made: Section, several: Sequence[Mapping[str, Any]]) -> list[str]:
     if not variables:
         definitions, proof = made.decided({}, code)
         return [*lines, *definitions, *_theorem("certified", text, proof)]
-    rows = [" /\\ ".join(f"{v} = {made.scope.text(values[q])}" for q, v in variables.items()) for values in several]
+    rows = [
+        " /\\ ".join(f"{v} = {made.scope.text(values[q])}" for q, v in variables.items())
+        for values in several
+    ]
     names = " ".join(variables.values())
     lines.append(f"Definition instances ({names} : R) : Prop :=\n  " + " \\/\n  ".join(rows) + ".")
     one = "->" if len(variables) == 1 else f"({' & '.join(['->'] * len(variables))})"
@@ -122,7 +130,9 @@ def on_symbols(exporter: Exporter, record: Record) -> list[str]:
         for slacks, block in zip(made.compared, blocks, strict=False):
             larger, smaller = (made.scope.formula(side) for side in sides_of(slacks[0]))
             same = formulas.sides.equation
-            goals.append(f"Same {larger} {smaller}" if same else f"Below {smaller} {larger} {squares(made, block)}")
+            goals.append(
+                f"Same {larger} {smaller}" if same else f"Below {smaller} {larger} {squares(made, block)}"
+            )
         lines += _shown(made, goals)
         if all(witness[name] == value for name, value in case.items()):
             lines += _there_is(made, "admissible", _flat(witness)) if made.has("space") or made.facts else []
@@ -134,7 +144,9 @@ def _flat(instance: Mapping[str, Any]) -> dict[str, Any]:
     """Return an instance with the entries of sequences by their names."""
     found: dict[str, Any] = {}
     for name, value in instance.items():
-        found |= {f"{name}_{k}": entry for k, entry in enumerate(value)} if type(value) is tuple else {name: value}
+        found |= (
+            {f"{name}_{k}": entry for k, entry in enumerate(value)} if type(value) is tuple else {name: value}
+        )
     return found
 
 
@@ -183,7 +195,8 @@ def _none(made: Section) -> list[str]:
     assumed, patterns = _given(made, "space")
     values, given = made.values(), _conjunction(made.links)
     attempts = [f"exact H{k}" for k in range(len(made.facts), made.count("hypotheses"))] + [
-        f"refine (shows_ok entries (Never {made.scope.fact(fact)[1]}) ({values}) _ D {given} H{k}); vm_compute; reflexivity"
+        f"refine (shows_ok entries (Never {made.scope.fact(fact)[1]}) ({values}) _ D {given} H{k});\n"
+        "      vm_compute; reflexivity"
         for k, fact in enumerate(made.facts)
     ]
     statement = f"forall {names} : R,\n  {' -> '.join([*assumed, '~ ' + made.applied('hypotheses')])}"
@@ -191,7 +204,13 @@ def _none(made: Section) -> list[str]:
     intros = f"intros {names} {patterns} {_given(made, 'hypotheses')[1]}."
     return [
         f"Definition entries : list entry :=\n  {listed(entries)}.",
-        *_theorem("vacuous", statement, intros, _by_definition(values), f"first [{(chr(10) + '    | ').join(attempts)}]."),
+        *_theorem(
+            "vacuous",
+            statement,
+            intros,
+            _by_definition(values),
+            f"first [{(chr(10) + '    | ').join(attempts)}].",
+        ),
     ]
 
 
@@ -207,5 +226,11 @@ def empty(exporter: Exporter, record: Record) -> list[str]:
     return _in_modules(cases)
 
 
-RULES = {"instance": instance, "exhausted": exhausted, "signs": on_symbols, "squares": on_symbols, "empty": empty}
+RULES = {
+    "instance": instance,
+    "exhausted": exhausted,
+    "signs": on_symbols,
+    "squares": on_symbols,
+    "empty": empty,
+}
 """By the rule of a record, what writes its theorems."""

@@ -72,18 +72,26 @@ class Section:
         self._propositions: dict[str, tuple[list[Written], Sequence[Any]]] = {
             "space": (conditions, bounded),
             "branches": (list(distinct), [fact.slack for fact, _ in branches]),
-            "hypotheses": ([*map(scope.fact, facts), *[("False", "(Not Yes)")] * fails], [fact.slack for fact in facts]),
+            "hypotheses": (
+                [*map(scope.fact, facts), *[("False", "(Not Yes)")] * fails],
+                [fact.slack for fact in facts],
+            ),
             "conclusion": (entries, list(itertools.chain(*compared))),
         }
-        words = [words for fact in (True, False) for words, each in formulas.hypotheses if isinstance(each, Fact) is fact]
-        self.text = [f"Section Formulas."]
+        words = [
+            words
+            for fact in (True, False)
+            for words, each in formulas.hypotheses
+            if isinstance(each, Fact) is fact
+        ]
+        self.text = ["Section Formulas."]
         if scope.quantities:
             self.text.append(f"Variables {' '.join(scope.quantities.values())} : R.")
         self.text += self._definitions
         for name, (written, _) in self._propositions.items():
             if written:
                 self.text.append(_proposition(name, written, words if name == "hypotheses" else []))
-        self.text.append(f"End Formulas.")
+        self.text.append("End Formulas.")
 
     def _define(self, roots: Iterable[Any]) -> None:
         for root in roots:
@@ -119,7 +127,9 @@ class Section:
             texts = [(f"{name} = {scope.text(v)}", f"(Eq {code} {scope.formula(v)})") for v in options]
             self.entries.append(f"Defined {scope.formula(one.expression.value)}")
             self.chosen[len(conditions)] = one
-            conditions.append((joined("\\/", [t for t, _ in texts], ""), joined("Or", [c for _, c in texts], "")))
+            conditions.append(
+                (joined("\\/", [t for t, _ in texts], ""), joined("Or", [c for _, c in texts], ""))
+            )
             return
         ends = []
         for end, is_low in ((one.low, True), (one.high, False)):
@@ -130,7 +140,11 @@ class Section:
             text, formula = scope.text(end), scope.formula(end)
             ends.append(f"(Some {formula})")
             self.links.append(f"S{len(conditions)}")
-            pair = (f"{text} <= {name}", f"(Le {formula} {code})") if is_low else (f"{name} <= {text}", f"(Le {code} {formula})")
+            pair = (
+                (f"{text} <= {name}", f"(Le {formula} {code})")
+                if is_low
+                else (f"{name} <= {text}", f"(Le {code} {formula})")
+            )
             conditions.append(pair)
         self.symbols.append(code)
         self.entries.append(f"Ranged {' '.join(ends)}")
@@ -139,7 +153,9 @@ class Section:
         """Write what a line says of an entry; of ``least`` that one of several holds."""
         assert formulas.sides is not None
         facts = [self.scope.fact(Fact(slack, equation=formulas.sides.equation)) for slack in slacks]
-        return joined("\\/", [text for text, _ in facts], "False"), joined("Or", [code for _, code in facts], "(Not Yes)")
+        return joined("\\/", [text for text, _ in facts], "False"), joined(
+            "Or", [code for _, code in facts], "(Not Yes)"
+        )
 
     def has(self, name: str) -> bool:
         """Return whether there is such a proposition."""
@@ -171,7 +187,8 @@ class Section:
         nodes = [node for _, node in self.scope.entries]
         known = evaluated(nodes, values)
         program = listed(
-            self.scope.formula(known[id(node)] if node.operator == "quantity" else node, define=True) for node in nodes
+            self.scope.formula(known[id(node)] if node.operator == "quantity" else node, define=True)
+            for node in nodes
         )
         given = listed(rational(known[id(node)]) for node in nodes)
         program, given, claimed = (
@@ -214,7 +231,11 @@ def _compared(formulas: Formulas, names: dict[int, tuple[Any, str]]) -> list[tup
     words = ("left", "right") if formulas.sides.equation else ("bound", "measured")
     for slack in itertools.chain(*entries):
         for side, word in zip(sides_of(slack), words[::-1] if formulas.is_lower else words, strict=True):
-            if isinstance(side, Expression) and side.operator != "quantity" and (word != "bound" or id(side) not in names):
+            if (
+                isinstance(side, Expression)
+                and side.operator != "quantity"
+                and (word != "bound" or id(side) not in names)
+            ):
                 names[id(side)] = side, word
     return entries
 

@@ -17,11 +17,16 @@ DEEPEST = 8
 LONGEST = 40
 """Digits above which a number is written in base 16, which is read faster."""
 PRELUDE = Path(__file__).with_name("prelude.v")
-TAKEN = """
+OWN = """
     Type Set Prop SProp R Q Z as at by cofix else end exists exists2 fix for forall fun if in let match mod return struct
     then using where with pi ln sqrt sin cos exp pow Rabs space hypotheses conclusion branches integer
-    program given claim env entries instances certified excluded admissible violated vacuous links computed left right
-""".split() + re.findall(r"(?:Definition|Fixpoint|Lemma|Theorem|Inductive|Record) (\w+)", PRELUDE.read_text())
+    program given claim env entries instances certified admissible violated vacuous links computed theorems
+"""
+TAKEN = {
+    *OWN.split(),
+    *re.findall(r"(?:Definition|Fixpoint|Lemma|Theorem|Inductive|Record) (\w+)", PRELUDE.read_text()),
+}
+"""Names that mean something else in a file."""
 
 
 def comment(text: str) -> str:
@@ -203,7 +208,10 @@ class Scope:
         """Write a comparison, or its opposite, in both ways."""
         larger, smaller = sides_of(fact.slack)
         if fact.equation:
-            text, code = f"{self.text(larger)} = {self.text(smaller)}", f"(Eq {self.formula(larger)} {self.formula(smaller)})"
+            text, code = (
+                f"{self.text(larger)} = {self.text(smaller)}",
+                f"(Eq {self.formula(larger)} {self.formula(smaller)})",
+            )
             return (text, code) if holds else (f"~ ({text})", f"(Not {code})")
         if not holds:
             larger, smaller = smaller, larger

@@ -47,7 +47,17 @@ class File:
         plain, of_records = [], []
         for name, value in self.constants.items():
             (of_records if any(kind in value for kind in kinds) else plain).append(f"{name} = {value}")
-        parts = [HEAD.format(module=module), *sorted(self.imports), "", *plain, "", *records, *of_records, "", *functions]
+        parts = [
+            HEAD.format(module=module),
+            *sorted(self.imports),
+            "",
+            *plain,
+            "",
+            *records,
+            *of_records,
+            "",
+            *functions,
+        ]
         return "\n".join(parts) + "\n"
 
 
@@ -91,8 +101,12 @@ class Sources:
             for name, allowed in self.stated.space.ranges.items()
         ]
         main.imports[f"from .{_file(function.__module__)} import {function.__name__} as function"] = None
-        main.imports["from clusterproof.theory.kernel import Choice, Interval, OfClass, Space, Statement, Tuples"] = None
-        main.imports["from clusterproof.theory.kernel.interpolation import FunctionClass, OperatorClass, SetClass"] = None
+        main.imports[
+            "from clusterproof.theory.kernel import Choice, Interval, OfClass, Space, Statement, Tuples"
+        ] = None
+        main.imports[
+            "from clusterproof.theory.kernel.interpolation import FunctionClass, OperatorClass, SetClass"
+        ] = None
         main.imports["from fractions import Fraction"] = None
         text = f"""
 def statement(source):
@@ -100,9 +114,9 @@ def statement(source):
 
     def space(source):
         return Space({{
-{''.join(space)}        }})
+{"".join(space)}        }})
 
-    return Statement.of(function, space, {{{', '.join(records)}}}, source)
+    return Statement.of(function, space, {{{", ".join(records)}}}, source)
 """
         main.definitions["statement"] = sys.maxsize, f"def statement{text.partition('def statement')[2]}"
         files = {_file(module) + ".py": file.text(module) for module, file in self._files.items()}
@@ -119,7 +133,9 @@ def statement(source):
         if type(allowed) is Choice:
             return f"Choice({literal(allowed.options)})"
         if type(allowed) is Tuples:
-            return f"Tuples({self._range(name, allowed.entries, file)}, {self._end(name, allowed.length, file)})"
+            return (
+                f"Tuples({self._range(name, allowed.entries, file)}, {self._end(name, allowed.length, file)})"
+            )
         assert type(allowed) is OfClass
         groups = [
             f"({count}, {kind.__name__}, ({''.join(f'({n!r}, {self._end(name, c, file)}), ' for n, c in constants)}))"
@@ -152,7 +168,9 @@ def statement(source):
     def _of_module(self, holder: ModuleType, name: str, attribute: str, file: File) -> None:
         value = getattr(holder, attribute, None)
         if holder.__name__ in sys.stdlib_module_names:
-            file.imports[f"import {holder.__name__}" + (f" as {name}" if name != holder.__name__ else "")] = None
+            file.imports[f"import {holder.__name__}" + (f" as {name}" if name != holder.__name__ else "")] = (
+                None
+            )
         elif id(value) in self._known:
             file.imports[f"from clusterproof.theory.kernel import vocabulary as {name}"] = None
         elif value is not None:
@@ -176,11 +194,15 @@ def statement(source):
         if type(inner) is FunctionType or (isinstance(value, type) and is_dataclass(value)):
             home, called = inner.__module__, inner.__name__
             if home != module and name != "function":
-                file.imports[f"from .{_file(home)} import {called}" + (f" as {name}" if name != called else "")] = None
+                file.imports[
+                    f"from .{_file(home)} import {called}" + (f" as {name}" if name != called else "")
+                ] = None
             self._define(value, inner, home, called)
         elif (own in sys.stdlib_module_names or own == "builtins") and hasattr(value, "__name__"):
             if own != "builtins" or getattr(builtins, name, None) is not value:
-                file.imports[f"from {own} import {value.__name__}" + (f" as {name}" if name != value.__name__ else "")] = None
+                file.imports[
+                    f"from {own} import {value.__name__}" + (f" as {name}" if name != value.__name__ else "")
+                ] = None
         else:
             file.constants.setdefault(name, literal(value))
             self._kinds(value, file, module)
@@ -195,7 +217,13 @@ def statement(source):
             for each in fields(value):
                 self._kinds(getattr(value, each.name), file, module)
         else:
-            parts = value if type(value) is tuple else [*value, *value.values()] if isinstance(value, Mapping) else ()
+            parts = (
+                value
+                if type(value) is tuple
+                else [*value, *value.values()]
+                if isinstance(value, Mapping)
+                else ()
+            )
             for part in parts:
                 self._kinds(part, file, module)
 
@@ -213,7 +241,9 @@ def statement(source):
             file.imports["from functools import cached_property"] = None
             outside = vars(sys.modules[home])
         else:
-            text = "".join(textwrap.dedent("".join(lines)).splitlines(keepends=True)[node.lineno - 1 : node.end_lineno])
+            text = "".join(
+                textwrap.dedent("".join(lines)).splitlines(keepends=True)[node.lineno - 1 : node.end_lineno]
+            )
             outside = {**inner.__globals__, **dict(_around(inner))}
             node.decorator_list = []
             if type(value) is CACHED:

@@ -10,7 +10,7 @@ import operator
 import re
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import Any
 
 from clusterproof.theory.kernel.evaluation import Refused, changed, spend
 
@@ -37,7 +37,7 @@ class Abstract:
         raise Refused("!= of symbols is no hypothesis: state <, <=, == or their like")
 
     def exact(self) -> int | Fraction:
-        """Refuse: a symbol has no value. (What is exported is evaluated on numbers that know their formula.)"""
+        """Refuse: a symbol has no value. Numbers that know their formula, for an export, have one."""
         raise Refused("a symbol stands where a number must be, such as a number of rounds")
 
     def __bool__(self) -> bool:

@@ -124,7 +124,9 @@ class Form(Linear):
     def decide(self, *, strict: bool, equation: bool) -> bool:
         """Return whether it is nonnegative, or positive, on the path that is followed."""
         if equation:
-            raise Refused("whether numbers that depend on f are equal is not decided: state it as a hypothesis")
+            raise Refused(
+                "whether numbers that depend on f are equal is not decided: state it as a hypothesis"
+            )
         return self.world.decide(self, strict)
 
 

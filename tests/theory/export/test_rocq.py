@@ -1,4 +1,4 @@
-"""Rocq accepts a proof for each rule, and refuses what is wrong by a multiplier, a sign, a hypothesis, 1 % or the instance."""
+"""Rocq accepts a proof for each rule, and refuses a wrong multiplier, sign, hypothesis, bound or instance."""
 
 import shutil
 import subprocess
@@ -9,7 +9,17 @@ from typing import Annotated, Any
 
 import pytest
 
-from clusterproof.theory.claims import Function, Sides, at_least, at_most, choice, functions, integers, reals, suppose
+from clusterproof.theory.claims import (
+    Function,
+    Sides,
+    at_least,
+    at_most,
+    choice,
+    functions,
+    integers,
+    reals,
+    suppose,
+)
 from clusterproof.theory.claims.claim import Statement
 from clusterproof.theory.export import folder
 from clusterproof.theory.export.formulas import Exporter
@@ -34,10 +44,14 @@ def prelude(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def answer(prelude: Path, function: Callable[..., Any], record: dict[str, Any]) -> subprocess.CompletedProcess[str]:
+def answer(
+    prelude: Path, function: Callable[..., Any], record: dict[str, Any]
+) -> subprocess.CompletedProcess[str]:
     """What coqc says of the file of a record of evidence, which nobody has replayed."""
     statement, full = Statement("", function), {"line": "", "statement": "", **record}
-    lines = dual(statement, full) if full["rule"] == "dual" else RULES[full["rule"]](Exporter(statement), full)
+    lines = (
+        dual(statement, full) if full["rule"] == "dual" else RULES[full["rule"]](Exporter(statement), full)
+    )
     (prelude / "proof.v").write_text("\n".join([IMPORTS, *lines, ""]))
     command = ["coqc", "-q", "-Q", ".", "Clusterproof", "proof.v"]
     return subprocess.run(command, cwd=prelude, capture_output=True, text=True, check=False)
@@ -228,11 +242,24 @@ WRONG = [
     *((function, {"rule": "signs", "witness": ONE}) for function in (signs_multiplier, signs_sign)),
     *((function, {"rule": "signs", "witness": ONE}) for function in (signs_hypothesis, signs_percent)),
     (signs, {"rule": "signs", "witness": {"x": 1, "y": 6}}),
-    (squares, {"rule": "squares", "witness": ONE, "blocks": [[BLOCKS[0] | {"matrix": [[2, -1], [-1, 1]]}, BLOCKS[1]]]}),
-    *((f, {"rule": "squares", "witness": ONE, "blocks": [BLOCKS]}) for f in (squares_sign, squares_hypothesis)),
+    (
+        squares,
+        {
+            "rule": "squares",
+            "witness": ONE,
+            "blocks": [[BLOCKS[0] | {"matrix": [[2, -1], [-1, 1]]}, BLOCKS[1]]],
+        },
+    ),
+    *(
+        (f, {"rule": "squares", "witness": ONE, "blocks": [BLOCKS]})
+        for f in (squares_sign, squares_hypothesis)
+    ),
     (squares_percent, {"rule": "squares", "witness": ONE, "blocks": [BLOCKS]}),
     (squares, {"rule": "squares", "witness": ONE, "blocks": [BLOCKS[:1]]}),
-    *((f, {"rule": "empty"}) for f in (empty_multiplier, empty_sign, empty_hypothesis, empty_percent, empty_instance)),
+    *(
+        (f, {"rule": "empty"})
+        for f in (empty_multiplier, empty_sign, empty_hypothesis, empty_percent, empty_instance)
+    ),
     *((f, {"rule": "instance", "instance": HALF}) for f in (instance_multiplier, instance_sign)),
     *((f, {"rule": "instance", "instance": HALF}) for f in (instance_hypothesis, instance_percent)),
     (instance, {"rule": "instance", "instance": {"n": 2, "x": "1/2"}}),

@@ -441,7 +441,9 @@ def by_public_names(x: Digit) -> Any:
 
 def in_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Load a function, whatever it returns."""
-    loaded: Callable[..., Any] = kernel.Source({id(word): own for word, own in WORDS.items()}, lambda value: value).load(function, "function")
+    loaded: Callable[..., Any] = kernel.Source(
+        {id(word): own for word, own in WORDS.items()}, lambda value: value
+    ).load(function, "function")
     return loaded
 
 
