@@ -155,7 +155,8 @@ def _formula(formulas: Formulas) -> Iterator[str]:
 
 def _multipliers(record: Mapping[str, Any]) -> Iterator[str]:
     yield "For every function of the class the right side minus the left one is the sum of these multiples of its"
-    yield "conditions and a positive semidefinite form. A pair $(i,j)$ of points of one function stands for its interpolation condition."
+    yield "conditions and a positive semidefinite form. A pair $(i,j)$ of points of one function stands for its"
+    yield "interpolation condition."
     for each in record["settings"]:
         words = ", ".join(
             f"{_symbol(name)} = {_number(read(value))}"

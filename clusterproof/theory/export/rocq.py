@@ -13,9 +13,9 @@ from clusterproof.theory.export.rocq_text import comment
 from clusterproof.theory.kernel import Refused
 
 SHOWN = {
-    "instance": """an instance of the space meets the hypotheses and breaks the conclusion. The formulas are those that the
-   source computes at this instance: where it repeats or decides something, the numbers on which that
-   depends are listed as branches, which the instance meets. Texts and truth values are put in.""",
+    "instance": """an instance of the space meets the hypotheses and breaks the conclusion. The formulas are
+   those that the source computes at this instance: where it repeats or decides something, the numbers on
+   which that depends are listed as branches, which the instance meets. Texts and truth values are put in.""",
     "exhausted": """at every instance of the finite space the hypotheses imply the conclusion. Instances for which the
    source computes the same formulas are listed together. That the lists are the whole space is left out:
    compare them with the signature.""",

@@ -18,8 +18,8 @@ LONGEST = 40
 """Digits above which a number is written in base 16, which is read faster."""
 PRELUDE = Path(__file__).with_name("prelude.v")
 OWN = """
-    Type Set Prop SProp R Q Z as at by cofix else end exists exists2 fix for forall fun if in let match mod return struct
-    then using where with pi ln sqrt sin cos exp pow Rabs space hypotheses conclusion branches integer
+    Type Set Prop SProp R Q Z as at by cofix else end exists exists2 fix for forall fun if in let match mod
+    return struct then using where with pi ln sqrt sin cos exp pow Rabs space hypotheses conclusion branches integer
     program given claim env entries instances certified admissible violated vacuous links computed theorems
 """
 TAKEN = {
