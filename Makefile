@@ -11,7 +11,7 @@ TEST_READY := $(if $(wildcard $(BIN)/pytest),$(wildcard $(VENV)/.test-ready),$(V
 # keep bytecode: the tests start many processes, each of which would compile the modules again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: check announce figures notes test test-all lint types size release clean
+.PHONY: check announce figures notes test test-all proofs lint types size release clean
 
 check: announce $(VENV)/.check-ready
 	$(BIN)/clusterproof check
@@ -40,6 +40,12 @@ test: $(TEST_READY)
 # all tests, with all Hypothesis examples, in one run
 test-all: $(TEST_READY)
 	$(BIN)/python -m pytest -n logical --dist worksteal -m "" --hypothesis-profile large
+
+# every proof of the catalogue, by Rocq: needs coqc, such as Debian's package coq
+proofs: $(TEST_READY)
+	rm -rf proofs-out
+	$(BIN)/clusterproof export '*' --out proofs-out
+	$(MAKE) --no-print-directory -s -j2 -C proofs-out
 
 lint: $(TEST_READY)
 	$(BIN)/ruff check .
@@ -74,4 +80,4 @@ $(VENV)/.release-ready: pyproject.toml $(CONSTRAINTS) | $(VENV)/bin/pip
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis figures-out notes-out
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis figures-out notes-out proofs-out

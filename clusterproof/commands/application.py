@@ -42,6 +42,7 @@ app = App(
 app.command("clusterproof.commands.check:check", name="check", help="Evaluate claims.")
 app.command("clusterproof.commands.claims:claims", name="claims", help="List every claim.")
 app.command("clusterproof.commands.show:show", name="show", help="Show a claim's statement and verdict.")
+app.command("clusterproof.commands.export:export", name="export", help="Write proofs for a referee.")
 app.command("clusterproof.commands.new:new", name="new", help="Write a file of claims to begin with.")
 app.command("clusterproof.commands.run:app", name="run", help="Run an algorithm on a synthetic task.")
 app.command("clusterproof.commands.certify:certify", name="certify", help="Prove a convergence rate.")

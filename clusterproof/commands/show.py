@@ -20,6 +20,7 @@ from clusterproof.commands.child_process import in_child
 from clusterproof.theory import Claim, Line, Verdict, code_of, kernel
 from clusterproof.theory.claims.claim import arguments_of
 from clusterproof.theory.claims.in_language import statement_of
+from clusterproof.theory.export.latex import of_verdict
 from clusterproof.theory.report import tables as report
 from clusterproof.theory.report.replay import find_line, in_fractions
 from clusterproof.theory.report.stored_evidence import size_of
@@ -39,6 +40,7 @@ def show(
     *names: Annotated[str, Parameter(completer=completion.claims)],
     seed: terminal.Integer = 0,
     check: bool = True,
+    latex: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
     """Show a claim's statement, its verdict, its counterexample and the claim that repairs it.
 
@@ -50,6 +52,8 @@ def show(
         Seed of the check.
     check
         Replay the claim's recorded verdict, or evaluate the claim; --no-check shows the statement only.
+    latex
+        Print the claim, its verdict and what decides it in LaTeX, to be pasted into a draft.
     """
     check_seed(seed)
     claim_id, files = terminal.id_and_files(names)
@@ -62,6 +66,9 @@ def show(
             raise InvalidArgument("id", None, "must be given", remedy)
         (claim_id,) = stated
     claim = theory.find_claim(claim_id)
+    if latex:
+        print(of_verdict(_verdict(claim, claim_id, seed)))
+        return 0
     width = terminal.columns() or 80
     judges = set(claim.of_lines["judges"].values())
     words = (

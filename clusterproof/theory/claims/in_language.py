@@ -24,7 +24,6 @@ WORDS: dict[Callable[..., Any], Callable[..., Any]] = {
     sides.equal: vocabulary.equal,
     least: vocabulary.least,
 }
-VOCABULARY = {id(known): own for word, own in WORDS.items() for known in (word, exposed(word))}
 
 
 def _at_most_and_bound(measured: Any, *allowed: Any, words: Any = None, **terms: Any) -> vocabulary.Sides:
@@ -37,10 +36,9 @@ def _at_least_and_bound(measured: Any, *allowed: Any, words: Any = None, **terms
     return vocabulary.Sides((*line.slacks, *bound.slacks))
 
 
-BOUNDED = VOCABULARY | {
-    id(known): own
-    for word, own in ((sides.at_most, _at_most_and_bound), (sides.at_least, _at_least_and_bound))
-    for known in (word, exposed(word))
+BOUNDED = WORDS | {
+    sides.at_most: _at_most_and_bound,
+    sides.at_least: _at_least_and_bound,
 }
 """Words with which a line's slacks are followed by the sides to which ratios are taken."""
 TRIED = "what depends on them is tried, and not proved"
@@ -48,16 +46,20 @@ TRIED = "what depends on them is tried, and not proved"
 
 
 def statement_of(
-    statement: Statement, words: Mapping[int, Callable[..., Any]] = VOCABULARY
+    statement: Statement,
+    words: Mapping[Callable[..., Any], Callable[..., Any]] = WORDS,
+    loader: type[kernel.Source] = kernel.Source,
 ) -> kernel.Statement:
     """Return a statement in the language.
 
     Parameters
     ----------
     statement
-        Of the running program.
+        Whose function and ranges are read.
     words
-        What is meant by the words of claims; ``BOUNDED`` for searching the worst case.
+        By a claim's word, such as ``at_most``, what it is in the language; ``BOUNDED`` for searching the worst case.
+    loader
+        Loads what the statement rests on.
 
     Raises
     ------
@@ -76,7 +78,8 @@ def statement_of(
 
     owners = [statement.function, *(kind for kind, _ in space.records.values())]
     annotations = [text for each in owners for text in each.__annotations__.values()]
-    source = kernel.Source(words, _unwrapped, annotations)
+    vocabulary = {id(known): own for word, own in words.items() for known in (word, exposed(word))}
+    source = loader(vocabulary, _unwrapped, annotations)
     return kernel.Statement.of(statement.function, of_source, space.records, source)
 
 

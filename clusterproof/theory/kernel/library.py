@@ -14,6 +14,7 @@ from typing import Any
 from clusterproof.theory.kernel import numbers
 from clusterproof.theory.kernel.evaluation import Refused, spend
 from clusterproof.theory.kernel.numbers import (
+    Abstract,
     add,
     compare,
     key,
@@ -128,11 +129,15 @@ def _entries(function: Callable[..., Iterable[Any]]) -> Callable[..., Any]:
     """Make a function of iterables, and of whole numbers beside them, count the entries that it takes and gives."""
 
     def apply(*arguments: Any, **named: Any) -> Any:
-        passed = [whole(value) if type(value) is int else list(each(value)) for value in arguments]
+        passed = [
+            whole(value) if type(value) is int or isinstance(value, Abstract) else list(each(value))
+            for value in arguments
+        ]
+        counts = {name: whole(value) for name, value in named.items()}
         size = sum(len(value) if isinstance(value, list) else abs(value) for value in passed)
-        longest = max([1, *(abs(whole(value)) for value in named.values())])
+        longest = max([1, *map(abs, counts.values())])
         spend((1 + size) * longest)
-        return _charged(function(*passed, **named))
+        return _charged(function(*passed, **counts))
 
     return apply
 

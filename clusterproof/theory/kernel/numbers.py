@@ -10,7 +10,7 @@ import operator
 import re
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, NoReturn
+from typing import Any
 
 from clusterproof.theory.kernel.evaluation import Refused, changed, spend
 
@@ -32,6 +32,14 @@ class Abstract:
         """Return the fact that it is 0."""
         raise Refused("an equation of values that are no numbers")
 
+    def differs(self) -> bool:
+        """Refuse: that a symbol is not 0 is no hypothesis."""
+        raise Refused("!= of symbols is no hypothesis: state <, <=, == or their like")
+
+    def exact(self) -> int | Fraction:
+        """Refuse: a symbol has no value. Numbers that know their formula, for an export, have one."""
+        raise Refused("a symbol stands where a number must be, such as a number of rounds")
+
     def __bool__(self) -> bool:
         raise Refused("a symbol is neither true nor false: a branch on it has no formula")
 
@@ -49,7 +57,7 @@ def number(value: Any) -> int | Fraction:
     if type(value) is Fraction and type(value.numerator) is type(value.denominator) is int:
         return value
     if isinstance(value, Abstract):
-        raise Refused("a symbol stands where a number must be, such as a number of rounds")
+        return value.exact()
     raise Refused(f"{type(value).__name__} is no exact number: compute with int and Fraction")
 
 
@@ -222,7 +230,7 @@ def compare(sign: str, left: Any, right: Any) -> Any:
         left, right = _operand(left), _operand(right)
         if sign in COMPARISONS:
             return COMPARISONS[sign](left, right)
-        return _no_fact("!=") if sign == "!=" else (left - right).is_zero()
+        return (left - right).differs() if sign == "!=" else (left - right).is_zero()
     if sign not in COMPARISONS:
         return same(left, right) == (sign == "==")
     if type(left) is type(right) and type(left) in (list, tuple):  # in the order of words
@@ -231,10 +239,6 @@ def compare(sign: str, left: Any, right: Any) -> Any:
         return compare(sign, left, right)
     spend(words(left) * words(right))
     return COMPARISONS[sign](number(left), number(right))
-
-
-def _no_fact(sign: str) -> NoReturn:
-    raise Refused(f"{sign} of symbols is no hypothesis: state <, <=, == or their like")
 
 
 def same(left: Any, right: Any) -> bool:

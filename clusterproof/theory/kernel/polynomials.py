@@ -155,6 +155,6 @@ class Fact(Abstract):
     equation: bool = False
 
     def __bool__(self) -> bool:
-        if hasattr(self.slack, "decide") and not self.equation:
-            return bool(self.slack.decide(strict=self.strict))
+        if hasattr(self.slack, "decide"):
+            return bool(self.slack.decide(strict=self.strict, equation=self.equation))
         raise Refused("a comparison of symbols is neither true nor false: a branch on it has no formula")

@@ -121,8 +121,12 @@ class Form(Linear):
         """Return the fact that it is 0."""
         return Fact(self, equation=True)
 
-    def decide(self, *, strict: bool) -> bool:
+    def decide(self, *, strict: bool, equation: bool) -> bool:
         """Return whether it is nonnegative, or positive, on the path that is followed."""
+        if equation:
+            raise Refused(
+                "whether numbers that depend on f are equal is not decided: state it as a hypothesis"
+            )
         return self.world.decide(self, strict)
 
 

@@ -26,7 +26,7 @@ from clusterproof.theorem import at_most as theorem_at_most
 from clusterproof.theory import catalogue, kernel
 from clusterproof.theory.claims import Sides, at_most, choice, integers, rationals
 from clusterproof.theory.claims import sides as claim_sides
-from clusterproof.theory.claims.in_language import VOCABULARY, language_of
+from clusterproof.theory.claims.in_language import WORDS, language_of
 from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.kernel import evaluation, vocabulary
 from clusterproof.theory.report.stored_evidence import read_evidence
@@ -446,7 +446,9 @@ def by_public_names(x: Digit) -> Any:
 
 def in_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Load a function, whatever it returns."""
-    loaded: Callable[..., Any] = kernel.Source(VOCABULARY, lambda value: value).load(function, "function")
+    loaded: Callable[..., Any] = kernel.Source(
+        {id(word): own for word, own in WORDS.items()}, lambda value: value
+    ).load(function, "function")
     return loaded
 
 

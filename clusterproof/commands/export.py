@@ -1,0 +1,60 @@
+"""The command ``export``: what the kernel decides as a folder that a referee checks without this program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.commands import completion, terminal
+from clusterproof.commands.child_process import in_child
+from clusterproof.theory.claims.claim import matching
+from clusterproof.theory.export.folder import decided, write_folder
+
+
+def export(
+    *names: Annotated[str, Parameter(completer=completion.claims)], out: Path, evidence: Path | None = None
+) -> int:
+    """Write proofs and exact counterexamples for a referee: source, evidence, a page in LaTeX, a file for Rocq.
+
+    In the folder, `python3 -I -S replay.py` says the words again on a bare Python, and `make` lets Rocq (coqc 8.16 or
+    newer) check every proof.
+
+    Parameters
+    ----------
+    names
+        Claims, such as cfl-mgd/lemma-2, or a line of one; patterns in quotes, such as 'cfl-mgd/*'; papers; and Python
+        files that state claims, which are executed.
+    out
+        Folder to write to.
+    evidence
+        Folder of the records that `clusterproof check --evidence` wrote; without it those of the catalogue.
+    """
+    if not names:
+        raise InvalidArgument(
+            "names", "", "must name a claim", "such as clusterproof export cfl-mgd/lemma-2 --out FOLDER"
+        )
+    files = tuple(dict.fromkeys(name for name in names if name.endswith(".py")))
+    if files and (status := in_child("file", ", ".join(files))) is not None:
+        return status
+    stated = [claim_id for each in terminal.load(files) for claim_id in each]
+    wanted = [name for name in names if not name.endswith(".py")] or stated
+    found = []
+    for name in wanted:
+        pattern, _, line = name.partition("#")
+        for claim in matching(pattern):
+            own = [each for each in decided(claim, evidence) if not line or each.name == f"{claim.id}#{line}"]
+            found += [each for each in own if each.name not in {other.name for other in found}]
+    if not found:
+        rule = "must have a line that the kernel decides: certified, vacuous or exactly violated"
+        raise InvalidArgument(
+            "names", ", ".join(names), rule, "see `clusterproof check --replay`; of a file give --evidence"
+        )
+    missing = write_folder(found, out)
+    for name, why in missing.items():
+        terminal.complain(f"{name}: no file for Rocq: {why}")
+    print(f"{len(found)} lines in {out}, {len(found) - len(missing)} of them with a proof for Rocq")
+    print(f"cd {out}; python3 -I -S replay.py; make -j2")
+    return 0

@@ -1,0 +1,133 @@
+"""The referee's folder: for each line that the kernel decides its source, its evidence, a page, and a file for Rocq."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.atomic import naming_folder, write_whole
+from clusterproof.theory import kernel
+from clusterproof.theory.claims.claim import Claim
+from clusterproof.theory.claims.statement import Statement
+from clusterproof.theory.export.latex import page
+from clusterproof.theory.export.rocq import rocq_file
+from clusterproof.theory.export.source_files import Sources
+from clusterproof.theory.kernel import Refused, Word
+from clusterproof.theory.report.stored_evidence import SHIPPED, read_evidence, replay_evidence
+
+HERE = Path(__file__).parent
+MAKEFILE = """\
+# make -j2: let Rocq check every file; each prints the axioms that it rests on
+FILES := $(wildcard */*.v)
+
+all: $(FILES:.v=.vo)
+prelude.vo: prelude.v
+\tcoqc -q -Q . Clusterproof $<
+%.vo: %.v prelude.vo
+\tcoqc -q -Q . Clusterproof $<
+"""
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A record that the kernel accepts.
+
+    Attributes
+    ----------
+    name
+        ``paper/name``, of several lines ``paper/name#line``.
+    claim, statement, record
+        What it is of, and the record.
+    word
+        That it supports.
+    """
+
+    name: str
+    claim: Claim[..., Any]
+    statement: Statement
+    record: dict[str, Any]
+    word: Word
+
+    @property
+    def folder(self) -> str:
+        """Name of its folder, which is one of a Python package, too."""
+        return re.sub(r"\W+", "_", self.name).strip("_")
+
+
+def decided(claim: Claim[..., Any], evidence: Path | None = None) -> Iterator[Decided]:
+    """Yield a claim's records that the kernel accepts.
+
+    Parameters
+    ----------
+    claim
+        Of the catalogue, or of a user's file.
+    evidence
+        Folder of the records; None for those that are shipped.
+    """
+    records = [
+        each for each in read_evidence(claim.paper, evidence or SHIPPED).evidence if each["claim"] == claim.id
+    ]
+    statements = {each.name: each for each in claim.statements}
+    for record, replayed in zip(records, replay_evidence(claim, records), strict=True):
+        if replayed.word is not Word.INCONCLUSIVE:
+            yield Decided(replayed.claim, claim, statements[record["statement"]], record, replayed.word)
+
+
+def write_folder(decisions: Sequence[Decided], out: Path) -> dict[str, str]:
+    """Write the folder.
+
+    Returns
+    -------
+    dict
+        By name, why a line has no file for Rocq.
+
+    Raises
+    ------
+    InvalidArgument
+        If it cannot be written.
+    """
+    with naming_folder("out", out):
+        out.mkdir(parents=True, exist_ok=True)
+        own = out / "clusterproof" / "theory" / "kernel"
+        shutil.copytree(
+            Path(kernel.__file__).parent,
+            own,
+            dirs_exist_ok=True,
+            ignore=shutil.ignore_patterns("__pycache__"),
+        )
+        for name in ("replay.py", "prelude.v"):
+            shutil.copyfile(HERE / name, out / name)
+        (out / "Makefile").write_text(MAKEFILE)
+        for each in decisions:
+            (out / each.folder).mkdir(exist_ok=True)
+    missing = {}
+    for each in decisions:
+        folder = out / each.folder
+        files: dict[str, str] = dict(Sources(each.statement).write())
+        facts = {
+            "name": each.name,
+            "ill_posed": bool(each.claim.of_line(_line(each))["ill_posed"]),
+            "says_nothing": bool(each.claim.says_nothing),
+        }
+        files["evidence.json"] = json.dumps(facts | each.record, indent=1) + "\n"
+        files["statement.tex"] = page(each.claim, each.statement, each.record, str(each.word))
+        try:
+            source = Sources(each.statement).source()
+            files[f"{each.folder}.v"] = rocq_file(
+                each.claim, each.statement, each.record, str(each.word), source
+            )
+        except (Refused, InvalidArgument, NotImplementedError) as error:
+            missing[each.name] = str(error)
+        for name, text in files.items():
+            write_whole("out", folder / name, text.encode())
+    return missing
+
+
+def _line(each: Decided) -> str:
+    return ": ".join(filter(None, (each.record["statement"], each.record["line"])))

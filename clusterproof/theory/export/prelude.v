@@ -1,0 +1,1118 @@
+(* What the files of this folder rest on, proved once: formulas with their values in fractions, polynomials that
+   are nonnegative on a box, and inner product spaces. Standard library only. *)
+From Coq Require Import QArith Qreals Reals List Lra Lia.
+Import ListNotations.
+Open Scope R_scope.
+
+(* ---- Formulas, and what they mean. A file states its theorem in the usual notation; the formulas below are
+   the same, symbol by symbol, which Rocq checks by computation. *)
+
+Inductive formula :=
+| Var (n : nat) | Num (z : Z) | Add (a b : formula) | Sub (a b : formula) | Mul (a b : formula) | Div (a b : formula)
+| Opp (a : formula) | Pow (a : formula) (n : nat).
+Inductive prop :=
+| Le (a b : formula) | Lt (a b : formula) | Eq (a b : formula) | Int (a : formula)
+| Not (p : prop) | And (p q : prop) | Or (p q : prop) | Imp (p q : prop) | Yes.
+
+Definition integer (x : R) : Prop := exists z : Z, x = IZR z.
+
+Fixpoint den (env : list R) (e : formula) : R :=
+  match e with
+  | Var n => nth n env 0 | Num z => IZR z
+  | Add a b => den env a + den env b | Sub a b => den env a - den env b | Mul a b => den env a * den env b
+  | Div a b => den env a / den env b | Opp a => - den env a | Pow a n => den env a ^ n
+  end.
+Fixpoint holds (env : list R) (p : prop) : Prop :=
+  match p with
+  | Le a b => den env a <= den env b | Lt a b => den env a < den env b | Eq a b => den env a = den env b
+  | Int a => integer (den env a)
+  | Not p => ~ holds env p | And p q => holds env p /\ holds env q | Or p q => holds env p \/ holds env q
+  | Imp p q => holds env p -> holds env q | Yes => True
+  end.
+
+(* ---- Values in fractions *)
+
+Definition op2 {A B : Type} (f : A -> A -> option B) (x y : option A) : option B :=
+  match x, y with Some x, Some y => f x y | _, _ => None end.
+Fixpoint qpow (x : Q) (n : nat) : Q := match n with O => 1%Q | S n => (x * qpow x n)%Q end.
+Fixpoint evq (vals : list Q) (e : formula) : option Q :=
+  match e with
+  | Var n => nth_error vals n | Num z => Some (z # 1)
+  | Add a b => op2 (fun x y => Some (x + y)%Q) (evq vals a) (evq vals b)
+  | Sub a b => op2 (fun x y => Some (x - y)%Q) (evq vals a) (evq vals b)
+  | Mul a b => op2 (fun x y => Some (x * y)%Q) (evq vals a) (evq vals b)
+  | Div a b => op2 (fun x y => if Qeq_bool y 0 then None else Some (x / y)%Q) (evq vals a) (evq vals b)
+  | Opp a => match evq vals a with Some x => Some (- x)%Q | None => None end
+  | Pow a n => match evq vals a with Some x => Some (qpow x n) | None => None end
+  end.
+Fixpoint decide (vals : list Q) (p : prop) : option bool :=
+  match p with
+  | Le a b => op2 (fun x y => Some (Qle_bool x y)) (evq vals a) (evq vals b)
+  | Lt a b => op2 (fun x y => Some (negb (Qle_bool y x))) (evq vals a) (evq vals b)
+  | Eq a b => op2 (fun x y => Some (Qeq_bool x y)) (evq vals a) (evq vals b)
+  | Int a => match evq vals a with
+             | Some x => if (Qnum x mod Z.pos (Qden x) =? 0)%Z then Some true else None | None => None end
+  | Not p => match decide vals p with Some t => Some (negb t) | None => None end
+  | And p q => op2 (fun s t => Some (s && t)%bool) (decide vals p) (decide vals q)
+  | Or p q => op2 (fun s t => Some (s || t)%bool) (decide vals p) (decide vals q)
+  | Imp p q => op2 (fun s t => Some (negb s || t)%bool) (decide vals p) (decide vals q)
+  | Yes => Some true
+  end.
+(* The value of each definition is given, and compared by multiplying crosswise: no common denominators arise. *)
+Fixpoint run (es : list formula) (given vals : list Q) : option (list Q) :=
+  match es, given with
+  | [], [] => Some vals
+  | e :: es, q :: given =>
+      match evq vals e with Some r => if Qeq_bool r q then run es given (vals ++ [q]) else None | None => None end
+  | _, _ => None
+  end.
+Definition decided (es : list formula) (given : list Q) (p : prop) : bool :=
+  match run es given [] with Some vals => match decide vals p with Some t => t | None => false end | None => false end.
+
+Definition agree (vals : list Q) (env : list R) := forall n q, nth_error vals n = Some q -> nth n env 0 = Q2R q.
+
+Lemma Q2R_Z z : Q2R (z # 1) = IZR z.
+Proof. unfold Q2R; simpl. lra. Qed.
+Lemma Q0 : Q2R 0 = 0. Proof. apply Q2R_Z. Qed.
+Lemma Q1 : Q2R 1 = 1. Proof. apply Q2R_Z. Qed.
+Lemma qpow_ok x n : Q2R (qpow x n) = Q2R x ^ n.
+Proof. induction n; simpl; rewrite ?Q1, ?Q2R_mult, ?IHn; reflexivity. Qed.
+Lemma nonzero q : Qeq_bool q 0 = false -> Q2R q <> 0.
+Proof. intros E F. apply Qeq_bool_neq in E. apply E, eqR_Qeq. rewrite F, Q0. reflexivity. Qed.
+Lemma is_zero q : Qeq_bool q 0 = true -> Q2R q = 0.
+Proof. intro E. apply Qeq_bool_iff, Qeq_eqR in E. rewrite E. apply Q0. Qed.
+
+Lemma evq_ok vals env e : agree vals env -> forall q, evq vals e = Some q -> den env e = Q2R q.
+Proof.
+  intro A. induction e; simpl; intros q E.
+  1: apply A, E.
+  1: injection E as <-; symmetry; apply Q2R_Z.
+  1-4: destruct (evq vals e1) as [x|], (evq vals e2) as [y|]; simpl in E; try discriminate;
+    rewrite (IHe1 x), (IHe2 y) by reflexivity.
+  1-3: injection E as <-; rewrite ?Q2R_plus, ?Q2R_minus, ?Q2R_mult; reflexivity.
+  2-3: destruct (evq vals e) as [x|]; try discriminate; injection E as <-; rewrite (IHe x) by reflexivity.
+  - destruct (Qeq_bool y 0) eqn:Y; try discriminate. injection E as <-. rewrite Q2R_div. reflexivity.
+    intro F. apply Qeq_bool_iff in F. congruence.
+  - rewrite Q2R_opp. reflexivity.
+  - rewrite qpow_ok. reflexivity.
+Qed.
+Lemma decide_ok vals env p : agree vals env ->
+  forall t, decide vals p = Some t -> if t then holds env p else ~ holds env p.
+Proof.
+  intro A. pose proof (evq_ok vals env) as V.
+  induction p as [a b|a b|a b|a|p IH|p IHp q IHq|p IHp q IHq|p IHp q IHq|]; simpl; intros t E.
+  1-3: destruct (evq vals a) as [x|] eqn:X, (evq vals b) as [y|] eqn:Y; simpl in E; try discriminate;
+    rewrite (V a A x X), (V b A y Y); injection E as <-.
+  - destruct (Qle_bool x y) eqn:C. apply Qle_Rle, Qle_bool_iff, C.
+    apply Rlt_not_le, Qlt_Rlt, Qnot_le_lt. intro F. apply Qle_bool_iff in F. congruence.
+  - destruct (Qle_bool y x) eqn:C; simpl. apply Rle_not_lt, Qle_Rle, Qle_bool_iff, C.
+    apply Qlt_Rlt, Qnot_le_lt. intro F. apply Qle_bool_iff in F. congruence.
+  - destruct (Qeq_bool x y) eqn:C. apply Qeq_eqR, Qeq_bool_iff, C.
+    intro F. apply eqR_Qeq, Qeq_bool_iff in F. congruence.
+  - destruct (evq vals a) as [[n d]|] eqn:X; try discriminate. simpl in E.
+    destruct (n mod Z.pos d =? 0)%Z eqn:C; try discriminate. injection E as <-.
+    rewrite (V a A _ X). exists (n / Z.pos d)%Z. unfold Q2R; simpl.
+    apply Z.eqb_eq in C. rewrite (Z.div_mod n (Z.pos d)) at 1 by lia. rewrite C, Z.add_0_r, mult_IZR.
+    field. apply not_0_IZR. lia.
+  - destruct (decide vals p) as [[]|]; try discriminate; injection E as <-; simpl; specialize (IH _ eq_refl); simpl in IH; tauto.
+  - destruct (decide vals p) as [s|], (decide vals q) as [u|]; simpl in E; try discriminate. injection E as <-.
+    specialize (IHp _ eq_refl). specialize (IHq _ eq_refl). destruct s, u; simpl in *; tauto.
+  - destruct (decide vals p) as [s|], (decide vals q) as [u|]; simpl in E; try discriminate. injection E as <-.
+    specialize (IHp _ eq_refl). specialize (IHq _ eq_refl). destruct s, u; simpl in *; tauto.
+  - destruct (decide vals p) as [s|], (decide vals q) as [u|]; simpl in E; try discriminate. injection E as <-.
+    specialize (IHp _ eq_refl). specialize (IHq _ eq_refl). destruct s, u; simpl in *; tauto.
+  - injection E as <-. exact I.
+Qed.
+Lemma run_ok env es : forall given vals end_, run es given vals = Some end_ ->
+  agree vals env -> (forall i, (i < length es)%nat -> nth (length vals + i) env 0 = den env (nth i es (Num 0))) -> agree end_ env.
+Proof.
+  induction es as [|e es IH]; intros [|q given] vals end_ E A L; simpl in *; try discriminate.
+  - injection E as <-. exact A.
+  - pose proof (L O ltac:(lia)) as L0. rewrite Nat.add_0_r in L0. destruct (evq vals e) as [r|] eqn:V; try discriminate.
+    destruct (Qeq_bool r q) eqn:C; try discriminate. apply (IH _ _ _ E).
+    + intros n s N. destruct (Nat.lt_ge_cases n (length vals)) as [H|H].
+      * rewrite nth_error_app1 in N by exact H. apply A, N.
+      * rewrite nth_error_app2 in N by exact H.
+        assert (n = length vals) as ->.
+        { destruct (n - length vals)%nat as [|[|k]] eqn:K; simpl in N; try discriminate; lia. }
+        rewrite Nat.sub_diag in N. injection N as <-. rewrite L0, (evq_ok vals env e A r V).
+        apply Qeq_eqR, Qeq_bool_iff, C.
+    + intros i H. specialize (L (S i) ltac:(lia)). rewrite app_length. simpl.
+      replace (length vals + 1 + i)%nat with (length vals + S i)%nat by lia. exact L.
+Qed.
+(* What the exact rules use: if the values are right and show p, p holds. *)
+Theorem decided_ok es given p env : decided es given p = true -> map (den env) es = env -> holds env p.
+Proof.
+  unfold decided. intros E L. destruct (run es given []) as [vals|] eqn:V; try discriminate.
+  destruct (decide vals p) as [[]|] eqn:D; try discriminate.
+  apply (decide_ok vals env p) with (t := true); [|exact D].
+  apply (run_ok env es given [] vals V). intros [|n] q N; discriminate.
+  simpl. intros i H. rewrite <- (map_nth (den env) es (Num 0) i), L. apply nth_indep. rewrite <- L, map_length. exact H.
+Qed.
+
+(* ---- Polynomials in n symbols, the last one outermost: lists of coefficients *)
+
+Fixpoint poly (n : nat) : Type := match n with O => Q | S n => list (poly n) end.
+Definition horner (x : R) (l : list R) : R := fold_right (fun c s => c + x * s) 0 l.
+Fixpoint ev (n : nat) : poly n -> list R -> R :=
+  match n with O => fun q _ => Q2R q | S n => fun p xs => horner (hd 0 xs) (map (fun c => ev n c (tl xs)) p) end.
+
+(* Sums and products that compute a greatest common divisor only where denominators would grow. *)
+Definition qadd (x y : Q) : Q := if (Qden x =? Qden y)%positive then (Qnum x + Qnum y) # Qden x else Qred (x + y).
+Definition qmul (x y : Q) : Q :=
+  match Qden x, Qden y with xH, _ | _, xH => (x * y)%Q | _, _ => Qred (x * y) end.
+Fixpoint cst (n : nat) (q : Q) : poly n := match n with O => q | S n => [cst n q] end.
+Fixpoint zip {A : Type} (f : A -> A -> A) (p q : list A) : list A :=
+  match p, q with [], _ => q | _, [] => p | a :: p, b :: q => f a b :: zip f p q end.
+Fixpoint add (n : nat) : poly n -> poly n -> poly n :=
+  match n with O => qadd | S n => zip (add n) end.
+Fixpoint scale (n : nat) (k : Q) : poly n -> poly n :=
+  match n with O => qmul k | S n => map (scale n k) end.
+Fixpoint mul (n : nat) : poly n -> poly n -> poly n :=
+  match n with
+  | O => qmul
+  | S n => fun p q => fold_right (fun c s => zip (add n) (map (mul n c) q) (cst n 0 :: s)) [] p
+  end.
+Fixpoint vanishes (n : nat) : poly n -> bool :=
+  match n with O => fun a => Qeq_bool a 0 | S n => forallb (vanishes n) end.
+Definition same (n : nat) (p q : poly n) : bool := vanishes n (add n p (scale n (-1) q)).
+Fixpoint constant (n : nat) : poly n -> option Q :=
+  match n with
+  | O => fun a => Some a
+  | S n => fun p => match p with [] => Some 0%Q | c :: l => if forallb (vanishes n) l then constant n c else None end
+  end.
+
+Lemma qadd_ok x y : Q2R (qadd x y) = Q2R x + Q2R y.
+Proof.
+  unfold qadd. destruct (Qden x =? Qden y)%positive eqn:E.
+  - apply Pos.eqb_eq in E. unfold Q2R. simpl. rewrite E, plus_IZR. ring.
+  - rewrite (Qeq_eqR _ _ (Qred_correct _)). apply Q2R_plus.
+Qed.
+Lemma qmul_ok x y : Q2R (qmul x y) = Q2R x * Q2R y.
+Proof.
+  unfold qmul. destruct (Qden x), (Qden y); rewrite ?(Qeq_eqR _ _ (Qred_correct _)); apply Q2R_mult.
+Qed.
+Lemma cst_ok n q : forall xs, ev n (cst n q) xs = Q2R q.
+Proof. induction n; simpl; intro xs. reflexivity. rewrite IHn. unfold horner; simpl. ring. Qed.
+Lemma zip_ok {A : Type} (f : A -> A -> A) (v : A -> R) x :
+  (forall a b, v (f a b) = v a + v b) ->
+  forall p q, horner x (map v (zip f p q)) = horner x (map v p) + horner x (map v q).
+Proof.
+  intros F p. induction p as [|a p IH]; intros [|b q]; simpl; try (unfold horner; simpl; ring).
+  unfold horner in *; simpl. rewrite F, IH. ring.
+Qed.
+Lemma add_ok n : forall p q xs, ev n (add n p q) xs = ev n p xs + ev n q xs.
+Proof.
+  induction n; simpl; intros p q xs. apply qadd_ok.
+  apply zip_ok. intros. apply IHn.
+Qed.
+Lemma map_ok {A : Type} (f : A -> A) (v : A -> R) k x :
+  (forall a, v (f a) = k * v a) -> forall p, horner x (map v (map f p)) = k * horner x (map v p).
+Proof. intros F p. unfold horner. induction p; simpl; rewrite ?IHp, ?F; ring. Qed.
+Lemma scale_ok n k : forall p xs, ev n (scale n k p) xs = Q2R k * ev n p xs.
+Proof.
+  induction n; simpl; intros p xs. apply qmul_ok.
+  apply (map_ok (scale n k) (fun c => ev n c (tl xs))). intro. apply IHn.
+Qed.
+Lemma mul_ok n : forall p q xs, ev n (mul n p q) xs = ev n p xs * ev n q xs.
+Proof.
+  induction n; simpl; intros p q xs. apply qmul_ok.
+  induction p as [|c p IH]; simpl. unfold horner; simpl; ring.
+  rewrite (zip_ok (add n) (fun c => ev n c (tl xs))) by (intros; apply add_ok).
+  rewrite (map_ok (mul n c) (fun c => ev n c (tl xs)) (ev n c (tl xs))) by (intro; apply IHn).
+  unfold horner in *; simpl. rewrite IH, cst_ok, Q0. ring.
+Qed.
+Lemma horner_zero x l : (forall a, In a l -> a = 0) -> horner x l = 0.
+Proof.
+  unfold horner. induction l as [|a l IH]; simpl; intro Z. reflexivity.
+  rewrite IH, (Z a) by auto. ring.
+Qed.
+Lemma vanishes_ok n : forall p, vanishes n p = true -> forall xs, ev n p xs = 0.
+Proof.
+  induction n; simpl; intros p E xs. apply is_zero, E.
+  apply horner_zero. intros a H. apply in_map_iff in H as [c [<- H]].
+  apply IHn. rewrite forallb_forall in E. apply E, H.
+Qed.
+Lemma same_ok n p q : same n p q = true -> forall xs, ev n p xs = ev n q xs.
+Proof.
+  intros E xs. pose proof (vanishes_ok n _ E xs) as Z. rewrite add_ok, scale_ok in Z.
+  replace (Q2R (-1)) with (-1) in Z by (unfold Q2R; simpl; lra). lra.
+Qed.
+Lemma rest_zero n l x xs : forallb (vanishes n) l = true -> horner x (map (fun c => ev n c xs) l) = 0.
+Proof.
+  intro E. apply horner_zero. intros a H. apply in_map_iff in H as [c [<- H]].
+  apply vanishes_ok. rewrite forallb_forall in E. apply E, H.
+Qed.
+Lemma constant_ok n : forall p q, constant n p = Some q -> forall xs, ev n p xs = Q2R q.
+Proof.
+  induction n; simpl; intros p q E xs. injection E as <-. reflexivity.
+  destruct p as [|c l]. injection E as <-. rewrite Q0. reflexivity.
+  destruct (forallb (vanishes n) l) eqn:F; try discriminate.
+  simpl. unfold horner in *; simpl. fold (horner (hd 0 xs) (map (fun c => ev n c (tl xs)) l)).
+  rewrite rest_zero by exact F. rewrite (IHn c q E). ring.
+Qed.
+
+(* ---- Bernstein's test: on a box, where x = u low + v high with u + v = 1, or x = low + s, or x = high - s *)
+
+Section Expansion.
+Variable n : nat.
+Notation P := (poly n).
+Fixpoint pascal (k : nat) (c : P) : list P :=
+  match k with O => [c] | S k => let l := pascal k c in zip (add n) (l ++ [cst n 0]) (cst n 0 :: l) end.
+Definition mixed (L H : P) (l : list P) : list P :=
+  zip (add n) (map (mul n L) l ++ [cst n 0]) (cst n 0 :: map (mul n H) l).
+Fixpoint bernstein (L H : P) (p : list P) : list P :=
+  match p with [] => [] | c :: p => zip (add n) (pascal (length p) c) (mixed L H (bernstein L H p)) end.
+Fixpoint shifted (L : P) (sign : Q) (p : list P) : list P :=
+  match p with
+  | [] => []
+  | c :: p => let l := shifted L sign p in zip (add n) [c] (zip (add n) (map (mul n L) l) (cst n 0 :: map (scale n sign) l))
+  end.
+Definition padded (d : nat) (p : list P) : list P := p ++ repeat (cst n 0) (d - length p).
+
+Variable xs : list R.
+Notation val := (fun c => ev n c xs).
+Variables u v : R.
+Fixpoint hval (l : list P) : R := match l with [] => 0 | c :: l => ev n c xs * u ^ length l + v * hval l end.
+Lemma zip_length {A : Type} (f : A -> A -> A) p : forall q, length (zip f p q) = Nat.max (length p) (length q).
+Proof. induction p as [|a p IH]; intros [|b q]; simpl; auto. Qed.
+Lemma hval_zip p : forall q, length p = length q -> hval (zip (add n) p q) = hval p + hval q.
+Proof.
+  induction p as [|a p IH]; intros [|b q] E; simpl in *; try discriminate. ring.
+  injection E as E. rewrite IH, zip_length, <- E, Nat.max_id, add_ok by exact E. ring.
+Qed.
+Lemma hval_end l : hval (l ++ [cst n 0]) = u * hval l.
+Proof.
+  induction l as [|c l IH]; simpl. rewrite cst_ok, Q0. ring.
+  rewrite IH, app_length, Nat.add_1_r. simpl. ring.
+Qed.
+Lemma hval_map k (f : P -> P) l : (forall c, ev n (f c) xs = k * ev n c xs) -> hval (map f l) = k * hval l.
+Proof. intro F. induction l as [|c l IH]; simpl. ring. rewrite F, map_length, IH. ring. Qed.
+Lemma pascal_ok k c : length (pascal k c) = S k /\ hval (pascal k c) = (u + v) ^ k * ev n c xs.
+Proof.
+  induction k as [|k [IL IV]]; simpl. split. reflexivity. ring.
+  rewrite zip_length, app_length; simpl. rewrite IL. split. lia.
+  rewrite hval_zip by (rewrite app_length; simpl; lia).
+  rewrite hval_end. simpl. rewrite IV, cst_ok, Q0. ring.
+Qed.
+Lemma mixed_ok L H l : length (mixed L H l) = S (length l) /\ hval (mixed L H l) = (u * ev n L xs + v * ev n H xs) * hval l.
+Proof.
+  unfold mixed. rewrite zip_length, app_length. simpl. rewrite !map_length. split. lia.
+  rewrite hval_zip by (rewrite app_length; simpl; rewrite !map_length; lia).
+  rewrite hval_end. simpl.
+  rewrite (hval_map (ev n L xs) (mul n L)), (hval_map (ev n H xs) (mul n H)), cst_ok, Q0 by (intro; apply mul_ok). ring.
+Qed.
+Lemma bernstein_ok L H p : u + v = 1 ->
+  length (bernstein L H p) = length p /\ hval (bernstein L H p) = horner (u * ev n L xs + v * ev n H xs) (map val p).
+Proof.
+  intro E. induction p as [|c p [IL IV]]; simpl. split; reflexivity.
+  destruct (pascal_ok (length p) c) as [PL PV]. destruct (mixed_ok L H (bernstein L H p)) as [ML MV].
+  rewrite zip_length, PL, ML, IL, Nat.max_id. split. reflexivity.
+  rewrite hval_zip by (rewrite PL, ML, IL; reflexivity). rewrite PV, MV, IV, E, pow1. unfold horner; simpl. ring.
+Qed.
+Lemma shifted_ok L sign p s :
+  horner s (map val (shifted L sign p)) = horner (ev n L xs + Q2R sign * s) (map val p).
+Proof.
+  induction p as [|c p IH]. reflexivity.
+  change (shifted L sign (c :: p)) with (zip (add n) [c] (zip (add n) (map (mul n L) (shifted L sign p))
+    (cst n 0 :: map (scale n sign) (shifted L sign p)))).
+  rewrite !(zip_ok (add n) val) by (intros; apply add_ok).
+  rewrite (map_ok (mul n L) val (ev n L xs)) by (intro; apply mul_ok).
+  change (map val (cst n 0 :: map (scale n sign) (shifted L sign p)))
+    with (ev n (cst n 0) xs :: map val (map (scale n sign) (shifted L sign p))).
+  unfold horner at 3; simpl fold_right. fold (horner s (map val (map (scale n sign) (shifted L sign p)))).
+  rewrite (map_ok (scale n sign) val (Q2R sign)) by (intro; apply scale_ok).
+  rewrite IH, cst_ok, Q0. unfold horner; simpl. ring.
+Qed.
+Lemma padded_ok d p x : horner x (map val (padded d p)) = horner x (map val p).
+Proof.
+  unfold padded. generalize (d - length p)%nat. intro k. induction p as [|c p IH]; simpl.
+  - apply horner_zero. intros a H. apply in_map_iff in H as [b [<- H]]. apply repeat_spec in H as ->.
+    rewrite cst_ok. apply Q0.
+  - unfold horner in *; simpl. rewrite IH. reflexivity.
+Qed.
+Lemma hval_nonneg l : 0 <= u -> 0 <= v -> Forall (fun c => 0 <= ev n c xs) l -> 0 <= hval l.
+Proof.
+  intros U V F. induction F as [|c l C F IH]; simpl. lra.
+  pose proof (Rmult_le_pos _ _ C (pow_le u (length l) U)). pose proof (Rmult_le_pos _ _ V IH). lra.
+Qed.
+Lemma hval_first l : 0 < u -> 0 <= v -> Forall (fun c => 0 <= ev n c xs) l -> 0 < ev n (hd (cst n 0) l) xs -> 0 < hval l.
+Proof.
+  intros U V F P. destruct F as [|c l C F]; simpl in *. rewrite cst_ok, Q0 in P. lra.
+  pose proof (Rmult_lt_0_compat _ _ P (pow_lt u (length l) U)).
+  pose proof (Rmult_le_pos _ _ V (hval_nonneg l (Rlt_le _ _ U) V F)). lra.
+Qed.
+Lemma hval_last l : 0 <= u -> 0 < v -> Forall (fun c => 0 <= ev n c xs) l -> 0 < ev n (last l (cst n 0)) xs -> 0 < hval l.
+Proof.
+  intros U V F P. induction F as [|c l C F IH]. simpl in P. rewrite cst_ok, Q0 in P. lra.
+  destruct l as [|d l]. simpl in *. lra.
+  simpl hval in *. specialize (IH P).
+  pose proof (Rmult_le_pos _ _ C (pow_le u (length (d :: l)) U)). pose proof (Rmult_lt_0_compat _ _ V IH). simpl in *. lra.
+Qed.
+Lemma horner_nonneg x l : 0 <= x -> Forall (fun c => 0 <= ev n c xs) l -> 0 <= horner x (map val l).
+Proof.
+  intros X F. unfold horner. induction F as [|c l C F IH]; simpl. lra. pose proof (Rmult_le_pos _ _ X IH). lra.
+Qed.
+Lemma horner_first x l : 0 <= x -> Forall (fun c => 0 <= ev n c xs) l -> 0 < ev n (hd (cst n 0) l) xs -> 0 < horner x (map val l).
+Proof.
+  intros X F P. destruct F as [|c l C F]; simpl in *. rewrite cst_ok, Q0 in P. lra.
+  pose proof (horner_nonneg x l X F). pose proof (Rmult_le_pos _ _ X H). unfold horner in *; simpl. lra.
+Qed.
+End Expansion.
+
+Definition end_ (n : nat) := option (poly n).
+Fixpoint box (n : nat) : Type := match n with O => unit | S n => ((end_ n * end_ n) * box n)%type end.
+Definition above n (l : end_ n) (xs : list R) (x : R) := match l with Some L => ev n L xs <= x | None => True end.
+Definition below n (h : end_ n) (xs : list R) (x : R) := match h with Some H => x <= ev n H xs | None => True end.
+Fixpoint inside (n : nat) : box n -> list R -> Prop :=
+  match n with
+  | O => fun _ _ => True
+  | S n => fun b xs => above n (fst (fst b)) (tl xs) (hd 0 xs) /\ below n (snd (fst b)) (tl xs) (hd 0 xs) /\ inside n (snd b) (tl xs)
+  end.
+Definition most {A : Type} (l : list (list A)) : nat := fold_right (fun p d => Nat.max (length p) d) O l.
+(* Those of s are positive on the box, those of w are nonnegative there. *)
+Fixpoint signed (n : nat) : box n -> list (poly n) -> list (poly n) -> bool :=
+  match n with
+  | O => fun _ s w => (forallb (fun q => negb (Qle_bool q 0)) s && forallb (Qle_bool 0) w)%bool
+  | S n => fun b s w =>
+      let first := hd (cst n 0) in
+      match fst b with
+      | (Some L, Some H) =>
+          let d := most (s ++ w) in
+          let strict := map (fun p => bernstein n L H (padded n d p)) s in
+          let weak := map (fun p => bernstein n L H (padded n d p)) w in
+          signed n (snd b) (map first strict ++ map (fun l => last l (cst n 0)) strict) (concat (strict ++ weak))
+      | (Some L, None) =>
+          let strict := map (shifted n L 1) s in signed n (snd b) (map first strict) (concat (strict ++ map (shifted n L 1) w))
+      | (None, Some H) =>
+          let strict := map (shifted n H (-1)) s in signed n (snd b) (map first strict) (concat (strict ++ map (shifted n H (-1)) w))
+      | (None, None) =>
+          (forallb (fun p => forallb (vanishes n) (tl p)) (s ++ w) && signed n (snd b) (map first s) (map first w))%bool
+      end
+  end.
+
+Lemma mixture l h x : l <= x <= h -> exists u v, 0 <= u /\ 0 <= v /\ u + v = 1 /\ x = u * l + v * h.
+Proof.
+  intros [A B]. destruct (Rle_lt_dec h l) as [E|E].
+  - exists 1, 0. lra.
+  - assert (0 < / (h - l)) by (apply Rinv_0_lt_compat; lra).
+    exists ((h - x) * / (h - l)), ((x - l) * / (h - l)).
+    split. apply Rmult_le_pos; lra. split. apply Rmult_le_pos; lra. split; field; lra.
+Qed.
+Lemma Forall_concat_in {A : Type} (Q : A -> Prop) ls : Forall Q (concat ls) -> forall l, In l ls -> Forall Q l.
+Proof.
+  intros F l H. rewrite Forall_forall in *. intros a K. apply F, in_concat. exists l. auto.
+Qed.
+Lemma signed_ok n : forall b s w xs, signed n b s w = true -> inside n b xs ->
+  Forall (fun p => 0 < ev n p xs) s /\ Forall (fun p => 0 <= ev n p xs) w.
+Proof.
+  induction n as [|n IH]; simpl; intros b s w xs E I.
+  - apply andb_prop in E as [E F]. rewrite forallb_forall in E, F. split; apply Forall_forall; intros q H.
+    + specialize (E q H). rewrite <- Q0. apply Qlt_Rlt, Qnot_le_lt. intro K. apply Qle_bool_iff in K. rewrite K in E. discriminate.
+    + rewrite <- Q0. apply Qle_Rle, Qle_bool_iff, F, H.
+  - destruct b as [[l h] b], I as [A [B I]]. simpl in *. set (x := hd 0 xs) in *. set (ys := tl xs) in *.
+    assert (In' : forall (f : list (poly n) -> list (poly n)) t, In t s -> In (f t) (map f s)) by (intros; apply in_map; assumption).
+    destruct l as [L|], h as [H|]; simpl in A, B.
+    + apply IH with (xs := ys) in E as [S W]; [|exact I]. rewrite !Forall_app in S. destruct S as [S1 S2].
+      destruct (mixture _ _ x (conj A B)) as [u [v [U [V [UV X]]]]].
+      assert (G : forall p, horner x (map (fun c => ev n c ys) p)
+        = hval n ys u v (bernstein n L H (padded n (most (s ++ w)) p))).
+      { intro p. rewrite X, <- (padded_ok n ys (most (s ++ w)) p). symmetry. apply bernstein_ok, UV. }
+      rewrite Forall_map in S1, S2. rewrite Forall_map in S1, S2. rewrite Forall_forall in S1, S2.
+      split; apply Forall_forall; intros p Hp; rewrite G.
+      * assert (F := Forall_concat_in _ _ W _ (in_or_app _ _ _ (or_introl (in_map (fun p => bernstein n L H (padded n (most (s ++ w)) p)) _ _ Hp)))).
+        destruct (Rle_lt_dec u 0) as [U0|U0].
+        -- apply hval_last; auto. lra.
+        -- apply hval_first; auto.
+      * apply hval_nonneg; auto.
+        exact (Forall_concat_in _ _ W _ (in_or_app _ _ _ (or_intror (in_map (fun p => bernstein n L H (padded n (most (s ++ w)) p)) _ _ Hp)))).
+    + apply IH with (xs := ys) in E as [S W]; [|exact I].
+      assert (G : forall p, horner x (map (fun c => ev n c ys) p)
+        = horner (x - ev n L ys) (map (fun c => ev n c ys) (shifted n L 1 p))).
+      { intro p. rewrite shifted_ok, Q1. f_equal. ring. }
+      rewrite Forall_map in S. rewrite Forall_map in S. rewrite Forall_forall in S.
+      split; apply Forall_forall; intros p Hp; rewrite G.
+      * apply horner_first; auto. lra.
+        exact (Forall_concat_in _ _ W _ (in_or_app _ _ _ (or_introl (in_map _ _ _ Hp)))).
+      * apply horner_nonneg. lra.
+        exact (Forall_concat_in _ _ W _ (in_or_app _ _ _ (or_intror (in_map _ _ _ Hp)))).
+    + apply IH with (xs := ys) in E as [S W]; [|exact I].
+      assert (G : forall p, horner x (map (fun c => ev n c ys) p)
+        = horner (ev n H ys - x) (map (fun c => ev n c ys) (shifted n H (-1) p))).
+      { intro p. rewrite shifted_ok. f_equal. unfold Q2R; simpl. lra. }
+      rewrite Forall_map in S. rewrite Forall_map in S. rewrite Forall_forall in S.
+      split; apply Forall_forall; intros p Hp; rewrite G.
+      * apply horner_first; auto. lra.
+        exact (Forall_concat_in _ _ W _ (in_or_app _ _ _ (or_introl (in_map _ _ _ Hp)))).
+      * apply horner_nonneg. lra.
+        exact (Forall_concat_in _ _ W _ (in_or_app _ _ _ (or_intror (in_map _ _ _ Hp)))).
+    + apply andb_prop in E as [Z E]. apply IH with (xs := ys) in E as [S W]; [|exact I].
+      rewrite forallb_forall in Z.
+      assert (G : forall p, In p (s ++ w) -> horner x (map (fun c => ev n c ys) p) = ev n (hd (cst n 0) p) ys).
+      { intros p Hp. specialize (Z p Hp). destruct p as [|c p]; simpl in *.
+        - rewrite cst_ok, Q0. reflexivity.
+        - unfold horner; simpl. fold (horner x (map (fun c => ev n c ys) p)). rewrite rest_zero by exact Z. ring. }
+      rewrite Forall_map in S, W. rewrite Forall_forall in S, W.
+      split; apply Forall_forall; intros p Hp; rewrite G by (apply in_or_app; auto); auto.
+Qed.
+
+(* ---- Formulas as quotients of polynomials, on a box and under hypotheses *)
+
+Section Context.
+Variable n : nat.
+Variable b : box n.
+Variable positive : list (poly n).                     (* what a strict hypothesis says is positive *)
+Notation zero := (cst n 0). Notation one := (cst n 1).
+
+Definition is_positive (p : poly n) : bool := signed n b [p] [].
+Fixpoint leading (k : nat) : poly k -> option Q :=
+  match k with
+  | O => fun q => if Qeq_bool q 0 then None else Some q
+  | S k => fun p => fold_right (fun c r => match leading k c with Some q => Some q | None => r end) None p
+  end.
+(* The sign of p, if p is a multiple of k. *)
+Definition along (p k : poly n) : option bool :=
+  match leading n p, leading n k with
+  | Some x, Some y => if (same n (scale n y p) (scale n x k) && negb (Qeq_bool y 0))%bool
+                      then (if Qle_bool (x / y) 0 then (if Qeq_bool (x / y) 0 then None else Some false) else Some true) else None
+  | _, _ => None
+  end.
+Definition sign (p : poly n) : option bool :=
+  if is_positive p then Some true else if is_positive (scale n (-1) p) then Some false
+  else fold_right (fun k r => match along p k with Some t => Some t | None => r end) None positive.
+
+Definition quotient : Type := (poly n * poly n)%type.
+Fixpoint power (p : poly n) (k : nat) : poly n := match k with O => one | S k => mul n p (power p k) end.
+Definition sum (k : Q) (x y : quotient) : option quotient :=
+  if same n (snd x) (snd y) then Some (add n (fst x) (scale n k (fst y)), snd x)
+  else Some (add n (mul n (fst x) (snd y)) (scale n k (mul n (fst y) (snd x))), mul n (snd x) (snd y)).
+Definition number (x : quotient) : option Q := if same n (snd x) one then constant n (fst x) else None.
+Definition ratio (x y : quotient) : option quotient :=
+  match number x, number y with
+  | Some p, Some q => if Qeq_bool q 0 then None else Some (cst n (p / q), one)
+  | _, _ => match sign (fst y) with Some _ => Some (mul n (fst x) (snd y), mul n (snd x) (fst y)) | None => None end
+  end.
+Fixpoint quo (env : list quotient) (e : formula) : option quotient :=
+  match e with
+  | Var i => nth_error env i | Num z => Some (cst n (z # 1), one)
+  | Add x y => op2 (sum 1) (quo env x) (quo env y) | Sub x y => op2 (sum (-1)) (quo env x) (quo env y)
+  | Mul x y => op2 (fun x y => Some (mul n (fst x) (fst y), mul n (snd x) (snd y))) (quo env x) (quo env y)
+  | Div x y => op2 ratio (quo env x) (quo env y)
+  | Opp x => match quo env x with Some x => Some (scale n (-1) (fst x), snd x) | None => None end
+  | Pow x k => match quo env x with Some x => Some (power (fst x) k, power (snd x) k) | None => None end
+  end.
+(* A polynomial with the sign of y - x. *)
+Definition slack (env : list quotient) (x y : formula) : option (poly n) :=
+  match quo env (Sub y x) with
+  | Some q => match sign (snd q) with Some true => Some (fst q) | Some false => Some (scale n (-1) (fst q)) | None => None end
+  | None => None
+  end.
+
+Variable xs : list R.
+Hypothesis I : inside n b xs.
+Hypothesis P : Forall (fun p => 0 < ev n p xs) positive.
+Notation E p := (ev n p xs).
+
+Lemma minus_one : Q2R (-1) = -1. Proof. unfold Q2R; simpl; lra. Qed.
+Lemma one_ok : E one = 1. Proof. rewrite cst_ok. apply Q1. Qed.
+Lemma is_positive_ok p : is_positive p = true -> 0 < E p.
+Proof. intro S. apply (signed_ok n b _ _ xs) in S as [S _]; [|exact I]. inversion S; assumption. Qed.
+Lemma along_ok p k t : 0 < E k -> along p k = Some t -> if t then 0 < E p else E p < 0.
+Proof.
+  unfold along. intros K H. destruct (leading n p) as [x|], (leading n k) as [y|]; try discriminate.
+  destruct (same n (scale n y p) (scale n x k)) eqn:S; simpl in H; try discriminate.
+  destruct (Qeq_bool y 0) eqn:Y; simpl in H; try discriminate. apply nonzero in Y.
+  apply same_ok with (xs := xs) in S. rewrite !scale_ok in S.
+  assert (V : E p = Q2R (x / y) * E k).
+  { rewrite Q2R_div by (intro F; apply Y; apply Qeq_eqR in F; rewrite F; apply Q0).
+    apply Rmult_eq_reg_l with (Q2R y); [|exact Y]. rewrite S. field. exact Y. }
+  rewrite V. destruct (Qle_bool (x / y) 0) eqn:C.
+  - destruct (Qeq_bool (x / y) 0) eqn:D; try discriminate. injection H as <-. apply nonzero in D.
+    apply Qle_bool_iff, Qle_Rle in C. rewrite Q0 in C. nra.
+  - injection H as <-. assert (0 < Q2R (x / y)).
+    { rewrite <- Q0. apply Qlt_Rlt, Qnot_le_lt. intro F. apply Qle_bool_iff in F. congruence. } nra.
+Qed.
+Lemma sign_ok p t : sign p = Some t -> if t then 0 < E p else E p < 0.
+Proof.
+  unfold sign. destruct (is_positive p) eqn:A. intro H; injection H as <-. apply is_positive_ok, A.
+  destruct (is_positive (scale n (-1) p)) eqn:B.
+  - intro H; injection H as <-. apply is_positive_ok in B. rewrite scale_ok, minus_one in B. lra.
+  - clear A B. induction P as [|k l K F IH]; simpl. discriminate.
+    destruct (along p k) as [s|] eqn:A. intro H; injection H as <-. exact (along_ok p k s K A). exact (IH F).
+Qed.
+Lemma sign_nonzero p t : sign p = Some t -> E p <> 0.
+Proof. intro H. apply sign_ok in H. destruct t; lra. Qed.
+
+Definition means (q : quotient) (r : R) := E (snd q) <> 0 /\ r = E (fst q) / E (snd q).
+Lemma power_ok p k : E (power p k) = E p ^ k.
+Proof. induction k; simpl; rewrite ?mul_ok, ?IHk, ?one_ok; reflexivity. Qed.
+Lemma sum_ok k x y r s q : means x r -> means y s -> sum k x y = Some q -> means q (r + Q2R k * s).
+Proof.
+  unfold sum, means. intros [A B] [C D]. destruct (same n (snd x) (snd y)) eqn:F; intro H; injection H as <-; simpl.
+  - apply same_ok with (xs := xs) in F. rewrite add_ok, scale_ok, B, D, <- F. split. exact A. field. exact A.
+  - rewrite add_ok, scale_ok, !mul_ok, B, D. split. apply Rmult_integral_contrapositive_currified; assumption. field. auto.
+Qed.
+Lemma number_ok x k r : means x r -> number x = Some k -> r = Q2R k.
+Proof.
+  unfold number, means. intros [A B] H. destruct (same n (snd x) one) eqn:S; try discriminate.
+  rewrite B, (same_ok n _ _ S), one_ok, (constant_ok n _ _ H). field.
+Qed.
+Lemma ratio_ok x y r s q : means x r -> means y s -> ratio x y = Some q -> means q (r / s).
+Proof.
+  intros X Y. assert (G : match sign (fst y) with Some _ => Some (mul n (fst x) (snd y), mul n (snd x) (fst y)) | None => None end
+    = Some q -> means q (r / s)).
+  { unfold means in *. destruct X as [A B], Y as [C D]. destruct (sign (fst y)) as [t|] eqn:T; try discriminate.
+    apply sign_nonzero in T. intro H; injection H as <-; simpl. rewrite !mul_ok, B, D.
+    split. apply Rmult_integral_contrapositive_currified; assumption. field. auto. }
+  unfold ratio. destruct (number x) as [k|] eqn:K; [|exact G]. destruct (number y) as [l|] eqn:M; [|exact G].
+  destruct (Qeq_bool l 0) eqn:Z; try discriminate. intro H; injection H as <-. pose proof (nonzero l Z) as N.
+  apply (number_ok x k r X) in K. apply (number_ok y l s Y) in M.
+  unfold means; simpl. rewrite one_ok, cst_ok, K, M, Q2R_div by (intro F; apply N; apply Qeq_eqR in F; rewrite F; apply Q0).
+  split. lra. field. exact N.
+Qed.
+Definition right (env : list quotient) (values : list R) :=
+  forall i q, nth_error env i = Some q -> means q (nth i values 0).
+Lemma quo_ok env values e : right env values -> forall q, quo env e = Some q -> means q (den values e).
+Proof.
+  intro A. induction e; simpl; intros q H.
+  1: apply A, H.
+  1: { injection H as <-. unfold means; simpl. rewrite one_ok, cst_ok, Q2R_Z. split. lra. field. }
+  1-4: destruct (quo env e1) as [x|], (quo env e2) as [y|]; simpl in H; try discriminate;
+    specialize (IHe1 x eq_refl); specialize (IHe2 y eq_refl).
+  - replace (den values e1 + den values e2) with (den values e1 + Q2R 1 * den values e2) by (rewrite Q1; ring).
+    exact (sum_ok 1 x y _ _ q IHe1 IHe2 H).
+  - replace (den values e1 - den values e2) with (den values e1 + Q2R (-1) * den values e2) by (rewrite minus_one; ring).
+    exact (sum_ok (-1) x y _ _ q IHe1 IHe2 H).
+  - injection H as <-. destruct IHe1 as [B C], IHe2 as [D F]. unfold means; simpl. rewrite !mul_ok, C, F.
+    split. apply Rmult_integral_contrapositive_currified; assumption. field. auto.
+  - exact (ratio_ok x y _ _ q IHe1 IHe2 H).
+  - destruct (quo env e) as [x|]; try discriminate. injection H as <-. destruct (IHe x eq_refl) as [B C].
+    unfold means; simpl. rewrite scale_ok, minus_one, C. split. exact B. field. exact B.
+  - destruct (quo env e) as [x|]; try discriminate. injection H as <-. destruct (IHe x eq_refl) as [B C].
+    unfold means; simpl. rewrite !power_ok, C. split. apply pow_nonzero, B. unfold Rdiv. rewrite Rpow_mult_distr, pow_inv. reflexivity.
+Qed.
+Lemma slack_ok env values x y p : right env values -> slack env x y = Some p ->
+  exists k, 0 < k /\ E p = k * (den values y - den values x).
+Proof.
+  unfold slack. intros A H. destruct (quo env (Sub y x)) as [q|] eqn:Q; try discriminate.
+  apply (quo_ok env values (Sub y x) A) in Q as [B C]. simpl in C. rewrite C.
+  destruct (sign (snd q)) as [t|] eqn:S; try discriminate. apply sign_ok in S.
+  destruct t; injection H as <-.
+  - exists (E (snd q)). split. exact S. field. exact B.
+  - exists (- E (snd q)). split. lra. rewrite scale_ok, minus_one. field. exact B.
+Qed.
+End Context.
+
+(* ---- Theorems about every number of a box *)
+
+Inductive entry := Ranged (low high : option formula) | Defined (e : formula) | Supposed (p : prop).
+(* A sum of squares: each with its weight, and with numbers of hypotheses by which it is multiplied. *)
+Definition squares := list (Q * (list nat * formula)).
+Inductive goal := Below (a b : formula) (s : squares) | Same (a b : formula) | Never (p : prop).
+Definition reached (env : list R) (g : goal) : Prop :=
+  match g with Below a b _ => den env a <= den env b | Same a b => den env a = den env b | Never p => ~ holds env p end.
+Fixpoint meets (env : list R) (i : nat) (es : list entry) : Prop :=
+  match es with
+  | [] => True
+  | Ranged l h :: es =>
+      (match l with Some l => den env l <= nth i env 0 | None => True end) /\
+      (match h with Some h => nth i env 0 <= den env h | None => True end) /\ meets env (S i) es
+  | Defined e :: es => nth i env 0 = den env e /\ meets env (S i) es
+  | Supposed p :: es => holds env p /\ meets env i es
+  end.
+
+Definition lift (n : nat) (p : poly n) : poly (S n) := [p].
+Section Proof.
+Variable g : goal.
+Definition is_nonnegative n b p := signed n b [] [p].
+Fixpoint total n (b : box n) env (factors : list (poly n)) (s : squares) : option (poly n) :=
+  match s with
+  | [] => Some (cst n 0)
+  | (w, (fs, e)) :: s =>
+      match quo n b [] env e, total n b env factors s with
+      | Some q, Some t =>
+          match constant n (snd q) with
+          | Some k => if (same n (snd q) (cst n 1) && Qle_bool 0 w)%bool
+                      then Some (add n t (fold_right (fun i p => mul n (nth i factors (cst n 0)) p)
+                             (scale n w (mul n (fst q) (fst q))) fs)) else None
+          | None => None end
+      | _, _ => None end
+  end.
+Definition conclude n (b : box n) (env : list (quotient n)) (positive factors : list (poly n)) : bool :=
+  match g with
+  | Below x y s =>
+      match slack n b positive env x y with
+      | Some p => (is_nonnegative n b p ||
+                   match s with [] => false | _ => match total n b env factors s with Some t => same n p t | None => false end end)%bool
+      | None => false end
+  | Same x y => match quo n b positive env (Sub x y) with Some q => vanishes n (fst q) | None => false end
+  | Never (Le x y) => match slack n b positive env y x with Some p => is_positive n b p | None => false end
+  | Never (Lt x y) => match slack n b positive env y x with Some p => is_nonnegative n b p | None => false end
+  | Never (Eq x y) => match slack n b positive env x y with
+                      | Some p => match sign n b [] p with Some _ => true | None => false end | None => false end
+  | Never _ => false
+  end.
+Definition an_end n b (positive : list (poly n)) (env : list (quotient n)) (e : option formula) : option (end_ n) :=
+  match e with
+  | None => Some None
+  | Some e => match quo n b positive env e with
+              | Some q => match constant n (snd q) with
+                          | Some k => if Qeq_bool k 0 then None else Some (Some (scale n (/ k) (fst q))) | None => None end
+              | None => None end
+  end.
+Definition known n b (positive : list (poly n)) (env : list (quotient n)) (p : prop) : list (poly n) * list (poly n) :=
+  match p with
+  | Le x y => match slack n b positive env x y with Some p => ([], [p]) | None => ([], [cst n 0]) end
+  | Lt x y => match slack n b positive env x y with Some p => ([p], [p]) | None => ([], [cst n 0]) end
+  | Eq x y => match slack n b positive env x y with Some p => ([], [p; scale n (-1) p]) | None => ([], [cst n 0; cst n 0]) end
+  | _ => ([], [])
+  end.
+Fixpoint go (es : list entry) : forall n, box n -> list (quotient n) -> list (poly n) -> list (poly n) -> bool :=
+  match es with
+  | [] => conclude
+  | Ranged l h :: es => fun n b env positive factors =>
+      match an_end n b positive env l, an_end n b positive env h with
+      | Some L, Some H =>
+          go es (S n) ((L, H), b) (map (fun q => (lift n (fst q), lift n (snd q))) env ++ [([cst n 0; cst n 1], cst (S n) 1)])
+            (map (lift n) positive) (map (lift n) factors)
+      | _, _ => false end
+  | Defined e :: es => fun n b env positive factors =>
+      match quo n b positive env e with Some q => go es n b (env ++ [q]) positive factors | None => false end
+  | Supposed p :: es => fun n b env positive factors =>
+      let k := known n b positive env p in go es n b env (positive ++ fst k) (factors ++ snd k)
+  end.
+
+Variable values : list R.
+Notation Pos n xs := (Forall (fun p => 0 < ev n p xs)). Notation Nonneg n xs := (Forall (fun p => 0 <= ev n p xs)).
+Lemma lift_ok n p x xs : ev (S n) (lift n p) (x :: xs) = ev n p xs.
+Proof. simpl. unfold horner; simpl. ring. Qed.
+Lemma nonnegative_ok n b p xs : inside n b xs -> is_nonnegative n b p = true -> 0 <= ev n p xs.
+Proof. intros I S. apply (signed_ok n b _ _ xs) in S as [_ S]; [|exact I]. inversion S; assumption. Qed.
+Lemma total_ok n b env factors xs : inside n b xs -> right n xs env values -> Nonneg n xs factors ->
+  forall s t, total n b env factors s = Some t -> 0 <= ev n t xs.
+Proof.
+  intros I A F s. induction s as [|[w [fs e]] s IH]; simpl; intros t H.
+  - injection H as <-. rewrite cst_ok, Q0. lra.
+  - destruct (quo n b [] env e) as [q|], (total n b env factors s) as [u|]; try discriminate.
+    destruct (constant n (snd q)); try discriminate.
+    destruct (same n (snd q) (cst n 1) && Qle_bool 0 w)%bool eqn:C; try discriminate. injection H as <-.
+    apply andb_prop in C as [_ W]. apply Qle_bool_iff, Qle_Rle in W. rewrite Q0 in W.
+    specialize (IH u eq_refl). rewrite add_ok. apply Rplus_le_le_0_compat. exact IH. clear IH.
+    induction fs as [|i fs IHf]; simpl.
+    + rewrite scale_ok, mul_ok. apply Rmult_le_pos. exact W. apply Rle_0_sqr.
+    + rewrite mul_ok. apply Rmult_le_pos; [|exact IHf].
+      destruct (nth_in_or_default i factors (cst n 0)) as [N|N].
+      * rewrite Forall_forall in F. apply F, N.
+      * rewrite N, cst_ok, Q0. lra.
+Qed.
+Lemma conclude_ok n b env positive factors xs : conclude n b env positive factors = true ->
+  inside n b xs -> Pos n xs positive -> right n xs env values -> Nonneg n xs factors -> reached values g.
+Proof.
+  unfold conclude, reached. intros C I P A F. destruct g as [x y s|x y|p].
+  - destruct (slack n b positive env x y) as [p|] eqn:S; try discriminate.
+    apply (slack_ok n b positive xs I P env values) in S as [k [K S]]; [|exact A].
+    assert (0 <= ev n p xs).
+    { apply orb_prop in C as [C|C]. apply (nonnegative_ok n b p xs I C).
+      destruct s as [|a s]; try discriminate. destruct (total n b env factors (a :: s)) as [t|] eqn:T; try discriminate.
+      rewrite (same_ok n p t C). exact (total_ok n b env factors xs I A F _ _ T). }
+    nra.
+  - destruct (quo n b positive env (Sub x y)) as [q|] eqn:S; try discriminate.
+    apply (quo_ok n b positive xs I P env values (Sub x y) A) in S as [N S]. simpl in S.
+    rewrite (vanishes_ok n _ C) in S. unfold Rdiv in S. rewrite Rmult_0_l in S. lra.
+  - destruct p as [x y|x y|x y| | | | | |]; try discriminate; simpl.
+    + destruct (slack n b positive env y x) as [p|] eqn:S; try discriminate.
+      apply (slack_ok n b positive xs I P env values) in S as [k [K S]]; [|exact A].
+      apply (is_positive_ok n b xs I) in C. nra.
+    + destruct (slack n b positive env y x) as [p|] eqn:S; try discriminate.
+      apply (slack_ok n b positive xs I P env values) in S as [k [K S]]; [|exact A].
+      apply (nonnegative_ok n b p xs I) in C. nra.
+    + destruct (slack n b positive env x y) as [p|] eqn:S; try discriminate.
+      apply (slack_ok n b positive xs I P env values) in S as [k [K S]]; [|exact A].
+      destruct (sign n b [] p) as [t|] eqn:T; try discriminate.
+      apply (sign_nonzero n b [] xs I (Forall_nil _)) in T. intro H. rewrite H in S. apply T. rewrite S. ring.
+Qed.
+Lemma an_end_ok n b positive env e xs L : inside n b xs -> Pos n xs positive -> right n xs env values ->
+  an_end n b positive env e = Some L ->
+  match e, L with Some e, Some L => ev n L xs = den values e | None, None => True | _, _ => False end.
+Proof.
+  intros I P A. unfold an_end. destruct e as [e|]; [|intro H; injection H as <-; exact Logic.I].
+  destruct (quo n b positive env e) as [q|] eqn:Q; try discriminate.
+  apply (quo_ok n b positive xs I P env values e A) in Q as [N V].
+  destruct (constant n (snd q)) as [k|] eqn:K; try discriminate. destruct (Qeq_bool k 0) eqn:Z; try discriminate.
+  intro H. injection H as <-. apply constant_ok with (xs := xs) in K. pose proof (nonzero k Z) as M.
+  rewrite scale_ok, V, K, Q2R_inv by (intro F; apply M; apply Qeq_eqR in F; rewrite F; apply Q0). field. exact M.
+Qed.
+Lemma known_ok n b positive env p xs : inside n b xs -> Pos n xs positive -> right n xs env values -> holds values p ->
+  Pos n xs (fst (known n b positive env p)) /\ Nonneg n xs (snd (known n b positive env p)).
+Proof.
+  intros I P A H.
+  assert (Z : 0 <= ev n (cst n 0) xs) by (rewrite cst_ok, Q0; lra).
+  destruct p as [x y|x y|x y| | | | | |]; simpl in *; auto.
+  all: destruct (slack n b positive env x y) as [p|] eqn:S; simpl; auto.
+  all: apply (slack_ok n b positive xs I P env values) in S as [k [K S]]; [|exact A].
+  - split; constructor; auto. nra.
+  - split; constructor; auto; nra.
+  - split; auto. rewrite H in S. constructor. rewrite S; nra. constructor; auto. rewrite scale_ok, S, minus_one. nra.
+Qed.
+Lemma go_ok es : forall n b env positive factors xs i, go es n b env positive factors = true ->
+  inside n b xs -> Pos n xs positive -> right n xs env values -> Nonneg n xs factors ->
+  length env = i -> meets values i es -> reached values g.
+Proof.
+  induction es as [|[l h|e|p] es IH]; intros n b env positive factors xs i G I P A F N M; cbn [go meets] in G, M.
+  - exact (conclude_ok n b env positive factors xs G I P A F).
+  - destruct (an_end n b positive env l) as [L|] eqn:EL; try discriminate.
+    destruct (an_end n b positive env h) as [H|] eqn:EH; try discriminate.
+    apply (an_end_ok n b positive env l xs L I P A) in EL. apply (an_end_ok n b positive env h xs H I P A) in EH.
+    destruct M as [ML [MH M]]. apply (IH _ _ _ _ _ (nth i values 0 :: xs) (S i) G).
+    + simpl. destruct l, L; simpl in *; try tauto; destruct h, H; simpl in *; try tauto; rewrite ?EL, ?EH; auto.
+    + apply Forall_map. eapply Forall_impl; [|exact P]. intros p Hp. rewrite lift_ok. exact Hp.
+    + unfold quotient in *. intros j q Q. destruct (Nat.lt_ge_cases j (length env)) as [K|K].
+      * rewrite nth_error_app1 in Q by (rewrite map_length; exact K).
+        rewrite nth_error_map in Q. unfold quotient in *. destruct (nth_error env j) as [r|] eqn:R; cbn [option_map] in Q; try discriminate. injection Q as <-.
+        destruct (A j r R) as [B C]. unfold means. simpl fst; simpl snd. rewrite !lift_ok. auto.
+      * rewrite nth_error_app2 in Q by (rewrite map_length; exact K). rewrite map_length in Q.
+        assert (j = length env) as ->. { destruct (j - length env)%nat as [|[|k]] eqn:D; simpl in Q; try discriminate; lia. }
+        rewrite Nat.sub_diag in Q. injection Q as <-. unfold means. simpl. unfold horner; simpl. rewrite !cst_ok, Q0, Q1, N.
+        split. lra. field.
+    + apply Forall_map. eapply Forall_impl; [|exact F]. intros p Hp. rewrite lift_ok. exact Hp.
+    + unfold quotient in *. rewrite app_length, map_length. simpl. lia.
+    + exact M.
+  - destruct (quo n b positive env e) as [q|] eqn:Q; try discriminate. destruct M as [E M].
+    apply (quo_ok n b positive xs I P env values e A) in Q.
+    apply (IH _ _ _ _ _ xs (S i) G); auto.
+    + unfold quotient in *. intros j r R. destruct (Nat.lt_ge_cases j (length env)) as [K|K].
+      * rewrite nth_error_app1 in R by exact K. exact (A j r R).
+      * rewrite nth_error_app2 in R by exact K.
+        assert (j = length env) as ->. { destruct (j - length env)%nat as [|[|k]] eqn:D; simpl in R; try discriminate; lia. }
+        rewrite Nat.sub_diag in R. injection R as <-. rewrite N, E. exact Q.
+    + unfold quotient in *. rewrite app_length. simpl. lia.
+  - destruct M as [E M]. destruct (known_ok n b positive env p xs I P A E) as [B C].
+    apply (IH _ _ _ _ _ xs i G); auto; apply Forall_app; auto.
+Qed.
+End Proof.
+
+(* The three parts of ``meets``: the bounds and hypotheses, and both sides of the definitions. *)
+Fixpoint bounded (env : list R) (i : nat) (es : list entry) : Prop :=
+  match es with
+  | [] => True
+  | Ranged l h :: es =>
+      (match l with Some l => den env l <= nth i env 0 | None => True end) /\
+      (match h with Some h => nth i env 0 <= den env h | None => True end) /\ bounded env (S i) es
+  | Defined _ :: es => bounded env (S i) es
+  | Supposed p :: es => holds env p /\ bounded env i es
+  end.
+Fixpoint defined (env : list R) (i : nat) (es : list entry) : list R * list R :=
+  match es with
+  | [] => ([], [])
+  | Ranged _ _ :: es => defined env (S i) es
+  | Defined e :: es => let d := defined env (S i) es in (nth i env 0 :: fst d, den env e :: snd d)
+  | Supposed _ :: es => defined env i es
+  end.
+Lemma meets_ok env es : forall i, fst (defined env i es) = snd (defined env i es) -> bounded env i es -> meets env i es.
+Proof.
+  induction es as [|[l h|e|p] es IH]; simpl; intros i D B; auto.
+  - destruct B as [A [C B]]. auto.
+  - injection D as D E. auto.
+  - destruct B. auto.
+Qed.
+Definition shows (es : list entry) (g : goal) : bool := go g es O tt [] [] [].
+(* What the rules on symbols use. *)
+Theorem shows_ok es g env : shows es g = true ->
+  fst (defined env O es) = snd (defined env O es) -> bounded env O es -> reached env g.
+Proof.
+  intros S D B. pose proof (meets_ok env es O D B) as M. apply (go_ok g env es O tt [] [] [] [] O S); simpl; auto. intros [|i] q Q; discriminate.
+Qed.
+
+(* ---- Every function of a class, in every inner product space *)
+
+Record space := {
+  V : Type; origin : V; plus : V -> V -> V; times : R -> V -> V; ip : V -> V -> R;
+  ip_sym : forall x y, ip x y = ip y x;
+  ip_plus : forall x y z, ip (plus x y) z = ip x z + ip y z;
+  ip_times : forall a x z, ip (times a x) z = a * ip x z;
+  ip_origin : forall z, ip origin z = 0;
+  ip_pos : forall x, 0 <= ip x x }.
+
+Definition vector := list (Q * nat).                   (* the sum of each number times the free vector of that place *)
+Inductive form :=
+| Number (q : Q) | Value (n : nat) | Inner (a b : vector) | Plus (a b : form) | Minus (a b : form) | Times (q : Q) (a : form).
+Definition scaled (q : Q) (a : vector) : vector := map (fun t => ((q * fst t)%Q, snd t)) a.
+Definition minus (a b : vector) : vector := a ++ scaled (-1) b.
+Record triplet := Triplet { point : vector; gradient : vector; height : form }.
+(* What is at least 0 of two triplets of a mu-strongly convex function, which is L-smooth (Taylor, Hendrickx, Glineur,
+   2017): f - e - <h, d> - mu/2 |d|^2 - |g - h - mu d|^2 / (2 (L - mu)) with d = x - y; without L the last term is none. *)
+Definition convex (mu : Q) (s t : triplet) : form :=
+  let d := minus (point s) (point t) in
+  Minus (Minus (Minus (height s) (height t)) (Inner (gradient t) d)) (Times (mu / 2) (Inner d d)).
+Definition smooth (mu L : Q) (s t : triplet) : form :=
+  let d := minus (point s) (point t) in let r := minus (minus (gradient s) (gradient t)) (scaled mu d) in
+  Minus (convex mu s t) (Times (1 / (2 * (L - mu))) (Inner r r)).
+
+Section Meaning.
+Variable S : space.
+Variable v : nat -> V S.                               (* the free vectors *)
+Variable val : nat -> R.                               (* the free values *)
+Fixpoint vec (w : nat -> V S) (a : vector) : V S :=
+  match a with [] => origin S | (q, i) :: a => plus S (times S (Q2R q) (w i)) (vec w a) end.
+Fixpoint sem (f : form) : R :=
+  match f with
+  | Number q => Q2R q | Value n => val n | Inner a b => ip S (vec v a) (vec v b)
+  | Plus a b => sem a + sem b | Minus a b => sem a - sem b | Times q a => Q2R q * sem a
+  end.
+End Meaning.
+
+(* A form as coefficients: of the products of free vectors i <= j, of the values, and of 1. *)
+Fixpoint put (i : nat) (q : Q) (l : list Q) : list Q :=
+  match i, l with
+  | O, [] => [q] | O, r :: l => qadd q r :: l
+  | S i, [] => 0%Q :: put i q [] | S i, r :: l => r :: put i q l end.
+Fixpoint putm (i j : nat) (q : Q) (m : list (list Q)) : list (list Q) :=
+  match i, m with
+  | O, [] => [put j q []] | O, r :: m => put j q r :: m
+  | S i, [] => [] :: putm i (pred j) q [] | S i, r :: m => r :: putm i (pred j) q m end.
+Definition putrow (q : Q) (i : nat) (b : vector) m :=
+  fold_right (fun t m => putm (Nat.min i (snd t)) (Nat.max i (snd t)) (qmul q (fst t)) m) m b.
+Definition putprod (q : Q) (a b : vector) m := fold_right (fun t m => putrow (qmul q (fst t)) (snd t) b m) m a.
+Definition coefficients : Type := (list (list Q) * (list Q * Q))%type.
+Fixpoint collect (k : Q) (f : form) (c : coefficients) : coefficients :=
+  match f with
+  | Number q => (fst c, (fst (snd c), qadd (qmul k q) (snd (snd c))))
+  | Value n => (fst c, (put n k (fst (snd c)), snd (snd c)))
+  | Inner a b => (putprod k a b (fst c), snd c)
+  | Plus a b => collect k a (collect k b c) | Minus a b => collect k a (collect (qmul (-1) k) b c)
+  | Times q a => collect (qmul k q) a c
+  end.
+Definition collected (l : list (Q * form)) : coefficients := fold_right (fun t c => collect (fst t) (snd t) c) ([], ([], 0%Q)) l.
+
+(* Positive semidefinite, by elimination in integers, each step divided by the pivot before it (Bareiss). *)
+Definition whole (k : Z) (q : Q) : option Z :=
+  let z := (Qnum q * k / Z.pos (Qden q))%Z in if (z * Z.pos (Qden q) =? Qnum q * k)%Z then Some z else None.
+Fixpoint all {A B : Type} (f : A -> option B) (l : list A) : option (list B) :=
+  match l with [] => Some [] | a :: l => match f a, all f l with Some b, Some m => Some (b :: m) | _, _ => None end end.
+Definition doubled (l : list Q) : list Q := match l with [] => [] | a :: l => (2 * a)%Q :: l end.
+Fixpoint outer (r : list Z) : list (list Z) := match r with [] => [] | x :: r => ((x * x)%Z :: map (Z.mul x) r) :: outer r end.
+Fixpoint zip2 {A B C : Type} (f : A -> B -> option C) (p : list A) (q : list B) : option (list C) :=
+  match p, q with
+  | [], [] => Some []
+  | a :: p, b :: q => match f a b, zip2 f p q with Some c, Some l => Some (c :: l) | _, _ => None end
+  | _, _ => None end.
+Definition eliminated (a p x y : Z) : option Z :=
+  let n := (a * x - y)%Z in let z := (n / p)%Z in if (p * z =? n)%Z then Some z else None.
+Fixpoint semidefinite (n : nat) (p : Z) (m : list (list Z)) : bool :=
+  match n, m with
+  | _, [] => true
+  | S n, (a :: r) :: m =>
+      if (a =? 0)%Z then (forallb (Z.eqb 0) r && semidefinite n p m)%bool
+      else ((0 <? a)%Z && match zip2 (zip2 (eliminated a p)) m (outer r) with
+                          | Some m => semidefinite n a m | None => false end)%bool
+  | _, _ => false
+  end.
+(* Each row as long as there are rows below it. *)
+Fixpoint square (n : nat) (m : list (list Q)) : list (list Q) :=
+  match n with O => [] | S k => let r := hd [] m in (r ++ repeat 0%Q (n - length r)) :: square k (tl m) end.
+Definition proves (n : nat) (k : Z) (measured bound : form) (given : list (Q * form)) : bool :=
+  let c := collected ((1%Q, bound) :: ((-1)%Q, measured) :: map (fun t => ((- fst t)%Q, snd t)) given) in
+  (forallb (fun t => Qle_bool 0 (fst t)) given && (0 <? k)%Z && (length (fst c) <=? n)%nat &&
+   forallb (fun q => Qeq_bool q 0) (fst (snd c)) && Qle_bool 0 (snd (snd c)) &&
+   match all (fun r => all (whole k) (doubled r)) (square n (fst c)) with
+   | Some m => semidefinite n 1 m | None => false end)%bool.
+
+Section Duality.
+Variable Sp : space.
+Variable val : nat -> R.
+Notation "<< x , y >>" := (ip Sp x y).
+Definition later (w : nat -> V Sp) : nat -> V Sp := fun i => w (Datatypes.S i).
+Lemma ip_plus_r x y z : << z, plus Sp x y >> = << z, x >> + << z, y >>.
+Proof. rewrite ip_sym, ip_plus, (ip_sym Sp x), (ip_sym Sp y). reflexivity. Qed.
+Lemma ip_times_r a x z : << z, times Sp a x >> = a * << z, x >>.
+Proof. rewrite ip_sym, ip_times, (ip_sym Sp x). reflexivity. Qed.
+Lemma ip_origin_r z : << z, origin Sp >> = 0.
+Proof. rewrite ip_sym. apply ip_origin. Qed.
+
+Fixpoint s1 (l : list Q) (h : nat -> R) : R := match l with [] => 0 | q :: l => Q2R q * h O + s1 l (fun i => h (S i)) end.
+Fixpoint s2 (m : list (list Q)) (h : nat -> nat -> R) : R :=
+  match m with [] => 0 | l :: m => s1 l (h O) + s2 m (fun i j => h (S i) (S j)) end.
+Lemma put_ok i : forall q l h, s1 (put i q l) h = Q2R q * h i + s1 l h.
+Proof.
+  induction i; intros q [|r l] h; simpl; rewrite ?IHi, ?Q0, ?qadd_ok; simpl; lra.
+Qed.
+Lemma putm_ok i : forall j q m h, (i <= j)%nat -> s2 (putm i j q m) h = Q2R q * h i j + s2 m h.
+Proof.
+  induction i; intros j q [|r m] h L; simpl; rewrite ?put_ok; simpl; try lra.
+  all: destruct j; [lia|]; simpl; rewrite IHi by lia; simpl; lra.
+Qed.
+Section At.
+Variable v : nat -> V Sp.
+Definition gram i j := << v i, v j >>.
+Lemma gram_sym i j : gram (Nat.min i j) (Nat.max i j) = gram i j.
+Proof.
+  unfold gram. destruct (Nat.le_gt_cases i j).
+  - rewrite Nat.min_l, Nat.max_r by lia. reflexivity.
+  - rewrite Nat.min_r, Nat.max_l by lia. apply ip_sym.
+Qed.
+Lemma putrow_ok q i b m : s2 (putrow q i b m) gram = Q2R q * << v i, vec Sp v b >> + s2 m gram.
+Proof.
+  induction b as [|[r j] b IH]; simpl. rewrite ip_origin_r. lra.
+  rewrite putm_ok, IH, gram_sym, qmul_ok, ip_plus_r, ip_times_r by lia. unfold gram. lra.
+Qed.
+Lemma putprod_ok q a b m : s2 (putprod q a b m) gram = Q2R q * << vec Sp v a, vec Sp v b >> + s2 m gram.
+Proof.
+  induction a as [|[r j] a IH]; simpl. rewrite ip_origin. lra.
+  rewrite putrow_ok, IH, qmul_ok, ip_plus, ip_times. lra.
+Qed.
+Definition both (c : coefficients) := s2 (fst c) gram + s1 (fst (snd c)) val + Q2R (snd (snd c)).
+Lemma collect_ok f : forall k c, both (collect k f c) = Q2R k * sem Sp v val f + both c.
+Proof.
+  induction f; intros k c; simpl.
+  - unfold both; simpl. rewrite qadd_ok, qmul_ok. lra.
+  - unfold both; simpl. rewrite put_ok. lra.
+  - unfold both; simpl. rewrite putprod_ok. lra.
+  - rewrite IHf1, IHf2. lra.
+  - rewrite IHf1, IHf2, qmul_ok, minus_one. lra.
+  - rewrite IHf, qmul_ok. lra.
+Qed.
+Fixpoint weighted (l : list (Q * form)) : R :=
+  match l with [] => 0 | t :: l => Q2R (fst t) * sem Sp v val (snd t) + weighted l end.
+Lemma collected_ok l : both (collected l) = weighted l.
+Proof.
+  induction l as [|[k f] l IH]; simpl. unfold both; simpl. rewrite Q0. lra.
+  rewrite collect_ok, <- IH. reflexivity.
+Qed.
+End At.
+
+Fixpoint comb (r : list Z) (w : nat -> V Sp) : V Sp :=
+  match r with [] => origin Sp | x :: r => plus Sp (times Sp (IZR x) (w O)) (comb r (later w)) end.
+Fixpoint quad (m : list (list Z)) (w : nat -> V Sp) : R :=
+  match m with
+  | [] => 0
+  | r :: m => match r with [] => 0 | a :: r => IZR a * << w O, w O >> + 2 * << w O, comb r (later w) >> end + quad m (later w)
+  end.
+Lemma comb_scaled x r : forall w z, << z, comb (map (Z.mul x) r) w >> = IZR x * << z, comb r w >>.
+Proof.
+  induction r as [|y r IH]; intros w z; simpl. rewrite !ip_origin_r. ring.
+  rewrite !ip_plus_r, !ip_times_r, IH, mult_IZR. ring.
+Qed.
+Lemma outer_ok r : forall w, quad (outer r) w = << comb r w, comb r w >>.
+Proof.
+  induction r as [|x r IH]; intro w; simpl. rewrite ip_origin. reflexivity.
+  rewrite IH, comb_scaled, mult_IZR, !ip_plus, !ip_plus_r, !ip_times, !ip_times_r.
+  rewrite (ip_sym Sp (comb r (later w)) (w O)). ring.
+Qed.
+Lemma eliminated_ok a p x y z : eliminated a p x y = Some z -> IZR p * IZR z = IZR a * IZR x - IZR y.
+Proof.
+  unfold eliminated. destruct (_ =? _)%Z eqn:E; try discriminate. intro H; injection H as <-.
+  apply Z.eqb_eq in E. rewrite <- mult_IZR, E, minus_IZR, mult_IZR. reflexivity.
+Qed.
+Lemma eliminated_row a p : forall r t z, zip2 (eliminated a p) r t = Some z -> forall w y,
+  IZR p * << y, comb z w >> = IZR a * << y, comb r w >> - << y, comb t w >>.
+Proof.
+  induction r as [|x r IH]; intros [|u t] z E w y; simpl in E; try discriminate.
+  - injection E as <-. simpl. rewrite ip_origin_r. ring.
+  - destruct (eliminated a p x u) as [c|] eqn:C; try discriminate.
+    destruct (zip2 (eliminated a p) r t) as [l|] eqn:L; try discriminate. injection E as <-.
+    simpl. rewrite !ip_plus_r, !ip_times_r. apply eliminated_ok in C. specialize (IH _ _ L (later w) y).
+    rewrite Rmult_plus_distr_l, IH, <- Rmult_assoc, C. ring.
+Qed.
+Lemma eliminated_all a p : forall m t z, zip2 (zip2 (eliminated a p)) m t = Some z -> forall w,
+  IZR p * quad z w = IZR a * quad m w - quad t w.
+Proof.
+  induction m as [|r m IH]; intros [|u t] z E w; simpl in E; try discriminate.
+  - injection E as <-. simpl. ring.
+  - destruct (zip2 (eliminated a p) r u) as [c|] eqn:C; try discriminate.
+    destruct (zip2 (zip2 (eliminated a p)) m t) as [l|] eqn:L; try discriminate. injection E as <-.
+    simpl. rewrite Rmult_plus_distr_l, (IH _ _ L). destruct r as [|x r], u as [|y u]; simpl in C; try discriminate.
+    + injection C as <-. ring.
+    + destruct (eliminated a p x y) as [b|] eqn:B; try discriminate.
+      destruct (zip2 (eliminated a p) r u) as [k|] eqn:K; try discriminate. injection C as <-.
+      apply eliminated_ok in B. pose proof (eliminated_row a p _ _ _ K (later w) (w O)) as F.
+      replace (IZR p * (IZR b * << w O, w O >> + 2 * << w O, comb k (later w) >>))
+        with (IZR p * IZR b * << w O, w O >> + 2 * (IZR p * << w O, comb k (later w) >>)) by ring.
+      rewrite B, F. ring.
+Qed.
+Lemma zero_comb r : forallb (Z.eqb 0) r = true -> forall w z, << z, comb r w >> = 0.
+Proof.
+  induction r as [|x r IH]; simpl; intros E w z. apply ip_origin_r.
+  apply andb_prop in E as [E F]. destruct x; try discriminate. rewrite ip_plus_r, ip_times_r, IH by exact F. ring.
+Qed.
+Lemma semidefinite_ok n : forall p m w, (0 < p)%Z -> semidefinite n p m = true -> 0 <= quad m w.
+Proof.
+  induction n as [|n IH]; intros p [|[|a r] m] w P E; simpl in E; try discriminate; try (simpl; lra).
+  destruct (a =? 0)%Z eqn:Z0.
+  - apply andb_prop in E as [E F]. apply Z.eqb_eq in Z0 as ->. simpl. rewrite zero_comb by exact E.
+    specialize (IH p m (later w) P F). lra.
+  - apply andb_prop in E as [A E]. apply Z.ltb_lt in A.
+    destruct (zip2 (zip2 (eliminated a p)) m (outer r)) as [z|] eqn:Z; try discriminate.
+    specialize (IH a z (later w) A E). apply eliminated_all with (w := later w) in Z. rewrite outer_ok in Z.
+    apply IZR_lt in A, P. simpl. set (c := comb r (later w)) in *.
+    assert (Q : 0 <= << plus Sp (times Sp (IZR a) (w O)) c, plus Sp (times Sp (IZR a) (w O)) c >>) by apply ip_pos.
+    rewrite !ip_plus, !ip_plus_r, !ip_times, !ip_times_r, (ip_sym Sp c (w O)) in Q.
+    apply Rmult_le_reg_l with (IZR a). exact A. rewrite Rmult_0_r.
+    pose proof (Rmult_le_pos _ _ (Rlt_le _ _ P) IH). nra.
+Qed.
+
+Lemma zeros_ok k : forall h, s1 (repeat 0%Q k) h = 0.
+Proof. induction k; simpl; intro h. reflexivity. rewrite IHk, Q0. lra. Qed.
+Lemma app_zeros l k : forall h, s1 (l ++ repeat 0%Q k) h = s1 l h.
+Proof. induction l as [|q l IH]; simpl; intro h. apply zeros_ok. rewrite IH. reflexivity. Qed.
+Lemma square_ok n : forall m h, (length m <= n)%nat -> s2 (square n m) h = s2 m h.
+Proof.
+  induction n as [|n IH]; intros [|r m] h L; cbn [square s2 hd tl length] in *; try reflexivity; try lia.
+  - rewrite IH by (simpl; lia). rewrite app_zeros. simpl. lra.
+  - rewrite IH by lia. rewrite app_zeros. reflexivity.
+Qed.
+Lemma whole_ok k q z : whole k q = Some z -> IZR z = IZR k * Q2R q.
+Proof.
+  unfold whole. destruct (_ =? _)%Z eqn:E; try discriminate. intro H; injection H as <-. apply Z.eqb_eq in E.
+  unfold Q2R. apply (f_equal IZR) in E. rewrite !mult_IZR in E.
+  apply Rmult_eq_reg_r with (IZR (Z.pos (Qden q))). rewrite E. field. all: apply not_0_IZR; lia.
+Qed.
+Lemma whole_row k : forall l z, all (whole k) l = Some z -> forall w y,
+  << y, comb z w >> = IZR k * s1 l (fun j => << y, w j >>).
+Proof.
+  induction l as [|q l IH]; intros z E w y; simpl in E.
+  - injection E as <-. simpl. rewrite ip_origin_r. ring.
+  - destruct (whole k q) as [a|] eqn:A; try discriminate. destruct (all (whole k) l) as [b|] eqn:B; try discriminate.
+    injection E as <-. simpl. rewrite ip_plus_r, ip_times_r, (IH _ eq_refl (later w) y), (whole_ok _ _ _ A). unfold later. ring.
+Qed.
+Lemma whole_all k : forall m z, all (fun r => all (whole k) (doubled r)) m = Some z -> forall w,
+  quad z w = 2 * IZR k * s2 m (gram w).
+Proof.
+  induction m as [|r m IH]; intros z E w; simpl in E.
+  - injection E as <-. simpl. ring.
+  - destruct (all (whole k) (doubled r)) as [a|] eqn:A; try discriminate.
+    destruct (all (fun r => all (whole k) (doubled r)) m) as [b|] eqn:B; try discriminate. injection E as <-.
+    simpl. rewrite (IH _ eq_refl (later w)). change (gram (later w)) with (fun i j => gram w (S i) (S j)).
+    destruct r as [|q r]; simpl in A. injection A as <-. simpl. ring.
+    destruct (whole k (2 * q)) as [c|] eqn:C; try discriminate. destruct (all (whole k) r) as [d|] eqn:D; try discriminate.
+    injection A as <-. rewrite (whole_ok _ _ _ C), (whole_row _ _ _ D), Q2R_mult.
+    replace (Q2R 2) with 2 by (unfold Q2R; simpl; lra). unfold gram, later. simpl. ring.
+Qed.
+Lemma vanishing l : forallb (fun q => Qeq_bool q 0) l = true -> forall h, s1 l h = 0.
+Proof.
+  induction l as [|q l IH]; simpl; intros E h. reflexivity.
+  apply andb_prop in E as [E F]. rewrite (is_zero q E), IH by exact F. ring.
+Qed.
+Lemma at_least_zero q : Qle_bool 0 q = true -> 0 <= Q2R q.
+Proof. intro E. rewrite <- Q0. apply Qle_Rle, Qle_bool_iff, E. Qed.
+(* What the rule for functions of a class uses. *)
+Theorem proves_ok n k measured bound given v : proves n k measured bound given = true ->
+  Forall (fun f => 0 <= sem Sp v val f) (map snd given) -> sem Sp v val measured <= sem Sp v val bound.
+Proof.
+  unfold proves. intros E G.
+  set (c := collected ((1%Q, bound) :: ((-1)%Q, measured) :: map (fun t => ((- fst t)%Q, snd t)) given)) in *.
+  repeat (apply andb_prop in E as [E ?F]). rename F into PSD, F0 into C, F1 into Z, F2 into L, F3 into K.
+  apply Z.ltb_lt, IZR_lt in K. apply Nat.leb_le in L. apply at_least_zero in C.
+  destruct (all (fun r => all (whole k) (doubled r)) (square n (fst c))) as [m|] eqn:M; try discriminate.
+  apply semidefinite_ok with (w := v) in PSD; [|lia]. rewrite (whole_all _ _ _ M v), square_ok in PSD by exact L.
+  pose proof (collected_ok v ((1%Q, bound) :: ((-1)%Q, measured) :: map (fun t => ((- fst t)%Q, snd t)) given)) as T.
+  fold c in T. unfold both in T. rewrite (vanishing _ Z) in T. simpl in T. rewrite Q1, minus_one in T.
+  assert (W : weighted v (map (fun t => ((- fst t)%Q, snd t)) given) <= 0).
+  { clear - E G. induction given as [|[q f] l IH]; simpl in *. lra.
+    apply andb_prop in E as [A B]. inversion G; subst. specialize (IH B H2). apply at_least_zero in A. simpl in A.
+    rewrite Q2R_opp. pose proof (Rmult_le_pos _ _ A H1). lra. }
+  assert (0 <= s2 (fst c) (gram v)) by nra. lra.
+Qed.
+End Duality.
+
+(* Rocq compares formulas by computing these first, and only then looks into the definitions of a file. *)
+Strategy expand [nth map den holds reached bounded defined fst snd].

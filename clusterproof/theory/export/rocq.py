@@ -1,0 +1,86 @@
+"""A record of evidence as a file for Rocq, whose head says what is shown, left out, and to be believed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from clusterproof.theory.claims.claim import Claim
+from clusterproof.theory.claims.statement import Statement
+from clusterproof.theory.export.formulas import Exporter
+from clusterproof.theory.export.rocq_dual import dual
+from clusterproof.theory.export.rocq_numbers import RULES
+from clusterproof.theory.export.rocq_text import comment
+from clusterproof.theory.kernel import Refused
+
+SHOWN = {
+    "instance": """an instance of the space meets the hypotheses and breaks the conclusion. The formulas are
+   those that the source computes at this instance: where it repeats or decides something, the numbers on
+   which that depends are listed as branches, which the instance meets. Texts and truth values are put in.""",
+    "exhausted": """at every instance of the finite space the hypotheses imply the conclusion. Instances for which the
+   source computes the same formulas are listed together. That the lists are the whole space is left out:
+   compare them with the signature.""",
+    "signs": """for all real numbers of the space that meet the hypotheses the conclusion holds, and there are such.
+   Each case of the choices has its theorem; that these are all cases is left out: compare them with the
+   signature.""",
+    "empty": """no real numbers of the space meet the hypotheses. Each case of the choices has its theorem; that these
+   are all cases is left out: compare them with the signature.""",
+    "dual": """in every inner product space, for whatever vectors and numbers fulfil the listed conditions, what is
+   measured is at most the bound; one theorem for each setting of the other quantities. The function is
+   followed as the source runs: each point where it is asked is a sum of free vectors, which are the
+   solution, the way from there to the start, and its subgradients; sides that are no single product are
+   multiplied out. Left out: that every function of the class fulfils the conditions (they are necessary:
+   Taylor, Hendrickx and Glineur, Math. Program. 161, 2017, Theorem 4, and the sources in
+   clusterproof/theory/kernel/interpolation.py), that the settings are all, and that some function meets
+   the hypotheses.""",
+}
+SHOWN["squares"] = SHOWN["signs"]
+BELIEVED = """What is to be believed: Rocq; its real numbers (the axioms that the last command prints); and that the
+   definitions below are what the source above says, which a reader compares. prelude.v is proved, and need
+   not be read."""
+IMPORTS = """\
+From Coq Require Import Reals QArith List.
+From Clusterproof Require Import prelude.
+Import ListNotations.
+Open Scope R_scope.
+"""
+
+
+def rocq_file(
+    claim: Claim[..., Any], statement: Statement, record: Mapping[str, Any], word: str, source: str
+) -> str:
+    """Write the file of a record.
+
+    Parameters
+    ----------
+    claim, statement
+        Of which the record is.
+    record
+        Evidence.
+    word
+        That it supports.
+    source
+        The statement's source.
+
+    Raises
+    ------
+    Refused
+        If the statement has no formula.
+    """
+    rule = record["rule"]
+    if rule == "dual":
+        body = dual(statement, record)
+    elif rule in RULES:
+        body = RULES[rule](Exporter(statement), record)
+    else:
+        raise Refused(f"the rule {rule} has no file for Rocq yet")
+    line = ": ".join(filter(None, (record["statement"], record["line"])))
+    head = [
+        f"{claim.id}{f', {line}' if line else ''}: {word}. {claim.title}",
+        "",
+        source.rstrip(),
+        "",
+        f"What is shown: {SHOWN[rule]}",
+        f"{BELIEVED}",
+    ]
+    return "\n".join([comment("\n".join(head)), "", IMPORTS, *body, ""])

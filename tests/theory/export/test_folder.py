@@ -1,0 +1,92 @@
+"""The referee's folder: it says the words again on a bare Python, and has a page that LaTeX sets."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from clusterproof import theory
+from clusterproof.theory.claims.claim import find_claim
+from clusterproof.theory.export.folder import Decided, decided, write_folder
+from clusterproof.theory.export.latex import of_verdict
+
+NAMES = (
+    "cfl-mgd/lemma-2",
+    "cfl-mgd/theorem-1",
+    "fedlin/every-loss",
+    "gradient-loss/class-overlap",
+    "cfl-mgd/equation-12",
+)
+
+
+@pytest.fixture(scope="module")
+def found() -> list[Decided]:
+    """Lines that are decided by each of the rules."""
+    return [each for name in NAMES for each in decided(find_claim(name))]
+
+
+@pytest.fixture(scope="module")
+def out(found: list[Decided], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder."""
+    path = tmp_path_factory.mktemp("referee")
+    assert not write_folder(found, path)
+    return path
+
+
+def test_a_bare_python_says_the_words_again(found: list[Decided], out: Path) -> None:
+    assert {each.record["rule"] for each in found} == {"instance", "exhausted", "signs", "empty", "dual"}
+    command = [sys.executable, "-I", "-S", str(out / "replay.py")]
+    run = subprocess.run(command, cwd="/", env={}, capture_output=True, text=True, check=True)
+    assert sorted(run.stdout.splitlines()) == sorted(f"{each.name}: {each.word}" for each in found)
+
+
+def test_a_changed_source_is_not_believed(out: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(out, tmp_path / "copy")
+    file = copy / "cfl_mgd_lemma_2" / "papers_cfl_mgd_lemma_2.py"
+    changed = file.read_text().replace("MISMATCH = Fraction(1, 4)", "MISMATCH = Fraction(1, 5)")
+    assert changed != file.read_text()
+    file.write_text(changed)
+    command = [sys.executable, "-I", "-S", str(copy / "replay.py"), str(copy / "cfl_mgd_lemma_2")]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "inconclusive (the evidence is of another statement)" in run.stdout
+
+
+def test_the_theorem_is_the_claim_by_name(out: Path) -> None:
+    text = (out / "cfl_mgd_lemma_2" / "cfl_mgd_lemma_2.v").read_text()
+    _, _, after = text.partition("*)\n")
+    for written in (
+        "Variables clients own momentum start round : R.",
+        "Definition share : R := own / clients.",
+        "momentum <= 9 / 10",
+        "Theorem violated : exists clients own momentum start round : R",
+        "~ conclusion clients own momentum start.",
+    ):
+        assert written in after
+    assert "@claim(" in text.partition("*)\n")[0], "the source stands above"
+
+
+@pytest.mark.skipif(
+    shutil.which("pdflatex") is None, reason="no pdflatex (Debian: apt-get install texlive-latex-base)"
+)
+def test_each_page_is_set_by_latex(out: Path) -> None:
+    for page in sorted(out.glob("*/statement.tex")):
+        command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", page.name]
+        run = subprocess.run(
+            command, cwd=page.parent, capture_output=True, text=True, errors="replace", check=False
+        )
+        assert run.returncode == 0, f"{page.parent.name}: {run.stdout[-600:]}"
+
+
+def test_a_verdict_is_pasted_into_a_draft() -> None:
+    verdict = theory.check("cfl-mgd/per-step-contraction")
+    assert verdict.lines[0].evidence is not None
+    text = verdict._repr_latex_()
+    assert text == of_verdict(verdict)
+    assert r"\begin{claim}[cfl-mgd/per-step-contraction" in text
+    counterexample = verdict.counterexample
+    assert counterexample is not None
+    for name in counterexample:
+        assert name.replace("_", r"\_") in text
+    assert r"\not\le" in text or r"\ne" in text

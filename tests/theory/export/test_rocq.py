@@ -1,0 +1,305 @@
+"""Rocq accepts a proof for each rule, and refuses a wrong multiplier, sign, hypothesis, bound or instance."""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+
+from clusterproof.theory.claims import (
+    Function,
+    Sides,
+    at_least,
+    at_most,
+    choice,
+    functions,
+    integers,
+    reals,
+    suppose,
+)
+from clusterproof.theory.claims.statement import Statement
+from clusterproof.theory.export import folder
+from clusterproof.theory.export.formulas import Exporter
+from clusterproof.theory.export.rocq import IMPORTS
+from clusterproof.theory.export.rocq_dual import dual
+from clusterproof.theory.export.rocq_numbers import RULES
+
+pytestmark = pytest.mark.skipif(shutil.which("coqc") is None, reason="no coqc (Debian: apt-get install coq)")
+Share = Annotated[Fraction, reals(0, 1)]
+Wide = Annotated[Fraction, reals(0, 2)]
+Positive = Annotated[Fraction, reals(0, 9, upwards=True)]
+Count = Annotated[int, integers(1, 3)]
+Smooth = Annotated[Function, functions(smoothness=1)]
+
+
+@pytest.fixture(scope="session")
+def prelude(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the compiled prelude."""
+    path = tmp_path_factory.mktemp("rocq")
+    shutil.copyfile(folder.HERE / "prelude.v", path / "prelude.v")
+    subprocess.run(["coqc", "-q", "-Q", ".", "Clusterproof", "prelude.v"], cwd=path, check=True)
+    return path
+
+
+def answer(
+    prelude: Path, function: Callable[..., Any], record: dict[str, Any]
+) -> subprocess.CompletedProcess[str]:
+    """What coqc says of the file of a record of evidence, which nobody has replayed."""
+    statement, full = Statement("", function), {"line": "", "statement": "", **record}
+    lines = (
+        dual(statement, full) if full["rule"] == "dual" else RULES[full["rule"]](Exporter(statement), full)
+    )
+    (prelude / "proof.v").write_text("\n".join([IMPORTS, *lines, ""]))
+    command = ["coqc", "-q", "-Q", ".", "Clusterproof", "proof.v"]
+    return subprocess.run(command, cwd=prelude, capture_output=True, text=True, check=False)
+
+
+def signs(x: Share, y: Positive) -> Sides:
+    """By coefficients, for x <= 1."""
+    suppose("a divisor", y > 0)
+    suppose("small", y <= 5)
+    return at_most(x**2 / y, bound=x / y)
+
+
+def signs_multiplier(x: Share, y: Positive) -> Sides:
+    suppose("a divisor", y > 0)
+    return at_most(2 * x**2 / y, bound=x / y)
+
+
+def signs_sign(x: Share, y: Positive) -> Sides:
+    suppose("a divisor", y > 0)
+    return at_most(x**2 / y, bound=-x / y)
+
+
+def signs_hypothesis(x: Share, y: Positive) -> Sides:
+    return at_most(x**2 / y, bound=x / y)
+
+
+def signs_percent(x: Share, y: Positive) -> Sides:
+    suppose("a divisor", y > 0)
+    return at_most(x**2 / y, bound=Fraction(99, 100) * x / y)
+
+
+def squares(x: Share, y: Positive) -> Sides:
+    """(x - y)^2 + x (1 - x) >= 0, of the first as a square, and of the others as bounds."""
+    return at_most(2 * x * y, bound=y**2 + x)
+
+
+def squares_sign(x: Share, y: Positive) -> Sides:
+    return at_most(2 * x * y, bound=y**2 - x)
+
+
+def squares_hypothesis(x: Wide, y: Positive) -> Sides:
+    return at_most(2 * x * y, bound=y**2 + x)
+
+
+def squares_percent(x: Share, y: Positive) -> Sides:
+    return at_most(2 * x * y, bound=Fraction(99, 100) * (y**2 + x))
+
+
+BLOCKS: list[dict[str, Any]] = [
+    {"factors": [], "basis": [[[[1, 0], 1]], [[[0, 1], 1]]], "matrix": [[1, -1], [-1, 1]]},
+    {"factors": [0, 1], "basis": [[[[0, 0], 1]]], "matrix": [[1]]},
+]
+"""(x - y)^2, and x times 1 - x."""
+
+
+def empty(x: Share) -> Sides:
+    """No x of the box is beyond 2."""
+    suppose("far", x >= 2)
+    return at_most(x, bound=1)
+
+
+def empty_multiplier(x: Share) -> Sides:
+    suppose("far", 2 * x >= 2)
+    return at_most(x, bound=1)
+
+
+def empty_sign(x: Share) -> Sides:
+    suppose("far", x >= -2)
+    return at_most(x, bound=1)
+
+
+def empty_hypothesis(x: Wide) -> Sides:
+    suppose("far", x >= 2)
+    return at_most(x, bound=1)
+
+
+def empty_percent(x: Share) -> Sides:
+    suppose("far", x >= Fraction(99, 100))
+    return at_most(x, bound=1)
+
+
+def empty_instance(x: Share) -> Sides:
+    suppose("there", x >= Fraction(1, 2))
+    return at_most(x, bound=1)
+
+
+def instance(n: Count, x: Share) -> Sides:
+    """False at n = 3, x = 1/2."""
+    suppose("more than two", n > 2)
+    total = Fraction(0)
+    for _ in range(n):
+        total = total + x
+    return at_most(total, bound=Fraction(149, 100))
+
+
+def instance_multiplier(n: Count, x: Share) -> Sides:
+    suppose("more than two", n > 2)
+    return at_most(n * x / 2, bound=Fraction(149, 100))
+
+
+def instance_sign(n: Count, x: Share) -> Sides:
+    suppose("more than two", n > 2)
+    return at_least(n * x, bound=Fraction(149, 100))
+
+
+def instance_hypothesis(n: Count, x: Share) -> Sides:
+    suppose("more than three", n > 3)
+    return at_most(n * x, bound=Fraction(149, 100))
+
+
+def instance_percent(n: Count, x: Share) -> Sides:
+    suppose("more than two", n > 2)
+    return at_most(n * x, bound=Fraction(101, 100) * Fraction(149, 100))
+
+
+def exhausted(n: Count, k: Annotated[int, choice(1, 2)]) -> Sides:
+    """Holds at all six, once n k <= 4."""
+    suppose("few", n * k <= 4)
+    return at_most(n * k, bound=4)
+
+
+def exhausted_multiplier(n: Count, k: Annotated[int, choice(1, 2)]) -> Sides:
+    suppose("few", n * k <= 4)
+    return at_most(2 * n * k, bound=4)
+
+
+def exhausted_sign(n: Count, k: Annotated[int, choice(1, 2)]) -> Sides:
+    suppose("few", n * k <= 4)
+    return at_most(n * k, bound=-4)
+
+
+def exhausted_hypothesis(n: Count, k: Annotated[int, choice(1, 2)]) -> Sides:
+    return at_most(n * k, bound=4)
+
+
+def exhausted_percent(n: Count, k: Annotated[int, choice(1, 2)]) -> Sides:
+    suppose("few", n * k <= 4)
+    return at_most(n * k, bound=Fraction(99, 100) * 4)
+
+
+def exhausted_instance(n: Annotated[int, integers(1, 5)], k: Annotated[int, choice(1, 2)]) -> Sides:
+    suppose("few", n <= 5)
+    return at_most(n * k, bound=4)
+
+
+def descent(f: Smooth, steps: Annotated[int, choice(1)]) -> Sides:
+    """One step of gradient descent: f(x_1) - f* <= |x_0 - x*|^2 / 6 (Drori and Teboulle, 2014)."""
+    x = f.start
+    for _ in range(steps):
+        x = x - f.gradient(x)
+    return at_most(f(x) - f.minimum, bound=f.distance**2 / 6)
+
+
+def descent_sign(f: Smooth, steps: Annotated[int, choice(1)]) -> Sides:
+    return at_most(f(f.start + steps * f.gradient(f.start)) - f.minimum, bound=f.distance**2 / 6)
+
+
+def descent_percent(f: Smooth, steps: Annotated[int, choice(1)]) -> Sides:
+    x = f.start - steps * f.gradient(f.start)
+    return at_most(f(x) - f.minimum, bound=Fraction(99, 100) * f.distance**2 / 6)
+
+
+def descent_longer(f: Smooth, steps: Annotated[int, choice(1)]) -> Sides:
+    x = f.start - 2 * steps * f.gradient(f.start)
+    return at_most(f(x) - f.minimum, bound=f.distance**2 / 6)
+
+
+MULTIPLIERS = {"0:0,1:0": "7/20", "0:0,2:0": "13/20", "0:1,2:0": "13/20", "0:2,1:0": "3/10"}
+"""Of the conditions at pairs of x*, x_0 and x_1: some of many, found by a semidefinite program."""
+
+
+def multipliers(**changed: Any) -> dict[str, Any]:
+    """Evidence of the rule for functions of a class."""
+    own = {name: value for name, value in (MULTIPLIERS | changed).items() if value is not None}
+    return {"rule": "dual", "settings": [{"setting": {"steps": 1}, "paths": [[{"multipliers": own}]]}]}
+
+
+ONE, HALF = {"x": 1, "y": 1}, {"n": 3, "x": "1/2"}
+RIGHT = [
+    (signs, {"rule": "signs", "witness": ONE}),
+    (squares, {"rule": "squares", "witness": ONE, "blocks": [BLOCKS]}),
+    (empty, {"rule": "empty"}),
+    (instance, {"rule": "instance", "instance": HALF}),
+    (exhausted, {"rule": "exhausted"}),
+    (descent, multipliers()),
+]
+WRONG = [
+    *((function, {"rule": "signs", "witness": ONE}) for function in (signs_multiplier, signs_sign)),
+    *((function, {"rule": "signs", "witness": ONE}) for function in (signs_hypothesis, signs_percent)),
+    (signs, {"rule": "signs", "witness": {"x": 1, "y": 6}}),
+    (
+        squares,
+        {
+            "rule": "squares",
+            "witness": ONE,
+            "blocks": [[BLOCKS[0] | {"matrix": [[2, -1], [-1, 1]]}, BLOCKS[1]]],
+        },
+    ),
+    *(
+        (f, {"rule": "squares", "witness": ONE, "blocks": [BLOCKS]})
+        for f in (squares_sign, squares_hypothesis)
+    ),
+    (squares_percent, {"rule": "squares", "witness": ONE, "blocks": [BLOCKS]}),
+    (squares, {"rule": "squares", "witness": ONE, "blocks": [BLOCKS[:1]]}),
+    *(
+        (f, {"rule": "empty"})
+        for f in (empty_multiplier, empty_sign, empty_hypothesis, empty_percent, empty_instance)
+    ),
+    *((f, {"rule": "instance", "instance": HALF}) for f in (instance_multiplier, instance_sign)),
+    *((f, {"rule": "instance", "instance": HALF}) for f in (instance_hypothesis, instance_percent)),
+    (instance, {"rule": "instance", "instance": {"n": 2, "x": "1/2"}}),
+    *((f, {"rule": "exhausted"}) for f in (exhausted_multiplier, exhausted_sign, exhausted_hypothesis)),
+    *((f, {"rule": "exhausted"}) for f in (exhausted_percent, exhausted_instance)),
+    (descent, multipliers(**{"0:0,1:0": "1/4"})),
+    (descent, multipliers(**{"0:0,1:0": None})),
+    (descent_sign, multipliers()),
+    (descent_percent, multipliers()),
+    (descent_longer, multipliers()),
+]
+
+
+@pytest.mark.parametrize(("function", "record"), RIGHT, ids=lambda value: getattr(value, "__name__", ""))
+def test_a_proof_is_accepted(prelude: Path, function: Any, record: Any) -> None:
+    found = answer(prelude, function, record)
+    assert found.returncode == 0, found.stderr
+    axioms = {line for line in found.stdout.splitlines() if line[:1].isalpha() and line != "Axioms:"}
+    assert axioms <= {
+        "ClassicalDedekindReals.sig_forall_dec",
+        "FunctionalExtensionality.functional_extensionality_dep",
+    }, "those of the real numbers"
+
+
+@pytest.mark.slow(reason="thirty files, a second or two each")
+@pytest.mark.parametrize(("function", "record"), WRONG, ids=lambda value: getattr(value, "__name__", ""))
+def test_what_is_wrong_is_refused(prelude: Path, function: Any, record: Any) -> None:
+    found = answer(prelude, function, record)
+    assert found.returncode != 0
+    assert "Syntax error" not in found.stderr
+    assert "not found" not in found.stderr
+
+
+@pytest.mark.parametrize("name", ["signs", "dual"])
+def test_a_hypothesis_that_is_left_out_of_a_file_is_missed(prelude: Path, name: str) -> None:
+    right = dict(zip(["signs", "squares", "empty", "instance", "exhausted", "dual"], RIGHT, strict=True))
+    answer(prelude, *right[name])
+    text = (prelude / "proof.v").read_text()
+    old = "0 < y" if name == "signs" else "smooth (0 # 1)%Q (1 # 1)%Q f_0_1 f_0_2"
+    assert old in text
+    (prelude / "proof.v").write_text(text.replace(old, "0 <= y" if name == "signs" else "Number 0%Q"))
+    command = ["coqc", "-q", "-Q", ".", "Clusterproof", "proof.v"]
+    assert subprocess.run(command, cwd=prelude, capture_output=True, check=False).returncode != 0
