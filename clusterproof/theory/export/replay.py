@@ -19,7 +19,7 @@ sys.dont_write_bytecode = True
 from clusterproof.theory.kernel import Source, replay, vocabulary  # noqa: E402 - found by the line above
 
 
-def word_of(folder):
+def word_of(folder: Path) -> tuple[str, str, str]:
     """Return a record's claim, and the word that it supports."""
     record = json.loads((folder / "evidence.json").read_text())
     known = [value for value in vars(vocabulary).values() if callable(value)]

@@ -169,7 +169,7 @@ class Scope:
         if not isinstance(value, Expression):
             return _number(value)
         if value.operator == "number":
-            return _number(value.value)
+            return _number(value.parts[0])
         if value.operator == "quantity":
             return self.quantities[value.parts[0]], 5
         if id(value) in self._place and not define:
@@ -191,7 +191,7 @@ class Scope:
         if not isinstance(value, Expression):
             return _number_formula(value)
         if value.operator == "number":
-            return _number_formula(value.value)
+            return _number_formula(value.parts[0])
         if id(value) in self._place and not define:
             return f"(Var {self._place[id(value)]})"
         if value.operator == "negative":

@@ -84,7 +84,7 @@ def test_a_verdict_is_pasted_into_a_draft() -> None:
     assert verdict.lines[0].evidence is not None
     text = verdict._repr_latex_()
     assert text == of_verdict(verdict)
-    assert r"\begin{claim}[cfl-mgd/per-step-contraction" in text
+    assert r"\begin{claim}[{cfl-mgd/per-step-contraction: " in text
     counterexample = verdict.counterexample
     assert counterexample is not None
     for name in counterexample:
