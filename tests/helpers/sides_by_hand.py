@@ -9,6 +9,7 @@ from clusterproof import theory
 from clusterproof.theory.claims import Sides
 from clusterproof.theory.claims.ranges import Choice, Reals
 from clusterproof.theory.claims.statement import Statement
+from clusterproof.theory.search.evaluation import Evaluator
 
 
 def heavy_ball(a: Fraction, beta: Fraction, start: Fraction, rounds: int) -> list[Fraction]:
@@ -19,6 +20,13 @@ def heavy_ball(a: Fraction, beta: Fraction, start: Fraction, rounds: int) -> lis
         chi -= u
         path.append(chi)
     return path
+
+
+def evaluated(
+    statement: Statement, instance: dict[str, Any], claim: str, replicates: int | None = None
+) -> dict[str, Any]:
+    """Return the lines of an instance, with the random numbers that a claim has at seed 0."""
+    return Evaluator.of(statement, 0, claim, 1e-9).lines(instance, replicates)
 
 
 def statement_of(claim_id: str, name: str = "") -> Statement:
@@ -43,7 +51,7 @@ def quantities_of(statement: Statement, instance: dict[str, Any]) -> dict[str, A
 def sides_at(claim_id: str, instance: dict[str, Any], statement: str = "", line: str = "") -> Sides:
     """Evaluate a statement of a claim at quantities, and return one of its comparisons."""
     chosen = statement_of(claim_id, statement)
-    found = chosen.lines(quantities_of(chosen, instance), claim=claim_id)[line]
+    found = evaluated(chosen, quantities_of(chosen, instance), claim_id)[line]
     assert isinstance(found, Sides)
     return found
 

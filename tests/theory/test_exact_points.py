@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from counterexample_runs import RUNS
+from sides_by_hand import evaluated
 
 from clusterproof import theory
 from clusterproof.theory.claims import Frequency, Outside
@@ -43,9 +44,9 @@ def test_sides_are_those_computed_elsewhere(row: dict[str, str]) -> None:
     instance = statement.space.decode(json.loads(row["instance"]))
     if right == "excluded":
         with pytest.raises(Outside, match=re.escape(left)):
-            statement.lines(instance, claim=claim.id)
+            evaluated(statement, instance, claim.id)
         return
-    sides: Any = statement.lines(instance, claim=claim.id)[line]
+    sides: Any = evaluated(statement, instance, claim.id)[line]
     if isinstance(sides, Frequency):
         assert (sides.events.sum(), {"allowed": sides.allowed}) == (left, right)
     elif isinstance(right, list):

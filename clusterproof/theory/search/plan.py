@@ -34,12 +34,33 @@ def search(
     evaluations
         In place of the statement's own number of instances, or of repetitions if these are repeated.
     """
+    evaluator, wanted = begin(statement, seed, claim, significance, evaluations)
+    tried = Tried(evaluator)
+    explore(tried, wanted)
+    for name, findings in tried.lines.items():
+        tried.confirm(name, LEAST)
+        if statement.random:
+            findings.unlikely = unlikely(tried, findings)
+        else:
+            simplify(tried, name)
+    return tried
+
+
+def begin(
+    statement: Statement, seed: int, claim: str, significance: float, evaluations: int | None
+) -> tuple[Evaluator, int]:
+    """Return the evaluator of a statement, and how many instances are wanted; parameters as for ``search``."""
     evaluator = Evaluator.of(statement, seed, claim, significance, evaluations)
     wanted = statement.wanted if evaluations is None or statement.repeated else evaluations
     if statement.random:
         decided = DECIDED + 1 if statement.repeated else wanted
         evaluator = replace(evaluator, settings=len(statement.first) + decided)
-    tried = Tried(evaluator)
+    return evaluator, wanted
+
+
+def explore(tried: Tried, wanted: int) -> None:
+    """Evaluate examples and as many instances as are wanted, and make the tightest ones worse."""
+    statement = tried.statement
     for instance in statement.first:
         tried.evaluate(instance)
     if class_of(statement.space) and not statement.random:
@@ -48,13 +69,6 @@ def search(
         decide_settings(tried, wanted)
     elif sample(tried, wanted) and not statement.random:
         _make_worse(tried, wanted)
-    for name, findings in tried.lines.items():
-        tried.confirm(name, LEAST)
-        if statement.random:
-            findings.unlikely = unlikely(tried, findings)
-        else:
-            simplify(tried, name)
-    return tried
 
 
 def _make_worse(tried: Tried, wanted: int) -> None:

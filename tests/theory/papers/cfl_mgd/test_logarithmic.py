@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from faulty_runs import MEANT, ROUNDS, meant_task
+from sides_by_hand import evaluated
 
 from clusterproof import theory
 from clusterproof.algorithms import CFLMGD, run
@@ -32,7 +33,7 @@ def test_every_step_holds_on_three_drawn_instances(claim_id: str) -> None:
         for _ in range(3):
             with suppress(Outside):
                 instance = statement.space.draw(stream, 1) or {}
-                found = statement.lines(instance, claim=claim.id, replicates=300)
+                found = evaluated(statement, instance, claim.id, 300)
                 assert not any(one.broken for one in judge(found, 1e-9).values()), statement.name
                 inside += 1
         assert inside > 0, statement.name
