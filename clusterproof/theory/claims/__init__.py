@@ -9,6 +9,7 @@ from clusterproof.theory.claims.claim import claim
 from clusterproof.theory.claims.class_ranges import functions, operators, sets
 from clusterproof.theory.claims.expectation import Expectation, expectation
 from clusterproof.theory.claims.frequency import Frequency, probability
+from clusterproof.theory.claims.iteration import iterate
 from clusterproof.theory.claims.psd import psd
 from clusterproof.theory.claims.pytest_claims import parametrize_with_claims
 from clusterproof.theory.claims.ranges import choice, drawn, integers, rationals, reals
@@ -49,6 +50,7 @@ __all__ = [
     "functions",
     "given",
     "integers",
+    "iterate",
     "matrices",
     "parametrize_with_claims",
     "least",

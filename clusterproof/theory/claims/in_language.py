@@ -11,12 +11,13 @@ from clusterproof.theory import kernel
 from clusterproof.theory.claims import sides
 from clusterproof.theory.claims.claim import Claim
 from clusterproof.theory.claims.class_ranges import OfClass
+from clusterproof.theory.claims.iteration import iterate
 from clusterproof.theory.claims.ranges import Choice, Integers, Range, Rationals, Reals
 from clusterproof.theory.claims.sequences import Sequences
 from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.classes import definitions
 from clusterproof.theory.classes.traced_numbers import least
-from clusterproof.theory.kernel import interpolation, vocabulary
+from clusterproof.theory.kernel import induction, interpolation, vocabulary
 
 WORDS: dict[Callable[..., Any], Callable[..., Any]] = {
     sides.suppose: vocabulary.suppose,
@@ -25,6 +26,7 @@ WORDS: dict[Callable[..., Any], Callable[..., Any]] = {
     sides.at_least: vocabulary.at_least,
     sides.equal: vocabulary.equal,
     least: vocabulary.least,
+    iterate: induction.iterate,
 }
 VOCABULARY = {id(known): own for word, own in WORDS.items() for known in (word, exposed(word))}
 CLASSES: dict[type, Any] = {

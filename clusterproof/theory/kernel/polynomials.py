@@ -147,7 +147,7 @@ class Quotient(Abstract):
 class Fact(Abstract):
     """That something is at least 0, more than 0 if ``strict``, or 0 if ``equation``.
 
-    It is supposed; only a trace of functions of a class, which follows both branches, decides it.
+    It is supposed; where both branches are followed it is decided.
     """
 
     slack: Any
@@ -157,4 +157,12 @@ class Fact(Abstract):
     def __bool__(self) -> bool:
         if hasattr(self.slack, "decide") and not self.equation:
             return bool(self.slack.decide(strict=self.strict))
-        raise Refused("a comparison of symbols is neither true nor false: a branch on it has no formula")
+        if type(self.slack) is not Quotient or self.equation:
+            raise Refused("whether symbols are equal is not branched on")
+        record = running()
+        known = [decided is self for asked, decided in record.path if asked is self]
+        if known:
+            return known[0]
+        holds = record.decide()
+        record.path.append((self, self if holds else Fact(-self.slack, strict=not self.strict)))
+        return holds

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from clusterproof.theory import kernel
-from clusterproof.theory.claims.ranges import Instance
+from clusterproof.theory.claims.ranges import Instance, Integers
 from clusterproof.theory.claims.traced import (
     class_of,
     evaluated_world,
@@ -22,14 +22,18 @@ from clusterproof.theory.classes.traced_numbers import NotTraced
 from clusterproof.theory.classes.worst_case import WorstCase
 from clusterproof.theory.kernel.evaluation import limited
 from clusterproof.theory.kernel.functions import problem
+from clusterproof.theory.kernel.induction import needs, targets
 from clusterproof.theory.kernel.numbers import write
-from clusterproof.theory.kernel.positivity import is_nonnegative, slack_of
 from clusterproof.theory.kernel.rules import cases, nonnegative_on
 from clusterproof.theory.search.tried import Tried
 from clusterproof.theory.squares.search import find_proof
 
 SETTINGS = 64
 """Most settings of the quantities beside a function of a class."""
+MOST_STATES = 24
+"""Most symbols for rounds, and the states to which they lead."""
+NO_FORMULA = (kernel.Refused, ArithmeticError, TypeError, ValueError, LookupError, AttributeError)
+"""What the language raises where a function has no formula."""
 
 
 def evidence_of(tried: Tried, line: str, statement: kernel.Statement) -> dict[str, Any] | None:
@@ -74,10 +78,17 @@ def _candidates(tried: Tried, line: str, statement: kernel.Statement) -> Iterato
             yield {"rule": "dual", "settings": settings}
             yield {"rule": "dual", "witness": witness, "settings": settings}
         return
-    yield {"rule": "signs", "witness": witness}
-    blocks = _blocks(statement, line)
-    if blocks is not None:
-        yield {"rule": "squares", "witness": witness, "blocks": blocks}
+    finite = _finite_integers(tried)
+    for listed in ([], finite)[: 1 + bool(finite)]:
+        data = {"witness": witness} | ({"listed": listed} if listed else {})
+        states = _states(statement, line, data)
+        if states:
+            data |= {"rule": "induction", "states": states}
+        else:
+            yield {"rule": "signs", **data}
+        blocks = _blocks(statement, line, data)
+        if blocks is not None:
+            yield {"rule": "squares", "blocks": blocks, **data}
 
 
 def _written(tried: Tried, instance: Instance) -> dict[str, Any]:
@@ -112,23 +123,39 @@ def _point(vector: Any) -> list[Any]:
 # ---- sums of squares
 
 
-def _blocks(statement: kernel.Statement, line: str) -> list[list[dict[str, Any]]] | None:
-    """Search sums of squares for each excess that the coefficients do not decide; None if one is not found."""
+def _finite_integers(tried: Tried) -> list[str]:
+    """Return the integers of which there are few between two ends, so that each may be a case of its own."""
+    ranges = tried.space.ranges
+    return [name for name, allowed in ranges.items() if isinstance(allowed, Integers) and allowed.complete]
+
+
+def _states(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> int:
+    """Return the number of symbols that a line takes for its rounds and states; 0 if it has none, or no formula."""
+    used = 0
+    with suppress(*NO_FORMULA), limited():
+        for case in cases(statement, line, data, MOST_STATES):
+            used = max(used, MOST_STATES - len(case.evaluation.spare))
+    return used
+
+
+def _blocks(
+    statement: kernel.Statement, line: str, data: Mapping[str, Any]
+) -> list[list[dict[str, Any]]] | None:
+    """Search sums of squares for what the coefficients do not decide; None if one is not found."""
     found = []
     try:
         with limited():
-            for case in cases(statement, line):
-                factors = nonnegative_on(case.box, case.facts)
-                for slack in case.sides.slacks:
-                    target = slack_of(slack, case.box, case.facts)
-                    if is_nonnegative(target, case.box):
-                        continue
-                    places = [place for place, factor in enumerate(factors) if factor]
-                    blocks = find_proof(dict(target), [dict(factors[place]) for place in places])
-                    if blocks is None:
-                        return None
-                    found.append([_block(each, places) for each in blocks])
-    except (kernel.Refused, ArithmeticError, TypeError, ValueError, LookupError, AttributeError):
+            for case in cases(statement, line, data, data.get("states", 0)):
+                for need in needs(case):
+                    _, known, box = need
+                    factors = nonnegative_on(box, known)
+                    for target in targets(need):
+                        places = [place for place, factor in enumerate(factors) if factor]
+                        blocks = find_proof(dict(target), [dict(factors[place]) for place in places])
+                        if blocks is None:
+                            return None
+                        found.append([_block(each, places) for each in blocks])
+    except NO_FORMULA:
         return None
     return found
 

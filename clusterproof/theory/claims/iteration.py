@@ -1,0 +1,51 @@
+"""A loop as a word: of any number of rounds something can be proved by an invariant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from numbers import Integral
+from typing import Any, TypeVar
+
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.validation import brief
+
+State = TypeVar("State")
+
+
+def iterate(
+    step: Callable[..., State],
+    start: State,
+    rounds: int | Sequence[Any],
+    *,
+    invariant: Callable[[State, Any], Any] | None = None,
+) -> State:
+    """Apply a step to a state in every round, and return the last state.
+
+    Parameters
+    ----------
+    step
+        Takes the state, and the round's entry if ``rounds`` is a sequence; returns the next state.
+    start
+        The first state: for a proof a number, or a tuple or frozen record of numbers.
+    rounds
+        Number of rounds, or a sequence with an entry for each.
+    invariant
+        Of a proof for every number of rounds, and not looked at elsewhere: takes a state and the number of rounds
+        that led to it, and returns a comparison, or a tuple of them, such as ``(state >= 0, state <= rounds)``. It is
+        shown of the start, and in every round of the next state if it holds of the one before; what it says of the
+        last state is what the proof of the line knows.
+
+    Raises
+    ------
+    InvalidArgument
+        If ``rounds`` is neither an integer nor a sequence.
+    """
+    if isinstance(rounds, Sequence):
+        for entry in rounds:
+            start = step(start, entry)
+        return start
+    if not isinstance(rounds, Integral):
+        raise InvalidArgument("rounds", brief(rounds), "must be an integer or a sequence", "correct it")
+    for _ in range(int(rounds)):
+        start = step(start)
+    return start
