@@ -25,6 +25,7 @@ from clusterproof.theory.claims.sides import (
     suppose,
 )
 from clusterproof.theory.claims.simplex import simplex
+from clusterproof.theory.claims.slices import Q, Z, among
 from clusterproof.theory.claims.space import Replicates, Stream
 from clusterproof.theory.classes.function import ConvexSet, Function, Operator
 from clusterproof.theory.classes.traced_numbers import least
@@ -37,9 +38,12 @@ __all__ = [
     "Function",
     "Operator",
     "Outside",
+    "Q",
     "Replicates",
     "Sides",
     "Stream",
+    "Z",
+    "among",
     "at_least",
     "at_most",
     "choice",

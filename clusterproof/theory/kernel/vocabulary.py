@@ -166,8 +166,8 @@ def _excess(measured: Any, allowed: Any) -> Any:
 def _sides(measured: Any, bound: tuple[Any, ...], terms: Mapping[str, Any]) -> list[tuple[Any, Any]]:
     """Return each entry with the sum of what it is allowed."""
     values = [*bound, *terms.values()]
-    if not values or (bound and len(values) > 1):
-        raise Refused("a bound without a name stands alone; summands have names")
+    if not values or len(bound) > 1 or (bound and "bound" in terms):
+        raise Refused("one summand may be without a name, which is bound")
     return [(entry, reduce(add, allowed)) for entry, *allowed in _together(measured, *values)]
 
 
