@@ -17,7 +17,7 @@ from typing import Any
 from clusterproof.theory.kernel.evaluation import Evaluation, Outside, Refused, running, spend
 from clusterproof.theory.kernel.numbers import Abstract, whole
 from clusterproof.theory.kernel.operations import each, unchanged
-from clusterproof.theory.kernel.polynomials import Fact, Polynomial, Quotient, constant, plus
+from clusterproof.theory.kernel.polynomials import Fact, Many, Polynomial, Quotient, constant, plus
 from clusterproof.theory.kernel.positivity import (
     Ends,
     bounded,
@@ -29,7 +29,6 @@ from clusterproof.theory.kernel.positivity import (
 )
 from clusterproof.theory.kernel.records import Record
 from clusterproof.theory.kernel.rules import Case, Data, cases, has_instance, nonnegative_on
-from clusterproof.theory.kernel.spaces import Many
 from clusterproof.theory.kernel.statement import Statement
 from clusterproof.theory.kernel.vocabulary import Sides, facts_of
 

@@ -166,3 +166,12 @@ class Fact(Abstract):
         holds = record.decide()
         record.path.append((self, self if holds else Fact(-self.slack, strict=not self.strict)))
         return holds
+
+
+@dataclass(frozen=True, eq=False)
+class Many(Abstract):
+    """As many numbers between two ends as a symbol says: only ``iterate`` takes them, one a round."""
+
+    low: Any
+    high: Any
+    length: Any

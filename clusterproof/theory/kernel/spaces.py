@@ -13,8 +13,8 @@ from clusterproof.theory.kernel.functions import Problem, problem
 from clusterproof.theory.kernel.interpolation import Class
 from clusterproof.theory.kernel.listed import Listed
 from clusterproof.theory.kernel.loading import End
-from clusterproof.theory.kernel.numbers import Abstract, compare, number, read, whole, write
-from clusterproof.theory.kernel.polynomials import Quotient
+from clusterproof.theory.kernel.numbers import compare, number, read, whole, write
+from clusterproof.theory.kernel.polynomials import Many, Quotient
 from clusterproof.theory.kernel.positivity import Ends
 from clusterproof.theory.kernel.traces import Trace
 
@@ -284,15 +284,6 @@ class Space:
 
         for instance, box in extended({}, [], list(self.ranges)):
             yield instance, [*box, *[(None, None)] * spare], begun
-
-
-@dataclass(frozen=True, eq=False)
-class Many(Abstract):
-    """As many numbers between two ends as a symbol says: only ``iterate`` takes them, one a round."""
-
-    low: Any
-    high: Any
-    length: Any
 
 
 def _symbols(allowed: Range, spare: int) -> int:
