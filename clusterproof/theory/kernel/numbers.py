@@ -32,6 +32,10 @@ class Abstract:
         """Return the fact that it is 0."""
         raise Refused("an equation of values that are no numbers")
 
+    def __abs__(self) -> Any:
+        """Refuse: it is no formula."""
+        raise Refused("an absolute value of what depends on a function of a class: compare squares")
+
     def __bool__(self) -> bool:
         raise Refused("a symbol is neither true nor false: a branch on it has no formula")
 
@@ -182,11 +186,9 @@ def negative(value: Any) -> Any:
 
 
 def absolute(value: Any, /) -> Any:
-    """``abs(value)``, of a number: of a symbol it is no formula."""
+    """``abs(value)``, of a number or, on both branches, of a symbol."""
     spend(1)
-    if isinstance(value, Abstract):
-        raise Refused("the absolute value of a symbol has no formula: compare squares")
-    return abs(number(value))
+    return abs(value if isinstance(value, Abstract) else number(value))
 
 
 def fraction(numerator: Any = 0, denominator: Any = None) -> Any:

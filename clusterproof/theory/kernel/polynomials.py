@@ -138,6 +138,9 @@ class Quotient(Abstract):
     def __gt__(self, other: Any) -> Fact:
         return Fact(self - other, strict=True)
 
+    def __abs__(self) -> Quotient:
+        return self if self >= 0 else -self
+
     def is_zero(self) -> Fact:
         """Return the fact that it is 0."""
         return Fact(self, equation=True)
