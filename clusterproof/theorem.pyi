@@ -21,6 +21,7 @@ from .theory.claims import functions as functions
 from .theory.claims import given as given
 from .theory.claims import integers as integers
 from .theory.claims import iterate as iterate
+from .theory.claims import known as known
 from .theory.claims import least as least
 from .theory.claims import matrices as matrices
 from .theory.claims import operators as operators

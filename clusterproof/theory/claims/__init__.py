@@ -9,7 +9,7 @@ from clusterproof.theory.claims.claim import claim
 from clusterproof.theory.claims.class_ranges import functions, operators, sets
 from clusterproof.theory.claims.expectation import Expectation, expectation
 from clusterproof.theory.claims.frequency import Frequency, probability
-from clusterproof.theory.claims.iteration import iterate
+from clusterproof.theory.claims.iteration import iterate, known
 from clusterproof.theory.claims.psd import psd
 from clusterproof.theory.claims.pytest_claims import parametrize_with_claims
 from clusterproof.theory.claims.ranges import choice, drawn, integers, rationals, reals
@@ -55,6 +55,7 @@ __all__ = [
     "given",
     "integers",
     "iterate",
+    "known",
     "matrices",
     "parametrize_with_claims",
     "least",

@@ -11,7 +11,7 @@ from clusterproof.theory import kernel
 from clusterproof.theory.claims import sides
 from clusterproof.theory.claims.claim import Claim
 from clusterproof.theory.claims.class_ranges import OfClass
-from clusterproof.theory.claims.iteration import iterate
+from clusterproof.theory.claims.iteration import iterate, known
 from clusterproof.theory.claims.ranges import Choice, Integers, Range, Rationals, Reals
 from clusterproof.theory.claims.sequences import Sequences
 from clusterproof.theory.claims.statement import Statement
@@ -27,6 +27,7 @@ WORDS: dict[Callable[..., Any], Callable[..., Any]] = {
     sides.equal: vocabulary.equal,
     least: vocabulary.least,
     iterate: induction.iterate,
+    known: induction.known,
 }
 VOCABULARY = {id(known): own for word, own in WORDS.items() for known in (word, exposed(word))}
 CLASSES: dict[type, Any] = {

@@ -1,4 +1,4 @@
-"""A loop as a word: of any number of rounds something can be proved by an invariant."""
+"""Loops and values of which a proof knows what their author says: elsewhere they are what Python makes of them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,20 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import brief
 
 State = TypeVar("State")
+
+
+def known(make: Callable[[], State], says: Callable[[State], Any]) -> State:
+    """Return what ``make`` returns: a proof knows of it only what ``says`` returns.
+
+    Parameters
+    ----------
+    make
+        Returns a number, or a tuple or frozen record of numbers.
+    says
+        Of a proof, and not looked at elsewhere: takes the value, and returns a comparison, or a tuple of them, which
+        the proof shows on every branch that leads to the value.
+    """
+    return make()
 
 
 def iterate(

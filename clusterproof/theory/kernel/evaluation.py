@@ -50,6 +50,8 @@ class Evaluation:
         Places of the symbols that stand for integers.
     goals
         What an induction must show besides the lines.
+    taken
+        The most symbols that were taken at once.
     """
 
     facts: list[Any] = field(default_factory=list)
@@ -62,6 +64,14 @@ class Evaluation:
     states: frozenset[int] = frozenset()
     integers: frozenset[int] = frozenset()
     goals: list[Any] = field(default_factory=list)
+    taken: int = 0
+
+    def fresh(self) -> Any:
+        """Return a symbol that stands for nothing yet."""
+        if not self.spare:
+            raise Refused("a number of rounds is a symbol: the rule induction shows it, with more states")
+        self.taken = max(self.taken, len(self.states) - len(self.spare) + 1)
+        return self.spare.pop(0)
 
     @property
     def known(self) -> list[Any]:
@@ -132,6 +142,12 @@ def evaluating(record: Evaluation | None = None) -> Iterator[Evaluation]:
         yield running
     finally:
         _EVALUATION.reset(token)
+
+
+def proving() -> bool:
+    """Return whether an evaluation runs that has symbols for states."""
+    found = _EVALUATION.get()
+    return found is not None and bool(found.states)
 
 
 def running() -> Evaluation:

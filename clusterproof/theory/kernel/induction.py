@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.theory.kernel.evaluation import Evaluation, Outside, Refused, running, spend
+from clusterproof.theory.kernel.evaluation import Outside, Refused, proving, running, spend
 from clusterproof.theory.kernel.numbers import Abstract, whole
 from clusterproof.theory.kernel.operations import each, unchanged
 from clusterproof.theory.kernel.polynomials import Fact, Many, Polynomial, Quotient, constant, plus
@@ -78,42 +78,78 @@ def _after(loop: _Loop, rounds: Any) -> Any:
     """Return symbols for the state after some rounds, and leave the goals behind."""
     record, entries = running(), rounds if type(rounds) is Many else None
     count = rounds if entries is None else entries.length
-    if type(count) is not Quotient or (entries is None and not _is_whole(count, record)):
+    if type(count) is not Quotient or (entries is None and not count.is_whole()):
         raise Refused("a number of rounds is made of integers by +, - and *")
-    outside = _Outside(record)
-    record.goals.append(outside.goal([*([count >= 0] if entries is None else []), *loop.says(loop.start, 0)]))
-    outside.return_to()
-    passed = _fresh(record)
-    record.facts += [passed >= 0, passed <= count - 1]
-    state, entry = loop.unknown(passed), []
-    if entries is not None:
-        entry = [_fresh(record)]
-        record.facts += [] if entries.low is None else [entry[0] >= entries.low]
-        record.facts += [] if entries.high is None else [entry[0] <= entries.high]
-    after = loop.step(state, *entry)
-    if _form(after) != _form(loop.start):
-        raise Refused("a step returns a state of another form than it takes")
-    record.goals.append(outside.goal(loop.says(after, passed + 1)))
-    outside.return_to()
+
+    def at_the_start() -> list[Fact]:
+        return [*([count >= 0] if entries is None else []), *loop.says(loop.start, 0)]
+
+    def in_a_round() -> list[Fact]:
+        passed = record.fresh()
+        record.facts += [passed >= 0, passed <= count - 1]
+        state, entry = loop.unknown(passed), []
+        if entries is not None:
+            entry = [record.fresh()]
+            record.facts += [] if entries.low is None else [entry[0] >= entries.low]
+            record.facts += [] if entries.high is None else [entry[0] <= entries.high]
+        after = loop.step(state, *entry)
+        if _form(after) != _form(loop.start):
+            raise Refused("a step returns a state of another form than it takes")
+        return loop.says(after, passed + 1)
+
+    _aim_at(at_the_start)
+    _aim_at(in_a_round)
     return loop.unknown(count)
 
 
-class _Outside:
-    """What is known before a round: what becomes known within it is given up after it."""
+def known(make: Callable[[], Any], says: Callable[[Any], Any]) -> Any:
+    """Return a value, of which a proof knows only what is said of it.
 
-    def __init__(self, record: Evaluation) -> None:
-        self.record = record
-        self.sizes = len(record.facts), len(record.path), len(record.divisors)
+    Parameters
+    ----------
+    make
+        Returns it: a number, or a tuple or record of such.
+    says
+        Takes it, and returns one comparison, or a tuple of them, which the proof shows first; not looked at on numbers.
+    """
+    if not proving():
+        return make()
+    found: list[Any] = []
 
-    def goal(self, shown: Sequence[Fact]) -> Goal:
-        """Return the goal to show facts from all that is known now."""
-        return Goal(tuple(shown), tuple(self.record.known), tuple(self.record.divisors[self.sizes[2] :]))
+    def value_says() -> list[Fact]:
+        found.append(make())
+        if _form(found[0]) != _form(found[-1]):
+            raise Refused("a value has different forms on different branches")
+        return loop.says(found[-1], 0)
 
-    def return_to(self) -> None:
-        """Give up what has become known since."""
-        parts = (self.record.facts, self.record.path, self.record.divisors)
-        for part, size in zip(parts, self.sizes, strict=True):
-            del part[size:]
+    loop = _Loop(make, None, lambda value, _: says(value))
+    with unchanged((make, says)):
+        try:
+            _aim_at(value_says)
+            return _Loop(make, found[0], loop.invariant).unknown(0)
+        except Outside as outside:
+            raise Refused(f"a hypothesis within a value that fails: {outside}") from None
+
+
+def _aim_at(shown: Callable[[], list[Fact]]) -> None:
+    """Leave behind the goal to show facts, on every path through the branches that they take.
+
+    What is supposed, decided, divided by or taken for a state on the way is given up.
+    """
+    record = running()
+    parts = (record.facts, record.path, record.divisors, record.spare)
+    before, integers = [list(part) for part in parts], record.integers
+    decisions, asked = record.decisions, record.asked
+    path: list[bool] | None = []
+    while path is not None:
+        record.decisions, record.asked = path, 0
+        facts = tuple(shown())
+        record.goals.append(Goal(facts, tuple(record.known), tuple(record.divisors[len(before[2]) :])))
+        path = record.next_decisions()
+        for part, old in zip(parts, before, strict=True):
+            part[:] = old
+        record.integers = integers
+    record.decisions, record.asked = decisions, asked
 
 
 @dataclass(frozen=True)
@@ -143,36 +179,16 @@ class _Loop:
     def unknown(self, passed: Any) -> Any:
         """Return symbols for a state of which the invariant is known; what an equation determines is put in place."""
         record = running()
-        leaves = [_fresh(record) for _ in range(_form(self.start).count("x"))]
+        leaves = [record.fresh() for _ in range(_form(self.start).count("x"))]
         state, branches = _like(self.start, iter(leaves)), len(record.path)
         facts = self.says(state, passed)
         solved = {} if len(record.path) > branches else dict(filter(None, map(_solved, facts)))
         if solved:
-            state = _like(self.start, iter([solved.get(_place(leaf), leaf) for leaf in leaves]))
+            places = [next(iter(leaf.top)).index(1) for leaf in leaves]
+            state = _like(self.start, (solved.get(at, leaf) for at, leaf in zip(places, leaves, strict=True)))
             facts = self.says(state, passed)
         record.facts += [fact for fact in facts if fact.slack.top or not fact.equation]
         return state
-
-
-def _fresh(record: Evaluation) -> Any:
-    if not record.spare:
-        raise Refused(
-            "a number of rounds is a symbol: the rule induction shows it, with more symbols for states"
-        )
-    return record.spare.pop(0)
-
-
-def _place(symbol: Quotient) -> int:
-    ((powers, _),) = symbol.top.items()
-    return powers.index(1)
-
-
-def _is_whole(count: Quotient, record: Evaluation) -> bool:
-    """Return whether a quotient is an integer wherever the integers among the quantities are."""
-    if count.bottom != constant(1, count.width):
-        return False
-    places = {place for powers in count.top for place, power in enumerate(powers) if power}
-    return places <= record.integers and all(value.denominator == 1 for value in count.top.values())
 
 
 def _solved(fact: Fact) -> tuple[int, Quotient] | None:

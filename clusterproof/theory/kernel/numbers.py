@@ -148,7 +148,9 @@ def divide(left: Any, right: Any) -> Any:
 
 
 def divide_whole(left: Any, right: Any) -> Any:
-    """``left // right``, of numbers."""
+    """``left // right``, of numbers, or of a symbol by a number."""
+    if isinstance(left, Abstract) and hasattr(left, "is_whole"):
+        return left // number(right)  # type: ignore[operator]  # that symbol has it
     spend((1 + words(number(left))) * (1 + words(number(right))))
     return number(left) // number(right)
 

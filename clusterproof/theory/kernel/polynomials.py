@@ -141,6 +141,21 @@ class Quotient(Abstract):
     def __abs__(self) -> Quotient:
         return self if self >= 0 else -self
 
+    def is_whole(self) -> bool:
+        """Return whether it is made of symbols for integers by +, - and *."""
+        places = {place for powers in self.top for place, power in enumerate(powers) if power}
+        whole = self.bottom == constant(1, self.width) and places <= running().integers
+        return whole and all(value.denominator == 1 for value in self.top.values())
+
+    def __floordiv__(self, divisor: Any) -> Quotient:
+        if type(divisor) is not int or divisor < 1 or not self.is_whole():
+            raise Refused("// of a symbol is of integers, by a positive number")
+        record = running()
+        found: Quotient = record.fresh()
+        record.integers |= {next(iter(found.top)).index(1)}
+        record.facts += [found * divisor <= self, self <= found * divisor + (divisor - 1)]
+        return found
+
     def is_zero(self) -> Fact:
         """Return the fact that it is 0."""
         return Fact(self, equation=True)

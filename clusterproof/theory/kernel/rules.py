@@ -81,9 +81,10 @@ class Case:
 def cases(statement: Statement, line: str, data: Data, states: int = 0) -> Iterator[Case]:
     """Yield the line in every case; each divisor was shown to have a sign there.
 
-    ``listed`` names integers between two ends that are taken one by one; ``states`` symbols are for rounds.
+    ``listed`` and ``between`` are as of ``Space.symbolic``; ``states`` symbols are for rounds.
     """
-    for each, box, begun in statement.space.symbolic(data.get("listed", ()), states):
+    several = data.get("listed", ()), data.get("between", ())
+    for each, box, begun in statement.space.symbolic(*several, states):
         decisions: list[bool] | None = []
         while decisions is not None:
             record = begun(decisions)

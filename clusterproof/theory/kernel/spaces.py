@@ -227,22 +227,18 @@ class Space:
         return extended({}, [name for name in self.ranges if name != left_out])
 
     def symbolic(
-        self, listed: Sequence[str] = (), spare: int = 0
+        self, listed: Sequence[str] = (), between: Sequence[str] = (), spare: int = 0
     ) -> Iterator[tuple[dict[str, Any], list[Ends], Callable[[list[bool]], Evaluation]]]:
         """Yield an instance of symbols, their ends, and what begins a path, for each combination of the choices.
 
-        A symbol for an integer stands for every real number between the ends: more is shown than is asked for.
-
-        Parameters
-        ----------
-        listed
-            Integers between two ends, each of which is a case of its own.
-        spare
-            Number of further symbols, which have no ends.
+        A symbol for an integer stands for every real number between the ends: more is shown than is asked for. The
+        integers ``listed``, which have two ends, are cases of their own; ``between`` are choices of numbers for all
+        between the least and the largest of which one symbol stands; ``spare`` further symbols are for states.
         """
-        if not set(listed) <= {n for n, allowed in self.ranges.items() if type(allowed) is Interval}:
+        ranges = {**self.ranges, **{n: _hull(self.ranges[n]) for n in between}}
+        if not set(listed) <= {n for n, allowed in ranges.items() if type(allowed) is Interval}:
             raise Refused("only integers between two ends are listed")
-        widths = {n: 0 if n in listed else _symbols(r, spare) for n, r in self.ranges.items()}
+        widths = {n: 0 if n in listed else _symbols(r, spare) for n, r in ranges.items()}
         width = sum(widths.values()) + spare
         if width == spare:
             raise Refused("every quantity is a choice: there is no symbol")
@@ -255,7 +251,7 @@ class Space:
                 yield instance, box
                 return
             name, *others = names
-            allowed = self.ranges[name]
+            allowed = ranges[name]
             if type(allowed) is Choice or name in listed:
                 for option in allowed.every(instance):
                     yield from extended({**instance, name: option}, box, others)
@@ -271,7 +267,7 @@ class Space:
         places = itertools.accumulate(widths.values(), initial=0)
         whole_ones = [
             place
-            for place, (name, allowed) in zip(places, self.ranges.items(), strict=False)
+            for place, (name, allowed) in zip(places, ranges.items(), strict=False)
             if widths[name] and type(allowed) is Interval and allowed.integers
         ]
 
@@ -284,6 +280,13 @@ class Space:
 
         for instance, box in extended({}, [], list(self.ranges)):
             yield instance, [*box, *[(None, None)] * spare], begun
+
+
+def _hull(allowed: Range) -> Interval:
+    options = allowed.options if type(allowed) is Choice else ()
+    if not options or not all(type(option) in (int, Fraction) for option in options):
+        raise Refused("only a choice of numbers is taken for all numbers between them")
+    return Interval(min(options), max(options), all(type(option) is int for option in options))
 
 
 def _symbols(allowed: Range, spare: int) -> int:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from clusterproof.theory import kernel
-from clusterproof.theory.claims.ranges import Instance, Integers
+from clusterproof.theory.claims.ranges import Choice, Instance, Integers
 from clusterproof.theory.claims.traced import (
     class_of,
     evaluated_world,
@@ -78,9 +78,12 @@ def _candidates(tried: Tried, line: str, statement: kernel.Statement) -> Iterato
             yield {"rule": "dual", "settings": settings}
             yield {"rule": "dual", "witness": witness, "settings": settings}
         return
-    finite = _finite_integers(tried)
-    for listed in ([], finite)[: 1 + bool(finite)]:
-        data = {"witness": witness} | ({"listed": listed} if listed else {})
+    listed = [n for n, r in tried.space.ranges.items() if isinstance(r, Integers) and r.complete]
+    between = [n for n, r in tried.space.ranges.items() if isinstance(r, Choice) and _are_numbers(r.options)]
+    for fewer in ({}, {"listed": listed}, {"between": between}):
+        if fewer and not any(fewer.values()):
+            continue
+        data = {"witness": witness, **fewer}
         states = _states(statement, line, data)
         if states:
             data |= {"rule": "induction", "states": states}
@@ -123,10 +126,8 @@ def _point(vector: Any) -> list[Any]:
 # ---- sums of squares
 
 
-def _finite_integers(tried: Tried) -> list[str]:
-    """Return the integers of which there are few between two ends, so that each may be a case of its own."""
-    ranges = tried.space.ranges
-    return [name for name, allowed in ranges.items() if isinstance(allowed, Integers) and allowed.complete]
+def _are_numbers(options: Sequence[Any]) -> bool:
+    return all(type(option) in (int, Fraction) for option in options)
 
 
 def _states(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> int:
@@ -134,7 +135,7 @@ def _states(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> 
     used = 0
     with suppress(*NO_FORMULA), limited():
         for case in cases(statement, line, data, MOST_STATES):
-            used = max(used, MOST_STATES - len(case.evaluation.spare))
+            used = max(used, case.evaluation.taken)
     return used
 
 
