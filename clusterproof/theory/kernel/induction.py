@@ -161,9 +161,10 @@ class _Loop:
     def says(self, state: Any, passed: Any) -> list[Fact]:
         """Return the facts that the invariant is of a state."""
         record = running()
-        before = len(record.facts), len(record.divisors), len(record.goals)
+        before, divided = (len(record.facts), len(record.goals)), len(record.divisors)
         found = self.invariant(state, passed)
-        if (len(record.facts), len(record.divisors), len(record.goals)) != before:
+        by_symbols = any(any(powers) for divisor in record.divisors[divided:] for powers in divisor.top)
+        if (len(record.facts), len(record.goals)) != before or by_symbols:
             raise Refused(
                 "an invariant supposes nothing, divides by no symbol and has no rounds: multiply it out"
             )
