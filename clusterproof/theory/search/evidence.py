@@ -151,14 +151,29 @@ def _blocks(
                     _, known, box = need
                     factors = nonnegative_on(box, known)
                     for target in targets(need):
-                        places = [place for place, factor in enumerate(factors) if factor]
-                        blocks = find_proof(dict(target), [dict(factors[place]) for place in places])
+                        blocks = _squares(target, factors)
                         if blocks is None:
                             return None
-                        found.append([_block(each, places) for each in blocks])
+                        found.append(blocks)
     except NO_FORMULA:
         return None
     return found
+
+
+def _squares(target: Any, factors: Sequence[Any]) -> list[dict[str, Any]] | None:
+    """Search a proof of one polynomial, by what has only its symbols first; None if none is found."""
+    own = _symbols(target)
+    every = [place for place, factor in enumerate(factors) if factor]
+    near = [place for place in every if _symbols(factors[place]) <= own]
+    for places in [near] * (len(near) < len(every)) + [every]:
+        blocks = find_proof(dict(target), [dict(factors[place]) for place in places])
+        if blocks is not None:
+            return [_block(each, places) for each in blocks]
+    return None
+
+
+def _symbols(polynomial: Any) -> set[int]:
+    return {place for powers in polynomial for place, power in enumerate(powers) if power}
 
 
 def _block(block: Any, places: list[int]) -> dict[str, Any]:
