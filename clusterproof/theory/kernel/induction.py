@@ -208,10 +208,10 @@ def _form(state: Any) -> str:
     spend(1)
     if type(state) in (int, Fraction, Quotient):
         return "x"
-    if type(state) is tuple or isinstance(state, Record):
-        kind = "" if type(state) is tuple else str(id(type(state)))
-        parts = state if type(state) is tuple else state._values
-        return f"{kind}({','.join(map(_form, parts))})"
+    if type(state) is tuple:
+        return f"({','.join(map(_form, state))})"
+    if isinstance(state, Record):
+        return f"{id(type(state))}{_form(state._values)}"
     raise Refused(f"a state is a number, or a tuple or record of such, and no {type(state).__name__}")
 
 

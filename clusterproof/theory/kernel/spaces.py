@@ -243,9 +243,7 @@ class Space:
         if width == spare:
             raise Refused("every quantity is a choice: there is no symbol")
 
-        def extended(
-            instance: dict[str, Any], box: list[Ends], names: list[str]
-        ) -> Iterator[tuple[dict[str, Any], list[Ends]]]:
+        def extended(instance: dict[str, Any], box: list[Ends], names: list[str]) -> Iterator[Any]:
             spend(1)
             if not names:
                 yield instance, box
@@ -257,25 +255,23 @@ class Space:
                     yield from extended({**instance, name: option}, box, others)
                 return
             interval: Any = allowed.entries if type(allowed) is Tuples else allowed
-            ends = interval.ends(instance)
+            low, high = interval.ends(instance)
             symbols = [Quotient.symbol(len(box) + place, width) for place in range(widths[name])]
             value: Any = tuple(symbols) if type(allowed) is Tuples else symbols[0]
             if type(allowed) is Tuples and type(allowed.length) is End:
-                value = Many(*ends, value_of(allowed.length, instance))
-            yield from extended({**instance, name: value}, [*box, *[ends] * widths[name]], others)
+                value = Many(low, high, value_of(allowed.length, instance))
+            yield from extended({**instance, name: value}, [*box, *[(low, high)] * widths[name]], others)
 
-        places = itertools.accumulate(widths.values(), initial=0)
-        whole_ones = [
-            place
-            for place, (name, allowed) in zip(places, ranges.items(), strict=False)
-            if widths[name] and type(allowed) is Interval and allowed.integers
-        ]
+        places = dict(zip(widths, itertools.accumulate(widths.values(), initial=0), strict=False))
+        integers = [n for n, allowed in ranges.items() if type(allowed) is Interval and allowed.integers]
+        whole_ones = frozenset(places[name] for name in integers if widths[name])
 
         def begun(decisions: list[bool]) -> Evaluation:
-            places = range(width - spare, width)
-            further = [Quotient.symbol(place, width) for place in places]
+            further = range(width - spare, width)
+            symbols = [Quotient.symbol(place, width) for place in further]
+            integers = frozenset(whole_ones)
             return Evaluation(
-                decisions=decisions, spare=further, states=frozenset(places), integers=frozenset(whole_ones)
+                decisions=decisions, spare=symbols, states=frozenset(further), integers=integers
             )
 
         for instance, box in extended({}, [], list(self.ranges)):
