@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from clusterproof.theory import kernel
@@ -78,13 +79,16 @@ def _candidates(tried: Tried, line: str, statement: kernel.Statement) -> Iterato
             yield {"rule": "dual", "settings": settings}
             yield {"rule": "dual", "witness": witness, "settings": settings}
         return
-    listed = [n for n, r in tried.space.ranges.items() if isinstance(r, Integers) and r.complete]
-    between = [n for n, r in tried.space.ranges.items() if isinstance(r, Choice) and _are_numbers(r.options)]
-    for fewer in ({}, {"listed": listed}, {"between": between}):
+    ranges = tried.space.ranges.items()
+    listed = [name for name, allowed in ranges if isinstance(allowed, Integers) and allowed.complete]
+    between = [name for name, allowed in ranges if isinstance(allowed, Choice) and _are_fractions(allowed)]
+    for fewer in ({"between": between}, {}, {"listed": listed}):
         if fewer and not any(fewer.values()):
             continue
         data = {"witness": witness, **fewer}
         states = _states(statement, line, data)
+        if states is None:
+            continue
         if states:
             data |= {"rule": "induction", "states": states}
         else:
@@ -126,16 +130,20 @@ def _point(vector: Any) -> list[Any]:
 # ---- sums of squares
 
 
-def _are_numbers(options: Sequence[Any]) -> bool:
-    return all(type(option) in (int, Fraction) for option in options)
+def _are_fractions(allowed: Choice) -> bool:
+    """Return whether the options are fractions, and no integers, which may be places in a list."""
+    return all(type(option) is Fraction for option in allowed.options)
 
 
-def _states(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> int:
-    """Return the number of symbols that a line takes for its rounds and states; 0 if it has none, or no formula."""
+def _states(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> int | None:
+    """Return the number of symbols that a line takes for rounds, states and values; None if it has no formula."""
     used = 0
-    with suppress(*NO_FORMULA), limited():
-        for case in cases(statement, line, data, MOST_STATES):
-            used = max(used, case.evaluation.taken)
+    try:
+        with limited():
+            for case in cases(statement, line, data, MOST_STATES):
+                used = max(used, case.evaluation.taken)
+    except NO_FORMULA:
+        return None
     return used
 
 
@@ -162,14 +170,23 @@ def _blocks(
 
 def _squares(target: Any, factors: Sequence[Any]) -> list[dict[str, Any]] | None:
     """Search a proof of one polynomial, by what has only its symbols first; None if none is found."""
-    own = _symbols(target)
+    return _found(_frozen(target), tuple(map(_frozen, factors)))
+
+
+@lru_cache(maxsize=1024)
+def _found(target: Any, factors: Sequence[Any]) -> list[dict[str, Any]] | None:
+    own = _symbols(dict(target))
     every = [place for place, factor in enumerate(factors) if factor]
-    near = [place for place in every if _symbols(factors[place]) <= own]
+    near = [place for place in every if _symbols(dict(factors[place])) <= own]
     for places in [near] * (len(near) < len(every)) + [every]:
         blocks = find_proof(dict(target), [dict(factors[place]) for place in places])
         if blocks is not None:
             return [_block(each, places) for each in blocks]
     return None
+
+
+def _frozen(polynomial: Any) -> tuple[Any, ...]:
+    return tuple(polynomial.items())
 
 
 def _symbols(polynomial: Any) -> set[int]:
