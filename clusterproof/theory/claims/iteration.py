@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from numbers import Integral
+from operator import index
 from typing import Any, TypeVar
 
 from clusterproof.algorithms import InvalidArgument
@@ -58,8 +58,11 @@ def iterate(
         for entry in rounds:
             start = step(start, entry)
         return start
-    if not isinstance(rounds, Integral):
-        raise InvalidArgument("rounds", brief(rounds), "must be an integer or a sequence", "correct it")
-    for _ in range(int(rounds)):
+    try:
+        count = index(rounds)
+    except TypeError:
+        rule = "must be an integer or a sequence"
+        raise InvalidArgument("rounds", brief(rounds), rule, "correct it") from None
+    for _ in range(count):
         start = step(start)
     return start

@@ -195,9 +195,9 @@ class Iteration:
     probability: Any
     weight: Any
     rate: Any
-    models: tuple[Vector, Vector]
-    moved: tuple[Vector, Vector]
-    controls: tuple[Vector, Vector]
+    models: Sequence[Vector]
+    moved: Sequence[Vector]
+    controls: Sequence[Vector]
 
     @staticmethod
     def of(clients: PlanarClients, start: Start) -> Iteration:

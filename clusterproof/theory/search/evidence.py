@@ -85,7 +85,7 @@ def _candidates(tried: Tried, line: str, statement: kernel.Statement) -> Iterato
     for fewer in ({"between": between}, {}, {"listed": listed}):
         if fewer and not any(fewer.values()):
             continue
-        data = {"witness": witness, **fewer}
+        data: dict[str, Any] = {"witness": witness, **fewer}
         states = _states(statement, line, data)
         if states is None:
             continue
