@@ -4,13 +4,12 @@ A claim is a typed function: its signature is the space of instances, ``suppose`
 holds the two sides that are compared::
 
     from fractions import Fraction
-    from typing import Annotated
-    from clusterproof.theorem import Sides, at_most, claim, rationals
+    from clusterproof.theorem import Q, Sides, at_most, claim
 
     @claim("mine/lemma-1")
-    def lemma_1(step: Annotated[Fraction, rationals(0, 2, 4)]) -> Sides:
+    def lemma_1(step: Fraction = Q[0:2]) -> Sides:
         # |1 - eta| <= 1 for every step size eta in [0, 2]
-        return at_most(abs(1 - step), one=1)
+        return at_most(abs(1 - step), 1)
 """
 
 from clusterproof.public_names import attach

@@ -18,6 +18,7 @@ from clusterproof.theory.claims.class_ranges import (
 )
 from clusterproof.theory.claims.expectation import Expectation, expectation
 from clusterproof.theory.claims.frequency import Frequency, probability
+from clusterproof.theory.claims.iteration import iterate, known
 from clusterproof.theory.claims.psd import psd
 from clusterproof.theory.claims.ranges import choice, drawn, integers, rationals, reals
 from clusterproof.theory.claims.sequences import sequences
@@ -32,6 +33,7 @@ from clusterproof.theory.claims.sides import (
     suppose,
 )
 from clusterproof.theory.claims.simplex import simplex
+from clusterproof.theory.claims.slices import Q, Z, among
 from clusterproof.theory.claims.space import Replicates, Stream
 
 __all__ = [
@@ -42,9 +44,12 @@ __all__ = [
     "Function",
     "Operator",
     "Outside",
+    "Q",
     "Replicates",
     "Sides",
     "Stream",
+    "Z",
+    "among",
     "at_least",
     "at_most",
     "choice",
@@ -55,6 +60,8 @@ __all__ = [
     "functions",
     "given",
     "integers",
+    "iterate",
+    "known",
     "matrices",
     "least",
     "operators",

@@ -11,10 +11,11 @@ from clusterproof.theory import kernel
 from clusterproof.theory.claims import sides
 from clusterproof.theory.claims.claim import Claim
 from clusterproof.theory.claims.class_ranges import OfClass, least
+from clusterproof.theory.claims.iteration import iterate, known
 from clusterproof.theory.claims.ranges import Choice, Integers, Range, Rationals, Reals
 from clusterproof.theory.claims.sequences import Sequences
 from clusterproof.theory.claims.statement import Statement
-from clusterproof.theory.kernel import vocabulary
+from clusterproof.theory.kernel import induction, vocabulary
 
 WORDS: dict[Callable[..., Any], Callable[..., Any]] = {
     sides.suppose: vocabulary.suppose,
@@ -23,6 +24,8 @@ WORDS: dict[Callable[..., Any], Callable[..., Any]] = {
     sides.at_least: vocabulary.at_least,
     sides.equal: vocabulary.equal,
     least: vocabulary.least,
+    iterate: induction.iterate,
+    known: induction.known,
 }
 
 

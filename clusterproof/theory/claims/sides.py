@@ -249,7 +249,7 @@ def at_most(
         Of a contraction the quantity before it. The tightness is then also that of the decrease: a rate h allows
         (1 - h) times that quantity, which tells .99 from .98.
     allowed, terms
-        What is allowed, at least one summand: a number without a name, or named summands.
+        What is allowed, at least one summand: a number without a name, named summands, or both.
 
     Raises
     ------
@@ -259,10 +259,10 @@ def at_most(
     """
     if failure is not None:
         check_number("failure", failure, at_least=0, at_most=1, remedy="suppose that it is a probability")
-    if len(allowed) > 1 or (allowed and terms):
+    if len(allowed) > 1 or (allowed and "bound" in terms):
         remedy = "name the summands, as in at_most(error, contraction=..., noise=...)"
         raise InvalidArgument("allowed", brief(allowed), "must be the only summand without a name", remedy)
-    terms = terms or dict(zip(("bound",), allowed, strict=False))
+    terms = dict(zip(("bound",), allowed, strict=False)) | terms
     sides = Sides(
         _filled(measured=measured),
         _named(terms),

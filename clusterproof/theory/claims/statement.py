@@ -17,6 +17,7 @@ from clusterproof.theory.claims.frequency import Frequency
 from clusterproof.theory.claims.judge import Conclusion
 from clusterproof.theory.claims.ranges import Instance
 from clusterproof.theory.claims.sides import Excluded, Outside, Sides, recording_failures
+from clusterproof.theory.claims.slices import annotate_ranges
 from clusterproof.theory.claims.space import Space
 from clusterproof.theory.kernel.listed import NotListed
 
@@ -59,6 +60,7 @@ class Statement:
     first: list[dict[str, Any]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        annotate_ranges(self.function)
         # a statement that cannot be tried is refused where it is written
         object.__setattr__(self, "space", Space.of(self.function))
         object.__setattr__(self, "first", [self.space.flatten(arguments) for arguments in self.example])

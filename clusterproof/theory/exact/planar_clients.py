@@ -61,16 +61,16 @@ class PlanarClients:
 
     def gradients(self, distances: np.ndarray) -> np.ndarray:
         """Return u_i at the distance d_i of each client from x*, both (N, 2)."""
-        along, strength, _, derivative = self._bent(distances)
+        along, strength, _, derivative = self.bent(distances)
         return np.asarray(self.strong_convexity * distances + (strength * derivative)[:, None] * along)
 
     def values(self, distances: np.ndarray) -> np.ndarray:
         """Return f_i(x* + d_i) - f_i(x*) - <grad f_i(x*), d_i>, (N,)."""
-        _, strength, inner, derivative = self._bent(distances)
+        _, strength, inner, derivative = self.bent(distances)
         bent = strength * (inner - derivative / 2) * derivative
         return np.asarray(self.strong_convexity * squares(distances) / 2 + bent)
 
-    def _bent(self, distances: np.ndarray) -> tuple[np.ndarray, ...]:
+    def bent(self, distances: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return a_i, s_i, t_i = <a_i, d_i> and h_i'(t_i); h_i(t) = (t - h_i'(t) / 2) h_i'(t)."""
         along = DIRECTIONS[self.per_client(0, self.turn).astype(int)]
         inner, knees = (along * distances).sum(axis=-1), self.per_client(self.first_knee, self.second_knee)

@@ -5,6 +5,7 @@ It imports the standard library only, and trusts nobody who searches. Read it in
 ======================================================  ================================================================
 ``words``                                               replay a record of evidence, and say the word
 ``rules``                                               what each kind of evidence must show
+``induction``                                           loops of any number of rounds, by their invariants
 ``positivity``                                          the three theorems on polynomials that the rules use
 ``spaces``, ``statement``, ``vocabulary``               quantities, a claim's function on them, suppose and at_most
 ``grammar``, ``language``                               the Python in which a claim is proved, and how it is compiled

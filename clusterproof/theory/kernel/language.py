@@ -50,8 +50,8 @@ class Compiler(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> Any:
         """Check and rewrite a node."""
         if not isinstance(node, NODES):
-            what = f"{type(node).__name__} is not of the language"
-            raise self.refuse(node, f"{what}: {REMEDIES.get(type(node), 'write it in other words')}")
+            remedy = REMEDIES.get(type(node), "write it in other words")
+            raise self.refuse(node, f"{type(node).__name__} is not of the language: {remedy}")
         if isinstance(node, ast.ListComp | ast.GeneratorExp | ast.DictComp):
             vars(node.generators[-1])["weighed"] = weight(node)
         made = super().visit(node)
@@ -124,8 +124,7 @@ class Compiler(ast.NodeTransformer):
         signs = [ast.Constant(SIGNS[type(op)]) for op in node.ops]
         if len(signs) == 1:
             return call("__compare", signs[0], left, others[0])
-        none_passed = ast.arguments([], [], None, [], [], None, [])
-        later = [ast.Lambda(none_passed, other) for other in others]
+        later = [ast.Lambda(ast.arguments([], [], None, [], [], None, []), other) for other in others]
         return call("__chain", left, ast.Tuple(list[ast.expr](signs), ast.Load()), *later)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:

@@ -158,7 +158,8 @@ class Source:
 
     def _function(self, function: FunctionType) -> Callable[..., Any]:
         place = Path(function.__code__.co_filename).name
-        (node, written), cells = source_of(function.__code__, self._annotations), function.__closure__ or ()
+        defaults, cells = function.__defaults__ is not None, function.__closure__ or ()
+        node, written = source_of(function.__code__, self._annotations, defaults=defaults)
         try:
             values = [cell.cell_contents for cell in cells]
         except ValueError:

@@ -40,6 +40,10 @@ class Abstract:
         """Refuse: a symbol has no value. Numbers that know their formula, for an export, have one."""
         raise Refused("a symbol stands where a number must be, such as a number of rounds")
 
+    def __abs__(self) -> Any:
+        """Refuse: it is no formula."""
+        raise Refused("an absolute value of what depends on a function of a class: compare squares")
+
     def __bool__(self) -> bool:
         raise Refused("a symbol is neither true nor false: a branch on it has no formula")
 
@@ -152,7 +156,9 @@ def divide(left: Any, right: Any) -> Any:
 
 
 def divide_whole(left: Any, right: Any) -> Any:
-    """``left // right``, of numbers."""
+    """``left // right``, of numbers, or of a symbol by a number."""
+    if isinstance(left, Abstract) and hasattr(left, "is_whole"):
+        return left // number(right)  # type: ignore[operator]  # that symbol has it
     spend((1 + words(number(left))) * (1 + words(number(right))))
     return number(left) // number(right)
 
@@ -190,11 +196,9 @@ def negative(value: Any) -> Any:
 
 
 def absolute(value: Any, /) -> Any:
-    """``abs(value)``, of a number: of a symbol it is no formula."""
+    """``abs(value)``, of a number or, on both branches, of a symbol."""
     spend(1)
-    if isinstance(value, Abstract):
-        raise Refused("the absolute value of a symbol has no formula: compare squares")
-    return abs(number(value))
+    return abs(value if isinstance(value, Abstract) else number(value))
 
 
 def fraction(numerator: Any = 0, denominator: Any = None) -> Any:

@@ -138,6 +138,24 @@ class Quotient(Abstract):
     def __gt__(self, other: Any) -> Fact:
         return Fact(self - other, strict=True)
 
+    def __abs__(self) -> Quotient:
+        return self if self >= 0 else -self
+
+    def is_whole(self) -> bool:
+        """Return whether it is made of symbols for integers by +, - and *."""
+        places = {place for powers in self.top for place, power in enumerate(powers) if power}
+        whole = self.bottom == constant(1, self.width) and places <= running().integers
+        return whole and all(value.denominator == 1 for value in self.top.values())
+
+    def __floordiv__(self, divisor: Any) -> Quotient:
+        if type(divisor) is not int or divisor < 1 or not self.is_whole():
+            raise Refused("// of a symbol is of integers, by a positive number")
+        record = running()
+        found: Quotient = record.fresh()
+        record.integers |= {next(iter(found.top)).index(1)}
+        record.facts += [found * divisor <= self, self <= found * divisor + (divisor - 1)]
+        return found
+
     def is_zero(self) -> Fact:
         """Return the fact that it is 0."""
         return Fact(self, equation=True)
@@ -147,7 +165,7 @@ class Quotient(Abstract):
 class Fact(Abstract):
     """That something is at least 0, more than 0 if ``strict``, or 0 if ``equation``.
 
-    It is supposed; only a trace of functions of a class, which follows both branches, decides it.
+    It is supposed; where both branches are followed it is decided.
     """
 
     slack: Any
@@ -157,4 +175,21 @@ class Fact(Abstract):
     def __bool__(self) -> bool:
         if hasattr(self.slack, "decide"):
             return bool(self.slack.decide(strict=self.strict, equation=self.equation))
-        raise Refused("a comparison of symbols is neither true nor false: a branch on it has no formula")
+        if type(self.slack) is not Quotient or self.equation:
+            raise Refused("whether symbols are equal is not branched on")
+        record = running()
+        known = [decided is self for asked, decided in record.path if asked is self]
+        if known:
+            return known[0]
+        holds = record.decide()
+        record.path.append((self, self if holds else Fact(-self.slack, strict=not self.strict)))
+        return holds
+
+
+@dataclass(frozen=True, eq=False)
+class Many(Abstract):
+    """As many numbers between two ends as a symbol says: only ``iterate`` takes them, one a round."""
+
+    low: Any
+    high: Any
+    length: Any

@@ -15,12 +15,12 @@ of squares b' Q b with Q positive semidefinite, is nonnegative.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from clusterproof.theory.kernel.evaluation import Refused, spend
+from clusterproof.theory.kernel.evaluation import OutOfFuel, Refused, spend
 from clusterproof.theory.kernel.numbers import number, read, whole, words
 from clusterproof.theory.kernel.polynomials import Fact, Polynomial, Quotient, constant, plus, raised, times
 
@@ -120,6 +120,34 @@ def slack_of(quotient: Quotient, box: Sequence[Ends], facts: Sequence[Fact] = ()
     if not sign:
         raise Refused("the sign of a denominator is not shown")
     return plus({}, quotient.top, sign)
+
+
+def bounded(box: Sequence[Ends], facts: Sequence[Fact], places: Collection[int]) -> list[Ends]:
+    """Return a box in which some symbols have ends that facts give them: polynomials in the symbols before them."""
+    found, width = list(box), len(box)
+    for fact in facts:
+        try:
+            p = slack_of(fact.slack, found)
+        except OutOfFuel:
+            raise
+        except Refused:
+            continue
+        last = max((place for powers in p for place, power in enumerate(powers) if power), default=-1)
+        alone = tuple(int(place == last) for place in range(width))
+        if last not in places or any(powers[last] and powers != alone for powers in p):
+            continue
+        factor = p[alone]
+        end = Quotient(
+            plus(constant(0, width), {k: v for k, v in p.items() if k != alone}, -1 / factor),
+            constant(1, width),
+            width,
+        )
+        low, high = found[last]
+        if factor > 0 and low is None:
+            found[last] = end, high
+        elif factor < 0 and high is None:
+            found[last] = low, end
+    return found
 
 
 def require_divisors(divisors: Iterable[Quotient], facts: Sequence[Fact], box: Sequence[Ends]) -> None:

@@ -6,6 +6,7 @@ A rule never holds emptily: where it speaks of every instance, at least one meet
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -16,6 +17,7 @@ from clusterproof.theory.kernel.numbers import number, read, write
 from clusterproof.theory.kernel.polynomials import Fact, Polynomial, Quotient, constant
 from clusterproof.theory.kernel.positivity import (
     Ends,
+    bounded,
     is_nonnegative,
     is_positive_semidefinite,
     is_sum_of_squares,
@@ -68,36 +70,39 @@ def exhausted(statement: Statement, line: str, data: Data) -> bool:
 
 @dataclass(frozen=True)
 class Case:
-    """The line on symbols, at one combination of the choices."""
+    """The line on symbols, at one combination of the choices, on one path through the branches."""
 
     sides: Sides
     box: Sequence[Ends]
+    facts: Sequence[Fact]
     evaluation: Evaluation
 
-    @property
-    def facts(self) -> list[Fact]:
-        """The hypotheses, those of the line included."""
-        found = [*self.evaluation.facts, *self.sides.facts]
-        if any(type(fact.slack) is not Quotient for fact in found):
-            raise Refused("a hypothesis that is not about symbols")
-        return found
+
+def cases(statement: Statement, line: str, data: Data, states: int = 0) -> Iterator[Case]:
+    """Yield the line in every case; each divisor was shown to have a sign there.
+
+    ``listed`` and ``between`` are as of ``Space.symbolic``; ``states`` symbols are for rounds.
+    """
+    several = data.get("listed", ()), data.get("between", ())
+    for each, box, begun in statement.space.symbolic(*several, states):
+        decisions: list[bool] | None = []
+        while decisions is not None:
+            record = begun(decisions)
+            lines: Mapping[str, Line] = {line: Excluded()}
+            with suppress(Outside):
+                lines, _ = statement.lines(each, record)
+            decisions = record.next_decisions()
+            sides = lines[line]
+            if type(sides) is Sides:
+                facts = [*record.known, *sides.facts]
+                if any(type(fact.slack) is not Quotient for fact in facts):
+                    raise Refused("a hypothesis that is not about symbols")
+                own = bounded(box, facts, record.states)
+                require_divisors(record.divisors, facts, own)
+                yield Case(sides, own, facts, record)
 
 
-def cases(statement: Statement, line: str) -> Iterator[Case]:
-    """Yield the line in every case; each divisor was shown to have a sign there."""
-    for each, box in statement.space.symbolic():
-        try:
-            lines, evaluation = statement.lines(each)
-        except Outside:
-            continue
-        sides = lines[line]
-        if type(sides) is Sides:
-            case = Case(sides, box, evaluation)
-            require_divisors(evaluation.divisors, case.facts, box)
-            yield case
-
-
-def _has_instance(statement: Statement, line: str, data: Data) -> bool:
+def has_instance(statement: Statement, line: str, data: Data) -> bool:
     """Return whether the witness, an instance, meets the hypotheses and has the line, which does not break there."""
     sides = _decided(statement, line, statement.space.read(data["witness"]))
     return type(sides) is Sides and not sides.is_broken()
@@ -105,7 +110,7 @@ def _has_instance(statement: Statement, line: str, data: Data) -> bool:
 
 def signs(statement: Statement, line: str, data: Data) -> bool:
     """Show that no coefficient of a side's excess is negative (Bernstein's test), or that an equation's are 0."""
-    for case in cases(statement, line):
+    for case in cases(statement, line, data):
         for slack in case.sides.slacks:
             if type(slack) is not Quotient:
                 if Sides((slack,), case.sides.equation).is_broken():
@@ -115,7 +120,7 @@ def signs(statement: Statement, line: str, data: Data) -> bool:
                     return False
             elif not is_nonnegative(slack_of(slack, case.box, case.facts), case.box):
                 return False
-    return _has_instance(statement, line, data)
+    return has_instance(statement, line, data)
 
 
 def squares(statement: Statement, line: str, data: Data) -> bool:
@@ -124,7 +129,7 @@ def squares(statement: Statement, line: str, data: Data) -> bool:
     ``blocks`` has a list for each excess that the coefficients do not decide, in their order.
     """
     blocks = iter(data["blocks"])
-    for case in cases(statement, line):
+    for case in cases(statement, line, data):
         width = len(case.box)
         factors = nonnegative_on(case.box, case.facts)
         for slack in case.sides.slacks:
@@ -134,7 +139,7 @@ def squares(statement: Statement, line: str, data: Data) -> bool:
             shown = is_nonnegative(target, case.box)
             if not (shown or is_sum_of_squares(target, factors, next(blocks, ()), width)):
                 return False
-    return _has_instance(statement, line, data)
+    return has_instance(statement, line, data)
 
 
 def nonnegative_on(box: Sequence[Ends], facts: Sequence[Fact]) -> list[Polynomial]:
@@ -169,7 +174,7 @@ def empty(statement: Statement, line: str, data: Data) -> bool:
     """
     if data.get("listed"):
         return not any(_has_line(statement, line, each) for each in statement.space.every())
-    for each, box in statement.space.symbolic():
+    for each, box, _ in statement.space.symbolic():
         own: tuple[Fact, ...] = ()
         with evaluating() as evaluation:
             try:
@@ -236,7 +241,7 @@ def dual(statement: Statement, line: str, data: Data) -> bool:
                 facts = [*evaluation.facts, *sides.facts]
                 _require_multipliers(trace, sides, facts, next(paths, ()))
                 shown, supposed = shown + 1, supposed + len(facts) + len(trace.forked)
-    return _has_instance(statement, line, data) if supposed else shown > 0
+    return has_instance(statement, line, data) if supposed else shown > 0
 
 
 def _written(setting: Any) -> tuple[Any, ...]:

@@ -29,8 +29,12 @@ def _functions_of(text: str, mode: str) -> tuple[list[Any], frozenset[CodeType]]
     return nodes, frozenset(codes)
 
 
-def source_of(code: CodeType, annotations: Sequence[str]) -> tuple[ast.FunctionDef | ast.Lambda, str]:
+def source_of(
+    code: CodeType, annotations: Sequence[str], *, defaults: bool
+) -> tuple[ast.FunctionDef | ast.Lambda, str]:
     """Return the tree of a function's source, with the lines of its file, and what is written there.
+
+    The defaults of parameters that may be positional are left out if the function has lost them.
 
     Raises
     ------
@@ -51,6 +55,9 @@ def source_of(code: CodeType, annotations: Sequence[str]) -> tuple[ast.FunctionD
     if len({ast.dump(node) for node, _ in found}) != 1:
         raise Refused(f"{place}: its file has changed since it was loaded")
     node, text = found[0]
+    if not defaults:
+        node = copy.deepcopy(node)
+        node.args.defaults = []
     return _bare(copy.deepcopy(node)), _written(node, text.split("\n"))
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.theory.kernel.evaluation import Refused, evaluating, spend
+from clusterproof.theory.kernel.evaluation import Evaluation, Refused, evaluating, spend
 from clusterproof.theory.kernel.functions import Problem, problem
 from clusterproof.theory.kernel.interpolation import Class
 from clusterproof.theory.kernel.listed import Listed
 from clusterproof.theory.kernel.loading import End
 from clusterproof.theory.kernel.numbers import compare, number, read, whole, write
-from clusterproof.theory.kernel.polynomials import Quotient
+from clusterproof.theory.kernel.polynomials import Many, Quotient
 from clusterproof.theory.kernel.positivity import Ends
 from clusterproof.theory.kernel.traces import Trace
 
@@ -226,40 +226,73 @@ class Space:
 
         return extended({}, [name for name in self.ranges if name != left_out])
 
-    def symbolic(self) -> Iterator[tuple[dict[str, Any], list[Ends]]]:
-        """Yield, for each combination of the choices, an instance with symbols for all other quantities, and their box.
+    def symbolic(
+        self, listed: Sequence[str] = (), between: Sequence[str] = (), spare: int = 0
+    ) -> Iterator[tuple[dict[str, Any], list[Ends], Callable[[list[bool]], Evaluation]]]:
+        """Yield an instance of symbols, their ends, and what begins a path, for each combination of the choices.
 
-        A symbol for an integer stands for every real number between the ends: more is shown than is asked for.
+        A symbol for an integer stands for every real number between the ends: more is shown than is asked for. The
+        integers ``listed``, which have two ends, are cases of their own; ``between`` are choices of numbers for all
+        between the least and the largest of which one symbol stands; ``spare`` further symbols are for states.
         """
-        width = sum(map(_symbols, self.ranges.values()))
-        chosen = {name: allowed.options for name, allowed in self.ranges.items() if type(allowed) is Choice}
-        if not width:
+        ranges = {**self.ranges, **{n: _hull(self.ranges[n]) for n in between}}
+        if not set(listed) <= {n for n, allowed in ranges.items() if type(allowed) is Interval}:
+            raise Refused("only integers between two ends are listed")
+        widths = {n: 0 if n in listed else _symbols(r, spare) for n, r in ranges.items()}
+        width = sum(widths.values()) + spare
+        if width == spare:
             raise Refused("every quantity is a choice: there is no symbol")
-        for case in itertools.product(*chosen.values()):
+
+        def extended(instance: dict[str, Any], box: list[Ends], names: list[str]) -> Iterator[Any]:
             spend(1)
-            instance: dict[str, Any] = {}
-            box: list[Ends] = []
-            options = dict(zip(chosen, case, strict=True))
-            for name, allowed in self.ranges.items():
-                if type(allowed) is Choice:
-                    instance[name] = options[name]
-                elif type(allowed) is Interval:
-                    box.append(allowed.ends(instance))
-                    instance[name] = Quotient.symbol(len(box) - 1, width)
-                elif type(allowed) is Tuples and type(allowed.entries) is Interval:
-                    symbols = []
-                    for _ in range(_symbols(allowed)):
-                        box.append(allowed.entries.ends(instance))
-                        symbols.append(Quotient.symbol(len(box) - 1, width))
-                    instance[name] = tuple(symbols)
-            yield instance, box
+            if not names:
+                yield instance, box
+                return
+            name, *others = names
+            allowed = ranges[name]
+            if type(allowed) is Choice or name in listed:
+                for option in allowed.every(instance):
+                    yield from extended({**instance, name: option}, box, others)
+                return
+            interval: Any = allowed.entries if type(allowed) is Tuples else allowed
+            low, high = interval.ends(instance)
+            symbols = [Quotient.symbol(len(box) + place, width) for place in range(widths[name])]
+            value: Any = tuple(symbols) if type(allowed) is Tuples else symbols[0]
+            if type(allowed) is Tuples and type(allowed.length) is End:
+                value = Many(low, high, value_of(allowed.length, instance))
+            yield from extended({**instance, name: value}, [*box, *[(low, high)] * widths[name]], others)
+
+        places = dict(zip(widths, itertools.accumulate(widths.values(), initial=0), strict=False))
+        integers = [n for n, allowed in ranges.items() if type(allowed) is Interval and allowed.integers]
+        whole_ones = frozenset(places[name] for name in integers if widths[name])
+
+        def begun(decisions: list[bool]) -> Evaluation:
+            further = range(width - spare, width)
+            symbols = [Quotient.symbol(place, width) for place in further]
+            integers = frozenset(whole_ones)
+            return Evaluation(
+                decisions=decisions, spare=symbols, states=frozenset(further), integers=integers
+            )
+
+        for instance, box in extended({}, [], list(self.ranges)):
+            yield instance, [*box, *[(None, None)] * spare], begun
 
 
-def _symbols(allowed: Range) -> int:
+def _hull(allowed: Range) -> Interval:
+    options = allowed.options if type(allowed) is Choice else ()
+    if not options or not all(type(option) in (int, Fraction) for option in options):
+        raise Refused("only a choice of numbers is taken for all numbers between them")
+    return Interval(min(options), max(options), all(type(option) is int for option in options))
+
+
+def _symbols(allowed: Range, spare: int) -> int:
     """Return the number of symbols that a quantity is."""
-    if type(allowed) is Tuples and type(allowed.entries) is Interval and type(allowed.length) is int:
-        spend(allowed.length)
-        return allowed.length
+    if type(allowed) is Tuples and type(allowed.entries) is Interval:
+        if type(allowed.length) is int:
+            spend(allowed.length)
+            return allowed.length
+        if spare:  # taken round by round
+            return 0
     if type(allowed) in (Interval, Choice):
         return int(type(allowed) is Interval)
     raise Refused(f"{allowed}: there are no symbols for it")

@@ -86,8 +86,17 @@ class Statement:
         }
         return self.function(**rest, **records)
 
-    def lines(self, instance: Instance) -> tuple[dict[str, Line], Evaluation]:
+    def lines(
+        self, instance: Instance, record: Evaluation | None = None
+    ) -> tuple[dict[str, Line], Evaluation]:
         """Evaluate the function.
+
+        Parameters
+        ----------
+        instance
+            Numbers or symbols.
+        record
+            Of an evaluation on symbols.
 
         Returns
         -------
@@ -101,7 +110,7 @@ class Statement:
         Refused
             If the function does what is not of the language, or returns no lines.
         """
-        with evaluating() as evaluation:
+        with evaluating(record) as evaluation:
             value = self.evaluate(instance)
         lines = dict(value) if type(value) is dict else {"": value}
         if not lines or any(type(line) not in (Sides, Excluded) for line in lines.values()):

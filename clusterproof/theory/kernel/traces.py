@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.theory.kernel.evaluation import Refused, spend
+from clusterproof.theory.kernel.evaluation import Refused, following, spend
 from clusterproof.theory.kernel.interpolation import Class, FunctionClass, OperatorClass, Triplet, slacks_of
 from clusterproof.theory.kernel.numbers import cost_of_sum, words
 from clusterproof.theory.kernel.polynomials import Fact
@@ -92,10 +92,7 @@ class Trace(World):
 
     def next_decisions(self) -> list[bool] | None:
         """Return the first decisions of the next path; None after the last one."""
-        decisions = self.decisions[: len(self.forked)]
-        while decisions and not decisions[-1]:
-            decisions.pop()
-        return [*decisions[:-1], False] if decisions else None
+        return following(self.decisions[: len(self.forked)])
 
     def facts(self, supposed: Sequence[Fact]) -> tuple[dict[str, Form], dict[str, Form]]:
         """Return, by name, all numbers that are at least 0 on this path, and all that are 0.

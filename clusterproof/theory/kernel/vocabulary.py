@@ -72,16 +72,17 @@ def suppose(name: Any, holds: Any = None) -> None:
     if type(name) not in (str, Sentence):
         raise Refused("a hypothesis needs its words: suppose('x > 0', x > 0)")
     record = running()
-    facts = _facts(holds)
+    facts = facts_of(holds)
     if facts is None:
         raise Outside(name if type(name) is str else "a hypothesis")
     record.facts.extend(facts)
 
 
-def _facts(holds: Any) -> list[Fact] | None:
+def facts_of(holds: Any) -> list[Fact] | None:
     """Return the facts that a hypothesis is; None if it is false."""
-    if type(holds) is Fact:
-        return [holds]
+    if type(holds) is Fact:  # ``a and b`` is a where a does not hold on this path
+        decided = [fact for asked, fact in running().path if asked is holds]
+        return None if decided and decided[0] is not holds else [holds]
     if type(holds) is Sides and holds.facts:
         raise Refused("a hypothesis has no hypothesis of its own")
     if type(holds) is Sides and holds.equation:
@@ -106,7 +107,7 @@ def given(name: Any, holds: Any, make: Callable[[], Any]) -> Sides | Excluded:
         raise Refused("a hypothesis needs its words: given('x > 0', x > 0, ...)")
     if type(holds) is Fact and hasattr(holds.slack, "decide"):
         holds = bool(holds)
-    facts = _facts(holds)
+    facts = facts_of(holds)
     if facts is None:
         return Excluded()
     supposed = running().facts
@@ -165,8 +166,8 @@ def _excess(measured: Any, allowed: Any) -> Any:
 def _sides(measured: Any, bound: tuple[Any, ...], terms: Mapping[str, Any]) -> list[tuple[Any, Any]]:
     """Return each entry with the sum of what it is allowed."""
     values = [*bound, *terms.values()]
-    if not values or (bound and len(values) > 1):
-        raise Refused("a bound without a name stands alone; summands have names")
+    if not values or len(bound) > 1 or (bound and "bound" in terms):
+        raise Refused("one summand may be without a name, which is bound")
     return [(entry, reduce(add, allowed)) for entry, *allowed in _together(measured, *values)]
 
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from clusterproof.theory.kernel.evaluation import FUEL, Outside, Refused, limited
+from clusterproof.theory.kernel.induction import induction
 from clusterproof.theory.kernel.rules import RULES
 from clusterproof.theory.kernel.statement import Statement
 
@@ -53,6 +54,7 @@ WORDS = {
     "exhausted": Word.CERTIFIED,
     "signs": Word.CERTIFIED,
     "squares": Word.CERTIFIED,
+    "induction": Word.CERTIFIED,
     "dual": Word.CERTIFIED,
     "empty": Word.VACUOUS,
 }
@@ -76,7 +78,11 @@ def replay(
     """
     if not isinstance(evidence, Mapping) or evidence.get("digest") != statement.digest:
         return Shown(Word.INCONCLUSIVE, "the evidence is of another statement")
-    rule = RULES.get(evidence["rule"]) if type(evidence.get("rule")) is str else None
+    rule = (
+        (RULES | {"induction": induction}).get(evidence["rule"])
+        if type(evidence.get("rule")) is str
+        else None
+    )
     if rule is None:
         return Shown(Word.INCONCLUSIVE, "the rule is unknown")
     with limited(fuel) as left:

@@ -10,10 +10,19 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from clusterproof.theory.claims import Sides, at_most, claim, equal, integers, rationals, suppose
+from clusterproof.theory.claims import Sides, at_most, claim, equal, integers, known, rationals, suppose
 from clusterproof.theory.exact.algebra import NotNegative, Number
 from clusterproof.theory.exact.algebra import Share as Part
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares
+from clusterproof.theory.exact.planar_kinds import (
+    Vector,
+    combined,
+    counts,
+    deviations,
+    gradient_step,
+    square,
+    total,
+)
 
 State = tuple[Fraction, np.ndarray, np.ndarray]
 """Its probability, the clients' x_i - x* and h_i - g_i*, both (N, 2)."""
@@ -164,6 +173,82 @@ class Step:
         return at_most(self.expected(), start=sum(self.terms().values()))
 
 
+@dataclass(frozen=True)
+class Iteration:
+    """One iteration, with values for either kind of clients.
+
+    Attributes
+    ----------
+    number
+        Clients of either kind.
+    probability, weight
+        p and gamma / p.
+    rate
+        max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2}.
+    models, moved
+        x_i - x* and x_i - x* - gamma (grad f_i(x_i) - g_i*).
+    controls
+        h_i - g_i*.
+    """
+
+    number: tuple[Any, Any]
+    probability: Any
+    weight: Any
+    rate: Any
+    models: Sequence[Vector]
+    moved: Sequence[Vector]
+    controls: Sequence[Vector]
+
+    @staticmethod
+    def of(clients: PlanarClients, start: Start) -> Iteration:
+        """Step from a start."""
+        p, number = start.probability, counts(clients)
+        suppose("gamma > 0 and p > 0", start.step_length > 0 and p > 0)
+        gamma = known(lambda: start.step_length / clients.smoothness, lambda step: step > 0)
+        weight = known(lambda: gamma / p, lambda quotient: quotient > 0)
+        flat, steep = known(
+            lambda: (1 - gamma * clients.strong_convexity, 1 - gamma * clients.smoothness), lambda _: ()
+        )
+        rate = known(
+            lambda: max(flat**2, steep**2, 1 - p**2),
+            lambda most: (most >= flat**2, most >= steep**2, most >= flat * steep, most >= 1 - p**2),
+        )
+        apart = deviations(number, (start.spread, 0))
+        models = known(
+            lambda: tuple(combined((1, (start.x, start.y)), (1, one)) for one in apart), lambda _: ()
+        )
+        moved = tuple(gradient_step(clients, kind, models[kind], flat, steep, rate) for kind in range(2))
+        controls = deviations(number, (start.control_x, start.control_y))
+        return Iteration(number, p, weight, rate, models, moved, controls)
+
+    def of_models(self, models: Sequence[Vector]) -> Any:
+        """Sum of squares."""
+        return total(self.number, [square(one) for one in models])
+
+    def of_controls(self, controls: Sequence[Vector]) -> Any:
+        """Sum of squares, times gamma^2 / p^2."""
+        return self.weight**2 * self.of_models(controls)
+
+    def before(self) -> Any:
+        """Psi."""
+        return self.of_models(self.models) + self.of_controls(self.controls)
+
+    def expected(self) -> Any:
+        """E Psi after the iteration."""
+        first, second = self.number
+        clients = first + second
+        pairs = zip(self.moved, self.controls, strict=True)
+        points = [combined((1, one), (self.weight * self.probability, control)) for one, control in pairs]
+        mean = combined((first / clients, points[0]), (second / clients, points[1]))
+        pairs = zip(self.controls, points, strict=True)
+        learned = [
+            combined((1, control), (1 / self.weight, mean), (-1 / self.weight, one)) for control, one in pairs
+        ]
+        communicates = self.of_models([mean, mean]) + self.of_controls(learned)
+        skips = self.of_models(points) + self.of_controls(self.controls)
+        return self.probability * communicates + (1 - self.probability) * skips
+
+
 @claim("proxskip/identity", label="(P)", judges="ours", evaluations=40)
 def identity(clients: PlanarClients, start: Start) -> Sides:
     """An iteration changes E Psi exactly as independent gradient steps and 1 - p^2 do.
@@ -183,18 +268,9 @@ def identity(clients: PlanarClients, start: Start) -> Sides:
         start, E over the coins; gamma ``step_size``, p ``probability``, mu ``strong_convexity``, L ``smoothness``, N
         ``clients``; g_i* = grad f_i(x*).
     """
-    ((_, models, controls),) = start.states(clients)
-    weight = start.weight(clients)
-    moved = squares(models - weight * start.probability * clients.gradients(models)).sum()
-    kept = (1 - start.probability**2) * weight**2 * squares(controls).sum()
-    return equal((start.psi(clients, 1), moved + kept))
-
-
-@identity.step("coin", needed=False)
-def coin(step: Step) -> Sides:
-    """Both outcomes of the coin, where h_i and the mean of all points are orthogonal: sum of h_i = 0."""
-    kept: Any = (1 - step.probability**2) * step.weight**2 * step.controls
-    return equal((step.expected(), step.moved + kept))
+    one = Iteration.of(clients, start)
+    kept = (1 - start.probability**2) * one.of_controls(one.controls)
+    return equal((one.expected(), one.of_models(one.moved) + kept))
 
 
 Iterations = Annotated[int, integers(1, 3)]
@@ -221,14 +297,19 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
         one step, attained by f_i = mu ||.||^2 / 2 or L ||.||^2 / 2 with h_i = g_i*, and, for N >= 2, by x_i = x*;
         asymptotic rates are smaller. With it Psi_T <= rate^T Psi_0 in expectation.
     """
-    before = start.psi(clients)
-    return at_most(start.psi(clients, 1), start=sharp_rate(clients, start) * before, decrease_from=before)
+    one, p = Iteration.of(clients, start), start.probability
 
+    def psi() -> tuple[Any, ...]:
+        parts = one.of_models(one.models), one.of_models(one.moved), one.of_controls(one.controls)
+        return *parts, one.before(), one.expected()
 
-@sharp.step("contraction", needed=False)
-def contraction(step: Step) -> Sides:
-    """(P), and the interpolation inequality of every client."""
-    return step.contracts()
+    def by_identity(found: tuple[Any, ...]) -> tuple[bool, ...]:
+        models, moved, controls, before, after = found
+        shrinks = moved <= one.rate * models
+        return shrinks, controls >= 0, before == models + controls, after == moved + (1 - p**2) * controls
+
+    *_, before, after = known(psi, by_identity)
+    return at_most(after, start=one.rate * before, decrease_from=before)
 
 
 def printed_rate(clients: PlanarClients, start: Start) -> Fraction:

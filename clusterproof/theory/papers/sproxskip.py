@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
-from clusterproof.theory.claims import Sides, at_most, claim, integers, rationals, suppose
+from clusterproof.theory.claims import Sides, at_most, claim, integers, iterate, known, rationals, suppose
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, squares
 from clusterproof.theory.papers.proxskip import Iterations as FewIterations
 from clusterproof.theory.papers.proxskip import Start, Step, sharp_rate
@@ -44,29 +44,45 @@ class Correlated:
         """A'' = E a^2 / E a."""
         return self.strong_convexity * (1 + self.spread**2)
 
-    def distance(self, step: Fraction, iterations: int) -> Fraction:
-        """E ||x_T - x*||^2."""
-        first, second = self.start, self.start**2
-        mu, spread = self.strong_convexity, self.spread
-        for _ in range(iterations):
-            # x+ = (1 - gamma a) x + gamma c, where E a = mu, E c = 0, E a^2 = mu A'', E a c = mu s v, E c^2 = v^2
-            squared = 1 - 2 * step * mu + step**2 * mu * self.smoothness
-            second = (
-                squared * second - 2 * step**2 * mu * spread * self.noise * first + (step * self.noise) ** 2
-            )
-            first = (1 - step * mu) * first
-        return second
-
     def bound(self, iterations: int) -> Sides:
         """Conclude (9) with A = 2 A'' and C = 2 Var."""
         suppose("p > 0 and gamma > 0", self.probability > 0 and self.pace > 0)
-        mu, p = self.strong_convexity, self.probability
+        mu, p, spread = self.strong_convexity, self.probability, self.spread
         step = self.pace * min(1 / mu, 1 / (2 * self.smoothness))
-        return at_most(
-            self.distance(step, iterations),
-            start=max(1 - step * mu, 1 - p**2) ** iterations * self.start**2,
-            floor=step**2 * 2 * self.noise**2 / min(step * mu, p**2),
+        shrunk, noise = known(  # gamma mu and gamma v
+            lambda: (step * mu, step * self.noise),
+            lambda of: (of[0] > 0, of[0] <= 1, of[0] * (1 - 2 * of[0] * (1 + spread**2)) >= 0),
         )
+        rate, least = known(
+            lambda: (max(1 - shrunk, 1 - p**2), min(shrunk, p**2)),
+            lambda of: (of[0] >= 1 - shrunk, of[0] + of[1] == 1, of[0] >= 0, of[1] > 0),
+        )
+
+        def iteration(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+            """E x, E x^2 and the rate's power, next.
+
+            x+ = (1 - gamma a) x + gamma c, where E a = mu, E c = 0, E a^2 = mu A'', E a c = mu s v, E c^2 = v^2.
+            """
+            first, second, power = state
+            squared = 1 - 2 * shrunk + shrunk**2 * (1 + spread**2)
+            next_first = (1 - shrunk) * first
+            moved = known(
+                lambda: squared * second - 2 * shrunk * spread * noise * first + noise**2,
+                lambda of: (of >= next_first**2, of <= (1 - shrunk) * second + 2 * noise**2),
+            )
+            next_second = known(
+                lambda: moved, lambda of: (of >= next_first**2, of <= rate * second + 2 * noise**2)
+            )
+            return next_first, next_second, rate * power
+
+        def within(state: tuple[Any, Any, Any], _: int) -> tuple[bool, ...]:
+            first, second, power = state
+            allowed = least * power * self.start**2 + 2 * noise**2
+            return second >= first**2, second >= 0, power >= 0, least * second <= allowed
+
+        begun = (self.start, self.start**2, Fraction(1))
+        _, distance, power = iterate(iteration, begun, iterations, invariant=within)
+        return at_most(distance, start=power * self.start**2, floor=2 * noise**2 / least)
 
 
 Iterations = Annotated[int, integers(1, 4, upwards=True)]

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
 from clusterproof.theory import kernel
 from clusterproof.theory.claims.class_ranges import class_of
-from clusterproof.theory.claims.ranges import Instance
+from clusterproof.theory.claims.ranges import Choice, Instance, Integers
+from clusterproof.theory.kernel.evaluation import limited
 from clusterproof.theory.kernel.numbers import write
-from clusterproof.theory.search.squares import blocks
+from clusterproof.theory.kernel.rules import cases
+from clusterproof.theory.search.squares import NO_FORMULA, blocks
 from clusterproof.theory.search.tried import Tried
+
+MOST_STATES = 24
+"""Most symbols for rounds, and the states to which they lead."""
 
 
 def evidence_of(tried: Tried, line: str, statement: kernel.Statement) -> dict[str, Any] | None:
@@ -57,10 +62,40 @@ def _candidates(tried: Tried, line: str, statement: kernel.Statement) -> Iterato
             yield dual
             yield {**dual, "witness": witness}
         return
-    yield {"rule": "signs", "witness": witness}
-    squares = blocks(statement, line)
-    if squares is not None:
-        yield {**squares, "witness": witness}
+    ranges = tried.space.ranges.items()
+    listed = [name for name, allowed in ranges if isinstance(allowed, Integers) and allowed.complete]
+    between = [name for name, allowed in ranges if isinstance(allowed, Choice) and _are_fractions(allowed)]
+    for fewer in ({"between": between}, {}, {"listed": listed}):
+        if fewer and not any(fewer.values()):
+            continue
+        data: dict[str, Any] = {"witness": witness, **fewer}
+        states = _states(statement, line, data)
+        if states is None:
+            continue
+        if states:
+            data |= {"rule": "induction", "states": states}
+        else:
+            yield {"rule": "signs", **data}
+        squares = blocks(statement, line, data)
+        if squares is not None:
+            yield {"rule": "squares", "blocks": squares, **data}
+
+
+def _are_fractions(allowed: Choice) -> bool:
+    """Return whether the options are fractions, and no integers, which may be places in a list."""
+    return all(type(option) is Fraction for option in allowed.options)
+
+
+def _states(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> int | None:
+    """Return the number of symbols that a line takes for rounds, states and values; None if it has no formula."""
+    used = 0
+    try:
+        with limited():
+            for case in cases(statement, line, data, MOST_STATES):
+                used = max(used, case.evaluation.taken)
+    except NO_FORMULA:
+        return None
+    return used
 
 
 def _written(tried: Tried, instance: Instance) -> dict[str, Any]:

@@ -11,15 +11,17 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from clusterproof.theory import kernel
 from clusterproof.theory.kernel.evaluation import limited
+from clusterproof.theory.kernel.induction import needs, targets
 from clusterproof.theory.kernel.numbers import write
 from clusterproof.theory.kernel.polynomials import Polynomial, plus, times
-from clusterproof.theory.kernel.positivity import is_nonnegative, is_positive_semidefinite, slack_of
+from clusterproof.theory.kernel.positivity import is_positive_semidefinite
 from clusterproof.theory.kernel.rules import cases, nonnegative_on
 from clusterproof.theory.search.elimination import null_space, solve
 from clusterproof.theory.search.semidefinite import matrix_of, minimum, triangles
@@ -46,8 +48,12 @@ BITS = 16
 """Of the largest denominator in the vectors on which a matrix vanishes."""
 
 
-def blocks(statement: kernel.Statement, line: str) -> dict[str, Any] | None:
-    """Search sums of squares for each excess of a line that the coefficients do not decide; None if one is not found.
+NO_FORMULA = (kernel.Refused, ArithmeticError, TypeError, ValueError, LookupError, AttributeError)
+"""What the language raises where a function has no formula."""
+
+
+def blocks(statement: kernel.Statement, line: str, data: Mapping[str, Any]) -> list[Blocks] | None:
+    """Search sums of squares for what the coefficients do not decide of a line; None if one is not found.
 
     Parameters
     ----------
@@ -55,29 +61,45 @@ def blocks(statement: kernel.Statement, line: str) -> dict[str, Any] | None:
         In the language, without functions of a class.
     line
         Its name; empty of a single one.
+    data
+        Of the record of evidence, which says what of its quantities are symbols.
 
     Returns
     -------
-    dict or None
-        ``rule`` and ``blocks`` of a record of evidence, which needs an instance as ``witness``, too.
+    list or None
+        ``blocks`` of the record.
     """
     wanted = []
     try:
         with limited():
-            for case in cases(statement, line):
-                factors = nonnegative_on(case.box, case.facts)
-                for slack in case.sides.slacks:
-                    target = slack_of(slack, case.box, case.facts)
-                    if not is_nonnegative(target, case.box):
-                        wanted.append((target, factors))
-    except (kernel.Refused, ArithmeticError, TypeError, ValueError, LookupError, AttributeError):
+            for case in cases(statement, line, data, data.get("states", 0)):
+                for need in needs(case):
+                    _, known, box = need
+                    factors = nonnegative_on(box, known)
+                    wanted += [(target, factors) for target in targets(need)]
+    except NO_FORMULA:
         return None
     found = []
     for target, factors in wanted:
-        if (of_target := find_blocks(target, factors)) is None:
+        of_target = _nearest(tuple(target.items()), tuple(tuple(factor.items()) for factor in factors))
+        if of_target is None:
             return None
         found.append(of_target)
-    return {"rule": "squares", "blocks": found}
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _nearest(target: tuple[Any, ...], factors: tuple[tuple[Any, ...], ...]) -> Blocks | None:
+    """Search a proof of a polynomial by what has only its symbols first; None if none is found."""
+    polynomial, every = dict(target), [dict(factor) for factor in factors]
+    own = _symbols(polynomial)
+    near = [factor if _symbols(factor) <= own else {} for factor in every]
+    found = find_blocks(polynomial, near) if near != every else None
+    return find_blocks(polynomial, every) if found is None else found
+
+
+def _symbols(polynomial: Polynomial) -> set[int]:
+    return {place for powers in polynomial for place, power in enumerate(powers) if power}
 
 
 def find_blocks(target: Polynomial, factors: Sequence[Polynomial]) -> Blocks | None:

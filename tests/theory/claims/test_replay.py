@@ -129,7 +129,7 @@ def test_claims_of_the_catalogue_replay_and_refuse(name: str) -> None:
 
 def test_instances_of_a_true_claim_are_consistent_and_others_refused() -> None:
     true: dict[str, Any] = {"root": 1, "share": "1/2", "separation": 2, "part_of_floor": "1/2", "rounds": 3}
-    true |= {"line": "(A41)"}
+    true |= {"line": "(A39)"}
     assert theory.replay("cfl-mgd/appendix-a39", true).verdict is Kind.CONSISTENT
     for change in ({"root": "1/4"}, {"part_of_floor": "-1/2"}, {"share": 7}):
         with pytest.raises(InvalidArgument, match=r"counterexample\."):

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import attacks_dual
+import attacks_induction
 import attacks_language
 import attacks_symbols
 import pytest
@@ -18,7 +19,7 @@ BY_DESIGN = {
 }
 ATTEMPTS = [
     pytest.param(function, make, id=f"{module.__name__.removeprefix('attacks_')}-{name}")
-    for module in (attacks_language, attacks_symbols, attacks_dual)
+    for module in (attacks_language, attacks_symbols, attacks_dual, attacks_induction)
     for name, function, make in module.ATTACKS
     if name.partition("/")[0] not in BY_DESIGN
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
@@ -16,11 +17,11 @@ from clusterproof.theory.claims import (
     claim,
     equal,
     integers,
+    iterate,
     rationals,
     suppose,
 )
 from clusterproof.theory.exact import affine_rounds
-from clusterproof.theory.exact.algebra import NotNegative, Positive
 
 LocalSteps = Annotated[int, integers(2, 20, upwards=True)]
 Curvature = Annotated[Fraction, rationals(Fraction(1, 2), 2, 2, upwards=True)]
@@ -28,9 +29,42 @@ Fresh = Annotated[int, integers(1, 5, upwards=True)]
 """Gradients at x that a control of option I is the mean of, m."""
 
 
-def powers(r: Fraction, count: int) -> Fraction:
-    """[count] = 1 + r + ... + r^(count-1)."""
-    return Fraction(count) if r == 1 else (1 - r**count) / (1 - r)
+@dataclass(frozen=True)
+class Sums:
+    """Over h < H, for r = 1 - gamma a; [h] = 1 + r + ... + r^(h-1), and [[h]] = 1 + r^2 + ... + r^(2h-2).
+
+    Attributes
+    ----------
+    power, of_one, of_squares
+        r^H, [H] and [[H]].
+    powers, runs, noises
+        Sums of r^(H-1-h) times r^(2h), [h]^2 and [[h]].
+    """
+
+    power: Any
+    of_one: Any
+    of_squares: Any
+    powers: Any
+    runs: Any
+    noises: Any
+
+
+def without_a_step(sums: Sums, more: Any) -> tuple[Any, ...]:
+    """What the sums over 1 + ``more`` local steps are at gamma = 0."""
+    count = more + 1
+    return (
+        sums.power == 1,
+        sums.of_one == count,
+        sums.of_squares == count,
+        sums.powers == count,
+        6 * sums.runs == more * count * (2 * more + 1),
+        2 * sums.noises == more * count,
+    )
+
+
+def between_one_and_count(sums: Sums, more: Any) -> tuple[Any, ...]:
+    """What they are at least for 0 < gamma a < 1, and [H] at most."""
+    return sums.of_one >= 1, sums.of_one <= 1 + more, sums.of_squares >= 1, sums.runs >= 0
 
 
 @dataclass(frozen=True)
@@ -39,14 +73,14 @@ class Law:
 
     Attributes
     ----------
-    curvature, step_size, local_steps
-        a, gamma and H.
+    curvature, length, local_steps
+        a, gamma a and H.
     method, fresh
         ``FedAvg``, ``II``, or ``I`` with m fresh gradients.
     """
 
     curvature: Fraction
-    step_size: Fraction
+    length: Fraction
     local_steps: int
     method: str = "FedAvg"
     fresh: int = 1
@@ -54,41 +88,45 @@ class Law:
     @property
     def r(self) -> Fraction:
         """1 - gamma a."""
-        return 1 - self.step_size * self.curvature
+        return 1 - self.length
 
-    def control_variance(self) -> Fraction:
+    def sums(self, invariant: Callable[[Sums, Any], tuple[Any, ...]]) -> Sums:
+        """Return the sums over all local steps; the invariant is for proofs."""
+        r = self.r
+
+        def add(so_far: Sums) -> Sums:
+            return Sums(
+                r * so_far.power,
+                1 + r * so_far.of_one,
+                1 + r**2 * so_far.of_squares,
+                r * so_far.powers + so_far.power**2,
+                r * so_far.runs + so_far.of_one**2,
+                r * so_far.noises + so_far.of_squares,
+            )
+
+        return iterate(add, Sums(r, 1, 1, 1, 0, 0), self.local_steps - 1, invariant=invariant)
+
+    def control_variance(self, sums: Sums) -> Any:
         """V over 1 - 1/N."""
         if self.method == "FedAvg":
-            return Fraction(0)
+            return 0
         if self.method == "I":
-            return Fraction(1, self.fresh)
-        count = self.local_steps
-        forgotten = 1 - powers(self.r, count) / count
-        return powers(self.r**2, count) / count**2 / (1 - forgotten**2)
+            return Fraction(1) / self.fresh
+        forgotten = 1 - sums.of_one / Fraction(self.local_steps)
+        return sums.of_squares / Fraction(self.local_steps) ** 2 / (1 - forgotten**2)
 
     def model_variance(self) -> Fraction:
         """X over gamma / N."""
         return 1 / (self.curvature * (1 + self.r))
 
-    def bias_of(self, moments: list[Any]) -> Any:
-        """-b over tau, for M_0 .. M_(H-1)."""
-        kept = [self.r ** (self.local_steps - 1 - h) for h in range(self.local_steps)]
-        weighted = sum(k * m for k, m in zip(kept, moments, strict=True))
-        return weighted / (2 * self.curvature * powers(self.r, self.local_steps))
-
-    def layer(self) -> Fraction:
+    def layer(self, sums: Sums) -> Any:
         """-b over tau gamma / N: the part that X gives."""
-        return Fraction(
-            self.bias_of([self.r ** (2 * h) * self.model_variance() for h in range(self.local_steps)])
-        )
+        return sums.powers * self.model_variance() / (2 * self.curvature * sums.of_one)
 
-    def floor(self) -> Fraction:
+    def floor(self, sums: Sums) -> Any:
         """-b over tau gamma^2 as N -> infinity."""
-        variance = self.control_variance()
-        every = range(self.local_steps)
-        return Fraction(
-            self.bias_of([powers(self.r, h) ** 2 * variance + powers(self.r**2, h) for h in every])
-        )
+        moments = self.control_variance(sums) * sums.runs + sums.noises
+        return moments / (2 * self.curvature * sums.of_one)
 
 
 @claim("scaffold/bias", label="Theorem 4.1", evaluations=60)
@@ -114,26 +152,9 @@ def bias(curvature: Curvature, local_steps: LocalSteps) -> Sides:
         H of r^(H-1-h) M_h / (1 - r^H), M_h = r^(2h) X + (gamma [h])^2 V + gamma^2 sigma^2 (1 + r^2 + ... + r^(2h-2)).
     """
     law = Law(curvature, Fraction(0), local_steps, "II")
+    sums = law.sums(without_a_step)
     printed = Fraction((local_steps - 1) * (5 * local_steps - 1), local_steps) / (12 * curvature)
-    return equal((law.layer(), 1 / (4 * curvature**2)), (law.floor(), printed))
-
-
-AtLeastTwo = Annotated[Any, rationals(2, 8, 1, upwards=True)]
-
-
-def sums_to(count: Any) -> tuple[Any, Any]:
-    """Return the sums of h and h^2 over h < count: those over h < count - 1, and the last terms."""
-    last = count - 1
-    return last * (last - 1) / 2 + last, last * (last - 1) * (2 * last - 1) / 6 + last**2
-
-
-@bias.step("sums of h and h^2", needed=False)
-def bias_on_symbols(curvature: Positive, local_steps: AtLeastTwo) -> Sides:
-    """At gamma = 0: X = gamma / 2 a N, V = 1 / H and [h] = h."""
-    first, second = sums_to(local_steps)
-    floor = (second / local_steps + first) / (2 * curvature * local_steps)
-    printed = (local_steps - 1) * (5 * local_steps - 1) / local_steps / (12 * curvature)
-    return equal((1 / (2 * curvature) / (2 * curvature), 1 / (4 * curvature**2)), (floor, printed))
+    return equal((law.layer(sums), 1 / (4 * curvature**2)), (law.floor(sums), printed))
 
 
 @bias.step("stationary law", evaluations=30, needed=False)
@@ -145,11 +166,11 @@ def stationary_law(
     method: Annotated[str, choice("I", "II")],
 ) -> Sides:
     """X, V and the independence of x and c_i - c solve the equations of the second moments of a round."""
-    law = Law(curvature, length / curvature, local_steps, method, 2)
-    gamma = float(law.step_size)
+    law = Law(curvature, length, local_steps, method, 2)
+    sums, gamma = law.sums(between_one_and_count), float(length / curvature)
     hessians = np.full((clients, 1, 1), float(curvature))
     matrix = affine_rounds.scaffold_map(hessians, step_size=gamma, local_steps=local_steps, option=method)
-    run_noise = float(powers(law.r**2, local_steps))  # variance of a client's noise, over gamma^2
+    run_noise = float(sums.of_squares)  # variance of a client's noise, over gamma^2
     enters = np.zeros((1 + clients, 2 * clients))
     enters[0, :clients] = -gamma / clients * run_noise**0.5
     if method == "II":
@@ -163,7 +184,7 @@ def stationary_law(
     controls = moments[1:, 1:]
     return equal(
         (moments[0, 0], gamma / clients * float(law.model_variance())),
-        (own @ controls @ own, (1 - 1 / clients) * float(law.control_variance())),
+        (own @ controls @ own, (1 - 1 / clients) * float(law.control_variance(sums))),
         (moments[0, 1:] @ own, 0.0),
     )
 
@@ -184,24 +205,14 @@ def bias_ratio(local_steps: LocalSteps, fresh: Fresh) -> Sides:
         sigma^2, all clients in every round, eta_g = 1, H >= 2 local steps; to first order in tau = f'''(x*).
     """
     one, zero = Fraction(1), Fraction(0)
-    fedavg = Law(one, zero, local_steps).floor()
-    second = Law(one, zero, local_steps, "II").floor() / fedavg
-    first = Law(one, zero, local_steps, "I", fresh).floor() / fedavg
+    law = Law(one, zero, local_steps)
+    sums = law.sums(without_a_step)
+    fedavg = law.floor(sums)
+    second = Law(one, zero, local_steps, "II").floor(sums) / fedavg
+    first = Law(one, zero, local_steps, "I", fresh).floor(sums) / fedavg
     return equal(
         (second, Fraction(5 * local_steps - 1, 3 * local_steps)),
         (first, Fraction(2 * local_steps - 1 + 3 * fresh, 3 * fresh)),
-    )
-
-
-@bias_ratio.step("sums of h and h^2", needed=False)
-def ratio_on_symbols(
-    local_steps: AtLeastTwo, fresh: Annotated[Any, rationals(1, 3, 1, upwards=True)]
-) -> Sides:
-    """At gamma = 0: V = 1 / H or 1 / m, and [h] = h."""
-    first, second = sums_to(local_steps)
-    return equal(
-        ((second / local_steps + first) / first, (5 * local_steps - 1) / (3 * local_steps)),
-        ((second / fresh + first) / first, (2 * local_steps - 1 + 3 * fresh) / (3 * fresh)),
     )
 
 
@@ -213,7 +224,9 @@ Length = Annotated[Fraction, rationals(0, Fraction(1, 2), 20)]
 def at_positive_steps(length: Length, local_steps: Annotated[int, integers(2, 8)]) -> Sides:
     """At gamma a <= 1/2 and H <= 8 the ratio of II is at most its limit, which it approaches."""
     one = Fraction(1)
-    ratio = Law(one, length, local_steps, "II").floor() / Law(one, length, local_steps).floor()
+    law = Law(one, length, local_steps)
+    sums = law.sums(between_one_and_count)
+    ratio = Law(one, length, local_steps, "II").floor(sums) / law.floor(sums)
     return at_most(ratio, limit=Fraction(5 * local_steps - 1, 3 * local_steps))
 
 
@@ -238,15 +251,8 @@ def bias_larger(
     """
     suppose("0 < gamma a < 1", 0 < length < 1)
     share, gamma = 1 - Fraction(1, clients), length / curvature
-    own, fedavg = Law(curvature, gamma, local_steps, "II"), Law(curvature, gamma, local_steps)
-    shared = gamma / clients * own.layer()
-    second = own.floor() - fedavg.floor()
-    return at_least(
-        shared + gamma**2 * (fedavg.floor() + share * second), fedavg=shared + gamma**2 * fedavg.floor()
-    )
-
-
-@bias_larger.step("variance of the controls", needed=False)
-def larger_on_symbols(fedavg: NotNegative, added: NotNegative) -> Sides:
-    """V adds a sum of squares."""
-    return at_least(fedavg + added, fedavg=fedavg)
+    own, fedavg = Law(curvature, length, local_steps, "II"), Law(curvature, length, local_steps)
+    sums = own.sums(between_one_and_count)
+    shared, floor = gamma / clients * own.layer(sums), fedavg.floor(sums)
+    second = own.floor(sums) - floor
+    return at_least(shared + gamma**2 * (floor + share * second), fedavg=shared + gamma**2 * floor)

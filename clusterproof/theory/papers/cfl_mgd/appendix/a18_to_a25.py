@@ -20,7 +20,7 @@ from clusterproof.theory.claims import (
     integers,
     rationals,
 )
-from clusterproof.theory.exact.algebra import AtLeastOne, Client, NotNegative, Number, Positive, Share
+from clusterproof.theory.exact.algebra import Client, Number, Positive, Share
 from clusterproof.theory.papers.cfl_mgd.appendix.a1_to_a9 import ScalarRun, total
 
 NOTHING_RANDOM = (
@@ -192,13 +192,3 @@ def a23_meant(
             error -= curvature * buffer
         moment += weight * past**2
     return at_most(moment, martingale=clients * variance / (1 - momentum**2))
-
-
-@a23_meant.step("induction", needed=False)
-def a23_meant_on_symbols(noise: NotNegative, limit: AtLeastOne, share: Share) -> Sides:
-    """From t to t + 1, noise = |C| v^2 / n' and limit = 1 / (1 - beta^2), of whose product the moment is a share.
-
-    The noise of the round is uncorrelated with those before, which are taken times beta; at t = 0 the moment is 0.
-    """
-    before = share * noise * limit
-    return at_most(noise + (1 - 1 / limit) * before, martingale=noise * limit)

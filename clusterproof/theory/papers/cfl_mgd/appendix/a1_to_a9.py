@@ -26,10 +26,8 @@ from clusterproof.theory.claims import (
     suppose,
 )
 from clusterproof.theory.exact.algebra import (
-    AtLeastOne,
     Client,
     DescentStep,
-    NotNegative,
     Number,
     OwnTerm,
     Share,
@@ -338,18 +336,4 @@ def a7_step(one: Shares) -> dict[str, Sides]:
         "at least, printed": at_most(Fraction(1, 4), step=one.step, words=words),
         "at least": at_least(one.step, quarter=one.smallest / 4),
         "at most": at_most(one.step, one=1),
-    }
-
-
-@a7_step.step("algebra", needed=False)
-def a7_step_on_symbols(
-    smallest: AtLeastOne, larger: NotNegative, others: NotNegative, more: Share
-) -> dict[str, Sides]:
-    """Of l m + ``larger`` own clients a quarter stays for ``more`` = 0, and all for 1; ``smallest`` is l m."""
-    own = smallest + larger
-    clients, shared = own + others, own * (1 + 3 * more) / 4
-    step = shared / clients
-    return {
-        "at least": at_least(step, quarter=smallest / (4 * clients)),
-        "at most": at_most(step, one=1),
     }

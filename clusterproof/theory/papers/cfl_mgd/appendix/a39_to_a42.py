@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated
 
-from clusterproof.theory.claims import Sides, at_most, choice, claim, equal, integers, rationals
-from clusterproof.theory.exact.algebra import AtLeastOne, NotNegative
-from clusterproof.theory.exact.algebra import Share as Part
+from clusterproof.theory.claims import Sides, at_most, choice, claim, equal, integers, iterate, rationals
 
 
 @dataclass(frozen=True)
@@ -68,9 +66,7 @@ class Recursion:
 
 
 @claim("cfl-mgd/appendix-a39", label="(A39)-(A42)", judges={"(A40), meant": "reading"}, evaluations=120)
-def rounds_of_a_contraction(
-    recursion: Recursion, rounds: Annotated[int, integers(0, 30)]
-) -> dict[str, Sides]:
+def rounds_of_a_contraction(recursion: Recursion) -> dict[str, Sides]:
     """After T = (8L / l mu) log(Delta / 2 rho) rounds the error is at most rho = (16 L / mu l) rho_0.
 
     Hypotheses
@@ -95,35 +91,35 @@ def rounds_of_a_contraction(
     Source
         Zhao et al. (2023), (A39)-(A42).
     """
-    error, decay, floor = recursion.start, recursion.decay, recursion.floor
-    root, share = recursion.root, recursion.share
-    for _ in range(rounds):
-        error = (1 - decay) * error + floor
-    kept = (1 - decay) ** rounds * recursion.start
-    left = (1 - decay) ** recursion.rounds * recursion.start
+    left = (1 - recursion.decay) ** recursion.rounds * recursion.start
     return {
-        "(A39)": at_most(error, start=kept, floors=floor / decay),
-        "(A40), meant": at_most(left, left=8 * floor / share * root),
-        "(A41)": at_most(8 * floor / share * (root + root**2), radius=recursion.radius),
+        "(A40), meant": at_most(left, left=8 * recursion.floor / recursion.share * recursion.root),
         "(A42)": at_most(recursion.after(recursion.rounds), radius=recursion.radius),
     }
 
 
-@rounds_of_a_contraction.step("proof of (A39)", needed=False)
-def one_more_round(decay: Part, kept: NotNegative, floors: NotNegative, used: Part) -> Sides:
-    """Step T to T + 1 for an error within kept + floors, where rho_0 = decay times floors; at T = 0, floors = 0."""
-    error = used * (kept + floors)
-    return at_most((1 - decay) * error + decay * floors, start=(1 - decay) * kept, floors=floors)
+@rounds_of_a_contraction.line("(A39)")
+def error_after_rounds(recursion: Recursion, rounds: Annotated[int, integers(0, 30)]) -> Sides:
+    """Error and start shrink by the same factor, and the floor is added to the error."""
+    decay, floors = recursion.decay, recursion.floor / recursion.decay
+
+    def one_round(state: tuple[Fraction, Fraction]) -> tuple[Fraction, Fraction]:
+        error, kept = state
+        return (1 - decay) * error + recursion.floor, (1 - decay) * kept
+
+    def within(state: tuple[Fraction, Fraction], passed: int) -> bool:
+        error, kept = state
+        return error <= kept + floors
+
+    error, kept = iterate(one_round, (recursion.start, recursion.start), rounds, invariant=within)
+    return at_most(error, start=kept, floors=floors)
 
 
-@rounds_of_a_contraction.step("proof of (A41)", needed=False)
-def sum_of_both(
-    root: AtLeastOne,
-    share: Annotated[Fraction, rationals(Fraction(1, 10), Fraction(1, 2), 10)],
-    floor: NotNegative,
-) -> Sides:
-    """For all sqrt(L / mu) >= 1 and rho_0 >= 0."""
-    return at_most(8 * floor / share * (root + root**2), radius=16 * root**2 / share * floor)
+@rounds_of_a_contraction.line("(A41)")
+def floors_together(recursion: Recursion) -> Sides:
+    """Whatever T is."""
+    floor, root = recursion.floor, recursion.root
+    return at_most(8 * floor / recursion.share * (root + root**2), radius=recursion.radius)
 
 
 @claim(
