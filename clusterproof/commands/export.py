@@ -11,7 +11,7 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.commands import completion, terminal
 from clusterproof.commands.child_process import in_child
 from clusterproof.theory.claims.claim import matching
-from clusterproof.theory.export.folder import decided, write_folder
+from clusterproof.theory.export.folder import Decided, decided, write_folder
 
 
 def export(
@@ -41,7 +41,7 @@ def export(
         return status
     stated = [claim_id for each in terminal.load(files) for claim_id in each]
     wanted = [name for name in names if not name.endswith(".py")] or stated
-    found = []
+    found: list[Decided] = []
     for name in wanted:
         pattern, _, line = name.partition("#")
         for claim in matching(pattern):

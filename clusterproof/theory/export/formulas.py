@@ -91,7 +91,10 @@ class Exporter:
     """
 
     def __init__(self, statement: Statement) -> None:
-        self._record, self._words, self._lower, self._terms = Record(), {}, {}, {}
+        self._record = Record()
+        self._words: dict[int, Any] = {}
+        self._lower: dict[int, Any] = {}
+        self._terms: dict[int, Any] = {}
         words = WORDS | {own: self._of(own) for own in WORDS} | {builtins.abs: self._absolute}
         self.stated: Stated = statement_of(statement, words)
         self._statement = statement
@@ -104,7 +107,7 @@ class Exporter:
     # ---- the words of a claim, which keep what they are given
 
     def _of(self, word: Callable[..., Any]) -> Callable[..., Any]:
-        own = {
+        own: dict[str, Callable[..., Any]] = {
             "suppose": self._suppose,
             "given": self._given,
             "at_most": self._compare,
@@ -146,7 +149,9 @@ class Exporter:
         return line
 
     def _equal(self, known: Callable[..., Any], *pairs: Any, rounding: Any = None) -> Sides:
-        return known(*((self._expressed(a), self._expressed(b)) for a, b in pairs), rounding=rounding)
+        pairs_of: Iterator[Any] = ((self._expressed(a), self._expressed(b)) for a, b in pairs)
+        line: Sides = known(*pairs_of, rounding=rounding)
+        return line
 
     def _expressed(self, value: Any) -> Any:
         """Return a side with its numbers as expressions, so that the two sides stay apart."""
@@ -206,7 +211,8 @@ class Exporter:
         self, line: str, given: Mapping[str, Any], *, plainly: bool = False, partial: bool = False
     ) -> Formulas:
         self._record = Record()
-        self._words.clear(), self._lower.clear(), self._terms.clear()
+        for kept in (self._words, self._lower, self._terms):
+            kept.clear()
         quantities: list[Quantity] = []
         instance: dict[str, Any] = {}
         texts = {name: value for name, value in given.items() if not self._is_numeric(value)}

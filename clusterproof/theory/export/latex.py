@@ -133,7 +133,7 @@ def _counterexample(exporter: Exporter, record: Mapping[str, Any]) -> Iterator[s
                 _number(side.value if isinstance(side, Expression) else side) for side in sides_of(each)
             )
             sign = r"\ne" if formulas.sides.equation else r"\not\le"
-            gap = each.value if isinstance(each, Expression) else each
+            gap: Any = each.value if isinstance(each, Expression) else each
             if (gap != 0) if formulas.sides.equation else gap < 0:
                 yield (
                     rf"\[ {larger} {sign} {smaller}. \]"

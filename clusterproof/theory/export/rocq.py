@@ -70,10 +70,10 @@ def rocq_file(
     rule = record["rule"]
     if rule == "dual":
         body = dual(statement, record)
-    elif rule in RULES:
+    elif rule in RULES and not record.keys() & {"listed", "between", "states"}:
         body = RULES[rule](Exporter(statement), record)
     else:
-        raise Refused(f"the rule {rule} has no file for Rocq yet")
+        raise Refused(f"a proof by {rule}, with rounds or listed quantities, has no file for Rocq yet")
     line = ": ".join(filter(None, (record["statement"], record["line"])))
     head = [
         f"{claim.id}{f', {line}' if line else ''}: {word}. {claim.title}",

@@ -191,20 +191,20 @@ class Section:
             for node in nodes
         )
         given = listed(rational(known[id(node)]) for node in nodes)
-        program, given, claimed = (
+        definitions = [
             (f"{name}{number}", f"Definition {name}{number} : {kind} :=\n  {text}.")
             for name, kind, text in (
                 ("program", "list formula", program),
                 ("given", "list Q", f"{given}%Q"),
                 ("claim", "prop", claim),
             )
-        )
-        names = " ".join(name for name, _ in (program, given, claimed))
+        ]
+        names = " ".join(name for name, _ in definitions)
         env = self.at(values)
         proof = f"""assert (computed : decided {names} = true) by (vm_cast_no_check (eq_refl true)).
-  assert (links : map (den ({env})) {program[0]} = {env}) by exact_no_check (eq_refl ({env})).
+  assert (links : map (den ({env})) {definitions[0][0]} = {env}) by exact_no_check (eq_refl ({env})).
   exact_no_check (decided_ok {names} ({env}) computed links)."""
-        return [text for _, text in (program, given, claimed)], proof
+        return [text for _, text in definitions], proof
 
 
 def _proposition(name: str, written: Sequence[Written], words: Sequence[str]) -> str:

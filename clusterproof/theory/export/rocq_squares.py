@@ -23,7 +23,7 @@ def blocks_of(stated: Statement, record: Mapping[str, Any]) -> Iterator[Sequence
         yield from itertools.repeat(())
     blocks = iter(record["blocks"])
     with limited(10**9):
-        for case in cases(stated, record["line"]):
+        for case in cases(stated, record["line"], record):
             for slack in case.sides.slacks:
                 decided = case.sides.equation or type(slack) is not Quotient
                 decided = decided or is_nonnegative(slack_of(slack, case.box, case.facts), case.box)

@@ -23,7 +23,8 @@ from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.kernel.loading import CACHED, End, Source
 from clusterproof.theory.kernel.spaces import Choice, Interval, OfClass, Range, Tuples
 
-VOCABULARY = "clusterproof.theory.kernel.vocabulary"
+MODULES = {own.__name__: own.__module__ for own in WORDS.values()}
+"""Of the kernel's words."""
 HEAD = '''"""Copied from {module}: what the statement rests on."""
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class File:
         functions = [text for _, text in sorted(self.definitions.values()) if text.startswith(FUNCTION)]
         records = [text for _, text in sorted(self.definitions.values()) if not text.startswith(FUNCTION)]
         kinds = [f"{name}(" for name, (_, text) in self.definitions.items() if text in records]
-        plain, of_records = [], []
+        plain: list[str] = []
+        of_records: list[str] = []
         for name, value in self.constants.items():
             (of_records if any(kind in value for kind in kinds) else plain).append(f"{name} = {value}")
         parts = [
@@ -188,7 +190,9 @@ def statement(source):
         value = value.function if type(value) is Claim else value
         word = self._known.get(id(value)) or self._known.get(id(getattr(value, "__wrapped__", None)))
         if word is not None:
-            file.imports[f"from {VOCABULARY} import {word}" + (f" as {name}" if name != word else "")] = None
+            file.imports[f"from {MODULES[word]} import {word}" + (f" as {name}" if name != word else "")] = (
+                None
+            )
             return
         own = getattr(value, "__module__", "") or ""
         inner = value.__wrapped__ if type(value) is CACHED else value
