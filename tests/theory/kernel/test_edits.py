@@ -211,7 +211,7 @@ COUNTS = pytest.mark.parametrize(
 
 
 def test_every_rule_has_records_which_show_their_words() -> None:
-    assert records().keys() == words.RULES.keys()
+    assert records().keys() == words.WORDS.keys()
     for rule, several in records().items():
         for of, language, evidence in several:
             shown = kernel.replay(language, evidence)
