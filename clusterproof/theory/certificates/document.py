@@ -7,19 +7,21 @@ so that the claims say all that is proved.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import msgspec
 
+import clusterproof.theorem
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import write_whole
 from clusterproof.algorithms.calls import checked
@@ -34,6 +36,10 @@ from clusterproof.user_files import file_of, write_sources
 MAX_BYTES = 2**22
 SETTINGS = 1000
 """Most settings of the quantities beside a function of a class."""
+IMPORTED = frozenset({"__future__", "clusterproof", "collections", "dataclasses", "fractions", "typing"})
+"""Modules, and those below them, that the source of a certificate may import, beside files that it brings along."""
+CALLED = frozenset({*clusterproof.theorem.__all__, "Fraction", "dataclass", "line", "step"})
+"""Functions that it may call outside of its own functions."""
 FUEL = 40 * kernel.FUEL
 """Steps that the replay of one record may take: a round of many local steps has many conditions."""
 
@@ -103,7 +109,8 @@ def _failures(claims: Sequence[Claim[..., Any]], evidence: Sequence[Mapping[str,
 def _lines_of(statement: kernel.Statement) -> list[str]:
     """Return the names of a statement's lines."""
     if statement.space.function is None:
-        return [line for each, _ in statement.space.symbolic() for line in statement.lines(each)[0]]
+        cases = statement.space.symbolic()
+        return [line for each, _, begun in cases for line in statement.lines(each, begun([]))[0]]
     settings = statement.space.every(left_out=statement.space.function)
     paths = [path for setting in islice(settings, SETTINGS) for path in paths_of(statement, setting)]
     return list(dict.fromkeys(line for path in paths for line in path))
@@ -153,7 +160,7 @@ AnyDocument = Document | Proved | bytes | str | Mapping[str, Any] | os.PathLike[
 def verify(document: AnyDocument) -> Verification:
     """Decide in exact arithmetic whether a certificate proves its claims.
 
-    The source in a certificate is executed, as a user's file is.
+    The source in a certificate is executed if it only states claims.
 
     Parameters
     ----------
@@ -184,11 +191,14 @@ def stated(source: str, beside: Mapping[str, str] | None = None) -> Iterator[lis
     Raises
     ------
     InvalidArgument
-        If it states none, or executing it raises an error.
+        If it states none, does more than that, or executing it raises an error.
     """
     if not source:
         yield []
         return
+    own = {Path(name).parts[0].removesuffix(".py") for name in beside or {}}
+    for text in (source, *(beside or {}).values()):
+        _require_statements(text, IMPORTED | own)
     before = dict(REGISTRY)
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -200,6 +210,42 @@ def stated(source: str, beside: Mapping[str, str] | None = None) -> Iterator[lis
         finally:
             REGISTRY.clear()
             REGISTRY.update(before)
+
+
+def _require_statements(text: str, imported: Set[str]) -> None:
+    """Require that importing a source defines names and states claims: it may be somebody else's.
+
+    Raises
+    ------
+    InvalidArgument
+        If it imports other modules, or calls anything but the words of claims outside of its functions.
+    """
+    remedy = "read it, and check it as a file of claims if you trust it"
+
+    def refuse(node: ast.AST, why: str) -> NoReturn:
+        rule = f"must only state claims, and line {getattr(node, 'lineno', 1)} {why}"
+        raise InvalidArgument("source", "the certificate's", rule, remedy)
+
+    def look(node: ast.AST) -> None:
+        if isinstance(node, ast.FunctionDef):  # its body is not executed
+            for part in (*node.decorator_list, node.args, *filter(None, [node.returns])):
+                look(part)
+            return
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            module = node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
+            if (module or "").partition(".")[0] not in imported:
+                refuse(node, f"imports {module}")
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] not in CALLED:
+            refuse(node, f"calls {ast.unparse(node.func)}")
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
+            refuse(node, f"reads {ast.unparse(node)}")
+        for child in ast.iter_child_nodes(node):
+            look(child)
+
+    try:
+        look(ast.parse(text))
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise InvalidArgument("source", "the certificate's", f"must be Python ({error})", remedy) from error
 
 
 def to_json(document: Document) -> str:

@@ -189,7 +189,7 @@ def at_rate(parameters: Parameters, rate: Fraction) -> Certificate | None:
                 record: dict[str, Any] = {"claim": claim.id, "line": line, "digest": statement.digest}
                 record |= {"witness": witness, "rule": "signs"}
                 if claim.id in blocks:
-                    (case,) = cases(statement, line)
+                    (case,) = cases(statement, line, record)
                     unit = next(iter(case.sides.slacks[0].bottom.values()))
                     found = [_scaled(each, unit) for each in blocks[claim.id](form)]
                     record |= {"rule": "squares", "blocks": [found]}

@@ -85,3 +85,26 @@ def test_a_given_rate_is_proved(capsys: pytest.CaptureFixture[str]) -> None:
     assert rounds[0] > 100 > 20 > rounds[1]
     assert main([*tuned, "--rate", "0.5"]) == 1
     assert "no certificate found: the rate is not above" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import os",
+        "open('taken', 'w')",
+        "claim.__globals__",
+        "STEP = choice(*map(print, [1]))",
+        "def f(x=exec('1')): pass",
+        "LOW = lambda: eval('1')",
+    ],
+)
+def test_a_source_that_does_more_than_state_claims_is_not_executed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([*GRADIENT_DESCENT, "--class", "smooth", "--out", "c.json"]) == 0
+    document = json.loads(Path("c.json").read_text())
+    Path("c.json").write_text(json.dumps(document | {"source": f"{document['source']}\n{line}\n"}))
+    assert main(["verify", "c.json"]) == 1
+    assert "must only state claims" in capsys.readouterr().out
+    assert not Path("taken").exists()
