@@ -129,7 +129,7 @@ check --evidence r.json              :: --evidence = 'r.json': must be a folder
 check --trace none
 check cfl-mgd/theorem-a --trace none
 check --replay --{{all verbose}}       :: --replay = True: cannot be combined with --
-check --replay --{{trace report json}} t :: cannot be combined with --
+check --replay --{{trace json}} t :: cannot be combined with --
 check --replay --{{seed seeds}} 2      :: cannot be combined with --seed
 check --replay --fail-on violated    :: cannot be combined with --fail-on
 check --trace t --evidence e         :: cannot be combined with --evidence

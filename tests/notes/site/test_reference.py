@@ -47,7 +47,7 @@ def test_every_package_with_public_names_has_a_page_and_every_name_is_described_
     assert "network" in members(found["clusterproof.neural.networks"])
     assert "network" not in members(found["clusterproof.neural"])
     described = Counter(
-        getattr(importlib.import_module(module), name)
+        (name, getattr(importlib.import_module(module), name))
         for module, source in found.items()
         for name in members(source)
     )
