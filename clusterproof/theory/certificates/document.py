@@ -38,7 +38,7 @@ SETTINGS = 1000
 """Most settings of the quantities beside a function of a class."""
 IMPORTED = frozenset({"__future__", "clusterproof", "collections", "dataclasses", "fractions", "typing"})
 """Modules, and those below them, that the source of a certificate may import, beside files that it brings along."""
-CALLED = frozenset({*clusterproof.theorem.__all__, "Fraction", "dataclass", "line", "step"})
+CALLED = frozenset({*dir(clusterproof.theorem), "Fraction", "dataclass", "line", "step"})
 """Functions that it may call outside of its own functions."""
 FUEL = 40 * kernel.FUEL
 """Steps that the replay of one record may take: a round of many local steps has many conditions."""
