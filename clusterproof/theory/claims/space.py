@@ -328,7 +328,8 @@ class Space:
 
     def key(self, instance: Instance) -> str:
         """Return a text that tells instances apart."""
-        return json.dumps({name: allowed.key(instance[name]) for name, allowed in self.ranges.items()})
+        keys = {written(name): allowed.key(instance[name]) for name, allowed in self.ranges.items()}
+        return json.dumps(keys, sort_keys=True)
 
     def decode(self, numbers: Mapping[str, Any]) -> dict[str, Any]:
         """Read a written instance.
