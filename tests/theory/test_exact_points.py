@@ -86,7 +86,6 @@ WITHOUT_ROW = {
         fewer-passes reduction-ceiling same-start sooner""",
     ("ifca", "papers/ifca/test_ifca.py"): """
         basin certain-in-basin cfl-mgd-in-basin cfl-mgd-same-basin monotone-from-anywhere monotone-in-basin""",
-    ("proxskip", "papers/proxskip/test_proxskip.py"): "identity",
     ("scaffold", "papers/scaffold/test_sharp_rounds.py"): "multipliers",
     ("sofl", "papers/sofl/test_map.py"): "mean-field-fixed-point",
     ("sofl", "papers/sofl/test_planted_faults_sofl.py"): """

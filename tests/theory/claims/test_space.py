@@ -58,7 +58,7 @@ def test_exhausted_says_that_all_admissible_instances_were_evaluated() -> None:
 )
 def test_a_grid_and_floating_numbers_are_not_all_that_a_statement_speaks_of(allowed: Any, said: str) -> None:
     def below(x: allowed) -> Sides:
-        return at_most(abs(x - 3), more=x + 9)
+        return at_most(np.abs(x - 3), more=x + 9)
 
     verdict = decided(below, evaluations=100)
     assert verdict.verdict is Kind.CONSISTENT

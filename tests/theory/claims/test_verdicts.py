@@ -29,7 +29,7 @@ Rounds = Annotated[int, integers(1, 40, upwards=True)]
 
 
 def below_one(x: Unit) -> Sides:
-    return at_most(abs(x), one=1)
+    return at_most(np.abs(x), one=1)
 
 
 # ---- certified, violated, ill-posed
@@ -103,7 +103,7 @@ def test_a_statement_is_proved_on_symbols_or_says_why_it_is_not() -> None:
     assert found.reason.startswith("proved symbolically for every instance in the ranges; holds on ")
 
     def absolute(x: Share) -> Sides:
-        return at_most(abs(x), itself=x)
+        return at_most(np.abs(x), itself=x)
 
     found = decided(absolute, evaluations=100)
     assert (found.verdict, found.proof) == (Kind.CONSISTENT, None)
