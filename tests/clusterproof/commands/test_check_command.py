@@ -16,7 +16,7 @@ from clusterproof import theory
 from clusterproof.commands.application import main
 from clusterproof.commands.check_unit import evaluate
 from clusterproof.theory import REGISTRY, Kind, Verdict
-from clusterproof.theory.claims import Sides, at_least, at_most, claim, drawn, rationals
+from clusterproof.theory.claims import Sides, at_least, at_most, claim, drawn, rationals, suppose
 from clusterproof.theory.report import tables as report
 
 FIELDS = """claim paper label judges failure verdict reason measured bound instances exhausted largest
@@ -270,14 +270,15 @@ Number = Annotated[Fraction, rationals(-2, 2, 4, upwards=True, downwards=True)]
 def test_show_says_why_a_line_is_not_proved(
     registry: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    @claim("p/absolute")
-    def absolute(first: Number, second: Number) -> Sides:
-        """The absolute value of a sum is at most that of each."""
-        return at_most(abs(first + second), first=abs(first), second=abs(second))
+    @claim("p/unequal")
+    def unequal(first: Number, second: Number) -> Sides:
+        """Twice the product of different numbers is at most the sum of their squares."""
+        suppose("they differ", first != second)
+        return at_most(2 * first * second, squares=first**2 + second**2)
 
-    assert main(["show", "p/absolute"]) == 0
+    assert main(["show", "p/unequal"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "on symbols, the absolute value of a symbol has no formula: compare squares" in printed
+    assert "!= of symbols is no hypothesis" in printed
 
 
 def test_show_says_whose_the_lines_are(registry: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
