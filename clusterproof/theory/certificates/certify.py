@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -27,10 +26,6 @@ MARGIN = 2e-9
 """Margin, of forms of trace 1, from which on a Lyapunov function counts."""
 STEPS = 24
 """Most rates, at growing distances, that are tried above the least one that the solver claims."""
-TILTS = (1e-3, 1e-4, 1e-5, 1e-7, 0.0)
-"""Weights of a small prefactor relative to the margin, tried one after another."""
-STEEP_TILTS = (0.5, 0.2, 0.1, 0.05, 0.02)
-"""Weights that are tried before ``TILTS`` at a given rate, where the margin is larger."""
 
 
 @checked
@@ -102,7 +97,7 @@ def certify(
             reason="the rate is not above the spectral radius at an end of the spectrum: no prefactor is finite"
         )
     prover = _Prover(parameters, disturbance=disturbance)
-    found = prover.least(least) if chosen is None else prover.prove(chosen, STEEP_TILTS + TILTS)
+    found = prover.least(least) if chosen is None else prover.prove(chosen)
     return found or NoCertificate(
         reason="the solver gave no Lyapunov function that contracts and passes the exact check;"
         " this does not show divergence"
@@ -145,7 +140,7 @@ def certify_at(
     parameters = _parameters(momentum, condition_number, proportion, step_size)
     if parameters.condition_number == 1:
         return quadratic.at_rate(parameters, rate)
-    return _Prover(parameters, disturbance=True, norm=norm).prove(rate, STEEP_TILTS + TILTS)
+    return _Prover(parameters, disturbance=True, norm=norm).prove(rate)
 
 
 def _parameters(
@@ -204,12 +199,10 @@ class _Prover:
             left, right = (left, middle) if has_margin(middle) else (middle, right)
         return math.sqrt(right)
 
-    def prove(self, rate: Fraction, tilts: Sequence[float] = TILTS) -> Certificate | None:
+    def prove(self, rate: Fraction) -> Certificate | None:
         """Return the certificate at a rate with the smallest prefactor that is proved."""
-        for tilt in tilts:
-            candidate = self.search.candidate(rate, tilt)
-            if candidate is not None:
-                found = proved(self.parameters, rate, *candidate, disturbance=self.disturbance)
-                if found is not None:
-                    return found
+        for candidate in self.search.candidates(rate):
+            found = proved(self.parameters, rate, *candidate, disturbance=self.disturbance)
+            if found is not None:
+                return found
         return None

@@ -8,7 +8,7 @@ rest, by induction over the rounds, and two more bound what a disturbance does.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -262,6 +262,8 @@ UNITS = [(tuple(row[:6]), tuple(row[6:])) for row in np.eye(8, dtype=int).tolist
 """Each entry of the matrix alone, then each weight alone."""
 LYAPUNOV = slice(2, 10)
 """Their places among the unknowns of a program."""
+SHARES = (0.001, 0.01, 0.1, 0.3, 0.6, 0.9, 0.99)
+"""Shares of the largest margin that are left for the exact proof, tried one after another."""
 
 
 class _Line:
@@ -332,17 +334,25 @@ class Search:
 
     def margin(self, rate_squared: float) -> float | None:
         """Largest t such that the forms of contraction and distance, of trace 1, exceed t; None if unsolved."""
-        found = self._solve(rate_squared, 0.0, constants=False)
+        found = self._solve(rate_squared, constants=False)
         return None if found is None else float(found[0])
 
-    def candidate(self, rate: Fraction, tilt: float) -> tuple[list[Fraction], list[Fraction]] | None:
-        """Return P and c, rounded, with C_0^2 (under a disturbance C_0^2 + C_1^2) = 1 and t + tilt s largest.
+    def candidates(self, rate: Fraction) -> Iterator[tuple[list[Fraction], list[Fraction]]]:
+        """Yield P and c, rounded, with small prefactors first.
 
-        A tilt trades margin for a small prefactor, which is 1 / sqrt(s) once V >= |x_t - x*|^2.
+        C_0^2 (under a disturbance C_0^2 + C_1^2) is 1, t is a share of its largest value, and s is as large as it can
+        be then: the prefactor is 1 / sqrt(s) once V >= |x_t - x*|^2.
         """
-        found = self._solve(float(rate) ** 2, tilt, constants=True)
-        if found is None or not (found[0] > 0 and found[1] > 0):
-            return None
+        widest = self._solve(float(rate) ** 2, constants=True)
+        if widest is None or not (widest[0] > 0 and widest[1] > 0):
+            return
+        for share in SHARES:
+            found = self._solve(float(rate) ** 2, constants=True, margin=share * float(widest[0]))
+            if found is not None and found[1] > 0:
+                yield self._rounded(found)
+        yield self._rounded(widest)
+
+    def _rounded(self, found: np.ndarray) -> tuple[list[Fraction], list[Fraction]]:
         numbers = found[2:10] / found[1] * float(MORE)
         scale = 10 ** max(DIGITS - int(np.ceil(np.log10(np.abs(numbers).max()))), 0)
         exact = [Fraction(round(float(number) * scale), scale) for number in numbers]
@@ -352,8 +362,10 @@ class Search:
             exact[6:] = [Fraction(0)] * 2 if self._norm else [max(each, Fraction(0)) for each in exact[6:]]
         return exact[:6], exact[6:]
 
-    def _solve(self, rate_squared: float, tilt: float, *, constants: bool) -> np.ndarray | None:
-        """Maximise t + tilt s where the constants, or the trace of the form of distance, are 1."""
+    def _solve(
+        self, rate_squared: float, *, constants: bool, margin: float | None = None
+    ) -> np.ndarray | None:
+        """Maximise t, or s at a given t, where the constants, or the trace of the form of distance, are 1."""
         contraction, distance, start = self._lines
         width = 11 + sum(line.count for line in self._lines)
         multiplied = np.cumsum([11, *(line.count for line in self._lines)])
@@ -393,7 +405,8 @@ class Search:
             trace = of_distance[0][diagonal].sum(axis=0)
             trace[0] = 0.0
             normal = trace + unit[1]
-        equal, signs = [normal[None], *(part[1] for part in parts)], [unit[1:2], unit[11:]]
+        fixed = unit[:1] if margin is not None else unit[:0]
+        equal, signs = [normal[None], fixed, *(part[1] for part in parts)], [unit[1:2], unit[11:]]
         matrices, orders = [part[0] for part in parts], [line.order for line in self._lines]
         if self._disturbance or m == 1:
             equal.append(unit[[2 + place for place in GRADIENT_PART]])
@@ -406,8 +419,9 @@ class Search:
         table = np.vstack([equations, -inequalities, *(-each for each in matrices)])
         right = np.zeros(len(table))
         right[0] = 1.0
-        cost = np.zeros(width)
-        cost[:2] = -1.0, -tilt
+        cost = -unit[0]
+        if margin is not None:
+            right[1], cost = margin, -unit[1]
         found = minimum(table, right, cost, (len(equations), len(inequalities), orders))
         return None if found is None else found.unknowns
 

@@ -11,7 +11,8 @@ gamma = r^2 p - beta^2, q = beta - k (r^2 + beta) / 2, alpha = r^2 - p and zeta 
 
 which is nonnegative up to |A| = X if gamma >= 0 and alpha >= zeta X^2. So with s = beta / r and X = r + s is each
 mixture of the squares of a mode's two parts at A = X, which shrink by r and s: p = w s^2 + (1 - w) r^2 and k = 2 (w s +
-(1 - w) r) / X for a share w. Where all modes oscillate, A^2 <= 4 beta, p = beta and k = 1 do for every r >= sqrt(beta).
+(1 - w) r) / X for a share w; for larger rates and for a single eigenvalue, p and k found on grids are better. Where all modes
+oscillate, A^2 <= 4 beta, p = beta and k = 1 do for every r >= sqrt(beta).
 
 Hence |e_t| <= C_0 r^t |e_0| from rest if 1 + p - k A <= C_0^2 c(A) for every eigenvalue, and a unit impulse has at most
 C_1 r^t as effect if 1 <= C_1^2 c(A), each with its own p and k. Both are true at the ends of the interval, and concave.
@@ -21,9 +22,11 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 from clusterproof.theory.certificates.document import Document, stated
 from clusterproof.theory.certificates.heavy_ball import Certificate, sentence
@@ -101,6 +104,8 @@ def start(curvature: Curvature) -> dict[str, Sides]:
 '''
 Form = tuple[Fraction, Fraction]
 """p and k."""
+ZOOMS, GRID, TINY, SCALE = 8, 61, 1e-9, 10**12
+"""Grids of so many p and k, each a fifth as wide as the one before; what is left of an inequality; denominators."""
 SHARES = 8
 """Numbers of shares that are tried between that of the least C_0 at A = X and that of the least C_1."""
 
@@ -138,6 +143,7 @@ def constants(
         ends = rate / largest, rate * (1 - rate) / (rate * (1 - rate) + s * (1 - s))
         shares = [ends[0] + (ends[1] - ends[0]) * Fraction(n, SHARES) for n in range(SHARES + 1)]
         forms += [(w * s**2 + (1 - w) * rate**2, 2 * (w * s + (1 - w) * rate) / largest) for w in shares]
+        forms += [form for form in _searched(beta, rate, traces) if _contracts(beta, rate, traces, form)]
     starts, impulses = [], []
     for form in forms:
         multiples = [share(trace, form) for trace in traces]
@@ -146,6 +152,39 @@ def constants(
             starts.append((max(values), form))
             impulses.append((1 / min(multiples), form))
     return (min(starts), min(impulses)) if starts else None
+
+
+def _contracts(beta: Fraction, rate: Fraction, traces: Sequence[Fraction], form: Form) -> bool:
+    """Return whether the energy shrinks by the squared rate up to the largest |A|."""
+    p, k = form
+    gamma, q = rate**2 * p - beta**2, beta - k * (rate**2 + beta) / 2
+    if gamma <= 0:
+        return False
+    zeta = 1 - k + q**2 / gamma
+    return zeta >= 0 and rate**2 - p >= zeta * max(map(abs, traces)) ** 2
+
+
+def _searched(beta: Fraction, rate: Fraction, traces: Sequence[Fraction]) -> Iterator[Form]:
+    """Yield p and k on grids that narrow: where C_0 is about least, and where C_1 is."""
+    b, r, ends = float(beta), float(rate), np.array([float(trace) for trace in traces])[:, None, None]
+    for start in (1.0, 0.0):
+        low, high = np.zeros(2), np.array([r**2, 2.5])
+        for _ in range(ZOOMS):
+            p, k = np.meshgrid(np.linspace(low[0], high[0], GRID), np.linspace(low[1], high[1], GRID))
+            with np.errstate(all="ignore"):
+                gamma, multiple = r**2 * p - b**2, 1 - (k * ends) ** 2 / (4 * p)
+                zeta = 1 - k + (b - k * (r**2 + b) / 2) ** 2 / gamma
+                slack = r**2 - p - zeta * np.abs(ends).max() ** 2
+                constant = ((1 + start * (p - k * ends)) / multiple).max(axis=0)
+                holds = (gamma > TINY) & (zeta > TINY) & (slack > TINY) & (multiple > TINY).all(axis=0)
+            constant = np.where(holds, constant, np.inf)
+            place = np.unravel_index(np.argmin(constant), constant.shape)
+            if not np.isfinite(constant[place]):
+                break
+            best, width = np.array([p[place], k[place]]), (high - low) / 10
+            low, high = np.maximum(best - width, 0), best + width
+        else:
+            yield Fraction(round(best[0] * SCALE), SCALE), Fraction(round(best[1] * SCALE), SCALE)
 
 
 def at_rate(parameters: Parameters, rate: Fraction) -> Certificate | None:

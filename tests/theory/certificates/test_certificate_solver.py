@@ -130,9 +130,9 @@ def test_claims_of_a_margin_are_not_believed(plant: Plant) -> None:
 
 def test_proofs_of_other_rates_are_not_believed(plant: Plant) -> None:
     """A solver that returns the solution at rate .668 for every rate."""
-    honest = Search.candidate
+    honest = Search.candidates
     plant(Search, "margin", lambda search, rate_squared: 1.0)
-    plant(Search, "candidate", lambda search, rate, tilt: honest(search, Fraction(668, 1000), tilt))
+    plant(Search, "candidates", lambda search, rate: honest(search, Fraction(668, 1000)))
     found = certify(0.3, 4, 1)
     assert not found or (
         isinstance(found, Certificate) and verify(found.document) and float(found.rate) > 0.6678
