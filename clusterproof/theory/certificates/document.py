@@ -307,6 +307,8 @@ def _text(document: AnyDocument) -> bytes | str:
     try:
         if isinstance(document, Mapping):
             return json.dumps(dict(document))
-        return to_json(document) if isinstance(document, Document) else read_file(document, MAX_BYTES)  # type: ignore[arg-type]
+        if isinstance(document, Document):
+            return to_json(document)
+        return read_file(Path(document), MAX_BYTES)
     except Exception as error:  # a record may hold anything
         raise Unreadable(f"cannot be read ({getattr(error, 'strerror', None) or error})") from error

@@ -11,8 +11,8 @@ gamma = r^2 p - beta^2, q = beta - k (r^2 + beta) / 2, alpha = r^2 - p and zeta 
 
 which is nonnegative up to |A| = X if gamma >= 0 and alpha >= zeta X^2. So with s = beta / r and X = r + s is each
 mixture of the squares of a mode's two parts at A = X, which shrink by r and s: p = w s^2 + (1 - w) r^2 and k = 2 (w s +
-(1 - w) r) / X for a share w; for larger rates and for a single eigenvalue, p and k found on grids are better. Where all modes
-oscillate, A^2 <= 4 beta, p = beta and k = 1 do for every r >= sqrt(beta).
+(1 - w) r) / X for a share w; for larger rates and for a single eigenvalue, p and k found on grids are better. Where all
+modes oscillate, A^2 <= 4 beta, p = beta and k = 1 do for every r >= sqrt(beta).
 
 Hence |e_t| <= C_0 r^t |e_0| from rest if 1 + p - k A <= C_0^2 c(A) for every eigenvalue, and a unit impulse has at most
 C_1 r^t as effect if 1 <= C_1^2 c(A), each with its own p and k. Both are true at the ends of the interval, and concave.

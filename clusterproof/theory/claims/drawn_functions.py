@@ -118,17 +118,17 @@ def _continued(
 class Separable:
     """A sum of functions of one coordinate each, plus a constant; as an operator its gradient."""
 
-    slopes: tuple[Slope, ...]
+    derivatives: tuple[Slope, ...]
     value: Fraction = ZERO
 
     def at(self, x: Vector) -> tuple[Vector, Fraction]:
         """Return a subgradient (normal vector, image) and the value."""
-        several = [slope.at(t) for slope, t in zip(self.slopes, x, strict=True)]
+        several = [slope.at(t) for slope, t in zip(self.derivatives, x, strict=True)]
         return tuple(g for g, _ in several), self.value + sum(f for _, f in several)
 
     def prox(self, x: Vector, step: Fraction) -> Vector:
         """Return y with y + step g = x, g a subgradient there."""
-        return tuple(slope.prox(t, step) for slope, t in zip(self.slopes, x, strict=True))
+        return tuple(slope.prox(t, step) for slope, t in zip(self.derivatives, x, strict=True))
 
 
 @dataclass(frozen=True)
@@ -409,10 +409,10 @@ def _formula(
     limits: Sequence[Fraction | None] = [None] * len(at)
     if M is not None:
         limits = _limits(gradient, M, stream)
-    slopes = [
+    derivatives = [
         _slope(mu, L, limit, t, g, scale, stream) for t, g, limit in zip(at, gradient, limits, strict=True)
     ]
-    return Separable(tuple(slopes), value)
+    return Separable(tuple(derivatives), value)
 
 
 def _slope(
@@ -424,7 +424,7 @@ def _slope(
     scale: Fraction,
     stream: np.random.Generator,
 ) -> Slope:
-    """Draw a derivative of slopes from ``low`` to ``high`` (None: any, and jumps), at most ``limit`` in magnitude."""
+    """Draw a derivative of derivatives from ``low`` to ``high`` (None: any, and jumps), at most ``limit`` in magnitude."""
     top = low + _magnitude(stream) if high is None else high
     if limit is not None:
         if high is None:  # a multiple of the distance to a point, and of others' farther away
@@ -506,11 +506,11 @@ def _operator(
     largest = min(limits) if limits else mu + _magnitude(stream)
     least = -largest if definition.has_fixed_point else mu
     if stream.random() < 0.3:
-        slopes = [
+        derivatives = [
             _slope(max(least, ZERO), largest, None, t, g, scale, stream)
             for t, g in zip(at, image, strict=True)
         ]
-        return Separable(tuple(slopes))
+        return Separable(tuple(derivatives))
 
     def allowed(a: Fraction, b: Fraction) -> bool:
         square = a**2 + b**2
@@ -576,13 +576,13 @@ def _draw_bounded(
     assert definition.smoothness is not None
     L, basis = definition.smoothness, _basis(dimension, stream)
     start, centre, gradient = (_small(dimension, stream) for _ in range(3))
-    slopes = [
+    derivatives = [
         _slope(-L, L, None, t, L * scale / 2 * g, scale, stream)
         for t, g in zip(centre, gradient, strict=True)
     ]
     value = Fraction(_pick((0, 1, -2), stream))
-    minimum = sum((slope.infimum() for slope in slopes), value)
-    formulas = ((basis, Separable(tuple(slopes), value)),)
+    minimum = sum((slope.infimum() for slope in derivatives), value)
+    formulas = ((basis, Separable(tuple(derivatives), value)),)
     further = tuple(_plus(start, _small(dimension, stream), scale) for _ in range(3))
     return Drawn(groups, start, None, minimum, further, formulas)
 

@@ -76,7 +76,7 @@ def among(*values: Any) -> Any:
 def annotate_ranges(function: Callable[..., Any]) -> None:
     """Move the ranges that are defaults of a function's parameters to their annotations.
 
-    The function then has no defaults: whoever calls it must give every quantity.
+    The function then has no defaults: a call must give every quantity.
     """
     parameters = [p for p in inspect.signature(function).parameters.values() if isinstance(p.default, Range)]
     positional = [each.name for each in parameters if each.kind is not each.KEYWORD_ONLY]

@@ -169,7 +169,8 @@ class Valued(Expression):
     def exact(self) -> int | Fraction:
         """Return the value, where a number must be, and keep as a branch that it is this."""
         if self.operator != "number":
-            (self - of_number(self.record, self.value)).decide(strict=False, equation=True)  # type: ignore[attr-defined]
+            gap: Any = self - of_number(self.record, self.value)
+            gap.decide(strict=False, equation=True)
         return self.value
 
     def differs(self) -> bool:

@@ -96,9 +96,9 @@ def skipping_page(of: OneModelRun) -> Page:
     some = ("run proxskip --probability 1", "gradient descent")
     if p == 1:
         some = ("run proxskip --probability 0.5", "half the communication")
-    after = tail(of, some, ("run proxskip --probability 0.2", "1 - p^2 decides the rate"))
+    after: tuple[Any, ...] = tail(of, some, ("run proxskip --probability 0.2", "1 - p^2 decides the rate"))
     if all(need.met for need in _short_steps(of)):
-        after = (_expectation(of, moments), *after)  # type: ignore[assignment]
+        after = (_expectation(of, moments), *after)
     known = (*head(of, f"p = {p:.4g}"), error_entry(of), _factor(of, moments))
     return page_of(facts.title(of), known, ROWS, of, *after)
 

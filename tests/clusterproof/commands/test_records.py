@@ -76,12 +76,12 @@ def true(step: Step) -> Sides:
 
 
 @pytest.mark.slow(reason="several seconds")
-@pytest.mark.parametrize(("bound", "verdict"), [("1", "consistent"), ("Fraction(1, 2)", "violated")])
+@pytest.mark.parametrize(("bound", "verdict"), [("1", "certified"), ("Fraction(1, 2)", "violated")])
 def test_a_claim_without_a_stored_verdict_is_checked(
     registry: dict[str, object], tmp_path: Path, capsys: pytest.CaptureFixture[str], bound: str, verdict: str
 ) -> None:
     (tmp_path / "mine.py").write_text(FILE.format(bound=bound))
-    for kind in ("consistent", "violated"):
+    for kind in ("certified", "violated"):
         assert main(["claims", "--verdict", kind, str(tmp_path / "mine.py")]) == 0
         assert ("mine/lemma" in capsys.readouterr().out) == (kind == verdict)
 

@@ -38,7 +38,7 @@ def empty(step: Step):
 
 @claim("pytested/few", evaluations=5)
 def few(step: Step):
-    return at_most(abs(step - 1) * step, allowed=3)
+    return at_most(abs(float(step) - 1) * float(step), allowed=3.0)
 """
 TESTS = """
 from clusterproof.theorem import parametrize_with_claims
