@@ -424,7 +424,7 @@ def _slope(
     scale: Fraction,
     stream: np.random.Generator,
 ) -> Slope:
-    """Draw a derivative of derivatives from ``low`` to ``high`` (None: any, and jumps), at most ``limit`` in magnitude."""
+    """Draw a derivative with curvatures from ``low`` to ``high`` (None: any, jumps), at most ``limit`` in magnitude."""
     top = low + _magnitude(stream) if high is None else high
     if limit is not None:
         if high is None:  # a multiple of the distance to a point, and of others' farther away
