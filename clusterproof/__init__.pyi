@@ -57,9 +57,12 @@ from .theory.claims import ConvexSet as ConvexSet
 from .theory.claims import Excluded as Excluded
 from .theory.claims import Function as Function
 from .theory.claims import Operator as Operator
+from .theory.claims import Q as Q
 from .theory.claims import Replicates as Replicates
 from .theory.claims import Sides as Sides
 from .theory.claims import Stream as Stream
+from .theory.claims import Z as Z
+from .theory.claims import among as among
 from .theory.claims import at_least as at_least
 from .theory.claims import at_most as at_most
 from .theory.claims import choice as choice
@@ -69,6 +72,8 @@ from .theory.claims import expectation as expectation
 from .theory.claims import functions as functions
 from .theory.claims import given as given
 from .theory.claims import integers as integers
+from .theory.claims import iterate as iterate
+from .theory.claims import known as known
 from .theory.claims import least as least
 from .theory.claims import matrices as matrices
 from .theory.claims import operators as operators

@@ -119,7 +119,7 @@ def test_a_certificate_holds_what_its_file_imports(
     for folder in ("one", "two")[::order]:
         assert main(["verify", f"{folder}.json"]) == 0, capsys.readouterr()
     forged = json.loads(Path("two.json").read_text())
-    forged["beside"] = {"../helper.py": "NUMBER = 3\n"}
+    forged["beside"]["../helper.py"] = "NUMBER = 3\n"
     outcome = certificates.verify(forged)
     assert not outcome
     assert "no relative path" in outcome.condition

@@ -197,7 +197,7 @@ def test_a_child_prints_what_the_command_prints(
     assert main(words) == 0
     output, errors = capsys.readouterr()
     assert errors == "here\n"
-    assert ("1 claim: 1 consistent" if command == "check" else "conforms: scaffold") in output
+    assert ("1 claim: 1 certified" if command == "check" else "conforms: scaffold") in output
 
 
 @pytest.mark.slow(reason="a second or more")
@@ -208,7 +208,7 @@ def test_the_verdicts_are_printed_where_the_file_has_replaced_standard_output(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stdout", sys.stdout)  # restored at the end
         assert main(arguments(tmp_path, "check", "sys.stdout = open(os.devnull, 'w')", "import")) == 0
-    assert "1 claim: 1 consistent" in capsys.readouterr().out
+    assert "1 claim: 1 certified" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX systems")
@@ -256,5 +256,5 @@ def test_json_on_standard_output_leaves_the_counts_to_standard_error(
     assert main([*words, "--json", "-"]) == 0
     output, errors = capsys.readouterr()
     assert [verdict["claim"] for verdict in json.loads(output)["claims"]] == ["mine/a"]
-    assert "1 claim: 1 consistent" in errors
+    assert "1 claim: 1 certified" in errors
     assert "--json requires a file" in refused(capsys, *words, "--json", "--verbose")

@@ -196,10 +196,8 @@ def _printed(run: FusionRun) -> tuple[tuple[Said, str], ...]:
         means = values[1:].mean(axis=0)
         worst = int(means.argmax())
         size = float(means[worst])
-        said = Said("does not apply", not_met, size)
-        if run.apply:
-            said = Said("broken", _negative(run, size, worst), size)
-        return said, _line(quantity, size, None, _fall(values[1:, worst]))
+        said = _negative(run, size, worst) if run.apply else Said("does not apply", not_met, size)
+        return said, _line(quantity, size, said.bound, _fall(values[1:, worst]))
 
     if not run.apply:
         mapping = Said("does not apply", not_met, largest)
@@ -216,17 +214,17 @@ def _printed(run: FusionRun) -> tuple[tuple[Said, str], ...]:
     )
 
 
-def _negative(run: FusionRun, mean: float, worst: int) -> str:
-    """Return the sentence where C_1 <= 0, which no mean square is below."""
+def _negative(run: FusionRun, mean: float, worst: int) -> Said:
+    """Return what is said where C_1 <= 0, which no mean square is below."""
     one = run.setting
     scale, other = (float(run.height[worst]) + one.start) / run.rounds, one.first_of(one.power)
-    bound = f"bound {short(one.first * scale)}, mean {short(mean)}"
-    words = f"Bound on Models broken: C_1 = {short(one.first)}, {bound}."
-    if other <= 0 or not run.sure:
-        return words
-    kept = "kept" if mean <= other * scale else "not kept"
-    reading = f"C_1 = {short(other)}, bound {short(other * scale)}, {kept}"
-    return f"{words} Read with q for (c^(-T/2) - 1)^-1: {reading}."
+    bound = one.first * scale
+    words = f"Bound on Models broken: {short(mean)} > {short(bound)}, as C_1 = {short(one.first)} < 0."
+    if other > 0 and run.sure:
+        kept = "kept" if mean <= other * scale else "not kept"
+        reading = f"C_1 = {short(other)}, bound {short(other * scale)}, {kept}"
+        words += f" Read with q for (c^(-T/2) - 1)^-1: {reading}."
+    return Said("broken", words, mean, bound)
 
 
 def _repaired_factors(run: FusionRun) -> dict[str, float]:
@@ -271,7 +269,7 @@ def _repaired(run: FusionRun) -> tuple[list[Said], str, str]:
 def _line(name: str, measured: float | None, bound: float | None, fall: str, of: float | None = None) -> str:
     """Return a line of the table; the ratio is of the bound to ``of``, or to what was measured."""
     value = measured if of is None else of
-    ratio = "" if bound is None or not value else short(bound / value, 2)
+    ratio = "" if bound is None or bound < 0 or not value else short(bound / value, 2)
     shown = ["" if measured is None else short(measured), "none" if bound is None else short(bound)]
     return f"{name:<20}{shown[0]:>9}{shown[1]:>9}{ratio:>16}  {fall}".rstrip()
 
