@@ -26,19 +26,18 @@ class Preprocessing:
     Parameters
     ----------
     crop
-        Side of a random square crop, the central one in evaluation; whole images where left out.
+        Side of a random square crop; whole images by default. Evaluation has the central one.
     flip
-        Flip images from left to right, each with probability 1/2.
+        Flip each image from left to right with probability 1/2.
     brightness
-        Add a number uniform in plus and minus this one to all pixels, which are in [0, 1].
+        Half width of a uniform addition to all pixels. These are in [0, 1].
     contrast
-        Multiply a channel's distances from its mean by a factor uniform in 1 plus and minus this number.
+        Half width of a uniform factor of the distances from the mean. The factor is around 1, the mean a channel's.
     standardise
-        Bring each image to mean 0 and standard deviation 1; its standard deviation counts as at least one
-        over the root of the number of its pixels.
+        Bring each image to mean 0 and standard deviation 1. The latter counts as at least one over the root of the
+        number of pixels.
     augmentation_per
-        Whether each ``"image"`` has a crop, brightness and contrast of its own, or each ``"batch"``; flips
-        are each image's own.
+        What has a crop of its own: each image, or each batch. So have brightness and contrast; flips are each image's.
 
     Raises
     ------

@@ -119,7 +119,7 @@ def test_what_breaks_a_rule_is_refused(name: str, case: tuple[dict[str, Any], st
 )
 def test_a_concentration_lies_between_a_thousandth_and_a_million(name: str, few: dict[str, int]) -> None:
     for concentration in (0.99e-3, 1.01e6):
-        with pytest.raises(InvalidArgument, match=r"at least 0.001 and at most 1e\+06") as refusal:
+        with pytest.raises(InvalidArgument, match=r"at least 0.001|at most 1000000") as refusal:
             partition(name, load("digits"), seed=0, concentration=concentration)
         assert refusal.value.argument == "concentration"
     for concentration in (1e-3, 1e6):
