@@ -415,18 +415,11 @@ def _decayed(algorithm: Algorithm[Any], decay: float, rounds: int) -> Algorithm[
 
 def _rows(configuration: Configuration, folder: Path | None, stored: Stored | None) -> tuple[Rows, Rows]:
     """Return the metrics of the rounds so far, and those of the clients, which must be those of the checkpoint."""
-    rounds = 0 if stored is None else stored.record["rounds"]
-    is_written = folder is not None and configuration.training.client_metrics
-    rows = (
-        Rows(COLUMNS, None if folder is None else folder / METRICS, rounds),
-        Rows(CLIENT_COLUMNS, folder / CLIENTS if folder and is_written else None, rounds),
-    )
-    for table, stated in zip(rows, [] if stored is None else stored.record["rows"], strict=False):
-        if table.sum != stated:
-            rule = f"must have the {rounds} rounds of the checkpoint, as they were written"
-            remedy = "restore it from a backup or start the run again"
-            raise InvalidArgument("resume", str(table.path), rule, remedy)
-    return rows
+    rounds, sums = (0, ("", "")) if stored is None else (stored.record["rounds"], stored.record["rows"])
+    paths = [None if folder is None else folder / name for name in (METRICS, CLIENTS)]
+    if not configuration.training.client_metrics:
+        paths[1] = None
+    return Rows(COLUMNS, paths[0], rounds, sums[0]), Rows(CLIENT_COLUMNS, paths[1], rounds, sums[1])
 
 
 def _check_other_clients(configuration: Configuration, assignment: str) -> None:
