@@ -22,8 +22,7 @@ from clusterproof.algorithms.options import parameter_descriptions
 from clusterproof.algorithms.validation import LARGEST_COUNT, LARGEST_SEED, brief
 from clusterproof.files import TOML, parse_json, parse_toml, read_file
 from clusterproof.neural.custom import references
-from clusterproof.neural.custom.algorithms import keyword_types, own_algorithm
-from clusterproof.neural.custom.references import HOW, OWN, is_own
+from clusterproof.neural.custom.references import HOW, OWN, is_own, keyword_types, own_algorithm
 from clusterproof.neural.data.loading import DATASETS
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.partitions.by_name import PARTITIONS
@@ -311,8 +310,20 @@ def sections_from(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return sections
 
 
-def read_configuration_file(path: str | os.PathLike[str], argument: str = "config") -> dict[str, Any]:
-    """Read the sections of a file, TOML or JSON by its ending, still unchecked.
+SEE_A_RUN = "see the configuration.json that every training run leaves in its folder"
+
+
+def read_configuration_file(
+    path: str | os.PathLike[str], argument: str = "config", remedy: str = SEE_A_RUN
+) -> dict[str, Any]:
+    """Read the tables of a file, TOML or JSON by its ending, still unchecked.
+
+    Parameters
+    ----------
+    path
+        The file.
+    argument, remedy
+        What named the file, and what helps, for messages.
 
     Raises
     ------
@@ -331,7 +342,6 @@ def read_configuration_file(path: str | os.PathLike[str], argument: str = "confi
         raise InvalidArgument(argument, os.fspath(path), rule, "choose another file") from error
     except (ValueError, RecursionError) as error:
         fault = " ".join(str(error).split())
-    remedy = "see the configuration.json that every training run leaves in its folder"
     raise InvalidArgument(argument, os.fspath(path), f"must be a {kind} file ({fault})", remedy)
 
 

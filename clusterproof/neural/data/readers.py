@@ -133,3 +133,13 @@ def read_emnist(contents: Mapping[str, bytes]) -> ImageSet:
         return ImageSet("emnist", test.take(order[part:]), test.take(order[:part]), note)
     train = _read_half(contents, "emnist-bymerge-train", 47, transposed=True)
     return ImageSet("emnist", train, test)
+
+
+READERS: dict[str, Callable[[Mapping[str, bytes]], ImageSet]] = {
+    "digits": read_digits,
+    "mnist": idx_set("mnist"),
+    "fashion-mnist": idx_set("fashion-mnist"),
+    "cifar10": read_cifar10,
+    "emnist": read_emnist,
+}
+"""Functions that make a data set from the files' contents by name."""

@@ -258,30 +258,6 @@ def test_floating_numbers_of_other_types_are_read_as_the_same_numbers(plant: Any
             assert np.array_equal(torch.from_numpy(held).double().numpy(), exact)
 
 
-def test_the_checksum_is_of_shapes_and_types_and_of_every_number(plant: Any) -> None:
-    """The same bytes in another shape, as another type, or of other clients, are other data."""
-    zeros, labels = np.zeros((4, 6)), PAIR[1]
-    changed = zeros.copy()
-    changed[3, 5] = 1
-    plain = (zeros, labels)
-    shapes = (zeros.reshape(4, 2, 3), zeros.reshape(4, 3, 2), zeros.view(np.float32))
-    values: list[dict[str, Any]] = [
-        *({"train": (samples, labels), "test": (samples, labels)} for samples in shapes),
-        *({"train": plain, "test": plain, half: (changed, labels)} for half in ("train", "test")),
-        *({"train": plain, "test": plain, half: (zeros, labels[::-1])} for half in ("train", "test")),
-    ]
-    divided = [(zeros[:1], labels[:1]), (zeros[1:], labels[1:])]
-    elsewhere = [(zeros[:3], labels[:3]), (zeros[3:], labels[3:])]
-    owned = {"train": divided, "test": divided, "clusters": [0, 1]}
-    values += [owned, owned | {"clusters": [1, 0]}, owned | {"train": elsewhere}, owned | {"test": elsewhere}]
-    values = [{"train": plain, "test": plain}, *values, {"train": plain, "test": plain}]
-    waiting = iter(values)
-    plant(references, "load_own", lambda *_: next(waiting))
-    notes = [load("some:data").note for _ in values]
-    assert len(set(notes)) == len(values) - 1
-    assert notes[0] == notes[-1]
-
-
 class Items:
     """A data set of PyTorch, as far as it is asked."""
 
@@ -303,7 +279,6 @@ def test_a_data_set_of_pytorch_is_a_half(plant: Any) -> None:
         plant(references, "load_own", lambda *_, value=value: lambda: value)
         found.append(load("some:data"))
     assert np.array_equal(found[0].train.pixels, found[1].train.pixels)
-    assert len({one.note for one in found}) == 1  # the SHA-256
 
 
 def test_clients_of_any_sizes_and_types_are_joined_in_order(plant: Any) -> None:
@@ -324,7 +299,6 @@ def test_clients_of_any_sizes_and_types_are_joined_in_order(plant: Any) -> None:
     for value in ({"train": PAIR, "test": MORE}, {"train": MORE, "test": PAIR}):  # the largest label of both
         plant(references, "load_own", lambda *_, value=value: value)
         assert load("some:data").train.classes == load("some:data").test.classes == 9
-    assert len({one.note for one in read.values()}) == len(read)  # the SHA-256
     assert np.array_equal(read["sets"].train.pixels, np.concatenate([PAIR[0]] * 2))
     owners = read["pairs"].owners
     assert owners is not None
@@ -332,7 +306,7 @@ def test_clients_of_any_sizes_and_types_are_joined_in_order(plant: Any) -> None:
     assert (owners.clusters.tolist(), read["pairs"].train.classes) == ([1, 0, 1], 5)
     plant(references, "load_own", lambda *_: read["pairs"])
     again = load("some:data")
-    assert (again.owners, again.note, again.test.classes) == (owners, read["pairs"].note, 5)
+    assert (again.owners, again.test.classes) == (owners, 5)
     assert read["sets"].owners is not None
     assert read["sets"].owners.clusters.tolist() == [0, 0]
     black = read["black and white"].train.pixels

@@ -27,7 +27,7 @@ from clusterproof.neural.data.catalogue import DATASETS, Dataset
 from clusterproof.neural.data.images import Images, ImageSet
 from clusterproof.neural.data.loading import load
 from clusterproof.neural.data.published import Archive, PublishedFile
-from clusterproof.neural.data.readers import read_idx
+from clusterproof.neural.data.readers import READERS, read_idx
 
 PIXELS = np.random.default_rng(3).integers(0, 256, (6, 5, 5), dtype=np.uint8)
 LABELS = np.arange(6, dtype=np.uint8)
@@ -104,11 +104,11 @@ def install(
     dataset = replace(
         DATASETS["mnist"],
         files=files,
-        read=read,
         archive=archive,
         optional=frozenset([optional] if optional else []),
     )
     monkeypatch.setitem(DATASETS, "mnist", dataset)
+    monkeypatch.setitem(READERS, "mnist", read)
     return dataset
 
 

@@ -10,9 +10,8 @@ from scipy import stats
 from small_images import client_data, flat, load, module, plain_gradient, random_partition
 
 from clusterproof.algorithms import ALGORITHMS, Descent, Randomness
+from clusterproof.neural.client_data import distorted, draw_steps, groups
 from clusterproof.neural.data.preprocessing import Preprocessing, undistorted
-from clusterproof.neural.distortion import distorted
-from clusterproof.neural.minibatches import draw_steps, groups
 from clusterproof.neural.networks import CNN, MLP, TutorialCNN
 from clusterproof.neural.task import ImageTask
 
