@@ -206,6 +206,12 @@ class NetworkTable(PaperTable):
 
     device: Literal["cpu", "cuda"] = "cpu"
 
+    def chosen(self, *names: str) -> dict[str, Any]:
+        """Return settings by name, lists as in a configuration, without those that are null."""
+        values = {name: getattr(self, name) for name in names}
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+        return {name: value for name, value in plain.items() if value is not None}
+
     @abstractmethod
     def sections(self) -> dict[str, dict[str, dict[str, Any]]]:
         """Return the configuration of each run, without its seed, by name."""
