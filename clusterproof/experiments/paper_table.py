@@ -133,6 +133,12 @@ class PaperTable(ABC):
         """Whether the settings that the paper prints are the paper's."""
         return not set(self.changes) & set(self.published)
 
+    def chosen(self, *names: str) -> dict[str, Any]:
+        """Return settings by name, lists as in a configuration, without those that are null."""
+        values = {name: getattr(self, name) for name in names}
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+        return {name: value for name, value in plain.items() if value is not None}
+
     @abstractmethod
     def units(self, seed: int) -> dict[str, Unit]:
         """Return the runs of a seed by name."""
@@ -205,12 +211,6 @@ class NetworkTable(PaperTable):
     """A table whose runs train networks, on ``device``."""
 
     device: Literal["cpu", "cuda"] = "cpu"
-
-    def chosen(self, *names: str) -> dict[str, Any]:
-        """Return settings by name, lists as in a configuration, without those that are null."""
-        values = {name: getattr(self, name) for name in names}
-        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-        return {name: value for name, value in plain.items() if value is not None}
 
     @abstractmethod
     def sections(self) -> dict[str, dict[str, dict[str, Any]]]:

@@ -238,8 +238,9 @@ def test_sofl_s_table_2_clusters_updates_that_are_apart() -> None:
         **{"k_means_start": "k-means++", "k_means_attempts": 10, "grid": 5, "map_start": "sample"},
         **{"cluster_count": "silhouette", "repetitions": 3},
     }
+    table = sofl_table_2.SoFLTable2(**options)
     found = {
-        method: sofl_table_2.clusterings(method, updates, 4, 0, **options) for method in sofl_table_2.METHODS
+        method: sofl_table_2.clusterings(method, updates, 4, 0, table) for method in sofl_table_2.METHODS
     }
     assert [len(labels) for labels in found.values()] == [3, 3, 3]
     for method in ("K-means", "SOM + K-means"):
@@ -248,7 +249,8 @@ def test_sofl_s_table_2_clusters_updates_that_are_apart() -> None:
     right = []  # of ten random starts of k-means; of many attempts the best is taken
     for attempts in (1, 50):
         options |= {"k_means_start": "random", "k_means_attempts": attempts, "repetitions": 10}
-        labels = sofl_table_2.clusterings("K-means", updates, 4, 0, **options)
+        table = sofl_table_2.SoFLTable2(**options)
+        labels = sofl_table_2.clusterings("K-means", updates, 4, 0, table)
         right.append(sum(sofl_table_2.scores(one)["purity"] == 1 for one in labels))
     assert right[0] < right[1] == 10
     # the map with k-means is the algorithm's own clustering, from the stream of the start

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -92,11 +91,13 @@ class SoFLTable2(PaperTable):
             "network": {"name": "mlp", "hidden": list(self.hidden)},
             "algorithm": {"name": "fedavg", "step_size": self.step_size, "local_steps": self.local_epochs},
             "training": {
-                **{"rounds": self.rounds, "batch_size": self.batch_size, "local_unit": "epoch", "threads": 1},
-                **{"evaluate_every": self.rounds, "seed": seed, "device": "cpu"},
+                **self.chosen("rounds", "batch_size"),
+                **{"local_unit": "epoch", "threads": 1, "evaluate_every": self.rounds, "seed": seed},
+                "device": "cpu",
             },
         }
-        settings = {"sections": sections, "settings": json.loads(json.dumps(asdict(self)))}
+        names = ("k_means_start", "k_means_attempts", "grid", "map_start", "cluster_count", "repetitions")
+        settings = {"sections": sections, **self.chosen(*names)}
         return {"updates": Unit(f"updates, seed {seed}", cluster_updates, settings)}
 
     def numbers(self, results: Mapping[str, Any]) -> Iterator[tuple[str, Number]]:
@@ -125,7 +126,7 @@ def scores(labels: Any) -> dict[str, float]:
     }
 
 
-def cluster_updates(sections: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, list[list[int]]]:
+def cluster_updates(sections: Mapping[str, Any], **settings: Any) -> dict[str, list[list[int]]]:
     """Train by FedAvg, take all clients' next updates and cluster them again and again; return labels by method."""
     from clusterproof.neural.training import train
 
