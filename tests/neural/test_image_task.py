@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from small_images import random_partition
 from clusterproof.algorithms import Descent, FedAvg, InvalidArgument, run
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.engines import choose_engine
+from clusterproof.neural.image_checks import check_images
 from clusterproof.neural.networks import CNN, MLP
 from clusterproof.neural.task import ImageTask
 
@@ -42,24 +44,6 @@ def test_bad_arguments_are_refused(options, argument):
     with pytest.raises(InvalidArgument) as caught:
         make(**options)
     assert caught.value.argument == argument
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_a_missing_gpu_is_refused():
-    with pytest.raises(InvalidArgument, match="device"):
-        make(device="cuda")
-
-
-def test_channels_come_first():
-    partition = random_partition((3, 3), image_shape=(16, 16, 3))
-    network = CNN((16, 16, 3), 3, (2, 2), (3,), padding=(4, 4))
-    with pytest.raises(InvalidArgument, match=r"^data = .*\(n, C, H, W\)"):
-        ImageTask(partition=partition, network=network)
-    few_pixels = (8, 4, 4)
-    ImageTask(
-        partition=random_partition((3, 3), image_shape=few_pixels),
-        network=CNN(few_pixels, 3, (2, 2), (3,), padding=(2, 2)),
-    )
 
 
 def test_gram_matrices_are_for_perceptrons():
@@ -123,11 +107,6 @@ def test_a_single_gradient_is_no_pass_where_one_client_has_several_batches(batch
         assert task.gradients(points, CLIENTS, np.random.default_rng(0)).shape == points.shape
 
 
-def test_a_batch_of_everything_is_a_full_batch():
-    assert make(batch_size=12).chosen_engine.name == "gram"
-    assert make(batch_size=11).chosen_engine.name == "vmap"
-
-
 @pytest.mark.parametrize("half", ["training", "test"])
 def test_clients_without_samples_are_refused(half):
     sizes = {"sizes": (3, 0, 2)} if half == "training" else {"sizes": (3, 1, 2), "test_sizes": (3, 0, 2)}
@@ -180,3 +159,18 @@ def test_convolutions_on_a_gpu_are_exact_and_repeatable():
 def test_replicates_are_refused_with_a_remedy():
     with pytest.raises(InvalidArgument, match=r"replicates = 3: .*call once a seed"):
         run(FedAvg(step_size=0.1), make(), rounds=1, replicates=3)
+
+
+@pytest.mark.parametrize(
+    ("shape", "network", "flip", "refused"),
+    [
+        ((5, 5, 4), CNN, False, True),
+        ((5, 5, 4), MLP, True, True),
+        ((5, 5, 4), MLP, False, False),  # which takes samples of any shape
+        *((shape, CNN, False, False) for shape in ((4, 4, 4), (5, 5, 5), (5, 4, 4))),
+    ],
+)
+def test_squares_before_at_most_four_channels_are_channels_last(shape, network, flip, refused) -> None:
+    made = CNN(shape, 3, (1, 1), (), (2, 2)) if network is CNN else MLP(shape, 3)
+    with pytest.raises(InvalidArgument, match="channels to the front") if refused else nullcontext():
+        check_images(random_partition((2, 2), image_shape=shape), made, Preprocessing(flip=flip))
