@@ -169,18 +169,9 @@ class PaperTable(ABC):
 
         import clusterproof
 
-        settings = json.dumps(self.changes)
+        common = (self.id, json.dumps(self.changes), clusterproof.__version__)
         rows = [
-            (
-                self.id,
-                settings,
-                clusterproof.__version__,
-                method,
-                number.column,
-                seed,
-                number.round,
-                number.value,
-            )
+            (*common, method, number.column, seed, number.round, number.value)
             for seed, found in results.items()
             for method, number in self.numbers(found)
         ]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
+from msgspec import Meta
 
-from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_count, check_number
+from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.settings import checked_settings, parameter_types
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-PER = ("image", "batch")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,22 +51,16 @@ class Preprocessing:
     It also chooses models by the loss on distorted images.
     """
 
-    crop: int | None = None
+    crop: Annotated[int, Meta(ge=1)] | None = None
     flip: bool = False
-    brightness: float = 0.0
-    contrast: float = 0.0
+    brightness: Annotated[float, Meta(ge=0, le=1e6)] = 0.0
+    contrast: Annotated[float, Meta(ge=0, le=1)] = 0.0
     standardise: bool = False
-    augmentation_per: str = "image"
+    augmentation_per: Literal["image", "batch"] = "image"
 
     def __post_init__(self) -> None:
-        """Validate the values."""
-        if self.crop is not None:
-            check_count("crop", self.crop, at_least=1, remedy="IFCA's public code has 24 of 32")
-        check_number("brightness", self.brightness, at_least=0, remedy="0 leaves it, 0.25 is common")
-        check_number(
-            "contrast", self.contrast, at_least=0, at_most=1, remedy="IFCA's public code has 0.8, 0 leaves it"
-        )
-        check_choice("augmentation_per", self.augmentation_per, PER, remedy="use 'image'")
+        """Check types and ranges."""
+        checked_settings(parameter_types(Preprocessing), vars(self))
 
     @property
     def random(self) -> bool:
