@@ -19,7 +19,6 @@ from clusterproof.algorithms import (
     FedAvg,
     InvalidArgument,
     Local,
-    PerFedAvg,
     Randomness,
     SoFL,
     adjusted_rand_index,
@@ -305,14 +304,6 @@ def test_fpfc_s_rows_are_the_accuracies_of_the_algorithms() -> None:
     points = np.repeat(state.models, task.clients, axis=0)
     tuned = points - 0.1 * made().gradients(points, np.arange(task.clients), randomness.gradient)
     assert values["Per-FedAvg", "accuracy %"] == pytest.approx(accuracy(task, tuned))
-    published = values_of(
-        again := toy("fpfc/table-1", as_coded=False, methods=["Per-FedAvg"]), results_of(again)
-    )
-    options: dict[str, Any] = {"inner_step_size": 0.1, "local_steps": 5, "gradient": "second-order"}
-    algorithm = PerFedAvg(step_size=0.1, participation=0.5, **options)
-    state, randomness = softmax_run(algorithm, task, 3)
-    personal = algorithm.personalise(np.repeat(state.models, 12, axis=0), np.arange(12), task, randomness)
-    assert published["Per-FedAvg", "accuracy %"] == pytest.approx(accuracy(task, personal))
 
 
 def test_ifca_s_clients_are_tested_with_the_models_that_they_chose_last() -> None:

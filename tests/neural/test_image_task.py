@@ -1,6 +1,5 @@
 """What an image task refuses, and which engine it takes."""
 
-import dataclasses
 import json
 from contextlib import nullcontext
 
@@ -75,7 +74,7 @@ def test_gram_matrices_are_of_all_data_as_they_are(options):
         make(engine="gram", **options)
 
 
-def test_settings_are_json_and_make_the_task_again():
+def test_settings_are_json():
     task = make(batch_size=4, local_unit="epoch", dtype="float64")
     found = json.loads(json.dumps(task.settings))
     assert found == {
@@ -89,9 +88,6 @@ def test_settings_are_json_and_make_the_task_again():
         "dtype": "float64",
         "engine": "vmap",
     }
-    fields = {field.name for field in dataclasses.fields(ImageTask)}
-    options = {key: value for key, value in found.items() if key in fields - {"partition", "network"}}
-    assert make(**options).settings == task.settings
     for seen in ({"standardise": True}, {"flip": True, "augmentation_per": "batch"}):
         assert make(preprocessing=Preprocessing(**seen)).settings["preprocessing"] == seen
 

@@ -77,10 +77,9 @@ def rotations(
     if clients is not None and clients % clusters:
         rule = f"must be a multiple of clusters = {clusters}"
         raise InvalidArgument("clients", clients, rule, "change one of the two")
-    if samples is None and clients is None:
-        samples = published_samples
-    elif samples is None:
+    if samples is None and clients is not None:
         samples = min(max(1, clusters * len(data.train) // clients), len(data.test))
+    samples = samples or published_samples
     if clients is None:
         clients = clusters * max(1, len(data.train) // samples)
     if samples * (clients // clusters) > len(data.train):
