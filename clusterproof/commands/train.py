@@ -73,7 +73,7 @@ def train(*tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=Tru
     command.__annotations__ = {entry.name: entry.annotation for entry in entries}
     inner = App(
         name="clusterproof train",
-        help=inspect.getdoc(_carry_out).partition("\n\nParameters")[0],
+        help=str(inspect.getdoc(_carry_out)).partition("\n\nParameters")[0],
         help_format="markdown",
         version_flags=[],
         suppress_keyboard_interrupt=False,
@@ -142,7 +142,7 @@ def _carry_out(
     if resume is not None:
         own = {"config": config, "out": out, "seeds": seeds, "jobs": jobs, "plot": plot}
         free = (*configurations.CHANGEABLE, *code)
-        for name, value in (own | given).items():
+        for name, value in {**own, **given}.items():
             if value is not None and name not in free:
                 flags = ", ".join("--" + name.replace("_", "-") for name in configurations.CHANGEABLE)
                 rule = "does not go with --resume, which continues a run as it was begun"
@@ -295,7 +295,8 @@ def _option(
     name: str, annotation: Any, default: Any, text: str, group: str = "Parameters"
 ) -> inspect.Parameter:
     """Return an option; ranges are checked with the configuration."""
-    kinds, more = _kinds(annotation), {}
+    more: dict[str, Any] = {}
+    kinds = _kinds(annotation)
     if any(issubclass(kind, Sequence) and kind is not str for kind in kinds):
         more = {"converter": _read_numbers, "n_tokens": 1}
     elif int in kinds and float not in kinds:
@@ -357,7 +358,7 @@ def _overridden(
     """
     sections = {name: dict(table) if isinstance(table, dict) else table for name, table in stored.items()}
     for section in ("partition", "network", "algorithm"):
-        table = sections.get(section)
+        table: Any = sections.get(section)
         replaced = table.get("name", DEFAULTS[section]) if isinstance(table, dict) else names[section]
         if section in given and replaced != names[section]:
             known = {"name": str, **configurations.parameters(section, names[section])}

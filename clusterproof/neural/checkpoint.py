@@ -136,7 +136,7 @@ def save_checkpoint(folder: Path, now: Checkpoint, record: Mapping[str, Any]) ->
     }
     text = json.dumps({**plain, "torch": [name for name, array in arrays.items() if is_torch_array(array)]})
     # one entry: safetensors writes several in any order
-    metadata = {"record": f"{_digest(text, stored)} {text}"}
+    metadata = {"record": f"{digest(stored, text)} {text}"}
     write_whole("out", folder / CHECKPOINT, numpy.save(stored, metadata))
 
 
@@ -156,7 +156,7 @@ def read_checkpoint(folder: Path) -> Stored | None:
         arrays = numpy.load(content)
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
         stated, _, text = header["__metadata__"]["record"].partition(" ")
-        if stated != _digest(text, arrays):
+        if stated != digest(arrays, text):
             raise ValueError("its SHA-256 is not the one that it states")
         return Stored(path, parse_json(text), arrays)
     except FileNotFoundError:
@@ -283,9 +283,14 @@ def is_finite(state: State) -> bool:
         return all(holds(array) for _, array in arrays_of(state))
 
 
-def digest(arrays: Mapping[str, np.ndarray]) -> str:
-    """SHA-256 of the names, types, shapes and values of arrays."""
-    return _digest("", arrays)
+def digest(arrays: Mapping[str, np.ndarray], text: str = "") -> str:
+    """SHA-256 of a text, and of the names, types, shapes and values of arrays."""
+    total = hashlib.sha256(text.encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        total.update(f"{name} {array.dtype} {array.shape} ".encode())
+        total.update(array.reshape(-1).view(np.uint8).data)
+    return total.hexdigest()
 
 
 def _taken_apart(value: Any) -> tuple[Any, dict[str, Array]]:
@@ -320,10 +325,11 @@ def _put_together(plain: Any, arrays: Mapping[str, Array], kind: Any = Any) -> A
         return arrays[plain[ARRAY]]
     if kind is Any:
         return {key: _put_together(part, arrays) for key, part in plain.items()}
-    for record in filter(is_dataclass, kinds):
-        hints = get_type_hints(record)
-        if {entry.name for entry in fields(record)} == plain.keys():
-            return record(**{name: _put_together(part, arrays, hints[name]) for name, part in plain.items()})
+    for record in kinds:
+        if isinstance(record, type) and is_dataclass(record):
+            hints = get_type_hints(record)
+            if {entry.name for entry in fields(record)} == plain.keys():
+                return record(**{key: _put_together(part, arrays, hints[key]) for key, part in plain.items()})
     raise ValueError(f"has a record of {', '.join(plain)}, whose class no annotation names")
 
 
@@ -344,15 +350,6 @@ def _generator_at(position: Any) -> np.random.Generator:
     bits = np.random.SFC64()
     bits.state = position
     return np.random.Generator(bits)
-
-
-def _digest(text: str, arrays: Mapping[str, np.ndarray]) -> str:
-    total = hashlib.sha256(text.encode())
-    for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        total.update(f"{name} {array.dtype} {array.shape} ".encode())
-        total.update(array.reshape(-1).view(np.uint8).data)
-    return total.hexdigest()
 
 
 @contextmanager

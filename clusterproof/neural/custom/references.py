@@ -106,7 +106,8 @@ def own_algorithm(name: str) -> type[Algorithm[Any]]:
     """
     kind = load_own("algorithm", name)
     is_class = isinstance(kind, type) and issubclass(kind, Algorithm) and not inspect.isabstract(kind)
-    if not (is_class and is_dataclass(kind) and isinstance(getattr(kind, "name", None), str)):
+    is_complete = is_class and is_dataclass(kind) and isinstance(getattr(kind, "name", None), str)
+    if not is_complete:
         rule = "must be a frozen dataclass with a `name` and all methods of clusterproof.algorithms.Algorithm"
         raise InvalidArgument("algorithm.name", name, rule, "see any algorithm of clusterproof.algorithms")
     try:
