@@ -359,7 +359,7 @@ def _overridden(
     sections = {name: dict(table) if isinstance(table, dict) else table for name, table in stored.items()}
     for section in ("partition", "network", "algorithm"):
         table: Any = sections.get(section)
-        replaced = table.get("name", DEFAULTS[section]) if isinstance(table, dict) else names[section]
+        replaced = str(table.get("name", DEFAULTS[section])) if isinstance(table, dict) else names[section]
         if section in given and replaced != names[section]:
             known = {"name": str, **configurations.parameters(section, names[section])}
             others = configurations.parameters(section, replaced) if replaced in KNOWN[section] else {}
