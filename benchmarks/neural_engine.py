@@ -24,9 +24,9 @@ from torch.nn.functional import cross_entropy
 
 from benchmarks.timing import median_seconds
 from clusterproof.algorithms import Descent
+from clusterproof.neural.client_data import draw_steps
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.engines import choose_engine
-from clusterproof.neural.minibatches import draw_steps
 from clusterproof.neural.networks import CNN, MLP, Network
 from clusterproof.neural.partitions.base import ClientImages, Partition
 from clusterproof.neural.task import ImageTask

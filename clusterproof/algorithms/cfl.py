@@ -81,10 +81,13 @@ class CFL(Algorithm[RecursiveState]):
         Step size (eta), positive.
     local_steps
         Gradient steps of a client in a round.
-    mean_threshold, client_threshold
-        The paper's eps_1 and eps_2, in units of the models, eps_1 <= eps_2: both or neither. If
-        None, eps_1 is a tenth of the cluster's largest update of the round, and eps_2 a quarter of the
-        largest update of the first round, which presumes a start as far away as the clusters' distance.
+    mean_threshold
+        Norm of a cluster's mean update below which it may be split (eps_1), in units of the models. If None, a tenth
+        of the cluster's largest update of the round.
+    client_threshold
+        Norm of a client's update above which its cluster may be split (eps_2), at least ``mean_threshold``: both or
+        neither. If None, a quarter of the largest update of the first round, which presumes a start as far away as the
+        clusters' distance.
     linkage
         ``"single"`` minimises the largest similarity across the cut exactly; ``"complete"`` is that of the
         public code.

@@ -74,8 +74,10 @@ class SoFL(Algorithm[DoubleState]):
         Side length of the square map; 1 leaves all clients in one cluster.
     updates
         Single-sample updates of the map, in random order (the paper's 300 iterations).
-    learning_rate, radius
-        Learning rate and radius of the map's first update (eta_0 and sigma_0).
+    learning_rate
+        Learning rate of the map's first update (eta_0).
+    radius
+        Radius of the map's first update (sigma_0).
     schedule
         Decay of learning rate and radius: ``"as-printed"`` (12), (13), or ``"robbins-monro"``.
     initialisation

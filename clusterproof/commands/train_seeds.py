@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -162,6 +161,8 @@ def seed_table(frame: Any) -> tuple[list[str], list[list[str]]]:
     frame
         As returned by ``read_seeds``.
     """
+    from clusterproof.experiments.sweep import mean_and_deviation  # help needs no sweeps
+
     seeds = frame["seed"].n_unique()
     counts = frame.group_by("round").len().sort("round").rows()
     rounds = [done for done, count in counts if count == seeds]
@@ -169,17 +170,13 @@ def seed_table(frame: Any) -> tuple[list[str], list[list[str]]]:
     rounds = [rounds[len(rounds) * place // shown - 1] for place in range(1, shown + 1)]
     measured = [name for name in SUMMARISED if frame[name].drop_nulls().len()]
     rows = [
-        [name, *(_words(frame.filter(frame["round"] == done)[name].drop_nulls()) for done in rounds)]
+        [
+            name,
+            *(mean_and_deviation(frame.filter(frame["round"] == done)[name].drop_nulls()) for done in rounds),
+        ]
         for name in measured
     ]
     return ["metric", *(f"round {done}" for done in rounds)], rows
-
-
-def _words(values: Sequence[float]) -> str:
-    if not len(values):
-        return "-"
-    mean = f"{statistics.fmean(values):.4g}"
-    return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.2g}"
 
 
 def _train(sections: Any, folder: Path) -> tuple[Path, tuple[str, ...], str]:

@@ -133,6 +133,12 @@ class PaperTable(ABC):
         """Whether the settings that the paper prints are the paper's."""
         return not set(self.changes) & set(self.published)
 
+    def chosen(self, *names: str) -> dict[str, Any]:
+        """Return settings by name, lists as in a configuration, without those that are null."""
+        values = {name: getattr(self, name) for name in names}
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+        return {name: value for name, value in plain.items() if value is not None}
+
     @abstractmethod
     def units(self, seed: int) -> dict[str, Unit]:
         """Return the runs of a seed by name."""
@@ -163,18 +169,9 @@ class PaperTable(ABC):
 
         import clusterproof
 
-        settings = json.dumps(self.changes)
+        common = (self.id, json.dumps(self.changes), clusterproof.__version__)
         rows = [
-            (
-                self.id,
-                settings,
-                clusterproof.__version__,
-                method,
-                number.column,
-                seed,
-                number.round,
-                number.value,
-            )
+            (*common, method, number.column, seed, number.round, number.value)
             for seed, found in results.items()
             for method, number in self.numbers(found)
         ]

@@ -22,10 +22,15 @@ from clusterproof.algorithms.validation import brief, check_count, check_name, c
 from clusterproof.experiments import synthetic_options
 from clusterproof.experiments.training import train_network
 from clusterproof.experiments.units import Unit
-from clusterproof.files import TOML, parse_toml, read_file
-from clusterproof.neural.configuration import DEFAULTS, KNOWN, configuration_from, places, sections_from
-from clusterproof.neural.custom.algorithms import own_algorithm
-from clusterproof.neural.custom.references import code_sums, is_own, is_reference
+from clusterproof.neural.configuration import (
+    DEFAULTS,
+    KNOWN,
+    configuration_from,
+    places,
+    read_configuration_file,
+    sections_from,
+)
+from clusterproof.neural.custom.references import code_sums, is_own, is_reference, own_algorithm
 from clusterproof.neural.metrics import COLUMNS
 from clusterproof.settings import converted, from_settings
 from clusterproof.synthetic import TASKS
@@ -120,46 +125,35 @@ def read_sweep(path: Path, values: Mapping[str, Any]) -> Sweep:
     InvalidArgument
         If the file cannot be read, or something in it is unknown, of another type or out of range.
     """
-    try:
-        content = parse_toml(read_file(path, TOML))
-    except (OSError, ValueError) as error:
-        rule = f"must be a TOML file that can be read ({getattr(error, 'strerror', None) or error})"
-        raise InvalidArgument(
-            "file", str(path), " ".join(rule.split())[:300], "see notes/sweeps.md"
-        ) from error
+    content = read_configuration_file(path, "file", "see notes/sweeps.md")
     top = {name: value for name, value in values.items() if name in Sweep.__dataclass_fields__}
     sweep = from_settings(Sweep, {**content, **top})
+    tables = []
     for name, table in (("settings", sweep.settings), ("grid", sweep.grid)):
-        if len({key.replace("-", "_") for key in table}) < len(table):
+        tables.append({key.replace("-", "_"): value for key, value in table.items()})
+        if len(tables[-1]) < len(table):
             raise InvalidArgument(name, list(table), "must name each setting once", "remove one of the two")
-    tables = [
-        {name.replace("-", "_"): value for name, value in table.items()}
-        for table in (sweep.settings, sweep.grid)
-    ]
-    for name in set(values) - set(top):
-        tables[1].pop(name, None)
-        tables[0][name] = values[name]
-    if both := sorted(set(tables[0]) & set(tables[1])):
-        raise InvalidArgument(
-            both[0], brief(tables[0][both[0]]), "must stand in one table alone", "remove one of the two"
-        )
-    seeds = (
-        list(range(sweep.seeds)) if isinstance(sweep.seeds, int) and sweep.seeds <= MOST_RUNS else sweep.seeds
-    )
+    settings, grid = tables
+    settings |= {name: value for name, value in values.items() if name not in top}
+    grid = {name: value for name, value in grid.items() if name not in values}
+    for name in sorted(set(settings) & set(grid)):
+        rule = "must stand in one table alone"
+        raise InvalidArgument(name, brief(settings[name]), rule, "remove one of the two")
+    seeds = sweep.seeds
+    if isinstance(seeds, int) and seeds <= MOST_RUNS:
+        seeds = list(range(seeds))
     if not isinstance(seeds, list) or not seeds or len(set(seeds)) < len(seeds):
-        raise InvalidArgument(
-            "seeds", sweep.seeds, "must be a number of seeds, or seeds, none twice", "such as 3"
-        )
+        rule = "must be a number of seeds, or seeds, none twice"
+        raise InvalidArgument("seeds", sweep.seeds, rule, "such as 3")
     for seed in seeds:
         check_seed(seed)
-    known = MEASURES if sweep.command == "run" else COLUMNS[1:]
+    known = list(MEASURES) if sweep.command == "run" else list(COLUMNS[1:])
     for name in sweep.measure:
-        check_name("measure", name, list(known))
+        check_name("measure", name, known)
     if not sweep.measure or len(set(sweep.measure)) < len(sweep.measure):
-        raise InvalidArgument(
-            "measure", list(sweep.measure), "must be names, none twice", f"such as {[*known][:1]}"
-        )
-    return replace(sweep, settings=tables[0], grid=tables[1], seeds=seeds)
+        rule = "must be names, none twice"
+        raise InvalidArgument("measure", list(sweep.measure), rule, f"such as {known[:1]}")
+    return replace(sweep, settings=settings, grid=grid, seeds=seeds)
 
 
 def runs_of(sweep: Sweep, code: Collection[str] = ()) -> list[Run]:
@@ -361,9 +355,11 @@ def summarise(frame: DataFrame, by: Sequence[str], measures: Sequence[str]) -> l
     rows = []
     for key, group in frame.group_by(by, maintain_order=True):
         row = ["-" if value is None else str(value) for value in key]
-        for name in measures:
-            values = group[name].drop_nulls()
-            text = f"{fmean(values):.4g}" if len(values) else "-"
-            row.append(f"{text} ± {stdev(values):.2g}" if len(values) > 1 else text)
-        rows.append(row)
+        rows.append([*row, *(mean_and_deviation(group[name].drop_nulls()) for name in measures)])
     return rows
+
+
+def mean_and_deviation(values: Collection[float]) -> str:
+    """Write mean ± standard deviation (n - 1), the mean alone of one value, and a dash of none."""
+    text = f"{fmean(values):.4g}" if len(values) else "-"
+    return f"{text} ± {stdev(values):.2g}" if len(values) > 1 else text

@@ -15,8 +15,7 @@ import numpy as np
 from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument
 from clusterproof.algorithms.memory import total_memory
 from clusterproof.algorithms.validation import check_name
-from clusterproof.neural.custom.algorithms import own_algorithm
-from clusterproof.neural.custom.references import is_own
+from clusterproof.neural.custom.references import is_own, own_algorithm
 from clusterproof.synthetic import TASKS, Mixture
 
 TASK_DEFAULTS = {"clusters": 2, "clients": 40, "dimension": 20}

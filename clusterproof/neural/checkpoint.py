@@ -1,8 +1,9 @@
 """The folder of a training run: its configuration, its lock, and its checkpoint.
 
-``configuration.json`` holds the configuration and ``checkpoint.safetensors`` the state after a round: its arrays, and
-one JSON record among the metadata. Both are renamed into their place, so that a file is there whole or not at all, and
-a run that is killed at any moment is resumed to the same bits. Nothing is executed to read them.
+``configuration.json`` holds the configuration and ``checkpoint.safetensors`` the run after a round: its arrays as
+tensors, and all else as one JSON record among the metadata. Both are renamed into their place, so that a file is there
+whole or not at all, and a run that is killed at any moment is resumed to the same bits. Nothing is executed to read
+them.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from array_api_compat import is_array_api_obj, is_torch_array
 from clusterproof.algorithms import Algorithm, InvalidArgument, Randomness, State
 from clusterproof.algorithms.arrays import Array, array_namespace, to_numpy
 from clusterproof.algorithms.atomic import naming_folder, require_plain, write_whole
+from clusterproof.algorithms.guard import arrays_of
 from clusterproof.files import ARRAYS, parse_json, read_file
 from clusterproof.neural.configuration import (
     Configuration,
@@ -32,12 +34,13 @@ from clusterproof.neural.configuration import (
     read_configuration_file,
     with_code,
 )
-from clusterproof.neural.metrics import CLIENTS, METRICS
+from clusterproof.neural.metrics import CLIENTS, METRICS, REMEDY
 
 CONFIGURATION, CHECKPOINT, LOCK = "configuration.json", "checkpoint.safetensors", ".lock"
 IN_USE = "is in use by another run"
+
 ARRAY = "<array>"
-"""Key of an array's place among the plain values of a state."""
+"""Key of an array's name among plain values."""
 
 StateT = TypeVar("StateT", bound=State)
 
@@ -73,9 +76,10 @@ class Stored:
     path
         The file.
     record
-        ``rounds``, ``state``, ``randomness``, and what was given to ``save_checkpoint``, as plain JSON values.
+        ``rounds``, ``state``, ``assignments``, ``randomness``, and what was given to ``save_checkpoint``, as plain JSON
+        values; of an array its name.
     arrays
-        Arrays of the state by name, and ``assignments``.
+        Arrays by name.
     """
 
     path: Path
@@ -90,16 +94,18 @@ class Stored:
         InvalidArgument
             If it is a state of another algorithm.
         """
-        arrays: dict[str, Array] = dict(self.arrays)
         try:
-            last = arrays.pop("assignments")
+            arrays: dict[str, Array] = dict(self.arrays)
             for name in self.record["torch"]:
                 import torch
 
                 arrays[name] = torch.tensor(arrays[name], device=device)
             state = _put_together(self.record["state"], arrays, state_class(algorithm))
-            return Checkpoint(self.record["rounds"], state, last, _randomness_from(self.record["randomness"]))
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            positions = _put_together(self.record["randomness"], arrays)
+            streams = {name: _generator_at(position) for name, position in positions.items()}
+            assignments = _put_together(self.record["assignments"], arrays)
+            return Checkpoint(self.record["rounds"], state, assignments, Randomness(**streams))
+        except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
             raise _damaged(self.path, f"must hold a state of {algorithm.name} ({error})") from error
 
 
@@ -122,19 +128,15 @@ def save_checkpoint(folder: Path, now: Checkpoint, record: Mapping[str, Any]) ->
     """
     from safetensors import numpy
 
-    plain, arrays = _take_apart(now.state)
-    stored = {name: np.ascontiguousarray(to_numpy(array)) for name, array in arrays.items()}
-    stored = {name: array.reshape(arrays[name].shape) for name, array in stored.items()}
-    entries = {
-        **record,
-        "rounds": now.rounds,
-        "state": plain,
-        "torch": [name for name, array in arrays.items() if is_torch_array(array)],
-        "randomness": _states_of(now.randomness),
+    streams = {name: stream.bit_generator.state for name, stream in vars(now.randomness).items()}
+    plain, arrays = _taken_apart({**record, **vars(now), "randomness": streams})
+    # to_numpy may give an array of no axes one axis
+    stored = {
+        name: np.ascontiguousarray(to_numpy(array)).reshape(array.shape) for name, array in arrays.items()
     }
-    stored["assignments"], text = now.assignments, json.dumps(entries)
+    text = json.dumps({**plain, "torch": [name for name, array in arrays.items() if is_torch_array(array)]})
     # one entry: safetensors writes several in any order
-    metadata = {"record": f"{_digest(text, stored)} {text}"}
+    metadata = {"record": f"{digest(stored, text)} {text}"}
     write_whole("out", folder / CHECKPOINT, numpy.save(stored, metadata))
 
 
@@ -154,7 +156,7 @@ def read_checkpoint(folder: Path) -> Stored | None:
         arrays = numpy.load(content)
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
         stated, _, text = header["__metadata__"]["record"].partition(" ")
-        if stated != _digest(text, arrays):
+        if stated != digest(arrays, text):
             raise ValueError("its SHA-256 is not the one that it states")
         return Stored(path, parse_json(text), arrays)
     except FileNotFoundError:
@@ -264,8 +266,9 @@ def laid_out(state: StateT) -> StateT:
     TypeError, ValueError
         If it holds something that cannot be stored.
     """
-    plain, arrays = _take_apart(state)
-    return _put_together(plain, {name: _laid_out(array) for name, array in arrays.items()}, type(state))
+    plain, arrays = _taken_apart(state)
+    made: StateT = _put_together(plain, {key: _laid_out(array) for key, array in arrays.items()}, type(state))
+    return made
 
 
 def is_finite(state: State) -> bool:
@@ -277,57 +280,57 @@ def is_finite(state: State) -> bool:
         return bool(namespace.isfinite(namespace.sum(array))) or bool(namespace.isfinite(array).all())
 
     with np.errstate(all="ignore"):
-        return all(map(holds, _take_apart(state)[1].values()))
+        return all(holds(array) for _, array in arrays_of(state))
 
 
-def digest(arrays: Mapping[str, np.ndarray]) -> str:
-    """SHA-256 of the names, types, shapes and values of arrays."""
-    return _digest("", arrays)
+def digest(arrays: Mapping[str, np.ndarray], text: str = "") -> str:
+    """SHA-256 of a text, and of the names, types, shapes and values of arrays."""
+    total = hashlib.sha256(text.encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        total.update(f"{name} {array.dtype} {array.shape} ".encode())
+        total.update(array.reshape(-1).view(np.uint8).data)
+    return total.hexdigest()
 
 
-def _take_apart(state: State) -> tuple[Any, dict[str, Array]]:
-    """Separate a state into plain values, which name its arrays, and those arrays."""
+def _taken_apart(value: Any) -> tuple[Any, dict[str, Array]]:
+    """Separate dataclasses, lists and mappings into plain values, which name their arrays, and those arrays."""
     arrays: dict[str, Array] = {}
 
     def name_array(part: Any) -> dict[str, str]:
         if not is_array_api_obj(part):
             raise TypeError(f"a state cannot hold a {type(part).__name__}")
-        arrays[str(len(arrays))] = np.asarray(part) if isinstance(part, np.generic) else part
-        return {ARRAY: str(len(arrays) - 1)}
+        name = str(len(arrays))
+        arrays[name] = np.asarray(part) if isinstance(part, np.generic) else part
+        return {ARRAY: name}
 
-    return msgspec.to_builtins(state, enc_hook=name_array), arrays
+    return msgspec.to_builtins(value, enc_hook=name_array), arrays
 
 
-def _put_together(plain: Any, arrays: Mapping[str, Array], kind: type[StateT]) -> StateT:
-    """Make a state of what ``_take_apart`` returns; only the classes that its annotations name are made.
+def _put_together(plain: Any, arrays: Mapping[str, Array], kind: Any = Any) -> Any:
+    """Make a value of what ``_taken_apart`` returns; only the classes that annotations name are made.
 
     Raises
     ------
     KeyError, TypeError, ValueError
-        If the values are not those of such a state.
+        If the values are not those of such a class.
     """
-
-    def fill(part: Any, annotation: Any) -> Any:
-        kinds = get_args(annotation) or (annotation,)
-        if isinstance(part, list):
-            container = tuple if get_origin(annotation) is tuple else list
-            return container(fill(element, kinds[0]) for element in part)
-        if not isinstance(part, dict):
-            return part
-        if ARRAY in part:
-            return arrays[part[ARRAY]]
-        for record in kinds:
-            if (
-                isinstance(record, type)
-                and is_dataclass(record)
-                and {entry.name for entry in fields(record)} == part.keys()
-            ):
-                hints = get_type_hints(record)
-                return record(**{name: fill(value, hints[name]) for name, value in part.items()})
-        raise ValueError(f"has a record of {', '.join(part)}, whose class no annotation names")
-
-    state: StateT = fill(plain, kind)
-    return state
+    kinds = get_args(kind) or (kind,)
+    if isinstance(plain, list):
+        container = tuple if get_origin(kind) is tuple else list
+        return container(_put_together(part, arrays, kinds[0]) for part in plain)
+    if not isinstance(plain, dict):
+        return plain
+    if ARRAY in plain:
+        return arrays[plain[ARRAY]]
+    if kind is Any:
+        return {key: _put_together(part, arrays) for key, part in plain.items()}
+    for record in kinds:
+        if isinstance(record, type) and is_dataclass(record):
+            hints = get_type_hints(record)
+            if {entry.name for entry in fields(record)} == plain.keys():
+                return record(**{key: _put_together(part, arrays, hints[key]) for key, part in plain.items()})
+    raise ValueError(f"has a record of {', '.join(plain)}, whose class no annotation names")
 
 
 def _laid_out(array: Array) -> Array:
@@ -340,31 +343,13 @@ def _laid_out(array: Array) -> Array:
     return array
 
 
-def _states_of(randomness: Randomness) -> dict[str, Any]:
-    states = {entry.name: getattr(randomness, entry.name).bit_generator.state for entry in fields(randomness)}
-    return {name: {**state, "state": state["state"]["state"].tolist()} for name, state in states.items()}
-
-
-def _randomness_from(states: Mapping[str, Any]) -> Randomness:
-    streams = {}
-    for entry in fields(Randomness):
-        words = np.array(states[entry.name]["state"], dtype=np.uint64)
-        if words.shape != (4,):
-            raise ValueError("a stream's state has four words")
-        bits = np.random.SFC64()
-        state: Any = {**states[entry.name], "state": {"state": words}}
-        bits.state = state
-        streams[entry.name] = np.random.Generator(bits)
-    return Randomness(**streams)
-
-
-def _digest(text: str, arrays: Mapping[str, np.ndarray]) -> str:
-    total = hashlib.sha256(text.encode())
-    for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        total.update(f"{name} {array.dtype} {array.shape} ".encode())
-        total.update(array.reshape(-1).view(np.uint8).data)
-    return total.hexdigest()
+def _generator_at(position: Any) -> np.random.Generator:
+    """Return a stream at its position."""
+    if position["state"]["state"].shape != (4,):
+        raise ValueError("a stream's state has four words")
+    bits = np.random.SFC64()
+    bits.state = position
+    return np.random.Generator(bits)
 
 
 @contextmanager
@@ -410,5 +395,4 @@ def _require_free(folder: Path, resume: bool) -> None:
 
 
 def _damaged(path: Path, rule: str) -> InvalidArgument:
-    remedy = "restore it from a backup or start the run again"
-    return InvalidArgument("resume", str(path), " ".join(rule.split()), remedy)
+    return InvalidArgument("resume", str(path), " ".join(rule.split()), REMEDY)

@@ -1,16 +1,57 @@
-"""Clients' samples on the device that computes."""
+"""Clients' samples on the device that computes: which of them a step uses, and what distorts their images."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from clusterproof.neural.data.preprocessing import Preprocessing, undistorted
-from clusterproof.neural.distortion import distorted
+from clusterproof.neural.data.preprocessing import Preprocessing, standardised, undistorted
 from clusterproof.neural.partitions.base import ClientImages
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """What a client uses in a gradient step.
+
+    Attributes
+    ----------
+    samples
+        Which of its samples, integers (b,).
+    distortions
+        What distorts their images, (b, 5); None for nothing.
+    """
+
+    samples: np.ndarray
+    distortions: np.ndarray | None
+
+
+def draw_steps(
+    size: int, steps: int, batch_size: int, preprocessing: Preprocessing, generator: np.random.Generator
+) -> list[Step]:
+    """Draw the minibatches of a client with ``size`` samples.
+
+    They go batch after batch through random orders of the data: a pass uses each sample once, its last batch may be
+    smaller, and the next pass has a new order. Who has at most ``batch_size`` samples uses all of them in every step.
+    """
+    batches: list[np.ndarray] = []
+    while len(batches) < steps:
+        order = np.arange(size) if size <= batch_size else generator.permutation(size)
+        batches += [order[start : start + batch_size] for start in range(0, size, batch_size)]
+    return [Step(batch, draw_distortions(preprocessing, len(batch), generator)) for batch in batches[:steps]]
+
+
+def groups(plans: Sequence[Sequence[Step]], most: int) -> Iterator[np.ndarray]:
+    """Yield the positions of at most ``most`` participants whose batches have the same sizes, until all were given."""
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for position, plan in enumerate(plans):
+        alike.setdefault(tuple(len(step.samples) for step in plan), []).append(position)
+    for positions in alike.values():
+        for first in range(0, len(positions), most):
+            yield np.array(positions[first : first + most])
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,3 +130,53 @@ class ClientData:
             images = distorted(images, self._preprocessing, rows)
         shape = numbers.shape
         return Batch(images.view(*shape, *images.shape[1:]), self._targets[flat].view(shape))
+
+
+NUMBERS = 5
+"""Uniform numbers that the distortion of an image takes: row and column of the crop, flip, brightness, contrast."""
+
+FLIP = 2
+
+
+def draw_distortions(
+    preprocessing: Preprocessing, count: int, generator: np.random.Generator
+) -> np.ndarray | None:
+    """Draw what distorts the images of a batch.
+
+    Returns
+    -------
+    numpy.ndarray
+        Uniform in [0, 1), (count, 5), whose rows are equal, except for flips, with ``augmentation_per = "batch"``;
+        None where images are not distorted.
+    """
+    if not preprocessing.random:
+        return None
+    drawn = generator.random((count, NUMBERS))
+    if preprocessing.augmentation_per == "batch":
+        drawn = np.where(np.arange(NUMBERS) == FLIP, drawn, drawn[:1])
+    return drawn
+
+
+def distorted(images: Tensor, preprocessing: Preprocessing, drawn: Tensor) -> Tensor:
+    """Images (n, C, H, W) in [0, 1] as training sees them, by uniform numbers ``drawn`` (n, 5)."""
+    values = images.movedim(1, -1)  # NHWC, as they are stored for convolutions
+    count, height, width, _ = values.shape
+    side = preprocessing.crop
+    across = torch.arange(width if side is None else side, device=values.device).expand(count, -1)
+    if preprocessing.flip:
+        across = torch.where(drawn[:, FLIP, None] < 0.5, across.flip(1), across)
+    if side is not None:
+        top, left = ((drawn[:, axis] * (size - side + 1)).long() for axis, size in enumerate((height, width)))
+        down = top[:, None] + torch.arange(side, device=values.device)
+        own = torch.arange(count, device=values.device)[:, None, None]
+        values = values[own, down[:, :, None], (across + left[:, None])[:, None, :]]
+    elif preprocessing.flip:
+        values = values.gather(2, across[:, None, :, None].expand(values.shape))
+    shifts, factors = (drawn[:, 3:] * 2 - 1).to(values.dtype)[..., None, None, None].unbind(1)
+    if preprocessing.brightness:
+        values = values + preprocessing.brightness * shifts
+    if preprocessing.contrast:
+        means = values.mean((1, 2), keepdim=True)
+        values = (values - means) * (1 + preprocessing.contrast * factors) + means
+    values = values.movedim(-1, 1)
+    return standardised(values, 1) if preprocessing.standardise else values

@@ -1,4 +1,8 @@
-"""The configuration of a training run: frozen records, made of plain values by section and key."""
+"""The configuration of a training run: frozen records, made of plain values by section and key.
+
+The annotations, defaults and docstrings of what a section names are its settings in Python, its options with their help
+on the command line, its keys in a file, and the record that a run leaves.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +11,18 @@ import inspect
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
 from clusterproof.algorithms import ALGORITHMS, Algorithm, InvalidArgument
+from clusterproof.algorithms.options import parameter_descriptions
 from clusterproof.algorithms.validation import LARGEST_COUNT, LARGEST_SEED, brief
 from clusterproof.files import TOML, parse_json, parse_toml, read_file
-from clusterproof.neural.custom.algorithms import keyword_types, own_algorithm
-from clusterproof.neural.custom.references import (
-    HOW,
-    OWN,
-    is_own,
-    is_reference,
-    load_own,
-    naming_user_code,
-    require_name,
-    settled,
-)
+from clusterproof.neural.custom import references
+from clusterproof.neural.custom.references import HOW, OWN, is_own, keyword_types, own_algorithm
 from clusterproof.neural.data.loading import DATASETS
 from clusterproof.neural.data.preprocessing import Preprocessing
 from clusterproof.neural.partitions.by_name import PARTITIONS
@@ -34,6 +30,9 @@ from clusterproof.settings import checked_settings, from_settings, parameter_typ
 
 DEFAULTS = {"data": "digits", "partition": "rotated-groups", "network": "mlp", "algorithm": "cfl-mgd"}
 """Name of each section where it is left out."""
+
+SECTIONS = (*DEFAULTS, "training")
+"""The sections of a configuration."""
 
 CHANGEABLE = ("rounds", "checkpoint_every", "device")
 """Training settings that a resumed run may change."""
@@ -48,6 +47,14 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "tutorial-cnn": {},
 }
 """Networks and their options, as in ``clusterproof.neural.networks``, which imports torch."""
+
+DESCRIPTIONS = {
+    "data_dir": "Folder of the image data; $CLUSTERPROOF_DATA or a cache by default.",
+    "hidden": "Widths of the hidden layers, as 200 or 64,32.",
+    "channels": "Channels of the two convolutions, as 32,64.",
+    "padding": "Black pixels around the images before each convolution, as 2,0.",
+}
+"""Of the options that no docstring describes without importing torch."""
 
 KNOWN: dict[str, Mapping[str, Any]] = {
     "data": DATASETS,
@@ -75,33 +82,33 @@ class Training:
     rounds
         Number of communication rounds.
     seed
-        Of the partition, the starting models and the run; the same seed gives the same bits.
+        Seed of the partition, the starting models and the run. The same seed gives the same bits.
     batch_size
-        Samples of a local gradient; all of a client's if None.
+        Samples of a local gradient; all of a client's by default.
     local_unit
-        What a local step is: ``"step"``, one gradient step, or ``"epoch"``, one pass over the client's data.
+        What a local step is: one gradient, or one pass over the client's data.
     step_size_decay
-        What the step size is multiplied by after each round, in (0, 1].
+        Factor of the step size after each round, in (0, 1].
     evaluate_every
-        Rounds between two evaluations on the test data; the last round has one in any case.
+        Rounds between two evaluations. The last round has one in any case.
     checkpoint_every
-        Rounds between two checkpoints; the last round has one in any case.
+        Rounds between two checkpoints. The last round has one in any case.
     test_assignment
-        How a test client chooses among the server's models: ``"train"``, by the loss on the same client's
-        training data, or ``"test-loss"``, by the loss on its labelled test data, as IFCA's public code
-        does. If None, by training data wherever the partition has them.
+        Data by which a test client chooses its model. ``"train"``: by the loss on the same client's training data;
+        ``"test-loss"``: by that on its labelled test data, as IFCA's public code does. If None, by training data
+        wherever the partition has them.
     after_local_training
-        Also measure every client's accuracy after its next local training.
+        Measure accuracies after further local training, too.
     device
-        ``"cpu"``, ``"cuda"``, or ``"auto"``: a GPU where there is one.
+        Where to compute. ``"auto"``: on a GPU where there is one.
     dtype
-        ``"float32"`` or ``"float64"``.
+        Precision of the models.
     engine
-        How clients are trained: ``"gram"``, ``"vmap"``, ``"serial"``, or ``"auto"``.
+        How clients are trained. The result names what ``"auto"`` has chosen.
     threads
-        Of the processor, at most 1024; torch's own number if None.
+        Threads of the processor, at most 1024; torch's own number by default.
     client_metrics
-        Also write clients.parquet: accuracy and assignment of every test client in every evaluated round.
+        Also write clients.parquet, a row a client. It has every test client in every evaluated round.
 
     Raises
     ------
@@ -183,27 +190,14 @@ class Configuration:
 
     def make_algorithm(self) -> Algorithm[Any]:
         """Make the algorithm."""
-        kind = _algorithm_class(self.algorithm.name)
-        with naming_user_code({"algorithm": self.algorithm.name}):
+        kind = algorithm_class(self.algorithm.name)
+        with references.naming_user_code({"algorithm": self.algorithm.name}):
             return from_settings(kind, self.algorithm.options, "algorithm.")
 
     def make_preprocessing(self) -> Preprocessing:
         """Make the record of what is done to images."""
         options = {key: value for key, value in self.data.options.items() if key != "data_dir"}
         return from_settings(Preprocessing, options, "data.")
-
-
-@dataclass(frozen=True)
-class _Sections:
-    data: dict[str, Any] = field(default_factory=dict)
-    partition: dict[str, Any] = field(default_factory=dict)
-    network: dict[str, Any] = field(default_factory=dict)
-    algorithm: dict[str, Any] = field(default_factory=dict)
-    training: dict[str, Any] = field(default_factory=dict)
-
-
-SECTIONS = tuple(entry.name for entry in fields(_Sections))
-"""The sections of a configuration."""
 
 
 def configuration_from(sections: Mapping[str, Any]) -> Configuration:
@@ -221,7 +215,8 @@ def configuration_from(sections: Mapping[str, Any]) -> Configuration:
         If a section or key is unknown (with the nearest known one), or a value has the wrong type or is out of range;
         the argument is named as ``section.key``.
     """
-    tables = {name: dict(table) for name, table in vars(from_settings(_Sections, sections)).items()}
+    tables = checked_settings(dict.fromkeys(SECTIONS, dict[str, Any]), sections)
+    tables = {section: dict(tables.get(section, {})) for section in SECTIONS}
     training = from_settings(Training, tables.pop("training"), "training.")
     if is_own("data", str(tables["data"].get("name"))):
         tables["partition"].setdefault("name", "given")
@@ -232,16 +227,12 @@ def configuration_from(sections: Mapping[str, Any]) -> Configuration:
         named[section] = Named(name, _plain(section, checked))
     configuration = Configuration(**named, training=training)
     configuration.make_preprocessing()
-    kind, options = _algorithm_class(named["algorithm"].name), dict(named["algorithm"].options)
-    types = parameter_types(kind)
-    for key, value in ALGORITHM_DEFAULTS.items():
-        if key in types and inspect.signature(kind).parameters[key].default is inspect.Parameter.empty:
-            options.setdefault(key, value)
-    with naming_user_code({"algorithm": named["algorithm"].name}):
-        algorithm = from_settings(kind, options, "algorithm.")
+    given = {key: default_of("algorithm", configuration.algorithm.name, key) for key in ALGORITHM_DEFAULTS}
+    given = {key: value for key, value in given.items() if value is not None}
+    filled = replace(configuration.algorithm, options={**given, **configuration.algorithm.options})
+    algorithm = replace(configuration, algorithm=filled).make_algorithm()
     values = {entry.name: getattr(algorithm, entry.name) for entry in fields(algorithm) if entry.init}
-    named["algorithm"] = Named(named["algorithm"].name, _plain("algorithm", values))
-    return Configuration(**named, training=training)
+    return replace(configuration, algorithm=Named(filled.name, _plain("algorithm", values)))
 
 
 def parameters(section: str, name: str = "") -> dict[str, Any]:
@@ -249,21 +240,38 @@ def parameters(section: str, name: str = "") -> dict[str, Any]:
 
     User-supplied code is imported.
     """
-    if section == "training":
-        return parameter_types(Training)
+    kind = documented(section, name)
     if section == "data":
-        return {"data_dir": str, **parameter_types(Preprocessing)}
+        return {"data_dir": str, **parameter_types(kind)}
     if section == "network" and name in NETWORKS:
         return NETWORKS[name]
+    types = keyword_types(kind) if is_own(section, name) else parameter_types(kind)
+    given = GIVEN if section in ("partition", "network") else ()
+    return {key: annotation for key, annotation in types.items() if key not in given}
+
+
+def documented(section: str, name: str) -> Any:
+    """Return the class or function that has a section's options and describes them."""
     if section == "algorithm":
-        kind = _algorithm_class(name)
-        return parameter_types(kind) if name in ALGORITHMS else keyword_types(kind)
+        return algorithm_class(name)
     if section == "network":
-        found = load_own("network", name)
-        types = keyword_types(found) if isinstance(found, type) or inspect.isfunction(found) else {}
-    else:
-        types = parameter_types(PARTITIONS[name])
-    return {key: kind for key, kind in types.items() if key not in GIVEN}
+        made = references.load_own(section, name) if is_own(section, name) else None
+        return made if isinstance(made, type) or inspect.isfunction(made) else (lambda: None)
+    return {"data": Preprocessing, "partition": PARTITIONS.get(name), "training": Training}[section]
+
+
+def descriptions(section: str, name: str) -> dict[str, str]:
+    """Return what a section's options mean, by key."""
+    return DESCRIPTIONS | parameter_descriptions(documented(section, name))
+
+
+def default_of(section: str, name: str, key: str) -> Any:
+    """Return the value of an option that is left out; None where it depends on other options."""
+    known = inspect.signature(documented(section, name)).parameters
+    default = known[key].default if key in known else None
+    if default is inspect.Parameter.empty:
+        return ALGORITHM_DEFAULTS.get(key) if section == "algorithm" else None
+    return default
 
 
 def places(names: Mapping[str, str] = DEFAULTS) -> dict[str, tuple[str, str]]:
@@ -302,8 +310,20 @@ def sections_from(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     return sections
 
 
-def read_configuration_file(path: str | os.PathLike[str], argument: str = "config") -> dict[str, Any]:
-    """Read the sections of a file, TOML or JSON by its ending, still unchecked.
+SEE_A_RUN = "see the configuration.json that every training run leaves in its folder"
+
+
+def read_configuration_file(
+    path: str | os.PathLike[str], argument: str = "config", remedy: str = SEE_A_RUN
+) -> dict[str, Any]:
+    """Read the tables of a file, TOML or JSON by its ending, still unchecked.
+
+    Parameters
+    ----------
+    path
+        The file.
+    argument, remedy
+        What named the file, and what helps, for messages.
 
     Raises
     ------
@@ -322,7 +342,6 @@ def read_configuration_file(path: str | os.PathLike[str], argument: str = "confi
         raise InvalidArgument(argument, os.fspath(path), rule, "choose another file") from error
     except (ValueError, RecursionError) as error:
         fault = " ".join(str(error).split())
-    remedy = "see the configuration.json that every training run leaves in its folder"
     raise InvalidArgument(argument, os.fspath(path), f"must be a {kind} file ({fault})", remedy)
 
 
@@ -350,7 +369,7 @@ def with_code(
         table = tables.get(section, {})
         if section in code and isinstance(table, Mapping):
             tables[section] = {**table, "name": code[section]}
-        elif isinstance(table, Mapping) and is_reference(str(table.get("name", ""))):
+        elif isinstance(table, Mapping) and references.is_reference(str(table.get("name", ""))):
             rule = "is code, which runs when it is imported, and a file alone may not ask for that"
             remedy = f"look at the code, then add --{option or section} {table['name']}"
             raise InvalidArgument(f"{section}.name", table["name"], rule, remedy)
@@ -369,9 +388,9 @@ def checked_name(section: str, name: Any) -> str:
         if name in KNOWN[section]:
             return name
         if is_own(section, name):
-            return settled(name)
+            return references.settled(name)
         if section in OWN:
-            require_name(f"{section}.name", name)
+            references.require_name(f"{section}.name", name)
     custom = f", {HOW}" if section in OWN else ""
     near = difflib.get_close_matches(str(name).lower(), KNOWN[section], n=1)
     remedy = f"write {near[0]}" if near else "choose one of these"
@@ -380,7 +399,8 @@ def checked_name(section: str, name: Any) -> str:
     )
 
 
-def _algorithm_class(name: str) -> type[Algorithm[Any]]:
+def algorithm_class(name: str) -> type[Algorithm[Any]]:
+    """Return the class of an algorithm by its name, also a user's."""
     return ALGORITHMS[name] if name in ALGORITHMS else own_algorithm(name)
 
 

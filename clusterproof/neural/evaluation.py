@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,7 @@ from clusterproof.algorithms.averaging import average_by_cluster
 from clusterproof.algorithms.guard import Guard
 
 if TYPE_CHECKING:
+    from clusterproof.neural.networks import Network
     from clusterproof.neural.task import ImageTask
 
 
@@ -36,6 +39,17 @@ class Evaluation:
     metrics: dict[str, float | None]
     accuracies: np.ndarray
     assignments: np.ndarray
+
+
+@contextmanager
+def evaluation_mode(network: Network) -> Iterator[None]:
+    """Put a network into evaluation mode, and back."""
+    is_training = network.training
+    network.eval()
+    try:
+        yield
+    finally:
+        network.train(is_training)
 
 
 def evaluate(
@@ -75,28 +89,6 @@ def evaluate(
     guard
         Checks of what the algorithm returns.
     """
-    is_training = task.network.training
-    task.network.eval()
-    try:
-        return _evaluate(
-            algorithm, task, state, assignments, test_assignment, seed, done, after_local_training, guard
-        )
-    finally:
-        task.network.train(is_training)
-
-
-def _evaluate(
-    algorithm: Algorithm[State],
-    task: ImageTask,
-    state: State,
-    assignments: np.ndarray,
-    test_assignment: str,
-    seed: int,
-    done: int,
-    after_local_training: bool,
-    guard: Guard,
-) -> Evaluation:
-    """Measure the models of a state with the network in the mode that it has."""
     assert state.clients is not None, "a round led here"
     stream = generator(seed, "evaluation", done)
     models = state.models
@@ -109,37 +101,42 @@ def _evaluate(
         guard.check_models("personalise", personal, tuple(points.shape))
         return to_numpy(task.accuracies(personal, all_clients))
 
-    if algorithm.target == "clients" and task.partition.paired:
-        accuracies = personal_accuracies(models)
-        chosen, served = assignments, models
-    else:
-        if algorithm.target == "clients":
-            models = _means(models, assignments)
-        scores = task.scores(models)
-        test_losses = to_numpy(scores.losses)
-        if test_assignment == "train":
-            training_losses = task.losses(models, all_clients, stream)
-            chosen = to_numpy(argmin_smallest_index(training_losses))
-            present = to_numpy(training_losses)[to_numpy(state.clients)]
+    with evaluation_mode(task.network):
+        if algorithm.target == "clients" and task.partition.paired:
+            accuracies = personal_accuracies(models)
+            chosen, served = assignments, models
         else:
-            chosen = to_numpy(argmin_smallest_index(scores.losses))
-            present = to_numpy(task.losses(models, state.clients, stream))
-        each = np.arange(len(chosen))
-        accuracies = to_numpy(scores.accuracies)[each, chosen]
-        if algorithm.has_personal_step and task.partition.paired:
-            accuracies = personal_accuracies(rows(models, like(chosen, models)))
-        measured["test_loss"] = _mean(test_losses[each, chosen])
-        measured["training_loss"] = _mean(present.min(axis=-1))
-        served = rows(models, like(chosen, models)) if after_local_training else models
+            if algorithm.target == "clients":
+                models = _means(models, assignments)
+            scores = task.scores(models)
+            test_losses = to_numpy(scores.losses)
+            if test_assignment == "train":
+                training_losses = task.losses(models, all_clients, stream)
+                chosen = to_numpy(argmin_smallest_index(training_losses))
+                present = to_numpy(training_losses)[to_numpy(state.clients)]
+            else:
+                chosen = to_numpy(argmin_smallest_index(scores.losses))
+                present = to_numpy(task.losses(models, state.clients, stream))
+            each = np.arange(len(chosen))
+            accuracies = to_numpy(scores.accuracies)[each, chosen]
+            if algorithm.has_personal_step and task.partition.paired:
+                accuracies = personal_accuracies(rows(models, like(chosen, models)))
+            measured["test_loss"] = _mean(test_losses[each, chosen])
+            measured["training_loss"] = _mean(present.min(axis=-1))
+            served = rows(models, like(chosen, models)) if after_local_training else models
+        if after_local_training:
+            settings = algorithm.settings
+            trained = client_accuracies(
+                task,
+                served,
+                stream,
+                step_size=settings["step_size"],
+                local_steps=settings.get("local_steps", 1),
+            )
+            measured["accuracy_after_local_training"] = _mean(trained.after_local_training)
     measured["accuracy"] = _mean(accuracies)
     measured["accuracy_over_samples"] = _mean(accuracies, task.partition.test.sizes)
     measured["correct_model"] = share_with_correct_model(chosen, task.partition.test.labels, task.clusters)
-    if after_local_training:
-        settings = algorithm.settings
-        trained = client_accuracies(
-            task, served, stream, step_size=settings["step_size"], local_steps=settings.get("local_steps", 1)
-        )
-        measured["accuracy_after_local_training"] = _mean(trained.after_local_training)
     return Evaluation(measured, accuracies, chosen)
 
 

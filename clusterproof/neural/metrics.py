@@ -64,6 +64,7 @@ COLUMNS = (
     "accuracy_after_local_training",
 )
 CLIENT_COLUMNS = ("round", "client", "cluster", "assignment", "accuracy", "test_samples")
+REMEDY = "restore it from a backup or start the run again"
 INTEGERS = ("round", "participants", "clusters", "client", "cluster", "assignment", "test_samples")
 """The columns that hold integers; all others hold floating-point numbers."""
 
@@ -79,19 +80,26 @@ class Rows:
         Parquet file; if None, nothing is written.
     rounds
         Number of rounds done: rows of later rounds in the file, which are carried out again, are left out.
+    stated
+        The ``sum`` that a checkpoint states for these rounds.
 
     Raises
     ------
     InvalidArgument
-        If rounds are done and the file cannot be read.
+        If rounds are done, and the file cannot be read or has other rows.
     """
 
-    def __init__(self, columns: Sequence[str], path: Path | None = None, rounds: int = 0) -> None:
+    def __init__(
+        self, columns: Sequence[str], path: Path | None = None, rounds: int = 0, stated: str = ""
+    ) -> None:
         self.columns: dict[str, list[Any]] = {name: [] for name in columns}
         self.path = path
         if path is not None and rounds:
             frame = read_rows(path, columns, "resume")
             self.columns = frame.filter(frame["round"] <= rounds).to_dict(as_series=False)
+            if self.sum != stated:
+                rule = f"must have the {rounds} rounds of the checkpoint, as they were written"
+                raise InvalidArgument("resume", str(path), rule, REMEDY)
 
     def add(self, rows: Mapping[str, Sequence[Any]]) -> None:
         """Add rows by columns of equal length; those that are left out are None."""
@@ -137,8 +145,7 @@ def read_rows(path: str | os.PathLike[str], columns: Sequence[str], argument: st
     except (OSError, polars.exceptions.PolarsError) as error:
         reason = getattr(error, "strerror", None) or " ".join(str(error).split())
         rule = f"must be readable, as a run wrote it ({reason})"
-        remedy = "restore it from a backup or start the run again"
-        raise InvalidArgument(argument, os.fspath(path), rule, remedy) from error
+        raise InvalidArgument(argument, os.fspath(path), rule, REMEDY) from error
 
 
 def metrics_text(row: Mapping[str, Any]) -> str:

@@ -193,10 +193,13 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
         If something does not fit together, is missing or is too large; the argument is named as ``section.key``.
     """
     training, algorithm = configuration.training, configuration.make_algorithm()
-    made = dict(choices or {})
     present = "cuda" if torch.cuda.is_available() else "cpu"
-    made.setdefault("device", present if training.device == "auto" else training.device)
-    made.setdefault("threads", training.threads or torch.get_num_threads())
+    made = {
+        "device": present if training.device == "auto" else training.device,
+        "threads": training.threads or torch.get_num_threads(),
+        "engine": training.engine,
+        **(choices or {}),
+    }
     with _naming("data"):
         images = load(configuration.data.name, configuration.data.options.get("data_dir"))
         seen = configuration.make_preprocessing()
@@ -220,7 +223,7 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
             local_unit=training.local_unit,
             device=made["device"],
             dtype=training.dtype,
-            engine=made.get("engine", training.engine),
+            engine=made["engine"],
             preprocessing=seen,
         )
     made["engine"] = task.settings["engine"]
@@ -231,15 +234,17 @@ def assemble(configuration: Configuration, choices: Mapping[str, Any] | None = N
         guard.check_count(algorithm, task)
     if algorithm.has_personal_step and division.paired:
         made["personal_step"] = True
-    for setting, value, left_out in (
-        ("after_local_training", training.after_local_training, False),
-        ("step_size_decay", training.step_size_decay, 1.0),
-    ):
-        if value != left_out and "step_size" not in algorithm.settings:
-            rule = f"asks for an algorithm with a step size, which {algorithm.name} has not"
-            raise InvalidArgument(f"training.{setting}", value, rule, "leave it out")
+    decay = None if training.step_size_decay == 1 else training.step_size_decay
+    further = {"training.after_local_training": training.after_local_training or None}
+    if "step_size" not in algorithm.settings:
+        rule = f"asks for an algorithm with a step size, which {algorithm.name} has not"
+        _refuse({**further, "training.step_size_decay": decay}, rule, "leave it out")
     if not division.paired:
-        _check_other_clients(configuration, made["test_assignment"])
+        rule = f"needs test data of the training clients, and {division.name} has those of others"
+        by_training = "train" if made["test_assignment"] == "train" else None
+        local = "local" if configuration.algorithm.name == "local" else None
+        asked = {"training.test_assignment": by_training, **further, "algorithm.name": local}
+        _refuse(asked, rule, "choose a partition such as rotated-groups, or another value")
     halves = {"train": images.train, "test": images.test}
     samples = {f"{half} pixels": data.pixels for half, data in halves.items()}
     labels = {f"{half} labels": data.labels for half, data in halves.items()}
@@ -415,29 +420,16 @@ def _decayed(algorithm: Algorithm[Any], decay: float, rounds: int) -> Algorithm[
 
 def _rows(configuration: Configuration, folder: Path | None, stored: Stored | None) -> tuple[Rows, Rows]:
     """Return the metrics of the rounds so far, and those of the clients, which must be those of the checkpoint."""
-    rounds = 0 if stored is None else stored.record["rounds"]
-    is_written = folder is not None and configuration.training.client_metrics
-    rows = (
-        Rows(COLUMNS, None if folder is None else folder / METRICS, rounds),
-        Rows(CLIENT_COLUMNS, folder / CLIENTS if folder and is_written else None, rounds),
-    )
-    for table, stated in zip(rows, [] if stored is None else stored.record["rows"], strict=False):
-        if table.sum != stated:
-            rule = f"must have the {rounds} rounds of the checkpoint, as they were written"
-            remedy = "restore it from a backup or start the run again"
-            raise InvalidArgument("resume", str(table.path), rule, remedy)
-    return rows
+    rounds, sums = (0, ("", "")) if stored is None else (stored.record["rounds"], stored.record["rows"])
+    paths = [None if folder is None else folder / name for name in (METRICS, CLIENTS)]
+    if not configuration.training.client_metrics:
+        paths[1] = None
+    return Rows(COLUMNS, paths[0], rounds, sums[0]), Rows(CLIENT_COLUMNS, paths[1], rounds, sums[1])
 
 
-def _check_other_clients(configuration: Configuration, assignment: str) -> None:
-    """Refuse what needs test data of the training clients."""
-    remedy = "choose a partition such as rotated-groups, or another value"
-    rule = f"needs test data of the training clients, and {configuration.partition.name} has those of others"
-    for argument, value in (
-        ("training.test_assignment", assignment if assignment == "train" else None),
-        ("training.after_local_training", configuration.training.after_local_training or None),
-        ("algorithm.name", configuration.algorithm.name if configuration.algorithm.name == "local" else None),
-    ):
+def _refuse(asked: Mapping[str, Any], rule: str, remedy: str) -> None:
+    """Raise ``InvalidArgument`` for the first argument that has a value."""
+    for argument, value in asked.items():
         if value is not None:
             raise InvalidArgument(argument, value, rule, remedy)
 

@@ -38,13 +38,6 @@ def test_the_race_starts_about_delta_from_the_pooled_optimum() -> None:
     assert np.sqrt(np.mean(distances**2)) == pytest.approx(1.0, rel=5 / 400)
 
 
-def test_a_race_in_one_cluster_starts_at_a_distance_of_one() -> None:
-    """There is no other cluster to measure by; the deviation of the root mean square is as above."""
-    task, trace = run_with("gradient-loss", 0, {"clusters": 1}, rounds=0, replicates=1000)
-    distances = np.linalg.norm(trace.models[0] - task.pooled_optimum, axis=-1)
-    assert np.sqrt(np.mean(distances**2)) == pytest.approx(1.0, rel=5 / 200)
-
-
 @pytest.mark.parametrize("name", PAGES)
 def test_a_run_from_python_is_that_of_the_command_with_the_same_seed(name: str, tmp_path: Path) -> None:
     words = ["run", name, "--rounds", "2", "--replicates", "2", "--seed", "3", "--out", str(tmp_path / "run")]

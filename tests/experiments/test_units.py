@@ -137,18 +137,6 @@ def test_a_file_that_is_no_folder_and_a_link_are_refused(tmp_path: Path) -> None
     assert not (tmp_path / "elsewhere").exists()
 
 
-@pytest.mark.slow(reason="starts worker processes")
-def test_a_killed_worker_is_reported_and_the_next_call_resumes(tmp_path: Path) -> None:
-    log, folder = tmp_path / "log", tmp_path / "units"
-    wanted = squares(log, 4, seconds=0.2)
-    results, failures = compute([Unit("dies", counted_units.dies, {"number": 0}), *wanted], folder, jobs=2)
-    assert results[0] is None
-    assert any("a worker was lost" in line for line in failures)
-    finished = computed(log)
-    assert compute(wanted, folder, jobs=2) == ([0, 1, 4, 9], [])
-    assert all(computed(log)[number] == 1 for number in finished), "a finished unit is not computed again"
-
-
 COMMAND = """
 import sys
 sys.path[:0] = {paths}

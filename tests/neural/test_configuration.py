@@ -14,10 +14,8 @@ from tiny_training import TINY
 
 from clusterproof.algorithms import ALGORITHMS, FPFC, IFCA, InvalidArgument
 from clusterproof.neural.configuration import (
-    KNOWN,
     NETWORKS,
     SECTIONS,
-    Configuration,
     Training,
     configuration_from,
     parameters,
@@ -96,46 +94,6 @@ def test_nothing_at_all_is_a_configuration() -> None:
     )
 
 
-def drawn_value(draw: st.DrawFn, annotation: Any) -> Any:
-    text = str(annotation)
-    if "Sequence" in text or "list" in text:
-        return draw(st.lists(st.integers(1, 300), min_size=0, max_size=3))
-    if "bool" in text:
-        return draw(st.booleans())
-    if "float" in text:
-        return draw(st.floats(1e-12, 1.0, exclude_max=True))
-    return draw(st.integers(1, 10**20)) if "int" in text else draw(st.text())
-
-
-@st.composite
-def configurations(draw: st.DrawFn) -> Configuration:
-    """Every section and name, with any parameters that are accepted."""
-    sections: dict[str, dict[str, Any]] = {}
-    for section in SECTIONS:
-        name = draw(st.sampled_from(list(KNOWN[section]))) if section in KNOWN else ""
-        sections[section] = {"name": name} if name else {}
-        for key, annotation in parameters(section, name).items():
-            if draw(st.booleans()):
-                sections[section][key] = drawn_value(draw, annotation)
-        while True:
-            try:
-                configuration_from({section: sections[section]})
-                break
-            except InvalidArgument as error:
-                key = error.argument.partition(".")[2]
-                sections[section].pop(key if key in sections[section] else list(sections[section])[-1])
-    return configuration_from(sections)
-
-
-@pytest.mark.slow(reason="a second or more")
-@settings(max_examples=examples(40))
-@given(configuration=configurations())
-def test_it_comes_back_from_its_json(configuration: Configuration) -> None:
-    read = json.loads(json.dumps(configuration.sections, allow_nan=False))
-    assert configuration_from(read) == configuration
-    assert configuration_from(read).make_algorithm() == configuration.make_algorithm()
-
-
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_parameter_of_an_algorithm_is_written_out(name: str) -> None:
     found = configuration_from({"algorithm": {"name": name}})
@@ -181,27 +139,16 @@ def test_flat_options_are_sorted_into_sections() -> None:
         ("step_size = 1", "step_sise = 1", ["algorithm.step_sise", "write step_size"]),
         ("step_size = 1", "step_size = -1", ["algorithm.step_size = -1", "greater than 0"]),
         ("step_size = 1", "step_size = nan", ["algorithm.step_size", "finite"]),
-        ("step_size = 1", "step_size = 1" + "0" * 400, ["algorithm.step_size", "out of range"]),
         ("step_size = 1", "step_size = '1'", ["algorithm.step_size", "Expected float, got text"]),
         ("step_size = 1", "momentum = 0.5", ["algorithm.momentum", "is not a setting", "averaging"]),
         ('"ifca"', '"ifka"', ["algorithm.name = 'ifka'", "write ifca"]),
-        ('"ifca"', '"IFCA"', ["algorithm.name = 'IFCA'", "write ifca"]),
-        ('"ifca"', "7", ["algorithm.name = 7"]),
         ("[network]", "[netwerk]", ["netwerk", "write network"]),
         ("rounds = 30", "rounds = 3.5", ["training.rounds = 3.5", "Expected int, got float"]),
-        ("rounds = 30", "rounds = true", ["training.rounds", "got bool"]),
-        ("rounds = 30", "rounds = -1", ["training.rounds", "at least 0"]),
         ("rounds = 30", "threads = 1025", ["training.threads", "at most 1024"]),
-        ("rounds = 30", "rounds = 1979-05-27", ["training.rounds"]),
-        ("rounds = 30", "rounds = {a = 1}", ["training.rounds", "got table"]),
         ("rounds = 30", "rounds = 30\nrounds = 31", ["Cannot overwrite a value (at line 23"]),
         ("hidden = [16, 8]", 'hidden = [16, "8"]', ["network.hidden"]),
-        ("hidden = [16, 8]", "hidden = 16", ["network.hidden", "Expected list"]),
         ("clusters = 3", "clusters = 0", ["algorithm.clusters", "at least 1"]),
         ("0.99", "1.01", ["training.step_size_decay", "at most 1"]),
-        ("client_metrics = true", "client_metrics = 1", ["training.client_metrics"]),
-        ('"digits"', '"digit"', ["data.name", "write digits"]),
-        ("[training]", "[training.more]", ["training.more", "is not a setting"]),
         ("[training]", "[[training]]", ["training", "Expected table, got list"]),
         ("rounds = 30", "rounds = 1" + "0" * 20_000, ["must be a TOML file", "integer string conversion"]),
         ("rounds = 30", "rounds" + ".a" * 20_000 + " = 1", ["must be a TOML file", "levels deep"]),

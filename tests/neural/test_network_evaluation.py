@@ -262,58 +262,14 @@ def test_a_personal_step_is_announced_where_it_is_taken(name: str, partition: st
     assert assemble(configuration).choices.get("personal_step", False) == personal
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "refused"),
-    [
-        ({"name": "per-fedavg"}, True),
-        ({"name": "gradient-loss"}, True),
-        ({"name": "ifca"}, True),
-        ({"name": "cfl-mgd", "averaging": "model", "update_order": "as-printed"}, True),
-        ({"name": "sofl", "method": "per-fedavg"}, True),
-        ({"name": "cfl-mgd", "averaging": "model"}, False),
-        ({"name": "sofl"}, False),
-    ],
-)
-def test_a_pass_is_refused_where_single_gradients_are_asked(
-    tmp_path: Path, algorithm: dict[str, Any], refused: bool
-) -> None:
-    configuration = configuration_from(
-        {
-            "partition": {"name": "rotated-groups", "clusters": 2, "clients_per_cluster": 2, "images": 60},
-            "network": {"hidden": [2]},
-            "algorithm": algorithm,
-            "training": {"local_unit": "epoch", "batch_size": 5, "rounds": 1},
-        }
-    )
-    if not refused:
-        assert train(configuration, out=tmp_path / "run").complete
-        return
+def test_a_pass_is_refused_where_single_gradients_are_asked(tmp_path: Path) -> None:
+    training = {"local_unit": "epoch", "batch_size": 5, "rounds": 1}
+    sections = {**TINY, "algorithm": {"name": "per-fedavg"}, "training": training}
     with pytest.raises(InvalidArgument) as refusal:
-        train(configuration, out=tmp_path / "run")
+        train(configuration_from(sections), out=tmp_path / "run")
     assert refusal.value.argument == "training.local_unit"
-
-
-@pytest.mark.parametrize(("participation", "present"), [(1.0, 4), (0.6, 2), (0.1, 1)])
-def test_every_round_says_who_took_part_and_some_are_measured(
-    participation: float, present: int, plant: Any
-) -> None:
-    """Rounds 3 and 6, and the last one; evaluations know the seed of the run and the round."""
-    algorithm = {**TINY["algorithm"], "participation": participation}
-    asked = {**TINY["training"], "rounds": 7, "evaluate_every": 3, "seed": 5, "after_local_training": True}
-    told: list[tuple[int, int]] = []
-
-    def noted(*state: Any, **given: Any) -> Any:
-        told.append((given["seed"], given["done"]))
-        return evaluate(*state, **given)
-
-    plant(training, "evaluate", noted)
-    found = train(configuration_from({**TINY, "algorithm": algorithm, "training": asked})).metrics
-    assert found["round"] == list(range(1, 8))
-    assert found["participants"] == [present] * 7
-    assert told == [(5, 3), (5, 6), (5, 7)]
-    for name in ("accuracy", "training_loss", "accuracy_after_local_training"):
-        assert [value is not None for value in found[name]] == [False, False, True, False, False, True, True]
-    assert all(1 <= clusters <= 2 for clusters in found["clusters"])
+    averaging = {"name": "cfl-mgd", "averaging": "model"}
+    assert train(configuration_from({**sections, "algorithm": averaging})).complete
 
 
 @pytest.mark.parametrize(("name", "models"), [("fedavg", 1), ("ifca", 2), ("local", 4)])

@@ -51,12 +51,6 @@ def test_every_setting_but_three_is_kept() -> None:
         resumed_with("training", key, value)
 
 
-def test_another_device_keeps_what_does_not_depend_on_it() -> None:
-    auto, same, other = (resumed_with("training", "device", device) for device in ("auto", "cuda", "cpu"))
-    assert auto == same == (CHOICES, [])
-    assert other[0] == {"threads": 3, "test_assignment": "test-loss"}
-
-
 def other(array: np.ndarray) -> np.ndarray:
     """The same array but for its last number, which is one of the others."""
     changed = array.copy()

@@ -1,10 +1,8 @@
 """A run is the algorithm itself; stopped, killed and resumed, it has the bits of one that is not."""
 
-import json
 import math
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -207,27 +205,6 @@ def test_a_folder_without_its_metrics_is_refused(tmp_path: Path) -> None:
         resumed(tmp_path / "run")
 
 
-def test_a_run_is_resumed_as_it_was_begun(tmp_path: Path) -> None:
-    train(configure("fedavg", rounds=1), tmp_path / "run")
-    for section, key, value in (
-        ("algorithm", "step_size", 0.2),
-        ("algorithm", "name", "fedprox"),
-        ("training", "seed", 1),
-        ("partition", "clusters", 1),
-        ("training", "batch_size", 9),
-        ("network", "hidden", [9]),
-        ("network", "hidden", None),
-    ):
-        sections = configure("fedavg", rounds=2).sections
-        if key == "name":  # whose parameters are others
-            sections[section] = {"step_size": 0.1}
-        sections[section] = {**sections[section], key: value}
-        if value is None:
-            del sections[section][key]
-        with pytest.raises(InvalidArgument, match=rf"{section}\.{key} = .*was .* when the run was begun"):
-            train(configuration_from(sections), tmp_path / "run", resume=True)
-
-
 def test_a_run_whose_clients_would_hold_other_samples_is_refused(tmp_path: Path, plant: Plant) -> None:
     """As with another NumPy, whose generator divides the data otherwise; or with other bytes of the data set."""
     train(configure(rounds=1), tmp_path / "run")
@@ -343,33 +320,6 @@ def test_a_round_that_fails_names_itself_and_leaves_the_checkpoint(tmp_path: Pat
         assert torch.isfinite(state.models).all()
 
 
-@pytest.mark.parametrize("step_size", [1e30, 1e308])
-def test_too_large_a_step_is_one_sentence(step_size: float) -> None:
-    with pytest.raises(InvalidArgument, match=r"algorithm\.step_size = .*: led in round") as caught:
-        train(configure("ifca", {"step_size": step_size}))
-    assert "\n" not in str(caught.value)
-
-
-def test_models_without_clients_are_remarked_with_the_options_that_help() -> None:
-    """All start from one model: every client chooses the first, and the second never moves."""
-    result = train(configure(options={"clusters": 2, "step_size": 1e-6}, rounds=3))
-    lost = result.metrics["clusters"][-1] < 2
-    expected = (
-        "1 of 2 models have clients, since the start; --least-share 0.1 or --restarts 5 draws another start"
-    )
-    assert result.remarks == ((expected,) if lost else ())
-    algorithm = assemble(configure()).algorithm
-    state = result.state
-    for clusters, words in (
-        ([2, 1, 2, 1, 1], "1 of 2 models have clients, since round 4; --least-share"),
-        ([1, 1], "since the start"),
-    ):
-        (remark,) = training.lost_clusters(algorithm, state, clusters)
-        assert words in remark
-    assert training.lost_clusters(algorithm, state, [1, 2]) == []
-    assert training.lost_clusters(assemble(configure("fedavg")).algorithm, state, [1]) == []
-
-
 NETWORK = """
 from torch import nn
 
@@ -412,24 +362,6 @@ def test_a_resumed_run_needs_the_code_that_it_was_begun_with(tmp_path: Path) -> 
     assert train(stored_configuration(tmp_path / "run", code), tmp_path / "run", resume=True).complete
 
 
-def test_a_run_that_began_while_the_folder_was_being_locked_is_not_overwritten(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As another process may begin and finish one in between."""
-    locked = vars(checkpoint)["_locked"]
-
-    @contextmanager
-    def late(folder: Path) -> Iterator[None]:
-        (folder / CHECKPOINT).write_bytes(b"another run")
-        with locked(folder):
-            yield
-
-    monkeypatch.setattr(checkpoint, "_locked", late)
-    with pytest.raises(InvalidArgument, match="must be empty"):
-        train(configure(), tmp_path / "run")
-    assert (tmp_path / "run" / CHECKPOINT).read_bytes() == b"another run"
-
-
 def test_two_runs_do_not_share_a_folder(tmp_path: Path) -> None:
     out = tmp_path / "run"
     with run_folder(out, resume=False) as folder:
@@ -458,17 +390,6 @@ def test_a_run_that_fails_before_its_first_checkpoint_leaves_nothing(tmp_path: P
     assert train(configure(rounds=1), empty).complete
 
 
-def test_distorted_images_are_resumed_to_the_same_bits(tmp_path: Path) -> None:
-    seen = {"name": "digits", "crop": 6, "flip": True, "contrast": 0.5, "augmentation_per": "batch"}
-    given = configure("cfl-mgd", rounds=3, checkpoint_every=1, batch_size=7).sections
-    configuration = configuration_from({**given, "data": seen})
-    whole = train(configuration, tmp_path / "whole")
-    train(configuration, tmp_path / "parts", stop=stop_after(1))
-    resumed(tmp_path / "parts")
-    assert contents(tmp_path / "whole") == contents(tmp_path / "parts")
-    assert train(configuration_from(given)).metrics["accuracy"] != whole.metrics["accuracy"]
-
-
 def test_the_number_of_threads_is_the_callers_again() -> None:
     before, seen = torch.get_num_threads(), []
     torch.set_num_threads(2)
@@ -480,18 +401,6 @@ def test_the_number_of_threads_is_the_callers_again() -> None:
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
-
-
-def test_a_stored_configuration_is_for_reading(tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    train(configure(rounds=2), out)
-    sections = json.loads((out / CONFIGURATION).read_text())
-    sections["algorithm"]["step_size"] = 0.2
-    (out / CONFIGURATION).write_text(json.dumps(sections))
-    with pytest.raises(
-        InvalidArgument, match=r"algorithm\.step_size = 0\.2: was 0\.1 when the run was begun"
-    ):
-        resumed(out, rounds=3)
 
 
 @pytest.mark.parametrize("library", [np.array, torch.tensor])
@@ -535,13 +444,6 @@ def test_what_is_told_measured_and_stored_round_by_round(tmp_path: Path, plant: 
     assert not (tmp_path / "run" / "clients.parquet").exists()
 
 
-def test_the_seed_draws_the_partition_and_torch_s_threads_are_taken_where_none_are_asked_for() -> None:
-    first, second = (assemble(configure(seed=seed)).task.partition for seed in (0, 1))
-    assert not np.array_equal(first.train.pixels, second.train.pixels)
-    torch.set_num_threads(3)  # which a fixture puts back
-    assert assemble(configure(threads=None)).choices["threads"] == 3
-
-
 @pytest.mark.parametrize("asked", [{"step_size_decay": 0.9}, {"after_local_training": True}], ids=str)
 def test_what_needs_a_step_size_is_refused_without_one(asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ALGORITHMS["fedavg"], "settings", {})
@@ -557,3 +459,10 @@ def test_a_pass_over_all_data_at_once_is_a_gradient_step() -> None:
         ways = [{"batch_size": batch_size, "local_unit": unit} for unit in ("step", "epoch")]
         ends = [train(configure(rounds=2, **way)).state.models for way in ways]
         assert torch.equal(*ends)
+
+
+def test_the_seed_draws_the_partition_and_torch_s_threads_are_taken_where_none_are_asked_for() -> None:
+    first, second = (assemble(configure(seed=seed)).task.partition for seed in (0, 1))
+    assert not np.array_equal(first.train.pixels, second.train.pixels)
+    torch.set_num_threads(3)  # which a fixture puts back
+    assert assemble(configure(threads=None)).choices["threads"] == 3

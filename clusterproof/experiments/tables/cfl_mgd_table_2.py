@@ -123,19 +123,15 @@ class CFLMGDTable2(NetworkTable):
             "FedAvg": {"name": "fedavg"},
             "FedBCD": {"name": "fedbcd", "proximal": self.penalty},
         }
-        common = {name: getattr(self, name) for name in ("step_size", "local_steps", "participation")}
-        widths = {
-            name: list(value) for name in ("hidden", "channels") if (value := getattr(self, name)) is not None
-        }
-        partition = {name: getattr(self, name) for name in ("clusters", "clients", "samples")}
+        common = self.chosen("step_size", "local_steps", "participation")
         training = ("rounds", "batch_size", "local_unit", "step_size_decay", "test_assignment")
         return {
             method: {
                 "data": {"name": self.data, **self.images},
-                "partition": {"name": "rotations", **partition},
-                "network": {"name": self.network, **widths},
+                "partition": {"name": "rotations", **self.chosen("clusters", "clients", "samples")},
+                "network": {"name": self.network, **self.chosen("hidden", "channels")},
                 "algorithm": {**algorithms[method], **common},
-                "training": {"evaluate_every": 10, **{name: getattr(self, name) for name in training}},
+                "training": {"evaluate_every": 10, **self.chosen(*training)},
             }
             for method in self.methods
         }

@@ -67,7 +67,7 @@ class FPFCFigure1(NetworkTable):
             "LOCAL": {"name": "local"},
             "FedAvg": {"name": "fedavg"},
             "Per-FedAvg": {
-                **{"name": "per-fedavg", "inner_step_size": self.step_size, "local_steps": self.meta_steps},
+                **{"name": "per-fedavg", "inner_step_size": self.step_size, "local_steps": self.meta_steps}
             },
             "IFCA": {"name": "ifca", "averaging": "model"},
             "CFL": {"name": "cfl"},
@@ -79,16 +79,11 @@ class FPFCFigure1(NetworkTable):
             "participation": self.participation,
             "local_steps": self.local_epochs,
         }
-        options = {
-            name: list(value)
-            for name in ("channels", "hidden", "padding")
-            if (value := getattr(self, name)) is not None
-        }
         return {
             method: {
                 "data": {"name": self.data},
                 "partition": {"name": "label-swap", "clients": self.clients},
-                "network": {"name": self.network, **options},
+                "network": {"name": self.network, **self.chosen("channels", "hidden", "padding")},
                 "algorithm": {**common, **algorithm},
                 "training": {
                     **{"rounds": self.rounds, "batch_size": self.batch_size, "evaluate_every": 10},

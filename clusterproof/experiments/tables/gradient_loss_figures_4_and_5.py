@@ -78,24 +78,14 @@ class GradientLossFigures(NetworkTable):
 
     def sections(self) -> dict[str, dict[str, dict[str, Any]]]:
         """Return the configuration of IFCA and of GL-CFL with each weight."""
-        widths = {
-            name: list(value) for name in ("hidden", "channels") if (value := getattr(self, name)) is not None
-        }
-        clients = (
-            {} if self.clients_per_cluster is None else {"clients_per_cluster": self.clients_per_cluster}
-        )
-        common = {name: getattr(self, name) for name in ("step_size", "sign", "empty_cluster")}
+        common = self.chosen("step_size", "sign", "empty_cluster")
         return {
             "IFCA" if not weight else f"GL-CFL, lambda {weight:g}": {
                 "data": {"name": self.data},
-                "partition": {"name": "classes", **clients},
-                "network": {"name": self.network, **widths},
+                "partition": {"name": "classes", **self.chosen("clients_per_cluster")},
+                "network": {"name": self.network, **self.chosen("hidden", "channels")},
                 "algorithm": {"name": "gradient-loss", "weight": weight, **common},
-                "training": {
-                    "rounds": self.rounds,
-                    "batch_size": self.batch_size,
-                    "test_assignment": "train",
-                },
+                "training": {**self.chosen("rounds", "batch_size"), "test_assignment": "train"},
             }
             for weight in (0.0, *self.weights)
         }

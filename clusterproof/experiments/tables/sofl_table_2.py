@@ -23,6 +23,7 @@ from clusterproof.experiments.comparison import Printed
 from clusterproof.experiments.paper_table import Number, PaperTable
 from clusterproof.experiments.units import Unit
 from clusterproof.neural.configuration import configuration_from
+from clusterproof.settings import from_settings
 
 METHODS = {"K-means": "K-means (K = 4)", "SOM": "SOM", "SOM + K-means": "SOM + K-means"}
 """Printed column of labels, by method."""
@@ -90,12 +91,13 @@ class SoFLTable2(PaperTable):
             "network": {"name": "mlp", "hidden": list(self.hidden)},
             "algorithm": {"name": "fedavg", "step_size": self.step_size, "local_steps": self.local_epochs},
             "training": {
-                **{"rounds": self.rounds, "batch_size": self.batch_size, "local_unit": "epoch", "threads": 1},
-                **{"evaluate_every": self.rounds, "seed": seed, "device": "cpu"},
+                **self.chosen("rounds", "batch_size"),
+                **{"local_unit": "epoch", "threads": 1, "evaluate_every": self.rounds, "seed": seed},
+                "device": "cpu",
             },
         }
         names = ("k_means_start", "k_means_attempts", "grid", "map_start", "cluster_count", "repetitions")
-        settings = {"sections": sections, **{name: getattr(self, name) for name in names}}
+        settings = {"sections": sections, **self.chosen(*names)}
         return {"updates": Unit(f"updates, seed {seed}", cluster_updates, settings)}
 
     def numbers(self, results: Mapping[str, Any]) -> Iterator[tuple[str, Number]]:
@@ -124,7 +126,7 @@ def scores(labels: Any) -> dict[str, float]:
     }
 
 
-def cluster_updates(sections: Mapping[str, Any], **options: Any) -> dict[str, list[list[int]]]:
+def cluster_updates(sections: Mapping[str, Any], **settings: Any) -> dict[str, list[list[int]]]:
     """Train by FedAvg, take all clients' next updates and cluster them again and again; return labels by method."""
     from clusterproof.neural.training import train
 
@@ -137,33 +139,31 @@ def cluster_updates(sections: Mapping[str, Any], **options: Any) -> dict[str, li
     seed = configuration.training.seed
     trained = task.local_steps(received, clients, generator(seed, "table", "updates"), descent).points
     updates = to_numpy(trained - received).astype(np.float64)
-    return {method: clusterings(method, updates, task.clusters, seed, **options) for method in METHODS}
+    table = from_settings(SoFLTable2, settings)
+    return {method: clusterings(method, updates, task.clusters, seed, table) for method in METHODS}
 
 
 def clusterings(
-    method: str,
-    updates: np.ndarray,
-    clusters: int,
-    seed: int,
-    *,
-    k_means_start: str,
-    k_means_attempts: int,
-    grid: int,
-    map_start: str,
-    cluster_count: str,
-    repetitions: int,
+    method: str, updates: np.ndarray, clusters: int, seed: int, table: SoFLTable2
 ) -> list[list[int]]:
     """Cluster the clients' updates (m, d) from independent starts; return the labels of each start."""
     from sklearn.cluster import KMeans
 
     labels = []
-    sofl = SoFL(step_size=1.0, initialisation=map_start, cluster_count=cluster_count, grid=grid)
-    for repetition in range(repetitions):
-        start = k_means_start if method == "K-means" else map_start  # the same map with and without k-means
+    sofl = SoFL(
+        step_size=1.0,
+        initialisation=table.map_start,
+        cluster_count=table.cluster_count,
+        grid=table.grid,
+    )
+    for repetition in range(table.repetitions):
+        start = (
+            table.k_means_start if method == "K-means" else table.map_start
+        )  # the same map with and without k-means
         draw = generator(seed, "table", "start", start, repetition)
         if method == "K-means":
             state = int(draw.integers(2**31))
-            means = KMeans(clusters, init=k_means_start, n_init=k_means_attempts, random_state=state)
+            means = KMeans(clusters, init=start, n_init=table.k_means_attempts, random_state=state)
             # as few coordinates as there are clients hold all their distances
             found = means.fit(np.asarray(np.linalg.qr(updates.T, mode="r")).T).labels_
         elif method == "SOM":

@@ -124,21 +124,13 @@ class SoFLTables3To5(NetworkTable):
                 **{"initialisation": self.map_start, "cluster_count": self.cluster_count},
             },
         }
-        common = {name: getattr(self, name) for name in ("step_size", "participation")}
-        widths = {
-            name: list(value) for name in ("hidden", "channels") if (value := getattr(self, name)) is not None
-        }
-        training = {
-            "rounds": self.rounds,
-            "batch_size": self.batch_size,
-            "local_unit": "epoch",
-            "evaluate_every": 10,
-        }
+        common = self.chosen("step_size", "participation")
+        training = {**self.chosen("rounds", "batch_size"), "local_unit": "epoch", "evaluate_every": 10}
         return {
             f"{method}, {name}": {
                 "data": {"name": self.data},
                 "partition": {**PARTITIONS[name], "images": self.images, "share": self.share},
-                "network": {"name": self.network, **widths},
+                "network": {"name": self.network, **self.chosen("hidden", "channels")},
                 "algorithm": {"name": method.lower(), **options, **common, "local_steps": self.local_epochs},
                 "training": {**training, "after_local_training": True},
             }

@@ -110,18 +110,11 @@ class ModuleNetwork(Network):
         def refuse(rule: str, remedy: str) -> InvalidArgument:
             return InvalidArgument("network.name", self.name, rule, remedy)
 
-        if not self.trained_parameters():
+        if not self.dimension:  # torch refuses to give the size of a parameter that is made by the first call
             raise refuse("has no parameters that are trained", "add some")
-        parameters: list[tuple[str, Any]] = list(self.named_parameters())
-        for name, parameter in parameters:
-            if nn.parameter.is_lazy(parameter):
-                remedy = "give its layer all sizes, or call the module once in its constructor"
-                raise refuse(f"has `{name}`, which has no size before the first call", remedy)
         module, count = copy.deepcopy(self.module), len(self.samples)
-        before, stream = (
-            {name: value.clone() for name, value in module.named_buffers()},
-            torch.get_rng_state(),
-        )
+        before = {name: value.clone() for name, value in module.named_buffers()}
+        stream = torch.get_rng_state()
         scores: Any = module(self.samples)
         if not isinstance(scores, Tensor) or tuple(scores.shape) != (count, self.classes):
             shape = tuple(scores.shape) if isinstance(scores, Tensor) else type(scores).__name__
@@ -139,14 +132,8 @@ class ModuleNetwork(Network):
         if not torch.allclose(alone, scores, rtol=1e-3, atol=1e-3 * float(scores.detach().abs().max())):
             rule = "gives a sample other scores in company than alone: a client's loss would depend on its batches"
             raise refuse(rule, "normalise a sample by itself, as GroupNorm and LayerNorm do")
-        gradients: tuple[Tensor | None, ...] = torch.autograd.grad(
-            self(self.samples).sum(), list(self.trained_parameters().values()), allow_unused=True
-        )
-        for name, gradient in zip(self.trained_parameters(), gradients, strict=True):
-            if gradient is None:
-                own_name = name.removeprefix("module.")
-                rule = f"has the parameter `{own_name}`, which its scores do not depend on"
-                raise refuse(rule, "remove it, or freeze it by requires_grad = False")
+        # torch refuses parameters on which the scores do not depend
+        torch.autograd.grad(self(self.samples).sum(), list(self.trained_parameters().values()))
 
 
 def own_network(name: str, images: Images, options: Mapping[str, Any]) -> Network:

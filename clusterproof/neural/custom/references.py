@@ -1,19 +1,22 @@
-"""Names of user-supplied code: ``MODULE:NAME`` or ``FILE.py:NAME``."""
+"""User-supplied code by its name, ``MODULE:NAME`` or ``FILE.py:NAME``: importing it, its errors, and its sums."""
 
 from __future__ import annotations
 
 import ast
+import inspect
 import os
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
 from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_type_hints
 
-from clusterproof.algorithms.validation import InvalidArgument, error_text
+from clusterproof.algorithms import Algorithm, InvalidArgument, State
+from clusterproof.algorithms.validation import error_text
 from clusterproof.files import TEXT, read_file
 from clusterproof.user_files import digests_of, is_of, load_file, load_named
 
@@ -21,7 +24,6 @@ OWN = ("data", "network", "algorithm", "measure")
 """Sections of a configuration, and the measures of ``run``, that take user-supplied code."""
 
 HOW = "MODULE:NAME or FILE.py:NAME"
-
 
 LONGEST_ERROR = 300
 """Characters of a user's error that a message quotes."""
@@ -75,7 +77,7 @@ def load_own(section: str, name: str) -> Any:
     InvalidArgument
         If it cannot be imported, or has no such name; the argument is ``section.name``.
     """
-    place, attribute = _place(name)
+    place, _, attribute = name.rpartition(":")
     argument = f"{section}.name"
     if not place or not attribute:
         raise InvalidArgument(argument, name, f"must be {HOW}", "name the object after the colon")
@@ -87,6 +89,61 @@ def load_own(section: str, name: str) -> Any:
         return attrgetter(attribute)(module)
     except AttributeError as error:
         raise InvalidArgument(argument, name, f"must be there ({error})", "correct the name") from error
+
+
+def own_algorithm(name: str) -> type[Algorithm[Any]]:
+    """Import a user-supplied algorithm.
+
+    Parameters
+    ----------
+    name
+        See ``references``; that of a concrete subclass of ``Algorithm``, a frozen dataclass.
+
+    Raises
+    ------
+    InvalidArgument
+        If it cannot be imported, is not such a class, or does not annotate the class of its states.
+    """
+    kind = load_own("algorithm", name)
+    is_class = isinstance(kind, type) and issubclass(kind, Algorithm) and not inspect.isabstract(kind)
+    is_complete = is_class and is_dataclass(kind) and isinstance(getattr(kind, "name", None), str)
+    if not is_complete:
+        rule = "must be a frozen dataclass with a `name` and all methods of clusterproof.algorithms.Algorithm"
+        raise InvalidArgument("algorithm.name", name, rule, "see any algorithm of clusterproof.algorithms")
+    try:
+        state = get_type_hints(kind.initialise).get("return")
+    except Exception as error:  # any error of a user's annotations
+        raise user_error(
+            "algorithm", name, error, "must have annotations that can be read, and raised"
+        ) from error
+    if not (isinstance(state, type) and issubclass(state, State) and is_dataclass(state)):
+        rule = "must annotate `initialise` with the class of its states, a dataclass below State"
+        raise InvalidArgument("algorithm.name", name, rule, "write `-> State`, or your class")
+    algorithm: type[Algorithm[Any]] = kind
+    return algorithm
+
+
+def keyword_types(kind: Callable[..., Any]) -> dict[str, Any]:
+    """Annotations of the arguments of a class or function, by name; Any if there is none.
+
+    Parameters
+    ----------
+    kind
+        Of a dataclass, its fields; of another class, the arguments of its constructor.
+    """
+    if is_dataclass(kind):
+        names = [field.name for field in fields(kind) if field.init]
+        source: Any = kind
+    else:
+        variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        arguments = inspect.signature(kind).parameters.values()
+        names = [entry.name for entry in arguments if entry.kind not in variadic]
+        source = vars(kind).get("__init__", kind) if isinstance(kind, type) else kind
+    try:
+        hints = get_type_hints(source)
+    except Exception:  # any error of a user's annotations
+        hints = {}
+    return {name: hints.get(name, Any) for name in names}
 
 
 def user_error(section: str, name: str, error: BaseException, rule: str = "raised") -> InvalidArgument:
@@ -137,22 +194,14 @@ def _lines(section: str, name: str, error: BaseException) -> list[tuple[int, str
     """Calls of user-supplied code in a traceback: depth, file and line of each."""
     if not is_own(section, name):
         return []
-    place, _ = _place(name)
-    package = place.partition(".")[0]
+    place = name.rpartition(":")[0]
     lines = []
     for depth, (frame, line) in enumerate(traceback.walk_tb(error.__traceback__)):
-        file = frame.f_code.co_filename
         module = str(frame.f_globals.get("__name__"))
-        is_custom = is_of(module, place) if place.endswith(".py") else module.split(".")[0] == package
-        if is_custom:
-            lines.append((depth, file, line))
+        is_beside = module.split(".")[0] == place.split(".")[0]
+        if is_of(module, place) if place.endswith(".py") else is_beside:
+            lines.append((depth, frame.f_code.co_filename, line))
     return lines
-
-
-def _place(name: str) -> tuple[str, str]:
-    """Module or file of a name, and the attribute in it."""
-    place, _, attribute = name.rpartition(":")
-    return place, attribute
 
 
 def code_sums(names: Mapping[str, str]) -> dict[str, dict[str, str]]:
@@ -166,7 +215,7 @@ def code_sums(names: Mapping[str, str]) -> dict[str, dict[str, str]]:
     sums = {}
     for section, name in names.items():
         if is_own(section, name):
-            place, _ = _place(name)
+            place = name.rpartition(":")[0]
             if place.endswith(".py"):
                 sums[section] = digests_of(place)
             elif file := getattr(sys.modules.get(place), "__file__", None):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -65,8 +64,7 @@ def read_own(name: str) -> ImageSet:
         train, test, made_owners = _convert(data)
     except _Unsuitable as error:
         raise InvalidArgument("data.name", name, *error.args) from error
-    owners = owners or made_owners
-    return ImageSet(name, train, test, f"SHA-256 {_digest(train, test, owners)}", owners)
+    return ImageSet(name, train, test, owners=owners or made_owners)
 
 
 def _convert(data: Any) -> tuple[Images, Images, Owners | None]:
@@ -164,15 +162,3 @@ def _owners(train: Sequence[Any], test: Sequence[Any], clusters: Any) -> Owners:
         np.repeat(np.arange(len(pairs)), [len(labels) for _, labels in pairs]) for pairs in (train, test)
     )
     return Owners(train_owners, test_owners, labels.astype(np.int64))
-
-
-def _digest(train: Images, test: Images, owners: Owners | None) -> str:
-    """SHA-256 of everything in a data set."""
-    digest = hashlib.sha256()
-    for array in (train.pixels, train.labels, test.pixels, test.labels):
-        digest.update(f"{array.dtype.str}{array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
-    if owners is not None:
-        for array in (owners.train, owners.test, owners.clusters):
-            digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()

@@ -62,7 +62,7 @@ class ImageSet:
     train, test
         Disjoint halves.
     note
-        What is not as it was published; empty where nothing is. The SHA-256 of a user's own data.
+        What is not as it was published; empty where nothing is.
     owners
         Client of each sample, if the data are divided among clients.
     """

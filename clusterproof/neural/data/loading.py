@@ -8,8 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from clusterproof.algorithms.atomic import naming_folder, write_whole
-from clusterproof.algorithms.validation import InvalidArgument, check_choice, install
-from clusterproof.files import LARGE, read_file
+from clusterproof.algorithms.validation import InvalidArgument, check_choice
+from clusterproof.files import LARGE, read_file, user_cache
 from clusterproof.neural.custom.references import is_own
 from clusterproof.neural.custom.samples import read_own
 from clusterproof.neural.data.catalogue import DATASETS, Dataset
@@ -33,30 +33,22 @@ def data_folder(data_dir: str | os.PathLike[str] | None = None) -> Path:
     Parameters
     ----------
     data_dir
-        If None, the environment variable CLUSTERPROOF_DATA, else pooch's cache.
+        If None, the environment variable CLUSTERPROOF_DATA, else the user's cache.
 
     Raises
     ------
     InvalidArgument
-        If nothing names a folder, and pooch is missing or the user has no home directory.
+        If nothing names a folder, and the user has no home directory.
     """
     if data_dir is not None:
         return Path(data_dir)
     if os.environ.get(ENVIRONMENT):
         return Path(os.environ[ENVIRONMENT])
     try:
-        import pooch
-    except ImportError as error:
-        remedy = f"give one, set {ENVIRONMENT}, or {install('neural')}"
-        raise InvalidArgument("data_dir", None, f"must name a folder ({error})", remedy) from error
-    try:
-        cache = Path(pooch.os_cache("clusterproof"))
-    except RuntimeError:
-        cache = Path("~")  # which some versions of platformdirs leave in the path instead
-    if not cache.is_absolute():
+        return user_cache()
+    except RuntimeError as error:
         rule = "must name a folder where the user has no home directory"
-        raise InvalidArgument("data_dir", None, rule, f"give one, or set {ENVIRONMENT}")
-    return cache
+        raise InvalidArgument("data_dir", None, rule, f"give one, or set {ENVIRONMENT}") from error
 
 
 def load(name: str, data_dir: str | os.PathLike[str] | None = None) -> ImageSet:
@@ -76,10 +68,8 @@ def load(name: str, data_dir: str | os.PathLike[str] | None = None) -> ImageSet:
     """
     if isinstance(name, str) and name not in DATASETS and is_own("data", name):
         if data_dir is not None:
-            rule = "is the folder of the sets that come with Clusterproof"
-            raise InvalidArgument(
-                "data_dir", os.fspath(data_dir), rule, "leave it out for user-supplied data"
-            )
+            rule, remedy = "is the folder of the published sets", "leave it out for user-supplied data"
+            raise InvalidArgument("data_dir", os.fspath(data_dir), rule, remedy)
         return read_own(name)
     check_choice("data", name, list(DATASETS), remedy="see `clusterproof data list`")
     dataset = DATASETS[name]

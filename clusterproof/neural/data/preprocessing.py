@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
+from msgspec import Meta
 
-from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_count, check_number
+from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.settings import checked_settings, parameter_types
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-PER = ("image", "batch")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,19 +26,18 @@ class Preprocessing:
     Parameters
     ----------
     crop
-        Side of a random square crop, the central one in evaluation; whole images where left out.
+        Side of a random square crop; whole images by default. Evaluation has the central one.
     flip
-        Flip images from left to right, each with probability 1/2.
+        Flip each image from left to right with probability 1/2.
     brightness
-        Add a number uniform in plus and minus this one to all pixels, which are in [0, 1].
+        Half width of a uniform addition to all pixels. These are in [0, 1].
     contrast
-        Multiply a channel's distances from its mean by a factor uniform in 1 plus and minus this number.
+        Half width of a uniform factor of the distances from the mean. The factor is around 1, the mean a channel's.
     standardise
-        Bring each image to mean 0 and standard deviation 1; its standard deviation counts as at least one
-        over the root of the number of its pixels.
+        Bring each image to mean 0 and standard deviation 1. The latter counts as at least one over the root of the
+        number of pixels.
     augmentation_per
-        Whether each ``"image"`` has a crop, brightness and contrast of its own, or each ``"batch"``; flips
-        are each image's own.
+        What has a crop of its own: each image, or each batch. So have brightness and contrast; flips are each image's.
 
     Raises
     ------
@@ -52,22 +51,16 @@ class Preprocessing:
     It also chooses models by the loss on distorted images.
     """
 
-    crop: int | None = None
+    crop: Annotated[int, Meta(ge=1)] | None = None
     flip: bool = False
-    brightness: float = 0.0
-    contrast: float = 0.0
+    brightness: Annotated[float, Meta(ge=0, le=1e6)] = 0.0
+    contrast: Annotated[float, Meta(ge=0, le=1)] = 0.0
     standardise: bool = False
-    augmentation_per: str = "image"
+    augmentation_per: Literal["image", "batch"] = "image"
 
     def __post_init__(self) -> None:
-        """Validate the values."""
-        if self.crop is not None:
-            check_count("crop", self.crop, at_least=1, remedy="IFCA's public code has 24 of 32")
-        check_number("brightness", self.brightness, at_least=0, remedy="0 leaves it, 0.25 is common")
-        check_number(
-            "contrast", self.contrast, at_least=0, at_most=1, remedy="IFCA's public code has 0.8, 0 leaves it"
-        )
-        check_choice("augmentation_per", self.augmentation_per, PER, remedy="use 'image'")
+        """Check types and ranges."""
+        checked_settings(parameter_types(Preprocessing), vars(self))
 
     @property
     def random(self) -> bool:

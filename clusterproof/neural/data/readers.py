@@ -24,11 +24,6 @@ def read_digits(_: Mapping[str, bytes]) -> ImageSet:
     """Read the digits, their grey values 0 to 16 spread over 0 to 255.
 
     The 1797 images are one list; a fixed permutation divides it.
-
-    Raises
-    ------
-    InvalidArgument
-        If scikit-learn is missing.
     """
     table = _table()
     pixels = np.rint(table[:, :-1].reshape(-1, 1, 8, 8) * (255 / 16)).astype(np.uint8)
@@ -41,15 +36,9 @@ def read_digits(_: Mapping[str, bytes]) -> ImageSet:
 def _table() -> np.ndarray:
     """Grey values and labels, (1797, 65): read from scikit-learn's file, since importing it takes seconds."""
     found = importlib.util.find_spec("sklearn")
-    if found is not None and found.origin is not None:
-        path = Path(found.origin).parent / "datasets" / "data" / "digits.csv.gz"
-        if path.is_file():
-            return np.loadtxt(path, delimiter=",")
-    # should the file ever move
-    from sklearn.datasets import load_digits
-
-    bunch = load_digits()
-    return np.column_stack([bunch.data, bunch.target])
+    assert found is not None  # of which this package depends
+    assert found.origin is not None
+    return np.loadtxt(Path(found.origin).parent / "datasets" / "data" / "digits.csv.gz", delimiter=",")
 
 
 def read_idx(content: bytes, shape: tuple[int, ...]) -> np.ndarray:
@@ -133,3 +122,13 @@ def read_emnist(contents: Mapping[str, bytes]) -> ImageSet:
         return ImageSet("emnist", test.take(order[part:]), test.take(order[:part]), note)
     train = _read_half(contents, "emnist-bymerge-train", 47, transposed=True)
     return ImageSet("emnist", train, test)
+
+
+READERS: dict[str, Callable[[Mapping[str, bytes]], ImageSet]] = {
+    "digits": read_digits,
+    "mnist": idx_set("mnist"),
+    "fashion-mnist": idx_set("fashion-mnist"),
+    "cifar10": read_cifar10,
+    "emnist": read_emnist,
+}
+"""Functions that make a data set from the files' contents by name."""

@@ -6,9 +6,8 @@ import math
 
 from clusterproof.algorithms.validation import InvalidArgument, check_choice
 from clusterproof.neural.engines.base import Engine
+from clusterproof.neural.engines.by_autograd import SerialEngine, VmapEngine
 from clusterproof.neural.engines.gram import GramEngine
-from clusterproof.neural.engines.serial import SerialEngine
-from clusterproof.neural.engines.vmap import VmapEngine
 from clusterproof.neural.networks import MLP, Network
 
 ENGINES: dict[str, type[Engine]] = {kind.name: kind for kind in (GramEngine, VmapEngine, SerialEngine)}

@@ -13,8 +13,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from clusterproof.algorithms import Descent
-from clusterproof.neural.client_data import Batch, ClientData
-from clusterproof.neural.minibatches import Step
+from clusterproof.neural.client_data import Batch, ClientData, Step
 from clusterproof.neural.networks import Network
 
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from clusterproof.neural.engines.base import LocalWork, descend
-from clusterproof.neural.engines.vmap import VmapEngine
+from clusterproof.neural.engines.by_autograd import VmapEngine
 from clusterproof.neural.networks import MLP, Network
 from clusterproof.neural.networks.base import split
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from clusterproof.algorithms.discovery import Registry, classes_below
-from clusterproof.algorithms.validation import InvalidArgument, check_choice
+from clusterproof.algorithms.validation import check_choice
 from clusterproof.neural.networks.base import Network
 from clusterproof.neural.networks.cnn import CNN
 from clusterproof.neural.networks.mlp import MLP
 from clusterproof.neural.networks.resnet import ResNet20
 from clusterproof.neural.networks.tutorial import TutorialCNN
+from clusterproof.settings import checked_settings, parameter_types
 
 NETWORKS: dict[str, type[Network]] = Registry(
     "Networks by their names in configurations.",
@@ -43,15 +43,9 @@ def network(name: str, image_shape: tuple[int, ...], classes: int, **options: An
     """
     check_choice("network", name, tuple(NETWORKS), remedy="'mlp' is the smallest")
     kind = NETWORKS[name]
-    known = set(inspect.signature(kind).parameters) - set(inspect.signature(Network).parameters)
-    for option, value in options.items():
-        if option not in known:
-            has = " and ".join(sorted(known)) or "none"
-            raise InvalidArgument(option, value, f"is no option of {name!r}, which has {has}", "leave it out")
-        if not isinstance(value, list | tuple):
-            raise InvalidArgument(option, value, "must be a list of numbers", "write [200] for one of 200")
-    given = {option: tuple(value) for option, value in options.items()}
-    return kind(tuple(image_shape), classes, **given)
+    of_all = parameter_types(Network.__init__)
+    known = {key: of for key, of in parameter_types(kind.__init__).items() if key not in of_all}
+    return kind(tuple(image_shape), classes, **checked_settings(known, options))
 
 
 __all__ = ["CNN", "MLP", "NETWORKS", "Network", "ResNet20", "TutorialCNN", "network"]

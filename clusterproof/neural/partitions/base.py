@@ -1,7 +1,8 @@
-"""The record that every partition recipe makes: the images of each client."""
+"""Partitions: the record of each client's images, what every recipe shares, and the data set's own division."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -10,8 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from clusterproof.algorithms.discovery import Registry
-from clusterproof.algorithms.validation import InvalidArgument
+from clusterproof.algorithms.validation import InvalidArgument, check_seed
 from clusterproof.neural.data.images import Images, ImageSet
+from clusterproof.settings import checked_settings, parameter_types
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +70,8 @@ class Partition:
     paired: bool
 
 
-Division: TypeAlias = tuple[dict[str, Any], Sequence[ClientImages]]
-"""What a recipe returns: its options, defaults filled in; and what is trained on, and what is tested on."""
+Division: TypeAlias = tuple[Sequence[ClientImages], dict[str, Any]]
+"""What a recipe returns: what is trained on and what is tested on; and the options that it has filled in."""
 
 PARTITIONS: dict[str, Callable[..., Partition]] = Registry("The recipes by their names on the command line.")
 """The recipes by their names on the command line; a module of this folder adds its own by ``recipe``."""
@@ -77,6 +79,8 @@ PARTITIONS: dict[str, Callable[..., Partition]] = Registry("The recipes by their
 
 def recipe(function: Callable[..., Division], *, paired: bool = True) -> Callable[..., Partition]:
     """Make a function of a data set and a seed a partition; its name, with dashes, is the partition's.
+
+    Options are checked by their annotations, ranges included.
 
     Parameters
     ----------
@@ -96,13 +100,18 @@ def recipe(function: Callable[..., Division], *, paired: bool = True) -> Callabl
 
     @wraps(function)
     def divide(data: ImageSet, *, seed: int, **options: Any) -> Partition:
-        filled, (train, test) = function(data, seed=seed, **options)
-        settings = {"data": data.name, "partition": name, "seed": seed, **filled}
-        if data.note:
-            settings["note"] = data.note
+        check_seed(seed)
+        types = {key: kind for key, kind in parameter_types(function).items() if key not in ("data", "seed")}
+        plain = {
+            key: value.item() if isinstance(value, np.generic) else value for key, value in options.items()
+        }
+        given = {**left_out(function), **checked_settings(types, plain)}
+        (train, test), filled = function(data, seed=int(seed), **given)
+        written = {key: value for key, value in {**given, **filled}.items() if value is not None}
+        note = {"note": data.note} if data.note else {}
         return Partition(
             name=name,
-            settings=settings,
+            settings={"data": data.name, "partition": name, "seed": seed, **written, **note},
             clusters=int(train.labels.max()) + 1,
             classes=data.train.classes,
             train=train,
@@ -112,6 +121,12 @@ def recipe(function: Callable[..., Division], *, paired: bool = True) -> Callabl
 
     PARTITIONS[name] = divide
     return divide
+
+
+def left_out(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the defaults of a function's parameters."""
+    parameters = inspect.signature(function).parameters.values()
+    return {each.name: each.default for each in parameters if each.default is not each.empty}
 
 
 def gather_images(
@@ -242,6 +257,5 @@ def given(data: ImageSet, *, seed: int) -> Division:  # noqa: ARG001 - every rec
     train, test = (
         [np.flatnonzero(half == client) for client in clients] for half in (owners.train, owners.test)
     )
-    return {}, [
-        gather_images(half, rows, owners.clusters) for half, rows in ((data.train, train), (data.test, test))
-    ]
+    halves = ((data.train, train), (data.test, test))
+    return [gather_images(half, rows, owners.clusters) for half, rows in halves], {}

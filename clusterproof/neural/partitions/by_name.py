@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
-import numpy as np
-
 from clusterproof.algorithms.discovery import modules_below
-from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_seed
+from clusterproof.algorithms.validation import check_choice
 from clusterproof.neural.data.images import ImageSet
 from clusterproof.neural.partitions.base import PARTITIONS, Partition
 
@@ -36,16 +33,7 @@ def partition(name: str, data: ImageSet, /, *, seed: int, **options: Any) -> Par
         If there is no such partition or option, or an option breaks its rule.
     """
     check_choice("partition", name, list(PARTITIONS), remedy="choose one of these")
-    check_seed(seed)
-    known = [
-        option for option in inspect.signature(PARTITIONS[name]).parameters if option not in ("data", "seed")
-    ]
-    for option, value in options.items():
-        if option not in known:
-            rule = f"is no option of the partition {name}, which has {', '.join(known)}"
-            raise InvalidArgument(option, value, rule, "leave it out")
-    plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in options.items()}
-    return PARTITIONS[name](data, seed=int(seed), **plain)
+    return PARTITIONS[name](data, seed=seed, **options)
 
 
 __all__ = ["PARTITIONS", "partition"]

@@ -1,26 +1,117 @@
-"""SoFL's groups of clients: rotated images, shifted labels, and clients of unequal sizes.
-
-Arguments that the recipes share are documented in ``_make_groups``.
-"""
+"""Groups of clients: rotated images, shifted labels, and clients of unequal sizes (CFL-MGD's and SoFL's partitions)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Literal
 
 import numpy as np
+from msgspec import Meta
 
 from clusterproof.algorithms.randomness import generator
-from clusterproof.algorithms.validation import InvalidArgument, check_choice, check_count, check_number
+from clusterproof.algorithms.validation import LARGEST_COUNT, InvalidArgument
 from clusterproof.neural.data.images import ImageSet
 from clusterproof.neural.partitions.base import Division, cut, gather_images, recipe, whole_parts
-from clusterproof.neural.partitions.rotations import quarter_turns
+
+Count = Annotated[int, Meta(ge=1, le=LARGEST_COUNT)]
+Shifts = Sequence[Annotated[int, Meta(ge=0, le=LARGEST_COUNT)]]
 
 CLIENTS = 20
-"""Clients in all, wherever the number of clusters divides it."""
+"""Clients of SoFL in all, wherever the number of clusters divides it."""
+
 FLOOR = 0.1
 """The least part of an equal share that a client gets under Dirichlet sizes."""
-_PUBLISHED = {"cifar10": 20_000}
-"""Images in all; 10000 of other sets."""
+
+IMAGES = {"cifar10": 20_000}
+"""Images of SoFL in all; 10000 of other sets."""
+
+ROTATIONS = {"cifar10": (2, 500), "digits": (4, 40)}
+"""CFL-MGD's clusters and images a client; (4, 100) for other sets. The paper says so for MNIST and CIFAR-10; that
+of the digits is ours."""
+
+
+@partial(recipe, paired=False)
+def rotations(
+    data: ImageSet,
+    *,
+    seed: int,
+    clusters: Count | None = None,
+    clients: Count | None = None,
+    samples: Count | None = None,
+) -> Division:
+    """Rotate the whole set by each of P angles, then divide each copy among m / P clients.
+
+    For each of the rotations by k 360/P degrees, a fresh permutation of all training images is cut
+    into clients of n, so that m n = P N and each image is held exactly once in each rotation. The
+    test clients are others: for each rotation the unshuffled test images in chunks of n,
+    m_test = P N_test / n.
+
+    Source: CFL-MGD, section 6.1: MNIST with P = 4, m = 2400, n = 100; CIFAR-10 with P = 2 (0 and
+    180 degrees), m = 200, n = 500; m_test = 10000 P / n. The paper leaves out how the images of a
+    rotation are divided (here: at random, by a permutation for each rotation) and the order of the
+    test images (here: as published). Its mn = 60000 P does not fit CIFAR-10, whose 50000 images
+    give m n = 100000 = 50000 P. Where n does not divide the number of images, the rest is not held.
+
+    Parameters
+    ----------
+    data
+        The data set.
+    seed
+        Of the permutations.
+    clusters
+        Number of true clusters (P), 1, 2 or 4; the paper's by default.
+    clients
+        Number of clients (m), a multiple of P; by default as many as there are images for.
+    samples
+        Samples of a client (n); by default what ``clients`` leaves, or the paper's.
+
+    Raises
+    ------
+    InvalidArgument
+        If the images do not suffice.
+    """
+    published_clusters, published_samples = ROTATIONS.get(data.name, (4, 100))
+    clusters = published_clusters if clusters is None else clusters
+    turns = quarter_turns(clusters)
+    if clients is not None and clients % clusters:
+        rule = f"must be a multiple of clusters = {clusters}"
+        raise InvalidArgument("clients", clients, rule, "change one of the two")
+    if samples is None and clients is not None:
+        samples = min(max(1, clusters * len(data.train) // clients), len(data.test))
+    samples = samples or published_samples
+    if clients is None:
+        clients = clusters * max(1, len(data.train) // samples)
+    if samples * (clients // clusters) > len(data.train):
+        rule = f"must leave {samples} images to each client of a cluster: {data.name} has {len(data.train)}"
+        raise InvalidArgument("clients", clients, rule, "lower clients or samples")
+    if samples > len(data.test):
+        rule = f"must be at most the {len(data.test)} test images of {data.name}"
+        raise InvalidArgument("samples", samples, rule, "lower it, or raise clients")
+    draw = generator(seed, "partition", "rotations")
+    held, tested = samples * (clients // clusters), samples * (len(data.test) // samples)
+    train = [draw.permutation(len(data.train))[:held].reshape(-1, samples) for _ in range(clusters)]
+    test = [np.arange(tested).reshape(-1, samples)] * clusters
+    return [
+        gather_images(
+            half, [*np.concatenate(rows)], np.repeat(np.arange(clusters), len(rows[0])), turns=turns
+        )
+        for half, rows in ((data.train, train), (data.test, test))
+    ], {"clusters": clusters, "clients": clients, "samples": samples}
+
+
+def quarter_turns(clusters: int) -> list[int]:
+    """The quarter turns of each cluster's images, evenly spread over the full turn.
+
+    Raises
+    ------
+    InvalidArgument
+        If ``clusters`` is not 1, 2 or 4.
+    """
+    if clusters not in (1, 2, 4):
+        rule = "must be 1, 2 or 4: as many rotations lie evenly on a grid of pixels"
+        raise InvalidArgument("clusters", clusters, rule, "choose one of these")
+    return [cluster * (4 // clusters) for cluster in range(clusters)]
 
 
 @recipe
@@ -28,30 +119,35 @@ def rotated_groups(
     data: ImageSet,
     *,
     seed: int,
-    clusters: int = 4,
-    clients_per_cluster: int | None = None,
-    images: int | None = None,
-    share: str = "split",
+    clusters: Count = 4,
+    clients_per_cluster: Count | None = None,
+    images: Count | None = None,
+    share: Literal["split", "full"] = "split",
 ) -> Division:
     """Rotate the images of each of K groups of clients by k 360/K degrees.
 
     Source: SoFL, section 5.1.1, "feature distribution skew": K = 4 with 0, 90, 180 and 270 degrees.
     For K = 2 the angles are not printed; here 0 and 180, as its Fig. 6 shows. What else the paper
-    leaves out stands with ``_make_groups``, which has the other arguments too.
+    leaves out stands with ``_make_groups``, which draws them.
 
     Parameters
     ----------
     clusters
-        K: 1, 2 or 4.
+        Number of true clusters (K), 1, 2 or 4.
+    clients_per_cluster
+        Number of clients of a cluster; 20 in all by default. Their number is rounded up.
+    images
+        Total number of images; as many as the paper takes by default. At most those of the training half.
+    share
+        Whether a group gets its "split" of the images or the "full" set.
 
     Raises
     ------
     InvalidArgument
         If an argument breaks its rule or the images do not suffice.
     """
-    turns = quarter_turns(clusters)
     shared = (clusters, clients_per_cluster, images, share)
-    return _make_groups("rotated-groups", data, seed, *shared, turns=turns)
+    return _make_groups("rotated-groups", data, seed, *shared, turns=quarter_turns(clusters))
 
 
 @recipe
@@ -59,11 +155,11 @@ def label_shift(
     data: ImageSet,
     *,
     seed: int,
-    clusters: int = 4,
-    clients_per_cluster: int | None = None,
-    images: int | None = None,
-    share: str = "split",
-    shifts: Sequence[int] | None = None,
+    clusters: Count = 4,
+    clients_per_cluster: Count | None = None,
+    images: Count | None = None,
+    share: Literal["split", "full"] = "split",
+    shifts: Shifts | None = None,
 ) -> Division:
     """Replace the labels y of group k by (y + s_k) mod C.
 
@@ -71,14 +167,20 @@ def label_shift(
     "label = label + i % 10", read here as (label + i) mod 10, or labels beyond 9 would arise. Its
     Table 4 has K = 2 and K = 8 too, without their shifts: of 10 labels only five even shifts are
     distinct. Here s_k = 2 k while that is below C, else s_k = k. What else the paper leaves out stands
-    with ``_make_groups``, which has the other arguments too.
+    with ``_make_groups``, which draws them.
 
     Parameters
     ----------
     clusters
-        K, at most the number of classes.
+        Number of true clusters (K), at most the number of classes.
+    clients_per_cluster
+        Number of clients of a cluster; 20 in all by default. Their number is rounded up.
+    images
+        Total number of images; as many as the paper takes by default. At most those of the training half.
+    share
+        Whether a group gets its "split" of the images or the "full" set.
     shifts
-        One for each group, distinct modulo C.
+        Shift of the labels in each cluster, distinct modulo C.
 
     Raises
     ------
@@ -94,12 +196,12 @@ def quantity(
     data: ImageSet,
     *,
     seed: int,
-    concentration: float = 0.5,
-    clusters: int = 4,
-    clients_per_cluster: int | None = None,
-    images: int | None = None,
-    share: str = "split",
-    shifts: Sequence[int] | None = None,
+    concentration: Annotated[float, Meta(ge=1e-3, le=1e6)] = 0.5,
+    clusters: Count = 4,
+    clients_per_cluster: Count | None = None,
+    images: Count | None = None,
+    share: Literal["split", "full"] = "split",
+    shifts: Shifts | None = None,
 ) -> Division:
     """Shift labels as ``label_shift`` does, and draw the clients' sizes from a Dirichlet law.
 
@@ -113,17 +215,25 @@ def quantity(
     Parameters
     ----------
     concentration
-        phi; the larger, the more equal the sizes.
+        Concentration of the Dirichlet law (phi); the larger, the more equal the sizes.
+    clusters
+        Number of true clusters (K), at most the number of classes.
+    clients_per_cluster
+        Number of clients of a cluster; 20 in all by default. Their number is rounded up.
+    images
+        Total number of images; as many as the paper takes by default. At most those of the training half.
+    share
+        Whether a group gets its "split" of the images or the "full" set.
+    shifts
+        Shift of the labels in each cluster, distinct modulo C.
 
     Raises
     ------
     InvalidArgument
         If an argument breaks its rule or the images do not suffice.
     """
-    remedy = "0.5, 1 and 10 are the paper's"
-    check_number("concentration", concentration, at_least=1e-3, at_most=1e6, remedy=remedy)
-    shifts = _choose_shifts(shifts, clusters, data)
     shared = (clusters, clients_per_cluster, images, share)
+    shifts = _choose_shifts(shifts, clusters, data)
     return _make_groups("quantity", data, seed, *shared, shifts=shifts, concentration=concentration)
 
 
@@ -137,7 +247,7 @@ def _make_groups(
     share: str,
     *,
     turns: list[int] | None = None,
-    shifts: list[int] | None = None,
+    shifts: Sequence[int] | None = None,
     concentration: float | None = None,
 ) -> Division:
     """Draw training images, give them to groups, and divide each group's among its clients.
@@ -176,13 +286,8 @@ def _make_groups(
     InvalidArgument
         If an argument breaks its rule or the images do not suffice.
     """
-    if clients_per_cluster is None:
-        clients_per_cluster = -(-CLIENTS // clusters)
-    check_count("clients_per_cluster", clients_per_cluster, at_least=1, remedy="leave it out for 20 in all")
-    check_choice("share", share, ("split", "full"), remedy="choose one of these")
-    if images is None:
-        images = min(_PUBLISHED.get(data.name, 10_000), len(data.train))
-    check_count("images", images, at_least=1, remedy="leave it out for the paper's number")
+    clients_per_cluster = clients_per_cluster or -(-CLIENTS // clusters)
+    images = images or min(IMAGES.get(data.name, 10_000), len(data.train))
     if images > len(data.train):
         rule = f"must be at most the {len(data.train)} training images of {data.name}"
         raise InvalidArgument("images", images, rule, "give fewer")
@@ -203,20 +308,13 @@ def _make_groups(
     kept = [min(len(part) - 1, round(0.8 * len(part))) for part in rows]
     train = [part[:size] for part, size in zip(rows, kept, strict=True)]
     test = [part[size:] for part, size in zip(rows, kept, strict=True)]
-    options = {
-        "clusters": clusters,
-        "clients_per_cluster": clients_per_cluster,
-        "images": images,
-        "share": share,
-        "shifts": shifts,
-        "concentration": concentration,
-    }
     classes, relabel = data.train.classes, None
     if shifts is not None:
         relabel = np.asarray((np.arange(classes) + np.asarray(shifts)[:, None]) % classes)
-    return {key: value for key, value in options.items() if value is not None}, [
+    filled = {"clients_per_cluster": clients_per_cluster, "images": images, "shifts": shifts}
+    return [
         gather_images(data.train, half, labels, turns=turns, relabel=relabel) for half in (train, test)
-    ]
+    ], filled
 
 
 def draw_shares(draw: np.random.Generator, clients: int, concentration: float | None) -> np.ndarray:
@@ -244,18 +342,13 @@ def _choose_shifts(shifts: Sequence[int] | None, clusters: int, data: ImageSet) 
         distinct modulo the number of classes.
     """
     classes = data.train.classes
-    check_count("clusters", clusters, at_least=1, remedy="give the number of groups")
     if clusters > classes:
         rule = f"must be at most {classes}, the number of distinct shifts of {classes} labels"
         raise InvalidArgument("clusters", clusters, rule, "give fewer")
     if shifts is None:
         step = 2 if 2 * (clusters - 1) < classes else 1
         return [step * cluster for cluster in range(clusters)]
-    if not isinstance(shifts, list | tuple):
-        raise InvalidArgument("shifts", shifts, "must be a list of integers", "give one for each cluster")
-    for shift in shifts:
-        check_count("shifts", shift, at_least=0, remedy="give non-negative integers")
     if len(shifts) != clusters or len({shift % classes for shift in shifts}) != clusters:
         rule = f"must be {clusters} integers, one for each cluster, distinct modulo {classes}"
         raise InvalidArgument("shifts", list(shifts), rule, "give others, or change clusters")
-    return [int(shift) for shift in shifts]
+    return list(shifts)

@@ -7,38 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from clusterproof.algorithms import InvalidArgument
-from clusterproof.neural import configuration_from, train
 from clusterproof.neural.custom.references import code_sums, import_place
-
-MINE = """
-from dataclasses import dataclass
-
-from clusterproof.algorithms import FedAvg
-
-
-@dataclass(frozen=True, kw_only=True)
-class Mine(FedAvg):
-    name = "mine"
-"""
-
-
-def test_changed_code_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("mine.py").write_text(MINE)
-    sections = {
-        "partition": {"clusters": 2, "clients_per_cluster": 2, "images": 120},
-        "network": {"hidden": [4]},
-        "algorithm": {"name": "mine.py:Mine", "step_size": 0.1},
-        "training": {"rounds": 2, "threads": 1},
-    }
-    train(configuration_from(sections), out="run", stop=lambda: True)
-    Path("mine.py").write_text(f"{MINE}\n")
-    with pytest.raises(InvalidArgument, match="another code") as refusal:
-        train(configuration_from(sections), out="run", resume=True)
-    assert refusal.value.argument == "algorithm.name"
-    Path("mine.py").write_text(MINE)
-    assert train(configuration_from(sections), out="run", resume=True).complete
 
 
 def test_code_that_a_user_names_has_a_sum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

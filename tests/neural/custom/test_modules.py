@@ -75,8 +75,8 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "dropout": (lambda: layers(nn.Dropout(0.5)), "draws random numbers"),
     "no parameters": (lambda: nn.Flatten(), "has no parameters that are trained; add some"),
     "too few scores": (lambda: nn.Sequential(nn.Flatten(), nn.Linear(16, 2)), "scores of shape"),
-    "a parameter without effect": (Odd, "has the parameter `spare`"),
-    "lazy": (lambda: nn.Sequential(nn.Flatten(), nn.LazyLinear(3)), "no size"),
+    "a parameter without effect": (Odd, "not have been used in the graph"),
+    "lazy": (lambda: nn.Sequential(nn.Flatten(), nn.LazyLinear(3)), "uninitialized parameter"),
     "an error": (lambda: nn.Linear(5, 3), "raised RuntimeError"),
 }
 

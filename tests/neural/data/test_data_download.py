@@ -4,14 +4,9 @@ import gzip
 import hashlib
 import io
 import os
-import signal
 import struct
-import subprocess
-import sys
 import tarfile
-import textwrap
 import threading
-import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -27,7 +22,7 @@ from clusterproof.neural.data.catalogue import DATASETS, Dataset
 from clusterproof.neural.data.images import Images, ImageSet
 from clusterproof.neural.data.loading import load
 from clusterproof.neural.data.published import Archive, PublishedFile
-from clusterproof.neural.data.readers import read_idx
+from clusterproof.neural.data.readers import READERS, read_idx
 
 PIXELS = np.random.default_rng(3).integers(0, 256, (6, 5, 5), dtype=np.uint8)
 LABELS = np.arange(6, dtype=np.uint8)
@@ -104,11 +99,11 @@ def install(
     dataset = replace(
         DATASETS["mnist"],
         files=files,
-        read=read,
         archive=archive,
         optional=frozenset([optional] if optional else []),
     )
     monkeypatch.setitem(DATASETS, "mnist", dataset)
+    monkeypatch.setitem(READERS, "mnist", read)
     return dataset
 
 
@@ -148,17 +143,12 @@ def redirect(handler: BaseHTTPRequestHandler) -> None:
 BAD: dict[str, Callable[[Server, str, bytes], Any]] = {
     "missing": lambda server, path, whole: None,
     "altered": lambda server, path, whole: server.give(path, whole[:-1] + bytes([whole[-1] ^ 1])),
-    "truncated": lambda server, path, whole: server.give(path, whole[:40]),
     "cut off": lambda server, path, whole: server.give(path, whole[:40], claim=len(whole)),
-    "empty": lambda server, path, whole: server.give(path, b""),
-    "another page": lambda server, path, whole: server.give(path, b"<html>", Content_Type="text/html"),
-    "no number": lambda server, path, whole: server.give(path, whole, claim="many"),
     "not gzip": lambda server, path, whole: server.give(path, b"garbage", Content_Encoding="gzip"),
     "round and round": lambda server, path, whole: server.answers.update({path: redirect}),
     "not http": lambda server, path, whole: server.answers.update(
         {path: lambda to: to.wfile.write(b"\0\1\r\n")}
     ),
-    "closed": lambda server, path, whole: server.answers.update({path: lambda to: None}),
 }
 
 
@@ -282,57 +272,3 @@ def test_files_are_taken_out_of_an_archive_that_is_then_removed(
     (tmp_path / "third" / "mnist" / name).write_bytes(content[: len(content) // 2])
     assert fetched(tmp_path / "third") == 0
     assert here(tmp_path / "third") == sorted(FILES)
-
-
-@pytest.mark.slow(reason="processes are killed")
-@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT])
-def test_a_fetch_that_is_ended_half_way_leaves_no_half_file(
-    ending: signal.Signals, server: Server, tmp_path: Path
-) -> None:
-    begun, go_on = threading.Event(), threading.Event()
-    content = FILES["pixels.gz"]
-
-    def stall(handler: BaseHTTPRequestHandler) -> None:
-        handler.send_response(200)
-        handler.send_header("Content-Length", str(len(content)))
-        handler.end_headers()
-        handler.wfile.write(content[:60])
-        handler.wfile.flush()
-        begun.set()
-        go_on.wait(60)
-
-    server.answers["/pixels.gz"] = stall
-    server.give("/labels.gz", FILES["labels.gz"])
-    sums = {name: hashlib.sha256(whole).hexdigest() for name, whole in FILES.items()}
-    script = f"""
-        import sys
-        from dataclasses import replace
-        from clusterproof.commands.application import main
-        from clusterproof.neural.data.catalogue import DATASETS
-        from clusterproof.neural.data.published import PublishedFile
-        files = tuple(PublishedFile(name, sum, ({server.url!r} + "/" + name,)) for name, sum in {sums!r}.items())
-        DATASETS["mnist"] = replace(DATASETS["mnist"], files=files)
-        sys.exit(main(["data", "fetch", "mnist", "--data-dir", {str(tmp_path)!r}]))
-    """
-    command = [sys.executable, "-c", textwrap.dedent(script)]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    with process:
-        assert begun.wait(60) or process.kill()
-        time.sleep(0.2)
-        process.send_signal(ending)
-        _, errors = process.communicate(timeout=60)
-        go_on.set()
-    if ending == signal.SIGINT:
-        assert process.returncode == 130
-        assert errors == "clusterproof: interrupted\n"
-        assert here(tmp_path) == []
-    else:
-        assert process.returncode == -signal.SIGKILL
-        assert not set(FILES) & set(here(tmp_path))
-    server.give("/pixels.gz", content)
-    again = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
-    assert again.returncode == 0, again.stderr
-    assert set(FILES) <= set(here(tmp_path))

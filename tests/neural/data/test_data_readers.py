@@ -4,11 +4,8 @@ import gzip
 import struct
 
 import numpy as np
-import pytest
 
-from clusterproof.neural.data import readers as sets
 from clusterproof.neural.data.catalogue import DATASETS
-from clusterproof.neural.data.images import Images
 from clusterproof.neural.data.readers import idx_set, read_cifar10, read_emnist, read_records
 
 
@@ -71,13 +68,3 @@ def test_half_of_emnist_is_turned_upright_and_divided_once() -> None:
     expected = np.sort((np.arange(1163) % 251) * 47 + labels)
     assert np.array_equal(np.sort(upright.astype(int) * 47 + both), expected)
     assert np.array_equal(read_emnist(contents).test.labels, read.test.labels)
-
-
-def test_both_halves_of_emnist_are_turned_upright(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-    half = Images(np.zeros((2, 1, 28, 28), np.uint8), np.arange(2), 47)
-    monkeypatch.setattr(
-        sets, "_read_half", lambda _, *given, **options: asked.append((given, options)) or half
-    )
-    read_emnist({"emnist-bymerge-train-images-idx3-ubyte.gz": b""})
-    assert asked == [((f"emnist-bymerge-{name}", 47), {"transposed": True}) for name in ("test", "train")]

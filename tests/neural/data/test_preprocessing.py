@@ -8,8 +8,8 @@ import torch
 from scipy import stats
 
 from clusterproof.algorithms import InvalidArgument
+from clusterproof.neural.client_data import distorted, draw_distortions
 from clusterproof.neural.data.preprocessing import Preprocessing, central, undistorted
-from clusterproof.neural.distortion import distorted, draw_distortions
 
 EVERYTHING: dict[str, Any] = {
     "crop": 5,

@@ -11,7 +11,7 @@ from small_images import random_partition
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from clusterproof.algorithms import ALGORITHMS, Descent, Randomness, Task
+from clusterproof.algorithms import ALGORITHMS, Descent, Randomness
 from clusterproof.neural.engines import GramEngine
 from clusterproof.neural.networks import CNN, MLP
 from clusterproof.neural.task import ImageTask
@@ -176,40 +176,6 @@ def test_clients_may_take_different_numbers_of_steps_and_none(engine):
         options = {"step_size": 0.3, "momentum": 0.5, "proximal": 0.0, "local_steps": count}
         end, _ = plain_training(task, points[row, None], None, None, clients[[row]], None, options)
         torch.testing.assert_close(found.points[row], end[0], rtol=0, atol=1e-12)
-
-
-class GradientsAlone(ImageTask):
-    """A task whose local steps and sums are the defaults, loops over gradients."""
-
-    local_steps, local_sums = Task.local_steps, Task.local_sums
-
-
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("cfl", {"local_steps": 3, "warm_up": 1}),
-        ("sofl", {"pretraining": 1, "updates": 20, "grid": 2, "method": "fedprox", "proximal": 0.2}),
-        ("fpfc", {"local_steps": 3}),
-        ("fedlin", {"local_steps": 3}),
-        ("gradient-loss", {"weight": 0.5, "similarity": "euclidean"}),
-    ],
-)
-def test_rounds_are_those_of_a_task_with_gradients_alone(name, options):
-    """Of the algorithms that have no plain loop of their own in test_rounds_by_autograd."""
-    ends = []
-    for kind, engine in ((GradientsAlone, "serial"), (ImageTask, "vmap"), (ImageTask, "gram")):
-        partition = random_partition(SIZES, image_shape=SHAPE)
-        task = kind(partition=partition, network=NETWORKS["mlp"], dtype="float64", engine=engine)
-        algorithm = ALGORITHMS[name](step_size=0.4, **options)
-        randomness = Randomness.from_seed(3, "image", name)
-        models = task.initial_models(algorithm.model_count(task), (), randomness.initialisation)
-        state = algorithm.initialise(models, task)
-        for _ in range(2):
-            state = algorithm.step(state, task, randomness)
-        ends.append((state.models, state.assignments))
-    for models, assignments in ends[1:]:
-        torch.testing.assert_close(models, ends[0][0], rtol=0, atol=1e-11)
-        assert torch.equal(torch.as_tensor(assignments), torch.as_tensor(ends[0][1]))
 
 
 @pytest.mark.parametrize("engine", ["serial", "vmap"])

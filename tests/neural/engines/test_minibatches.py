@@ -9,11 +9,10 @@ import torch
 from scipy import stats
 from small_images import client_data, flat, load, module, plain_gradient, random_partition
 
-from clusterproof.algorithms import ALGORITHMS, Descent, Randomness
+from clusterproof.algorithms import Descent
+from clusterproof.neural.client_data import distorted, draw_steps, groups
 from clusterproof.neural.data.preprocessing import Preprocessing, undistorted
-from clusterproof.neural.distortion import distorted
-from clusterproof.neural.minibatches import draw_steps, groups
-from clusterproof.neural.networks import CNN, MLP, TutorialCNN
+from clusterproof.neural.networks import CNN, MLP
 from clusterproof.neural.task import ImageTask
 
 NOTHING = Preprocessing()
@@ -133,19 +132,3 @@ def test_evaluation_sees_the_centre_and_gradients_do_not():
         torch.testing.assert_close(gradients[row], gradient, rtol=0, atol=1e-12)
         expected += plain_gradient(task.network, models[0], *batch)[1]
     torch.testing.assert_close(sums[0], expected, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", ["ifca", "gradient-loss", "per-fedavg"])
-def test_algorithms_run_on_distorted_images(name):
-    task = ImageTask(
-        partition=PARTITION,
-        network=TutorialCNN((2, 12, 12), 3),
-        preprocessing=Preprocessing(crop=12, flip=True),
-        batch_size=4,
-    )
-    algorithm = ALGORITHMS[name](step_size=0.1)
-    randomness = Randomness.from_seed(0, "test")
-    models = algorithm.draw_models(task, (), randomness)
-    state = algorithm.step(algorithm.initialise(models, task), task, randomness)
-    assert torch.isfinite(state.models).all()
-    assert not torch.equal(state.models, models)

