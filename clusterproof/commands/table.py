@@ -11,7 +11,6 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from clusterproof.algorithms.atomic import check_distinct, check_writable
 from clusterproof.algorithms.options import parameter_descriptions
 from clusterproof.algorithms.storage import write_tables
 from clusterproof.algorithms.validation import check_count, check_name
@@ -71,10 +70,7 @@ def _command(kind: type[PaperTable]) -> Callable[..., int]:
         dask: str | None = None,
     ) -> int:
         check_count("seeds", seeds, at_least=1, at_most=10_000, remedy="the default is 3")
-        check_distinct(out=out, parquet=parquet, csv=csv)
-        for option, path in (("parquet", parquet), ("csv", csv)):
-            if path is not None:
-                check_writable(option, path)
+        terminal.check_outputs(out=out, parquet=parquet, csv=csv)
         made = kind.from_values(values_from_texts("set", set))
         made.check(is_here=dask is None)
         units = {seed: made.units(seed) for seed in range(seeds)}

@@ -289,12 +289,6 @@ def summary(
     return "\n".join(wrap(each, width) for each in (line, refuted_words(verdicts)) if each)
 
 
-def claim_record(claim: Claim[..., Any]) -> dict[str, Any]:
-    """Describe a claim in plain JSON values."""
-    names = ("id", "paper", "label", "judges", "failure", "title", "text", "repaired_by", "quick")
-    return {name: getattr(claim, name) for name in names}
-
-
 def read_kinds(text: str, option: str = "fail_on") -> frozenset[Kind]:
     """Read verdicts that are separated by commas.
 
