@@ -14,7 +14,7 @@ import numpy as np
 from rich.text import Text
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory.claims.claim import FAILURES, Claim, find_claim
+from clusterproof.theory.claims.claim import FAILURES, find_claim
 from clusterproof.theory.kernel import Word as Kind
 from clusterproof.theory.report.code import builtin, code_of
 from clusterproof.theory.report.sentences import digits_apart, plural
