@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import json
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
@@ -72,7 +71,7 @@ def conform(
             print(f"  {definition.source}{read}")
             print("  " + ", ".join(f"{name} = {value}" for name, value in definition.defaults().items()))
             options = {**definition.variants, **definition.choices}
-            print("  " + "; ".join(f"{name}: {_listed(values)}" for name, values in options.items()))
+            print("  " + "; ".join(f"{name}: {', '.join(map(str, each))}" for name, each in options.items()))
         return 0
     terminal.check_outputs(json=json_file)
     if implementation is None:
@@ -126,10 +125,6 @@ def import_object(reference: str, argument: str = "implementation") -> Any:
         near = [lower[one] for one in difflib.get_close_matches(name.lower(), lower, n=5)] or own[:10]
         rule = f"has no {name}"
         raise InvalidArgument(argument, reference, rule, f"it has {', '.join(near) or 'nothing'}") from error
-
-
-def _listed(values: Sequence[Any]) -> str:
-    return ", ".join(map(str, values))
 
 
 def _read_setting(text: str) -> tuple[str, Any]:

@@ -92,7 +92,8 @@ def run_algorithm(
         Show every option, and run nothing.
     """
     if help_all:
-        return _help_with(algorithm)
+        _alone(algorithm, everything=True).help_print(["run", algorithm])
+        return 0
     from clusterproof.theory.runs.compare import compare  # help needs no theory
 
     given = dict(given)
@@ -181,13 +182,12 @@ def default_task(algorithm: str) -> str:
     return PAGES[algorithm].task if algorithm in PAGES else "regression"
 
 
-def _help_with(algorithm: str) -> int:
-    """Print the help of an algorithm's command with every option."""
+def _alone(algorithm: str, *, everything: bool = False) -> App:
+    """Return the command line with the command of an algorithm alone."""
     own, runs = App(name="clusterproof", help_format="markdown"), App(name="run")
     own.command(runs)
-    add_command(runs, algorithm, everything=True)
-    own.help_print(["run", algorithm])
-    return 0
+    add_command(runs, algorithm, everything=everything)
+    return own
 
 
 def add_command(to: App, name: str, *, everything: bool = False) -> None:
@@ -300,8 +300,6 @@ def run_own(
     in_child("algorithm", algorithm)
     require_name("algorithm", algorithm)
     synthetic_options.algorithm_class(algorithm)
-    own, runs = App(name="clusterproof"), App(name="run")
-    own.command(runs)
-    add_command(runs, algorithm)
     tokens = ["run", algorithm, *options]
-    return own(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+    how: Any = {"exit_on_error": False, "print_error": False, "result_action": "return_value"}
+    return _alone(algorithm)(tokens, **how)

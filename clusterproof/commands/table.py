@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated
@@ -69,6 +69,25 @@ def _command(kind: type[PaperTable]) -> Callable[..., int]:
         jobs: terminal.OptionalInteger = None,
         dask: str | None = None,
     ) -> int:
+        """Compute the table.
+
+        Parameters
+        ----------
+        set
+            A setting and its value, such as rounds=100; may be repeated.
+        seeds
+            Number of seeds, 0, 1 and so on.
+        out
+            Folder of the finished runs, from which an interrupted table resumes; by default the user's cache.
+        parquet
+            File for the numbers.
+        csv
+            File for the numbers as CSV.
+        jobs
+            Parallel processes; by default one per core.
+        dask
+            Address of a Dask scheduler, whose workers compute the runs.
+        """
         check_count("seeds", seeds, at_least=1, at_most=10_000, remedy="the default is 3")
         terminal.check_outputs(out=out, parquet=parquet, csv=csv)
         made = kind.from_values(values_from_texts("set", set))
@@ -89,15 +108,13 @@ def _command(kind: type[PaperTable]) -> Callable[..., int]:
             print("Some of the settings that the paper prints have other values here: no row is judged.")
         return 0 if complete else 1
 
-    command.__doc__ = _help(kind)
+    command.__doc__ = f"{_settings(kind)}\n\n{inspect.getdoc(command)}".replace("\n\nCompute the table.", "")
     return command
 
 
-def _help(kind: type[PaperTable]) -> str:
-    """Return the help of a table: its settings with their defaults and meaning, and the options."""
-    described = parameter_descriptions(kind)
-    usual = kind.from_values({})
-    summary = (inspect.getdoc(kind) or "").partition("\n\nParameters")[0]
+def _settings(kind: type[PaperTable]) -> str:
+    """Return what a table is, and its settings with their defaults and meaning."""
+    described, usual = parameter_descriptions(kind), kind.from_values({})
     by_text: dict[str, list[str]] = {}
     for field in fields(kind):
         shown = f"`{field.name}={json.dumps(getattr(usual, field.name))}`"
@@ -106,29 +123,8 @@ def _help(kind: type[PaperTable]) -> str:
     for data, values in kind.by_data.items():
         changed = ", ".join(f"{name}={json.dumps(value)}" for name, value in values.items())
         settings.append(f"- with `data={data}`: {changed}")
-    options: Mapping[str, str] = {
-        "set": "A setting and its value, such as rounds=100; may be repeated.",
-        "seeds": "Number of seeds, 0, 1 and so on.",
-        "out": "Folder of the finished runs, from which an interrupted table resumes; by default the user's cache.",
-        "parquet": "File for the numbers.",
-        "csv": "File for the numbers as CSV.",
-        "jobs": "Parallel processes; by default one per core.",
-        "dask": "Address of a Dask scheduler, whose workers compute the runs.",
-    }
-    listed = "\n".join(f"{name}\n    {text}" for name, text in options.items())
-    return "\n".join(
-        [
-            summary,
-            "",
-            "Settings and their defaults, for --set:",
-            "",
-            *settings,
-            "",
-            "Parameters",
-            "----------",
-            listed,
-        ]
-    )
+    summary = (inspect.getdoc(kind) or "").partition("\n\nParameters")[0]
+    return "\n".join([summary, "", "Settings and their defaults, for --set:", "", *settings])
 
 
 for _kind in TABLES.values():
