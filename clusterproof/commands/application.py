@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import getpass
 import os
 import shlex
 import shutil
@@ -11,8 +10,8 @@ import sys
 import tempfile
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 
 from cyclopts import App, CycloptsError, UnknownOptionError, UnusedCliTokensError
 
@@ -50,11 +49,7 @@ app.command("clusterproof.commands.verify:verify", name="verify", help="Check a 
 app.command(
     "clusterproof.commands.leaderboard:leaderboard", name="leaderboard", help="Compare convergence bounds."
 )
-app.command(
-    "clusterproof.commands.conform:conform",
-    name="conform",
-    help="Compare an implementation with an algorithm's definition.",
-)
+app.command("clusterproof.commands.conform:conform", name="conform", help="Hold code against a definition.")
 app.command("clusterproof.commands.figures:draw", name="figures", help="Draw figures.", help_flags=())
 app.command("clusterproof.commands.data:app", name="data", help="List, fetch and verify image data sets.")
 app.command("clusterproof.commands.train:app", name="train", help="Train networks on image data.")
@@ -89,16 +84,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         temporary = tempfile.gettempdir()
     except FileNotFoundError:
         return _give_up(2, "no folder for temporary files can be written; set TMPDIR to one that can")
+    try:
+        os.getcwd()  # for which libraries ask
+    except FileNotFoundError:
+        return _give_up(2, "the working folder was deleted; change into one that exists")
     if sys.flags.optimize and not child_process.is_child:
         lost = "assertions" if sys.flags.optimize == 1 else "assertions, statements of claims and help texts"
         _give_up(
             0, f"python -{'O' * sys.flags.optimize} removes {lost} from imported modules; run without it"
         )
     # Hypothesis stores its examples on disk; keep them out of the working folder
-    storage = os.path.join(temporary, f"clusterproof-search-{_user()}")
+    storage = os.path.join(temporary, f"clusterproof-search-{getattr(os, 'getuid', int)()}")
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", storage)
     try:
-        with warnings.catch_warnings(), _existing_folder():
+        with warnings.catch_warnings():
             warnings.showwarning = _one_line
             warnings.filterwarnings("ignore", module=r"torch\b")  # not actionable for users
             # warnings of torch's C++ code are attributed to the calling line
@@ -106,6 +105,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             status = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
         return int(status or 0)
+    except child_process.Finished as finished:
+        return int(finished.args[0])
     except CycloptsError as error:
         command = "".join(f" {name}" for name in error.command_chain or ())
         return _give_up(2, f"{_meant(error) or error} See `clusterproof{command} --help`.")
@@ -170,32 +171,6 @@ def _meant(error: CycloptsError) -> str | None:
 def _discard_output() -> None:
     """Discard buffered output, so that flushing it at interpreter exit does not fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-@contextmanager
-def _existing_folder() -> Iterator[None]:
-    """Work in a temporary folder if the working folder was deleted, whose path libraries ask for."""
-    try:
-        os.getcwd()
-    except FileNotFoundError:
-        folder = tempfile.mkdtemp()
-        _give_up(0, f"the working folder was deleted; relative paths lie in {folder}")
-        os.chdir(folder)
-        try:
-            yield
-        finally:
-            with suppress(OSError):  # it holds what was written there
-                os.rmdir(folder)
-    else:
-        yield
-
-
-def _user() -> str:
-    """Return the name of the user, or "nobody" if there is none, as in containers."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError, ImportError):
-        return "nobody"
 
 
 def _one_line(message: Warning | str, *_: object, **__: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.atomic import check_writable
 from clusterproof.commands import terminal
 from clusterproof.commands.child_process import in_child
+from clusterproof.commands.round_options import RoundOptions
 from clusterproof.theory import certificates
 from clusterproof.theory.certificates import Certificate, Document, NoCertificate, RoundCertificate
 
@@ -20,24 +22,12 @@ from clusterproof.theory.certificates import Certificate, Document, NoCertificat
 def certify(
     *claim: str,
     momentum: str | None = None,
-    condition_number: Annotated[str | None, Parameter(["--condition", "--condition-number"])] = None,
+    condition: Annotated[str | None, Parameter(["--condition", "--condition-number"])] = None,
     proportion: str | None = None,
     step_size: str | None = None,
     function_class: Annotated[str | None, Parameter("--class")] = None,
-    disturbance: Annotated[bool, Parameter(negative=())] = False,
-    rate: str | None = None,
     algorithm: str | None = None,
-    smoothness: str | None = None,
-    strong_convexity: str | None = None,
-    local_steps: int | None = None,
-    server_step_size: str | None = None,
-    sampling: str | None = None,
-    proximal: str | None = None,
-    probability: str | None = None,
-    option: str | None = None,
-    weight: str | None = None,
-    distance: str | None = None,
-    heterogeneity: str | None = None,
+    setting: Annotated[RoundOptions, Parameter(name="*")] = RoundOptions(),  # noqa: B008 - it is frozen
     out: Path | None = None,
 ) -> int:
     """Prove a claim about every function of a class, a rate of the cluster dynamics or, with --algorithm, of one round.
@@ -51,7 +41,7 @@ def certify(
         alone if it states one claim.
     momentum
         beta, a decimal or a fraction such as 1/3.
-    condition_number
+    condition
         kappa = L / mu.
     proportion
         The cluster's share of the clients.
@@ -60,97 +50,57 @@ def certify(
     function_class
         quadratic: eigenvalues in [mu, L]; smooth: every L-smooth mu-strongly convex function. With --algorithm, strong:
         every client is such a function, the default; convex: clients are convex, and their mean is mu-strongly convex.
-    disturbance
-        For smooth functions, also bound how disturbances propagate; the rate may be larger.
-    rate
-        Prove this rate instead of the smallest one. A larger rate has a smaller prefactor or constant.
     algorithm
-        fedavg, fedprox, scaffold or proxskip: bound the squared distance after one round.
-    smoothness
-        L, 1 by default; this and the following options are of --algorithm.
-    strong_convexity
-        mu, below L.
-    local_steps
-        K, 1 by default, at most 8.
-    server_step_size
-        Of FedAvg and SCAFFOLD, 1 by default.
-    sampling
-        (N - S) / (S (N - 1)) if S of N clients take part, for FedAvg and FedProx.
-    proximal
-        m of FedProx, whose local problems are solved exactly.
-    probability
-        p of ProxSkip.
-    option
-        I or II of SCAFFOLD, II by default.
-    weight
-        Weight of the control variates' error.
-    distance
-        Initial distance at which the bound is to be least, 1 by default.
-    heterogeneity
-        zeta* at which the bound is to be least, 1 by default.
+        fedavg, fedprox, scaffold or proxskip: bound the squared distance after one round. The options below are those
+        of the round; of at most 8 local steps, 1 by default.
     out
         Write the certificate to this file.
     """
     if out is not None:
         check_writable("out", out)
-    dynamics = {"momentum": momentum, "condition": condition_number, "proportion": proportion}
-    setting = {
-        "smoothness": smoothness,
-        "strong_convexity": strong_convexity,
-        "local_steps": local_steps,
-        "server_step_size": server_step_size,
-        "sampling": sampling,
-        "proximal": proximal,
-        "probability": probability,
-        "option": option,
-        "weight": weight,
-        "distance": distance,
-        "heterogeneity": heterogeneity,
-    }
+    dynamics = {"momentum": momentum, "condition": condition, "proportion": proportion}
+    of_round = asdict(setting)
     if claim:
-        others = {**dynamics, **setting, "step_size": step_size, "rate": rate}
-        others |= {"algorithm": algorithm, "class": function_class}
-        for name, value in (others | {"disturbance": disturbance or None}).items():
-            if value is not None:
-                raise InvalidArgument(
-                    name, value, "is not of a claim", "leave it out, or leave the claim out"
-                )
+        others = {**dynamics, **of_round, "step_size": step_size}
+        _refuse(
+            others | {"algorithm": algorithm, "class": function_class},
+            "is not of a claim",
+            "leave it out, or leave the claim out",
+        )
         return _certify_claim(claim, out)
-    rest, needed = (dynamics, {"strong_convexity": strong_convexity}) if algorithm else (setting, dynamics)
-    of = f"is not of {algorithm}" if algorithm else "is of a round of an algorithm"
-    for name, value in rest.items():
-        if value is not None:
-            raise InvalidArgument(name, value, of, "leave it out" if algorithm else "give --algorithm")
+    if algorithm:
+        _refuse(dynamics, f"is not of {algorithm}", "leave it out")
+        needed = {"strong_convexity": setting.strong_convexity}
+    else:
+        _refuse(of_round, "is of a round of an algorithm", "give --algorithm")
+        needed = {**dynamics, "class": function_class}
     for name, value in needed.items():
         if value is None:
             raise InvalidArgument(name, value, "must be given", f"add --{name.replace('_', '-')}")
-    if function_class is None and algorithm:
-        function_class = "strong"
-    if function_class is None:
-        raise InvalidArgument("class", None, "must be given", "add --class")
+    options: dict[str, Any] = {"function_class": function_class}
     if algorithm:
-        if disturbance:
-            raise InvalidArgument("disturbance", True, of, "leave it out")
-        options: dict[str, Any] = {name: value for name, value in setting.items() if value is not None}
-        options |= {"algorithm": algorithm, "client_class": function_class}
-    else:
-        options = {"function_class": function_class, "disturbance": disturbance}
-    numbers: Any = (momentum, condition_number, proportion, step_size)
+        given = {name: value for name, value in of_round.items() if value is not None}
+        options = {"algorithm": algorithm, "client_class": function_class or "strong", **given}
     try:
-        certificate = certificates.certify(*numbers, rate=rate, **options)
+        certificate = certificates.certify(momentum, condition, proportion, step_size, **options)
     except InvalidArgument as error:
-        option = {"client_class": "class", "condition_number": "condition"}.get(
-            error.argument, error.argument
-        )
+        names = {"client_class": "class", "condition_number": "condition"}
+        option = names.get(error.argument, error.argument)
         raise InvalidArgument(option, error.value, error.rule, error.remedy) from error
     return _report(certificate, out)
+
+
+def _refuse(options: dict[str, Any], rule: str, remedy: str) -> None:
+    """Refuse options that have been given."""
+    for name, value in options.items():
+        if value is not None:
+            raise InvalidArgument(name, value, rule, remedy)
 
 
 def _certify_claim(names: Sequence[str], out: Path | None) -> int:
     """Prove a claim: of a file the named one, or the only one that it states."""
     claim, files = terminal.id_and_files(names)
-    if files and (status := in_child("claim", ", ".join(files))) is not None:
-        return status
+    in_child("claim", *files)
     stated = [name for each in terminal.load(files) for name in each]
     if claim is None:
         claim, *others = stated

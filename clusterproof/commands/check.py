@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
 import shlex
 import sys
 import time
@@ -17,12 +16,12 @@ from cyclopts import Parameter
 
 from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.atomic import check_distinct, check_writable, write_whole
+from clusterproof.algorithms.atomic import write_whole
 from clusterproof.algorithms.storage import load_trace
-from clusterproof.algorithms.validation import check_count, check_seed, error_line
+from clusterproof.algorithms.validation import check_count, check_seed
 from clusterproof.commands import check_evidence, completion, engine, terminal
 from clusterproof.commands.check_page import page
-from clusterproof.commands.check_unit import evaluate_in_processes
+from clusterproof.commands.check_unit import evaluate
 from clusterproof.commands.child_process import in_child
 from clusterproof.synthetic import from_settings
 from clusterproof.theory import Claim, Kind, Verdict
@@ -31,7 +30,7 @@ from clusterproof.theory.claims.in_language import may_be_rewritten
 from clusterproof.theory.headlines import HEADLINES
 from clusterproof.theory.report import tables as reports
 from clusterproof.theory.report.stored_evidence import require_writable
-from clusterproof.theory.report.verdict import HOLDS, line_of, unite
+from clusterproof.theory.report.verdict import HOLDS, line_of
 from clusterproof.theory.runs.bound import sharpest_bounds
 from clusterproof.theory.runs.hold import compare_with_law
 from clusterproof.user_files import file_of
@@ -44,10 +43,6 @@ def _next(given: Sequence[str], files: Sequence[str], shown: Sequence[Verdict]) 
     check = f"clusterproof check {shlex.join(given)} --verbose"
     width = max(len(show), len(check))
     return f"\n{show:{width}}  statement and counterexample\n{check:{width}}  numbers and evidence"
-
-
-FEW = 4
-"""Claims below which other processes, each of which imports all papers, take longer than they save."""
 
 
 def _require_file(_type: Any, path: Path | None) -> None:
@@ -124,14 +119,12 @@ def check(
     for option, chooses, more in (("replay", replay, {"--trace": trace}), ("trace", trace, of_trace)):
         clash = [name for name, value in (others | more).items() if value]
         if chooses and clash:
+            value = True if option == "replay" else str(trace)
             rule = f"cannot be combined with {clash[0]}"
-            raise InvalidArgument(
-                option, True if option == "replay" else str(trace), rule, "leave one of the two out"
-            )
+            raise InvalidArgument(option, value, rule, "leave one of the two out")
     files = tuple(dict.fromkeys(name for name in ids if name.endswith(".py")))
     names = [name for name in ids if not name.endswith(".py")]
-    if files and (status := in_child("file", ", ".join(files))) is not None:
-        return status
+    in_child("file", *files)
     output = sys.stdout  # which a user's file may replace
     stated = terminal.load(files)
     if replay:
@@ -141,56 +134,63 @@ def check(
     check_seed(seed)
     check_count("seeds", seeds, at_least=1, at_most=engine.MOST, remedy="give a number of seeds")
     kinds = frozenset() if fail_on is None else reports.read_kinds(fail_on)
-    headlines = not (ids or paper or all_claims)
-    chosen = _headlines() if headlines else _chosen(names, paper, stated, all_claims)
+    if ids or paper or all_claims:
+        chosen, on_a_page = _chosen(names, paper, stated, all_claims), False
+    else:
+        chosen, on_a_page = [theory.find_claim(name) for name in HEADLINES], not verbose
     json_printed = json_file == Path("-")
-    written = {} if json_printed or json_file is None else {"json": json_file}
-    check_distinct(json=json_file, evidence=evidence)
-    for option, path in written.items():
-        check_writable(option, path)
+    json_file = None if json_printed else json_file
+    terminal.check_outputs(json=json_file, evidence=evidence)
     if evidence is not None:
         require_writable({each.paper for each in chosen}, evidence)
-    started = time.perf_counter()
-    every_seed = range(seed, seed + seeds)
+    started, every_seed = time.perf_counter(), range(seed, seed + seeds)
     recorded = check_evidence.Recorded(evidence, every_seed, search=search)
-    evaluated = _evaluate(chosen, files, every_seed, recorded.verdicts(chosen))
-    verdicts: dict[int, Verdict] = {}
+    known: list[Verdict] = []
+    shown: list[Verdict] = []
     failures: list[str] = []
-    lines = [name.partition("#")[::2] for name in names if "#" in name]
-    listed = None if verbose else {*names, *itertools.chain(*stated)}
-    printer = None if headlines and not verbose else _Printer(chosen, lines, listed)
+    listed = {*names, *itertools.chain(*stated)}
+    width, longest = terminal.columns(), max((len(claim.id) for claim in chosen), default=0)
     with contextlib.redirect_stdout(sys.stderr if json_printed else output):
+        if verbose and chosen:
+            terminal.show(reports.heading(longest, width))
         with terminal.progress(len(chosen), lines=True) as advance:
             advance(0, chosen[0].id if chosen else "")
-            for number, (index, answer) in enumerate(evaluated, start=1):
-                advance(number, chosen[number].id if number < len(chosen) else "")
+            for index, answer in _in_order(_evaluate(chosen, files, every_seed, recorded)):
+                advance(index + 1, chosen[index + 1].id if index + 1 < len(chosen) else "")
                 if isinstance(answer, str):
                     failures.append(f"{chosen[index].id}: the check failed with {answer}")
-                else:
-                    verdicts[index] = answer
-                    recorded.keep(answer)
-                    for option, path in written.items():
-                        _write(option, path, _ordered(verdicts), seed)
-                if printer is not None:
-                    printer.add(index, answer)
-        known = _ordered(verdicts)
-        shown = known if printer is None else printer.shown
+                    continue
+                known.append(answer)
+                if json_file is not None:
+                    report = reports.to_json(reports.report(known, seed))
+                    write_whole("json", json_file, report.encode())
+                lines = [name.partition("#")[2] for name in names if name.startswith(f"{answer.claim}#")]
+                named = [line_of(answer, line) for line in lines]
+                shown += named or [answer]
+                for one in [] if on_a_page else named or [answer]:
+                    if verbose:
+                        terminal.show(reports.row(one, longest, width))
+                    elif one.verdict not in HOLDS or one.claim in listed:
+                        terminal.show(reports.sentence(one, width))
+                    else:
+                        continue
+                    if remark := _remark(one):
+                        print(reports.wrap(f"  {remark}", width, "  "))
         faults = [
             f"{one.claim}: {one.verdict}, which --fail-on names" for one in shown if one.verdict in kinds
         ]
         for fault in [*failures, *faults]:
             terminal.complain(fault)
-        if printer is None:
-            print(*page(known, terminal.columns()), sep="\n")
-            print()
+        if on_a_page:
+            print(*page(known, width), "", sep="\n")
         else:
-            seconds = time.perf_counter() - started
-            printer.end()
+            if shown:
+                print("", *reports.count_table(shown, width), sep="\n")
             used = seed if seeds == 1 else f"{seed} to {seed + seeds - 1}"
-            print(reports.summary(shown, len(failures), used, seconds, terminal.columns()))
+            print(reports.summary(shown, len(failures), used, time.perf_counter() - started, width))
         for sentence in recorded.sentences():
-            print(reports.wrap(sentence, terminal.columns()))
-        if printer is not None:
+            print(reports.wrap(sentence, width))
+        if not on_a_page:
             given = [*ids, *(["--paper", paper] if paper else []), *(["--all"] if all_claims else [])]
             print(_next(given, files, shown))
     if json_printed:
@@ -199,19 +199,16 @@ def check(
     return 1 if failures or faults else 0
 
 
-def _ordered(verdicts: dict[int, Verdict]) -> list[Verdict]:
-    """Return the verdicts in the order of the claims."""
-    return [verdicts[index] for index in sorted(verdicts)]
-
-
-def _write(option: str, path: Path, verdicts: Sequence[Verdict], seed: int) -> None:
-    """Write the report of what is known so far."""
-    write_whole(option, path, reports.to_json(reports.report(verdicts, seed)).encode())
-
-
-def _headlines() -> list[Claim[..., Any]]:
-    """Return the claims that a check without arguments evaluates."""
-    return [theory.find_claim(name) for name in HEADLINES]
+def _in_order(answers: Iterator[tuple[int, Verdict | str]]) -> Iterator[tuple[int, Verdict | str]]:
+    """Yield answers in the order of the claims, each as soon as those before it are known."""
+    waiting: dict[int, Verdict | str] = {}
+    following = itertools.count()
+    place = next(following)
+    for index, answer in answers:
+        waiting[index] = answer
+        while place in waiting:
+            yield place, waiting.pop(place)
+            place = next(following)
 
 
 def _chosen(
@@ -249,83 +246,19 @@ def _chosen(
 
 
 def _evaluate(
-    chosen: Sequence[Claim[..., Any]],
-    files: Sequence[str],
-    seeds: range,
-    replayed: Iterator[tuple[int, Verdict]],
+    chosen: Sequence[Claim[..., Any]], files: Sequence[str], seeds: range, recorded: check_evidence.Recorded
 ) -> Iterator[tuple[int, Verdict | str]]:
     """Yield each claim's index with its verdict or error: what is replayed, then what is searched, on all cores."""
     left = dict(enumerate(chosen))
-    for index, verdict in replayed:
+    for index, verdict in recorded.verdicts(chosen):
         del left[index]
+        recorded.keep(verdict)
         yield index, verdict
-    jobs = min(os.cpu_count() or 1, len(left))
-    if jobs > 1 and len(left) >= FEW:
-        places = list(left)
-        for place, answer in evaluate_in_processes(list(left.values()), files, seeds, jobs):
-            yield places[place], answer
-        return
-    for index, claim in left.items():
-        try:
-            yield index, unite([theory.check(claim.id, seed=seed) for seed in seeds])
-        except Exception as error:  # one broken check must not hide the other verdicts
-            yield index, error_line(error)
-
-
-class _Printer:
-    """Prints verdicts in the order of the claims, each as soon as those before it are known.
-
-    Parameters
-    ----------
-    chosen
-        The claims.
-    lines
-        Claims and lines of them that are asked for instead of the whole claim.
-    listed
-        Claims that are printed whatever their verdict is; None to print all.
-
-    Attributes
-    ----------
-    shown
-        The verdicts so far, of lines in the place of their claims.
-    """
-
-    def __init__(
-        self, chosen: Sequence[Claim[..., Any]], lines: Sequence[tuple[str, str]], listed: set[str] | None
-    ) -> None:
-        self.lines, self.listed = lines, listed
-        self.width, self.longest = terminal.columns(), max((len(claim.id) for claim in chosen), default=0)
-        self.waiting: dict[int, Verdict | str] = {}
-        self.shown: list[Verdict] = []
-        self.next = 0
-        if listed is None and chosen:
-            terminal.show(reports.heading(self.longest, self.width))
-
-    def add(self, index: int, answer: Verdict | str) -> None:
-        """Print what the answer on a claim completes."""
-        self.waiting[index] = answer
-        while self.next in self.waiting:
-            verdict = self.waiting.pop(self.next)
-            self.next += 1
-            if isinstance(verdict, str):
-                continue
-            named = [line_of(verdict, line) for claim, line in self.lines if claim == verdict.claim]
-            for one in named or [verdict]:
-                self.shown.append(one)
-                if self.listed is None:
-                    terminal.show(reports.row(one, self.longest, self.width))
-                elif named or one.verdict not in HOLDS or one.claim in self.listed:
-                    terminal.show(reports.sentence(one, self.width))
-                else:
-                    continue
-                if remark := _remark(one):
-                    print(reports.wrap(f"  {remark}", self.width, "  "))
-
-    def end(self) -> None:
-        """Print the counts by paper."""
-        if self.shown:
-            print()
-            print(*reports.count_table(self.shown, self.width), sep="\n")
+    places = list(left)
+    for place, answer in evaluate(list(left.values()), files, seeds):
+        if isinstance(answer, Verdict):
+            recorded.keep(answer)
+        yield places[place], answer
 
 
 def _remark(verdict: Verdict) -> str:

@@ -1,7 +1,8 @@
-"""Evaluation of claims in worker processes, for ``check``."""
+"""Evaluation of claims, several in worker processes, for ``check``."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
@@ -13,11 +14,14 @@ from clusterproof.experiments.units import that_end_with_this
 from clusterproof.theory import Claim, Verdict
 from clusterproof.theory.report.verdict import unite
 
+FEW = 4
+"""Claims below which other processes, each of which imports all papers, take longer than they save."""
 
-def evaluate_in_processes(
-    claims: Sequence[Claim[..., Any]], files: Sequence[str], seeds: range, jobs: int
+
+def evaluate(
+    claims: Sequence[Claim[..., Any]], files: Sequence[str], seeds: range
 ) -> Iterator[tuple[int, Verdict | str]]:
-    """Evaluate claims in several processes, slow checks first.
+    """Evaluate claims; several at once, slow checks first, if there are many.
 
     Parameters
     ----------
@@ -27,19 +31,21 @@ def evaluate_in_processes(
         User-supplied files that state claims.
     seeds
         Whose verdicts are united.
-    jobs
-        Number of processes.
 
     Yields
     ------
     tuple
-        The index of a claim, and its verdict or an error message.
+        The index of a claim, and its verdict or an error message: one broken check must not hide the other verdicts.
     """
+    jobs = min(os.cpu_count() or 1, len(claims))
+    if jobs == 1 or len(claims) < FEW:
+        yield from (_evaluated(index, claim.id, (), seeds) for index, claim in enumerate(claims))
+        return
     from joblib import Parallel, delayed
 
     order = sorted(range(len(claims)), key=lambda index: claims[index].quick)
     waiting = set(order)
-    tasks = (delayed(evaluate)(index, claims[index].id, tuple(files), seeds) for index in order)
+    tasks = (delayed(_evaluated)(index, claims[index].id, tuple(files), seeds) for index in order)
     parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", **that_end_with_this())
     try:
         for index, answer in parallel(tasks):
@@ -50,14 +56,8 @@ def evaluate_in_processes(
             yield index, f"a process that ended (out of memory?): {error_line(error)}"
 
 
-def evaluate(index: int, claim: str, files: tuple[str, ...], seeds: range) -> tuple[int, Verdict | str]:
-    """Evaluate a claim in a worker process.
-
-    Returns
-    -------
-    tuple
-        Its index, and its verdict or an error message.
-    """
+def _evaluated(index: int, claim: str, files: tuple[str, ...], seeds: range) -> tuple[int, Verdict | str]:
+    """Evaluate a claim, whose files a worker process has to load."""
     try:
         _load(files)
         return index, unite([theory.check(claim, seed=seed) for seed in seeds])

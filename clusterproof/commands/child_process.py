@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, TextIO
+from typing import Any
 
 tokens: Sequence[str] = ()
 """Command line that ``main`` carries out."""
@@ -26,55 +24,47 @@ START = (
 )
 
 
-def in_child(argument: str, value: str) -> int | None:
-    """Carry out the command line ``tokens`` in a child process, which runs the user's code.
+class Finished(Exception):
+    """A child has carried out the command; its exit status is the argument."""
 
-    The child writes to the standard streams of this process, so that a terminal remains one. Where ``sys.stdout`` or
-    ``sys.stderr`` has been replaced, as by pytest and by notebooks, the child's lines are written to the replacement.
+
+def in_child(argument: str, *codes: str | None) -> None:
+    """Carry out the command line ``tokens`` in a child process, if it names a user's code; return where it is to run.
+
+    The child has the standard streams of this process, so that a terminal remains one.
 
     Parameters
     ----------
-    argument, value
-        Name and value of the argument that names the user's code.
-
-    Returns
-    -------
-    int or None
-        The exit status of the command; None in the child, which carries it out itself.
+    argument, codes
+        Name and values of the argument that names the user's code; nothing is done without one.
 
     Raises
     ------
+    Finished
+        In the parent, when the child is done.
     InvalidArgument
         If the child ends before the command is done.
     KeyboardInterrupt
         If Ctrl-C ends the child before it reports the interrupt.
     """
-    if is_child:
-        return None
-    out, err = _Stream(sys.stdout, 1), _Stream(sys.stderr, 2)
+    given = [code for code in codes if code is not None]
+    if is_child or not given:
+        return
+    # as multiprocessing does; typeshed does not declare it
+    flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+    sys.stdout.flush()
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "status")
-        order: dict[str, Any] = {
+        order = {
             "tokens": list(tokens),
             "path": list(map(str, sys.path)),
             "report": str(report),
+            "parent": os.getpid(),
         }
-        order |= {"parent": os.getpid(), "out": out.format, "err": err.format}
-        # as multiprocessing does; typeshed does not declare it
-        flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
-        sys.stdout.flush()
         # -P: what lies in the working folder is imported only where it is in this process
-        process = subprocess.Popen(
-            [sys.executable, *flags, "-P", "-c", START, json.dumps(order)],
-            stdout=out.target,
-            stderr=err.target,
-            encoding="utf-8",
-        )
-        errors = threading.Thread(target=err.relay, args=(process.stderr,))
-        with process:
-            errors.start()
+        command = [sys.executable, *flags, "-P", "-c", START, json.dumps(order)]
+        with subprocess.Popen(command) as process:
             try:
-                out.relay(process.stdout)
                 process.wait()
             except KeyboardInterrupt:
                 process.terminate()  # the child raises KeyboardInterrupt and reports it
@@ -83,9 +73,8 @@ def in_child(argument: str, value: str) -> int | None:
                     raise
             finally:
                 process.kill()
-                errors.join()
         if report.exists():
-            return int(report.read_text())
+            raise Finished(int(report.read_text()))
     from clusterproof.algorithms import InvalidArgument  # imports numpy, which --help does without
 
     if process.returncode < 0:
@@ -94,27 +83,7 @@ def in_child(argument: str, value: str) -> int | None:
     else:
         rule = f"ended the process with exit status {process.returncode} before the command was done"
         remedy = "remove sys.exit and os._exit"
-    raise InvalidArgument(argument, value, rule, remedy)
-
-
-class _Stream:
-    """A standard stream, to which the child writes itself unless the stream has been replaced."""
-
-    def __init__(self, stream: TextIO | None, number: int) -> None:
-        self.stream = stream
-        try:
-            own = stream is None or stream.fileno() == number
-        except (AttributeError, OSError, ValueError):
-            own = False
-        self.target = None if own else subprocess.PIPE
-        self.format = {"encoding": "utf-8", "errors": "backslashreplace"}
-        if stream is not None and own:
-            self.format = {"encoding": stream.encoding, "errors": stream.errors or "strict"}
-
-    def relay(self, pipe: IO[str] | None) -> None:
-        """Write what arrives to the stream that has replaced the standard one."""
-        for line in pipe or ():
-            print(line, end="", file=self.stream)
+    raise InvalidArgument(argument, ", ".join(given), rule, remedy)
 
 
 def carry_out(order: Mapping[str, Any]) -> None:
@@ -124,9 +93,6 @@ def carry_out(order: Mapping[str, Any]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent, which Ctrl-C reaches too, sends SIGTERM
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     sys.argv[1:] = order["tokens"]
-    for stream, layout in ((sys.stdout, order["out"]), (sys.stderr, order["err"])):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(**layout)
     from clusterproof.commands.application import main
     from clusterproof.experiments.units import end_with
 

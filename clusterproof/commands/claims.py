@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from clusterproof import theory
-from clusterproof.algorithms.atomic import write_whole
 from clusterproof.algorithms.validation import error_line
 from clusterproof.commands import completion, terminal
 from clusterproof.commands.child_process import in_child
@@ -23,7 +21,6 @@ def claims(
     *files: str,
     paper: Annotated[str | None, Parameter(completer=completion.papers)] = None,
     verdict: str | None = None,
-    json_file: Annotated[Path | None, Parameter("--json")] = None,
 ) -> int:
     """List every claim.
 
@@ -36,20 +33,13 @@ def claims(
     verdict
         Only the claims with one of these verdicts, such as violated,vacuous. Verdicts are read from the stored
         report of this version; claims without a stored verdict, such as those of files, are checked with seed 0.
-    json_file
-        Write the list as JSON.
     """
     terminal.require_files(files)
-    if files and (status := in_child("file", ", ".join(files))) is not None:
-        return status
+    in_child("file", *files)
     stated = set(itertools.chain(*terminal.load(files)))
     claims = [claim for claim in theory.catalogue(paper) if not files or claim.id in stated]
     if verdict is not None:
         claims = _with_verdict(claims, report.read_kinds(verdict, "verdict"))
-    if json_file is not None:
-        write_whole(
-            "json", json_file, report.to_json([report.claim_record(claim) for claim in claims]).encode()
-        )
     rows = ((claim.id, claim.source, claim.title) for claim in claims)
     terminal.show_table(("id", "label", "title"), rows, no_wrap=("id",))
     return 0

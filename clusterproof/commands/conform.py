@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import json
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Parameter
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.atomic import check_writable, write_whole
+from clusterproof.algorithms.atomic import write_whole
 from clusterproof.algorithms.validation import error_text
 from clusterproof.commands import completion, terminal
 from clusterproof.commands.child_process import in_child
@@ -72,10 +71,9 @@ def conform(
             print(f"  {definition.source}{read}")
             print("  " + ", ".join(f"{name} = {value}" for name, value in definition.defaults().items()))
             options = {**definition.variants, **definition.choices}
-            print("  " + "; ".join(f"{name}: {_listed(values)}" for name, values in options.items()))
+            print("  " + "; ".join(f"{name}: {', '.join(map(str, each))}" for name, each in options.items()))
         return 0
-    if json_file is not None:
-        check_writable("json", json_file)
+    terminal.check_outputs(json=json_file)
     if implementation is None:
         raise InvalidArgument("implementation", None, "must be given", f"give {HOW}, or --list")
     require_name("implementation", implementation)
@@ -84,8 +82,7 @@ def conform(
         alike = [name for name in DEFINITIONS if name.replace("-", "") in plain] or list(DEFINITIONS)
         remedy = f"such as --as {max(alike, key=len) if len(alike) < len(DEFINITIONS) else alike[0]}"
         raise InvalidArgument("as", None, "must be given", f"{remedy}; --list prints all")
-    if (status := in_child("implementation", implementation)) is not None:
-        return status
+    in_child("implementation", implementation)
     start = import_object(implementation)
     chosen = dict(_read_setting(text) for text in settings)
     given = None if supports is None else [name for name in supports.split(",") if name]
@@ -128,10 +125,6 @@ def import_object(reference: str, argument: str = "implementation") -> Any:
         near = [lower[one] for one in difflib.get_close_matches(name.lower(), lower, n=5)] or own[:10]
         rule = f"has no {name}"
         raise InvalidArgument(argument, reference, rule, f"it has {', '.join(near) or 'nothing'}") from error
-
-
-def _listed(values: Sequence[Any]) -> str:
-    return ", ".join(map(str, values))
 
 
 def _read_setting(text: str) -> tuple[str, Any]:

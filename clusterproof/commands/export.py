@@ -37,8 +37,7 @@ def export(
             "names", "", "must name a claim", "such as clusterproof export cfl-mgd/lemma-2 --out FOLDER"
         )
     files = tuple(dict.fromkeys(name for name in names if name.endswith(".py")))
-    if files and (status := in_child("file", ", ".join(files))) is not None:
-        return status
+    in_child("file", *files)
     stated = [claim_id for each in terminal.load(files) for claim_id in each]
     wanted = [name for name in names if not name.endswith(".py")] or stated
     found: list[Decided] = []

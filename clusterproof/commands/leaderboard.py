@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.atomic import check_distinct, check_writable, write_whole
+from clusterproof.algorithms.atomic import write_whole
 from clusterproof.commands import terminal
 from clusterproof.commands.child_process import in_child
 from clusterproof.commands.conform import import_object
+from clusterproof.commands.round_options import RoundOptions
+from clusterproof.theory.leaderboard import Row, violations
 from clusterproof.theory.leaderboard import leaderboard as compute
-from clusterproof.theory.leaderboard import violations
 from clusterproof.theory.leaderboard.bounds import STATED
 from clusterproof.theory.leaderboard.rows import with_defaults
 from clusterproof.theory.report.verdict import version
@@ -30,31 +33,48 @@ COLUMNS = {
 """What the columns mean that are no bounds of a paper."""
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Setting(RoundOptions):
+    """The algorithm's options, the class of the clients and the start.
+
+    Parameters
+    ----------
+    client_class
+        strong: every client is L-smooth and mu-strongly convex; convex: clients are convex and L-smooth, their mean is
+        mu-strongly convex; quadratic: two kinds of scalar quadratics.
+    step_size
+        eta of a local step.
+    heterogeneity
+        zeta*, the root of the mean of |grad f_i(x*)|^2.
+    distance
+        D = |x_0 - x*|.
+    """
+
+    client_class: str = "strong"
+    smoothness: str = "1"
+    strong_convexity: str = "1/10"
+    local_steps: terminal.Integer = 4
+    step_size: str = "1/64"
+    server_step_size: str = "1"
+    heterogeneity: str = "1"
+    distance: str = "1"
+
+
 def leaderboard(
     algorithm: str,
     /,
     *,
-    client_class: str = "strong",
-    smoothness: str = "1",
-    strong_convexity: str = "1/10",
-    heterogeneity: str = "1",
-    distance: str = "1",
+    setting: Setting = Setting(),
     rounds: str = "1,3,10,30,100,300,1000",
-    local_steps: terminal.Integer = 4,
-    step_size: str = "1/64",
-    sampling: str | None = None,
     clients: terminal.OptionalInteger = None,
     participants: terminal.OptionalInteger = None,
-    server_step_size: str = "1",
-    proximal: str | None = None,
-    probability: str | None = None,
-    option: str | None = None,
     task: str | None = None,
     module: str | None = None,
     json_file: Annotated[Path | None, Parameter("--json")] = None,
     figure: Path | None = None,
     exact: Annotated[bool, Parameter(negative=())] = False,
-    fail_on: str | None = None,
+    fail_on: Literal["violated"] | None = None,
 ) -> int:
     """Compare the bounds on the expected squared distance E|x_R - x*|^2 in one setting.
 
@@ -65,38 +85,14 @@ def leaderboard(
     Parameters
     ----------
     algorithm
-        fedavg, fedprox (local problems solved exactly), scaffold or proxskip (a round is one iteration).
-    client_class
-        strong: every client is L-smooth and mu-strongly convex; convex: clients are convex and L-smooth, their mean is
-        mu-strongly convex; quadratic: two kinds of scalar quadratics.
-    smoothness
-        L.
-    strong_convexity
-        mu, at least 0 and below L.
-    heterogeneity
-        zeta*, the root of the mean of |grad f_i(x*)|^2.
-    distance
-        |x_0 - x*|.
+        fedavg, fedprox (local problems solved exactly; m is L by default), scaffold or proxskip (a round is one
+        iteration; p is 1 / K by default).
     rounds
         Numbers of rounds, such as 1,3,10.
-    local_steps
-        K.
-    step_size
-        eta of a local step.
-    sampling
-        theta = (N - S) / (S (N - 1)) if S of N clients take part in a round; of FedAvg and FedProx.
     clients
         N, with --participants, instead of --sampling.
     participants
         S.
-    server_step_size
-        Of FedAvg and SCAFFOLD.
-    proximal
-        m of FedProx, L by default.
-    probability
-        p of ProxSkip, 1 / K by default.
-    option
-        I or II of SCAFFOLD, II by default.
     task
         QuadraticMixture or NoisyQuadraticMixture as FILE.py:NAME or MODULE:NAME, on which the exact expected error from
         the model 0 is computed. A bound below it is violated.
@@ -111,62 +107,56 @@ def leaderboard(
     fail_on
         violated: exit with status 1 if an instance or the exact worst case exceeds a bound.
     """
-    if fail_on not in (None, "violated"):
-        raise InvalidArgument("fail_on", fail_on, "must be violated", "leave it out or give violated")
-    for name, code in (("module", module), ("task", task)):
-        if code is not None and (status := in_child(name, code)) is not None:
-            return status
-    check_distinct(json=json_file, figure=figure)
-    for name, path in (("json", json_file), ("figure", figure)):
-        if path is not None:
-            check_writable(name, path)
-    if figure is not None:
-        from clusterproof.figures.sweep_curves import check_plot
-
-        check_plot(figure, "figure")
-    given_m, given_p = with_defaults(algorithm, smoothness, local_steps, proximal, probability)
-    values = {**locals(), "proximal": given_m, "probability": given_p}
-    theta = _sampling(algorithm, sampling, clients, participants)
+    in_child("module", module)
+    in_child("task", task)
+    terminal.check_outputs(json=json_file, figure=figure)
+    values = {**asdict(setting), "sampling": _sampling(algorithm, setting.sampling, clients, participants)}
     rows = compute(
         algorithm,
-        client_class=client_class,
-        smoothness=smoothness,
-        strong_convexity=strong_convexity,
-        local_steps=local_steps,
-        step_size=step_size,
-        heterogeneity=heterogeneity,
-        distance=distance,
-        sampling=theta,
-        server_step_size=server_step_size,
-        proximal=proximal,
-        probability=probability,
-        option=option,
+        **values,
         rounds=_rounds(rounds),
         task=None if task is None else import_object(task, "task"),
         module=module,
         more_steps=exact,
     )
+    m, p = with_defaults(
+        algorithm, setting.smoothness, setting.local_steps, setting.proximal, setting.probability
+    )
+    values |= {"proximal": m, "probability": p, "sampling": str(values["sampling"])}
     if json_file is not None:
-        names = (
-            "client_class smoothness strong_convexity heterogeneity distance local_steps step_size server_step_size "
-            "proximal probability option"
-        )
-        setting = {
-            "algorithm": algorithm,
-            **{name: values[name] for name in names.split()},
-            "sampling": str(theta),
-        }
-        report = {"setting": setting, "version": version(), "rows": rows}
+        report = {"setting": {"algorithm": algorithm, **values}, "version": version(), "rows": rows}
         write_whole("json", json_file, (json.dumps(report, indent=1) + "\n").encode())
-    given: dict[str, object] = {"L": smoothness, "mu": strong_convexity}
-    given |= {"m": given_m} if algorithm == "fedprox" else {"eta": step_size}
-    given |= {} if algorithm in ("fedprox", "proxskip") else {"K": local_steps}
-    given |= {"eta_g": None if Fraction(server_step_size) == 1 else server_step_size}
-    given |= {"theta": theta if Fraction(theta) else None, "option": None if option == "II" else option}
-    given |= {"p": given_p, "zeta*": heterogeneity, "D": distance}
-    words = ", ".join(f"{name} = {value}" for name, value in given.items() if value is not None)
-    caption = f"E|x_R - x*|^2 of {algorithm}, class {client_class}: {words}"
-    print(f"{caption}\n")
+    title = _title(algorithm, values)
+    print(f"{title}\n")
+    _show(rows)
+    if figure is not None:
+        from clusterproof.figures import save
+        from clusterproof.figures.bounds import draw_bounds
+
+        save(draw_bounds(rows, title), figure, alt="Bounds by the number of rounds")
+    broken = violations(rows)
+    for row in broken:
+        print(f"{row['column']}, R = {row['round']}: {row['reason']}")
+    return int(bool(broken) and fail_on is not None)
+
+
+def _title(algorithm: str, values: Mapping[str, Any]) -> str:
+    """Return the setting in symbols, of which those that the algorithm lacks and the usual ones are left out."""
+    symbols = {"smoothness": "L", "strong_convexity": "mu", "proximal": "m", "step_size": "eta"}
+    symbols |= {"local_steps": "K", "server_step_size": "eta_g", "sampling": "theta", "option": "option"}
+    symbols |= {"probability": "p", "heterogeneity": "zeta*", "distance": "D"}
+    absent = {"fedprox": ("step_size", "local_steps"), "proxskip": ("local_steps",)}.get(algorithm, ())
+    usual = {"server_step_size": "1", "sampling": "0", "option": "II"}
+    words = [
+        f"{symbol} = {values[name]}"
+        for name, symbol in symbols.items()
+        if name not in absent and values[name] not in (None, usual.get(name))
+    ]
+    return f"E|x_R - x*|^2 of {algorithm}, class {values['client_class']}: {', '.join(words)}"
+
+
+def _show(rows: Sequence[Row]) -> None:
+    """Print the table, what its columns mean, and the remarks on values that are not violated."""
     columns = list(dict.fromkeys(row["column"] for row in rows))
     lines = []
     for number in dict.fromkeys(row["round"] for row in rows):
@@ -189,14 +179,6 @@ def leaderboard(
         every = len(numbers) == len(lines) and column != "worst-quadratic"
         place = "" if every else ", R = " + ", ".join(map(str, numbers))
         print(f"{column}{place}: {reason}")
-    if figure is not None:
-        from clusterproof.figures import save
-        from clusterproof.figures.bounds import draw_bounds
-
-        save(draw_bounds(rows, caption), figure, alt="Bounds by the number of rounds")
-    for row in broken:
-        print(f"{row['column']}, R = {row['round']}: {row['reason']}")
-    return int(bool(broken) and fail_on is not None)
 
 
 def _sampling(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import MISSING, asdict, fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
@@ -17,7 +16,7 @@ from cyclopts import App, Group, Parameter
 
 from clusterproof import algorithms
 from clusterproof.algorithms import ALGORITHMS, InvalidArgument, storage
-from clusterproof.algorithms.atomic import check_distinct, check_writable, write_whole
+from clusterproof.algorithms.atomic import write_whole
 from clusterproof.algorithms.options import parameter_descriptions
 from clusterproof.algorithms.validation import check_count, check_seed
 from clusterproof.commands import terminal
@@ -37,7 +36,7 @@ app = App(
 
 
 FIRST = {
-    *("task", "rounds", "seed", "replicates", "out", "json_file", "csv", "plot", "help_all"),
+    *("task", "rounds", "seed", "replicates", "out", "csv", "plot", "help_all"),
     *("step_size", "momentum", "local_steps", "participation", "proximal", "penalty", "strength", "weight"),
     *("clusters", "clients", "dimension", "condition_number", "separation", "noise", "samples"),
 }
@@ -53,7 +52,6 @@ def run_algorithm(
     seed: terminal.Integer = 0,
     replicates: terminal.OptionalInteger = None,
     out: Path | None = None,
-    json_file: Annotated[Path | None, Parameter("--json")] = None,
     record: Annotated[str, Parameter(show_default=False)] = "",
     measure: str | None = None,
     verbose: Annotated[bool, Parameter(negative=(), show_default=False)] = False,
@@ -79,8 +77,6 @@ def run_algorithm(
         Independent repetitions; one by default.
     out
         New folder for the trace and its settings.
-    json_file
-        Write settings, errors, bound and clustering as JSON.
     record
         Fields of the algorithm's state to store after every round, separated by commas; needs --out.
     measure
@@ -96,10 +92,9 @@ def run_algorithm(
         Show every option, and run nothing.
     """
     if help_all:
-        return _help_with(algorithm)
-    from clusterproof.commands.run_record import record_of  # help needs no theory
-    from clusterproof.theory.report import tables as report
-    from clusterproof.theory.runs.compare import compare
+        _alone(algorithm, everything=True).help_print(["run", algorithm])
+        return 0
+    from clusterproof.theory.runs.compare import compare  # help needs no theory
 
     given = dict(given)
     defaults = PAGES.get(algorithm)
@@ -116,19 +111,10 @@ def run_algorithm(
     if replicates is not None:
         check_count("replicates", replicates, at_least=1, remedy="leave it out for a single run")
     synthetic_options.check_memory(algorithm, task, given, rounds, replicates)
-    if measure and (status := in_child("measure", measure)) is not None:
-        return status
-    check_distinct(out=out, json=json_file, plot=plot, csv=csv)
+    in_child("measure", measure)
+    terminal.check_outputs(out=out, plot=plot, csv=csv)
     if out is not None:
         storage.check_destination(out)
-    for name, path in (("json", json_file), ("csv", csv)):
-        if path is not None:
-            check_writable(name, path)
-    if plot is not None:
-        from clusterproof.figures.sweep_curves import check_plot  # only pictures need matplotlib
-
-        check_plot(plot)
-        check_writable("plot", plot)
     for option, value in (("record", record), ("measure", measure)):
         if value and out is None:
             raise InvalidArgument(option, value, "is stored next to the trace", "add --out FOLDER")
@@ -139,7 +125,6 @@ def run_algorithm(
         problem = synthetic_options.make_task(task, given, seed)
         method = make_algorithm(algorithm, given, problem)
         advance(0, algorithm)
-        started = time.perf_counter()
         drawn_by = None if defaults is None else defaults.start
         start = drawn_by(method, problem, seed, replicates) if drawn_by else None
         trace = algorithms.run(
@@ -153,13 +138,9 @@ def run_algorithm(
             record=[name.strip() for name in record.split(",") if name.strip()],
             measure={measure.rpartition(":")[2]: load_own("measure", measure)} if measure else {},
         )
-        seconds = time.perf_counter() - started
     try:
         if out is not None:
             storage.save_trace(trace, out)
-        if json_file is not None:
-            summary = record_of(problem, trace, seconds, method.target)
-            write_whole("json", json_file, report.to_json(asdict(summary)).encode())
         if csv is not None:
             storage.write_tables(trace.frame(), csv=csv)
     finally:  # print the result even if the disk is full
@@ -201,13 +182,12 @@ def default_task(algorithm: str) -> str:
     return PAGES[algorithm].task if algorithm in PAGES else "regression"
 
 
-def _help_with(algorithm: str) -> int:
-    """Print the help of an algorithm's command with every option."""
+def _alone(algorithm: str, *, everything: bool = False) -> App:
+    """Return the command line with the command of an algorithm alone."""
     own, runs = App(name="clusterproof", help_format="markdown"), App(name="run")
     own.command(runs)
-    add_command(runs, algorithm, everything=True)
-    own.help_print(["run", algorithm])
-    return 0
+    add_command(runs, algorithm, everything=everything)
+    return own
 
 
 def add_command(to: App, name: str, *, everything: bool = False) -> None:
@@ -317,12 +297,9 @@ def run_own(
     *options: Annotated[str, Parameter(allow_leading_hyphen=True, show=False)],
 ) -> Any:
     """Run a class of the user's."""
-    if (status := in_child("algorithm", algorithm)) is not None:
-        return status
+    in_child("algorithm", algorithm)
     require_name("algorithm", algorithm)
     synthetic_options.algorithm_class(algorithm)
-    own, runs = App(name="clusterproof"), App(name="run")
-    own.command(runs)
-    add_command(runs, algorithm)
     tokens = ["run", algorithm, *options]
-    return own(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+    how: Any = {"exit_on_error": False, "print_error": False, "result_action": "return_value"}
+    return _alone(algorithm)(tokens, **how)

@@ -13,7 +13,7 @@ from cyclopts import Parameter
 
 from clusterproof import theory
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.validation import check_seed, error_line
+from clusterproof.algorithms.validation import error_line
 from clusterproof.commands import completion, terminal
 from clusterproof.commands.check_evidence import Recorded
 from clusterproof.commands.child_process import in_child
@@ -38,7 +38,6 @@ LONGEST = 200
 
 def show(
     *names: Annotated[str, Parameter(completer=completion.claims)],
-    seed: terminal.Integer = 0,
     check: bool = True,
     latex: Annotated[bool, Parameter(negative=())] = False,
 ) -> int:
@@ -48,17 +47,13 @@ def show(
     ----------
     names
         Id of a claim, such as cfl-mgd/lemma-2, and Python files that state claims; they are executed.
-    seed
-        Seed of the check.
     check
         Replay the claim's recorded verdict, or evaluate the claim; --no-check shows the statement only.
     latex
         Print the claim, its verdict and what decides it in LaTeX, to be pasted into a draft.
     """
-    check_seed(seed)
     claim_id, files = terminal.id_and_files(names)
-    if files and (status := in_child("file", ", ".join(files))) is not None:
-        return status
+    in_child("file", *files)
     stated = [name for each in terminal.load(files) for name in each]
     if claim_id is None:
         if len(stated) != 1:
@@ -67,7 +62,7 @@ def show(
         (claim_id,) = stated
     claim = theory.find_claim(claim_id)
     if latex:
-        print(of_verdict(_verdict(claim, claim_id, seed)))
+        print(of_verdict(_verdict(claim, claim_id)))
         return 0
     width = terminal.columns() or 80
     judges = set(claim.of_lines["judges"].values())
@@ -79,7 +74,7 @@ def show(
     verdict, failure = None, None
     if check:
         try:
-            verdict = _verdict(claim, claim_id, seed)
+            verdict = _verdict(claim, claim_id)
             terminal.show(report.sentence(_with_inconclusive_lines(verdict), width))
             if len(verdict.lines) == 1:
                 _print_wrapped(f"  {_rests_on(verdict, claim)}", width)
@@ -98,11 +93,11 @@ def show(
     return 0
 
 
-def _verdict(claim: Claim[..., Any], claim_id: str, seed: int) -> Verdict:
+def _verdict(claim: Claim[..., Any], claim_id: str) -> Verdict:
     """Return the recorded verdict, replayed, or that of a search."""
-    found = None if seed else Recorded(None).replayed(claim)
+    found = Recorded(None).replayed(claim)
     if found is None or found.verdict is None:
-        return theory.check(claim_id, seed=seed)
+        return theory.check(claim_id)
     line = claim_id.partition("#")[2]
     return line_of(found.verdict, line) if line else found.verdict
 

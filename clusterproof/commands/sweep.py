@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from clusterproof.algorithms.atomic import check_distinct, check_writable, write_whole
+from clusterproof.algorithms.atomic import write_whole
 from clusterproof.algorithms.storage import write_tables
 from clusterproof.commands import engine, terminal
 from clusterproof.commands.child_process import in_child
@@ -59,20 +59,14 @@ def sweep(
     code
         User-supplied code that the file may name, such as mine.py:Mine; may be repeated.
     """
-    if code and (status := in_child("code", ", ".join(code))) is not None:
-        return status
+    in_child("code", *code)
     plan = read_sweep(file, values_from_texts("set", set))
     runs = runs_of(plan, code)
-    check_distinct(out=out, parquet=parquet, csv=csv, plot=plot)
-    for option, path in (("parquet", parquet), ("csv", csv)):
-        if path is not None:
-            check_writable(option, path)
+    terminal.check_outputs(out=out, parquet=parquet, csv=csv, plot=plot)
     if plot is not None:
-        from clusterproof.figures.sweep_curves import check_axis, check_plot, draw  # help needs no figures
+        from clusterproof.figures.sweep_curves import check_axis, draw  # help needs no figures
 
-        check_plot(plot)
         check_axis(plan, runs, str(plot))
-        check_writable("plot", plot)
     results, complete = engine.compute([run.unit for run in runs], out, jobs, dask)
     frame = sweep_frame(plan, runs, results)
     write_tables(frame, parquet=parquet, csv=csv)

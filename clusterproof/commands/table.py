@@ -11,7 +11,6 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from clusterproof.algorithms.atomic import check_distinct, check_writable
 from clusterproof.algorithms.options import parameter_descriptions
 from clusterproof.algorithms.storage import write_tables
 from clusterproof.algorithms.validation import check_count, check_name
@@ -70,7 +69,7 @@ def _command(kind: type[PaperTable]) -> Callable[..., int]:
         jobs: terminal.OptionalInteger = None,
         dask: str | None = None,
     ) -> int:
-        """...
+        """Compute the table.
 
         Parameters
         ----------
@@ -90,10 +89,7 @@ def _command(kind: type[PaperTable]) -> Callable[..., int]:
             Address of a Dask scheduler, whose workers compute the runs.
         """
         check_count("seeds", seeds, at_least=1, at_most=10_000, remedy="the default is 3")
-        check_distinct(out=out, parquet=parquet, csv=csv)
-        for option, path in (("parquet", parquet), ("csv", csv)):
-            if path is not None:
-                check_writable(option, path)
+        terminal.check_outputs(out=out, parquet=parquet, csv=csv)
         made = kind.from_values(values_from_texts("set", set))
         made.check(is_here=dask is None)
         units = {seed: made.units(seed) for seed in range(seeds)}
@@ -112,15 +108,13 @@ def _command(kind: type[PaperTable]) -> Callable[..., int]:
             print("Some of the settings that the paper prints have other values here: no row is judged.")
         return 0 if complete else 1
 
-    command.__doc__ = str(inspect.getdoc(command)).replace("...", _help(kind), 1)
+    command.__doc__ = f"{_settings(kind)}\n\n{inspect.getdoc(command)}".replace("\n\nCompute the table.", "")
     return command
 
 
-def _help(kind: type[PaperTable]) -> str:
+def _settings(kind: type[PaperTable]) -> str:
     """Return what a table is, and its settings with their defaults and meaning."""
-    described = parameter_descriptions(kind)
-    usual = kind.from_values({})
-    summary = (inspect.getdoc(kind) or "").partition("\n\nParameters")[0]
+    described, usual = parameter_descriptions(kind), kind.from_values({})
     by_text: dict[str, list[str]] = {}
     for field in fields(kind):
         shown = f"`{field.name}={json.dumps(getattr(usual, field.name))}`"
@@ -129,6 +123,7 @@ def _help(kind: type[PaperTable]) -> str:
     for data, values in kind.by_data.items():
         changed = ", ".join(f"{name}={json.dumps(value)}" for name, value in values.items())
         settings.append(f"- with `data={data}`: {changed}")
+    summary = (inspect.getdoc(kind) or "").partition("\n\nParameters")[0]
     return "\n".join([summary, "", "Settings and their defaults, for --set:", "", *settings])
 
 

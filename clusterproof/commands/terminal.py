@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any, NoReturn, TypeAlias
 
 from cyclopts import Parameter, Token
@@ -181,6 +182,26 @@ def _duration(seconds: float) -> str:
 def complain(message: str) -> None:
     """Write one line to standard error."""
     print("clusterproof:", " ".join(message.split()), file=sys.stderr)
+
+
+def check_outputs(*, out: Path | None = None, evidence: Path | None = None, **files: Path | None) -> None:
+    """Check before a computation that what it makes can be written: folders, and files by the names of their options.
+
+    Raises
+    ------
+    InvalidArgument
+        If two are the same, a file cannot be written, or no picture can have the ending of a plot.
+    """
+    from clusterproof.algorithms.atomic import check_distinct, check_writable
+
+    check_distinct(out=out, evidence=evidence, **files)
+    for option, path in files.items():
+        if path is not None:
+            if option in ("plot", "figure"):
+                from clusterproof.figures.sweep_curves import check_plot  # only pictures need matplotlib
+
+                check_plot(path, option)
+            check_writable(option, path)
 
 
 def load(files: Sequence[str]) -> list[list[str]]:

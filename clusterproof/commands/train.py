@@ -54,8 +54,7 @@ def train(*tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=Tru
     stored = {} if source is None else configurations.read_configuration_file(source)
     code = {section: named[section] for section in OWN if is_own(section, named.get(section, ""))}
     for section, name in code.items():
-        if (status := in_child(section, name)) is not None:
-            return status
+        in_child(section, name)
     with _locating(named, source):
         stored = configurations.with_code(stored, code)
         names = {

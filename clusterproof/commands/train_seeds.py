@@ -10,7 +10,7 @@ from shlex import quote
 from typing import Any
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.atomic import check_distinct, check_writable, require_plain
+from clusterproof.algorithms.atomic import require_plain
 from clusterproof.algorithms.base import own_name
 from clusterproof.algorithms.storage import write_tables
 from clusterproof.algorithms.validation import check_count, error_line
@@ -80,12 +80,7 @@ def train_seeds(
     if is_begun(out):
         remedy = f"continue it with --resume {quote(str(out))}, or choose another name"
         raise InvalidArgument("out", str(out), "holds a run already", remedy)
-    check_distinct(out=out, plot=plot, csv=csv)
-    if plot is not None:
-        from clusterproof.figures.sweep_curves import check_plot
-
-        check_plot(plot)
-        check_writable("plot", plot)
+    terminal.check_outputs(out=out, plot=plot, csv=csv)
     folder_of_runs = out.absolute()  # a worker may have another working folder
     training = configuration.training
     on_gpu = training.device == "cuda" or (training.device == "auto" and torch.cuda.is_available())

@@ -1,122 +1,79 @@
-"""The command line: help, light imports, the package's public names, and reports that outlive failures."""
+"""What all commands have in common: help, completion, public names, settings, tables, progress, warnings."""
 
-import getpass
 import inspect
 import itertools
-import os
 import re
+import shutil
 import subprocess
 import sys
+import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import pytest
-from command_line import ROOT, make_claim
+from command_line import make_claim
+from msgspec import Meta
 from rich.text import Text
 
+import clusterproof
+from clusterproof import InvalidArgument, theorem, theory
 from clusterproof.algorithms import ALGORITHMS
-from clusterproof.commands.application import main
+from clusterproof.algorithms.storage import load_trace
+from clusterproof.commands import terminal
+from clusterproof.commands.application import app, main
 from clusterproof.commands.run import run_algorithm
+from clusterproof.conformance import DEFINITIONS
 from clusterproof.experiments.synthetic_options import algorithm_parameters, task_parameters
+from clusterproof.experiments.tables import TABLES
+from clusterproof.figures import FIGURES
+from clusterproof.neural.data.loading import DATASETS
+from clusterproof.settings import from_settings, values_from_texts
 from clusterproof.synthetic import TASKS
+from clusterproof.theory import REGISTRY
 from clusterproof.theory.report import tables as report
 
-HEAVY = "numpy scipy torch matplotlib polars hypothesis cvxpy clarabel sklearn"
-HEAVY += " clusterproof.theory clusterproof.algorithms clusterproof.synthetic"
-LIGHT = (
-    ("main(['--help'])", HEAVY),
-    ("main(['--version'])", HEAVY),
-    ("main(['verify', sys.argv[1]])", "cvxpy clarabel scipy torch matplotlib"),
-    ("main(['run', '--help'])", "torch cvxpy matplotlib"),
-    ("main(['train', '--help'])", "torch cvxpy matplotlib scipy.stats"),
-    ("main(['table', '--help'])", "torch cvxpy matplotlib scipy.stats"),
-    ("import clusterproof.figures", "torch cvxpy matplotlib"),
-    ("from clusterproof.neural.data.loading import load; load('digits')", "sklearn"),
-)
-"""Statements of one process, in this order, and the modules that they must not import."""
+Capture = pytest.CaptureFixture[str]
 
 
-@pytest.mark.slow(reason="several seconds")
-def test_heavy_libraries_are_imported_only_where_they_are_needed(tmp_path: Path) -> None:
-    certificate = str(tmp_path / "c.json")
-    options = ["--momentum", "0", "--condition", "4", "--proportion", "1/3", "--class", "smooth", "--out"]
-    assert main(["certify", *options, certificate]) == 0
-    code = "import sys; from clusterproof.commands.application import main\n"
-    for statement, modules in LIGHT:
-        code += f"{statement}; found = sorted({set(modules.split())} & set(sys.modules))\n"
-        code += f"assert not found, ({statement!r}, found)\n"
-    done = subprocess.run([sys.executable, "-c", code, certificate], capture_output=True, text=True, cwd=ROOT)
-    assert done.returncode == 0, done.stderr
-    assert re.search(r"(?m)^\d+\.\d+\.\d+$", done.stdout)
-    assert "\nvalid: " in done.stdout
+def test_the_public_names_are_what_they_are_where_they_come_from() -> None:
+    assert clusterproof.check is theory.check
+    assert clusterproof.CFLMGD is ALGORITHMS["cfl-mgd"]
+    assert clusterproof.RegressionMixture is TASKS["regression"]
+    assert clusterproof.load_trace is load_trace
+    assert re.fullmatch(r"\d+\.\d+\.\d+", clusterproof.__version__)
+    for word in theorem.__all__:
+        assert getattr(theorem, word) is getattr(clusterproof, word)
+    with pytest.raises(AttributeError, match="attribute chekc"):
+        clusterproof.chekc  # noqa: B018 - the attribute access is the test
 
 
-MISSING = "torch pooch safetensors numba distributed dask_jobqueue marimo sphinx cvxpy"
-"""What `make check` does not install."""
+def test_names_are_imported_on_first_use() -> None:
+    """``clusterproof.neural`` without torch, ``clusterproof.theorem`` without the theory."""
+    code = "import sys, clusterproof, clusterproof.theorem, clusterproof.neural as neural\n"
+    code += "clusterproof.__version__; neural.Partition, neural.configuration_from\n"
+    code += "assert not {'torch', 'clusterproof.theory', 'matplotlib'} & set(sys.modules)"
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
-def after_make_check(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run code where those libraries can neither be imported nor found."""
-    hidden = f"""import sys
-from importlib import metadata
-names, version = {MISSING.split()}, metadata.version
-
-def found(name):
-    if name in names:
-        raise metadata.PackageNotFoundError(name)
-    return version(name)
-
-sys.modules.update(dict.fromkeys(names))
-metadata.version = found
-from clusterproof.commands.application import app, main
-"""
-    return subprocess.run([sys.executable, "-c", hidden + code], capture_output=True, text=True, cwd=folder)
+# ---- help and completion
 
 
-@pytest.mark.slow(reason="several seconds")
-def test_after_make_check_commands_have_help_and_training_names_its_extra(tmp_path: Path) -> None:
-    """What identifies a table's parts is found in the source, which names torch where networks are trained."""
-    code = "names = [name for name in app if not name.startswith('-')]; assert 'train' in names, names\n"
-    code += "failed = [name for name in names if main([name, '--help'])]; assert not failed, failed\n"
-    code += "from clusterproof.experiments.tables import fpfc_table_1\n"
-    code += "from clusterproof.experiments.units import source_digest\n"
-    code += "print('digest', source_digest(fpfc_table_1.__name__))\n"
-    code += "sys.exit(main(['train', '--rounds', '1', '--out', 'run']))"
-    done = after_make_check(code, tmp_path)
-    assert re.search(r"(?m)^digest [0-9a-f]{64}$", done.stdout), done.stderr
-    assert done.returncode == 2
-    assert done.stderr.endswith("install the extra `neural`: pip install '.[neural]' in the checkout\n")
-    assert done.stderr.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
+def shown_options(words: str, capsys: Capture) -> set[str]:
+    assert main(words.split()) == 0
+    return set(re.findall(r"(?m)^│ (--[a-z-]+)", capsys.readouterr().out))
 
 
-@pytest.mark.parametrize(
-    ("command", "wanted"),
-    [
-        ("train", {"config", "resume", "out", "data", "partition", "network", "algorithm"}),
-    ],
-)
-def test_help_lists_every_option(capsys: pytest.CaptureFixture[str], command: str, wanted: set[str]) -> None:
-    assert main([command, "--help"]) == 0
-    listed = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
-    assert {"--" + name.replace("_", "-") for name in wanted} <= listed
-
-
-def rows_of_help(command: str, capsys: pytest.CaptureFixture[str]) -> dict[str, list[re.Match[str]]]:
-    """Lines of the description of each option."""
+@pytest.mark.parametrize("command", ["check", "train", "figures"])
+def test_descriptions_of_options_fill_their_lines(command: str, capsys: Capture) -> None:
     assert main([command, "--help"]) == 0
     rows: dict[str, list[re.Match[str]]] = {}
     for line in capsys.readouterr().out.splitlines():
         if row := re.fullmatch(r"│ (?:(?P<option>--[a-z-]+)(?: [A-Z]+)?)? +(?P<text>.*?) *│", line):
             rows.setdefault(row["option"] or next(reversed(rows), ""), []).append(row)
-    return rows
-
-
-@pytest.mark.parametrize("command", ["check", "train", "figures"])
-def test_descriptions_of_options_fill_their_lines(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = rows_of_help(command, capsys)
     assert any(len(lines) > 1 for lines in rows.values())
     for lines in rows.values():
         for row, following in itertools.pairwise(lines):
@@ -124,42 +81,181 @@ def test_descriptions_of_options_fill_their_lines(command: str, capsys: pytest.C
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_help_of_a_run_lists_the_options_of_its_algorithm_alone(
-    algorithm: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_help_of_a_run_lists_the_options_of_its_algorithm_alone(algorithm: str, capsys: Capture) -> None:
+    first = shown_options(f"run {algorithm} --help", capsys)
     assert main(["run", algorithm, "--help"]) == 0
-    first = capsys.readouterr().out
-    assert first.count("\n") <= 60
-    assert main(["run", algorithm, "--help-all"]) == 0
-    text = capsys.readouterr().out
+    assert capsys.readouterr().out.count("\n") <= 60
     every_run = inspect.signature(run_algorithm).parameters.values()
-    common = {each.name for each in every_run if each.kind is each.KEYWORD_ONLY} - {"json_file"} | {"json"}
+    common = {each.name for each in every_run if each.kind is each.KEYWORD_ONLY}
     tasks = {name for task in TASKS for name in task_parameters(task)}
     wanted = common | tasks | set(algorithm_parameters(algorithm))
-    listed = set(re.findall(r"(?m)^│ (--[a-z-]+)", text))
+    listed = shown_options(f"run {algorithm} --help-all", capsys)
     assert listed == {"--" + name.replace("_", "-") for name in wanted}
-    assert text.count("\n") < 110
-    assert (
-        {"--rounds", "--clients", "--csv", "--help-all"}
-        <= set(re.findall(r"(?m)^│ (--[a-z-]+)", first))
-        < listed
-    )
+    assert {"--rounds", "--clients", "--csv", "--help-all"} <= first < listed
 
 
-def test_a_check_without_enough_memory_fails(
-    registry: dict[str, Any], capsys: pytest.CaptureFixture[str]
+OFFERED: list[tuple[list[str], Callable[[], list[str]]]] = [
+    (["check", "cfl-mgd/lem"], lambda: [name for name in REGISTRY if name.startswith("cfl-mgd/lem")]),
+    (["show", "fpfc/"], lambda: [name for name in REGISTRY if name.startswith("fpfc/")]),
+    (["claims", "--paper", ""], lambda: [name.partition("/")[0] for name in REGISTRY]),
+    (["conform", "x.py:X", "--as", ""], lambda: list(DEFINITIONS)),
+    (["figures", ""], lambda: list(FIGURES)),
+    (["data", "fetch", ""], lambda: list(DATASETS)),
+]
+
+
+@pytest.mark.parametrize(("words", "wanted"), OFFERED)
+def test_a_shell_completes_the_names_of_the_program(
+    capsys: Capture, words: list[str], wanted: Callable[[], list[str]]
 ) -> None:
-    make_claim("p/one", outcome=MemoryError("too large"))
-    assert main(["check", "p/one"]) == 1
-    assert "p/one: the check failed with MemoryError: too large" in capsys.readouterr().err
+    """By the command that the scripts of cyclopts call; REGISTRY also holds the claims of other tests' files."""
+    assert main(["__complete", *words]) == 0
+    offered = {line.partition("\t")[0] for line in capsys.readouterr().out.splitlines() if line[:1] != "\x1f"}
+    offered = {name for name in offered if name and name.startswith(words[-1])}
+    assert offered <= set(wanted())
+    assert len(offered) >= 2
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_scripts_for_shells_have_every_command(shell: Any, tmp_path: Path) -> None:
+    """And bash itself offers the options of a command."""
+    script = app.generate_completion(prog_name="clusterproof", shell=shell)
+    names = [*ALGORITHMS, *TASKS, *TABLES, "new", "leaderboard"] if shell == "bash" else ["check", "fail-on"]
+    assert [name for name in names if name not in script] == []
+    (tmp_path / "completion").write_text(script)
+    if program := shutil.which(shell):
+        assert subprocess.run([program, "-n", tmp_path / "completion"], capture_output=True).returncode == 0
+    if program and shell == "bash":
+        asked = (
+            "source completion; COMP_WORDS=(clusterproof check --fai); COMP_CWORD=2;"
+            "COMP_LINE='clusterproof check --fai'; COMP_POINT=${#COMP_LINE};"
+            "$(complete -p clusterproof | sed 's/.*-F \\([^ ]*\\).*/\\1/') clusterproof --fai check;"
+            'echo "${COMPREPLY[@]}"'
+        )
+        done = subprocess.run([program, "-c", asked], capture_output=True, text=True, cwd=tmp_path)
+        assert "--fail-on" in done.stdout, done.stderr
+
+
+# ---- settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Example:
+    kappa: Annotated[float, Meta(ge=1)] = 4.0
+    hidden: tuple[int, ...] = (8,)
+    kind: Literal["a", "b"] = "a"
+    rounds: int
+
+
+def test_values_reach_their_parameters() -> None:
+    made = from_settings(Example, {"kappa": 100, "hidden": [64, 32], "rounds": 3})
+    assert made == Example(kappa=100.0, hidden=(64, 32), rounds=3)
+    assert isinstance(made.kappa, float)
+
+
+@pytest.mark.parametrize(
+    ("values", "argument", "words"),
+    [
+        ({"rounds": 3, "kapa": 2}, "x.kapa", "write kappa"),
+        ({}, "x.rounds", "no default"),
+        *(({"rounds": value}, "x.rounds", "wrong type") for value in (3.5, True, "3")),
+        *(({"rounds": 3, "kappa": value}, "x.kappa", "at least 1") for value in (0.5, float("nan"))),
+        ({"rounds": 3, "kind": "c"}, "x.kind", "one of 'a', 'b'"),
+        ({"rounds": 3, "hidden": "64"}, "x.hidden", "wrong type"),
+    ],
+)
+def test_a_wrong_setting_is_one_sentence(values: dict[str, Any], argument: str, words: str) -> None:
+    with pytest.raises(InvalidArgument, match=words) as caught:
+        from_settings(Example, values, "x.")
+    assert caught.value.argument == argument
+    assert "\n" not in str(caught.value)
+
+
+def test_texts_are_literals_or_words() -> None:
+    deep = "(" * 20_000
+    texts = [
+        "kappa=100",
+        "hidden=[64, 32]",
+        "kind=b",
+        "step-size=.5",
+        "none=None",
+        "names=[x, 1]",
+        f"deep={deep}",
+    ]
+    assert values_from_texts("set", texts) == {
+        **{"kappa": 100, "hidden": [64, 32], "kind": "b", "step_size": 0.5, "none": None},
+        **{"names": ["x", 1], "deep": deep},
+    }
+    for wrong in (["kappa"], ["=3"], ["a=1", "a=2"]):
+        with pytest.raises(InvalidArgument):
+            values_from_texts("set", wrong)
+
+
+# ---- what is printed
+
+
+def test_a_table_on_a_terminal_has_every_cell(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    for name, value in (("COLUMNS", "40"), ("NO_COLOR", "1"), ("TERM", "dumb")):
+        monkeypatch.setenv(name, value)
+    terminal.show_table(("name", "value"), [("first", "1"), ("[second]", "2")])
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines == [["name", "value"], ["first", "1"], ["[second]", "2"]]
+
+
+def test_a_progress_bar_leaves_redirected_output_where_it_belongs(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    with terminal.progress(2) as advance:
+        advance(1, "half")
+        print("a result")
+    output, errors = capsys.readouterr()
+    assert output == "a result\n"
+    assert "half" in errors
+
+
+@pytest.mark.parametrize(
+    "command", ["check ours/slow ours/quick", "figures slow momentum-paths --out figures"]
+)
+def test_in_a_pipe_a_line_says_how_far_the_command_is(
+    command: str, registry: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """Also while one step takes longer than the time between two lines."""
+    shown = ""
+
+    def wait(*_: object, **__: object) -> bytes:
+        nonlocal shown
+        deadline = time.monotonic() + 10
+        while shown.count("\n") < 2 and time.monotonic() < deadline:
+            shown += capsys.readouterr().err
+        return b"figure"
+
+    class Slow(Exception):
+        def __str__(self) -> str:
+            return str(wait())
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(terminal, "PAUSE", 0.01)
+    make_claim("ours/slow", outcome=Slow())
+    make_claim("ours/quick")
+    monkeypatch.setitem(FIGURES, "slow", FIGURES["momentum-paths"])
+    monkeypatch.setattr("clusterproof.commands.figures._render", wait)
+    main(command.split())
+    assert shown.count("\n") >= 2
+    for line in shown.splitlines():
+        assert re.fullmatch(r"clusterproof: 0 of 2 done, 0 s; (ours/)?slow", line), line
 
 
 def test_warnings_of_torch_do_not_reach_the_user(
-    registry: dict[str, Any], capsys: pytest.CaptureFixture[str], plant: Callable[..., Any]
+    registry: dict[str, Any], capsys: Capture, plant: Callable[..., Any]
 ) -> None:
     def warn(*_: object) -> Text:
         for module in ("torch.nn.functional", "torch", "torchless_plugin"):
             warnings.warn_explicit(f"from {module}", UserWarning, "file.py", 1, module=module)
+        text = "no batching rule (Triggered internally at Batching.cpp:1)"
+        warnings.warn_explicit(text, UserWarning, "file.py", 1, module="clusterproof.neural.task")
         return Text("")
 
     make_claim("p/one")
@@ -168,65 +264,23 @@ def test_warnings_of_torch_do_not_reach_the_user(
     assert capsys.readouterr().err == "clusterproof: from torchless_plugin\n"
 
 
-def test_a_user_without_a_name_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nameless() -> str:
-        raise KeyError("getpwuid(): uid not found: 1000")
-
-    monkeypatch.setattr(getpass, "getuser", nameless)
-    assert main(["claims", "--paper", "ifca"]) == 0
-
-
-@pytest.mark.slow(reason="several seconds")
-def test_a_full_disk_does_not_cost_the_report(
-    registry: dict[str, Any],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+def test_a_defect_shows_its_place_only_on_request(
+    registry: dict[str, Any], capsys: Capture, plant: Callable[..., Any]
 ) -> None:
-    def full_disk(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", full_disk)
-    monkeypatch.setattr(os, "rename", full_disk)
-    make_claim("p/one")
-    (tmp_path / "report").write_text("old")
-    for arguments in (
-        ["check", "p/one", "--json", str(tmp_path / "report")],
-        ["run", "ifca", "--out", str(tmp_path / "run")],
+    make_claim("p/one", outcome=MemoryError("too large"))
+    assert main(["check", "p/one"]) == 1
+    assert "p/one: the check failed with MemoryError: too large" in capsys.readouterr().err
+    make_claim("p/two")
+    for error, status, words in (
+        (ZeroDivisionError("by nought"), 1, "by nought; `python -X dev -m clusterproof` shows where\n"),
+        (MemoryError("too large"), 2, "out of memory (too large); lower the sizes\n"),
     ):
-        assert main(arguments) == 2
-        assert "No space left on device" in capsys.readouterr().err
-    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("report", "old")]
 
+        def broken(*_: object, error: Exception = error) -> None:
+            raise error
 
-def test_a_diverging_run_prints_no_warning(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "ifca", "--step-size", "1e300", "--rounds", "1"]) == 0
-    output, errors = capsys.readouterr()
-    assert errors == ""
-    assert "e+30" in output or "inf" in output
-    assert main(["run", "ifca", "--step-size", "1e300", "--rounds", "20"]) == 2
-    output, errors = capsys.readouterr()
-    assert errors.startswith(
-        "clusterproof: --step-size = 1e+300: led in round 2 to NaN in model 0 of replicate 0; lower it"
-    )
-    assert errors.count("\n") == 1
-
-
-@pytest.mark.slow(reason="several seconds")
-def test_a_picture_that_cannot_be_written_does_not_lose_the_page(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    small = ["run", "fpfc", "--clients", "8", "--dimension", "2", "--rounds", "3"]
-    path = tmp_path / "run.png"
-    assert main([*small, "--plot", str(path)]) == 0
-    assert path.read_bytes().startswith(b"\x89PNG")
-    page = capsys.readouterr().out.removesuffix(f"drawn in {path}\n")
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.replace", full)
-    assert main([*small, "--plot", str(path)]) == 2
-    output, errors = capsys.readouterr()
-    assert output == page
-    assert "No space left on device" in errors
+        plant(report, "count_table", broken)
+        assert main(["check", "p/two"]) == status
+        errors = capsys.readouterr().err
+        assert errors.endswith(words)
+        assert errors.count("\n") == 1

@@ -76,8 +76,10 @@ def test_what_is_left_out_is_as_it_was(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_what_a_command_leaves_out_is_as_it_was(name: str) -> None:
-    given = [(key, value) for key, value in _defaults(COMMANDS[name]) if value not in (None, ())]
-    assert _line(given) == DEFAULTS.get(f"clusterproof {name}", "")
+    given = dict(_defaults(COMMANDS[name]))
+    given |= {} if "setting" not in given else vars(given.pop("setting"))
+    given = {key: value for key, value in given.items() if value not in (None, ())}
+    assert _line(given.items()) == DEFAULTS.get(f"clusterproof {name}", "")
 
 
 @pytest.mark.parametrize("name", PAGES)

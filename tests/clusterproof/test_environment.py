@@ -1,193 +1,157 @@
-"""Faults of the environment: a command works, or says in one line what is wrong with the environment."""
-
-from __future__ import annotations
+"""What surrounds a command: missing libraries, homes and folders, streams that fail, signals, terminals, full disks."""
 
 import ast
 import fcntl
 import importlib.metadata
+import json
 import os
 import pwd
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import termios
+import time
 import tomllib
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from command_line import ROOT, command, refused
+from checkout import FOLDERS
+from command_line import ROOT, command, make_claim, refused
+from small_training import configure, contents, rounds_kept
 
+from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import EXTRA_OF
-from clusterproof.commands.application import main
+from clusterproof.commands.application import app, main
+from clusterproof.neural.checkpoint import stored_configuration
+from clusterproof.neural.training import train
 
 pty = pytest.importorskip("pty", reason="POSIX only")
-
-CLAIM = """
+SLOW = pytest.mark.slow(reason="starts processes")
+CLAIM = '''
 from fractions import Fraction
 from typing import Annotated
-from clusterproof.theorem import at_most, claim, rationals
+from clusterproof import at_most, claim, rationals
 
 @claim("mine/a")
 def a(step: Annotated[Fraction, rationals(0, 2, 2)]):
-    assert step < 1, "too large"
+    """A step \N{GREEK SMALL LETTER ETA} does not lead away."""
+    assert step < LIMIT, "too large"
     return at_most(abs(1 - step), one=1)
-"""
-SMALL = "train --out t --data digits --clients-per-cluster 2 --hidden 4 --rounds 1 --images 120"
+'''
+SMALL = "train --data digits --clients-per-cluster 2 --hidden 4 --rounds 1 --images 120"
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": f"{ROOT}:{ROOT / 'tests/helpers'}"}
 
 
-def python(code: str, *arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    return subprocess.run(
-        [sys.executable, "-c", code, *arguments], cwd=folder, env=environment, capture_output=True, text=True
-    )
+def python(code: str, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    options = {"cwd": ROOT, "env": ENVIRONMENT, **options}
+    return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, **options)
 
 
-@pytest.fixture
-def no_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Be a user without an entry and without variables, as with ``docker run --user 12345``."""
+# ---- libraries
 
-    def no_entry(user: int) -> None:
-        raise KeyError(f"getpwuid(): uid not found: {user}")
-
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(pwd, "getpwuid", no_entry)
-    for name in ("HOME", "XDG_CACHE_HOME", "CLUSTERPROOF_DATA", "LOGNAME", "USER", "LNAME", "USERNAME"):
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.mark.usefixtures("no_home")
-def test_without_a_home_directory_data_are_named_by_a_variable(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["data", "list"]) == 0
-    assert "set CLUSTERPROOF_DATA" in capsys.readouterr().out
-    for line in ("train --data mnist --out t", "table gradient-loss/figures-4-and-5"):
-        assert "set CLUSTERPROOF_DATA" in refused(capsys, *line.split()), line
-    assert "add --out FOLDER" in refused(capsys, "table", "fpfc/table-1")
-    assert "~" not in os.listdir(tmp_path)
+HEAVY = "numpy scipy torch matplotlib polars hypothesis cvxpy clarabel sklearn"
+HEAVY += " clusterproof.theory clusterproof.algorithms clusterproof.synthetic"
+LIGHT = (
+    ("main(['--help'])", HEAVY),
+    ("main(['--version'])", HEAVY),
+    ("main(['verify', sys.argv[1]])", "cvxpy clarabel scipy torch matplotlib"),
+    ("main(['run', '--help'])", "torch cvxpy matplotlib"),
+    ("main(['train', '--help'])", "torch cvxpy matplotlib scipy.stats"),
+    ("main(['table', '--help'])", "torch cvxpy matplotlib scipy.stats"),
+    ("import clusterproof.figures", "torch cvxpy matplotlib"),
+    ("from clusterproof.neural.data.loading import load; load('digits')", "sklearn"),
+)
+"""Statements of one process, in this order, and the modules that they must not import."""
 
 
-@pytest.mark.slow(reason="several seconds")
-def test_absolute_paths_work_where_the_working_folder_was_deleted(tmp_path: Path) -> None:
-    code = (
-        "import json, os, sys\n"
-        "os.chdir(sys.argv[1])\n"
-        "os.rmdir(sys.argv[1])\n"
-        "from clusterproof.commands.application import main\n"
-        "sys.exit(max(main(line.split()) for line in sys.argv[2:]))\n"
-    )
-    (tmp_path / "deleted").mkdir()
-    lines = ("claims --paper ifca", f"run ifca --rounds 2 --out {tmp_path}/run", "data verify digits")
-    done = python(code, str(tmp_path / "deleted"), *lines, folder=tmp_path)
+@SLOW
+def test_heavy_libraries_are_imported_only_where_they_are_needed(tmp_path: Path) -> None:
+    certificate = str(tmp_path / "c.json")
+    words = "certify --momentum 0 --condition 4 --proportion 1/3 --class smooth --out"
+    assert main([*words.split(), certificate]) == 0
+    code = "import sys; from clusterproof.commands.application import main\n"
+    for statement, modules in LIGHT:
+        code += f"{statement}; found = sorted({set(modules.split())} & set(sys.modules))\n"
+        code += f"assert not found, ({statement!r}, found)\n"
+    done = python(code, certificate)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "run" / "run.json").exists()
-    for line in done.stderr.splitlines():
-        (folder,) = re.findall(
-            r"^clusterproof: the working folder was deleted; relative paths lie in (.*)$", line
-        )
-        assert not Path(folder).exists()  # it stays empty
+    assert re.search(r"(?m)^\d+\.\d+\.\d+$", done.stdout)
+    assert "\nvalid: " in done.stdout
 
 
-@pytest.mark.slow(reason="several seconds")
-def test_an_unknown_backend_of_matplotlib_is_named(tmp_path: Path) -> None:
-    done = command("figures", "error-per-round", "--out", str(tmp_path), env={"MPLBACKEND": "nonexistent"})
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert done.stderr.endswith("such as MPLBACKEND\n")
+HIDING = """
+import json, sys
+from importlib import metadata
+from importlib.machinery import PathFinder
+hidden, lines = json.loads(sys.argv[1]), json.loads(sys.argv[2])
+true, version = PathFinder.find_spec, metadata.version
+PathFinder.find_spec = classmethod(lambda cls, full, *rest: None if full.split(".")[0] in hidden else true(full, *rest))
+
+def found(name):
+    if name in hidden:
+        raise metadata.PackageNotFoundError(name)
+    return version(name)
+
+metadata.version = found
+from clusterproof.commands.application import main
+for line in lines:
+    print("status", main(line.split()), line, file=sys.stderr)
+"""
+NAMES = [name for name in app if not name.startswith("-")]
+WORKS = ["--help", *(f"{name} --help" for name in (*NAMES, "data list", "data fetch", "data verify"))]
+WORKS += [
+    "claims --paper ifca",
+    "show cfl-mgd/theorem-1 --no-check",
+    "run ifca --rounds 2",
+    "data list",
+    "table",
+]
+WORKS += ["check baselines/fedavg", "figures"]
+NEEDING = {
+    "pooch": "data fetch mnist",
+    **dict.fromkeys(("torch", "safetensors"), f"{SMALL} --out t"),
+    "distributed": "sweep s.toml --out so --dask tcp://127.0.0.1:1",
+}
+"""A command that needs each library."""
 
 
-def test_no_folder_for_temporary_files_is_one_line(
+def without(libraries: list[str], lines: list[str], folder: Path) -> list[str]:
+    (folder / "s.toml").write_text('measure = ["error"]\nrounds = 2\n[grid]\nalgorithm = ["ifca"]\n')
+    environment = {**ENVIRONMENT, "XDG_CACHE_HOME": str(folder), "CLUSTERPROOF_DATA": ""}
+    done = python(HIDING, json.dumps(libraries), json.dumps(lines), cwd=folder, env=environment)
+    return done.stderr.splitlines()
+
+
+@SLOW
+def test_commands_do_without_the_optional_libraries(tmp_path: Path) -> None:
+    found = without([*EXTRA_OF, "dask_jobqueue", "marimo", "sphinx", "cvxpy"], WORKS, tmp_path)
+    assert found == [f"status 0 {line}" for line in WORKS]
+
+
+@SLOW
+@pytest.mark.parametrize("library", EXTRA_OF)
+def test_a_library_that_is_missing_is_named_with_an_extra(library: str, tmp_path: Path) -> None:
+    message, status = without([library], [NEEDING[library]], tmp_path)
+    assert status.startswith("status 2")
+    assert re.search(r"install the extra `\w+`: pip install '\.\[\w+\]' in the checkout", message)
+
+
+def test_an_import_that_fails_deep_inside_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def none() -> str:
-        raise FileNotFoundError(2, "No usable temporary directory found")
+    """Where no command has asked for the library beforehand."""
 
-    monkeypatch.setattr("tempfile.gettempdir", none)
-    assert "set TMPDIR" in refused(capsys, "claims")
+    def fail(*_: object) -> None:
+        raise ModuleNotFoundError("No module named 'torch.nn'", name="torch.nn")
 
-
-@pytest.mark.slow(reason="several seconds")
-def test_a_closed_standard_error_costs_no_verdict() -> None:
-    line = f"{sys.executable} -m clusterproof check cfl-mgd/lemma-2 2>&-"
-    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, cwd=ROOT)
-    assert done.returncode == 0
-    assert "1 claim: 1 violated" in done.stdout
-
-
-@pytest.mark.slow(reason="a second or more")
-def test_help_has_all_options_in_no_columns() -> None:
-    done = command("run", "fpfc", "--help", env={"COLUMNS": "0"})
-    assert done.returncode == 0
-    assert "--rounds" in done.stdout
-
-
-@pytest.mark.slow(reason="several seconds")
-def test_help_ends_on_a_terminal_of_one_column() -> None:
-    screen, terminal = pty.openpty()
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 1, 0, 0))
-    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "clusterproof", "run", "fpfc", "--help"],
-        stdin=terminal,
-        stdout=terminal,
-        stderr=terminal,
-        cwd=ROOT,
-        env=environment,
-    )
-    os.close(terminal)
-    shown = b""
-    try:
-        while chunk := os.read(screen, 65536):
-            shown += chunk
-            assert len(shown) < 10**6
-    except OSError:  # Linux: the other end was closed
-        pass
-    os.close(screen)
-    assert process.wait(timeout=60) == 0
-    assert b"--rounds" in shown
-
-
-@pytest.mark.parametrize(
-    "option", ["-O", pytest.param("-OO", marks=pytest.mark.slow(reason="starts processes"))]
-)
-def test_the_assertions_and_the_statement_of_a_file_stay_under_optimisation(
-    option: str, tmp_path: Path
-) -> None:
-    (tmp_path / "mine.py").write_text(CLAIM)
-    done = subprocess.run(
-        [sys.executable, option, "-m", "clusterproof", "check", str(tmp_path / "mine.py")],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    warning, failure = done.stderr.splitlines()
-    assert done.returncode == 1
-    assert f"python {option} removes assertions" in warning
-    assert "AssertionError: too large" in failure
-
-
-@pytest.mark.slow(reason="several seconds")
-def test_missing_statements_are_put_down_to_the_option() -> None:
-    done = subprocess.run(
-        [sys.executable, "-OO", "-m", "clusterproof", "show", "cfl-mgd/theorem-1", "--no-check"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0
-    assert "python -OO removes assertions, statements of claims" in done.stderr
-
-
-def test_no_assertion_of_a_claim_carries_a_meaning() -> None:
-    """They tell type checkers that a value is not None or of a class: under -O nothing is lost."""
-    for path in (ROOT / "clusterproof" / "theory" / "papers").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Assert):
-                parts = node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
-                for part in parts:
-                    assert re.fullmatch(r"isinstance\(.*\)|.* is not None", ast.unparse(part)), path
+    monkeypatch.setattr("clusterproof.commands.check._chosen", fail)
+    assert "pip install '.[neural]'" in refused(capsys, "check", "cfl-mgd/lemma-2")
 
 
 def test_every_optional_library_has_its_extra() -> None:
@@ -201,61 +165,10 @@ def test_every_optional_library_has_its_extra() -> None:
         if extra not in ("test", "docs")  # no command uses their libraries
     }
     distributions = importlib.metadata.packages_distributions()
+    made_of = {module: {name.lower() for name in distributions[module]} for module in EXTRA_OF}
     for module, extra in EXTRA_OF.items():
-        assert {name.lower() for name in distributions[module]} & extras[extra], module
-    modules = {
-        name.lower(): module
-        for module, names in distributions.items()
-        for name in names
-        if module in EXTRA_OF
-    }
-    assert set().union(*extras.values()) == set(modules)
-
-
-HIDING = """
-import sys
-from importlib.machinery import PathFinder
-name, true = sys.argv.pop(1), PathFinder.find_spec
-PathFinder.find_spec = classmethod(lambda cls, full, *rest: None if full.split(".")[0] == name else true(full, *rest))
-from clusterproof.commands.application import main
-if __name__ == "__main__":
-    sys.exit(main())
-"""
-NEEDING = {
-    "pooch": "data fetch mnist",
-    **dict.fromkeys(("torch", "safetensors"), SMALL),
-    "distributed": "sweep s.toml --out so --dask tcp://127.0.0.1:1",
-}
-"""A command that needs each library."""
-
-
-@pytest.mark.slow(reason="starts a process for each library")
-@pytest.mark.parametrize("library", EXTRA_OF)
-def test_a_library_that_is_missing_is_named_with_an_extra(library: str, tmp_path: Path) -> None:
-    (tmp_path / "s.toml").write_text('measure = ["error"]\nrounds = 2\n[grid]\nalgorithm = ["ifca"]\n')
-    environment = {"XDG_CACHE_HOME": str(tmp_path), "CLUSTERPROOF_DATA": ""}
-    done = subprocess.run(
-        [sys.executable, "-c", HIDING, library, *NEEDING[library].split()],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-        capture_output=True,
-        text=True,
-    )
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert "a defect" not in done.stderr
-    assert re.search(r"install the extra `\w+`: pip install '\.\[\w+\]' in the checkout", done.stderr)
-
-
-def test_an_import_that_fails_deep_inside_is_one_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Where no command has asked for the library beforehand."""
-
-    def without(*_: object) -> None:
-        raise ModuleNotFoundError("No module named 'torch.nn'", name="torch.nn")
-
-    monkeypatch.setattr("clusterproof.commands.check._chosen", without)
-    assert "pip install '.[neural]'" in refused(capsys, "check", "cfl-mgd/lemma-2")
+        assert made_of[module] & extras[extra], module
+    assert set().union(*extras.values()) <= set().union(*made_of.values())
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -267,8 +180,7 @@ def test_a_package_without_stub_files_says_what_is_missing(packed: bool, tmp_pat
                 file.write(path, f"clusterproof/{path.name}")
     else:
         shutil.copytree(ROOT / "clusterproof", place / "clusterproof", ignore=lambda *_: ["__init__.pyi"])
-    code = f"import sys; sys.path.insert(0, {str(place)!r}); import clusterproof"
-    done = python(code, folder=tmp_path)
+    done = python(f"import sys; sys.path.insert(0, {str(place)!r}); import clusterproof", cwd=tmp_path)
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
     assert last.startswith("ImportError: ")
@@ -276,16 +188,410 @@ def test_a_package_without_stub_files_says_what_is_missing(packed: bool, tmp_pat
     assert "install Clusterproof into a folder" in last
 
 
+TAKEN_AWAY = """
+import os, sys
+import matplotlib.pyplot, polars, scipy.stats, sklearn.cluster, torch  # they look for what there is
+
+for module in ("fcntl", "grp", "pwd", "resource", "termios", "tty"):
+    sys.modules[module] = None
+for name in (
+    "fchmod", "fork", "getgid", "getloadavg", "getpgid", "getuid", "killpg", "mkfifo", "nice", "O_CLOEXEC",
+    "O_DIRECTORY", "O_NOFOLLOW", "pread", "pwrite", "sched_getaffinity", "setsid", "statvfs", "sysconf", "uname",
+):
+    delattr(os, name)
+
+def opens_no_folders(path, *arguments, original=os.open, **options):
+    if os.path.isdir(path):
+        raise PermissionError(13, "Permission denied", path)
+    return original(path, *arguments, **options)
+
+os.open = opens_no_folders
+import importlib, pkgutil
+from clusterproof.commands.application import main
+for name in sys.argv[1].split():
+    found = pkgutil.walk_packages(importlib.import_module(name).__path__, name + ".")
+    assert [importlib.import_module(m.name) for m in found]
+for line in sys.argv[2:]:
+    assert main(line.split()) == 0, line
+"""
+
+
+@SLOW
+def test_what_only_posix_systems_have_is_not_needed(tmp_path: Path) -> None:
+    packages = " ".join(["clusterproof", *(f"clusterproof.{folder}" for folder in FOLDERS)])
+    lines = ("run ifca --clients 4 --dimension 2 --rounds 2 --out stored", f"{SMALL} --out begun")
+    environment = {**ENVIRONMENT, "USERNAME": "somebody"}
+    resumed = "train --resume begun --rounds 2"
+    done = python(TAKEN_AWAY, packages, *lines, resumed, cwd=tmp_path, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert {path.relative_to(tmp_path).parts[0] for path in tmp_path.rglob("*.parquet")} == {
+        "stored",
+        "begun",
+    }
+
+
+# ---- homes, folders, options of the interpreter
+
+
+def test_without_a_home_directory_data_are_named_by_a_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a user without an entry and without variables, as with ``docker run --user 12345``."""
+
+    def no_entry(user: int) -> None:
+        raise KeyError(f"getpwuid(): uid not found: {user}")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(pwd, "getpwuid", no_entry)
+    for name in ("HOME", "XDG_CACHE_HOME", "CLUSTERPROOF_DATA", "LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    assert main(["data", "list"]) == 0
+    assert "set CLUSTERPROOF_DATA" in capsys.readouterr().out
+    for line in ("train --data mnist --out t", "table gradient-loss/figures-4-and-5"):
+        assert "set CLUSTERPROOF_DATA" in refused(capsys, *line.split()), line
+    assert "add --out FOLDER" in refused(capsys, "table", "fpfc/table-1")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("tempfile.gettempdir", "set TMPDIR"), ("os.getcwd", "the working folder was deleted")],
+)
+def test_a_folder_that_is_missing_is_one_line(
+    name: str, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def none() -> str:
+        raise FileNotFoundError(2, "No such directory")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(name, none)
+        assert words in refused(capsys, "claims")
+
+
+@SLOW
+def test_an_unknown_backend_of_matplotlib_is_named(tmp_path: Path) -> None:
+    done = command("figures", "error-per-round", "--out", str(tmp_path), env={"MPLBACKEND": "nonexistent"})
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert done.stderr.endswith("such as MPLBACKEND\n")
+
+
+@pytest.mark.parametrize("option", [pytest.param("-O", marks=SLOW), pytest.param("-OO", marks=SLOW)])
+def test_the_assertions_and_the_statement_of_a_file_stay_under_optimisation(
+    option: str, tmp_path: Path
+) -> None:
+    (tmp_path / "mine.py").write_text(CLAIM.replace("LIMIT", "1"), encoding="utf-8")
+    words = [sys.executable, option, "-m", "clusterproof", "check", str(tmp_path / "mine.py")]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+    warning, failure = done.stderr.splitlines()
+    assert done.returncode == 1
+    assert f"python {option} removes assertions" in warning
+    assert "AssertionError: too large" in failure
+
+
+def test_no_assertion_of_a_claim_carries_a_meaning() -> None:
+    """They tell type checkers that a value is not None or of a class: under -O nothing is lost."""
+    for path in (ROOT / "clusterproof" / "theory" / "papers").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Assert):
+                parts = node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
+                for part in parts:
+                    assert re.fullmatch(r"isinstance\(.*\)|.* is not None", ast.unparse(part)), path
+
+
 def test_the_reader_can_run_what_the_readme_prints() -> None:
     """``make`` installs into an environment that the shell does not know; no index has the package."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     installation = readme.partition("\n## Installation\n")[2].partition("\n## ")[0]
-    (block,) = re.findall(r"```console\n(.*?)```", installation, re.DOTALL)
-    first, *others = block.splitlines()
+    first, *others = re.findall(r"```console\n(.*?)```", installation, re.DOTALL)[0].splitlines()
     assert first.startswith("make check ")
     assert "pip install --constraint constraints.txt --editable ." in others[0]
     assert others[1].startswith(". .venv/bin/activate")
     named = re.compile(r"pip install [^`\n]*\bclusterproof\[")
-    for folder, pattern in (("clusterproof", "*.py"), ("notes", "*.md"), (".", "*.md")):
-        for path in (ROOT / folder).rglob(pattern) if folder != "." else ROOT.glob(pattern):
-            assert not named.search(path.read_text(encoding="utf-8")), path
+    for path in [*(ROOT / "clusterproof").rglob("*.py"), *(ROOT / "notes").rglob("*.md"), *ROOT.glob("*.md")]:
+        assert not named.search(path.read_text(encoding="utf-8")), path
+
+
+# ---- standard output and terminals
+
+PRINTING = [
+    "--help",
+    "check mine.py",
+    "claims --paper ifca",
+    "show mine/a mine.py",
+    "run ifca --rounds 2",
+    "data list",
+]
+PRINTING += ["check mine.py --json /dev/stdout", "table", "figures contraction-map --out figures", "figures"]
+RUN = """
+import contextlib, io, json, os, sys
+from clusterproof.commands import child_process
+from clusterproof.commands.application import main
+child_process.is_child = True  # whose standard error could not be read here
+lines, kind, encoding, found = json.loads(sys.argv[1]), sys.argv[2], sys.argv[3], {}
+kept = os.dup(1)
+for line in lines:
+    errors = io.StringIO()
+    reader, writer = (0, os.open("/dev/full", os.O_WRONLY)) if kind == "full" else os.pipe()
+    if kind == "pipe":
+        os.close(reader)
+    os.dup2(os.open("output", os.O_WRONLY | os.O_CREAT) if kind == "file" else writer, 1)
+    os.close(writer)
+    sys.stdout = open(1, "w", encoding=encoding, closefd=False)
+    with contextlib.redirect_stderr(errors):
+        status = main(line.split())
+    with contextlib.suppress(Exception):
+        sys.stdout.close()
+    found[line] = status, errors.getvalue()
+os.write(kept, json.dumps(found).encode())
+"""
+
+
+@SLOW
+@pytest.mark.parametrize(("kind", "encoding"), [("full", "utf-8"), ("pipe", "utf-8"), ("file", "ascii")])
+def test_output_that_cannot_be_written_is_one_line(tmp_path: Path, kind: str, encoding: str) -> None:
+    (tmp_path / "mine.py").write_text(CLAIM.replace("LIMIT", "9"), encoding="utf-8")
+    done = python(
+        f"import warnings; warnings.simplefilter('error')\n{RUN}",
+        json.dumps(PRINTING),
+        kind,
+        encoding,
+        cwd=tmp_path,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    for line, (status, printed) in json.loads(done.stdout).items():
+        errors = re.sub(r"clusterproof: .* done, \d+ s.*\n", "", printed)  # of a slow machine
+        if kind == "pipe":
+            assert (status, errors) == (141, ""), line
+        elif kind == "full" or "mine" in line or line == "table":  # which prints a plus-minus sign
+            assert (status, errors.count("\n")) == (2, 1), (line, errors)
+        else:
+            assert (status, errors) == (0, ""), line
+
+
+@SLOW
+@pytest.mark.parametrize(
+    ("redirection", "status"),
+    [(">/dev/full", 2), (">&-", 2), (">/dev/null 2>/dev/full", 0), (">/dev/null 2>&-", 0), ("| true", 0)],
+)
+def test_the_end_of_the_process_adds_nothing(redirection: str, status: int, tmp_path: Path) -> None:
+    """The interpreter flushes standard output once more when it exits."""
+    (tmp_path / "mine.py").write_text(CLAIM.replace("LIMIT", "9"), encoding="utf-8")
+    for words in ("claims", "claims --help", "check mine.py"):
+        line = f"{sys.executable} -m clusterproof {words} {redirection}"
+        environment = {name: value for name, value in ENVIRONMENT.items() if name != "PYTHONUNBUFFERED"}
+        done = subprocess.run(
+            ["sh", "-c", line], capture_output=True, text=True, cwd=tmp_path, env=environment
+        )
+        assert (done.returncode, done.stderr.count("\n")) == (status, status // 2), (words, done.stderr)
+
+
+def on_a_terminal(*arguments: str, columns: int = 80, until: tuple[str, ...] = (), **environment: str) -> str:
+    """Run on a pseudo-terminal and return what it shows, until some texts have been shown."""
+    screen, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    surroundings = {name: value for name, value in ENVIRONMENT.items() if name != "COLUMNS"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "clusterproof", *arguments],
+        **dict.fromkeys(("stdin", "stdout", "stderr"), terminal),  # type: ignore[arg-type]
+        cwd=ROOT,
+        env={**surroundings, "TERM": "xterm-256color", **environment},
+    )
+    os.close(terminal)
+    shown = b""
+    while not until or any(text.encode() not in shown for text in until):
+        try:
+            chunk = os.read(screen, 65536)
+        except OSError:  # Linux: the other end was closed
+            break
+        shown += chunk
+        assert len(shown) < 10**6
+    if until:
+        process.kill()
+    os.close(screen)
+    assert process.wait(timeout=60) == (-signal.SIGKILL if until else 0)
+    return shown.decode(errors="replace")
+
+
+@SLOW
+def test_a_terminal_gets_styles_its_columns_and_progress() -> None:
+    claim = "cfl-mgd/lemma-2"
+    coloured = on_a_terminal("check", claim)
+    assert "\x1b[" in coloured
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", coloured)
+    assert max(map(len, plain[plain.index(f"{claim}  violated") :].splitlines())) <= 80
+    assert not re.search(r"\x1b\[[0-9;]*m", on_a_terminal("check", claim, NO_COLOR="1"))
+    assert "--rounds" in on_a_terminal("run", "fpfc", "--help", columns=1)
+    assert "--rounds" in on_a_terminal("run", "fpfc", "--help", COLUMNS="0")
+    large = "run ifca --rounds 50 --replicates 2000 --clients 2000"
+    assert "1/50" not in on_a_terminal(
+        *large.split(), until=("0/50", "ifca")
+    )  # before the first round is done
+
+
+# ---- signals and full disks
+
+
+@SLOW
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_run_leaves_nothing(tmp_path: Path, how: signal.Signals) -> None:
+    """The signal comes from the fifth round, so that no clock decides."""
+    code = (
+        "import os, sys\n"
+        "from clusterproof.algorithms import IFCA\n"
+        "from clusterproof.commands.application import main\n"
+        "original, calls = IFCA.step, []\n"
+        "def step(*arguments):\n"
+        "    calls.append(1)\n"
+        f"    if len(calls) == 5: os.kill(os.getpid(), {int(how)})\n"
+        "    return original(*arguments)\n"
+        "IFCA.step = step\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    done = python(code, "run", "ifca", "--rounds", "50", "--out", str(tmp_path / "run"))
+    assert done.returncode == (130 if how is signal.SIGINT else -signal.SIGKILL)
+    assert done.stderr == ("clusterproof: interrupted\n" if how is signal.SIGINT else "")
+    assert done.stdout == ""
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_full_disk_costs_neither_the_page_nor_what_was_there(
+    registry: dict[str, Any],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    def full_disk(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.chdir(tmp_path)
+    make_claim("p/one")
+    run = "run fpfc --clients 8 --dimension 2 --rounds 3"
+    assert main([*run.split(), "--plot", "run.png"]) == 0
+    assert Path("run.png").read_bytes().startswith(b"\x89PNG")
+    page = capsys.readouterr().out.removesuffix("drawn in run.png\n")
+    for name in ("run.png", "run.csv", "report"):
+        Path(name).write_text("old")
+    monkeypatch.setattr(os, "replace", full_disk)
+    monkeypatch.setattr(os, "rename", full_disk)
+    for line in (
+        "check p/one --json report",
+        f"{run} --out run",
+        f"{run} --csv run.csv",
+        f"{run} --plot run.png",
+    ):
+        assert main(line.split()) == 2
+        output, errors = capsys.readouterr()
+        assert "No space left on device" in errors
+        assert output == (page if line.startswith("run") else "")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(
+        ("run.png", "run.csv", "report"), "old"
+    )
+
+
+@SLOW
+def test_a_full_disk_under_parquet_costs_one_line_and_not_the_report(tmp_path: Path) -> None:
+    """Polars writes the file itself, and raises a type of its own."""
+    code = (
+        "import resource, signal, sys\n"
+        "from clusterproof.commands.application import main\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))\n"
+        "sys.exit(main(['run', 'ifca', '--rounds', '100', '--out', 'run']))"
+    )
+    done = python(code, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "Theorem D" in done.stdout
+    assert re.fullmatch(r"clusterproof: (--)?out = .* must be a folder that can be written.*\n", done.stderr)
+    assert list(tmp_path.iterdir()) == []
+
+
+KILLED_AT_A_RENAME = """
+import itertools, os, signal, sys
+from small_training import configure
+from clusterproof.neural.training import train
+renames = itertools.count(1)
+def watch(event, _):
+    if event == "os.rename" and next(renames) == int(sys.argv[2]): os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(watch)
+train(configure(rounds=4, checkpoint_every=1, engine="serial"), sys.argv[1], resume=True)
+"""
+
+
+@SLOW
+def test_a_training_run_that_is_killed_twice_resumes_to_the_same_bits(tmp_path: Path) -> None:
+    """At the first checkpoint's rename, and after the next one; other moments are in the tests of training."""
+    alone, out = tmp_path / "alone", tmp_path / "killed"
+    train(configure(rounds=4, checkpoint_every=1, engine="serial"), alone)
+    for last, kept in (("3", 0), ("5", 1)):
+        assert python(KILLED_AT_A_RENAME, str(out), last).returncode == -signal.SIGKILL
+        assert rounds_kept(out) == kept
+        assert list(out.glob("*.partial"))
+    train(stored_configuration(out), out, resume=True)
+    assert contents(alone) == contents(out)
+
+
+@SLOW
+def test_the_lock_of_a_training_run_dies_with_its_process(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    code = "import sys, time\nfrom clusterproof.neural.checkpoint import run_folder\n"
+    code += "with run_folder(sys.argv[1], resume=True):\n    print('held', flush=True)\n    time.sleep(600)\n"
+    with subprocess.Popen([sys.executable, "-c", code, str(out)], stdout=subprocess.PIPE, cwd=ROOT) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(InvalidArgument, match="is in use by another run"):
+            train(configure(rounds=1), out)
+        holder.kill()
+        holder.wait()
+    assert train(configure(rounds=1), out).complete
+
+
+SLEEPY = """
+import os, time
+from pathlib import Path
+from typing import Annotated
+from clusterproof.theorem import at_most, choice, claim
+def sleep(number):
+    Path(__file__).with_name(f"{os.getpid()}.pid").touch()
+    time.sleep(600)
+    return at_most(number, bound=1)
+for name in "abcd":
+    @claim(f"sleepy/{name}")
+    def statement(number: Annotated[int, choice(1)]):
+        "It sleeps."
+        return sleep(number)
+"""
+SWEEP = 'measure = ["error"]\nrounds = 100_000\nseeds = 4\n[grid]\nalgorithm = ["ifca"]\n'
+
+
+def wait_for(condition: Callable[[], Any]) -> Any:
+    """Return the condition's value once it is true, or after a minute."""
+    end = time.monotonic() + 60
+    while not (value := condition()) and time.monotonic() < end:
+        time.sleep(0.1)
+    return value
+
+
+def is_alive(process: int) -> bool:
+    status = Path(f"/proc/{process}/stat")
+    return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+@SLOW
+@pytest.mark.skipif(
+    not Path(f"/proc/self/task/{os.getpid()}/children").exists(), reason="/proc lists no children"
+)
+@pytest.mark.parametrize("line", ["check sleepy.py", "sweep sweep.toml --jobs 2 --out units"])
+def test_the_processes_of_a_killed_command_end_with_it(line: str, tmp_path: Path) -> None:
+    (tmp_path / "sleepy.py").write_text(SLEEPY)
+    (tmp_path / "sweep.toml").write_text(SWEEP)
+    words = [sys.executable, "-m", "clusterproof", *line.split()]
+    with subprocess.Popen(words, cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.DEVNULL) as killed:
+        children = Path(f"/proc/{killed.pid}/task/{killed.pid}/children")
+        if line.startswith("check"):
+            workers = wait_for(lambda: {int(path.stem) for path in tmp_path.glob("*.pid")})
+        else:
+            assert wait_for(lambda: len(children.read_text().split()) >= 2)  # one cleans up after the others
+            workers = {int(number) for number in children.read_text().split()}
+        killed.kill()
+    assert wait_for(lambda: not any(map(is_alive, workers)))
+    assert not list((tmp_path / "units").glob("*.json"))

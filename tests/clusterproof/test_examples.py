@@ -58,10 +58,6 @@ def test_verdicts_are_right_and_counterexamples_can_be_pasted(
             exec(code, {})
 
 
-def test_the_examples_have_the_claims_listed_here(loaded: dict[str, list[str]]) -> None:
-    assert {name for names in loaded.values() for name in names} >= FALSE | PROVED
-
-
 def test_counterexamples_of_the_literature_are_confirmed(loaded: dict[str, list[str]]) -> None:
     """They follow from the literature's closed forms, not from a search."""
     heavy = replay("heavy-ball/linear-rate", {"step": "3/4", "momentum": "19/20", "rounds": 3})
@@ -80,11 +76,10 @@ def test_ten_true_and_ten_false_theorems(loaded: dict[str, list[str]]) -> None:
         assert found.verdict in right[name.partition("/")[0]], (name, found.reason)
 
 
-@pytest.mark.parametrize("row", WRONG, ids=[name for name, *_ in WRONG])
-def test_what_is_known_to_be_wrong_is_violated(loaded: dict[str, list[str]], row: tuple[str, ...]) -> None:
-    name, expected, _ = row
+@pytest.mark.parametrize("name", [name for name, *_ in WRONG])
+def test_what_is_known_to_be_wrong_is_violated(loaded: dict[str, list[str]], name: str) -> None:
     verdict = check(f"known-to-be-wrong/{name}")
-    assert verdict.verdict == expected, verdict.reason
+    assert verdict.verdict == "violated", verdict.reason
     assert verdict.counterexample is not None
     assert replay(f"known-to-be-wrong/{name}", verdict.counterexample).verdict == "violated"
 
@@ -94,11 +89,11 @@ def test_what_is_known_to_be_wrong_is_violated(loaded: dict[str, list[str]], row
 def test_the_corrections_have_the_verdicts_of_the_page(
     loaded: dict[str, list[str]], row: tuple[str, ...]
 ) -> None:
-    name, _, expected = row
-    verdict = check(f"known-to-be-wrong/{name}-corrected")
-    assert verdict.verdict == expected, verdict.reason
+    verdict = check(f"known-to-be-wrong/{row[0]}-corrected")
+    assert verdict.verdict == row[2], verdict.reason
 
 
-def test_the_page_has_every_claim_that_is_known_to_be_wrong(loaded: dict[str, list[str]]) -> None:
+def test_every_claim_is_on_the_page_or_listed_here(loaded: dict[str, list[str]]) -> None:
     names = {f"known-to-be-wrong/{name}{end}" for name, *_ in WRONG for end in ("", "-corrected")}
     assert names == set(loaded["known_to_be_wrong"])
+    assert {name for names in loaded.values() for name in names} >= FALSE | PROVED

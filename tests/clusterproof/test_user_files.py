@@ -1,44 +1,46 @@
-"""Every command that takes a user's file: it sees its own folder first, shares no module, and is read again."""
+"""Every command that takes a user's file: whose modules it sees, that it is read again, and what its end costs."""
 
 import json
+import os
+import re
 import shlex
+import signal
+import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
+from command_line import ROOT, refused
 
 from clusterproof import check, load_claims
 from clusterproof.algorithms.storage import load_trace
+from clusterproof.commands import check as check_command
+from clusterproof.commands import check_unit, child_process, terminal
 from clusterproof.commands.application import main
-from clusterproof.theory import REGISTRY, certificates
+from clusterproof.theory import REGISTRY, certificates, find_claim
 from clusterproof.user_files import load_file, sources_of, write_sources
 
-CLAIM = '''
+HEAD = """
+import os, signal, sys, time
+from dataclasses import dataclass
 from typing import Annotated
-from clusterproof.theorem import at_most, choice, claim
-
-@claim("{paper}/bound")
-def bound(n: Annotated[int, choice(1, 2)]):
-    """A number is at most what is beside."""
-    from helper import NUMBER
-    return at_most(n, beside=NUMBER)
-'''
-DESCENT = '''
-from clusterproof.theorem import Function, at_most, claim, functions
-from typing import Annotated
+from clusterproof.algorithms import FedAvg
+from clusterproof.conformance import DEFINITIONS
+from clusterproof.theorem import Function, at_most, choice, claim, functions
+from clusterproof.theory.leaderboard import leaderboard_bound
+"""
+MINE = f'''{HEAD}
+import helper
 from helper import NUMBER
 
-@claim("{paper}/descent")
-def descent(f: Annotated[Function, functions(smoothness=1)]):
-    """A gradient step ends at a share of the squared distance."""
-    x = f.start - f.gradient(f.start)
-    return at_most(f(x) - f.minimum, bound=f.distance**2 / NUMBER)
-'''
-ALGORITHM = """
-from dataclasses import dataclass
-from clusterproof.algorithms import FedAvg
-import helper
+@claim("PAPER/bound")
+def bound(n: Annotated[int, choice(1, 2)]):
+    """A number is at most what is beside."""
+    from helper import NUMBER as again
+    return at_most(n, beside=again)
 
 @dataclass(frozen=True, kw_only=True)
 class Mine(FedAvg):
@@ -46,9 +48,37 @@ class Mine(FedAvg):
     local_steps: int = helper.NUMBER
 
 def measured(state, task):
-    from helper import NUMBER
-    return NUMBER
-"""
+    from helper import NUMBER as again
+    return again
+
+@leaderboard_bound("mine/number", algorithm="fedavg", client_class="strong")
+def number(setting):
+    from helper import NUMBER as again
+    return 100 * NUMBER + again
+
+class Start:
+    def __init__(self, task, settings):
+        from helper import NUMBER as again
+        self.task, self.settings, self.model = task, settings, task.start.copy()
+        self.factor = again * helper.NUMBER
+
+    def round(self, participants):
+        steps = [self.task.gradient(each, self.model) for each in participants]
+        weights = [self.task.samples[each] for each in participants]
+        mean = sum(w * g for w, g in zip(weights, steps)) / sum(weights)
+        self.model = self.model - self.factor * self.settings["step_size"] * self.settings["server_step_size"] * mean
+'''
+DESCENT = '''
+from typing import Annotated
+from clusterproof.theorem import Function, at_most, claim, functions
+from helper import NUMBER
+
+@claim("PAPER/descent")
+def descent(f: Annotated[Function, functions(smoothness=1)]):
+    """A gradient step ends at a share of the squared distance."""
+    x = f.start - f.gradient(f.start)
+    return at_most(f(x) - f.minimum, bound=f.distance**2 / NUMBER)
+'''
 
 
 @pytest.fixture(autouse=True)
@@ -59,60 +89,96 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for folder, number in (("one", 1), ("two", 2), (".", 7)):
         Path(folder).mkdir(exist_ok=True)
         Path(folder, "helper.py").write_text(f"NUMBER = {number}\n")
-    before = dict(REGISTRY)
-    yield tmp_path
-    REGISTRY.clear()
-    REGISTRY.update(before)
+    with patch.dict(REGISTRY), patch("os.cpu_count", lambda: 1):
+        yield tmp_path
     sys.modules.pop("helper", None)
 
 
-def write(text: str, name: str) -> list[str]:
+def write(text: str = MINE) -> list[str]:
     for folder in ("one", "two"):
-        Path(folder, name).write_text(text.replace("{paper}", folder))
-    return [f"{folder}/{name}" for folder in ("one", "two")]
+        Path(folder, "mine.py").write_text(text.replace("PAPER", folder))
+    return ["one/mine.py", "two/mine.py"]
 
 
-@pytest.mark.parametrize("order", [1, -1])
-def test_check_judges_each_file_with_its_own_neighbours(order: int) -> None:
-    files = write(CLAIM, "claims.py")[::order]
+# ---- its own neighbours
+
+Capture = pytest.CaptureFixture[str]
+
+
+def by_run(file: str, capsys: Capture) -> int:
+    out = Path(file).parent / "trace"
+    words = f"run {file}:Mine --task quadratic --clusters 1 --rounds 1 --measure {file}:measured --out {out}"
+    assert main(words.split()) == 0
+    trace = load_trace(out)
+    assert trace.settings["algorithm"]["local_steps"] == trace.measured["measured"][-1]
+    return int(trace.settings["algorithm"]["local_steps"])
+
+
+def by_train(file: str, capsys: Capture) -> int:
+    out = Path(file).parent / "run"
+    words = f"train --algorithm {file}:Mine --images 120 --clusters 2 --clients-per-cluster 2 --hidden 4 --rounds 1"
+    assert main([*words.split(), "--step-size", "0.1", "--out", str(out)]) == 0
+    return int(json.loads((out / "configuration.json").read_text())["algorithm"]["local_steps"])
+
+
+def by_sweep(file: str, capsys: Capture) -> int:
+    """Return the number of local steps with which a sweep's error is that of its own."""
+    settings = f'{{algorithm = "{file}:Mine", task = "quadratic", clusters = 2, step_size = 0.3}}'
+    Path("sweep.toml").write_text(f'measure = ["error"]\nrounds = 2\nsettings = {settings}\n')
+    tables = []
+    for steps in ([], ["--set", "local_steps=1"], ["--set", "local_steps=2"]):
+        assert (
+            main(["sweep", "sweep.toml", *steps, "--code", f"{file}:Mine", "--out", "units", "--jobs", "1"])
+            == 0
+        )
+        tables.append(capsys.readouterr().out.split("round\n")[1])
+    assert tables[1] != tables[2]
+    return tables[1:].index(tables[0]) + 1
+
+
+def by_leaderboard(file: str, capsys: Capture) -> int:
+    assert (
+        main(f"leaderboard fedavg --rounds 1 --local-steps 1 --module {file} --json rows.json".split()) == 0
+    )
+    rows = json.loads(Path("rows.json").read_text())["rows"]
+    (value,) = [row["value"] for row in rows if row["column"] == "mine/number"]
+    assert value % 100 == value // 100
+    return int(value // 100)
+
+
+def by_conform(file: str, capsys: Capture) -> int:
+    words = f"conform {file}:Start --as fedavg --set local_epochs=1 --supports participation,server-step"
+    return 1 + main(words.split())  # the doubled step differs
+
+
+def by_show(file: str, capsys: Capture) -> int:
+    assert main(["show", f"{Path(file).parent}/bound", file]) == 0
+    return 1 + ("consistent" in capsys.readouterr().out)
+
+
+def by_check(file: str, capsys: Capture) -> int:
+    """Judged beside the other file, whichever comes first, and stored with what it imports."""
+    files = [file, f"{'two' if file.startswith('one') else 'one'}/mine.py"]
     assert main(["check", *files, "--json", "report.json"]) == 0
-    verdicts = {
-        each["claim"]: each["verdict"] for each in json.loads(Path("report.json").read_text())["claims"]
-    }
+    report = json.loads(Path("report.json").read_text())
+    assert all("helper.py" in report["sources"][each]["beside"] for each in files)
+    verdicts = {each["claim"]: each["verdict"] for each in report["claims"]}
     assert verdicts == {"one/bound": "violated", "two/bound": "consistent"}
+    return 1 + (verdicts[f"{Path(file).parent}/bound"] == "consistent")
 
 
-def test_a_report_holds_what_its_file_imports_from_beside_it() -> None:
-    Path("one/claims.py").write_text(CLAIM.replace("{paper}", "one"))
-    Path("one/both.py").write_text("import claims\n" + CLAIM.replace("{paper}", "both"))
-    for files in (["one/both.py", "one/claims.py"], ["one/claims.py", "one/both.py"]):
-        assert main(["check", *files, "--json", "report.json"]) == 0
-        sources = json.loads(Path("report.json").read_text())["sources"]
-        assert sources.keys() == set(files)
-        assert all("helper.py" in source["beside"] for source in sources.values())
+COMMANDS = (by_run, by_train, by_sweep, by_leaderboard, by_conform, by_show, by_check)
 
 
-def test_show_shows_each_file(capsys: pytest.CaptureFixture[str]) -> None:
-    files = write(CLAIM, "claims.py")
-    for folder, file, kind in zip(("one", "two"), files, ("violated", "consistent"), strict=True):
-        assert main(["show", f"{folder}/bound", file]) == 0
-        assert kind in capsys.readouterr().out
-
-
-def test_what_was_edited_is_read_again() -> None:
-    (file, _) = write(CLAIM, "claims.py")
-    for number, kind in ((1, "violated"), (2, "consistent"), (1, "violated")):
-        Path("one/helper.py").write_text(f"NUMBER = {number}\n")
-        load_claims(file)
-        assert check("one/bound").verdict == kind
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_file_sees_its_own_neighbours(command: Callable[..., int], capsys: Capture) -> None:
+    assert [command(file, capsys) for file in write()] == [1, 2]
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_a_certificate_holds_what_its_file_imports(
-    order: int, capsys: pytest.CaptureFixture[str], tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_a_certificate_holds_what_its_file_imports(order: int, capsys: Capture) -> None:
     Path("two/helper.py").write_text("NUMBER = 3\n")
-    files = dict(zip(("one", "two"), write(DESCENT, "claims.py"), strict=True))
+    files = dict(zip(("one", "two"), write(DESCENT), strict=True))
     for folder in ("one", "two")[::order]:
         assert main(["certify", files[folder], "--out", f"{folder}.json"]) == 0
         Path(folder, "helper.py").unlink()
@@ -125,141 +191,40 @@ def test_a_certificate_holds_what_its_file_imports(
     assert "no relative path" in outcome.condition
 
 
-def run_algorithm(file: str, capsys: pytest.CaptureFixture[str]) -> int:
-    out = Path(file).parent / "trace"
-    arguments = ["run", f"{file}:Mine", "--task", "quadratic", "--clusters", "1", "--rounds", "1"]
-    assert main([*arguments, "--measure", f"{file}:measured", "--out", str(out)]) == 0
-    trace = load_trace(out)
-    assert trace.settings["algorithm"]["local_steps"] == trace.measured["measured"][-1]
-    return int(trace.settings["algorithm"]["local_steps"])
-
-
-def train(file: str, capsys: pytest.CaptureFixture[str]) -> int:
-    out = Path(file).parent / "run"
-    short = [
-        "--images",
-        "120",
-        "--clusters",
-        "2",
-        "--clients-per-cluster",
-        "2",
-        "--hidden",
-        "4",
-        "--rounds",
-        "1",
-    ]
-    assert (
-        main(["train", "--algorithm", f"{file}:Mine", *short, "--step-size", "0.1", "--out", str(out)]) == 0
-    )
-    return int(json.loads((out / "configuration.json").read_text())["algorithm"]["local_steps"])
-
-
-def sweep(file: str, capsys: pytest.CaptureFixture[str]) -> int:
-    """Return the number of local steps with which a sweep's error is that of its own."""
-    text = f'''
-measure = ["error"]
-rounds = 2
-settings = {{algorithm = "{file}:Mine", task = "quadratic", clusters = 2, step_size = 0.3}}
-'''
-    Path("sweep.toml").write_text(text)
-    tables = []
-    for steps in ([], ["--set", "local_steps=1"], ["--set", "local_steps=2"]):
-        more = ["--code", f"{file}:Mine", "--out", "units", "--jobs", "1"]
-        assert main(["sweep", "sweep.toml", *steps, *more]) == 0
-        tables.append(capsys.readouterr().out.split("round\n")[1])
-    assert tables[1] != tables[2]
-    return tables[1:].index(tables[0]) + 1
-
-
-@pytest.mark.parametrize("command", [run_algorithm, train, sweep])
-def test_an_algorithm_is_run_with_its_own_neighbours(
-    command: Callable[..., int], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert [command(file, capsys) for file in write(ALGORITHM, "mine.py")] == [1, 2]
-
-
-@pytest.mark.parametrize("command", [train, sweep])
-def test_code_beside_a_file_belongs_to_what_is_stored(
-    command: Callable[..., int], capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Also code that a neighbour imports."""
-    (file, _) = write(ALGORITHM, "mine.py")
+def test_what_was_edited_is_read_again(capsys: Capture) -> None:
+    """Also code that a neighbour imports: it belongs to what a run or a sweep has stored."""
+    (file, _) = write()
     Path("one/helper.py").write_text("from deeper import NUMBER\n")
-    Path("one/deeper.py").write_text("NUMBER = 1\n")
-    assert command(file, capsys) == 1
+    for number, kind in ((1, "violated"), (2, "consistent"), (1, "violated")):
+        Path("one/deeper.py").write_text(f"NUMBER = {number}\n")
+        load_claims(file)
+        assert check("one/bound").verdict == kind
+    assert by_train(file, capsys) == by_sweep(file, capsys) == 1
     Path("one/deeper.py").write_text("NUMBER = 2\n")
-    if command is sweep:
-        assert sweep(file, capsys) == 2
-    else:
-        assert main(["train", "--resume", "one/run", "--algorithm", f"{file}:Mine"]) == 2
-        error = capsys.readouterr().err
-        assert "is another code than when the run was begun: deeper.py changed" in error
+    assert by_sweep(file, capsys) == 2
+    message = refused(capsys, "train", "--resume", "one/run", "--algorithm", f"{file}:Mine")
+    assert "is another code than when the run was begun: deeper.py changed" in message
 
 
-BOUND = """
-from helper import NUMBER
-from clusterproof.theory.leaderboard import leaderboard_bound
-
-@leaderboard_bound("mine/number", algorithm="fedavg", client_class="strong")
-def number(setting):
-    from helper import NUMBER as again
-    return 100 * NUMBER + again
-"""
-
-
-def test_leaderboard_has_bounds_of_each_file(capsys: pytest.CaptureFixture[str]) -> None:
-    setting = "--client-class strong --smoothness 1 --strong-convexity 0.1 --rounds 1 --step-size 1/4"
-    for file, number in zip(write(BOUND, "bound.py"), (101, 202), strict=True):
-        more = ["--local-steps", "1", "--module", file, "--json", "rows.json"]
-        assert main(["leaderboard", "fedavg", *setting.split(" "), *more]) == 0
-        rows = json.loads(Path("rows.json").read_text())["rows"]
-        assert [row["value"] for row in rows if row["column"] == "mine/number"] == [number]
-
-
-IMPLEMENTATION = """
-import helper
-
-class Start:
-    def __init__(self, task, settings):
-        from helper import NUMBER
-        self.task, self.settings, self.model = task, settings, task.start.copy()
-        self.factor = NUMBER * helper.NUMBER
-
-    def round(self, participants):
-        steps = [self.task.gradient(each, self.model) for each in participants]
-        weights = [self.task.samples[each] for each in participants]
-        mean = sum(w * g for w, g in zip(weights, steps)) / sum(weights)
-        self.model = self.model - self.factor * self.settings["step_size"] * self.settings["server_step_size"] * mean
-"""
-
-
-def test_conform_holds_each_file_against_the_definition(capsys: pytest.CaptureFixture[str]) -> None:
-    files = write(IMPLEMENTATION, "mine.py")
-    fixed = ["--as", "fedavg", "--set", "local_epochs=1", "--supports", "participation,server-step"]
-    assert [main(["conform", f"{file}:Start", *fixed]) for file in files] == [0, 1]
-
-
-def test_packages_and_extension_names_beside_a_file_are_its_own(folders: Path) -> None:
+def test_packages_and_extension_names_beside_a_file_are_its_own() -> None:
     """A package, a folder without __init__.py, relative imports, and names of the standard library."""
-    Path("one/shapes/flat").mkdir(parents=True)
-    Path("one/shapes/__init__.py").write_text("from .flat import square\n")
-    Path("one/shapes/flat/__init__.py").write_text("from . import sizes\nfrom ..units import METRE\n")
-    Path("one/shapes/flat/square.py").write_text("from .sizes import SIDE\n")
-    Path("one/shapes/flat/sizes.py").write_text("from helper import NUMBER as SIDE\n")
-    Path("one/shapes/units.py").write_text("METRE = 1\n")
-    Path("one/plain").mkdir()
-    Path("one/plain/part.py").write_text("import mine\nVALUE = mine.EARLY\n")
-    Path("one/json").mkdir()  # no package: the standard library's is meant
-    Path("one/queue.py").write_text("MINE = True\n")
-    Path("one/mine.py").write_text(
-        "EARLY = 5\nimport shapes.flat.square as square, shapes.units, plain.part, json, queue, numpy\n"
-        "found = square.SIDE, shapes.units.METRE, plain.part.VALUE, json.dumps(1), queue.MINE\n"
-    )
-    assert load_file("one/mine.py").found == (1, 1, 5, "1", True)
-    names = {
-        f"shapes/{name}.py" for name in ("__init__", "units", "flat/__init__", "flat/square", "flat/sizes")
+    texts = {
+        "shapes/__init__.py": "from .flat import square\n",
+        "shapes/flat/__init__.py": "from . import sizes\nfrom ..units import METRE\n",
+        "shapes/flat/square.py": "from .sizes import SIDE\n",
+        "shapes/flat/sizes.py": "from helper import NUMBER as SIDE\n",
+        "shapes/units.py": "METRE = 1\n",
+        "plain/part.py": "import mine\nVALUE = mine.EARLY\n",
+        "queue.py": "MINE = True\n",
+        "mine.py": "EARLY = 5\nimport shapes.flat.square as square, shapes.units, plain.part, json, queue, numpy\n"
+        "found = square.SIDE, shapes.units.METRE, plain.part.VALUE, json.dumps(1), queue.MINE\n",
     }
-    assert {*sources_of("one/mine.py")} == {*names, "mine.py", "plain/part.py", "queue.py", "helper.py"}
+    for name, text in texts.items():
+        Path("one", name).parent.mkdir(parents=True, exist_ok=True)
+        Path("one", name).write_text(text)
+    Path("one/json").mkdir()  # no package: the standard library's is meant
+    assert load_file("one/mine.py").found == (1, 1, 5, "1", True)
+    assert {*sources_of("one/mine.py")} == {*texts, "helper.py"}
     import queue
 
     assert not hasattr(queue, "MINE")
@@ -273,44 +238,213 @@ def test_sources_are_written_below_their_folder_only(name: str, folders: Path) -
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_id_and_file_are_given_in_any_order(order: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_id_and_file_are_given_in_any_order(order: int, capsys: Capture) -> None:
     """And what a command suggests names the file that it was given."""
-    Path("my paper.py").write_text(
-        DESCENT.replace("{paper}", "mine") + DESCENT.replace("{paper}/", "mine/other-")
-    )
+    text = DESCENT.replace("PAPER", "mine")
+    Path("my paper.py").write_text(text + text.replace("mine/descent", "mine/other"))
     names = ["mine/descent", "my paper.py"][::order]
-    assert main(["show", *names]) == 0
-    shown = capsys.readouterr().out
-    assert "mine/descent" in shown
-    assert "clusterproof check mine/descent 'my paper.py' --replay --evidence FOLDER" in shown
-    assert main(["certify", *names]) == 1
-    assert "see `clusterproof check mine/descent 'my paper.py'`" in capsys.readouterr().out
-    assert main(["check", *names]) == 0
-    printed = capsys.readouterr().out
-    assert "clusterproof show mine/descent 'my paper.py' " in printed
-    given = shlex.join(names)
-    assert f"clusterproof check {given} --verbose" in printed
+    for command, status, words in (
+        ("show", 0, "clusterproof check mine/descent 'my paper.py' --replay --evidence FOLDER"),
+        ("certify", 1, "see `clusterproof check mine/descent 'my paper.py'`"),
+        ("check", 0, f"clusterproof check {shlex.join(names)} --verbose"),
+    ):
+        assert main([command, *names]) == status
+        assert words in capsys.readouterr().out
     for command in ("certify", "show"):
-        assert main([command, "my paper.py"]) == 2
-        assert f"clusterproof {command} mine/descent 'my paper.py'" in capsys.readouterr().err
+        assert f"clusterproof {command} mine/descent 'my paper.py'" in refused(capsys, command, "my paper.py")
     assert main(["show", *names, "other"]) == 2
+    assert main(["check", "mine", "my paper.py", "--verbose"]) == 0  # by the name of the paper
+    assert "mine/descent" in capsys.readouterr().out
 
 
-def test_a_paper_is_checked_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
-    write(CLAIM, "claims.py")
-    for files in (["two/claims.py"], ["two/claims.py", "one/claims.py"]):
-        assert main(["check", "two", *files, "--verbose"]) == 0
-        assert "two/bound" in capsys.readouterr().out
+# ---- a file that ends the process, or raises what has no message
+
+EVERY = {
+    "check mine.py": "import later",
+    "show mine/a mine.py": "import later",
+    "claims mine.py": "import",
+    "certify mine.py": "import",
+    "conform mine.py:Mine --as scaffold": "import later",
+    "leaderboard fedavg --module mine.py": "import",
+    "leaderboard fedavg --task mine.py:task": "import",
+    "run mine.py:Mine": "import",
+    "run ifca --measure mine.py:measure --out out": "import",
+    "sweep sweep.toml --code mine.py:Mine": "import",
+    "train --data mine.py:data --out out": "import",
+    "train --network mine.py:Net --out out": "import",
+    "train --algorithm mine.py:Mine --out out": "import",
+    "verify stored.json": "import",
+}
+"""Command lines with a user's file, and when its code runs."""
+ENDING = f"""{HEAD}
+class Silent(Exception):
+    def __str__(self):
+        raise RuntimeError("no message")
+
+def end():
+    HOW
+
+@claim("mine/a")
+def a(n: Annotated[int, choice(0, 1)]):
+    LATER
+    return at_most(n, one=1)
+
+class Mine(DEFINITIONS["scaffold"]):
+    def round(self, participants):
+        LATER
+        super().round(participants)
+
+IMPORT
+"""
+SWEEP = 'measure = ["error"]\nrounds = 1\nseeds = 1\n[grid]\nalgorithm = ["mine.py:Mine"]\n'
 
 
-def test_conform_says_what_to_add(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("mine.py").write_text("class MyFedProx:\n    pass\n")
-    assert main(["conform", "mine.py"]) == 2
-    assert "such as mine.py:MyFedProx" in capsys.readouterr().err
-    assert main(["conform", "mine.py:MyFedProx"]) == 2
-    assert "such as --as fedprox; --list prints all" in capsys.readouterr().err
+def ending(how: str, when: str) -> None:
+    """Write a file whose code ends when it is imported or evaluated."""
+    text = ENDING.replace("HOW", how)
+    for each in ("import", "later"):
+        text = text.replace(each.upper(), "end()" if each == when else "pass")
+    Path("mine.py").write_text(text)
 
 
-def test_certify_has_the_class_of_the_leaderboard(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["certify", "--algorithm", "fedavg", "--strong-convexity", "0.5", "--step-size", "1/2"]) == 0
-    assert capsys.readouterr().out.startswith("class strong\n")
+@pytest.fixture
+def children(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start children here, too, as a command line does."""
+    monkeypatch.setattr(child_process, "is_child", False)
+
+
+@pytest.mark.parametrize("when", ["import", "later"])
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [("sys.exit(0)", "SystemExit"), ("raise Silent", "Silent: its message raises RuntimeError")],
+)
+@pytest.mark.parametrize("line", ["check mine.py", "conform mine.py:Mine --as scaffold"])
+def test_an_exception_that_would_pass_every_handler_is_one_line(
+    line: str, how: str, words: str, when: str, capsys: Capture
+) -> None:
+    ending(how, when)
+    assert main(line.split()) == (1 if line == "check mine.py" and when == "later" else 2)
+    output, errors = capsys.readouterr()
+    assert errors.count("\n") == 1, errors
+    assert words in errors
+    assert "a defect" not in errors
+    assert ("1 claim: 1 failed" in output) == (line == "check mine.py" and when == "later")
+
+
+SLOW = pytest.mark.slow(reason="starts a process")
+
+
+@pytest.mark.usefixtures("children")
+@pytest.mark.parametrize(
+    ("line", "when"),
+    [
+        pytest.param(line, when, marks=[] if (line, when) == ("check mine.py", "later") else SLOW)
+        for line, times in EVERY.items()
+        for when in times.split()
+    ],
+)
+def test_no_command_lets_a_file_that_ends_the_process_pass_for_success(
+    line: str, when: str, capfd: Capture, folders: Path
+) -> None:
+    Path("sweep.toml").write_text(SWEEP)
+    if line.startswith("verify"):
+        write(DESCENT)
+        Path("one/helper.py").write_text("NUMBER = 3\n")
+        assert main(["certify", "one/mine.py", "--out", "stored.json"]) == 0
+        stored = json.loads(Path("stored.json").read_text())
+        Path("stored.json").write_text(
+            json.dumps(stored | {"source": stored["source"] + "\nimport os; os._exit(0)\n"})
+        )
+        assert main(line.split()) not in (0, None)
+        assert "valid: every" not in capfd.readouterr().out
+        return
+    ending("os._exit(0)", when)
+    errors = refused(capfd, *line.split())
+    assert "mine.py" in errors
+    assert "ended the process with exit status 0" in errors
+
+
+@SLOW
+@pytest.mark.usefixtures("children")
+def test_a_child_prints_what_the_command_prints_and_one_that_is_killed_a_line(capfd: Capture) -> None:
+    """Files in the working folder replace no module of the standard library, and the interpreter's options stay."""
+    for name in ("json", "random", "signal"):
+        Path(f"{name}.py").write_text("raise RuntimeError\n")
+    ending("print('here', file=sys.stderr)", "import")
+    assert main(["check", "mine.py"]) == 0
+    output, errors = capfd.readouterr()
+    assert errors == "here\n"
+    assert "1 claim: 1 certified" in output
+    ending("os.kill(os.getpid(), signal.SIGKILL)", "later")
+    assert "was ended by SIGKILL" in refused(capfd, "check", "mine.py")
+    for name in ("json", "random", "signal"):
+        Path(f"{name}.py").unlink()
+    ending("print(sys.flags.dev_mode, sys.warnoptions, file=sys.stderr)", "import")
+    python = [sys.executable, "-X", "dev", "-W", "ignore", "-m", "clusterproof", "check", "mine.py"]
+    done = subprocess.run(python, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+    assert re.match(
+        r"True \[.*'ignore'\]", done.stderr
+    )  # before it stands what -X dev and the environment add
+
+
+@SLOW
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX systems")
+def test_an_interrupt_is_one_line_and_leaves_no_process() -> None:
+    ending("open('begun', 'w').write(str(os.getpid())); time.sleep(600)", "later")
+    words = [sys.executable, "-m", "clusterproof", "check", "mine.py"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, env=environment, stdout=pipe, stderr=pipe, text=True) as process:
+        while not Path("begun").exists() or not Path("begun").read_text():
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        assert process.communicate() == ("", "clusterproof: interrupted\n")
+        assert process.returncode == 130
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(Path("begun").read_text()), 0)
+
+
+@SLOW
+def test_what_was_finished_before_a_worker_is_lost_is_no_failure(
+    folders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting = f"while not os.path.exists({str(folders / 'finished')!r}): time.sleep(0.05)"
+    text = ENDING.replace("HOW", "pass").replace("IMPORT", "").replace("LATER", "pass")
+    second = (
+        re.findall(r"(?s)@claim.*?one=1\)\n", text)[0].replace("mine/a", "mine/b").replace("def a", "def b")
+    )
+    Path("mine.py").write_text(text + second.replace("    pass\n", f"    {waiting}\n    os._exit(1)\n"))
+    (names,) = terminal.load(["mine.py"])
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(check_unit, "FEW", 2)
+    found = []
+    for index, answer in check_unit.evaluate([find_claim(name) for name in names], ["mine.py"], range(1)):
+        found.append((index, isinstance(answer, str)))
+        Path("finished").touch()
+    assert found == [(0, False), (1, True)]
+
+
+def test_verdicts_are_printed_where_the_file_has_replaced_standard_output(capsys: Capture) -> None:
+    ending("sys.stdout = open(os.devnull, 'w')", "import")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sys, "stdout", sys.stdout)  # restored at the end
+        assert main(["check", "mine.py"]) == 0
+    assert "1 claim: 1 certified" in capsys.readouterr().out
+
+
+def test_json_on_standard_output_leaves_the_counts_to_standard_error(capsys: Capture) -> None:
+    ending("pass", "later")
+    assert main(["check", "mine.py", "--json", "-"]) == 0
+    output, errors = capsys.readouterr()
+    assert [verdict["claim"] for verdict in json.loads(output)["claims"]] == ["mine/a"]
+    assert "1 claim: 1 certified" in errors
+    assert "--json requires a file" in refused(capsys, "check", "mine.py", "--json", "--verbose")
+
+
+def test_a_command_that_exits_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    """Wherever the exit comes from: of the plugins that a command imports, for example."""
+    monkeypatch.setattr(check_command, "_chosen", lambda *_: sys.exit(0))
+    errors = refused(capsys, "check", "cfl-mgd/lemma-2")
+    assert "test_user_files.py" in errors
+    assert "remove sys.exit" in errors

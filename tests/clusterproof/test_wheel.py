@@ -23,6 +23,8 @@ import clusterproof.figures, clusterproof.theory
 
 assert {module.OWNER for module in (algorithms, figures, synthetic, theory)} == {"the project"}
 assert clusterproof.__file__.startswith(ENVIRONMENT), clusterproof.__file__
+from importlib.resources import files
+assert (files("clusterproof.experiments") / "results" / "fpfc-table-1.parquet").is_file()
 verdict = clusterproof.theory.check("cfl-mgd/lemma-2")
 assert verdict.verdict == "violated" and verdict.counterexample
 """
@@ -152,14 +154,11 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_check_runs_beside_the_projects_own_folders(python: Path, project: Path) -> None:
+def test_commands_tests_and_results_work_beside_the_projects_own_folders(python: Path, project: Path) -> None:
     assert "violated" in done([python, "-m", "clusterproof", "check", "cfl-mgd/lemma-2"], project)
     assert "cfl-mgd/lemma-2" in done([python.with_name("clusterproof"), "claims"], project)
     (project / "script.py").write_text(f"ENVIRONMENT = {str(python.parents[1])!r}\n{SCRIPT}")
     done([python, "script.py"], project)
-
-
-def test_a_property_based_test_runs_there(python: Path, project: Path) -> None:
     (project / "test_property.py").write_text(PROPERTY)
     assert "1 passed" in done([python, "-m", "pytest", "-q", "-p", "no:cacheprovider"], project)
 
@@ -176,12 +175,3 @@ def test_our_types_are_seen_there(python: Path, project: Path) -> None:
     assert [line.partition(":")[0] for line in errors] == ["mistyped.py"] * 2, found.stdout
     assert '"seed" to "check"' in errors[0]
     assert '"step_size" to "FedAvg"' in errors[1]
-
-
-def test_results_are_read_where_they_are_installed(python: Path, project: Path) -> None:
-    code = (
-        "from importlib.resources import files;"
-        "assert (files('clusterproof.experiments') / 'results' / 'fpfc-table-1.parquet').is_file()"
-    )
-    for where in (python, sys.executable):
-        done([where, "-c", code], project)

@@ -14,7 +14,7 @@ import numpy as np
 from rich.text import Text
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.theory.claims.claim import FAILURES, Claim, find_claim
+from clusterproof.theory.claims.claim import FAILURES, find_claim
 from clusterproof.theory.kernel import Word as Kind
 from clusterproof.theory.report.code import builtin, code_of
 from clusterproof.theory.report.sentences import digits_apart, plural
@@ -287,12 +287,6 @@ def summary(
         sharp = [sum(ratio is not None and ratio <= most for ratio in ratios) for most in (2, 10)]
         line += f"; bounds that are sharp within {TIMES}2: {sharp[0]} of {len(holding)}, within {TIMES}10: {sharp[1]}"
     return "\n".join(wrap(each, width) for each in (line, refuted_words(verdicts)) if each)
-
-
-def claim_record(claim: Claim[..., Any]) -> dict[str, Any]:
-    """Describe a claim in plain JSON values."""
-    names = ("id", "paper", "label", "judges", "failure", "title", "text", "repaired_by", "quick")
-    return {name: getattr(claim, name) for name in names}
 
 
 def read_kinds(text: str, option: str = "fail_on") -> frozenset[Kind]:

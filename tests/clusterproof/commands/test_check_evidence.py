@@ -2,7 +2,6 @@
 
 import json
 import re
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -48,6 +47,8 @@ def of_nothing(n: Annotated[int, integers(1, 4)]):
 def tried(step: Step):
     return at_most(0.5 * float(step), one=1)
 """
+QUICK = re.sub(r'(?s)@claim\("mine/every-function"\).*?(?=@claim)', "", FILE)
+"""The same without the claim whose search takes seconds."""
 WORDS = {
     "mine/certified": "certified",
     "mine/every-function": "certified",
@@ -116,9 +117,7 @@ def test_the_shipped_evidence_is_accepted(lines: Callable[..., list[str]]) -> No
     stored = [
         record for path in SHIPPED.glob("*.json") for record in json.loads(path.read_text())["evidence"]
     ]
-    started = time.process_time()
     printed = lines(0, "--replay")
-    assert time.process_time() - started < 10  # three times what it takes
     assert len(said(printed)) == len(stored) > 100
     assert "inconclusive" not in said(printed).values()
     claims = {record["claim"] for record in stored}
@@ -135,14 +134,11 @@ def test_named_claims_and_lines_alone_are_replayed(lines: Callable[..., list[str
     assert {name.partition("/")[0] for name in said(whole)} == {"sofl"}
 
 
-@pytest.mark.slow(reason="searches five claims again")
-def test_the_evidence_of_a_users_file_gives_the_same_words(
-    folder: Path, registry: dict[str, Any], lines: Callable[..., list[str]]
+def test_the_evidence_of_a_users_file_gives_the_words_that_were_found(
+    folder: Path, lines: Callable[..., list[str]]
 ) -> None:
     printed = lines(0, *REPLAY)
     assert said(printed) == WORDS
-    found = Counter(line.verdict for name in registry for line in theory.check(name).lines)
-    assert found == Counter([*WORDS.values(), "consistent"])
     assert printed[-1] == "only searched: mine/tried"
     assert "5 records: 3 certified, 1 violated, 1 vacuous" in printed
     assert lines(0, "--replay", "mine/tried")[-1] == "only searched: mine/tried"  # nothing of it is shipped
@@ -208,35 +204,6 @@ def test_records_that_are_none_are_one_line(
             assert f"'{path}': must " in line
 
 
-def test_show_says_what_a_word_rests_on(
-    registry: dict[str, Any],
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("mine.py").write_text(FILE)
-    pages = {}
-    for name in ("certified", "false", "tried"):
-        assert main(["show", f"mine/{name}", "mine.py"]) == 0
-        pages[name] = " ".join(capsys.readouterr().out.split())
-    verdicts = {name: theory.check(f"mine/{name}") for name in pages}
-    assert len(verdicts["false"].lines) == 2
-    for name in ("certified", "false"):
-        for line in verdicts[name].lines:
-            assert line.evidence is not None
-            size = len(json.dumps(line.evidence, separators=(",", ":")))
-            digest = line.evidence["digest"][:12]
-            assert (
-                f"evidence: {line.evidence['rule']}, {size} bytes, of the statement {digest}" in pages[name]
-            )
-    number = FILE.splitlines().index("    return at_most(0.5 * float(step), one=1)") + 1
-    assert (
-        f"not in the kernel's language: mine.py, line {number}: 0.5 is a float: write Fraction(1, 2)"
-        in (pages["tried"])
-    )
-
-
 def test_a_check_says_what_its_author_can_change(
     registry: dict[str, Any],
     capsys: pytest.CaptureFixture[str],
@@ -278,7 +245,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A user's file, nothing of which is in the cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     path = tmp_path / "mine.py"
-    path.write_text(FILE)
+    path.write_text(QUICK)
     with patch.dict(REGISTRY, clear=True), patch("os.cpu_count", lambda: 1):
         yield path
 
@@ -306,7 +273,7 @@ def test_a_users_claims_are_searched_once(mine: Path, lines: Any) -> None:
         again = lines(0, str(mine))
     assert [each for each in again if "mine/" in each] == [each for each in before if "mine/" in each]
     assert any("and not searched" in each for each in again)
-    mine.write_text(FILE.replace("one=1)", "one=2)", 1))
+    mine.write_text(QUICK.replace("one=1)", "one=2)", 1))
     assert any(each.startswith("mine/certified was searched again") for each in lines(0, str(mine)))
 
 
@@ -326,7 +293,7 @@ def test_a_search_that_was_stopped_leaves_whole_files_and_goes_on(
     assert {each["claim"] for each in kept["verdicts"]} == set(first)
     assert main(command) == 0
     assert set(first) & set(searched[3:]) == set()
-    assert len(set(first) | set(searched[3:])) == 5
+    assert len(set(first) | set(searched[3:])) == 4
     del searched[:]
     assert main(command) == 130  # what has ended is searched again
     assert searched[:2] == first

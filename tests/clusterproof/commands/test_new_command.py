@@ -5,40 +5,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import refused
 
 from clusterproof import load_claims, theory
 from clusterproof.commands.application import main
 
 
 @pytest.mark.slow(reason="several seconds")
-def test_the_file_runs_and_is_judged(
+def test_the_file_runs_and_is_judged_and_the_next_commands_can_be_pasted(
     registry: dict[str, Any], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    path = tmp_path / "mine.py"
+    path = tmp_path / "my paper.py"
     assert main(["new", "claim", str(path)]) == 0
-    assert f"clusterproof check {path}" in capsys.readouterr().out
+    first, second = capsys.readouterr().out.splitlines()[1:3]
+    assert shlex.split(first) == ["clusterproof", "check", str(path)]
+    assert shlex.split(second) == ["clusterproof", "show", "my-paper/theorem-1", str(path)]
     assert load_claims(path) == ["my-paper/theorem-1", "my-paper/repaired"]
     false, repaired = (theory.check(name) for name in ("my-paper/theorem-1", "my-paper/repaired"))
     # after one round the error is |1 - step_size|, and the printed rate is negative beyond step size 1
     assert false.verdict == "violated"
     assert false.measured == -false.bound > 0
     assert repaired.verdict == "consistent"
-
-
-def test_the_next_commands_can_be_pasted(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    path = tmp_path / "my paper.py"
-    assert main(["new", "claim", str(path)]) == 0
-    first, second = capsys.readouterr().out.splitlines()[1:3]
-    assert shlex.split(first) == ["clusterproof", "check", str(path)]
-    assert shlex.split(second) == ["clusterproof", "show", "my-paper/theorem-1", str(path)]
-
-
-def test_no_file_is_overwritten(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    path = tmp_path / "mine.py"
-    path.write_text("mine")
-    assert "exists already; give another name" in refused(capsys, "new", "claim", str(path))
-    assert path.read_text() == "mine"
-    assert "must be a Python file" in refused(capsys, "new", "claim", str(tmp_path / "mine.txt"))
-    missing = tmp_path / "missing" / "mine.py"
-    assert "file = " in refused(capsys, "new", "claim", str(missing))

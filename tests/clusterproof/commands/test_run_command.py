@@ -1,4 +1,4 @@
-"""The command that runs an algorithm: every pair, every option, the bound, the stored trace."""
+"""The command ``run``: every algorithm on every task, every option, the bound, the stored trace, a user's class."""
 
 import itertools
 import re
@@ -6,45 +6,44 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars
 import pytest
 from command_line import make_claim, refused
 
 from clusterproof import theory
-from clusterproof.algorithms import ALGORITHMS, IFCA, purity, run
+from clusterproof.algorithms import ALGORITHMS, IFCA, FedAvg, Trace, purity, run
 from clusterproof.algorithms.storage import load_trace
 from clusterproof.commands.application import main
 from clusterproof.experiments.run_defaults import PAGES
 from clusterproof.synthetic import TASKS, QuadraticMixture, from_settings
 from clusterproof.theory import TraceBound
 
-
-def test_no_rounds_are_a_run_of_the_start(tmp_path: Path) -> None:
-    assert main(["run", "ifca", "--rounds", "0", "--out", str(tmp_path / "run")]) == 0
-    assert load_trace(tmp_path / "run").rounds == 0
+Capture = pytest.CaptureFixture[str]
+SMALL = "--task quadratic --clients 4 --dimension 2 --rounds 3"
 
 
-def test_a_default_that_is_given_changes_nothing(tmp_path: Path) -> None:
-    for folder, more in (("plain", []), ("given", ["--clusters", "3"])):
-        assert main(["run", "ifca", "--rounds", "2", "--out", str(tmp_path / folder), *more]) == 0
-    plain, given = (load_trace(tmp_path / folder) for folder in ("plain", "given"))
-    np.testing.assert_array_equal(plain.models, given.models)
-    assert np.bincount(plain.labels).tolist() == [50, 30, 20]
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def ran(words: str, name: str = "run") -> Trace:
+    assert main(["run", *words.split(), "--out", name]) == 0
+    return load_trace(name)
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_help_shows_the_defaults_of_the_run(
-    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    name: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "300")
     assert main(["run", name, "--help-all"]) == 0
     text = " ".join(capsys.readouterr().out.replace("│", " ").split())
-    assert main(["run", name, "--rounds", "0", "--replicates", "1", "--out", str(tmp_path / "run")]) == 0
-    used = load_trace(tmp_path / "run").settings["algorithm"]
-    options = re.split(r" --(?=[a-z-]+ (?:INT|FLOAT|STR) )", text)
+    used = ran(f"{name} --rounds 0 --replicates 1").settings["algorithm"]
+    options = re.split(r" --(?=[a-z-]+ (?:INT|FLOAT|STR) )", text)[1:]
     shown = {
-        words.split()[0]: found[0]
-        for words in options[1:]
-        if (found := re.findall(r"\[default: ([^\]]+)\]", words))
+        each.split()[0]: found[0] for each in options if (found := re.findall(r"\[default: ([^\]]+)\]", each))
     }
     both = {key: value for key, value in used.items() if key.replace("_", "-") in shown and value is not None}
     assert both
@@ -59,235 +58,211 @@ def test_help_shows_the_defaults_of_the_run(
             assert key not in PAGES[name].settings, (key, words)
 
 
+def same_partition(one: np.ndarray, other: np.ndarray) -> bool:
+    """Return whether two clients share a cluster in the one exactly where they do in the other."""
+    return bool(((one[:, None] == one) == (other[:, None] == other)).all())
+
+
 @pytest.mark.parametrize(("algorithm", "task"), list(zip(ALGORITHMS, itertools.cycle(TASKS))))
-def test_every_algorithm_and_every_task_runs(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, algorithm: str, task: str
-) -> None:
-    sizes = ["--clients", "6", "--dimension", "3", "--rounds", "3", "--replicates", "3", "--seed", "4"]
-    sizes += ["--clusters", "2", "--proportions", "2,1"]
-    folder = tmp_path / "run"
-    assert main(["run", algorithm, "--task", task, *sizes, "--out", str(folder)]) == 0
+def test_every_algorithm_and_every_task_runs(algorithm: str, task: str, capsys: Capture) -> None:
+    """And the page says the error and the groups that are in the stored trace."""
+    sizes = "--clients 6 --dimension 3 --rounds 3 --replicates 3 --seed 4 --clusters 2 --proportions 2,1"
+    trace = ran(f"{algorithm} --task {task} {sizes}")
     output, errors = capsys.readouterr()
+    words = " ".join(output.split())
     assert errors == ""
-    trace = load_trace(folder)
-    assert trace.rounds == 3
-    assert trace.settings["algorithm"]["algorithm"] == algorithm
+    assert (trace.rounds, trace.settings["algorithm"]["algorithm"]) == (3, algorithm)
     assert np.bincount(trace.labels).tolist() == [4, 2]
-    if algorithm in ("cfl-mgd", "ifca"):
-        middle = np.sort(trace.errors[-1].max(axis=-1))[1]
-        assert f"{middle:.3g} after round 3 (median; largest " in output
-        return
+    true = sum(same_partition(row, trace.labels) for row in trace.assignments[-1])
     if algorithm == "fpfc":
-        true = sum(same_partition(row, trace.labels) for row in trace.assignments[-1])
         assert f"the true ones in {true} of 3 runs" in output or (true == 3 and "the true ones" in output)
         return
-    if algorithm in ("fedavg", "fedprox", "scaffold", "fedlin", "proxskip"):
-        middle = np.sort(trace.errors[-1, :, 0])[1]
-        shown = re.findall(r"at the start, (\S+) at the +end", " ".join(output.split()))
-        assert float(shown[0]) == pytest.approx(middle, rel=6e-3 if middle >= 1e-3 else 6e-2)
-        return
-    words = " ".join(output.split())
+    assert trace.errors is not None
     middle = np.sort(trace.errors[-1].max(axis=-1))[1]
+    if algorithm in ("fedavg", "fedprox", "scaffold", "fedlin", "proxskip"):
+        (shown,) = re.findall(r"at the start, (\S+) at the +end", words)
+        assert float(shown) == pytest.approx(middle, rel=6e-3 if middle >= 1e-3 else 6e-2)
+        return
     if algorithm == "gradient-loss":  # of the model that a client chose
         chosen = np.take_along_axis(trace.models[-1], trace.assignments[-1][..., None].astype(int), axis=1)
         optima = from_settings(trace.settings["task"]).client_optima
         middle = np.sort(np.linalg.norm(chosen - optima, axis=-1).max(axis=-1))[1]
     assert f"{middle:.3g} after round 3 (median; largest " in words
     if algorithm in ("cfl", "sofl", "gradient-loss"):
-        true = sum(same_partition(row, trace.labels) for row in trace.assignments[-1])
         assert f"the true ones in {true} of 3 runs, all from round" in words
-        middle = np.sort([purity(row, trace.labels) for row in trace.assignments[-1]])[1]
-        assert f"purity {middle:.3g}" in words
-
-
-def same_partition(one: np.ndarray, other: np.ndarray) -> bool:
-    """Return whether two clients share a cluster in the one exactly where they do in the other."""
-    return bool(((one[:, None] == one) == (other[:, None] == other)).all())
+        assert (
+            f"purity {np.sort([purity(row, trace.labels) for row in trace.assignments[-1]])[1]:.3g}" in words
+        )
 
 
 @pytest.mark.parametrize(
-    ("strength", "words"),
+    ("words", "said"),
     [
-        ("0.6", "Groups    2, the true ones"),
-        ("30", "Groups    1, not the true 2"),
+        (
+            "fpfc --task regression --clients 12 --dimension 4 --rounds 80 --strength 0.6",
+            "Groups    2, the true ones",
+        ),
+        (
+            "fpfc --task regression --clients 12 --dimension 4 --rounds 80 --strength 30",
+            "Groups    1, not the true 2",
+        ),
+        (
+            "ifca --participation 0.1 --rounds 1",
+            "0 of 5000 choices of a cluster wrong",
+        ),  # 10 clients in 500 runs
+        ("cfl-mgd --samples 500 --replicates 30 --rounds 20", "3 clusters: 50, 30 and 20 of m = 100 clients"),
+        (
+            "cfl-mgd --samples 500 --replicates 30 --rounds 20",
+            "step 1/L, momentum 0.5, 20 rounds, 30 runs from one",
+        ),
+        (
+            "ifca --clusters 2 --samples 500 --replicates 3 --rounds 2",
+            "2 clusters: 50 and 50 of m = 100 clients",
+        ),
+        ("ifca --task quadratic", "2 clusters: 20 and 20 of m = 40 clients"),
+        ("ifca --task quadratic", "50 rounds, 1 run"),
+        ("ifca --step-size 1e300 --rounds 1", "e+30"),  # without a warning
     ],
 )
-def test_fpfc_says_whether_it_recovers_the_clusters(
-    capsys: pytest.CaptureFixture[str], strength: str, words: str
-) -> None:
-    sizes = ["--clients", "12", "--dimension", "4", "--rounds", "80"]
-    assert main(["run", "fpfc", "--task", "regression", "--strength", strength, *sizes]) == 0
-    assert words in capsys.readouterr().out
+def test_the_page_has_the_defaults_and_what_was_found(words: str, said: str, capsys: Capture) -> None:
+    """The defaults are those of regression alone, and shares are equal where the clusters are not three."""
+    assert main(["run", *words.split()]) == 0
+    output, errors = capsys.readouterr()
+    assert errors == ""
+    assert said in output
+    assert "found" not in output or "participation" not in words
 
 
-def test_clients_that_never_took_part_are_not_recovered(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "ifca", "--participation", "0.1", "--rounds", "1"]) == 0
-    output = capsys.readouterr().out
-    assert "0 of 5000 choices of a cluster wrong" in output  # 10 clients in 500 runs
-    assert "found" not in output
+def test_a_diverging_run_is_one_line(capsys: Capture) -> None:
+    message = refused(capsys, *["run", "ifca", "--step-size", "1e300", "--rounds", "20"])
+    assert "--step-size = 1e+300: led in round 2 to NaN in model 0 of replicate 0; lower it" in message
 
 
-def test_without_a_model_for_each_cluster_the_page_names_claims_that_bound_the_run(
-    registry: dict[str, Any], capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = ["run", "cfl-mgd", "--clients", "8", "--rounds", "2", "--replicates", "2", "--models", "2"]
-    assert main(arguments) == 0
-    words = " ".join(capsys.readouterr().out.split())
-    assert "no theorem of cfl-mgd applies: they need a model for each cluster, here 2 for 3" in words
-    make_claim(
-        "cfl-mgd/theorem-a",
-        bound=lambda task, trace, failure: TraceBound(np.array([[9, 9], [8, 8], [5.125, 5.375]]), 0.03),
+def test_run_uses_the_options() -> None:
+    trace = ran(
+        "cfl-mgd --task regression --clusters 3 --models 2 --clients 9 --dimension 4 --condition-number 5 "
+        "--separation 3 --noise .25 --samples 11 --proportions 1 --proportions 1 --proportions 1 --data population "
+        "--momentum .25 --averaging model --local-steps 2 --reset-momentum --participation .5 --rounds 2"
     )
-    assert main(arguments) == 0
-    assert "cfl-mgd/theorem-a says nothing: error <= 5.38 after round 2" in " ".join(
-        capsys.readouterr().out.split()
-    )
+    algorithm, task = trace.settings["algorithm"], trace.settings["task"]
+    assert trace.models.shape == (3, 500, 2, 4)
+    expected = {
+        "clusters": 2,
+        "momentum": 0.25,
+        "local_steps": 2,
+        "averaging": "model",
+        "reset_momentum": True,
+    }
+    assert expected.items() <= algorithm.items()
+    assert (algorithm["participation"], algorithm["step_size"]) == (0.5, pytest.approx(1.0))  # L = 1
+    assert (task["noise"], task["samples"], task["data"], len(task["optima"])) == (0.25, 11, "population", 3)
+    assert max(task["covariance"]) / min(task["covariance"]) == pytest.approx(5)
+    task = TASKS["logistic"].random(clusters=2, clients=40, dimension=20)
+    found = ran("fedavg --task logistic --rounds 1", "logistic").settings["algorithm"]["step_size"]
+    assert found == 1 / task.smoothness
+    plain, given = ran("ifca --rounds 0", "plain"), ran("ifca --rounds 0 --clusters 3", "given")
+    assert plain.rounds == 0
+    np.testing.assert_array_equal(plain.models, given.models)
 
 
-def test_a_stored_run_is_compared_with_a_claim(
-    registry: dict[str, Any], capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    make_claim("p/holds", bound=lambda task, trace, failure: TraceBound(np.full((4, 3), 1e3)))
-    make_claim("p/fails", bound=lambda task, trace, failure: TraceBound(np.zeros((4, 3))))
-    folder = str(tmp_path / "run")
-    words = ["--clients", "5", "--rounds", "3", "--replicates", "1"]
-    assert main(["run", "ifca", *words, "--out", folder]) == 0
+def test_a_run_is_that_of_python_with_its_seed(capsys: Capture) -> None:
+    """Of the task and of the run, whose participants are drawn; as CSV, which pandas takes, and as a frame."""
+    words = "ifca --task quadratic --clients 8 --dimension 3 --participation 0.5 --rounds 4 --replicates 2 --seed 5"
+    found = ran(f"{words} --csv run.csv")
+    task = QuadraticMixture.random(clusters=2, clients=8, dimension=3, seed=5)
+    algorithm = IFCA(step_size=1 / task.smoothness, participation=0.5)
+    start = run(algorithm, task, rounds=0, seed=5).models[0]
+    expected = run(algorithm, task, rounds=4, replicates=2, seed=5, initial=start)
+    assert np.array_equal(found.models, expected.models)
+    assert np.array_equal(found.assignments, expected.assignments)
+    assert "4 rounds, 2 runs from one start" in " ".join(capsys.readouterr().out.split())
+    frame = found.frame()
+    assert polars.read_csv("run.csv").cast(frame.schema).equals(frame)
+    pandas = pytest.importorskip("pandas")
+    assert pandas.DataFrame(frame.to_dict(as_series=False))["error"].tolist() == frame["error"].to_list()
+
+
+# ---- bounds
+
+
+def bounded(name: str, value: float, probability: float = 0.0) -> None:
+    make_claim(name, bound=lambda task, trace, failure: TraceBound(np.full((4, 3), value), probability))
+
+
+def test_a_stored_run_is_compared_with_a_claim(registry: dict[str, Any], capsys: Capture) -> None:
+    for name, value in (("p/holds", 1e3), ("p/fails", 0.0)):
+        bounded(name, value)
+    trace = ran("ifca --clients 5 --rounds 3 --replicates 1")
+    bounded("p/rare", 0.0, 0.03)  # once the run is stored, as its page asks every claim
     capsys.readouterr()
-    make_claim("p/rare", bound=lambda task, trace, failure: TraceBound(np.zeros((4, 3)), 0.03))
-    assert main(["check", "p/holds", "--trace", folder]) == 0
-    assert re.match(
-        r"p/holds  holds  .* above the bound; the law was not compared: .*; slack .*", capsys.readouterr().out
-    )
-    assert main(["check", "p/holds", "p/rare", "--trace", folder]) == 3
-    assert "p/rare  inconclusive  1 replicates could not break" in capsys.readouterr().out
-    assert main(["check", "p/holds", "p/rare", "p/fails", "--trace", folder]) == 1
-    last = capsys.readouterr().out.splitlines()[-1]
-    errors = load_trace(Path(folder)).errors
-    worst, _, cluster = np.unravel_index(int(errors.argmax()), errors.shape)
+    for names, status, words in (
+        ("p/holds", 0, r"p/holds  holds  .* above the bound; the law was not compared: .*; slack .*"),
+        ("p/holds p/rare", 3, "p/rare  inconclusive  1 replicates could not break"),
+    ):
+        assert main(["check", *names.split(), "--trace", "run"]) == status
+        assert re.search(words, capsys.readouterr().out)
+    assert main(["check", "p/holds", "p/rare", "p/fails", "--trace", "run"]) == 1
+    assert trace.errors is not None
+    worst, _, cluster = np.unravel_index(int(trace.errors.argmax()), trace.errors.shape)
     place = (
         rf"at round {worst}, cluster {cluster + 1}, replicate 0 \(seed 0\)"  # clusters as on the run's page
     )
-    assert re.fullmatch(rf"p/fails  broken  error .* {place}.*", last)
-    make_claim("cfl-mgd/theorem-a", bound=lambda task, trace, failure: TraceBound(np.full((4, 3), 1e3)))
-    assert main(["check", "--trace", folder]) == 0
+    assert re.fullmatch(rf"p/fails  broken  error .* {place}.*", capsys.readouterr().out.splitlines()[-1])
+    bounded("cfl-mgd/theorem-a", 1e3)
+    assert main(["check", "--trace", "run"]) == 0
     first, second, *_ = capsys.readouterr().out.splitlines()
     assert first == "the sharpest bound whose hypotheses hold is that of cfl-mgd/theorem-a"
     assert second.startswith("cfl-mgd/theorem-a  holds")
-    (tmp_path / "run" / "models.parquet").write_bytes(b"short")
-    assert "must have the SHA-256" in refused(capsys, "check", "p/holds", "--trace", folder)
+    Path("run/models.parquet").write_bytes(b"short")
+    assert "must have the SHA-256" in refused(capsys, "check", "p/holds", "--trace", "run")
 
 
-FPFC_RUN = "run fpfc --task quadratic --clients 8 --dimension 3 --rounds 20 --strength 1 --smoothing .5 --threshold .5"
+FPFC = (
+    "fpfc --task quadratic --clients 8 --dimension 3 --rounds 20 --strength 1 --smoothing .5 --threshold .5"
+)
 
 
-def test_a_run_of_fpfc_is_compared_with_its_own_theorem(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    folder = str(tmp_path / "run")
-    assert main([*FPFC_RUN.split(), "--augmentation", "10", "--out", folder]) == 0
+def test_a_run_of_fpfc_is_compared_with_its_own_theorem(capsys: Capture) -> None:
+    trace = ran(f"{FPFC} --augmentation 10")
     output = capsys.readouterr().out
-    trace = load_trace(tmp_path / "run")
     task = from_settings(trace.settings["task"])
     for claim, row in (
         ("theorem-1-models-positive", r"Models    \|grad_w L_0\|\^2 +(\S+) +(\S+)"),
         ("repaired-duals", r"Duals     \|grad_v L_0\|\^2 +(\S+) +(\S+)"),
     ):
-        found = re.search(row, output)
-        assert found is not None, output
+        (found,) = re.findall(row, output)
         allowed = theory.bound(f"fpfc/{claim}", task, trace)
         expected = [float(np.ravel(values)[-1]) for values in (allowed.measured, allowed.bound)]
         # D_0 has m in the printed bounds, and m - 1 in the repaired one of the duals
-        assert [float(number) for number in found.groups()] == pytest.approx(expected, rel=0.15)
-    assert main(["check", "--trace", folder]) == 0
+        assert [float(number) for number in found] == pytest.approx(expected, rel=0.15)
+    assert main(["check", "--trace", "run"]) == 0
     held = [line.split()[0] for line in capsys.readouterr().out.splitlines() if "  holds  " in line]
     assert held == ["fpfc/one-term", "fpfc/repaired-duals", "fpfc/repaired-mapping"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("words", "why"),
     [
-        (f"{FPFC_RUN} --augmentation 1", "must have rho > 2 L_g = 4 (fpfc/repaired-models)"),
-        ("run fedavg", "no theorem of this algorithm is a bound on runs"),
-        ("run fpfc --task regression", "must be a quadratic mixture (fpfc/repaired-models)"),
+        (f"{FPFC} --augmentation 1", "must have rho > 2 L_g = 4 (fpfc/repaired-models)"),
+        (f"fedavg {SMALL}", "no theorem of this algorithm is a bound on runs"),
+        (
+            "fpfc --task regression --clients 8 --dimension 3 --rounds 2",
+            "must be a quadratic mixture (fpfc/repaired-models)",
+        ),
     ],
 )
-def test_a_run_without_a_bound_says_why(
-    arguments: str, words: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+def test_a_run_without_a_bound_says_why_and_names_no_theorem_of_others(
+    words: str, why: str, capsys: Capture
 ) -> None:
-    folder = str(tmp_path / "run")
-    assert main([*arguments.split(), "--out", folder]) == 0
-    output = capsys.readouterr().out
-    assert "cfl-mgd/" not in output
-    refusal = refused(capsys, "check", "--trace", folder)
-    assert words in refusal
+    ran(words)
+    assert "cfl-mgd/" not in capsys.readouterr().out
+    refusal = refused(capsys, "check", "--trace", "run")
+    assert why in refusal
     assert "cfl-mgd/" not in refusal
 
 
-def test_run_uses_the_options(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    arguments = (
-        "run cfl-mgd --task regression --clusters 3 --models 2 --clients 9 --dimension 4 --condition-number 5 "
-        "--separation 3 --noise .25 --samples 11 --proportions 1 --proportions 1 --proportions 1 --data population "
-        "--momentum .25 --averaging model --local-steps 2 --reset-momentum --participation .5 --rounds 2"
-    )
-    assert main([*arguments.split(), "--out", str(tmp_path / "run")]) == 0
-    trace = load_trace(tmp_path / "run")
-    algorithm, task = trace.settings["algorithm"], trace.settings["task"]
-    assert trace.models.shape == (3, 500, 2, 4)
-    assert (algorithm["clusters"], algorithm["momentum"], algorithm["local_steps"]) == (2, 0.25, 2)
-    assert (algorithm["averaging"], algorithm["reset_momentum"], algorithm["participation"]) == (
-        "model",
-        True,
-        0.5,
-    )
-    assert algorithm["step_size"] == pytest.approx(1.0)  # L = 1
-    assert (task["noise"], task["samples"], task["data"], len(task["optima"])) == (0.25, 11, "population", 3)
-    assert max(task["covariance"]) / min(task["covariance"]) == pytest.approx(5)
-
-
-def test_the_default_step_is_one_over_the_smoothness(tmp_path: Path) -> None:
-    assert main(["run", "fedavg", "--task", "logistic", "--rounds", "1", "--out", str(tmp_path / "r")]) == 0
-    settings_ = load_trace(tmp_path / "r").settings
-    task = TASKS["logistic"].random(clusters=2, clients=40, dimension=20)
-    assert settings_["algorithm"]["step_size"] == 1 / task.smoothness
-
-
-def test_a_run_is_that_of_python_with_its_seed(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of the task and of the run, whose participants are drawn."""
-    words = "run ifca --task quadratic --clients 8 --dimension 3 --participation 0.5 --rounds 4 --replicates 2 --seed 5"
-    assert main([*words.split(), "--out", str(tmp_path / "run")]) == 0
-    task = QuadraticMixture.random(clusters=2, clients=8, dimension=3, seed=5)
-    algorithm = IFCA(step_size=1 / task.smoothness, participation=0.5)
-    start = run(algorithm, task, rounds=0, seed=5).models[0]
-    expected = run(algorithm, task, rounds=4, replicates=2, seed=5, initial=start)
-    found = load_trace(tmp_path / "run")
-    assert np.array_equal(found.models, expected.models)
-    assert np.array_equal(found.assignments, expected.assignments)
-    assert "4 rounds, 2 runs from one start" in " ".join(capsys.readouterr().out.split())
-
-
-def test_the_defaults_of_a_page(capsys: pytest.CaptureFixture[str]) -> None:
-    """They are those of regression alone, each can be given, and shares are equal where the clusters are not three."""
-    words = ["--samples", "500", "--replicates", "30", "--rounds", "20"]
-    assert main(["run", "cfl-mgd", *words]) == 0
-    output = capsys.readouterr().out
-    assert "3 clusters: 50, 30 and 20 of m = 100 clients" in output
-    assert "d = 20, n' = 500 new samples per client and round, noise 0.2" in output
-    assert "optima >= Delta = 1.6 apart" in output
-    assert "L = 1, mu = 0.25" in output
-    assert "step 1/L, momentum 0.5, 20 rounds, 30 runs from one start" in output
-    assert "0.1 at the start" in output
-    assert main(["run", "ifca", "--clusters", "2", *words]) == 0
-    assert "2 clusters: 50 and 50 of m = 100 clients" in capsys.readouterr().out
-    assert main(["run", "ifca", "--task", "quadratic"]) == 0
-    output = capsys.readouterr().out
-    assert "2 clusters: 20 and 20 of m = 40 clients" in output
-    assert "50 rounds, 1 run" in output
-
-
 @pytest.mark.slow(reason="several seconds")
-def test_verbose_prints_all_theorems_after_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+def test_verbose_prints_all_theorems_after_the_page(capsys: Capture) -> None:
     words = ["run", "cfl-mgd", "--clients", "10", "--rounds", "3", "--replicates", "2"]
     assert main(words) == 0
     page = capsys.readouterr().out
@@ -300,20 +275,128 @@ def test_verbose_prints_all_theorems_after_the_page(capsys: pytest.CaptureFixtur
 
 @pytest.mark.slow(reason="several seconds")
 @pytest.mark.parametrize("algorithm", ["fedavg", "fedprox", "scaffold", "fedlin", "proxskip"])
-def test_algorithms_with_one_model_print_their_page(
-    algorithm: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """And the commands that it proposes are commands."""
+def test_what_a_page_proposes_are_commands(algorithm: str, capsys: Capture) -> None:
     assert main(["run", algorithm]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == f"{algorithm} on quadratics with known optima"
     assert len(lines) <= 28
     assert max(map(len, lines)) <= 80
-    assert any("holds: " in line for line in lines) == (algorithm != "fedprox")
-    proposed = [re.split(r"  +", line[10:])[0].removeprefix("clusterproof ") for line in lines[-2:]]
-    for command in proposed:
-        name, *options = command.split()[1:]
-        if command.startswith("run"):
-            assert main(["run", name, *options, "--rounds", "1"]) == 0
-        else:
-            assert main(["show", name]) == 0
+    for line in lines[-2:]:
+        command, *words = re.split(r"  +", line[10:])[0].removeprefix("clusterproof ").split()
+        assert main([command, *words, *(["--rounds", "1"] if command == "run" else [])]) == 0
+
+
+# ---- a class of the user's
+
+CODE = """
+from dataclasses import dataclass
+import numpy as np
+from clusterproof.algorithms import FedAvg, GradientLoss, PerFedAvg, State
+
+
+@dataclass(frozen=True, kw_only=True)
+class Own(FedAvg):
+    name = "own"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grouped(GradientLoss):
+    name = "grouped"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slow(PerFedAvg):
+    name = "slow"
+
+    @property
+    def dynamics(self):
+        return PerFedAvg(step_size=self.step_size)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Writes(Own):
+    def step(self, state, task, randomness):
+        after = super().step(state, task, randomness)
+        state.models[...] = after.models
+        return after
+
+
+@dataclass(frozen=True, kw_only=True)
+class Raises(Own):
+    def step(self, state, task, randomness):
+        return {}["a"]
+
+
+def gap(state, task):
+    return np.linalg.norm(np.asarray(state.models) - task.optima.mean(axis=0))
+
+
+def fails(state, task):
+    return {}["a"]
+"""
+
+
+@pytest.fixture
+def own() -> None:
+    Path("own.py").write_text(CODE)
+    Path("other.py").write_text("from own import Raises\n")
+
+
+def test_a_users_class_runs_as_the_built_in_one_that_it_repeats(own: None, capsys: Capture) -> None:
+    """And ends in a page, which names no theorem but those of its dynamics."""
+    found = ran(f"own.py:Own {SMALL} --step-size 0.5")
+    task = QuadraticMixture.random(clusters=2, clients=4, dimension=2, seed=0)
+    expected = run(FedAvg(step_size=0.5), task, rounds=3, initial=found.models[0])
+    np.testing.assert_array_equal(found.models, expected.models)
+    output = capsys.readouterr().out
+    start = "own on quadratics with known optima\n\nTask      2 clusters: 2 and 2 of m = 4 clients"
+    assert output.startswith(start)
+    assert "Run       3 rounds, 1 run\nError     largest distance of the model from its optimum: " in output
+    assert output.endswith("Theorems\nNone      no theorem of this algorithm\nstored in run\n")
+    assert "Groups" not in output
+    for words, said in (
+        ("own.py:Grouped", "Groups 2, the true ones, from round 1; purity 1 "),
+        ("own.py:Slow", "FO rest holds: "),
+        (
+            "own.py:Slow --inner-step-size 0.3",  # not that of its dynamics
+            "does not apply: needs the rounds of per-fedavg with these options, here round 1 is",
+        ),
+    ):
+        assert main(["run", *words.split(), *SMALL.split()]) == 0
+        assert said in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            "own.py:Writes",
+            "must leave the state that `step` is given unchanged, and writes into its `models`",
+        ),
+        ("own.py:Raises", "algorithm = 'own.py:Raises': raised KeyError: 'a' ("),
+        ("other.py:Raises", "own.py, line "),  # beside the file, none of whose calls is in it
+        ("own.py:Missing", "has no attribute 'Missing'"),
+        ("own.py:Own --momentum 0.5", "Unknown option: --momentum"),
+        (
+            "fedavg --record momentum --out o",
+            "must be a field of State, which has models, clients, assignments",
+        ),
+        ("fedavg --measure gap --out o", "--measure = 'gap': must be MODULE:NAME or FILE.py:NAME"),
+        ("fedavg --measure own.py:fails --out o", "--measure = 'own.py:fails': raised KeyError: 'a' ("),
+        ("fedavg --measure own.py:none --out o", "has no attribute 'none'"),
+    ],
+)
+def test_mistakes_are_named(words: str, message: str, own: None, capsys: Capture) -> None:
+    said = refused(capsys, "run", *words.split(), *SMALL.split())
+    assert message in said
+
+
+def test_recorded_fields_and_a_measure_are_stored_next_to_the_trace(own: None) -> None:
+    trace = ran(f"scaffold {SMALL} --local-steps 2 --record control,controls --measure own.py:gap")
+    shapes = {name: array.shape for name, array in trace.recorded.items()}
+    assert shapes == {"control": (4, 1, 2), "controls": (4, 4, 2)}
+    mean = trace.recorded["controls"].mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(trace.recorded["control"], mean, atol=1e-9)
+    assert trace.recorded["controls"][1:].any()
+    task = QuadraticMixture.random(clusters=2, clients=4, dimension=2, seed=0)
+    distances = np.linalg.norm(trace.models[:, 0] - task.optima.mean(axis=0), axis=-1)
+    np.testing.assert_allclose(trace.measured["gap"], distances, rtol=1e-12)

@@ -9,8 +9,6 @@ from typing import Any
 
 import polars
 import pytest
-import torch
-from command_line import command, refused
 from toy_tables import TOY
 
 from clusterproof.commands.application import main
@@ -42,14 +40,6 @@ def test_without_a_name_the_stored_results_are_one_page(capsys: pytest.CaptureFi
     assert "Never run at full size: EMNIST" in output
 
 
-def test_without_stored_results_the_page_is_empty(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(paper_table, "RESULTS", tmp_path)
-    assert main(["table"]) == 0
-    assert "method" not in capsys.readouterr().out
-
-
 @pytest.mark.parametrize("name", TABLES)
 def test_help_has_every_setting_with_its_default(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["table", name, "--help"]) == 0
@@ -72,21 +62,8 @@ def test_a_table_is_printed_stored_and_not_computed_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, file = tmp_path / "units", tmp_path / "table.parquet"
-    line = [
-        "table",
-        NAME,
-        *options(NAME),
-        "--seeds",
-        "2",
-        "--jobs",
-        "1",
-        "--out",
-        str(out),
-        "--csv",
-        str(tmp_path / "table.csv"),
-        "--parquet",
-        str(file),
-    ]
+    line = ["table", NAME, *options(NAME), *f"--seeds 2 --jobs 1 --out {out} --parquet {file}".split()]
+    line += ["--csv", str(tmp_path / "table.csv")]
     assert main(line) == 0
     output = capsys.readouterr().out
     frame = polars.read_parquet(file)
@@ -103,17 +80,8 @@ def test_a_table_is_printed_stored_and_not_computed_again(
 
 
 def test_a_seed_that_fails_costs_no_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    line = [
-        "table",
-        NAME,
-        *options(NAME, images=10**9),
-        "--seeds",
-        "1",
-        "--jobs",
-        "1",
-        "--out",
-        str(tmp_path / "units"),
-    ]
+    more = f"--seeds 1 --jobs 1 --out {tmp_path / 'units'}"
+    line = ["table", NAME, *options(NAME, images=10**9), *more.split()]
     assert main(line) == 1
     output, errors = capsys.readouterr()
     assert "failed: updates, seed 0: InvalidArgument: partition.images" in errors
@@ -165,55 +133,3 @@ def test_an_interrupted_table_names_the_command_that_resumes(
         f"run `clusterproof table fpfc/table-1 --out '{tmp_path}/a folder'` to resume"
         in capsys.readouterr().err
     )
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("table sofl/tabel-2", "the nearest are sofl/table-2"),
-        ("table sofl/table-2 --seeds 0", "at least 1"),
-        ("table sofl/table-2 --seeds 99999", "at most 10000"),
-        ("table fpfc/table-1 --jobs 0", "at least 1"),
-        ("table sofl/table-2 --jobs 2 --dask tcp://127.0.0.1:1", "cannot be combined with --dask"),
-        ("table sofl/table-2 --set", "--set"),
-        ("table sofl/table-2 --set rounds", "must be NAME=VALUE"),
-        ("table sofl/table-2 --set rounds=2 --set rounds=3", "gives rounds twice"),
-        ("table sofl/table-2 --set rouds=3", "write rounds"),
-        ("table sofl/table-2 --set rounds=0", "at least 1"),
-        ("table sofl/table-2 --set hidden=wide", "wrong type"),
-        (f"table sofl/table-2 --set rounds={'9' * 20_000}", "rounds"),
-        (f"table sofl/table-2 --set hidden={'[' * 20_000}", "hidden"),
-        ("table sofl/table-2 --parquet none/table", "--parquet"),
-        ("table fpfc/table-1 --slurm 2", "--slurm"),
-        ("table cfl-mgd/table-2 --set network=tutorial", "network.name"),
-        pytest.param(
-            "table cfl-mgd/table-2 --set data=digits --set device=cuda",
-            "device = 'cuda': is not there",
-            marks=pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU"),
-        ),
-    ],
-)
-def test_wrong_calls_are_refused_in_one_line(
-    line: str, words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert words in refused(capsys, *line.split())
-
-
-def test_a_missing_data_set_is_refused_before_anything_is_computed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("CLUSTERPROOF_DATA", str(tmp_path))
-    for name in ("cfl-mgd/table-2", "sofl/table-2"):
-        message = refused(capsys, "table", name, "--out", str(tmp_path / "units"))
-        assert "run `clusterproof data fetch mnist`" in message
-    assert not (tmp_path / "units").exists()
-
-
-@pytest.mark.slow(reason="starts a process that trains")
-def test_progress_is_lines_where_there_is_no_terminal(tmp_path: Path) -> None:
-    name = "fpfc/table-1"
-    line = ["table", name, *options(name), "--set", "methods=['LOCAL']", "--seeds", "1", "--jobs", "1"]
-    done = command(*line, "--out", str(tmp_path))
-    assert done.returncode == 0, done.stderr
-    assert "\x1b" not in done.stdout + done.stderr
-    assert re.search(r"(?m)^LOCAL  accuracy %  84\.97 ± 6\.00  \d+\.\d\d  1  -  -$", done.stdout)

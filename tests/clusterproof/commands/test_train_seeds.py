@@ -13,7 +13,7 @@ import joblib
 import numpy as np
 import polars
 import pytest
-from command_line import ROOT, refused
+from command_line import ROOT
 from planting import planted
 from small_training import SMALL, contents
 
@@ -146,31 +146,6 @@ def test_the_figure_has_means_and_bands_of_one_deviation() -> None:
         )
     assert "Mean over 3 seeds (0, 1, 2)" in caption_of(figure)
     assert caption_of(seed_curves.draw(frame.filter(seed=2), "ifca on digits")) == "ifca on digits. Seed 2."
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ("--seeds 0", "must be an integer, at least 1"),
-        ("--seeds 2 --jobs 0 --out o", "must be an integer, at least 1"),
-        ("--jobs 2", "asks for --seeds"),
-        ("--plot a.png", "asks for --seeds"),
-        ("--seeds 2 --plot a.txt --out o", "must end in one of png, svg, pdf"),
-        ("--seeds 2 --out run", "continue it with --resume"),
-    ],
-)
-def test_what_does_not_go_together_is_refused(
-    options: str,
-    words: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("run").mkdir()
-    Path("run/configuration.json").touch()
-    where = [] if "--out" in options else ["--out", "x"]
-    assert words in refused(capsys, "train", *options.split(), *where)
 
 
 @pytest.mark.slow(reason="kills processes")

@@ -401,7 +401,6 @@ def test_a_class_that_a_round_has_no_proof_for_is_refused_by_its_name() -> None:
         "--algorithm fedavg --class strong --step-size 1",
         "--algorithm fedavg --class strong --strong-convexity 0.1 --step-size 1 --momentum 0.5",
         "--algorithm fedavg --class strong --strong-convexity 0.1 --step-size 1 --local-steps 9",
-        "--algorithm fedavg --class strong --strong-convexity 0.1 --step-size 1 --disturbance",
         "--algorithm proxskip --class convex --strong-convexity 0.1 --step-size 1 --probability 0.5",
         "--class smooth --momentum 0.5 --condition 10",
         "--class smooth --momentum 0.5 --condition 10 --proportion 1 --proximal 1",

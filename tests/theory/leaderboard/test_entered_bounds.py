@@ -182,7 +182,6 @@ def test_a_module_that_is_wrong(tmp_path: Path, content: str, message: str) -> N
         ("--clients 10 --participants 11", "participants"),
         ("--clients 10 --participants 5 --sampling 1/9", "sampling"),
         ("--figure x.gif", "figure"),
-        ("--fail-on consistent", "fail-on"),
         ("--proximal 1", "proximal"),
         ("--option I", "option"),
         ("--heterogeneity=-1", "heterogeneity"),

@@ -61,7 +61,7 @@ def theorem_a_prime(momentum: Momentum, replicates: Replicates, stream: Stream) 
         Markov. In full in ``theory.bounds.theorem_a_prime``.
 
     Symbols
-        r, C_0, C_1 of ``clusterproof certify --disturbance``; sigma^2 of the averaged noise times the step size.
+        r, C_0, C_1 of ``certify`` with ``disturbance``; sigma^2 of the averaged noise times the step size.
 
     Source
         Ours; replaces Theorem A where the noise is sub-Gaussian, without its factor 1 / (1 - r): 6 to 8 times below it.
