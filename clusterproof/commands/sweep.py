@@ -68,7 +68,8 @@ def sweep(
         if path is not None:
             check_writable(option, path)
     if plot is not None:
-        from clusterproof.figures.sweep_curves import check_axis, check_plot, draw  # help needs no figures
+        from clusterproof.figures.files import file_content  # help needs no figures
+        from clusterproof.figures.sweep_curves import check_axis, check_plot, draw
 
         check_plot(plot)
         check_axis(plan, runs, str(plot))
@@ -77,7 +78,7 @@ def sweep(
     frame = sweep_frame(plan, runs, results)
     write_tables(frame, parquet=parquet, csv=csv)
     if plot is not None and len(frame):
-        write_whole("plot", plot, draw(frame, plan, plot.suffix.lstrip(".")))
+        write_whole("plot", plot, file_content(draw(frame, plan), plot.suffix.lstrip(".")))
     if len(frame):
         _show_means(frame, plan)
     done = sum(result is not None for result in results)

@@ -82,7 +82,6 @@ class Drift(Illustration):
     """
 
     name: ClassVar[str] = "drift"
-    most_names: ClassVar[int | None] = 9
     title: ClassVar[str] = "Where every algorithm rests, away from the optimum of the mean loss"
     alt: ClassVar[str] = (
         "Distance of each algorithm's fixed point from the optimum, over the number of local steps and over the "

@@ -54,7 +54,6 @@ class FusionStrength(Illustration):
     """
 
     name: ClassVar[str] = "fusion-strength"
-    most_names: ClassVar[int | None] = 3
     title: ClassVar[str] = "What FPFC recovers over the strength of its penalty, and the window of strengths"
     alt: ClassVar[str] = (
         "Number of clusters, agreement with the truth and distance to the clusters' minimisers over the strength. In a "

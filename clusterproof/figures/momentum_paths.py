@@ -42,7 +42,6 @@ class MomentumPaths(Illustration):
     """
 
     name: ClassVar[str] = "momentum-paths"
-    most_names: ClassVar[int | None] = 4
     title: ClassVar[str] = "Gradient descent and heavy ball across a valley, below their bounds"
     alt: ClassVar[str] = (
         "Left: over level lines of a valley, gradient descent jumps from side to side, and the heavy ball runs along "
