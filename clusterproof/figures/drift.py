@@ -37,7 +37,7 @@ LOOKS = {
 """Colour and marker of each method."""
 
 Method: TypeAlias = tuple[Callable[..., Any], Callable[..., Algorithm[Any]]]
-"""A fixed point, (d,) alone or first of all, of hessians (m, d, d), centres (m, d) and a parameter; and an algorithm."""
+"""A fixed point, (d,) or first of a tuple, of hessians (m, d, d), centres (m, d) and a parameter; and an algorithm."""
 
 
 class Curve(NamedTuple):
@@ -122,10 +122,16 @@ class Drift(Illustration):
     def by_local_steps(self) -> dict[str, Method]:
         """Return the methods over local steps H."""
         step: dict[str, Any] = {"step_size": self.step_size}
-        inner, proximal = {**step, "inner_step_size": self.inner_step_size}, {**step, "proximal": self.proximal}
+        inner, proximal = (
+            {**step, "inner_step_size": self.inner_step_size},
+            {**step, "proximal": self.proximal},
+        )
         methods: dict[str, Method] = {
             "FedAvg": (partial(affine_rounds.fedavg_rest, **step), partial(FedAvg, **step)),
-            "FedProx, inexact": (partial(affine_rounds.fedprox_rest, **proximal), partial(FedProx, **proximal)),
+            "FedProx, inexact": (
+                partial(affine_rounds.fedprox_rest, **proximal),
+                partial(FedProx, **proximal),
+            ),
         }
         for name, gradient in (("Per-FedAvg, HF", "second-order"), ("Per-FedAvg, FO", "first-order")):
             point = partial(affine_rounds.per_fedavg_rest, **inner, second_order=gradient == "second-order")
@@ -133,7 +139,10 @@ class Drift(Illustration):
         for momentum in (0.0, 0.5, 0.9):
             heavy = {**step, "momentum": momentum}
             averaged = partial(CFLMGD, **heavy, clusters=1, averaging="model")
-            methods[rf"CFL-MGD II, $\beta = {momentum:g}$"] = partial(affine_rounds.cfl_mgd_rest, **heavy), averaged
+            methods[rf"CFL-MGD II, $\beta = {momentum:g}$"] = (
+                partial(affine_rounds.cfl_mgd_rest, **heavy),
+                averaged,
+            )
         return methods
 
     def by_strength(self) -> dict[str, Method]:
@@ -157,13 +166,17 @@ class Drift(Illustration):
 
         def at_rest(point: Callable[..., Any], parameter: str, values: Any) -> np.ndarray:
             points = [point(*clients, **{parameter: value}) for value in values]
-            return np.array([drift_of(found[0] if isinstance(found, tuple) else found, task) for found in points])
+            return np.array(
+                [drift_of(found[0] if isinstance(found, tuple) else found, task) for found in points]
+            )
 
         def at_end(algorithm: Algorithm[Any]) -> float:
             steps, proximal = getattr(algorithm, "local_steps", 1), getattr(algorithm, "proximal", 0.0)
             decay = 1.2 * self.kappa / (self.step_size * steps) + 3 * (1 + proximal * self.kappa)
             rounds = math.ceil(TIME_CONSTANTS * decay)
-            return drift_of(run(algorithm, task, rounds=rounds, initial=np.zeros((1, task.dimension))).models[-1, 0], task)
+            return drift_of(
+                run(algorithm, task, rounds=rounds, initial=np.zeros((1, task.dimension))).models[-1, 0], task
+            )
 
         return [
             {
@@ -183,7 +196,9 @@ class Drift(Illustration):
     def draw(self, data: list[dict[str, Curve]]) -> style.Figure:
         """Draw the drift over local steps, and over the proximal strength."""
         task = self.task()
-        gap = max(np.abs(curve.ends - curve.at_ends).max(initial=0) for part in data for curve in part.values())
+        gap = max(
+            np.abs(curve.ends - curve.at_ends).max(initial=0) for part in data for curve in part.values()
+        )
         words = (
             f"Distance to the minimiser of the mean loss of {self.clients} clients that share one model: expected "
             f"losses of a Gaussian regression mixture, $P = {CLUSTERS}$, $d = {self.dimension}$, $\\kappa = "
@@ -204,7 +219,12 @@ class Drift(Illustration):
             panel.axhline(limit, **style.LEVEL, gid="mean of optima")
             for name, curve in curves.items():
                 colour, marker = LOOKS[name]
-                mark: style.Look = {"marker": marker, "markersize": 5.5, "clip_on": False, "linestyle": "none"}
+                mark: style.Look = {
+                    "marker": marker,
+                    "markersize": 5.5,
+                    "clip_on": False,
+                    "linestyle": "none",
+                }
                 panel.plot(values, curve.drifts, color=colour, label="_", gid=f"closed {name}")
                 panel.plot(ran, curve.ends, color=colour, **mark, label=name, gid=f"runs {name}")
             panel.set_xscale("log")

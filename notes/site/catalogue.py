@@ -19,6 +19,7 @@ from clusterproof.theory.claims.claim import source_of
 from clusterproof.theory.headlines import HEADLINES
 from clusterproof.theory.report.stored_verdicts import read_verdicts
 from clusterproof.theory.report.tables import NEEDED, number
+from notes.site import reference
 
 PAPERS = {
     "baselines": "Baselines: fixed points of FedAvg and its relatives",
@@ -78,9 +79,14 @@ def write(folder: Path) -> None:
         "caption": lambda name: metadata_of(STORED_FIGURES / f"{name}.svg", "description"),
     }
     folder.mkdir(exist_ok=True)
-    for page, paper in [("index", ""), ("gallery", ""), *(("paper", name) for name in papers)]:
-        text = environment.get_template(f"{page}.md.jinja").render(known, paper=paper)
-        (folder / f"{paper or page}.md").write_text(text, encoding="utf-8")
+    modules = reference.public_modules()
+    known |= {"modules": modules, "members": reference.described(modules)}
+    pages = {name: (name, "") for name in ("index", "gallery", "reference")}
+    pages |= {name: ("paper", name) for name in papers}
+    pages |= {f"reference-{name}": ("module", name) for name in modules}
+    for page, (template, name) in pages.items():
+        text = environment.get_template(f"{template}.md.jinja").render(known, page=name)
+        (folder / f"{page}.md").write_text(text, encoding="utf-8")
     (folder / "command-line.md").write_text(command_line(app.generate_docs()), encoding="utf-8")
 
 

@@ -27,7 +27,6 @@ language = "en"
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
-    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
 ]
 exclude_patterns = ["README.md", "site", "stored", "lessons/live.py", "lessons/every_smooth_function.py"]
@@ -54,8 +53,6 @@ nb_code_prompt_show, nb_code_prompt_hide = "Show the code", "Hide the code"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 autodoc_typehints = "none"
-autosummary_ignore_module_all = False
-templates_path = ["templates"]
 suppress_warnings = ["ref.python", "myst.xref_missing"]
 
 
@@ -82,11 +79,12 @@ def escape(_app: Any, _what: str, _name: str, _object: Any, _options: Any, lines
     )
     code = False
     for number, line in enumerate(lines):
-        code = (code and not (line.strip() and not line.startswith(" "))) or line.rstrip().endswith("::")
+        code = code and not (line.strip() and not line.startswith(" "))
         if not code:
             lines[number] = markup.sub(
                 lambda found: found[0] if found[0][0] == "`" else f"\\{found[0]}", line
             )
+        code = code or line.rstrip().endswith("::")
 
 
 def formula(translator: Any, node: nodes.math | nodes.math_block) -> None:

@@ -1,6 +1,5 @@
 """Which names the site's reference has, and how it reads docstrings and names in a text."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -9,24 +8,29 @@ from docutils.core import publish_doctree
 
 from notes.site.catalogue import linked, plain
 from notes.site.conf import escape
+from notes.site.reference import described, public_modules
 
 
-def test_every_package_with_public_names_has_a_page() -> None:
-    listed = re.findall(
-        r"(?m)^   (clusterproof[\w.]*)$", (ROOT / "notes/reference.md").read_text(encoding="utf-8")
-    )
+def test_every_package_with_public_names_has_a_page_and_every_name_is_described_once() -> None:
+    modules = public_modules()
     stated = {
         ".".join(path.parent.relative_to(ROOT).parts)
         for path in (ROOT / "clusterproof").rglob("__init__.py")
         if "__all__" in path.read_text(encoding="utf-8")
     }
-    assert stated <= set(listed)
+    assert stated <= set(modules)
+    names = described(modules)
+    assert "network" in names["clusterproof.neural.networks"]
+    assert "network" not in names["clusterproof.neural"]
+    values = [getattr(modules[module], name) for module in names for name in names[module]]
+    own = [value for value in values if str(getattr(value, "__module__", "")).startswith("clusterproof.")]
+    assert len(own) == len(set(map(id, own))) > 100
 
 
 @pytest.mark.slow(reason="builds the site")
 def test_public_names_have_their_anchors(site: Path) -> None:
     for module, name in (("algorithms", "FedAvg"), ("conformance", "assert_conforms"), ("theory", "Verdict")):
-        text = (site / f"reference/clusterproof.{module}.html").read_text(encoding="utf-8")
+        text = (site / f"catalogue/reference-clusterproof.{module}.html").read_text(encoding="utf-8")
         assert f'id="clusterproof.{module}.{name}"' in text
 
 
