@@ -32,7 +32,8 @@ figures: $(VENV)/.check-ready
 	$(BIN)/clusterproof figures --out figures-out
 
 notes: $(TEST_READY)
-	PYTHONPATH=notes/lessons $(BIN)/python -m notes.site --out notes-out
+	mkdir -p notes/site/drawn
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --jobs 2 --conf-dir notes/site notes notes-out
 
 test: $(TEST_READY)
 	$(BIN)/python -m pytest -n logical --dist worksteal
@@ -80,4 +81,4 @@ $(VENV)/.release-ready: pyproject.toml $(CONSTRAINTS) | $(VENV)/bin/pip
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis figures-out notes-out proofs-out
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .hypothesis figures-out notes-out notes/catalogue notes/site/drawn proofs-out

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clusterproof.algorithms.calls import checked
-from clusterproof.algorithms.drawable import Drawable
 from clusterproof.algorithms.metrics import adjusted_rand_index, cluster_count, purity
 from clusterproof.algorithms.notebook import html_table
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Trace(Drawable):
+class Trace:
     """Models, assignments and errors of a run. Without replicates, the replicate axis is missing.
 
     Attributes
@@ -47,8 +46,6 @@ class Trace(Drawable):
         Values of the functions of ``run(measure=...)``, before the first and after each round, (rounds + 1, ...)
         with the shape of a value.
     """
-
-    drawn_by: ClassVar[str] = "run_figure"
 
     models: np.ndarray
     assignments: np.ndarray
@@ -123,7 +120,6 @@ class Trace(Drawable):
         *others: Trace,
         bounds: Mapping[str, ArrayLike] | None = None,
         width: float | None = None,
-        theme: Literal["light", "dark"] = "light",
         caption: bool = True,
         title: str | None = None,
         labels: Sequence[str] = (),
@@ -137,8 +133,8 @@ class Trace(Drawable):
             differ.
         bounds
             Bounds by their names, such as ``{"Lemma 1": values}``: a number, or one for each round and the start.
-        width, theme, caption, title, labels
-            As for ``clusterproof.figures.dressed``.
+        width, caption, title, labels
+            As for ``clusterproof.figures.style.Appearance``.
 
         Returns
         -------
@@ -149,10 +145,13 @@ class Trace(Drawable):
         ------
         InvalidArgument
             If a run has no errors or another kind of errors, a bound is none, matplotlib is not installed, or the
-            figure cannot have this width, theme or these labels.
+            figure cannot have this width or these labels.
         """
-        appearance = {"width": width, "theme": theme, "caption": caption, "title": title, "labels": labels}
-        return self._drawn(*others, bounds=bounds, **appearance)
+        import clusterproof  # only drawing needs matplotlib
+
+        appearance = {"width": width, "caption": caption, "title": title, "labels": labels}
+        drawn: Figure = clusterproof.figures.run_figure(self, *others, bounds=bounds, **appearance)
+        return drawn
 
     @checked
     def frame(self) -> polars.DataFrame:

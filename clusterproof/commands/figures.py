@@ -15,10 +15,9 @@ from clusterproof.algorithms.options import parameter_descriptions
 from clusterproof.algorithms.validation import check_name, check_seed, error_line, require
 from clusterproof.commands import completion, terminal
 from clusterproof.figures import FIGURES, Illustration
-from clusterproof.figures.appearance import check_labels, check_width
 from clusterproof.figures.files import file_content
 from clusterproof.figures.illustration import written
-from clusterproof.figures.style import own_sheet
+from clusterproof.figures.style import Appearance, appearing
 from clusterproof.settings import from_settings, values_from_texts
 
 
@@ -57,7 +56,7 @@ def draw(
     title
         Title above the figure.
     labels
-        Names of the curves in place of those in the legend or at the lines, in their order, separated by commas.
+        Names of the curves in place of those in the legend, in their order, separated by commas.
     style
         A style sheet of matplotlib, as FILE.mplstyle; without one, the user's matplotlibrc.
     show_help
@@ -68,7 +67,9 @@ def draw(
     if show_help:
         return _show_help(ids)
     check_seed(seed)
-    check_width(width)
+    looks: dict[str, Any] = {"width": width, "caption": caption, "title": title}
+    looks["labels"] = [name.strip() for name in labels.split(",")] if labels else []
+    Appearance(**looks)  # refuses what no figure can have
     values = values_from_texts("set", settings)
     if values and not ids:
         raise InvalidArgument(
@@ -87,12 +88,6 @@ def draw(
     paths = {name: out / f"{name.replace('/', '-')}.{file_format}" for name in chosen}
     for path in paths.values():
         check_writable("out", path)
-    looks = {
-        "width": width,
-        "caption": caption,
-        "title": title,
-        "labels": [name.strip() for name in labels.split(",")] if labels else [],
-    }
     failures = []
     with terminal.progress(len(chosen), lines=True) as advance:
         for number, (name, figure) in enumerate(chosen.items()):
@@ -116,12 +111,8 @@ def draw(
 
 def _render(figure: Illustration, file_format: str, looks: dict[str, Any], sheet: Mapping[str, Any]) -> bytes:
     """Draw a figure by a style sheet and return the bytes of its file, which describes it with its caption."""
-    check_labels(looks["labels"], figure.most_names)
-    before = own_sheet.set(sheet)
-    try:
-        return file_content(figure.plot(), file_format, alt=figure.description, **looks)
-    finally:
-        own_sheet.reset(before)
+    with appearing(Appearance(sheet=sheet)):
+        return file_content(figure.plot(**looks), file_format, alt=figure.description)
 
 
 def _read_sheet(sheet: Path) -> Mapping[str, Any]:

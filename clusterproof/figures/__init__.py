@@ -1,6 +1,5 @@
 """Figures drawn from computed results, one module each."""
 
-from clusterproof.figures.appearance import dressed
 from clusterproof.figures.catalogue import FIGURES
 from clusterproof.figures.client_updates import after_fedavg
 from clusterproof.figures.error_per_round import ErrorPerRound
@@ -8,16 +7,13 @@ from clusterproof.figures.files import save
 from clusterproof.figures.illustration import Illustration
 from clusterproof.figures.pages import page_figure
 from clusterproof.figures.runs import run_figure
-from clusterproof.figures.verdicts import verdict_figure
 
 __all__ = [
     "FIGURES",
     "ErrorPerRound",
     "Illustration",
     "after_fedavg",
-    "dressed",
     "page_figure",
     "run_figure",
     "save",
-    "verdict_figure",
 ]

@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from clusterproof.figures.style import (
-    BLACK,
-    BLUE,
-    LOOKS,
-    Figure,
-    Look,
-    add_legend,
-    label_axes,
-    new_figure,
-    styled,
-)
+import clusterproof.figures.style as style
 from clusterproof.theory.leaderboard import Row
 
-COMPUTED: dict[str, Look] = {
-    "one-round-convex": {"color": BLUE, "marker": "o", "linestyle": ":"},
-    "one-round-strong": {"color": BLUE, "marker": "o", "linestyle": "-"},
-    "exact": {"color": BLACK, "marker": "*", "linestyle": "none", "markersize": 10},
-    "worst-quadratic": {"color": BLACK, "marker": "s", "linestyle": "--", "markersize": 3},
-    "expected": {"color": BLACK, "marker": "x", "linestyle": "-."},
+COMPUTED: dict[str, style.Look] = {
+    "one-round-convex": {"color": style.BLUE, "marker": "o", "linestyle": ":"},
+    "one-round-strong": {"color": style.BLUE, "marker": "o", "linestyle": "-"},
+    "exact": {"color": style.BLACK, "marker": "*", "linestyle": "none", "markersize": 10},
+    "worst-quadratic": {"color": style.BLACK, "marker": "s", "linestyle": "--", "markersize": 3},
+    "expected": {"color": style.BLACK, "marker": "x", "linestyle": "-."},
 }
 """Looks of the columns that are computed."""
 
@@ -30,8 +20,8 @@ MARKERS = "s^DvPx<>hpd"
 """Of the entered bounds, in their order; with the six colours of ``LOOKS`` 66 looks."""
 
 
-@styled
-def draw_bounds(rows: Sequence[Row], caption: str) -> Figure:
+@style.styled
+def draw_bounds(rows: Sequence[Row], caption: str) -> style.Figure:
     """Draw the values of every column that has one, with both axes logarithmic.
 
     Parameters
@@ -41,17 +31,15 @@ def draw_bounds(rows: Sequence[Row], caption: str) -> Figure:
     caption
         The setting.
     """
-    figure, (panel,) = new_figure(caption)
-    columns = list(dict.fromkeys(row["column"] for row in rows if row["value"]))
+    figure, (panel,) = style.new_figure(caption)
+    columns = dict.fromkeys(row["column"] for row in rows if row["value"])
     entered = [column for column in columns if column not in COMPUTED]
-    looks: dict[str, Look] = {
-        column: {**LOOKS[1 + place % (len(LOOKS) - 1)], "marker": MARKERS[place % len(MARKERS)]}
-        for place, column in enumerate(entered)
-    } | COMPUTED
     for column in columns:
+        place = entered.index(column) if column in entered else 0
+        look = {**style.LOOKS[1 + place % (len(style.LOOKS) - 1)], "marker": MARKERS[place % len(MARKERS)]}
         points = [(row["round"], row["value"]) for row in rows if row["column"] == column and row["value"]]
-        panel.plot(*zip(*points, strict=True), **{"markersize": 4, **looks[column]}, label=column, gid=column)
+        panel.plot(*zip(*points, strict=True), **COMPUTED.get(column, look), label=column, gid=column)
     panel.set(xscale="log", yscale="log")
-    label_axes(panel, "", "rounds R", r"$E\,|x_R - x^*|^2$")
-    add_legend([panel], columns=4, fontsize=8)
+    style.label_axes(panel, "", "rounds R", r"$E\,|x_R - x^*|^2$")
+    style.add_legend([panel], 4)
     return figure

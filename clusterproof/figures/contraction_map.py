@@ -66,7 +66,6 @@ class ContractionMap(Illustration):
     """
 
     name: ClassVar[str] = "contraction-map"
-    most_names: ClassVar[int | None] = 3
     title: ClassVar[str] = (
         "Where the contraction of Lemma 2 of CFL-MGD, without its floor, fails without noise"
     )

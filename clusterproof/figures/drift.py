@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from msgspec import Meta
@@ -18,39 +18,37 @@ from clusterproof.synthetic import RegressionMixture
 from clusterproof.theory.exact import affine_rounds
 
 CLUSTERS = 4
-MOMENTA = {0.0: (style.SKY, "x"), 0.5: (style.BLUE, "P"), 0.9: (style.VERMILLION, "s")}
-STEPS = np.arange(1, 65)
-STRENGTHS = np.geomspace(0.1, 5.0, 101)
+STEPS = range(1, 65)
+STRENGTHS = np.geomspace(0.1, 5.0, 101).tolist()
 TIME_CONSTANTS = 20
 """Runs last until the slowest part has decayed by exp(-20) or more."""
 
+LOOKS = {
+    "FedAvg": (style.BLACK, "o"),
+    "FedProx, inexact": (style.GREEN, "^"),
+    "Per-FedAvg, HF": (style.PURPLE, "D"),
+    "Per-FedAvg, FO": (style.ORANGE, "v"),
+    r"CFL-MGD II, $\beta = 0$": (style.SKY, "x"),
+    r"CFL-MGD II, $\beta = 0.5$": (style.BLUE, "P"),
+    r"CFL-MGD II, $\beta = 0.9$": (style.VERMILLION, "s"),
+    "FedProx, exact": (style.BLUE, "s"),
+    "FedBCD": (style.VERMILLION, "x"),
+}
+"""Colour and marker of each method."""
 
-class Method(NamedTuple):
-    """A curve: a fixed point and a run as functions of one parameter, passed by name."""
-
-    name: str
-    fixed_point: Callable[..., Any]
-    """Of hessians (m, d, d), centres (m, d) and the parameter; returns (d,), alone or first of all."""
-    algorithm: Callable[..., Algorithm[Any]]
-    rounds: Callable[[float], int]
-    """Rounds of a run, from the parameter."""
-    look: tuple[str, str]
-    """Colour and marker."""
+Method: TypeAlias = tuple[Callable[..., Any], Callable[..., Algorithm[Any]]]
+"""A fixed point, (d,) or first of a tuple, of hessians (m, d, d), centres (m, d) and a parameter; and an algorithm."""
 
 
 class Curve(NamedTuple):
     """A method's drift over a parameter."""
 
-    parameters: np.ndarray
     drifts: np.ndarray
-    """In closed form."""
-    ran: np.ndarray
+    """In closed form, at every value of the parameter."""
     ends: np.ndarray
-    """At the ends of runs with the parameters ``ran``."""
+    """At the ends of runs, at some values."""
     at_ends: np.ndarray
-    """In closed form at ``ran``."""
-    look: tuple[str, str]
-    """Colour and marker."""
+    """In closed form at these values."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +80,6 @@ class Drift(Illustration):
     """
 
     name: ClassVar[str] = "drift"
-    most_names: ClassVar[int | None] = 9
     title: ClassVar[str] = "Where every algorithm rests, away from the optimum of the mean loss"
     alt: ClassVar[str] = (
         "Distance of each algorithm's fixed point from the optimum, over the number of local steps and over the "
@@ -122,114 +119,85 @@ class Drift(Illustration):
             data="population",
         )
 
-    def _rounds_of_steps(self, local_steps: float) -> int:
-        """Return the rounds after which gradient steps at curvature mu have decayed, at least 100."""
-        return max(100, math.ceil(TIME_CONSTANTS * self.kappa / (self.step_size * local_steps) * 1.2))
-
-    def _steps_to_solve(self, proximal: float) -> int:
-        """Return the local steps that count as an exact solution."""
-        return math.ceil(TIME_CONSTANTS / (self.step_size * (1 / self.kappa + proximal)))
-
-    def _rounds_to_rest(self, proximal: float) -> int:
-        """Return the rounds of exact proximal steps after which w has decayed."""
-        return max(30, math.ceil(TIME_CONSTANTS * (1 + proximal * self.kappa)))
-
-    def by_local_steps(self) -> list[Method]:
-        """Return the curves over local steps H."""
+    def by_local_steps(self) -> dict[str, Method]:
+        """Return the methods over local steps H."""
         step: dict[str, Any] = {"step_size": self.step_size}
         inner, proximal = (
             {**step, "inner_step_size": self.inner_step_size},
             {**step, "proximal": self.proximal},
         )
-        methods = [
-            Method(
-                "FedAvg",
-                partial(affine_rounds.fedavg_rest, **step),
-                partial(FedAvg, **step),
-                self._rounds_of_steps,
-                (style.BLACK, "o"),
-            ),
-            Method(
-                "FedProx, inexact",
+        methods: dict[str, Method] = {
+            "FedAvg": (partial(affine_rounds.fedavg_rest, **step), partial(FedAvg, **step)),
+            "FedProx, inexact": (
                 partial(affine_rounds.fedprox_rest, **proximal),
                 partial(FedProx, **proximal),
-                lambda steps: max(self._rounds_of_steps(steps), self._rounds_to_rest(self.proximal)),
-                (style.GREEN, "^"),
             ),
-        ]
-        for name, gradient, look in (
-            ("Per-FedAvg, HF", "second-order", (style.PURPLE, "D")),
-            ("Per-FedAvg, FO", "first-order", (style.ORANGE, "v")),
-        ):
+        }
+        for name, gradient in (("Per-FedAvg, HF", "second-order"), ("Per-FedAvg, FO", "first-order")):
             point = partial(affine_rounds.per_fedavg_rest, **inner, second_order=gradient == "second-order")
-            personal = partial(PerFedAvg, **inner, gradient=gradient)
-            methods.append(Method(name, point, personal, self._rounds_of_steps, look))
-        for momentum, look in MOMENTA.items():
+            methods[name] = point, partial(PerFedAvg, **inner, gradient=gradient)
+        for momentum in (0.0, 0.5, 0.9):
             heavy = {**step, "momentum": momentum}
             averaged = partial(CFLMGD, **heavy, clusters=1, averaging="model")
-            name, limit = rf"CFL-MGD II, $\beta = {momentum:g}$", partial(affine_rounds.cfl_mgd_rest, **heavy)
-            methods.append(Method(name, limit, averaged, self._rounds_of_steps, look))
+            methods[rf"CFL-MGD II, $\beta = {momentum:g}$"] = (
+                partial(affine_rounds.cfl_mgd_rest, **heavy),
+                averaged,
+            )
         return methods
 
-    def by_strength(self) -> list[Method]:
-        """Return the curves over proximal strength mu."""
-        step: dict[str, Any] = {"step_size": self.step_size}
-        inexact = {**step, "local_steps": self.local_steps}
-        return [
-            Method(
-                "FedProx, exact",
-                affine_rounds.fedprox_rest,
-                lambda proximal: FedProx(
-                    **step, proximal=proximal, local_steps=self._steps_to_solve(proximal)
-                ),
-                self._rounds_to_rest,
-                (style.BLUE, "s"),
-            ),
-            Method(
-                "FedBCD",
-                affine_rounds.fedbcd_rest,
-                partial(FedBCD, **inexact),
-                lambda proximal: 3 * self._rounds_to_rest(proximal) + self._rounds_of_steps(self.local_steps),
-                (style.VERMILLION, "x"),
-            ),
-            Method(
-                "FedProx, inexact",
-                partial(affine_rounds.fedprox_rest, **inexact),
-                partial(FedProx, **inexact),
-                lambda proximal: max(self._rounds_to_rest(proximal), self._rounds_of_steps(self.local_steps)),
-                (style.GREEN, "^"),
-            ),
-        ]
+    def by_strength(self) -> dict[str, Method]:
+        """Return the methods over the proximal strength mu."""
+
+        def exact(proximal: float) -> FedProx:
+            to_solve = math.ceil(TIME_CONSTANTS / (self.step_size * (1 / self.kappa + proximal)))
+            return FedProx(step_size=self.step_size, proximal=proximal, local_steps=to_solve)
+
+        inexact: dict[str, Any] = {"step_size": self.step_size, "local_steps": self.local_steps}
+        return {
+            "FedProx, exact": (affine_rounds.fedprox_rest, exact),
+            "FedBCD": (affine_rounds.fedbcd_rest, partial(FedBCD, **inexact)),
+            "FedProx, inexact": (partial(affine_rounds.fedprox_rest, **inexact), partial(FedProx, **inexact)),
+        }
 
     def compute(self) -> list[dict[str, Curve]]:
         """Return the drift of each method over local steps, and over the proximal strength."""
         task = self.task()
-        sweeps: tuple[Any, ...] = (
-            ("local_steps", self.by_local_steps(), STEPS.tolist(), self.run_steps),
-            ("proximal", self.by_strength(), STRENGTHS.tolist(), self.run_strengths),
-        )
+        clients = task.covariances.matrices[task.labels], task.client_optima
+
+        def at_rest(point: Callable[..., Any], parameter: str, values: Any) -> np.ndarray:
+            points = [point(*clients, **{parameter: value}) for value in values]
+            return np.array(
+                [drift_of(found[0] if isinstance(found, tuple) else found, task) for found in points]
+            )
+
+        def at_end(algorithm: Algorithm[Any]) -> float:
+            steps, proximal = getattr(algorithm, "local_steps", 1), getattr(algorithm, "proximal", 0.0)
+            decay = 1.2 * self.kappa / (self.step_size * steps) + 3 * (1 + proximal * self.kappa)
+            rounds = math.ceil(TIME_CONSTANTS * decay)
+            return drift_of(
+                run(algorithm, task, rounds=rounds, initial=np.zeros((1, task.dimension))).models[-1, 0], task
+            )
+
         return [
             {
-                method.name: Curve(
-                    np.array(parameters),
-                    closed(method, task, name, parameters),
-                    np.array(ran),
-                    endpoints(method, task, name, ran),
-                    closed(method, task, name, ran),
-                    method.look,
+                name: Curve(
+                    at_rest(point, parameter, values),
+                    np.array([at_end(algorithm(**{parameter: value})) for value in ran]),
+                    at_rest(point, parameter, ran),
                 )
-                for method in methods
+                for name, (point, algorithm) in methods.items()
             }
-            for name, methods, parameters, ran in sweeps
+            for parameter, methods, values, ran in (
+                ("local_steps", self.by_local_steps(), STEPS, self.run_steps),
+                ("proximal", self.by_strength(), STRENGTHS, self.run_strengths),
+            )
         ]
 
     def draw(self, data: list[dict[str, Curve]]) -> style.Figure:
         """Draw the drift over local steps, and over the proximal strength."""
         task = self.task()
         gap = max(
-            float(np.abs(curve.ends - curve.at_ends).max(initial=0))
-            for part in data
-            for curve in part.values()
+            np.abs(curve.ends - curve.at_ends).max(initial=0) for part in data for curve in part.values()
         )
         words = (
             f"Distance to the minimiser of the mean loss of {self.clients} clients that share one model: expected "
@@ -244,15 +212,21 @@ class Drift(Illustration):
             f"$\\mu \\to 0$."
         )
         figure, panels = style.new_figure(self.caption(words), panels=2, height=5.4)
-        for panel, curves in zip(panels, data, strict=True):
-            panel.axhline(
-                drift_of(task.client_optima.mean(axis=0), task), **style.LEVEL, gid="mean of optima"
-            )
+        limit = drift_of(task.client_optima.mean(axis=0), task)
+        for panel, curves, values, ran in zip(
+            panels, data, (STEPS, STRENGTHS), (self.run_steps, self.run_strengths), strict=True
+        ):
+            panel.axhline(limit, **style.LEVEL, gid="mean of optima")
             for name, curve in curves.items():
-                colour, marker = curve.look
-                mark: style.Look = {"color": colour, "marker": marker, "markersize": 5.5, "clip_on": False}
-                panel.plot(curve.parameters, curve.drifts, color=colour, label="_", gid=f"closed {name}")
-                panel.plot(curve.ran, curve.ends, **mark, linestyle="none", label=name, gid=f"runs {name}")
+                colour, marker = LOOKS[name]
+                mark: style.Look = {
+                    "marker": marker,
+                    "markersize": 5.5,
+                    "clip_on": False,
+                    "linestyle": "none",
+                }
+                panel.plot(values, curve.drifts, color=colour, label="_", gid=f"closed {name}")
+                panel.plot(ran, curve.ends, color=colour, **mark, label=name, gid=f"runs {name}")
             panel.set_xscale("log")
             panel.set_ylim(0, None)
         left, right = panels
@@ -268,20 +242,3 @@ class Drift(Illustration):
 def drift_of(point: np.ndarray, task: RegressionMixture) -> float:
     """Return the distance of a model (d,) to the minimiser of the mean loss."""
     return float(np.linalg.norm(point - task.pooled_optimum))
-
-
-def closed(method: Method, task: RegressionMixture, name: str, parameters: Iterable[Any]) -> np.ndarray:
-    """Drift of the closed form at each value of the parameter of a name."""
-    clients = task.covariances.matrices[task.labels], task.client_optima
-    points = [method.fixed_point(*clients, **{name: parameter}) for parameter in parameters]
-    return np.array([drift_of(point[0] if isinstance(point, tuple) else point, task) for point in points])
-
-
-def endpoints(method: Method, task: RegressionMixture, name: str, parameters: Iterable[Any]) -> np.ndarray:
-    """Drift at the end of a run from zero at each value of the parameter of a name."""
-    start = np.zeros((1, task.dimension))
-    traces = [
-        run(method.algorithm(**{name: parameter}), task, rounds=method.rounds(parameter), initial=start)
-        for parameter in parameters
-    ]
-    return np.array([drift_of(trace.models[-1, 0], task) for trace in traces])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
@@ -10,7 +11,7 @@ import numpy as np
 from msgspec import Meta
 
 import clusterproof.figures.style as style
-from clusterproof.algorithms import CFLMGD, FedAvg, InvalidArgument
+from clusterproof.algorithms import CFLMGD, Algorithm, FedAvg, InvalidArgument
 from clusterproof.experiments.run_defaults import one_start, run_with
 from clusterproof.experiments.synthetic_options import algorithm_class, algorithm_parameters
 from clusterproof.figures.illustration import Illustration, Kappa, Momentum, NotNegative, Positive, written
@@ -45,8 +46,8 @@ DRAWN: dict[str, tuple[Role, ...]] = {"all": ("printed", "repaired"), "repaired"
 
 ONE_MODEL = ("fedavg", "scaffold", "fedlin")
 
-COINCIDE = 0.01
-"""Curves whose values differ by at most this share are drawn once: less than a line's width on a log axis."""
+SAME = 0.01
+"""Bounds whose values differ by at most this share are drawn once: less than a line's width on a log axis."""
 
 
 class Run(NamedTuple):
@@ -194,86 +195,63 @@ class ErrorPerRound(Illustration):
             task="regression",
             rounds=rounds,
             replicates=replicates,
-            start=_clustered_start if name in ("cfl-mgd", "ifca") else _one_model_start,
+            start=_start(FedAvg(step_size=1.0) if name in ONE_MODEL else CFLMGD(step_size=1.0, momentum=0.0)),
         )
 
     def draw(self, data: list[Run]) -> style.Figure:
         """Draw the page's picture of a single run, or the errors of several with their bounds."""
         if len(data) == 1:
             return draw_page(data[0].page, self.caption)
-        figure, (panel,) = style.new_figure(self.caption(self._words(data)), height=4.6)
-        rounds = np.arange(self.rounds + 1)
-        looks = [{**look, "linestyle": "-"} for look in style.LOOKS]
-        for number, (run, look) in enumerate(zip(data, looks, strict=False)):
+        bounds = self._bounds(data)
+        figure, (panel,) = style.new_figure(self.caption(self._words(data, bounds)), height=4.6)
+        rounds, every = np.arange(self.rounds + 1), max(1, self.rounds // 8)
+        for number, (run, look) in enumerate(zip(data, style.SOLID, strict=False)):
             median = run.picture.curves[0]
-            every = max(1, self.rounds // 8)
             if median.band is not None:
                 filled: style.Look = {"color": look["color"], "alpha": 0.2, "linewidth": 0}
                 panel.fill_between(rounds, *median.band, **filled, gid=f"band {run.label}")
-            panel.plot(
-                rounds,
-                median.values,
-                **look,
-                markevery=(number % every, every),
-                label=run.label,
-                gid=run.label,
-            )
-        for bound in self._bounds(data):
-            colour = style.BLACK if bound.run is None else looks[bound.run]["color"]
-            gid = f"{bound.name}, {'all' if bound.run is None else data[bound.run].label}"
-            line: style.Look = {"color": colour, "linestyle": LINES[bound.curve.role], "gid": gid}
-            panel.plot(rounds, bound.curve.values, **line)
+            marks = (number % every, every)
+            panel.plot(rounds, median.values, **look, markevery=marks, label=run.label, gid=run.label)
+        for bound in bounds:
+            colour, gid = style.SOLID[bound.run]["color"], f"{bound.name}, {data[bound.run].label}"
+            panel.plot(rounds, bound.curve.values, color=colour, linestyle=LINES[bound.curve.role], gid=gid)
             if bound.curve.last is not None:
-                mark: style.Look = {
-                    "marker": "D",
-                    "linestyle": "none",
-                    "clip_on": False,
-                    "gid": f"last {gid}",
-                }
-                panel.plot(rounds[-1:], [bound.curve.last], color=colour, **mark)
-        for name, role in {bound.name: bound.curve.role for bound in self._bounds(data)}.items():
+                mark: style.Look = {"marker": "D", "linestyle": "none", "clip_on": False}
+                panel.plot(rounds[-1:], [bound.curve.last], color=colour, **mark, gid=f"last {gid}")
+        for name, role in {bound.name: bound.curve.role for bound in bounds}.items():
             panel.plot([], [], color=style.BLACK, linestyle=LINES[role], label=name)
         panel.set_yscale("log", nonpositive="mask")
         panel.set_xlim(0, self.rounds)
         quantities = {run.picture.quantity for run in data}
-        quantity = (
-            quantities.pop() if len(quantities) == 1 else "largest distance of a model from its optimum"
+        several = "largest distance of a model from its optimum"
+        style.label_axes(
+            panel, "", "communication round $t$", quantities.pop() if len(quantities) == 1 else several
         )
-        style.label_axes(panel, "", "communication round $t$", quantity)
         style.add_legend([panel], 4)
         return figure
 
     def _bounds(self, data: list[Run]) -> list[Bound]:
-        """Return the bounds on the runs: those that coincide with a curve before them are left out."""
-        curves = [run.picture.curves[0].values for run in data]
-        named = [
-            Bound(curve.label.partition(":")[0].removesuffix(" (repaired)"), number, curve)
-            for number, run in enumerate(data)
-            for curve in run.picture.curves
-            if curve.role in DRAWN[self.bounds]
-        ]
-        kept: list[Bound] = []
-        for bound in named:
-            if any(_coincide(bound.curve.values, other) for other in curves):
-                continue
-            curves.append(bound.curve.values)
-            same = [other for other in named if other.name == bound.name]
-            common = len(same) > 1 and all(
-                _coincide(bound.curve.values, other.curve.values) for other in same
-            )
-            kept.append(bound._replace(run=None) if common else bound)
-        return kept
+        """Return the bounds on the runs; one that several runs share is returned once."""
+        bounds: list[Bound] = []
+        for number, run in enumerate(data):
+            for curve in run.picture.curves:
+                name = curve.label.partition(":")[0].removesuffix(" (repaired)")
+                drawn = [other.curve.values for other in bounds if other.name == name]
+                if curve.role in DRAWN[self.bounds] and not any(
+                    np.allclose(curve.values, values, rtol=SAME, atol=0, equal_nan=True) for values in drawn
+                ):
+                    bounds.append(Bound(name, number, curve))
+        return bounds
 
-    def _words(self, data: list[Run]) -> str:
+    def _words(self, data: list[Run], bounds: list[Bound]) -> str:
         """Return the caption of several runs."""
         names = (self.algorithm,) if isinstance(self.algorithm, str) else self.algorithm
         parts = [f"Lines and bands: median and 95 % band of {self.replicates} runs."] * (self.replicates > 1)
-        if self._bounds(data):
+        if bounds:
             parts.append(
-                "Bounds are drawn in the colour of the run that they are about, in black if they are about all runs; "
-                "curves that coincide are drawn once."
+                "Bounds have the colour of their run, and one that several runs share is drawn once."
             )
-        if any(bound.curve.last is not None for bound in self._bounds(data)):
+        if any(bound.curve.last is not None for bound in bounds):
             parts.append("Diamond: the sharper bound on the last round alone.")
         if one_model := [name for name in names if name in ONE_MODEL]:
             parts.append(f"The optimum of {' and '.join(one_model)} is that of the mean loss of all clients.")
@@ -284,31 +262,18 @@ class Bound(NamedTuple):
     """A bound on a run."""
 
     name: str
-    run: int | None
-    """Place of the run; None where it is the same for all."""
+    run: int
+    """Place of the first run that it is about."""
     curve: Curve
 
 
-def _clustered_start(_: Any, task: Mixture, seed: int, __: int | None) -> np.ndarray:
-    """Return one start of all runs with a model for each cluster."""
-    return one_start(CFLMGD(step_size=1.0, momentum=0.0), task, seed, None)
-
-
-def _one_model_start(_: Any, task: Mixture, seed: int, __: int | None) -> np.ndarray:
-    """Return one start of all runs with one model."""
-    return one_start(FedAvg(step_size=1.0), task, seed, None)
+def _start(algorithm: Algorithm[Any]) -> Callable[[Any, Mixture, int, int | None], np.ndarray]:
+    """Return what makes one start of all runs, with as many models as an algorithm has."""
+    return lambda _, task, seed, __: one_start(algorithm, task, seed, None)
 
 
 def _named(name: str, value: Any) -> str:
     """Name a run by a parameter: cfl-mgd, or a symbol with a value."""
-    return (
-        str(value)
-        if name == "algorithm"
-        else f"{SYMBOLS.get(name, name.replace('_', ' '))} = {written(value)}"
-    )
-
-
-def _coincide(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two curves lie on each other wherever both have values."""
-    both = np.isfinite(one) & np.isfinite(other)
-    return bool(both.any() and (np.abs(one - other)[both] <= COINCIDE * np.abs(other[both])).all())
+    if name == "algorithm":
+        return str(value)
+    return f"{SYMBOLS.get(name, name.replace('_', ' '))} = {written(value)}"

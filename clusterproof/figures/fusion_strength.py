@@ -54,7 +54,6 @@ class FusionStrength(Illustration):
     """
 
     name: ClassVar[str] = "fusion-strength"
-    most_names: ClassVar[int | None] = 3
     title: ClassVar[str] = "What FPFC recovers over the strength of its penalty, and the window of strengths"
     alt: ClassVar[str] = (
         "Number of clusters, agreement with the truth and distance to the clusters' minimisers over the strength. In a "
@@ -123,15 +122,6 @@ class FusionStrength(Illustration):
     def draw(self, data: dict[str, np.ndarray]) -> style.Figure:
         """Draw groups, adjusted Rand index and distance over the strength."""
         least, largest = window(self.task(), self.concavity)
-        found, strengths = data, np.array(self.strengths)
-        inside = (least <= strengths) & (largest > strengths)
-        recovered = ", by ".join(
-            f"{label} at {(found[penalty][1, inside] == 1).sum()} of {inside.sum()} strengths with models at most "
-            f"{_number(found[penalty][2, inside].max())} off"
-            for penalty, label in reversed(PENALTIES.items())
-            if inside.any()
-        )
-        recovered = f"In it the clusters are recovered by {recovered}. " if recovered else ""
         words = (
             f"FPFC with SCAD ($a = {self.concavity}$, $\\xi = 10^{{-6}} \\lambda$) and with the convex $\\ell_1$ "
             f"penalty, after {self.rounds} rounds from 0 with all of $m = {self.clients}$ quadratic clients: $P = "
@@ -140,7 +130,7 @@ class FusionStrength(Illustration):
             f"steps. Shaded: the window $(m/n_c) \\max \\|\\nabla f_i - \\nabla f_j\\| = {least:.3g} \\leq \\lambda < "
             f"{largest:.3g} = \\Delta / a$, in which the oracle, the clusters' own minimisers, is a stationary point "
             f"with SCAD; its lower end is sufficient. "
-            f"{recovered}c: the largest distance of a client's model to its cluster's minimiser. Dotted: $P$."
+            f"c: the largest distance of a client's model to its cluster's minimiser. Dotted: $P$."
         )
         figure, panels = style.new_figure(self.caption(words), panels=3, height=4.2)
         for row, panel in enumerate(panels):
@@ -148,7 +138,7 @@ class FusionStrength(Illustration):
             if least < largest:
                 panel.axvspan(least, largest, **shade, label="window", gid="window")
             for penalty, label in PENALTIES.items():
-                panel.plot(strengths, found[penalty][row], **LOOKS[penalty], label=label, gid=penalty)
+                panel.plot(self.strengths, data[penalty][row], **LOOKS[penalty], label=label, gid=penalty)
         groups, index, distance = panels
         groups.set_yscale("log")
         style.set_ticks(groups, y=sorted({1, 3, 10, self.clients}))
@@ -164,11 +154,3 @@ class FusionStrength(Illustration):
         style.label_axes(distance, "c  Distance to the oracle", strength, "largest distance of a model")
         style.add_legend(panels, 3)
         return figure
-
-
-def _number(value: float) -> str:
-    """Return a positive number with two digits, as a power of ten if it is small."""
-    if value >= 0.01:
-        return f"{value:.2g}"
-    digits, power = f"{value:.1e}".split("e")
-    return f"${digits} \\cdot 10^{{{int(power)}}}$"

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 from msgspec import Meta
 
 from clusterproof.algorithms.validation import check_seed
-from clusterproof.figures.style import styled
+from clusterproof.figures.style import Appearance, draw_in
 from clusterproof.settings import converted, parameter_types
 
 if TYPE_CHECKING:
-    from clusterproof.figures.appearance import Theme
     from clusterproof.figures.style import Figure
 
 Positive: TypeAlias = Annotated[float, Meta(gt=0, le=1e6)]
@@ -42,8 +41,6 @@ class Illustration(ABC):
         Name on the command line and of the file, title in one line, and alternative text.
     claims
         Ids of the claims that it illustrates.
-    most_names
-        Most names of curves in the legend or at the lines; None where what is computed decides.
 
     Raises
     ------
@@ -55,7 +52,6 @@ class Illustration(ABC):
     title: ClassVar[str]
     alt: ClassVar[str]
     claims: ClassVar[tuple[str, ...]] = ()
-    most_names: ClassVar[int | None] = None
 
     seed: int = 0
 
@@ -93,7 +89,6 @@ class Illustration(ABC):
         self,
         *,
         width: float | None = None,
-        theme: Theme = "light",
         caption: bool = True,
         title: str | None = None,
         labels: Sequence[str] = (),
@@ -102,8 +97,8 @@ class Illustration(ABC):
 
         Parameters
         ----------
-        width, theme, caption, title, labels
-            As for ``clusterproof.figures.dressed``.
+        width, caption, title, labels
+            As for ``clusterproof.figures.style.Appearance``.
 
         Returns
         -------
@@ -114,13 +109,12 @@ class Illustration(ABC):
         ------
         InvalidArgument
             If the parameters do not fit together, matplotlib is not installed, or the figure cannot have
-            this width, theme or these labels.
+            this width or these labels.
         """
-        from clusterproof.figures.appearance import check_labels, dressed
-
-        check_labels(labels, self.most_names)
-        drawn: Figure = styled(self.draw)(self.compute())
-        return dressed(drawn, width=width, theme=theme, caption=caption, title=title, labels=labels)
+        look = Appearance(
+            width=width, caption=caption, title=title, labels=labels
+        )  # checked before it computes
+        return draw_in(look, self.draw, self.compute())
 
     def caption(self, words: str, *, random: bool = True) -> str:
         """Return a caption that ends with the parameters that are not the defaults, and with the seed."""

@@ -44,7 +44,6 @@ class ModelAveragingMap(Illustration):
     """
 
     name: ClassVar[str] = "model-averaging-map"
-    most_names: ClassVar[int | None] = 0
     title: ClassVar[str] = "Where model averaging diverges although every client alone converges"
     alt: ClassVar[str] = (
         "Two maps of the rate a round over momentum and local steps. With the momentum carried on, a region of large "

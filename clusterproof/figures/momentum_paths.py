@@ -42,7 +42,6 @@ class MomentumPaths(Illustration):
     """
 
     name: ClassVar[str] = "momentum-paths"
-    most_names: ClassVar[int | None] = 4
     title: ClassVar[str] = "Gradient descent and heavy ball across a valley, below their bounds"
     alt: ClassVar[str] = (
         "Left: over level lines of a valley, gradient descent jumps from side to side, and the heavy ball runs along "
@@ -88,6 +87,7 @@ class MomentumPaths(Illustration):
         left.plot([0], [0], color=style.BLACK, marker="*", markersize=9, linestyle="none", label="optimum")
         left.set(xlim=(-9, 5), ylim=(-2.6, 2.6))
         right.plot([], [], **style.LEVEL, label="bound")
+        style.set_ticks(left, x=[-8, -4, 0, 4])
         style.label_axes(left, "a  Paths", "flat direction $x$", "steep direction $y$")
         style.label_axes(right, "b  Distances below their bounds", "round", "distance from the optimum")
         style.add_legend([right, left], 4)

@@ -22,6 +22,20 @@ OPTIMA = {
 }
 """To what errors are distances, by the target of an algorithm."""
 
+BOUNDS: tuple[style.Look, ...] = (
+    {"color": style.BLACK, "linestyle": "--"},
+    {"color": style.ORANGE, "linestyle": "-."},
+    {"color": style.SKY, "linestyle": ":"},
+    {"color": style.GREY, "linestyle": (0, (5, 1, 1, 1, 1, 1))},
+)
+"""Of the bounds' curves; none is solid, none has a colour of up to four models."""
+
+MOST_MODELS = 4
+"""Curves of the models of a run; of more models, the largest error is drawn."""
+
+BAND = (0.2, 0.5, 0.8)
+"""Quantiles of a band's ends, and between them of the curve."""
+
 
 def check_one_quantity(argument: str, targets: Mapping[str, str | None]) -> None:
     """Refuse runs whose errors are distances to different optima, as one axis would compare them.
@@ -66,48 +80,51 @@ def run_figure(trace: Trace, *others: Trace, bounds: Mapping[str, ArrayLike] | N
         many are given, or matplotlib is not installed.
     """
     traces = (trace, *others)
-    errors = []
     for one in traces:
         check_instance("others", one, Trace, "give runs, as run(...) returns them")
         if one.errors is None:
             raise InvalidArgument("trace", one, "must have errors", "run on a task that knows its optima")
-        errors.append(one.errors if one.errors.ndim == 3 else one.errors[:, None])
+    errors = [
+        np.reshape(one.errors, (one.rounds + 1, -1, one.errors.shape[-1]))
+        for one in traces
+        if one.errors is not None
+    ]
     if any(one.labels.max() > 0 for one in traces):  # of a single cluster all optima are one
         named = {one.settings["algorithm"]["algorithm"]: one.settings.get("target") for one in traces}
         check_one_quantity("others", named)
-    runs = [len(values[0]) for values in errors]
-    figure, (panel,) = style.new_figure(_caption(traces, runs))
-    models = errors[0].shape[-1]
-    each = not others and models <= len(style.RUNS)
-    if each:
-        names = [f"model {model}" for model in range(models)] if models > 1 else ["run"]
-        curves = {name: errors[0][..., model] for model, name in enumerate(names)}
+    several = max(values.shape[-1] for values in errors) > 1
+    if others:
+        curves = [
+            (name, values.max(axis=-1)) for name, values in zip(differences(traces), errors, strict=True)
+        ]
+    elif several and errors[0].shape[-1] <= MOST_MODELS:
+        curves = [(f"model {model}", errors[0][..., model]) for model in range(errors[0].shape[-1])]
     else:
-        names = differences(traces) if others else ["largest of all models"]
-        curves = {name: values.max(axis=-1) for name, values in zip(names, errors, strict=True)}
-    for number, (name, values) in enumerate(curves.items()):
-        look = style.LOOKS[number % len(style.LOOKS)] if others else style.RUNS[number % len(style.RUNS)]
-        every = max(1, len(values) // 10)
-        gid = f"median {number}"
+        curves = [("largest of all models" if several else "run", errors[0].max(axis=-1))]
+    figure, (panel,) = style.new_figure(_caption(traces, [values.shape[1] for values in errors]))
+    for number, (name, values) in enumerate(curves):
+        look = (style.LOOKS if others else style.SOLID)[number % len(style.LOOKS)]
         with np.errstate(all="ignore"):  # a diverged run
-            low, middle, high = np.quantile(values, (style.BAND[0], 0.5, style.BAND[1]), axis=1)
-        times = np.arange(len(values))
-        panel.fill_between(times, low, high, color=look["color"], alpha=0.2, linewidth=0, gid=f"band {gid}")
-        panel.plot(times, middle, **look, markevery=(number * every // 4 % every, every), label=name, gid=gid)
-    for look, (name, bound) in zip(
-        style.BOUNDS, _bounds(bounds, max(map(len, errors))).items(), strict=False
-    ):
+            low, middle, high = np.quantile(values, BAND, axis=1)
+        rounds, every = np.arange(len(values)), max(1, len(values) // 10)
+        band: style.Look = {"color": look["color"], "alpha": 0.2, "linewidth": 0}
+        panel.fill_between(rounds, low, high, **band, gid=f"band {number}")
+        marks = (number * every // 4 % every, every)
+        panel.plot(rounds, middle, **look, markevery=marks, label=name, gid=f"median {number}")
+    for look, (name, bound) in zip(BOUNDS, _bounds(bounds, max(map(len, errors))).items(), strict=False):
         panel.plot(bound, **look, label=name, gid=f"bound {name}")
     panel.set_yscale("log", nonpositive="mask")
     panel.margins(x=0.02)
-    several = max(values.shape[-1] for values in errors) > 1
     distance = rf"$\|\chi{'_p' * several} - \chi{'_p' * several}^*\|$"
-    quantity = (
-        f"error $\\max_p$ {distance}" if several and not each else f"distance to the optimum {distance}"
+    largest = several and (others or len(curves) == 1)
+    style.label_axes(
+        panel,
+        "",
+        "communication round",
+        f"error $\\max_p$ {distance}" if largest else f"distance to the optimum {distance}",
     )
-    style.label_axes(panel, "", "communication round", quantity)
-    if len(curves) > 1 or others or bounds or not each:
-        panel.legend()
+    if others or bounds or several:
+        style.add_legend([panel], 4)
     return figure
 
 
@@ -120,8 +137,8 @@ def _bounds(bounds: Mapping[str, ArrayLike] | None, times: int) -> dict[str, np.
         If one is no row of so many numbers, or there are more than looks.
     """
     remedy = f'such as {{"Lemma 1": values}} with {times} values, of the start and of each round'
-    if not isinstance(bounds, Mapping | None) or len(bounds or ()) > len(style.BOUNDS):
-        rule = f"must be a dictionary of at most {len(style.BOUNDS)} bounds by their names"
+    if not isinstance(bounds, Mapping | None) or len(bounds or ()) > len(BOUNDS):
+        rule = f"must be a dictionary of at most {len(BOUNDS)} bounds by their names"
         raise InvalidArgument("bounds", brief(bounds), rule, remedy)
     rows = {}
     for name, values in (bounds or {}).items():
@@ -138,52 +155,43 @@ def differences(traces: Sequence[Trace]) -> list[str]:
 
     Parameters of algorithms are compared among runs of the same algorithm, whose name tells them from others.
     """
-    kinds = [str(one.settings["algorithm"]["algorithm"]) for one in traces]
-    several = len(set(kinds)) > 1
+    algorithms, tasks = [one.settings["algorithm"] for one in traces], [_of_task(one) for one in traces]
     names = []
-    for trace, kind in zip(traces, kinds, strict=True):
-        alike = [other for other, name in zip(traces, kinds, strict=True) if name == kind]
-        parts = _differing(trace.settings["algorithm"], [one.settings["algorithm"] for one in alike])
-        parts += _differing(_of_task(trace), [_of_task(one) for one in traces])
-        about = [{name: one.settings[name] for name in ("rounds", "seed", "replicates")} for one in traces]
-        parts += _differing({name: trace.settings[name] for name in about[0]}, about)
-        names.append(", ".join([kind] * several + parts))
-    repeated = {name for name in names if names.count(name) > 1}
+    for own, task in zip(algorithms, tasks, strict=True):
+        alike = [other for other in algorithms if other["algorithm"] == own["algorithm"]]
+        kind = [str(own["algorithm"])] if len(alike) < len(traces) else []
+        names.append(", ".join(kind + _differing(own, alike) + _differing(task, tasks)))
     return [
-        f"{name}, run {number}".removeprefix(", ") if name in repeated else name
+        f"{name}, run {number}".removeprefix(", ") if names.count(name) > 1 else name
         for number, name in enumerate(names, start=1)
     ]
 
 
 def _of_task(trace: Trace) -> dict[str, Any]:
-    """Return the numbers and words of a run's task, and what its arrays amount to, to six digits."""
-    task = trace.settings["task"]
-    sizes = np.bincount(trace.labels)
+    """Return what is not a run's algorithm: numbers and words of its task, with those of its arrays to six digits."""
+    task, sizes = trace.settings["task"], np.bincount(trace.labels)
     facts = {**task, "clusters": len(sizes), "clients": int(sizes.sum())}
     if (curvatures := task.get("covariance", task.get("hessians"))) is not None:
-        curvatures = np.asarray(curvatures, dtype=float)
-        if curvatures.shape[0] == len(trace.labels) and curvatures.ndim == 3:  # a Hessian for each client
-            curvatures = np.stack(
-                [curvatures[trace.labels == cluster].mean(axis=0) for cluster in range(len(sizes))]
-            )
-        values = curvatures if curvatures.ndim == 1 else np.linalg.eigvalsh(curvatures)
+        values = np.asarray(curvatures, dtype=float)
+        values = values if values.ndim == 1 else np.linalg.eigvalsh(values)
         facts["condition_number"] = float(f"{values.max() / values.min():.6g}")
     if (optima := task.get("optima")) is not None and len(sizes) > 1:
         optima = np.asarray(optima, dtype=float)
         apart = np.linalg.norm(optima[:, None] - optima, axis=-1)[~np.eye(len(optima), dtype=bool)]
-        facts["dimension"], facts["separation"] = optima.shape[1], float(f"{apart.min():.6g}")
-    return facts
+        facts |= {"dimension": optima.shape[1], "separation": float(f"{apart.min():.6g}")}
+    return {**facts, **{name: trace.settings[name] for name in ("rounds", "seed", "replicates")}}
 
 
 def _differing(settings: Mapping[str, Any], all_settings: Sequence[Mapping[str, Any]]) -> list[str]:
     """Write the numbers and words of a run's settings that are not the same in all."""
-    written = []
-    for name, value in settings.items():
-        plain = value is None or isinstance(value, str | int | float)
-        if plain and any(other.get(name) != value for other in all_settings):
-            shown = f"{value:.4g}" if isinstance(value, float) else "no" if value is None else f"{value}"
-            written.append(f"{name} {shown}".replace("_", " "))
-    return written
+    return [
+        f"{name} {'no' if value is None else f'{value:.4g}' if isinstance(value, float) else value}".replace(
+            "_", " "
+        )
+        for name, value in settings.items()
+        if isinstance(value, str | int | float | None)
+        and any(other.get(name) != value for other in all_settings)
+    ]
 
 
 def _caption(traces: Sequence[Trace], runs: Sequence[int]) -> str:
@@ -196,10 +204,7 @@ def _caption(traces: Sequence[Trace], runs: Sequence[int]) -> str:
         if name != "algorithm" and value is not None
     )
     number = str(runs[0]) if len(set(runs)) == 1 else f"{min(runs)} to {max(runs)}"
-    bands = f" Median and {100 * style.BAND[0]:g}-{100 * style.BAND[1]:g} % band of {number} runs."
-    first = "First curve: " if len(traces) > 1 else ""
-    words = (
-        f"{first}{algorithm['algorithm']} on {task['task']}, {len(trace.labels)} clients ({told})."
-        f"{bands if max(runs) > 1 else ''} Seed {trace.settings['seed']}."
-    )
-    return words.replace("_", " ")
+    bands = f" Median and {100 * BAND[0]:g}-{100 * BAND[-1]:g} % band of {number} runs." * (max(runs) > 1)
+    first = "First curve: " * (len(traces) > 1)
+    words = f"{first}{algorithm['algorithm']} on {task['task']}, {len(trace.labels)} clients ({told})."
+    return f"{words}{bands} Seed {trace.settings['seed']}.".replace("_", " ")

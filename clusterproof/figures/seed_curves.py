@@ -11,15 +11,12 @@ import clusterproof.figures.style as style
 if TYPE_CHECKING:
     from polars import DataFrame
 
-RANGES = {"accuracy": (0, 1), "training_loss": (0, None), "adjusted_rand_index": (-0.5, 1)}
-"""Least and largest values of the metrics, beyond which no band is drawn."""
-
 PANELS = {
-    "accuracy": "test accuracy",
-    "training_loss": "training loss",
-    "adjusted_rand_index": "adjusted Rand index",
+    "accuracy": ("Test accuracy", (0, 1)),
+    "training_loss": ("Training loss", (0, None)),
+    "adjusted_rand_index": ("Adjusted Rand index", (-0.5, 1)),
 }
-"""Columns of the metrics, one panel each, and the names of their axes."""
+"""Title of the panel of a metric, and its least and largest values, beyond which no band is drawn."""
 
 
 @style.styled
@@ -40,27 +37,16 @@ def draw(frame: DataFrame, title: str) -> style.Figure:
     listed = ", ".join(map(str, seeds)) if len(seeds) <= 10 else f"{seeds[0]} to {seeds[-1]}"
     band = "shaded: one standard deviation on either side, within the range of the metric"
     said = f"Mean over {len(seeds)} seeds ({listed}); {band}" if len(seeds) > 1 else f"Seed {listed}"
-    caption = f"{title}. {said}."
-    figure, panels = style.new_figure(caption, panels=len(shown), height=3.2)
+    figure, panels = style.new_figure(f"{title}. {said}.", panels=len(shown), height=3.2)
     for panel, name, look, letter in zip(panels, shown, style.LOOKS, "abc", strict=False):
-        rows = frame.group_by("round").agg(
-            polars.col(name).mean().alias("mean"), polars.col(name).std().fill_null(0).alias("deviation")
+        words, limits = PANELS[name]
+        metric = polars.col(name)
+        means = frame.group_by("round").agg(metric.mean(), metric.std().fill_null(0).alias("deviation"))
+        rounds, mean, deviation = (
+            means.drop_nulls(name).sort("round").select("round", name, "deviation").to_numpy().T
         )
-        rows = rows.drop_nulls("mean").sort("round")
-        rounds, mean, deviation = (rows[column].to_numpy() for column in ("round", "mean", "deviation"))
-        panel.fill_between(
-            rounds,
-            *np.clip([mean - deviation, mean + deviation], *RANGES[name]),
-            color=look["color"],
-            alpha=0.2,
-            linewidth=0,
-            gid=f"band {name}",
-        )
+        filled: style.Look = {"color": look["color"], "alpha": 0.2, "linewidth": 0, "gid": f"band {name}"}
+        panel.fill_between(rounds, *np.clip([mean - deviation, mean + deviation], *limits), **filled)
         panel.plot(rounds, mean, **look, markevery=max(1, len(rounds) // 8), gid=name)
-        style.label_axes(
-            panel,
-            f"{letter}  {PANELS[name][0].upper()}{PANELS[name][1:]}",
-            "communication round",
-            PANELS[name],
-        )
+        style.label_axes(panel, f"{letter}  {words}", "communication round", words.lower())
     return figure

@@ -73,7 +73,6 @@ class SimilarityMatrices(Illustration):
     """
 
     name: ClassVar[str] = "similarity-matrices"
-    most_names: ClassVar[int | None] = 0
     title: ClassVar[str] = "What CFL and GL-CFL compare: cosines of updates and scores of models"
     alt: ClassVar[str] = (
         "Left: cosines of the clients' updates, near 1 within clusters and near -1/3 across. Middle and right: scores "

@@ -1,35 +1,36 @@
-"""What the figures share: style sheets, palette and markers, captions, legends and bands."""
+"""From data and marks to a picture: style sheet, palette, width, caption, title, legend and layout of every figure."""
 
 from __future__ import annotations
 
+import math
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from clusterproof.algorithms.validation import require
-from clusterproof.figures.line_labels import place_labels
+from clusterproof.algorithms import InvalidArgument
+from clusterproof.algorithms.validation import check_list, require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
     from matplotlib.figure import Figure as Figure
-    from matplotlib.patches import Patch
 
     from clusterproof.synthetic import RegressionMixture
 else:
     Axes = Figure = Any  # matplotlib is imported when a figure is drawn
 
-Arguments = ParamSpec("Arguments")
+SHEET = Path(__file__).with_name("figures.mplstyle")
+"""Style sheet of matplotlib with everything that figures share."""
 
-LIGHT, DARK = (Path(__file__).with_name(f"{theme}.mplstyle") for theme in ("light", "dark"))
-"""Style sheets of matplotlib: everything that figures share, and the palette of the dark theme."""
+NOT_LOOKS = ("figure.constrained_layout.use", "figure.autolayout", "svg.hashsalt", "backend")
+"""Parameters on which the layout of figures and the sameness of files rest, and one that opens windows when read."""
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
@@ -52,43 +53,99 @@ LOOKS: tuple[Look, ...] = (
 )
 """Colour, marker and line style of the curves of a figure, in their order."""
 
-RUNS = tuple({**look, "linestyle": "-"} for look in LOOKS[:4])
-"""Of the runs' curves, one per cluster; they are solid."""
-
-BOUNDS: tuple[Look, ...] = (
-    {"color": BLACK, "linestyle": "--"},
-    {"color": ORANGE, "linestyle": "-."},
-    {"color": SKY, "linestyle": ":"},
-    {"color": GREY, "linestyle": LOOKS[4]["linestyle"]},
-)
-"""Of the bounds' curves; none is solid, none has a colour of the runs."""
+SOLID = tuple({**look, "linestyle": "-"} for look in LOOKS)
+"""Of the curves of runs, next to bounds that are not solid."""
 
 LEVEL: Look = {"color": BLACK, "linestyle": ":"}
 """Of the lines at a known value: the truth, a goal, a ceiling."""
 
-BAND = (0.2, 0.8)
-"""Quantiles between which a band lies."""
+CENTIMETRES = 2.54
+"""Centimetres per inch."""
 
-WIDTH = 7.2
-"""Inches of a figure across two columns of text."""
+NARROWEST, WIDEST = 5.0, 60.0
+"""Smallest and largest width in centimetres."""
+
+PANEL_WIDTH = 1.8
+"""Inches of the narrowest panel next to another one; narrower panels are stacked."""
 
 CAPTION_SIZE, LINE_SPACING = 7.5, 1.35
-CAPTION_LETTERS = 125  # of CAPTION_SIZE, in a line of WIDTH
+CAPTION_LETTERS, TITLE_LETTERS = 17.4, 14.5  # of an inch
 
-NOT_LOOKS = ("figure.constrained_layout.use", "figure.autolayout", "svg.hashsalt", "backend")
-"""Parameters on which the layout of figures and the sameness of files rest, and one that opens windows when read."""
-
-own_sheet: ContextVar[Mapping[str, Any]] = ContextVar("own_sheet", default=MappingProxyType({}))
-"""Parameters of a style sheet that the user names, which hold even where they are matplotlib's defaults."""
-
-MINUS = "\N{MINUS SIGN}"
 FORMULA = re.compile(r"\$[^$]*\$")
 HYPHEN_FOR_MINUS = re.compile(r"(?<![\w\N{MINUS SIGN})])-(?=\.?\d)")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Appearance:
+    """How a figure is to look, besides its style sheet.
+
+    Parameters
+    ----------
+    width
+        Width in centimetres, at which the figure is printed: letters and lines do not grow with it. If None, that of
+        the style sheet. In narrow figures, panels are stacked.
+    caption
+        Whether the caption is drawn; files have it in any case.
+    title
+        Title of the whole figure. If None, none.
+    labels
+        Names of the curves in place of those in the legend, in their order; the rest stay.
+    sheet
+        Parameters of matplotlib that hold even where they are its defaults.
+
+    Raises
+    ------
+    InvalidArgument
+        If an option has the wrong type, or the width is out of its range.
+    """
+
+    width: float | None = None
+    caption: bool = True
+    title: str | None = None
+    labels: Sequence[str] = ()
+    sheet: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check what has a type or a range."""
+        width = self.width
+        if width is not None and not (isinstance(width, int | float) and NARROWEST <= width <= WIDEST):
+            rule = f"must lie between {NARROWEST:g} and {WIDEST:g} centimetres"
+            raise InvalidArgument("width", width, rule, "a column of text has 8.5, a page's text 14 to 18")
+        if not isinstance(self.title, str | None):
+            raise InvalidArgument("title", self.title, "must be a text", "write it in quotes")
+        check_list("labels", self.labels, str, 'write ["first", "second"]')
+
+
+_appearance: ContextVar[Appearance] = ContextVar("_appearance", default=Appearance())  # noqa: B039 - frozen
+
+
+def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
+    """Let a function that draws take the parameters of ``Appearance``, draw in the style sheet, and lay out."""
+
+    @wraps(draw)
+    def drawn(
+        *data: Any,
+        width: float | None = None,
+        caption: bool = True,
+        title: str | None = None,
+        labels: Sequence[str] = (),
+        **options: Any,
+    ) -> Figure:
+        look = Appearance(width=width, caption=caption, title=title, labels=labels)
+        return draw_in(look, draw, *data, **options)
+
+    return drawn
+
+
+def draw_in(look: Appearance, draw: Callable[..., Figure], *data: Any, **options: Any) -> Figure:
+    """Call a function that draws, and lay its figure out, with an appearance."""
+    with appearing(look):
+        return _finished(draw(*data, **options))
+
+
 @contextmanager
-def light() -> Iterator[None]:
-    """Enter the style sheet of all figures, with what the user changed in matplotlib's ``rcParams`` or ``own_sheet``.
+def appearing(appearance: Appearance) -> Iterator[None]:
+    """Draw figures with an appearance, in the style sheet, and with what the user changed in ``rcParams``.
 
     Raises
     ------
@@ -96,30 +153,27 @@ def light() -> Iterator[None]:
         If matplotlib is not installed.
     """
     sheets = require("plot", None, "matplotlib.style")
-    from matplotlib import rc_params_from_file, rcParams, rcParamsDefault
+    from matplotlib import rcParams, rcParamsDefault
 
-    ours = rc_params_from_file(LIGHT, use_default_template=False)
-    looks = [name for name in rcParams if name not in NOT_LOOKS]
-    changed = {name: rcParams[name] for name in looks if rcParams[name] != rcParamsDefault[name]}
-    own = {name: value for name, value in changed.items() if value != ours.get(name)}
-    own |= {name: value for name, value in own_sheet.get().items() if name in looks}
-    with sheets.context([LIGHT, own], after_reset=True):
-        yield
-
-
-def styled(draw: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]:
-    """Make a function draw in the light style sheet and lay its figure out."""
-
-    @wraps(draw)
-    def drawn(*args: Arguments.args, **options: Arguments.kwargs) -> Figure:
-        with light():
-            return settled(draw(*args, **options))
-
-    return drawn
+    names = [name for name in rcParams if name not in NOT_LOOKS]
+    changed = {name: rcParams[name] for name in names if rcParams[name] != rcParamsDefault[name]}
+    sheet = {
+        **_appearance.get().sheet,
+        **appearance.sheet,
+    }  # that of a context around this one holds here, too
+    own = {name: value for name, value in sheet.items() if name in names}
+    before = _appearance.set(replace(appearance, sheet=sheet))
+    try:
+        with sheets.context([SHEET, changed, own], after_reset=True):
+            yield
+    finally:
+        _appearance.reset(before)
 
 
-def new_figure(caption: str, *, panels: int = 1, height: float = 4.0) -> tuple[Figure, list[Axes]]:
-    """Make a figure with panels side by side and a caption below them.
+def new_figure(
+    caption: str, *, panels: int = 1, height: float = 4.0, ratios: Sequence[float] | None = None
+) -> tuple[Figure, list[Axes]]:
+    """Make a figure with panels side by side, or stacked where it is narrow, and a caption below them.
 
     Parameters
     ----------
@@ -128,35 +182,46 @@ def new_figure(caption: str, *, panels: int = 1, height: float = 4.0) -> tuple[F
     panels
         Number of axes.
     height
-        In inches.
+        In inches, with a caption in the width of the style sheet.
+    ratios
+        Of the widths of panels side by side.
 
     Returns
     -------
     tuple
         The figure, which belongs to no window, and its axes from left to right.
     """
-    with light():
-        from clusterproof.notebook_figure import NotebookFigure  # imports matplotlib
+    from matplotlib import rcParams
 
-        figure = NotebookFigure(figsize=(WIDTH, height))
-        axes = [figure.add_subplot(1, panels, index + 1) for index in range(panels)]
-    if caption:
-        set_caption(figure, wrap(with_minus(caption), CAPTION_LETTERS))
-    return figure, axes
+    from clusterproof.notebook_figure import NotebookFigure  # imports matplotlib
+
+    look, usual = _appearance.get(), rcParams["figure.figsize"][0]
+    width = usual if look.width is None else look.width / CENTIMETRES
+    columns = panels if width >= panels * PANEL_WIDTH else 1
+    text = with_minus(caption)
+    shown = wrap(text, width * CAPTION_LETTERS) if look.caption else ""
+    alone = height - _height(wrap(text, usual * CAPTION_LETTERS))  # without the caption
+    stretch = np.clip(width / columns / (usual / panels), 0.8, 1.4)
+    figure = NotebookFigure(figsize=(width, panels // columns * stretch * alone + _height(shown)))
+    figure.caption = text
+    if shown:
+        figure.supxlabel(shown, x=0.01, ha="left", fontsize=CAPTION_SIZE, linespacing=LINE_SPACING)
+    grid = figure.add_gridspec(panels // columns, columns, width_ratios=ratios if columns > 1 else None)
+    return figure, [figure.add_subplot(grid[divmod(number, columns)]) for number in range(panels)]
 
 
-def set_caption(figure: Figure, wrapped: str) -> None:
-    """Write a caption, in lines that fit, below the panels."""
-    figure.supxlabel(wrapped, x=0.01, ha="left", fontsize=CAPTION_SIZE, linespacing=LINE_SPACING)
+def _height(caption: str) -> float:
+    """Return the height in inches of a caption."""
+    return len(caption.splitlines()) * CAPTION_SIZE * LINE_SPACING / 72
 
 
-def wrap(text: str, letters: int) -> str:
+def wrap(text: str, letters: float) -> str:
     """Break a text into lines by the letters that it shows, never inside a formula."""
     formulas = FORMULA.findall(text)
     stand_ins = [chr(0xE000 + number) * visible(formula) for number, formula in enumerate(formulas)]
     for formula, stand_in in zip(formulas, stand_ins, strict=True):
         text = text.replace(formula, stand_in, 1)
-    wrapped = "\n".join(textwrap.wrap(text, letters, break_long_words=False, break_on_hyphens=False))
+    wrapped = textwrap.fill(text, max(int(letters), 8), break_long_words=False, break_on_hyphens=False)
     for formula, stand_in in zip(formulas, stand_ins, strict=True):
         wrapped = wrapped.replace(stand_in, formula, 1)
     return wrapped
@@ -170,13 +235,8 @@ def visible(text: str) -> int:
 def with_minus(text: str) -> str:
     """Write a minus sign where a hyphen stands for one, outside of formulas, which have their own."""
     parts = re.split(f"({FORMULA.pattern})", text)
-    parts[::2] = [HYPHEN_FOR_MINUS.sub(MINUS, part) for part in parts[::2]]
+    parts[::2] = [HYPHEN_FOR_MINUS.sub("\N{MINUS SIGN}", part) for part in parts[::2]]
     return "".join(parts)
-
-
-def caption_of(figure: Figure) -> str:
-    """Return the caption of a figure, unwrapped."""
-    return figure.get_supxlabel().replace("\n", " ")
 
 
 def describe(task: RegressionMixture) -> str:
@@ -191,18 +251,22 @@ def describe(task: RegressionMixture) -> str:
 
 def power_of_ten(value: float) -> str:
     """Write a small number as the power of ten above it."""
-    return f"$10^{{{int(np.ceil(np.log10(value)))}}}$" if value > 0 else "0"
+    return f"$10^{{{math.ceil(math.log10(value))}}}$" if value > 0 else "0"
 
 
 def label_axes(panel: Axes, title: str, horizontal: str, vertical: str) -> None:
-    """Set a panel's title and the names of its axes; rounds are whole numbers."""
+    """Set a panel's title and the names of its axes, in lines that fit; rounds are whole numbers."""
     from matplotlib.ticker import AutoLocator
 
     if "round" in horizontal and isinstance(panel.xaxis.get_major_locator(), AutoLocator):
         count_along(panel.xaxis)
-    panel.set_title(title, loc="left")
-    panel.set_xlabel(horizontal)
-    panel.set_ylabel(vertical)
+    figure: Any = panel.figure
+    (rows, columns, _, _), (width, height) = panel.get_subplotspec().get_geometry(), figure.get_size_inches()
+    across = TITLE_LETTERS * (width / columns - 0.5)
+    up = TITLE_LETTERS * (height - _height(figure.get_supxlabel())) / rows
+    panel.set_title(wrap(title, across), loc="left")
+    panel.set_xlabel(wrap(horizontal, across))
+    panel.set_ylabel(wrap(vertical, up - 8))
 
 
 def count_along(axis: Any) -> None:
@@ -220,32 +284,55 @@ def set_ticks(panel: Axes, *, x: Sequence[float] = (), y: Sequence[float] = ()) 
     panel.minorticks_off()
 
 
-def add_legend(panels: Sequence[Axes], columns: int, patches: Sequence[Patch] = (), **options: Any) -> None:
-    """Explain patches and the curves of all panels in one legend above them."""
-    handles: dict[str, Any] = {str(patch.get_label()): patch for patch in patches}
+def add_legend(panels: Sequence[Axes], columns: int, **options: Any) -> None:
+    """Explain the curves of all panels in one legend above them, of as many columns as fit, with the title above."""
+    look, figure = _appearance.get(), panels[0].figure
+    handles: dict[str, Any] = {}
     for panel in panels:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
-    panels[0].figure.legend(
-        list(handles.values()), list(handles), loc="outside upper left", ncols=columns, **options
-    )
+    names = [*look.labels, *list(handles)[len(look.labels) :]]
+    if len(look.labels) > len(handles):
+        rule = f"has {len(names)} names, but the figure names {', '.join(handles)}"
+        raise InvalidArgument("labels", names, rule, f"give at most {len(handles)}")
+    names = [wrap(name, figure.get_figwidth() * TITLE_LETTERS - 4) for name in names]
+    place: Look = {"loc": "outside upper left", "alignment": "left", "title": look.title, **options}
+    tallest = 0.0
+    for count in range(columns, 0, -1):
+        legend = figure.legend(list(handles.values()), names, ncols=count, **place)
+        box = legend.get_window_extent()
+        tallest = tallest or box.height
+        if box.width + 0.15 * figure.dpi <= figure.bbox.width or count == 1:
+            figure.set_figheight(figure.get_figheight() + (box.height - tallest) / figure.dpi)
+            return
+        legend.remove()
 
 
 def add_colour_bar(mesh: Any, panels: Axes | Sequence[Axes], name: str, **options: Any) -> None:
-    """Add colour bars next to the panels of maps."""
+    """Add a colour bar next to the panels of maps."""
     bar = mesh.figure.colorbar(mesh, ax=panels, **{"shrink": 0.9, **options})
     bar.set_label(name, fontsize=8)
     bar.minorticks_off()
 
 
-def settled(figure: Figure) -> Figure:
-    """Lay a finished figure out once and for all: a second layout would move it by a hair."""
-    from matplotlib.text import Text
-
-    for text in figure.findobj(Text):
-        text.set_text(with_minus(text.get_text()))
-    if layout := figure.get_layout_engine():
-        layout.execute(figure)
+def _finished(figure: Figure) -> Figure:
+    """Lay a figure out once and for all: a second layout would move it by a hair."""
+    look = _appearance.get()
+    if look.title is not None and not figure.legends:
+        figure.suptitle(look.title, x=0.01, ha="left")
+    if look.labels and not figure.legends:
+        raise InvalidArgument(
+            "labels", list(look.labels), "are for curves, of which none has a name", "leave them out"
+        )
+    for _ in range(2):  # numbers at the axes depend on the first layout
+        figure.get_layout_engine().execute(figure)
     figure.set_layout_engine("none")
-    place_labels(figure, wrap)
+    if look.width is not None:
+        panels = [panel for panel in figure.axes if panel.get_label() != "<colorbar>"]
+        lacking = 1 - min(panel.get_window_extent().width for panel in panels) / figure.dpi
+        if lacking > 0:
+            columns = panels[0].get_subplotspec().get_geometry()[1]
+            enough = math.ceil(2 * (look.width + columns * lacking * CENTIMETRES)) / 2
+            rule = "leaves less than an inch to a panel"
+            raise InvalidArgument("width", look.width, rule, f"{enough:g} is enough")
     return figure

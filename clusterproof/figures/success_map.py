@@ -42,7 +42,6 @@ class SuccessMap(Illustration):
     """
 
     name: ClassVar[str] = "success-map"
-    most_names: ClassVar[int | None] = 2
     title: ClassVar[str] = "How often IFCA and CFL-MGD recover the clusters over separation and noise"
     alt: ClassVar[str] = (
         "Two maps, of IFCA and of CFL-MGD, of the share of runs that find all clusters: all at large separation and "

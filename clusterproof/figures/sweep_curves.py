@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import clusterproof.figures.style as style
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.algorithms.validation import require
 from clusterproof.experiments.sweep import Run, Sweep, observations
-from clusterproof.figures.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, count_along, new_figure
 
 if TYPE_CHECKING:
     from polars import DataFrame
 
-PALETTE = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY)
-MARKERS = "os^Dvx"
 FORMATS = ("png", "svg", "pdf")
 MOST_CURVES = 24
 
@@ -51,7 +48,8 @@ def check_axis(plan: Sweep, runs: Sequence[Run], path: str) -> None:
         raise InvalidArgument("plot", path, rule, "measure by round: add `every = 2` to the sweep's file")
 
 
-def draw(frame: DataFrame, plan: Sweep, kind: str) -> bytes:
+@style.styled
+def draw(frame: DataFrame, plan: Sweep) -> style.Figure:
     """Draw the first measure: medians over seeds and replicates, with the range from the least to the largest.
 
     Against the rounds where several were measured, else against the first swept setting that is a number; one
@@ -63,38 +61,28 @@ def draw(frame: DataFrame, plan: Sweep, kind: str) -> bytes:
         The sweep's table, not empty.
     plan
         Says what was swept.
-    kind
-        One of ``FORMATS``.
     """
     axis, others = axes_of(frame, plan)
-    measure = plan.measure[0]
-    over = observations(frame)
-    caption = (
-        f"median over {over}; shaded from the least to the largest" if over else "one run for each point"
-    )
-    figure, (panel,) = new_figure(f"{measure}: {caption}.")
+    measure, over = plan.measure[0], observations(frame)
+    spread = f"median over {over}; shaded from the least to the largest" if over else "one run for each point"
+    figure, (panel,) = style.new_figure(f"{measure}: {spread}.")
     curves = frame.partition_by(others, as_dict=True, maintain_order=True) if others else {(): frame}
     for number, (values, own) in enumerate(list(curves.items())[:MOST_CURVES]):
-        points = own.drop_nulls([axis, measure]).partition_by(axis, as_dict=True, maintain_order=True)
-        places = np.array(sorted(key[0] for key in points))
+        points = own.drop_nulls([axis, measure]).partition_by(axis, as_dict=True)
+        places = sorted(key[0] for key in points)
         heights = [points[place,][measure].to_numpy() for place in places]
-        colour, marker = PALETTE[number % len(PALETTE)], MARKERS[number // len(PALETTE) % len(MARKERS)]
+        look = {**style.SOLID[number % 6], "marker": style.LOOKS[number // 6 % 6]["marker"]}
         named = zip(others, values, strict=True)
         label = ", ".join(f"{name} {_shown(value)}" for name, value in named) or measure
-        panel.plot(places, [np.median(own) for own in heights], color=colour, marker=marker, label=label)
+        panel.plot(places, [np.median(several) for several in heights], **look, label=label)
         if over:
-            lowest, highest = [own.min() for own in heights], [own.max() for own in heights]
-            panel.fill_between(places, lowest, highest, color=colour, alpha=0.15, linewidth=0)
-    panel.set_xlabel(axis.replace("_", " "))
-    if frame[axis].dtype.is_integer():
-        count_along(panel.xaxis)
-    panel.set_ylabel(measure)
+            ends = [several.min() for several in heights], [several.max() for several in heights]
+            panel.fill_between(places, *ends, color=look["color"], alpha=0.15, linewidth=0)
+    style.label_axes(panel, "", axis.replace("_", " "), measure)
     if measure.endswith("error") and (frame[measure].drop_nulls().to_numpy() > 0).all():
         panel.set_yscale("log")
-    panel.legend(fontsize=7)
-    file = io.BytesIO()
-    figure.savefig(file, format=kind)
-    return file.getvalue()
+    style.add_legend([panel], 4)
+    return figure
 
 
 def axes_of(frame: DataFrame, plan: Sweep) -> tuple[str, list[str]]:

@@ -46,7 +46,6 @@ class Tightness(Illustration):
     """
 
     name: ClassVar[str] = "tightness"
-    most_names: ClassVar[int | None] = 0
     title: ClassVar[str] = "How far Theorem D is above what runs show"
     alt: ClassVar[str] = (
         "In each of the settings, a row, one mark a cluster shows the bound over the observed quantile of the error: "
@@ -83,7 +82,7 @@ class Tightness(Illustration):
     def draw(self, data: list[Row]) -> style.Figure:
         """Draw the ratio of bound and observed quantile, setting by setting."""
         figure, (panel,) = style.new_figure(self.caption(self._words(data)), height=4.2)
-        look: style.Look = {**style.RUNS[0], "linestyle": "none"}
+        look: style.Look = {**style.SOLID[0], "linestyle": "none"}
         for number, row in enumerate(data):
             panel.plot(row.ratios, np.full(len(row.ratios), number), **look, gid=f"row {number}")
         panel.axvline(1, color=style.BLACK, linestyle="--", linewidth=1)

@@ -99,7 +99,7 @@ class UMatrix(OfUpdates):
                 row, column = divmod(int(neuron), self.grid)
                 places[client] = (column - 0.5 + (right + 0.5) / side, row - 0.5 + (down + 0.5) / side)
         marks = {"linestyle": "none", "markeredgecolor": "white", "markeredgewidth": 0.4}
-        for cluster, look in enumerate(style.RUNS):
+        for cluster, look in enumerate(style.SOLID[:4]):
             gid, label = f"clients {cluster}", f"cluster {cluster + 1}"
             panel.plot(*places[truth == cluster].T, **{**look, **marks}, label=label, gid=gid)
         panel.set_aspect("equal")

@@ -43,7 +43,6 @@ class WinnersElbow(OfUpdates):
     """
 
     name: ClassVar[str] = "winners-elbow"
-    most_names: ClassVar[int | None] = 5
     title: ClassVar[str] = "SoFL's elbow of the clients and of the map's winners"
     alt: ClassVar[str] = (
         "Sums of squares of clients and of winning neurons over the number of clusters. With noise the elbow of the "

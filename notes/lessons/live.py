@@ -15,8 +15,10 @@ from clusterproof.figures.style import (
     PURPLE,
     SKY,
     VERMILLION,
+    Appearance,
     Axes,
     Figure,
+    appearing,
     label_axes,
     new_figure,
 )
@@ -90,7 +92,8 @@ def panels(count: int = 1, height: float = 3.3) -> tuple[Figure, list[Axes]]:
 
     Its margins are fixed, so that the panels stay where they are when a slider moves.
     """
-    figure, axes = new_figure("", panels=count, height=height)
+    with appearing(Appearance()):
+        figure, axes = new_figure("", panels=count, height=height)
     if count == 1:
         figure.set_figwidth(PANEL_WIDTH)
     figure.set_layout_engine(None)

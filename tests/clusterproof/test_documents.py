@@ -44,7 +44,7 @@ STATUS = {
 """Exit statuses other than 0, by pattern."""
 OUTSIDE = {
     r"make .*|git .*|marimo .*|\S*marimo .*|.*pip install .*|python3 -m venv .*": "sets up, or stays open",
-    r"python -m notes.site.gallery": "draws all stored figures, minutes",
+    r"clusterproof figures .*--out notes/stored/figures": "draws all stored figures, minutes",
     r"clusterproof data fetch \w+|.* --data mnist .*|.*=cifar10 .*": "wants the network",
     r".* --dask .*": "wants a cluster: tests of sweeps start one",
     r"clusterproof --install-completion": "writes into the settings of the user's shell",

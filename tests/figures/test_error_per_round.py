@@ -8,9 +8,7 @@ from drawings import line
 
 from clusterproof import theory
 from clusterproof.algorithms import CFLMGD, IFCA, FedAvg, InvalidArgument, run
-from clusterproof.figures import dressed
 from clusterproof.figures.error_per_round import ErrorPerRound
-from clusterproof.figures.style import caption_of
 from clusterproof.synthetic import QuadraticMixture, RegressionMixture
 
 MOMENTA = (0.0, 0.5, 0.9)
@@ -57,7 +55,7 @@ def test_curves_are_the_medians_of_the_runs_and_bounds_those_of_the_theory(momen
 def test_the_legend_names_the_runs_by_what_differs_and_every_bound_once():
     named = [rf"$\beta$ = {momentum:g}" for momentum in MOMENTA]
     assert entries(three_momenta()) == [*named, "Theorem D", "Theorem 1 as printed"]
-    assert "Changed from the defaults: clients = 40, momentum = (0, 0.5, 0.9)," in caption_of(three_momenta())
+    assert "Changed from the defaults: clients = 40, momentum = (0, 0.5, 0.9)," in three_momenta().caption
     repaired = ErrorPerRound(momentum=MOMENTA, bounds="repaired", **SMALL).plot()
     assert entries(repaired) == [*named, "Theorem D"]
     without = ErrorPerRound(momentum=MOMENTA, bounds="none", **SMALL).plot()
@@ -73,7 +71,7 @@ def test_what_coincides_is_drawn_once():
     assert line(panel, "cfl-mgd")[1][0] == line(panel, "ifca")[1][0]  # one start; the samples are others
     assert entries(figure) == ["cfl-mgd", "ifca", "Theorem D", "Theorem 1 as printed"]
     assert [each.get_gid() for each in panel.get_lines() if str(each.get_gid()).startswith("Theorem D")] == [
-        "Theorem D, all"
+        "Theorem D, cfl-mgd"
     ]
 
 
@@ -99,7 +97,7 @@ def test_every_algorithm_has_a_run(algorithm):
 def test_traces_of_different_tasks_are_named_by_what_differs():
     traces = [traced(regression(condition_number=kappa), 0.5, rounds=3) for kappa in (4.0, 100.0)]
     (panel,) = traces[0].plot(traces[1]).axes
-    assert [text.get_text() for text in panel.get_legend().get_texts()] == [
+    assert [text.get_text() for text in panel.figure.legends[0].get_texts()] == [
         "condition number 4",
         "condition number 100",
     ]
@@ -108,7 +106,7 @@ def test_traces_of_different_tasks_are_named_by_what_differs():
         for apart, clients in ((1.6, 40), (2.0, 50))
     ]
     (panel,) = traces[0].plot(traces[1]).axes
-    assert [text.get_text() for text in panel.get_legend().get_texts()] == [
+    assert [text.get_text() for text in panel.figure.legends[0].get_texts()] == [
         "clients 40, separation 1.6",
         "clients 50, separation 2",
     ]
@@ -120,25 +118,8 @@ def test_traces_of_different_tasks_are_named_by_what_differs():
     ]
     traces = [run(CFLMGD(step_size=0.5, momentum=0.5), task, rounds=2, seed=0) for task in tasks]
     (panel,) = traces[0].plot(traces[1]).axes
-    names = [text.get_text() for text in panel.get_legend().get_texts()]
+    names = [text.get_text() for text in panel.figure.legends[0].get_texts()]
     assert names == [f"condition number {task.condition_number:.4g}" for task in tasks]
-
-
-def test_the_default_is_one_run_with_labels_at_its_lines():
-    figure = ErrorPerRound(**SMALL).plot()
-    assert figure.legends == []
-    assert "Changed from the defaults: clients = 40, rounds = 12, replicates = 20." in caption_of(figure)
-
-
-@pytest.mark.slow(reason="lays a figure out at several widths")
-def test_the_width_that_a_refusal_names_is_enough():
-    figure = three_momenta()
-    with pytest.raises(InvalidArgument, match="too narrow for this figure") as refusal:
-        dressed(figure, width=5)
-    enough = float(refusal.value.remedy.removesuffix(" is enough"))
-    assert dressed(figure, width=enough).get_figwidth() == pytest.approx(enough / 2.54)
-    with pytest.raises(InvalidArgument):
-        dressed(figure, width=enough - 0.5)
 
 
 @pytest.mark.slow(reason="draws one figure twice")
@@ -164,31 +145,17 @@ def test_distances_to_different_optima_are_not_drawn_on_one_axis():
 def test_bounds_of_ones_own_stand_beside_a_run_and_a_single_model_has_no_number():
     trace = run(FedAvg(step_size=1.0), regression(clusters=1, proportions=None), rounds=3, seed=0)
     (panel,) = trace.plot().axes
-    assert panel.get_legend() is None
+    assert panel.figure.legends == []
     assert "_p" not in panel.get_ylabel()
     (panel,) = trace.plot(bounds={"Lemma 1": [4, 3, 2, 1], "floor": 0.5}).axes
-    assert [text.get_text() for text in panel.get_legend().get_texts()] == ["run", "Lemma 1", "floor"]
+    assert [text.get_text() for text in panel.figure.legends[0].get_texts()] == ["run", "Lemma 1", "floor"]
     np.testing.assert_array_equal(line(panel, "bound Lemma 1"), [[0, 1, 2, 3], [4, 3, 2, 1]])
     np.testing.assert_array_equal(line(panel, "bound floor")[1], [0.5] * 4)
     (panel,) = traced(regression(), 0.5, rounds=2).plot().axes
-    assert panel.get_legend().get_texts()[0].get_text() == "model 0"
+    assert panel.figure.legends[0].get_texts()[0].get_text() == "model 0"
     for wrong in ({"Lemma 1": [1, 2]}, {"Lemma 1": "high"}, [1, 2, 3, 4], dict.fromkeys("abcde", 1.0)):
         with pytest.raises(InvalidArgument, match="bounds"):
             trace.plot(bounds=wrong)
-
-
-def test_titles_and_labels_are_the_readers():
-    figure = three_momenta()
-    shown = dressed(figure, title="Momentum", labels=["none", "half"])
-    assert entries(shown)[:3] == ["none", "half", r"$\beta$ = 0.9"]
-    assert shown.legends[0].get_title().get_text() == "Momentum"
-    assert entries(figure)[0] == r"$\beta$ = 0"
-    assert entries(dressed(shown, width=14))[:2] == ["none", "half"]
-    with pytest.raises(InvalidArgument, match="give at most 5"):
-        dressed(figure, labels=list("abcdef"))
-    for wrong in ({"labels": "abc"}, {"labels": [1]}, {"title": 3}):
-        with pytest.raises(InvalidArgument):
-            dressed(figure, **wrong)
 
 
 def test_rounds_are_whole_numbers():

@@ -1,15 +1,19 @@
+"""Every figure, as it is drawn: its caption, looks and layout, its words in the reader's place, and its files."""
+
 import itertools
 import re
-import subprocess
-import sys
+import struct
 
+import numpy as np
 import pytest
-from drawings import SEED, drawn
+from drawings import SEED, drawn, figure_of, line
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.commands.application import main
-from clusterproof.figures import FIGURES, dressed, save
-from clusterproof.figures.style import caption_of
+from clusterproof.figures import FIGURES, save, style
+from clusterproof.figures.files import metadata_of
+from clusterproof.theory import catalogue
 
 PARAMETERS = r"""
 accuracy-cfl-mgd: 2400 clients | 100 images | $P = 4$ | 10 local steps | $\eta = 0.1$ | $\beta = 0.9$ |
@@ -17,9 +21,9 @@ accuracy-cfl-mgd: 2400 clients | 100 images | $P = 4$ | 10 local steps | $\eta =
 contraction-map: step size 1/L | $l = l_p = 0.5$ | 5 eigenvalues | 400 rounds | without the floor
 drift: 60 clients | $P = 4$ | $d = 3$ | $\kappa = 5$ | $\Delta = 2$ | $\eta = 0.1$ | $\mu = 1$ |
    $\alpha = 0.5$ | $H = 8$ | $10^{-
-error-per-round: 3 clusters: 50, 30 and 20 of $m$ = 100 | $d$ = 20 | $n'$ = 10000 | noise 0.2 | $\Delta$ = 1.6 |
+error-per-round: 3 clusters: 50, 30 and 20 of m = 100 | d = 20 | n' = 10000 | noise 0.2 | = 1.6 |
    momentum 0.5 | 60 rounds | 40 runs | replicates = 40
-fpfc-residual: $m$ = 40 | 4 groups of 10 | $d$ = 5 | $\lambda$ 1 | $\xi$ 0.5 | $\rho$ 10 | 60 rounds | $D_0 = F(w^0)
+fpfc-residual: m = 40 | 4 groups of 10 | d = 5 | SCAD | 60 rounds | $D_0 = F(w^0)
 fusion-strength: $a = 3.7$ | 100 rounds | $m = 24$ | $P = 3$ | $d = 5$ | $\kappa = 2$ | $\Delta = 10$ |
    spread by 0.1 | $\rho = 1$ | $\nu = 0.1$ | 10 local steps
 model-averaging-map: $\lambda = 0.01$ | $\eta = 1$ | $1/L = 1$ | $\beta = 0.9$, $H = 5$ | most local steps = 6
@@ -48,85 +52,189 @@ DRAWN = [
 
 
 @pytest.mark.slow(reason="several seconds")
-@pytest.mark.parametrize("figure_id", DRAWN)
-def test_the_caption_has_the_parameters_and_curves_differ_in_style_and_not_only_in_colour(figure_id):
-    figure = drawn(figure_id)
-    caption = caption_of(figure).replace("\N{MINUS SIGN}", "-")
-    (phrases,) = re.findall(rf"(?m)^{figure_id}: (.*(?:\n   .*)*)", PARAMETERS)
+@pytest.mark.parametrize("name", DRAWN)
+def test_the_caption_has_the_parameters_and_curves_differ_in_style_and_not_only_in_colour(name):
+    figure = drawn(name)
+    caption = figure.caption.replace("\N{MINUS SIGN}", "-")
+    (phrases,) = re.findall(rf"(?m)^{name}: (.*(?:\n   .*)*)", PARAMETERS)
     assert [wanted for wanted in map(str.strip, phrases.split("|")) if wanted not in caption] == []
     assert f"seed {SEED}" in caption.lower()
     for panel in figure.axes:
         assert panel.get_xlabel() or (panel.get_label() == "<colorbar>" and panel.get_ylabel())
         looks = {}
-        for line in panel.get_lines():
-            if line.get_label().startswith("_") or len(line.get_xdata()) < 2:
+        for each in panel.get_lines():
+            if each.get_label().startswith("_") or len(each.get_xdata()) < 2:
                 continue
-            look = (line.get_linestyle(), line.get_marker())
-            assert looks.setdefault(look, line.get_label()) == line.get_label()
+            look = (each.get_linestyle(), each.get_marker())
+            assert looks.setdefault(look, each.get_label()) == each.get_label()
 
 
-@pytest.mark.slow(reason="several seconds")
-@pytest.mark.parametrize("figure_id", DRAWN)
-def test_in_a_figure_nothing_overlaps(figure_id, tmp_path):
-    figure = drawn(figure_id)
+def overlapping(figure):
+    """Return what is cut off, and pairs of legends, panels and the caption that overlap."""
     figure.draw_without_rendering()
-    (caption,) = [text for text in figure.texts if text.get_text() == figure.get_supxlabel()]
-    boxes = [part.get_tightbbox() for part in (caption, *figure.legends, *figure.axes)]
-    for box in boxes:
-        assert box.x0 >= 0
-        assert box.y0 >= 0
-        assert box.x1 <= figure.bbox.x1
-        assert box.y1 <= figure.bbox.y1
-    for first, second in itertools.combinations(boxes, 2):
-        assert not first.overlaps(second)
-    save(figure, tmp_path / "figure.png", theme="dark")
-    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
-
-
-@pytest.mark.slow(reason="draws a figure in a process of its own")
-def test_drawing_needs_neither_a_window_nor_the_state_of_pyplot():
-    code = (
-        "import sys; from clusterproof.figures import FIGURES; FIGURES['momentum-paths']().plot();"
-        "print('matplotlib.pyplot' in sys.modules)"
-    )
-    assert subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    ).stdout == ("False\n")
-
-
-@pytest.mark.parametrize("figure_id", DRAWN)
-def test_too_many_labels_are_refused_before_anything_is_computed(figure_id, monkeypatch):
-    most = FIGURES[figure_id].most_names
-    if most is None:  # the runs decide
-        return
-    with pytest.raises(InvalidArgument, match=r"labels.*the figure names"):
-        dressed(drawn(figure_id), labels=["a"] * (most + 1))
-    assert dressed(drawn(figure_id), labels=["a"] * most)
-    monkeypatch.setattr(FIGURES[figure_id], "compute", None)
-    with pytest.raises(InvalidArgument, match=r"labels.*the figure names"):
-        FIGURES[figure_id]().plot(labels=["a"] * (most + 1))
-    arguments = ["figures", figure_id, "--labels", ",".join("a" * (most + 1)), "--out", "never"]
-    assert main(arguments) == 2
-
-
-@pytest.mark.parametrize("figure_id", DRAWN)
-def test_minor_tick_labels_are_no_larger_than_major_ones(figure_id):
-    """Matplotlib labels minor ticks of a log axis that spans less than a decade."""
-    for panel in drawn(figure_id).axes:
-        for axis in (panel.xaxis, panel.yaxis):
-            major, minor = (
-                [label.get_fontsize() for label in axis.get_ticklabels(which=which)]
-                for which in ("major", "minor")
-            )
-            assert max(minor, default=0) <= min(major, default=0) or not minor
+    caption = [text for text in figure.texts if text.get_text()]
+    boxes = [part.get_tightbbox() for part in (*caption, *figure.legends, *figure.axes)]
+    whole = figure.bbox.padded(1)
+    cut = [box for box in boxes if not (whole.containsx(box.x0) and whole.containsx(box.x1))]
+    return cut + [pair for pair in itertools.combinations(boxes, 2) if pair[0].overlaps(pair[1])]
 
 
 @pytest.mark.slow(reason="several seconds")
+@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("width", [None, 9.0])
+def test_in_a_page_and_in_a_column_nothing_overlaps_or_is_cut_off(name, width):
+    if width is None:
+        figure = drawn(name)
+    elif name in (*LONG, "tightness"):  # computed once; names of settings take more than a column
+        return
+    else:
+        figure = figure_of(name).plot(width=width)
+        assert figure.get_figwidth() == pytest.approx(width / 2.54)
+    assert overlapping(figure) == []
+    for panel in figure.axes:  # matplotlib labels minor ticks of a log axis that spans less than a decade
+        for axis in (panel.xaxis, panel.yaxis):
+            sizes = [
+                [each.get_fontsize() for each in axis.get_ticklabels(which=which)]
+                for which in ("major", "minor")
+            ]
+            assert max(sizes[1], default=0) <= min(sizes[0], default=100)
+
+
+def test_every_claim_that_a_figure_illustrates_exists():
+    known = {claim.id for claim in catalogue()}
+    assert [claim for figure in FIGURES.values() for claim in figure.claims if claim not in known] == []
+
+
+@style.styled
+def two_panels():
+    made, panels = style.new_figure("Loss of $m = 3$ clients, at -0.5 and 20-80 %. Seed 0. " * 5, panels=2)
+    titles = "a  Left", "b  Right, with a title that is so long that it is wrapped"
+    for panel, title in zip(panels, titles, strict=True):
+        panel.plot([0, 1], [0, -1], color=style.BLACK, marker="o", label=r"rate $\sqrt{\beta}$")
+        panel.plot([0, 1], [1, -1], color=style.BLUE, linestyle="--", label="bound")
+        style.label_axes(panel, title, "round", r"distance $\|e_0\|$")
+    style.add_legend(panels, 2)
+    return made
+
+
+def test_a_file_is_as_wide_as_was_asked_in_every_format_and_has_its_words(tmp_path):
+    said = "Two lines. The bound falls below the rate."
+    for form, width in (("pdf", 8.5), ("svg", 16), ("png", 25)):
+        figure = two_panels(width=width, caption=False)
+        save(figure, tmp_path / f"shown.{form}", alt=said)
+    content = (tmp_path / "shown.pdf").read_bytes()
+    box = re.search(rb"/MediaBox \[ ?0 0 ([\d.]+) ([\d.]+) ?\]", content)
+    assert float(box[1]) == pytest.approx(8.5 / 2.54 * 72, abs=0.01)
+    assert f"/Title ({said})".encode() in content
+    assert b"/Type3" not in content  # fonts are TrueType
+    assert content.count(b"/ToUnicode") == len(re.findall(rb"/Type /FontDescriptor", content)) >= 2
+    text = (tmp_path / "shown.svg").read_text("utf-8")
+    assert float(re.search(r'<svg [^>]*?width="([\d.]+)pt"', text, re.S)[1]) == pytest.approx(
+        16 / 2.54 * 72, abs=0.01
+    )
+    assert metadata_of(tmp_path / "shown.svg", "title") == said
+    assert metadata_of(tmp_path / "shown.svg", "description") == figure.caption
+    assert figure.get_supxlabel() == ""
+    (pixels,) = struct.unpack(">I", (tmp_path / "shown.png").read_bytes()[16:20])
+    assert pixels == pytest.approx(25 / 2.54 * 200, abs=1)
+
+
+def test_panels_stand_below_each_other_where_it_is_narrow_and_letters_keep_their_size():
+    (left, right), (upper, lower) = two_panels(width=18).axes, two_panels(width=8.5).axes
+    assert left.get_position().y0 == pytest.approx(right.get_position().y0)
+    assert upper.get_position().y0 > lower.get_position().y1
+    assert left.xaxis.label.get_fontsize() == upper.xaxis.label.get_fontsize() == 9
+    assert "\n" in right.get_title(loc="left")
+    assert overlapping(two_panels(width=8.5)) == []
+
+
+def test_titles_and_labels_are_the_readers():
+    (legend,) = two_panels(title="Of slides", labels=["first"], width=12).legends
+    assert [text.get_text() for text in legend.get_texts()] == ["first", "bound"]
+    assert legend.get_title().get_text() == "Of slides"
+    assert drawn("model-averaging-map").get_suptitle() == ""
+    with pytest.raises(InvalidArgument, match="give at most 2"):
+        two_panels(labels=list("abc"))
+    with pytest.raises(InvalidArgument, match="none has a name"):
+        figure_of("model-averaging-map").plot(labels=["a"])
+    for wrong in (
+        {"labels": "abc"},
+        {"labels": [1]},
+        {"title": 3},
+        {"width": 3},
+        {"width": 100},
+        {"width": float("nan")},
+    ):
+        with pytest.raises(InvalidArgument, match=next(iter(wrong))):
+            two_panels(**wrong)
+
+
+def test_a_width_that_leaves_too_little_is_refused_and_the_one_that_is_named_is_enough():
+    @style.styled
+    def crowded():
+        figure, (panel,) = style.new_figure("Seed 0.")
+        panel.set_yticks(range(2), ["a name that is as long as a column", "b"])
+        style.label_axes(panel, "Crowded", "", "")
+        return figure
+
+    with pytest.raises(InvalidArgument, match="less than an inch") as refusal:
+        crowded(width=7)
+    enough = float(refusal.value.remedy.removesuffix(" is enough"))
+    assert crowded(width=enough).get_figwidth() == pytest.approx(enough / 2.54)
+    with pytest.raises(InvalidArgument):
+        crowded(width=enough - 1)
+
+
+def test_a_users_own_settings_of_matplotlib_are_obeyed_and_no_figure_depends_on_its_predecessor(tmp_path):
+    from matplotlib import rc_context
+
+    figure = FIGURES["momentum-paths"](seed=SEED)
+    settings = {"lines.linewidth": 9, "axes.labelsize": 12, "axes.facecolor": "lightyellow"}
+    with rc_context({**settings, "figure.constrained_layout.use": False}):
+        theirs = figure.plot()
+    for panel in theirs.axes:
+        assert panel.xaxis.label.get_fontsize() == 12
+        assert panel.get_facecolor()[2] < 1
+        assert all(each.get_linewidth() == 9 for each in panel.get_lines())
+    save(figure.plot(), tmp_path / "after.svg")
+    save(drawn("momentum-paths"), tmp_path / "ours.svg")
+    assert (tmp_path / "after.svg").read_bytes() == (tmp_path / "ours.svg").read_bytes()
+
+
 def test_a_figure_is_a_picture_as_the_last_line_of_a_cell():
     """By the formatter of notebooks, without pyplot, which would register a format of its own."""
     from IPython.core.formatters import DisplayFormatter
 
-    figure = drawn("momentum-paths")
-    for shown in (figure, dressed(figure, theme="dark"), dressed(figure, width=9.0)):
-        formats, _ = DisplayFormatter().format(shown)
-        assert formats["image/png"].startswith(b"\x89PNG")
+    formats, _ = DisplayFormatter().format(drawn("momentum-paths"))
+    assert formats["image/png"].startswith(b"\x89PNG")
+
+
+WORDS = st.sampled_from(["rounds", "of", "Theorem", "B:", "seed", "0,", "400", "a", "GL-CFL"])
+FORMULAS = st.sampled_from([r"$\kappa = 10$", "$l_p = 0.5$", r"$(1 - l\mu/8L)^t \|e_0\| + \rho$", "$m = 3$"])
+
+
+@given(st.lists(st.one_of(WORDS, FORMULAS), min_size=1, max_size=120), st.integers(40, 130))
+def test_a_caption_is_broken_between_words_and_never_inside_a_formula(parts, letters):
+    lines = style.wrap(" ".join(parts), letters).split("\n")
+    assert " ".join(lines) == " ".join(parts)
+    assert all(each.count("$") % 2 == 0 for each in lines)
+    assert all(style.visible(each) <= letters for each in lines if " " in each)
+
+
+def test_a_hyphen_never_stands_for_a_minus():
+    assert "at \N{MINUS SIGN}0.5 and 20-80 %" in two_panels().caption
+    assert style.with_minus("-.5 (-3), k-means, 20-80, $a-3$") == (
+        "\N{MINUS SIGN}.5 (\N{MINUS SIGN}3), k-means, 20-80, $a-3$"
+    )
+
+
+def test_a_trace_draws_itself_in_a_width():
+    from clusterproof.algorithms import IFCA, run
+    from clusterproof.synthetic import QuadraticMixture
+
+    trace = run(
+        IFCA(step_size=0.1), QuadraticMixture.random(clusters=2, clients=4, dimension=2, seed=1), rounds=3
+    )
+    figure = trace.plot(width=8.5)
+    assert figure.get_figwidth() == pytest.approx(8.5 / 2.54)
+    np.testing.assert_array_equal(line(figure.axes[0], "median 1")[1], trace.errors[:, 1])

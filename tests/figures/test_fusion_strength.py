@@ -6,7 +6,6 @@ import pytest
 from drawings import drawn, figure_of, line
 
 from clusterproof.algorithms import adjusted_rand_index
-from clusterproof.figures.style import caption_of
 
 
 def curve(panel, gid):
@@ -63,7 +62,6 @@ def test_scad_is_the_oracle_inside_the_window_and_neither_below_nor_above():
     assert distances[strengths < least / 2].min() > 0.1
     for panel, value in ((0, 3), (1, 1)):
         np.testing.assert_array_equal(curve(panel, "scad")[1][inside], value)
-    assert f"by SCAD at {inside.sum()} of {inside.sum()} strengths" in caption_of(drawn("fusion-strength"))
 
 
 @pytest.mark.parametrize("penalty", ["scad", "l1"])

@@ -8,7 +8,6 @@ from drawings import computed, drawn, figure_of
 
 from clusterproof.algorithms import Randomness
 from clusterproof.figures.similarity_matrices import SimilarityMatrices
-from clusterproof.figures.style import caption_of
 
 
 def cells(panel):
@@ -37,7 +36,7 @@ def test_the_matrix_holds_the_cosines_at_the_minimiser_of_the_mean_loss():
 
 def test_the_caption_names_the_measured_mean_beside_the_theory():
     other = np.repeat(np.arange(4), 15)[:, None] != np.repeat(np.arange(4), 15)
-    caption = caption_of(drawn("similarity-matrices"))
+    caption = drawn("similarity-matrices").caption
     caption = caption.replace("\N{MINUS SIGN}", "-")
     assert f"Mean across clusters {cosines_by_hand()[other].mean():.3f}, theory" in caption
     assert "= -0.333, on the expected losses -0.333" in caption
@@ -90,7 +89,7 @@ def test_the_drawn_scores_have_mean_zero_and_count_what_the_caption_says():
         scores = computed("similarity-matrices")["fixed"].scores[sign]
         np.testing.assert_allclose(np.diff(values, axis=1), np.diff(scores, axis=1), atol=1e-10)
         rights.append(int((values.argmax(axis=1) == labels).sum()))
-    caption = caption_of(drawn("similarity-matrices"))
+    caption = drawn("similarity-matrices").caption
     assert f"{rights[0]} of 60 clients choose their cluster's model" in caption
     assert f"w)$ {rights[1]}. Seed" in caption
     assert rights[1] < rights[0]

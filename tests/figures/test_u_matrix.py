@@ -31,7 +31,7 @@ def test_a_cell_is_the_mean_distance_to_the_neurons_around_it(start):
 @pytest.mark.parametrize("start", u_matrix.STARTS)
 def test_every_client_lies_in_the_cell_of_its_winner_and_wears_its_clusters_look(start):
     labels, winners = figure_of("u-matrix").task().labels, computed("u-matrix")[start].winners
-    for cluster, look in enumerate(style.RUNS):
+    for cluster, look in enumerate(style.SOLID[:4]):
         (marks,) = [line for line in panel(start).get_lines() if line.get_gid() == f"clients {cluster}"]
         cells = np.rint(marks.get_ydata()) * 8 + np.rint(marks.get_xdata())
         np.testing.assert_array_equal(cells, winners[labels == cluster])

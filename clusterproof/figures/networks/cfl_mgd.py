@@ -24,7 +24,6 @@ class AccuracyCFLMGD(Illustration):
     """Accuracies of stored runs; the figure has no parameters."""
 
     name: ClassVar[str] = "accuracy-cfl-mgd"
-    most_names: ClassVar[int | None] = 4
     title: ClassVar[str] = "Accuracy of CFL-MGD and its rivals on images, with the paper's"
     alt: ClassVar[str] = (
         "Test accuracy on rotated MNIST by round: the clustered algorithms end above FedAvg and FedBCD. Stars at the "

@@ -154,7 +154,6 @@ class TrainingLoss(Illustration):
     """
 
     name: ClassVar[str] = "training-loss"
-    most_names: ClassVar[int | None] = 5
     title: ClassVar[str] = "Training loss of CFL-MGD, GL-CFL and their rivals, with what one model can reach"
     alt: ClassVar[str] = (
         "Left: on rotated digits the losses of CFL-MGD and IFCA fall below the dotted line that no single model can "

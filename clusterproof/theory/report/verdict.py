@@ -6,10 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from clusterproof.algorithms import InvalidArgument
-from clusterproof.algorithms.drawable import Drawable
 from clusterproof.algorithms.notebook import html_table
 from clusterproof.theory.claims.claim import Claim, arguments_of, source_of
 from clusterproof.theory.claims.statistics import Confidence
@@ -97,7 +96,7 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Verdict(Line, Drawable):
+class Verdict(Line):
     """The verdict on a claim: the fields of the line that decides it, and all lines.
 
     Attributes
@@ -117,8 +116,6 @@ class Verdict(Line, Drawable):
     version
         Of Clusterproof.
     """
-
-    drawn_by: ClassVar[str] = "verdict_figure"
 
     claim: str
     paper: str

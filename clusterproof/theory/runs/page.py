@@ -5,11 +5,10 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from clusterproof.algorithms.drawable import Drawable
 from clusterproof.theory.bounds.hypotheses import Need, unmet
 
 Role = Literal[
@@ -91,6 +90,7 @@ class ResidualPicture:
 
 if TYPE_CHECKING:
     import polars
+    from matplotlib.figure import Figure
 
 WIDTH, LABEL = 80, 10
 """Columns of a page, and of the labels at its left."""
@@ -217,7 +217,7 @@ Section = tuple[str, tuple[Entry, ...]]
 
 
 @dataclass(frozen=True)
-class Page(Drawable):
+class Page:
     """A run beside the theorems about its algorithm.
 
     Attributes
@@ -233,8 +233,6 @@ class Page(Drawable):
     picture
         What ``plot`` draws.
     """
-
-    drawn_by: ClassVar[str] = "page_figure"
 
     title: str
     sections: tuple[Section, ...]
@@ -253,6 +251,32 @@ class Page(Drawable):
         from html import escape
 
         return f"<pre>{escape(str(self))}</pre>"
+
+    def plot(
+        self,
+        *,
+        width: float | None = None,
+        caption: bool = True,
+        title: str | None = None,
+        labels: Sequence[str] = (),
+    ) -> Figure:
+        """Draw the run beside its theorems.
+
+        Parameters
+        ----------
+        width, caption, title, labels
+            As for ``clusterproof.figures.style.Appearance``.
+
+        Raises
+        ------
+        InvalidArgument
+            If the page has no picture, matplotlib is not installed, or the figure cannot have this width.
+        """
+        import clusterproof  # only drawing needs matplotlib
+
+        appearance = {"width": width, "caption": caption, "title": title, "labels": labels}
+        drawn: Figure = clusterproof.figures.page_figure(self, **appearance)
+        return drawn
 
     def frame(self) -> polars.DataFrame:
         """Return the theorems as a table with the columns claim, outcome, measured, bound and words."""

@@ -13,7 +13,7 @@ from msgspec import Meta
 from clusterproof import InvalidArgument
 from clusterproof.commands.application import main
 from clusterproof.figures import FIGURES, Illustration
-from clusterproof.figures.files import alternative_of, description_of
+from clusterproof.figures.files import metadata_of
 from clusterproof.figures.style import new_figure
 
 
@@ -78,17 +78,19 @@ def test_figures_are_written_whole_and_the_broken_ones_named(
 def test_parameters_reach_the_figure_and_its_caption(tmp_path: Path) -> None:
     assert main(["figures", "good", "--out", str(tmp_path)]) == 0
     picture = tmp_path / "good.svg"
-    assert description_of(picture) == "What is said. Seed 0."
-    assert alternative_of(picture) == "A test's figure. One line."
+    assert metadata_of(picture, "description") == "What is said. Seed 0."
+    assert metadata_of(picture, "title") == "A test's figure. One line."
     before = picture.read_bytes()
     assert main(["figures", "good", "--set", "kappa=100", "--seed", "2", "--out", str(tmp_path)]) == 0
-    assert description_of(picture) == "What is said. Changed from the defaults: kappa = 100. Seed 2."
-    assert alternative_of(picture) == (
+    assert (
+        metadata_of(picture, "description") == "What is said. Changed from the defaults: kappa = 100. Seed 2."
+    )
+    assert metadata_of(picture, "title") == (
         "A test's figure. Changed from the defaults: kappa = 100. With the defaults: One line."
     )
     assert picture.read_bytes() != before
     assert main(["figures", "good", "--set", "seed=3", "--out", str(tmp_path)]) == 0
-    assert description_of(picture) == "What is said. Seed 3."
+    assert metadata_of(picture, "description") == "What is said. Seed 3."
 
 
 def test_the_width_reaches_the_file(tmp_path: Path) -> None:
@@ -105,7 +107,7 @@ def test_words_and_style_are_the_readers(tmp_path: Path, capsys: pytest.CaptureF
 
     before = drawn()
     assert drawn("--no-caption") != before
-    assert description_of(tmp_path / "good.svg") == "What is said. Seed 0."
+    assert metadata_of(tmp_path / "good.svg", "description") == "What is said. Seed 0."
     assert "Of slides" in drawn("--title", "Of slides")
     sheet = tmp_path / "slides.mplstyle"
     sheet.write_text("axes.spines.top: True\nlines.linewidth: 7\n", encoding="utf-8")

@@ -20,7 +20,6 @@ from small_training import SMALL, contents
 from clusterproof.commands.application import main
 from clusterproof.commands.train_seeds import SUMMARISED, seed_table
 from clusterproof.figures import seed_curves
-from clusterproof.figures.style import caption_of
 from clusterproof.neural import training
 from clusterproof.neural.checkpoint import stored_configuration
 
@@ -144,8 +143,8 @@ def test_the_figure_has_means_and_bands_of_one_deviation() -> None:
         assert (ends.min(), ends.max()) == pytest.approx(
             (mean[place] - deviation[place], mean[place] + deviation[place])
         )
-    assert "Mean over 3 seeds (0, 1, 2)" in caption_of(figure)
-    assert caption_of(seed_curves.draw(frame.filter(seed=2), "ifca on digits")) == "ifca on digits. Seed 2."
+    assert "Mean over 3 seeds (0, 1, 2)" in figure.caption
+    assert seed_curves.draw(frame.filter(seed=2), "ifca on digits").caption == "ifca on digits. Seed 2."
 
 
 @pytest.mark.slow(reason="kills processes")
