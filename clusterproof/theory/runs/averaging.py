@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -102,7 +102,8 @@ def _gain_of_fedprox(of: AveragingRun) -> Said:
     said = _exact_solves(of)
     if of.dissimilarity is None:
         return said
-    rho = gain(of.algorithm.proximal, of.dissimilarity, of.participants, of.curvatures[0])
+    root = math.sqrt(of.participants / 2)
+    rho = gain(of.algorithm.proximal, of.dissimilarity, root, of.curvatures[0])
     words = f"and rho > 0, here {short(rho)} at the start, where B = {short(of.dissimilarity)}"
     return replace(said, lines=(words,))
 
@@ -129,12 +130,12 @@ def _drifting(of: AveragingRun) -> Iterator[Need]:
 def drift_on_run(of: AveragingRun) -> Said:
     """Compare the errors with ``fedavg/drift``: r^R ||x_0 - x*|| + (1 + r + ... + r^(R-1)) B."""
     smoothness, convexity = of.curvatures
-    pace: Any = min(of.algorithm.step_size * smoothness, 2 * smoothness / (smoothness + convexity))
-    gradient: Any = (of.heterogeneity, 0.0)
-    claimed = drift.Run(of.clients_like, np.zeros((1, 2)), gradient, pace, of.local_steps, rounds=0)
-    kept = float(claimed.decay) ** np.arange(of.rounds + 1)
+    step_size = min(of.algorithm.step_size, 2 / (smoothness + convexity))
+    r = float(drift.decay(step_size, convexity, of.local_steps))
+    added = drift.drift_of_round(step_size, smoothness, of.local_steps, of.heterogeneity)
+    kept = r ** np.arange(of.rounds + 1)
     sums = np.concatenate([[0.0], np.cumsum(kept[:-1])])
-    return of.judged([of.compared(kept[:, None] * of.distances[0] + claimed.drift * sums[:, None])])
+    return of.judged([of.compared(kept[:, None] * of.distances[0] + added * sums[:, None])])
 
 
 LI = "(Li et al. 2020) "
