@@ -58,22 +58,23 @@ class AveragingRun(OneModelRun):
         groups, algorithm = self.groups, self.algorithm
         if groups is None or getattr(algorithm, "reshuffle", False):
             return None
-        share, centers = groups.shares(self.weights), groups.mean_centers(self.weights)
-        step, steps = algorithm.step_size, algorithm.local_steps
-        server = getattr(algorithm, "server_step_size", 1.0)
-        if isinstance(algorithm, FedProx):
-            covers = affine_rounds.pulled_cover(groups.hessians, algorithm.proximal, step, steps)
-        else:
-            covers = affine_rounds.covered(groups.hessians, step, steps)
-        if not np.isfinite(covers).all():
+        after = affine_rounds.averaging_map(
+            groups.hessians,
+            groups.mean_centers(self.weights),
+            step_size=algorithm.step_size,
+            local_steps=algorithm.local_steps,
+            proximal=getattr(algorithm, "proximal", 0.0),
+            server_step_size=getattr(algorithm, "server_step_size", 1.0),
+            shares=groups.shares(self.weights),
+        )
+        if not np.isfinite(after.matrix).all():
             return None
         try:
-            point = affine_rounds.weighted_mean(covers, centers, share)
+            point = after.fixed_point
         except np.linalg.LinAlgError:  # a step of 2 / L returns to where it began
             return None
         distance = float(np.linalg.norm(point - self.task.pooled_optimum))
-        matrix = affine_rounds.averaging_map(covers, server_step_size=server, shares=share)
-        return Rest(point, distance if distance > ROUNDING * self.unit else 0.0, affine_rounds.radius(matrix))
+        return Rest(point, distance if distance > ROUNDING * self.unit else 0.0, after.rate)
 
     @property
     def dissimilarity(self) -> float | None:
