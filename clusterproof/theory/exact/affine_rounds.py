@@ -129,7 +129,7 @@ def scaffold_map(
         moved, _, new = scaffold_round(
             gradients,
             x,
-            mean(controls, shares),
+            mean(controls, None if shares is None else list(shares)),
             controls,
             step_size,
             steps,
@@ -161,7 +161,7 @@ def proxskip_map(
     def after(state: np.ndarray) -> np.ndarray:
         models, controls = state.reshape(2, clients, dimension, -1)
         ends = proxskip_iteration(
-            gradients, models, controls, step_size, probability, communicate, weights=shares
+            gradients, list(models), list(controls), step_size, probability, communicate, weights=shares
         )
         return np.concatenate([*ends[0], *ends[1]])
 
@@ -197,8 +197,8 @@ def cfl_mgd_rest(
 
     One step gives u = 0 and the exact optimum, which is that of option I, too.
     """
-    options = {"step_size": step_size, "momentum": momentum}
-    rest = round_map(hessians, centers, local_steps=local_steps, **options).fixed_point
+    after = round_map(hessians, centers, step_size=step_size, momentum=momentum, local_steps=local_steps)
+    rest = after.fixed_point
     return rest[: hessians.shape[-1]], rest[hessians.shape[-1] :]
 
 
