@@ -11,7 +11,7 @@ import numpy as np
 
 from clusterproof.theory.claims import Sides, at_most, claim, equal, integers, known, rationals, suppose
 from clusterproof.theory.definitions.proxskip import proxskip_iteration
-from clusterproof.theory.exact.algebra import NotNegative, Number
+from clusterproof.theory.exact.algebra import NotNegative
 from clusterproof.theory.exact.algebra import Share as Part
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, squares, vector
 from clusterproof.theory.exact.planar_kinds import (
@@ -78,69 +78,6 @@ def expected_psi(
         (chance * (squares(np.array(x)) + weight * squares(np.array(h))).sum() for chance, x, h in states),
         start=Fraction(0),
     )
-
-
-@dataclass(frozen=True)
-class Step:
-    """An iteration as numbers: sums over clients, in expectation over the coins before it.
-
-    With u_i = grad f_i(x_i) - g_i* = mu d_i + (L - mu) z_i and d_i = x_i - x*, interpolation says <z_i, d_i> >=
-    ||z_i||^2.
-
-    Attributes
-    ----------
-    flat, span
-        1 - gamma mu and gamma (L - mu).
-    inner, slack, rest
-        Sums of ||z_i||^2, <z_i, d_i> - ||z_i||^2 and ||d_i - z_i||^2.
-    probability, weight
-        p and gamma / p.
-    controls, cross
-        Sums of ||h_i - g_i*||^2 and <h_i - g_i*, x_i' - x*>, x_i' the point before averaging.
-    noise
-        gamma^2 times the variance of the gradients.
-    rate
-        What is allowed over what was.
-    over_flat, over_steep, over_controls
-        The rate minus (1 - gamma mu)^2, minus (1 - gamma L)^2, minus 1 - p^2.
-    spare
-        What the iterations before it were allowed beyond their E Psi.
-    floors
-        The part of that which is due to noise.
-    """
-
-    flat: Number
-    span: NotNegative
-    inner: NotNegative
-    slack: NotNegative
-    rest: NotNegative
-    probability: Part
-    weight: NotNegative
-    controls: NotNegative
-    cross: Number
-    noise: NotNegative
-    rate: NotNegative
-    over_flat: NotNegative
-    over_steep: NotNegative
-    over_controls: NotNegative
-    spare: NotNegative
-    floors: NotNegative
-
-    def expected(self) -> Any:
-        """E Psi after the coin."""
-        length, step = self.inner + 2 * self.slack + self.rest, self.probability * self.weight
-        crossed = 2 * self.flat * self.span * (self.inner + self.slack)
-        moved = self.flat**2 * length - crossed + self.span**2 * self.inner + self.noise
-        points = moved + 2 * step * self.cross - step**2 * self.controls  # before averaging
-        return points + self.weight**2 * self.controls - 2 * step * self.cross
-
-    def terms(self) -> dict[str, Any]:
-        """Return what is allowed: the rate times the start, and what is due to noise."""
-        flat, steep = self.flat**2 + self.over_flat, (self.flat - self.span) ** 2 + self.over_steep
-        models = flat * (self.slack + self.rest) + steep * (self.inner + self.slack)
-        controls = (1 - self.probability**2 + self.over_controls) * self.weight**2 * self.controls
-        start = models + controls + self.rate * (self.spare - self.floors)
-        return {"start": start, "noise": self.rate * self.floors + self.noise}
 
 
 def one_iteration(clients: PlanarClients, start: Start) -> tuple[Any, ...]:
@@ -278,6 +215,12 @@ def theorem_6(clients: PlanarClients, start: Start, iterations: Iterations) -> S
 
 
 @theorem_6.step("induction", needed=False)
-def induction(step: Step) -> Sides:
-    """Step T - 1 to T: (1 - gamma mu)^2 <= 1 - gamma mu, and ``proxskip/sharp``."""
-    return at_most(step.expected(), start=sum(step.terms().values()))
+def induction(
+    before: NotNegative, spare: NotNegative, rate: Part, above: NotNegative, lost: NotNegative
+) -> Sides:
+    """Step T - 1 to T: (1 - gamma mu)^2 <= 1 - gamma mu, and ``proxskip/sharp``.
+
+    ``before`` is E Psi_(T-1), of which ``before`` + ``spare`` is allowed, ``rate`` that of ``proxskip/sharp``, ``rate``
+    + ``above`` the printed one, and ``lost`` what the iteration is below ``rate`` times ``before``.
+    """
+    return at_most(rate * before - lost, start=(rate + above) * (before + spare))

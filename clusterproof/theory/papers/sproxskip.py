@@ -6,9 +6,10 @@ from fractions import Fraction
 from typing import Annotated, Any
 
 from clusterproof.theory.claims import Sides, at_most, claim, integers, iterate, known, rationals, suppose
+from clusterproof.theory.exact.algebra import NotNegative
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, squares
 from clusterproof.theory.papers.proxskip import Iterations as FewIterations
-from clusterproof.theory.papers.proxskip import Start, Step, expected_psi, sharp_rate
+from clusterproof.theory.papers.proxskip import Start, expected_psi, sharp_rate
 
 Anywhere = Annotated[Fraction, rationals(-2, 2, 2, upwards=True, downwards=True)]
 Tenths = Annotated[Fraction, rationals(Fraction(1, 10), 1, 10)]
@@ -106,6 +107,18 @@ def additive(
 
 
 @additive.step("induction", needed=False)
-def induction(step: Step) -> Sides:
-    """Step T - 1 to T: the noise adds gamma^2 V to ``proxskip/identity``, and the rest is ``proxskip/sharp``."""
-    return at_most(step.expected(), **step.terms())
+def induction(
+    before: NotNegative,
+    spare: NotNegative,
+    floors: NotNegative,
+    rate: NotNegative,
+    noise: NotNegative,
+    lost: NotNegative,
+) -> Sides:
+    """Step T - 1 to T: the noise adds gamma^2 V to ``proxskip/identity``, and the rest is ``proxskip/sharp``.
+
+    ``before`` is E Psi_(T-1), of which ``before`` + ``spare`` is allowed, ``floors`` of that for noise; ``noise`` is
+    gamma^2 V, and ``lost`` what the iteration is below ``rate`` times ``before`` plus ``noise``.
+    """
+    start = rate * (before + spare - floors)
+    return at_most(rate * before + noise - lost, start=start, noise=rate * floors + noise)
