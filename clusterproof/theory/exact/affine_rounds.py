@@ -1,14 +1,11 @@
 """Rounds on quadratics as affine maps: their matrices, whose spectral radius is the rate, and where they rest.
 
-With phi_i(w) = (w - b_i)' A_i (w - b_i) / 2 a client's round is an affine map of what it receives,
-w -> w - Q_i (w - b_i), with a matrix Q_i that depends on the algorithm. The mean of these maps is at
-rest where sum_i Q_i (w - b_i) = 0, hence
-
-    w* = (sum_i Q_i)^-1 sum_i Q_i b_i,
-
-a mean of the clients' optima weighted by matrices. FedAvg with one step has Q_i = eta A_i and rests
-at the exact optimum of the mean loss; any other Q_i moves the point, which is called client drift. With all clients in
-every round the state's distance from its fixed point is multiplied by a matrix in every round (``..._map``).
+With phi_i(w) = (w - b_i)' A_i (w - b_i) / 2 a round is an affine map of its state: a definition evaluated at 0 and at
+the vectors of a basis gives the map (``..._map``), which says where it rests. The closed forms (``..._rest``) are
+what claims compare with runs: if clients start from one model, a client's round is w -> w - Q_i (w - b_i), and the mean
+of these rests at a mean of the clients' optima weighted by matrices, (sum_i Q_i)^-1 sum_i Q_i b_i. FedAvg with one step
+has Q_i = eta A_i and rests at the exact optimum of the mean loss; any other Q_i moves the point, which is called client
+drift.
 
 All functions take ``hessians`` A_i (m, d, d), symmetric positive definite, and ``centers`` b_i (m, d); results are in
 the units of ``centers``. Clients have equal weights, or ``shares`` p_i (m,) that stand before every Q_i: n_i / n where
@@ -24,6 +21,185 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.linalg import inv, matrix_power, solve
+
+from clusterproof.theory.definitions.cfl_mgd import option_2_round
+from clusterproof.theory.definitions.fedavg import Functions, mean
+from clusterproof.theory.definitions.fedlin import fedlin_round
+from clusterproof.theory.definitions.fedprox import fedprox_round
+from clusterproof.theory.definitions.proxskip import proxskip_iteration
+from clusterproof.theory.definitions.scaffold import scaffold_round
+
+
+def radius(matrix: np.ndarray) -> float:
+    """Largest absolute eigenvalue of a square matrix."""
+    return float(np.abs(np.linalg.eigvals(matrix)).max())
+
+
+@dataclass(frozen=True)
+class RoundMap:
+    """A round on a state z of n numbers, z' = matrix z + offset.
+
+    Attributes
+    ----------
+    matrix
+        (n, n).
+    offset
+        (n,).
+    """
+
+    matrix: np.ndarray
+    offset: np.ndarray
+
+    @property
+    def rate(self) -> float:
+        """Spectral radius of the matrix: the asymptotic factor per round; at least 1 means no convergence."""
+        return radius(self.matrix)
+
+    @property
+    def fixed_point(self) -> np.ndarray:
+        """The limit of the rounds if the rate is below 1."""
+        return np.asarray(solve(np.eye(len(self.matrix)) - self.matrix, self.offset))
+
+
+def map_of(after: Callable[[np.ndarray], np.ndarray], size: int) -> RoundMap:
+    """Return the map of a round that takes and returns states as the columns of a matrix (n, any)."""
+    columns = after(np.concatenate([np.zeros((size, 1)), np.eye(size)], axis=1))
+    return RoundMap(columns[:, 1:] - columns[:, :1], columns[:, 0])
+
+
+def gradients_of(hessians: np.ndarray, centers: np.ndarray | None = None) -> Functions:
+    """Return each client's gradient at points (d, any); the centers are 0 if None."""
+
+    def gradient_of(hessian: np.ndarray, center: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        return lambda points: np.asarray(hessian @ (points - center[:, None]))
+
+    centers = np.zeros(hessians.shape[:2]) if centers is None else centers
+    return [gradient_of(*pair) for pair in zip(hessians, centers, strict=True)]
+
+
+def averaging_map(
+    hessians: np.ndarray,
+    centers: np.ndarray,
+    *,
+    step_size: float,
+    local_steps: int,
+    proximal: float = 0.0,
+    server_step_size: float = 1.0,
+    shares: np.ndarray | None = None,
+) -> RoundMap:
+    """FedAvg or, with a proximal term, FedProx on x, (d,)."""
+    gradients, steps = gradients_of(hessians, centers), [local_steps] * len(hessians)
+
+    def after(x: np.ndarray) -> np.ndarray:
+        return np.asarray(
+            fedprox_round(
+                gradients, x, step_size, steps, proximal, weights=shares, server_step=server_step_size
+            )
+        )
+
+    return map_of(after, hessians.shape[-1])
+
+
+def fedlin_map(
+    hessians: np.ndarray, *, step_size: float, local_steps: int, shares: np.ndarray | None = None
+) -> np.ndarray:
+    """FedLin on x, (d, d)."""
+    gradients, steps = gradients_of(hessians), [local_steps] * len(hessians)
+    after = map_of(
+        lambda x: np.asarray(fedlin_round(gradients, x, step_size, steps, weights=shares)), hessians.shape[-1]
+    )
+    return after.matrix
+
+
+def scaffold_map(
+    hessians: np.ndarray,
+    *,
+    step_size: float,
+    local_steps: int,
+    option: str,
+    server_step_size: float = 1.0,
+    shares: np.ndarray | None = None,
+) -> np.ndarray:
+    """SCAFFOLD on (x, c_1, ..., c_m) with c the mean of the c_i, ((1 + m) d, (1 + m) d)."""
+    clients, dimension, _ = hessians.shape
+    gradients, steps = gradients_of(hessians), [local_steps] * clients
+
+    def after(state: np.ndarray) -> np.ndarray:
+        x, *controls = state.reshape(1 + clients, dimension, -1)
+        moved, _, new = scaffold_round(
+            gradients,
+            x,
+            mean(controls, None if shares is None else list(shares)),
+            controls,
+            step_size,
+            steps,
+            option,
+            weights=shares,
+            server_step=server_step_size,
+        )
+        return np.concatenate([moved, *new])
+
+    return map_of(after, (1 + clients) * dimension).matrix
+
+
+def proxskip_map(
+    hessians: np.ndarray,
+    *,
+    step_size: float,
+    communicate: bool,
+    probability: float,
+    shares: np.ndarray | None = None,
+) -> np.ndarray:
+    """ProxSkip on (x_1, ..., x_m, h_1, ..., h_m) after a coin that says whether clients communicate, (2md, 2md).
+
+    On h_i of sum 0. The mean of the state follows the mean of the two maps with weights p and 1 - p, and its second
+    moment the mean of their Kronecker squares.
+    """
+    clients, dimension, _ = hessians.shape
+    gradients = gradients_of(hessians)
+
+    def after(state: np.ndarray) -> np.ndarray:
+        models, controls = state.reshape(2, clients, dimension, -1)
+        ends = proxskip_iteration(
+            gradients, list(models), list(controls), step_size, probability, communicate, weights=shares
+        )
+        return np.concatenate([*ends[0], *ends[1]])
+
+    return map_of(after, 2 * clients * dimension).matrix
+
+
+def round_map(
+    hessians: np.ndarray,
+    centers: np.ndarray,
+    *,
+    step_size: float,
+    momentum: float,
+    local_steps: int,
+    reset_momentum: bool = False,
+) -> RoundMap:
+    """Option II of CFL-MGD in a fixed cluster on (chi, u), (2d,); on chi if every round starts from u = 0."""
+    gradients, dimension = gradients_of(hessians, centers), hessians.shape[-1]
+
+    def after(state: np.ndarray) -> np.ndarray:
+        model, buffer = (state, 0 * state) if reset_momentum else np.split(state, 2)
+        (model,), (buffer,) = option_2_round(
+            gradients, [0] * len(gradients), [model], [buffer], step_size, momentum, local_steps
+        )
+        return model if reset_momentum else np.concatenate([model, buffer])
+
+    return map_of(after, dimension if reset_momentum else 2 * dimension)
+
+
+def cfl_mgd_rest(
+    hessians: np.ndarray, centers: np.ndarray, *, step_size: float, momentum: float, local_steps: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """CFL-MGD, option II, inside one cluster: the model and the momentum at rest, both (d,).
+
+    One step gives u = 0 and the exact optimum, which is that of option I, too.
+    """
+    after = round_map(hessians, centers, step_size=step_size, momentum=momentum, local_steps=local_steps)
+    rest = after.fixed_point
+    return rest[: hessians.shape[-1]], rest[hessians.shape[-1] :]
 
 
 def weighted_mean(weights: np.ndarray, centers: np.ndarray, shares: np.ndarray | None = None) -> np.ndarray:
@@ -80,20 +256,6 @@ def covered(hessians: np.ndarray, step_size: float, local_steps: int | np.ndarra
     counts = np.broadcast_to(local_steps, len(hessians))
     steps = identity - step_size * hessians
     return np.stack([identity - matrix_power(step, count) for step, count in zip(steps, counts, strict=True)])
-
-
-def sums_of_powers(hessians: np.ndarray, step_size: float, local_steps: int) -> np.ndarray:
-    """Sum of (I - eta A_i)^k over k < H, (m, d, d): (eta A_i)^-1 C_i, without the rounding of C_i for small eta A_i."""
-    identity = np.eye(hessians.shape[-1])
-    result = []
-    for step in identity - step_size * hessians:
-        power, total = identity, 0 * identity  # step^n and the sum of n powers
-        for digit in f"{local_steps:b}":
-            power, total = power @ power, total + power @ total
-            if digit == "1":
-                power, total = power @ step, total + power
-        result.append(total)
-    return np.stack(result)
 
 
 def pulled(hessians: np.ndarray, centers: np.ndarray, common: np.ndarray, strength: float) -> np.ndarray:
@@ -197,33 +359,6 @@ def per_fedavg_rest(
     return weighted_mean(weights, centers, shares)
 
 
-def cfl_mgd_rest(
-    hessians: np.ndarray,
-    centers: np.ndarray,
-    *,
-    step_size: float,
-    momentum: float,
-    local_steps: int = 1,
-) -> tuple[np.ndarray, np.ndarray]:
-    """CFL-MGD, option II, inside one cluster: the model and the momentum at rest, both (d,).
-
-    A local step is linear in (chi - b, u) with M = [[I - eta A, -eta beta I], [A, beta I]], and the
-    mean over clients is at rest where sum_i (I - M_i^H)(z - (b_i, 0)) = 0. One step gives u = 0 and
-    the exact optimum, which is that of option I, too.
-    """
-    dimension = centers.shape[1]
-    identity = np.broadcast_to(np.eye(dimension), hessians.shape)
-    step = np.block(
-        [
-            [identity - step_size * hessians, -step_size * momentum * identity],
-            [hessians, momentum * identity],
-        ]
-    )
-    weights = np.eye(2 * dimension) - matrix_power(step, local_steps)
-    rest = weighted_mean(weights, np.concatenate([centers, np.zeros_like(centers)], axis=1))
-    return rest[:dimension], rest[dimension:]
-
-
 def within_clusters(
     fixed_point: Callable[[np.ndarray, np.ndarray], np.ndarray],
     hessians: np.ndarray,
@@ -246,184 +381,6 @@ def within_clusters(
     """
     groups = [labels == cluster for cluster in range(int(labels.max()) + 1)]
     return np.stack([fixed_point(hessians[group], centers[group]) for group in groups])
-
-
-def radius(matrix: np.ndarray) -> float:
-    """Largest absolute eigenvalue of a square matrix."""
-    return float(np.abs(np.linalg.eigvals(matrix)).max())
-
-
-def _weights(hessians: np.ndarray, shares: np.ndarray | None) -> np.ndarray:
-    """Return the shares p_i (m,), equal if None."""
-    return np.full(len(hessians), 1 / len(hessians)) if shares is None else np.asarray(shares)
-
-
-def averaging_map(
-    covers: np.ndarray, *, server_step_size: float = 1.0, shares: np.ndarray | None = None
-) -> np.ndarray:
-    """FedAvg or FedProx on x, I - eta_g sum_i p_i Q_i, (d, d); Q_i (m, d, d) is ``covered`` or ``pulled_cover``."""
-    mean = np.einsum("m,mij->ij", _weights(covers, shares), covers)
-    return np.asarray(np.eye(covers.shape[-1]) - server_step_size * mean)
-
-
-def fedlin_map(
-    hessians: np.ndarray, *, step_size: float, local_steps: int, shares: np.ndarray | None = None
-) -> np.ndarray:
-    """FedLin on x, I - eta mean_i(sum over k < K of (I - eta A_i)^k) mean A_i, (d, d).
-
-    A client's y_k - x obeys z <- (I - eta A_i) z - eta (mean A) (x - x*), from 0.
-    """
-    share = _weights(hessians, shares)
-    sums = sums_of_powers(hessians, step_size, local_steps)
-    mean, total = (np.einsum("m,mij->ij", share, each) for each in (hessians, sums))
-    return np.asarray(np.eye(hessians.shape[-1]) - step_size * total @ mean)
-
-
-def scaffold_map(
-    hessians: np.ndarray,
-    *,
-    step_size: float,
-    local_steps: int,
-    option: str,
-    server_step_size: float = 1.0,
-    shares: np.ndarray | None = None,
-) -> np.ndarray:
-    """SCAFFOLD on (x, c_1, ..., c_m) with c the mean of the c_i, ((1 + m) d, (1 + m) d).
-
-    With phi_i the mean of (I - eta A_i)^k over k < K, C_i = K eta phi_i A_i, and distances e of x and gamma_i of c_i
-    from their fixed points::
-
-        e <- (I - eta_g mean C_i) e - eta_g K eta mean phi_i (mean gamma - gamma_i)
-        gamma_i <- A_i e                                          option I
-        gamma_i <- phi_i A_i e - (I - phi_i) (mean gamma - gamma_i)   option II
-    """
-    clients, dimension, _ = hessians.shape
-    identity, length = np.eye(dimension), local_steps * step_size
-    share = _weights(hessians, shares)
-    phi = sums_of_powers(hessians, step_size, local_steps) / local_steps
-    cover = length * phi @ hessians
-    result = np.zeros((1 + clients, dimension, 1 + clients, dimension))
-    result[0, :, 0] = identity - server_step_size * np.einsum("m,mij->ij", share, cover)
-    average = np.einsum("m,mij->ij", share, phi)
-    for other in range(clients):
-        # what gamma_other contributes to mean gamma, and to its own gamma_i
-        result[0, :, 1 + other] = -server_step_size * length * (average - phi[other]) * share[other]
-    for client in range(clients):
-        result[1 + client, :, 0] = hessians[client] if option == "I" else phi[client] @ hessians[client]
-        if option == "II":
-            rest = identity - phi[client]
-            for other in range(clients):
-                result[1 + client, :, 1 + other] = rest * (client == other) - rest * share[other]
-    return _flat(result)
-
-
-def proxskip_map(
-    hessians: np.ndarray,
-    *,
-    step_size: float,
-    communicate: bool,
-    probability: float,
-    shares: np.ndarray | None = None,
-) -> np.ndarray:
-    """ProxSkip on (x_1, ..., x_m, h_1, ..., h_m) after a coin that says whether clients communicate, (2md, 2md).
-
-    On h_i of sum 0. The mean of the state follows the mean of the two maps with weights p and 1 - p, and its second
-    moment the mean of their Kronecker squares.
-    """
-    clients, dimension, _ = hessians.shape
-    size = clients * dimension
-    descent = np.zeros((clients, dimension, clients, dimension))
-    for client in range(clients):
-        descent[client, :, client] = np.eye(dimension) - step_size * hessians[client]
-    moved = np.concatenate([_flat(descent), step_size * np.eye(size)], axis=1)
-    kept = np.concatenate([np.zeros((size, size)), np.eye(size)], axis=1)
-    if not communicate:
-        return np.concatenate([moved, kept])
-    average = np.kron(np.tile(_weights(hessians, shares), (clients, 1)), np.eye(dimension))
-    return np.concatenate(
-        [average @ moved, kept + probability / step_size * (average - np.eye(size)) @ moved]
-    )
-
-
-def _flat(blocks: np.ndarray) -> np.ndarray:
-    """Join blocks (r, d, c, d) to a matrix (r d, c d)."""
-    return np.reshape(blocks, (blocks.shape[0] * blocks.shape[1], -1))
-
-
-# ---- option II of CFL-MGD, whose state has the momentum, too (audit of CFL-MGD, section 4)
-#
-# A local step maps z_i = (chi, u) by B_i = ((I - eta A_i, -eta beta I), (A_i, beta I)), z_i - (b_i, 0) -> B_i (z_i -
-# (b_i, 0)), and the server averages the members' chi and u after H steps (line 16). Hence z' = M z + b per round, with
-# M = mean B_i^H and b = mean (I - B_i^H) (b_i, 0).
-
-
-@dataclass(frozen=True)
-class RoundMap:
-    """One round of option II in a fixed cluster: z' = matrix z + offset.
-
-    Attributes
-    ----------
-    matrix
-        M, (2d, 2d); with momentum reset every round, its chi-chi block, (d, d).
-    offset
-        b, (2d,) or (d,).
-    """
-
-    matrix: np.ndarray
-    offset: np.ndarray
-
-    @property
-    def rate(self) -> float:
-        """Spectral radius of M: the asymptotic factor per round; at least 1 means no convergence."""
-        return float(np.abs(np.linalg.eigvals(self.matrix)).max())
-
-    @property
-    def fixed_point(self) -> np.ndarray:
-        """(I - M)^-1 b, the limit of the rounds if the rate is below 1."""
-        return np.asarray(np.linalg.solve(np.eye(len(self.matrix)) - self.matrix, self.offset))
-
-
-def local_step(hessian: np.ndarray, step_size: float, momentum: float) -> np.ndarray:
-    """Return the matrix B_i of one local step, (2d, 2d)."""
-    identity = np.eye(len(hessian))
-    return np.block(
-        [
-            [identity - step_size * hessian, -step_size * momentum * identity],
-            [hessian, momentum * identity],
-        ]
-    )
-
-
-def round_map(
-    hessians: np.ndarray,
-    centers: np.ndarray,
-    *,
-    step_size: float,
-    momentum: float,
-    local_steps: int,
-    reset_momentum: bool = False,
-) -> RoundMap:
-    """Compose H local steps of every client and the server's average.
-
-    Parameters
-    ----------
-    hessians, centers
-        A_i, (N, d, d), and b_i, (N, d), of the cluster's clients.
-    step_size, momentum, local_steps
-        eta, beta and H.
-    reset_momentum
-        Start every round from u = 0: then chi alone is the state.
-    """
-    dimension = centers.shape[-1]
-    powers = np.stack(
-        [matrix_power(local_step(hessian, step_size, momentum), local_steps) for hessian in hessians]
-    )
-    anchors = np.concatenate([centers, np.zeros_like(centers)], axis=-1)
-    offset = (anchors - np.einsum("nij,nj->ni", powers, anchors)).mean(axis=0)
-    matrix = powers.mean(axis=0)
-    if reset_momentum:
-        return RoundMap(matrix[:dimension, :dimension], offset[:dimension])
-    return RoundMap(matrix, offset)
 
 
 def drift_constant(momentum: float, local_steps: int) -> float:

@@ -6,6 +6,7 @@ u_i(d) = grad f_i(x* + d) - grad f_i(x*) and by its gradient at x*, which any ve
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
@@ -50,51 +51,42 @@ class PlanarClients:
     second_knee: Knee
     turn: Annotated[int, choice(0, 1, 2)]
 
-    def per_client(self, first: Any, second: Any) -> np.ndarray:
-        """Return an array with a value of each kind for every client."""
-        return np.array([second if client % 2 else first for client in range(self.clients)], dtype=object)
-
     def deviations(self, x: Fraction, y: Fraction) -> np.ndarray:
         """Return vectors of mean 0, (N, 2): (x, y) and -(x, y) in turn, minus their mean."""
-        vectors = self.per_client((x, y), (-x, -y))
+        vectors = np.array(
+            [(-x, -y) if client % 2 else (x, y) for client in range(self.clients)], dtype=object
+        )
         return np.asarray(vectors - sum(vectors) / Fraction(self.clients))
 
-    def gradients(self, distances: np.ndarray) -> np.ndarray:
-        """Return u_i at the distance d_i of each client from x*, both (N, 2)."""
-        along, strength, _, derivative = self.bent(distances)
-        return np.asarray(self.strong_convexity * distances + (strength * derivative)[:, None] * along)
+    def functions(self, shifts: np.ndarray | None = None) -> list[Callable[[np.ndarray], np.ndarray]]:
+        """Return each client's u_i, a function of its distance d_i from x*, (2,), plus a constant, 0 or of (N, 2)."""
 
-    def values(self, distances: np.ndarray) -> np.ndarray:
-        """Return f_i(x* + d_i) - f_i(x*) - <grad f_i(x*), d_i>, (N,)."""
-        _, strength, inner, derivative = self.bent(distances)
-        bent = strength * (inner - derivative / 2) * derivative
-        return np.asarray(self.strong_convexity * squares(distances) / 2 + bent)
+        def gradient_of(client: int, shift: Any) -> Callable[[np.ndarray], np.ndarray]:
+            def gradient(distance: np.ndarray) -> np.ndarray:
+                along, strength, _, derivative = self.bent(client, distance)
+                return np.asarray(self.strong_convexity * distance + strength * derivative * along + shift)
 
-    def bent(self, distances: np.ndarray) -> tuple[np.ndarray, ...]:
+            return gradient
+
+        return [gradient_of(i, 0 if shifts is None else shifts[i]) for i in range(self.clients)]
+
+    def mean_gap(self, distances: Sequence[np.ndarray]) -> Any:
+        """Return the mean of f_i(x* + d_i) - f_i(x*) - <grad f_i(x*), d_i>; f - f* where all d_i are one."""
+
+        def value(client: int, distance: np.ndarray) -> Any:
+            _, strength, inner, derivative = self.bent(client, distance)
+            bent = strength * (inner - derivative / 2) * derivative
+            return self.strong_convexity * squares(distance).item() / 2 + bent
+
+        return sum(map(value, range(self.clients), distances)) / Fraction(self.clients)
+
+    def bent(self, client: int, distance: np.ndarray) -> tuple[np.ndarray, Any, Any, Any]:
         """Return a_i, s_i, t_i = <a_i, d_i> and h_i'(t_i); h_i(t) = (t - h_i'(t) / 2) h_i'(t)."""
-        along = DIRECTIONS[self.per_client(0, self.turn).astype(int)]
-        inner, knees = (along * distances).sum(axis=-1), self.per_client(self.first_knee, self.second_knee)
-        derivative = np.where(knees >= 0, np.minimum(inner, knees), np.maximum(inner, knees))
-        strength = (self.smoothness - self.strong_convexity) * self.per_client(self.first, self.second)
-        return along, strength, inner, derivative
-
-    def local_steps(
-        self, start: np.ndarray, corrections: np.ndarray, step_size: Fraction, count: int
-    ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Run d_i <- d_i - eta (u_i(d_i) - correction_i) from d_i = start.
-
-        FedAvg has the corrections -grad f_i(x*), SCAFFOLD c_i - c - grad f_i(x*), FedLin u_i(start) minus its mean.
-
-        Returns
-        -------
-        tuple
-            The points d_i^0 .. d_i^K, and the gradients u_i at d_i^0 .. d_i^(K-1), each (N, 2).
-        """
-        points, gradients = [start + 0 * corrections], []
-        for _ in range(count):
-            gradients.append(self.gradients(points[-1]))
-            points.append(points[-1] - step_size * (gradients[-1] - corrections))
-        return points, gradients
+        second = client % 2
+        along, share = DIRECTIONS[self.turn if second else 0], self.second if second else self.first
+        inner, knee = (along * distance).sum(), self.second_knee if second else self.first_knee
+        derivative = min(inner, knee) if knee >= 0 else max(inner, knee)
+        return along, (self.smoothness - self.strong_convexity) * share, inner, derivative
 
 
 def squares(vectors: np.ndarray) -> np.ndarray:

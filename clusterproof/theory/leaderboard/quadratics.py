@@ -17,8 +17,8 @@ import numpy as np
 from clusterproof.algorithms import InvalidArgument
 from clusterproof.synthetic import NoisyQuadraticMixture, QuadraticMixture
 from clusterproof.theory.certificates.rounds import Algorithm, Round
+from clusterproof.theory.definitions.fedavg import descend
 from clusterproof.theory.exact import affine_rounds
-from clusterproof.theory.exact.affine_rounds import sums_of_powers
 from clusterproof.theory.leaderboard.setting import Setting, TaskClass
 
 FLATTEST = 1e-6
@@ -136,7 +136,8 @@ def _one_state(
         kept = identity - step * hessians
         for _ in range(steps):
             noise = kept @ noise @ kept + step**2 * covariance
-    return step * sums_of_powers(hessians, step, steps), noise
+    # y - x from x = x*, for a unit gradient there
+    return -descend(lambda points: hessians @ points + identity, np.zeros_like(hessians), step, steps), noise
 
 
 def squared_distances(several: list[Moments], rounds: list[int]) -> np.ndarray:

@@ -5,23 +5,21 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Annotated, Any
 
-from clusterproof.theory.claims import Sides, at_most, claim, integers, rationals, suppose
+import numpy as np
+
+from clusterproof.theory.claims import Sides, at_most, claim, integers, suppose
+from clusterproof.theory.definitions.fedlin import fedlin_round
 from clusterproof.theory.exact.algebra import NotNegative
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares, vector
 from clusterproof.theory.papers.scaffold.convex import QUARTER, UpToQuarter
 from clusterproof.theory.papers.scaffold.convex import convex as scaffold_convex
 from clusterproof.theory.papers.scaffold.option_1 import THIRD, UpToThird, sharp_option_1
-from clusterproof.theory.papers.scaffold.rounds import Round, Start
-
-Pace = Annotated[Fraction, rationals(0, 1, 4)]
-"""eta L K."""
-LocalSteps = Annotated[int, integers(1, 6, upwards=True)]
+from clusterproof.theory.papers.scaffold.rounds import LocalSteps, Pace, contraction, step_size_of
 
 
-def fedlin_round(clients: PlanarClients, x: Fraction, y: Fraction, pace: Fraction, local_steps: int) -> Round:
-    """Return a round of SCAFFOLD I whose c_i are the gradients at x."""
-    start = Start(x, y, Fraction(0), Fraction(0), pace, local_steps)
-    return Round(clients, start, fedlin=True)
+def after_round(clients: PlanarClients, model: np.ndarray, step_size: Fraction, steps: int) -> np.ndarray:
+    """Return x+ - x*, where all g_i* are 0, since FedLin's rounds do not depend on them."""
+    return np.asarray(fedlin_round(clients.functions(), model, step_size, [steps] * clients.clients))
 
 
 @claim("fedlin/sharp", label="FedLin, one round", judges="ours", tight=True, evaluations=60)
@@ -34,7 +32,7 @@ def sharp(clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, loca
 
     Statement
         ||x+ - x*||^2 <= rho ||x - x*||^2 - (1/3) (eta K)^2 (1 - rho) mean ||grad f_i(x) - grad f(x) - g_i*||^2 with
-        rho = (1 - eta mu)^(2K).
+        rho = (1 - eta mu)^(2K) and g_i* = grad f_i(x*).
 
     Proof
         That of ``scaffold/sharp-option-1`` for c_i = grad f_i(x), where Psi and Psi+ have the same second term: the
@@ -43,17 +41,16 @@ def sharp(clients: PlanarClients, x: Coordinate, y: Coordinate, pace: Pace, loca
     Source
         Ours. Upper bound of one round, attained by f_i = mu ||.||^2 / 2. Hence f(x_R) - f* <= kappa rho^R (f(x_0) -
         f*).
-
-    Symbols
-        eta ``step_size``, K ``local_steps`` (tau of the paper), g_i* = grad f_i(x*); + is after a round.
     """
-    round_ = fedlin_round(clients, x, y, pace, local_steps)
-    disagreement, before = mean(squares(round_.controls)), squares(round_.model).item()
+    eta, model = step_size_of(clients, pace, local_steps), vector(x, y)
+    rate, before = contraction(eta, clients.strong_convexity, local_steps), squares(model).item()
+    gradients = np.array([gradient(model) for gradient in clients.functions()])
+    disagreement = mean(squares(gradients - mean(gradients)))
     return at_most(
-        squares(round_.next_model).item(),
+        squares(after_round(clients, model, eta, local_steps)).item(),
         decrease_from=before,
-        contraction=round_.rate * before,
-        spared=-THIRD * round_.length**2 * (1 - round_.rate) * disagreement,
+        contraction=rate * before,
+        spared=-THIRD * (local_steps * eta) ** 2 * (1 - rate) * disagreement,
     )
 
 
@@ -89,12 +86,11 @@ def convex(
     Source
         Ours. Upper bound; the mean gap of R rounds is at most 4 ||x_0 - x*||^2 / (eta K R).
     """
-    round_ = fedlin_round(clients, x, y, pace, local_steps)
-    gap = mean(clients.values(round_.model + 0 * round_.controls))
+    eta, model = step_size_of(clients, pace, local_steps), vector(x, y)
     return at_most(
-        squares(round_.next_model).item(),
-        before=squares(round_.model).item(),
-        gap=-round_.length / 4 * gap,
+        squares(after_round(clients, model, eta, local_steps)).item(),
+        before=squares(model).item(),
+        gap=-local_steps * eta / 4 * clients.mean_gap([model] * clients.clients),
     )
 
 
@@ -139,11 +135,11 @@ def rate(
         Mitra, Jaafar, Pappas and Hassani (2021), recalled: the text was not read. Upper bound, loose by about 2 in the
         exponent: semidefinite programs of one round give (1 - eta mu)^(2K), which equal clients attain.
     """
-    suppose("0 < mu < L", 0 < clients.strong_convexity < clients.smoothness)
-    factor, first = recalled_rate(clients.smoothness, clients.strong_convexity), vector(x, y)
+    suppose("mu > 0", clients.strong_convexity > 0)
+    eta, first = step_size_of(clients, Fraction(1, 6), local_steps), vector(x, y)
     model = first
     for _ in range(rounds):
-        model = fedlin_round(clients, model[0], model[1], Fraction(1, 6), local_steps).next_model
-    every = clients.deviations(Fraction(0), Fraction(0))
-    before = mean(clients.values(first + every))
-    return at_most(mean(clients.values(model + every)), rate=factor**rounds * before, decrease_from=before)
+        model = after_round(clients, model, eta, local_steps)
+    before, after = (clients.mean_gap([point] * clients.clients) for point in (first, model))
+    factor = recalled_rate(clients.smoothness, clients.strong_convexity)
+    return at_most(after, rate=factor**rounds * before, decrease_from=before)

@@ -1,64 +1,58 @@
 """FedProx: Theorem 4 and Corollary 7 of Li, Sahu, Zaheer, Sanjabi, Talwalkar and Smith (arXiv 1812.06127).
 
-One-dimensional quadratics with exact proximal steps.
+One-dimensional quadratics with exact proximal steps; B is the dissimilarity at w, and K clients are drawn with
+replacement. Sources: the main text of the paper.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 from math import sqrt
-from typing import Annotated
+from typing import Any
 
-from clusterproof.theory.claims import Sides, at_least, at_most, choice, claim, integers, rationals, suppose
+from clusterproof.theory.claims import Sides, at_least, at_most, claim, suppose
+from clusterproof.theory.claims.slices import Q, Z, among
+from clusterproof.theory.definitions.fedavg import mean
+from clusterproof.theory.definitions.fedprox import exact_fedprox_round
 
 
-def gain(proximal: float, dissimilarity: float, drawn: int, smoothness: float = 1.0) -> float:
-    """rho for exact solves (gamma = 0) of convex clients (mu-bar = mu)."""
-    mu, b, k = proximal, dissimilarity, drawn
-    return (
-        1 / mu
-        - b * sqrt(2) / (mu * sqrt(k))
-        - smoothness * b / mu**2
-        - smoothness * b**2 / (2 * mu**2)
-        - smoothness * b**2 * (2 * sqrt(2 * k) + 2) / (mu**2 * k)
-    )
+def gain(proximal: Any, dissimilarity: Any, root: Any, smoothness: Any = 1) -> Any:
+    """rho for exact solves (gamma = 0) of convex clients (mu-bar = mu); ``root`` is the root of K / 2."""
+    mu, b, s = proximal, dissimilarity, root
+    lost = b + b**2 / 2 + b**2 * (2 * s + 1) / s**2  # over mu^2 / L
+    return (mu * (1 - b / s) - smoothness * lost) / mu**2
 
 
 @claim("fedprox/theorem-4", label="Theorem 4", evaluations=300)
 def theorem_4(
-    curvature: Annotated[Fraction, rationals(Fraction(1, 4), 1, 4)],
-    center: Annotated[int, choice(0, 1, 3)],
-    model: Annotated[int, choice(-1, 2, 5, 20)],
-    proximal: Annotated[int, choice(2, 4, 8, 20, 100, 1000)],
-    drawn: Annotated[int, choice(3, 5, 10, 50, 10_000)],
+    curvature: Fraction = Q[Fraction(1, 4) : 1 : 4],
+    center: int = among(0, 1, 3),
+    model: int = among(-1, 2, 5, 20),
+    proximal: int = among(2, 4, 8, 20, 100, 1000),
+    drawn: int = among(3, 5, 10, 50, 10_000),
 ) -> Sides:
     """A round of FedProx lowers the expected loss by rho times the squared gradient.
 
     Hypotheses
-        F_k are L-smooth, here a = (1, a_2), b = (0, b_2), L = 1; K clients drawn with replacement, plain
-        mean; exact solves; B is the dissimilarity at w; rho > 0.
+        F_k are L-smooth, here a = (1, a_2), b = (0, b_2), L = 1; plain mean; exact solves; rho > 0.
 
     Statement
         E f(w+) <= f(w) - rho |grad f(w)|^2, with rho as the function ``gain`` gives it.
 
     Source
-        Li et al. (2020), main text of the paper.
-
-    Symbols
-        rho the function ``gain``, B the dissimilarity, K clients are drawn.
+        Li et al. (2020).
     """
-    a, b, w, mu = (1.0, float(curvature)), (0.0, float(center)), float(model), float(proximal)
-    gradients = [one * (w - other) for one, other in zip(a, b, strict=True)]
-    gradient = sum(gradients) / 2
-    suppose("f is not at rest", gradient != 0)
-    rho = gain(mu, sqrt(sum(s**2 for s in gradients) / 2) / abs(gradient), drawn)
+    a, b = (1.0, float(curvature)), (0.0, float(center))
+    gradients = [one * (model - other) for one, other in zip(a, b, strict=True)]
+    suppose("f is not at rest", mean(gradients) != 0)
+    dissimilarity = sqrt(mean([s**2 for s in gradients])) / abs(mean(gradients))
+    rho = gain(float(proximal), dissimilarity, sqrt(drawn / 2))
     suppose("rho > 0", rho > 0)
-    moves = [s / (one + mu) for s, one in zip(gradients, a, strict=True)]
-    move = sum(moves) / 2
-    spread = sum((each - move) ** 2 for each in moves) / 2
-    mean_curvature = sum(a) / 2
-    after = -gradient * move + mean_curvature / 2 * (move**2 + spread / drawn)  # E f(w+) - f(w)
-    return at_least(-after, gain=rho * gradient**2)
+    ends = [(one * other + proximal * model) / (one + proximal) for one, other in zip(a, b, strict=True)]
+    move = exact_fedprox_round([lambda _: ends[0], lambda _: ends[1]], model) - model
+    spread = mean([(end - mean(ends)) ** 2 for end in ends])
+    after = mean(gradients) * move + mean(a) / 2 * (move**2 + spread / drawn)  # E f(w+) - f(w)
+    return at_least(-after, gain=rho * mean(gradients) ** 2)
 
 
 @claim(
@@ -68,64 +62,47 @@ def theorem_4(
     ill_posed=True,
     evaluations=300,
 )
-def corollary_7(
-    dissimilarity: Annotated[int, integers(2, 12, upwards=True)],
-    drawn: Annotated[int, integers(16, 600, upwards=True)],
-) -> Sides:
+def corollary_7(dissimilarity: int = Z[2:], drawn: int = Z[16:]) -> Sides:
     """With mu = 6 L B^2 the gain is about 1 / (24 L B^2), read as a bound.
 
-    Hypotheses
-        Convex clients, exact solves, 1 < B <= sqrt(K) / 2, L = 1.
-
     Statement
-        rho >= 1 / (24 L B^2).
+        rho >= 1 / (24 L B^2) for convex clients, exact solves, 1 < B <= sqrt(K) / 2 and L = 1.
 
     Source
-        Li et al. (2020), main text of the paper, which has "1 << B" and an approximate sign.
+        Li et al. (2020), which has "1 << B" and an approximate sign.
     """
     suppose("B <= sqrt(K) / 2", 4 * dissimilarity**2 <= drawn)
-    return at_least(
-        gain(6 * dissimilarity**2, dissimilarity, drawn), printed=Fraction(1, 24 * dissimilarity**2)
-    )
+    rho = gain(6 * dissimilarity**2, dissimilarity, sqrt(drawn / 2))
+    return at_least(rho, printed=Fraction(1, 24 * dissimilarity**2))
 
 
 @claim("fedprox/corollary-7-repaired", label="repair", judges="ours", evaluations=300)
-def corollary_7_repaired(
-    dissimilarity: Annotated[Fraction, rationals(1, 8, 4, upwards=True)],
-    times: Annotated[int, integers(16, 60, upwards=True)],
-) -> Sides:
+def corollary_7_repaired(dissimilarity: Fraction = Q[1::4], ratio: Fraction = Q[2:]) -> Sides:
     """With K >= 16 B^2 clients the gain is at least 1 / (24 L B^2).
 
-    Hypotheses
-        Convex clients, exact solves, B >= 1, K >= 16 B^2, mu = 6 L B^2, L = 1.
-
     Statement
-        rho >= 1 / (24 L B^2).
+        rho >= 1 / (24 L B^2) for convex clients, exact solves, B >= 1, K >= 16 B^2, mu = 6 L B^2 and L = 1; ``ratio``
+        is the root of K / (2 B^2).
 
     Source
         Ours.
     """
-    b = float(dissimilarity)
-    drawn = -(-times * dissimilarity**2 // 1)  # at least times B^2, a whole number
-    return at_least(gain(6 * b**2, b, int(drawn)), printed=1 / (24 * b**2))
+    suppose("K >= 16 B^2", ratio**2 >= 8)
+    rho = gain(6 * dissimilarity**2, dissimilarity, ratio * dissimilarity)
+    return at_least(rho, printed=1 / (24 * dissimilarity**2))
 
 
 @claim("fedprox/remark-5", label="Remark 5")
 def remark_5(
-    dissimilarity: Annotated[Fraction, rationals(1, 8, 4)],
-    drawn: Annotated[int, choice(1, 2, 3, 5, 10, 50, 200)],
-    proximal: Annotated[int, choice(1, 4, 16, 64, 256, 1024)],
+    dissimilarity: Fraction = Q[1:8:4], root: Fraction = Q[Fraction(1, 2) :], proximal: Fraction = Q[1:]
 ) -> Sides:
     """A positive gain needs B / sqrt(K) < 1; by the second term alone even B sqrt(2) < sqrt(K).
 
     Statement
-        rho > 0 implies 2 B^2 <= K.
+        rho > 0 implies 2 B^2 <= K = 2 ``root``^2, for convex clients and exact solves.
 
     Source
-        Li et al. (2020), main text of the paper, there B < sqrt(K); the sharper form is ours.
-
-    Hypotheses
-        Convex clients, exact solves, rho > 0.
+        Li et al. (2020), there B < sqrt(K); the sharper form is ours.
     """
-    suppose("rho > 0", gain(float(proximal), float(dissimilarity), drawn) > 0)
-    return at_most(2 * dissimilarity**2, clients=drawn)
+    suppose("rho > 0", gain(proximal, dissimilarity, root) > 0)
+    return at_most(2 * dissimilarity**2, clients=2 * root**2)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
@@ -11,9 +10,10 @@ from typing import Annotated, Any
 import numpy as np
 
 from clusterproof.theory.claims import Sides, at_most, claim, equal, integers, known, rationals, suppose
-from clusterproof.theory.exact.algebra import NotNegative, Number
+from clusterproof.theory.definitions.proxskip import proxskip_iteration
+from clusterproof.theory.exact.algebra import NotNegative
 from clusterproof.theory.exact.algebra import Share as Part
-from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares
+from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, squares, vector
 from clusterproof.theory.exact.planar_kinds import (
     Vector,
     combined,
@@ -23,10 +23,6 @@ from clusterproof.theory.exact.planar_kinds import (
     square,
     total,
 )
-
-State = tuple[Fraction, np.ndarray, np.ndarray]
-"""Its probability, the clients' x_i - x* and h_i - g_i*, both (N, 2)."""
-NO_NOISE = (np.zeros(2, int),)
 
 
 @dataclass(frozen=True)
@@ -55,198 +51,83 @@ class Start:
     step_length: Annotated[Fraction, rationals(0, 2, 4, upwards=True)]
     probability: Annotated[Fraction, rationals(0, 1, 4)]
 
-    def weight(self, clients: PlanarClients) -> Fraction:
-        """gamma / p."""
-        suppose("gamma > 0 and p > 0", self.step_length > 0 and self.probability > 0)
-        return self.step_length / clients.smoothness / self.probability
 
-    def states(
-        self, clients: PlanarClients, iterations: int = 0, noise: Sequence[np.ndarray] = NO_NOISE
-    ) -> list[State]:
-        """Return the states after some iterations, for each coin and each of the gradients' equally likely errors."""
-        weight, p = self.weight(clients), self.probability
-        start = np.array([self.x, self.y], dtype=object) + clients.deviations(self.spread, Fraction(0))
-        states = [(Fraction(1), start, clients.deviations(self.control_x, self.control_y))]
-        for _ in range(iterations):
-            before, states = states, []
-            for (chance, models, controls), error in itertools.product(before, noise):
-                points = models - weight * p * (clients.gradients(models) + error - controls)
-                met, share = 0 * points + mean(points), chance / len(noise)
-                states.append((share * p, met, controls + (met - points) / weight))
-                states.append((share * (1 - p), points, controls))
-        return states
-
-    def psi(
-        self, clients: PlanarClients, iterations: int = 0, noise: Sequence[np.ndarray] = NO_NOISE
-    ) -> Fraction:
-        """E Psi after some iterations."""
-        weight, states = self.weight(clients), self.states(clients, iterations, noise)
-        return sum((c * (squares(x) + weight**2 * squares(h)).sum() for c, x, h in states), start=Fraction(0))
-
-
-def after_coin(moved: Any, cross: Any, controls: Any, probability: Any, weight: Any) -> Any:
-    """E Psi after the coin.
-
-    Parameters
-    ----------
-    moved, controls
-        Sums of ||x_i - x* - gamma (grad f_i(x_i) - g_i*)||^2 and ||h_i - g_i*||^2.
-    cross
-        Sum of <h_i - g_i*, x_i' - x*>, x_i' the point before averaging.
-    probability, weight
-        p and gamma / p.
-    """
-    step = probability * weight
-    points = moved + 2 * step * cross - step**2 * controls
-    skips = points + weight**2 * controls
-    communicates = skips - 2 * weight * cross
-    return probability * communicates + (1 - probability) * skips
-
-
-@dataclass(frozen=True)
-class Step:
-    """An iteration as numbers: sums over clients, in expectation over the coins before it.
-
-    With u_i = grad f_i(x_i) - g_i* = mu d_i + (L - mu) z_i and d_i = x_i - x*, interpolation says <z_i, d_i> >=
-    ||z_i||^2.
-
-    Attributes
-    ----------
-    flat, span
-        1 - gamma mu and gamma (L - mu).
-    inner, slack, rest
-        Sums of ||z_i||^2, <z_i, d_i> - ||z_i||^2 and ||d_i - z_i||^2.
-    probability, weight
-        p and gamma / p.
-    controls, cross
-        Sums of ||h_i - g_i*||^2 and <h_i - g_i*, x_i' - x*>, x_i' the point before averaging.
-    noise
-        gamma^2 times the variance of the gradients.
-    rate
-        What is allowed over what was.
-    over_flat, over_steep, over_controls
-        The rate minus (1 - gamma mu)^2, minus (1 - gamma L)^2, minus 1 - p^2.
-    spare
-        What the iterations before it were allowed beyond their E Psi.
-    floors
-        The part of that which is due to noise.
-    """
-
-    flat: Number
-    span: NotNegative
-    inner: NotNegative
-    slack: NotNegative
-    rest: NotNegative
-    probability: Part
-    weight: NotNegative
-    controls: NotNegative
-    cross: Number
-    noise: NotNegative
-    rate: NotNegative
-    over_flat: NotNegative
-    over_steep: NotNegative
-    over_controls: NotNegative
-    spare: NotNegative
-    floors: NotNegative
-
-    @property
-    def moved(self) -> Any:
-        """Sum of ||d_i - gamma u_i||^2, and the noise."""
-        length = self.inner + 2 * self.slack + self.rest
-        crossed = 2 * self.flat * self.span * (self.inner + self.slack)
-        return self.flat**2 * length - crossed + self.span**2 * self.inner + self.noise
-
-    def expected(self) -> Any:
-        """E Psi after the coin."""
-        return after_coin(self.moved, self.cross, self.controls, self.probability, self.weight)
-
-    def terms(self) -> dict[str, Any]:
-        """Return what is allowed: the rate times the start, and what is due to noise."""
-        flat, steep = self.flat**2 + self.over_flat, (self.flat - self.span) ** 2 + self.over_steep
-        models = flat * (self.slack + self.rest) + steep * (self.inner + self.slack)
-        controls = (1 - self.probability**2 + self.over_controls) * self.weight**2 * self.controls
-        start = models + controls + self.rate * (self.spare - self.floors)
-        return {"start": start, "noise": self.rate * self.floors + self.noise}
-
-    def contracts(self) -> Sides:
-        """Conclude without noise that E Psi is at most the rate times what was allowed before."""
-        return at_most(self.expected(), start=sum(self.terms().values()))
-
-
-@dataclass(frozen=True)
-class Iteration:
-    """One iteration, with values for either kind of clients.
-
-    Attributes
-    ----------
-    number
-        Clients of either kind.
-    probability, weight
-        p and gamma / p.
-    rate
-        max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2}.
-    models, moved
-        x_i - x* and x_i - x* - gamma (grad f_i(x_i) - g_i*).
-    controls
-        h_i - g_i*.
-    """
-
-    number: tuple[Any, Any]
-    probability: Any
-    weight: Any
-    rate: Any
-    models: Sequence[Vector]
-    moved: Sequence[Vector]
-    controls: Sequence[Vector]
-
-    @staticmethod
-    def of(clients: PlanarClients, start: Start) -> Iteration:
-        """Step from a start."""
-        p, number = start.probability, counts(clients)
-        suppose("gamma > 0 and p > 0", start.step_length > 0 and p > 0)
-        gamma = known(lambda: start.step_length / clients.smoothness, lambda step: step > 0)
-        weight = known(lambda: gamma / p, lambda quotient: quotient > 0)
-        flat, steep = known(
-            lambda: (1 - gamma * clients.strong_convexity, 1 - gamma * clients.smoothness), lambda _: ()
-        )
-        rate = known(
-            lambda: max(flat**2, steep**2, 1 - p**2),
-            lambda most: (most >= flat**2, most >= steep**2, most >= flat * steep, most >= 1 - p**2),
-        )
-        apart = deviations(number, (start.spread, 0))
-        models = known(
-            lambda: tuple(combined((1, (start.x, start.y)), (1, one)) for one in apart), lambda _: ()
-        )
-        moved = tuple(gradient_step(clients, kind, models[kind], flat, steep, rate) for kind in range(2))
-        controls = deviations(number, (start.control_x, start.control_y))
-        return Iteration(number, p, weight, rate, models, moved, controls)
-
-    def of_models(self, models: Sequence[Vector]) -> Any:
-        """Sum of squares."""
-        return total(self.number, [square(one) for one in models])
-
-    def of_controls(self, controls: Sequence[Vector]) -> Any:
-        """Sum of squares, times gamma^2 / p^2."""
-        return self.weight**2 * self.of_models(controls)
-
-    def before(self) -> Any:
-        """Psi."""
-        return self.of_models(self.models) + self.of_controls(self.controls)
-
-    def expected(self) -> Any:
-        """E Psi after the iteration."""
-        first, second = self.number
-        clients = first + second
-        pairs = zip(self.moved, self.controls, strict=True)
-        points = [combined((1, one), (self.weight * self.probability, control)) for one, control in pairs]
-        mean = combined((first / clients, points[0]), (second / clients, points[1]))
-        pairs = zip(self.controls, points, strict=True)
-        learned = [
-            combined((1, control), (1 / self.weight, mean), (-1 / self.weight, one)) for control, one in pairs
+def expected_psi(
+    clients: PlanarClients,
+    start: Start,
+    iterations: int = 0,
+    noise: Sequence[np.ndarray | None] = (None,),
+) -> Fraction:
+    """E Psi after some iterations, where all g_i* are 0, and gradients have one of equally likely errors (N, 2)."""
+    p, step_size = start.probability, start.step_length / clients.smoothness
+    suppose("gamma > 0 and p > 0", step_size > 0 and p > 0)
+    models = list(vector(start.x, start.y) + clients.deviations(start.spread, Fraction(0)))
+    states: list[Any] = [(Fraction(1), models, list(clients.deviations(start.control_x, start.control_y)))]
+    for _ in range(iterations):
+        states = [
+            (
+                chance * share / len(noise),
+                *proxskip_iteration(clients.functions(error), x, h, step_size, p, coin),
+            )
+            for chance, x, h in states
+            for error in noise
+            for coin, share in ((True, p), (False, 1 - p))
         ]
-        communicates = self.of_models([mean, mean]) + self.of_controls(learned)
-        skips = self.of_models(points) + self.of_controls(self.controls)
-        return self.probability * communicates + (1 - self.probability) * skips
+    weight = (step_size / p) ** 2
+    return sum(
+        (chance * (squares(np.array(x)) + weight * squares(np.array(h))).sum() for chance, x, h in states),
+        start=Fraction(0),
+    )
+
+
+def one_iteration(clients: PlanarClients, start: Start) -> tuple[Any, ...]:
+    """Return rate, Psi, E Psi+ and sums: ||x_i - x* - gamma (grad f_i(x_i) - g_i*)||^2 and controls, ||x_i - x*||^2.
+
+    The rate is max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2}, and controls are gamma^2 / p^2 ||h_i - g_i*||^2. A
+    vector is a pair of numbers, of which an iteration treats each in the same way, and a pair has a value for either
+    kind of clients.
+    """
+    p, number = start.probability, counts(clients)
+    suppose("gamma > 0 and p > 0", start.step_length > 0 and p > 0)
+    gamma = known(lambda: start.step_length / clients.smoothness, lambda step: step > 0)
+    weight = known(lambda: gamma / p, lambda quotient: quotient > 0)
+    suppose("gamma > 0", weight * p > 0)
+    flat, steep = known(
+        lambda: (1 - gamma * clients.strong_convexity, 1 - gamma * clients.smoothness), lambda _: ()
+    )
+    rate = known(
+        lambda: max(flat**2, steep**2, 1 - p**2),
+        lambda most: (most >= flat**2, most >= steep**2, most >= flat * steep, most >= 1 - p**2),
+    )
+    apart = deviations(number, (start.spread, 0))
+    models = known(lambda: tuple(combined((1, (start.x, start.y)), (1, one)) for one in apart), lambda _: ())
+    moved = tuple(gradient_step(clients, kind, models[kind], flat, steep, rate) for kind in range(2))
+    controls = deviations(number, (start.control_x, start.control_y))
+
+    def of(vectors: Sequence[Vector]) -> Any:
+        return total(number, [square(one) for one in vectors])
+
+    def gradient(kind: int, axis: int) -> Callable[[Any], Any]:
+        return lambda x: (x - moved[kind][axis]) / (weight * p)
+
+    def after(communicates: bool) -> Any:
+        (x, along_x), (y, along_y) = [
+            proxskip_iteration(
+                [gradient(0, axis), gradient(1, axis)],
+                [one[axis] for one in models],
+                [one[axis] for one in controls],
+                weight * p,
+                p,
+                communicates,
+                weights=[each / (number[0] + number[1]) for each in number],
+            )
+            for axis in range(2)
+        ]
+        return of(list(zip(x, y, strict=True))) + weight**2 * of(list(zip(along_x, along_y, strict=True)))
+
+    weighed = weight**2 * of(controls)
+    expected = p * after(True) + (1 - p) * after(False)
+    return rate, of(models) + weighed, expected, of(moved), weighed, of(models)
 
 
 @claim("proxskip/identity", label="(P)", judges="ours", evaluations=40)
@@ -265,21 +146,19 @@ def identity(clients: PlanarClients, start: Start) -> Sides:
 
     Symbols
         Psi = sum over i of ||x_i - x*||^2 + (gamma^2 / p^2) ||h_i - g_i*||^2, + is after one iteration, 0 at the
-        start, E over the coins; gamma ``step_size``, p ``probability``, mu ``strong_convexity``, L ``smoothness``, N
-        ``clients``; g_i* = grad f_i(x*).
+        start, E over the coins; g_i* = grad f_i(x*).
     """
-    one = Iteration.of(clients, start)
-    kept = (1 - start.probability**2) * one.of_controls(one.controls)
-    return equal((one.expected(), one.of_models(one.moved) + kept))
+    _, _, expected, moved, controls, _ = one_iteration(clients, start)
+    return equal((expected, moved + (1 - start.probability**2) * controls))
 
 
 Iterations = Annotated[int, integers(1, 3)]
 
 
-def sharp_rate(clients: PlanarClients, start: Start) -> Fraction:
+def sharp_rate(step_size: Any, smoothness: Any, strong_convexity: Any, probability: Any) -> Any:
     """max{(1 - gamma mu)^2, (1 - gamma L)^2, 1 - p^2}."""
-    flat = 1 - start.step_length * clients.strong_convexity / clients.smoothness
-    return max(flat**2, (1 - start.step_length) ** 2, 1 - start.probability**2)
+    flat, steep = 1 - step_size * strong_convexity, 1 - step_size * smoothness
+    return max(flat**2, steep**2, 1 - probability**2)
 
 
 @claim("proxskip/sharp", label="One-step rate", judges="ours", tight=True, evaluations=60)
@@ -297,26 +176,20 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
         one step, attained by f_i = mu ||.||^2 / 2 or L ||.||^2 / 2 with h_i = g_i*, and, for N >= 2, by x_i = x*;
         asymptotic rates are smaller. With it Psi_T <= rate^T Psi_0 in expectation.
     """
-    one, p = Iteration.of(clients, start), start.probability
-
-    def psi() -> tuple[Any, ...]:
-        parts = one.of_models(one.models), one.of_models(one.moved), one.of_controls(one.controls)
-        return *parts, one.before(), one.expected()
+    rate, *sums = one_iteration(clients, start)
 
     def by_identity(found: tuple[Any, ...]) -> tuple[bool, ...]:
-        models, moved, controls, before, after = found
-        shrinks = moved <= one.rate * models
-        return shrinks, controls >= 0, before == models + controls, after == moved + (1 - p**2) * controls
+        before, after, moved, controls, models = found
+        kept = (1 - start.probability**2) * controls
+        return moved <= rate * models, controls >= 0, before == models + controls, after == moved + kept
 
-    *_, before, after = known(psi, by_identity)
-    return at_most(after, start=one.rate * before, decrease_from=before)
+    before, after, *_ = known(lambda: tuple(sums), by_identity)
+    return at_most(after, start=rate * before, decrease_from=before)
 
 
-def printed_rate(clients: PlanarClients, start: Start) -> Fraction:
+def printed_rate(step_size: Any, strong_convexity: Any, probability: Any) -> Any:
     """max{1 - gamma mu, 1 - p^2}."""
-    suppose("gamma <= 1 / L", start.step_length <= 1)
-    models = 1 - start.step_length * clients.strong_convexity / clients.smoothness
-    return max(models, 1 - start.probability**2)
+    return max(1 - step_size * strong_convexity, 1 - probability**2)
 
 
 @claim("proxskip/theorem-6", label="Theorem 6, as transcribed", judges="reading", evaluations=50)
@@ -333,12 +206,21 @@ def theorem_6(clients: PlanarClients, start: Start, iterations: Iterations) -> S
         Variance Reduced ProxSkip (2022), Theorem 6, read in a transcription. Upper bound; where the first branch
         decides it is loose by 2 in the exponent, ``proxskip/sharp`` has its square.
     """
-    rate = printed_rate(clients, start)
-    before = start.psi(clients)
-    return at_most(start.psi(clients, iterations), start=rate**iterations * before, decrease_from=before)
+    suppose("gamma <= 1 / L", start.step_length <= 1)
+    step_size = start.step_length / clients.smoothness
+    rate = printed_rate(step_size, clients.strong_convexity, start.probability)
+    before = expected_psi(clients, start)
+    after = expected_psi(clients, start, iterations)
+    return at_most(after, start=rate**iterations * before, decrease_from=before)
 
 
 @theorem_6.step("induction", needed=False)
-def induction(step: Step) -> Sides:
-    """Step T - 1 to T: (1 - gamma mu)^2 <= 1 - gamma mu, and ``proxskip/sharp``."""
-    return step.contracts()
+def induction(
+    before: NotNegative, spare: NotNegative, rate: Part, above: NotNegative, lost: NotNegative
+) -> Sides:
+    """Step T - 1 to T: (1 - gamma mu)^2 <= 1 - gamma mu, and ``proxskip/sharp``.
+
+    ``before`` is E Psi_(T-1), of which ``before`` + ``spare`` is allowed, ``rate`` that of ``proxskip/sharp``, ``rate``
+    + ``above`` the printed one, and ``lost`` what the iteration is below ``rate`` times ``before``.
+    """
+    return at_most(rate * before - lost, start=(rate + above) * (before + spare))

@@ -2,112 +2,82 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
 
 from clusterproof.theory.claims import Sides, at_most, claim, integers, iterate, known, rationals, suppose
+from clusterproof.theory.exact.algebra import NotNegative
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, squares
 from clusterproof.theory.papers.proxskip import Iterations as FewIterations
-from clusterproof.theory.papers.proxskip import Start, Step, sharp_rate
+from clusterproof.theory.papers.proxskip import Start, expected_psi, sharp_rate
 
-
-@dataclass(frozen=True)
-class Correlated:
-    """A quadratic whose curvature and gradient at its minimiser 0 are drawn together.
-
-    Attributes
-    ----------
-    strong_convexity
-        mu, the mean curvature.
-    spread
-        s: the curvatures are mu (1 - s) and mu (1 + s).
-    noise
-        v: the gradients at 0 are v and -v.
-    start
-        x_0.
-    pace
-        gamma over the largest step that is allowed.
-    probability
-        p.
-    """
-
-    strong_convexity: Annotated[Fraction, rationals(Fraction(1, 2), 2, 2, upwards=True)]
-    spread: Annotated[Fraction, rationals(0, 2, 2)]
-    noise: Annotated[Fraction, rationals(-2, 2, 2, upwards=True, downwards=True)]
-    start: Annotated[Fraction, rationals(-2, 2, 2, upwards=True, downwards=True)]
-    pace: Annotated[Fraction, rationals(Fraction(1, 10), 1, 10)]
-    probability: Annotated[Fraction, rationals(Fraction(1, 10), 1, 10)]
-
-    @property
-    def smoothness(self) -> Fraction:
-        """A'' = E a^2 / E a."""
-        return self.strong_convexity * (1 + self.spread**2)
-
-    def bound(self, iterations: int) -> Sides:
-        """Conclude (9) with A = 2 A'' and C = 2 Var."""
-        suppose("p > 0 and gamma > 0", self.probability > 0 and self.pace > 0)
-        mu, p, spread = self.strong_convexity, self.probability, self.spread
-        step = self.pace * min(1 / mu, 1 / (2 * self.smoothness))
-        shrunk, noise = known(  # gamma mu and gamma v
-            lambda: (step * mu, step * self.noise),
-            lambda of: (of[0] > 0, of[0] <= 1, of[0] * (1 - 2 * of[0] * (1 + spread**2)) >= 0),
-        )
-        rate, least = known(
-            lambda: (max(1 - shrunk, 1 - p**2), min(shrunk, p**2)),
-            lambda of: (of[0] >= 1 - shrunk, of[0] + of[1] == 1, of[0] >= 0, of[1] > 0),
-        )
-
-        def iteration(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
-            """E x, E x^2 and the rate's power, next.
-
-            x+ = (1 - gamma a) x + gamma c, where E a = mu, E c = 0, E a^2 = mu A'', E a c = mu s v, E c^2 = v^2.
-            """
-            first, second, power = state
-            squared = 1 - 2 * shrunk + shrunk**2 * (1 + spread**2)
-            next_first = (1 - shrunk) * first
-            moved = known(
-                lambda: squared * second - 2 * shrunk * spread * noise * first + noise**2,
-                lambda of: (of >= next_first**2, of <= (1 - shrunk) * second + 2 * noise**2),
-            )
-            next_second = known(
-                lambda: moved, lambda of: (of >= next_first**2, of <= rate * second + 2 * noise**2)
-            )
-            return next_first, next_second, rate * power
-
-        def within(state: tuple[Any, Any, Any], _: int) -> tuple[bool, ...]:
-            first, second, power = state
-            allowed = least * power * self.start**2 + 2 * noise**2
-            return second >= first**2, second >= 0, power >= 0, least * second <= allowed
-
-        begun = (self.start, self.start**2, Fraction(1))
-        _, distance, power = iterate(iteration, begun, iterations, invariant=within)
-        return at_most(distance, start=power * self.start**2, floor=2 * noise**2 / least)
-
-
-Iterations = Annotated[int, integers(1, 4, upwards=True)]
+Anywhere = Annotated[Fraction, rationals(-2, 2, 2, upwards=True, downwards=True)]
+Tenths = Annotated[Fraction, rationals(Fraction(1, 10), 1, 10)]
 
 
 @claim("sproxskip/repaired", label="Theorem 8, repaired", judges="ours", evaluations=400)
-def repaired(client: Correlated, iterations: Iterations) -> Sides:
+def repaired(
+    strong_convexity: Annotated[Fraction, rationals(Fraction(1, 2), 2, 2, upwards=True)],
+    spread: Annotated[Fraction, rationals(0, 2, 2)],
+    noise: Anywhere,
+    start: Anywhere,
+    pace: Tenths,
+    probability: Tenths,
+    iterations: Annotated[int, integers(1, 4, upwards=True)],
+) -> Sides:
     """SProxSkip converges linearly to a floor, with the constants 2 A'' and 2 Var.
 
     Hypotheses
-        f mu-strongly convex, expected smoothness with A''; A = 2 A'', C = 2 Var; 0 < gamma <= min{1 / mu, 1 / A}.
+        f mu-strongly convex, expected smoothness with A'': E ||g(x, xi) - g(x*, xi)||^2 <= 2 A'' D_f(x, x*); A = 2 A'',
+        C = 2 Var, Var = E ||g(x*, xi)||^2; 0 < gamma <= min{1 / mu, 1 / A}. Tried on one quadratic with the curvatures
+        mu (1 - s) and mu (1 + s), s = ``spread``, so that A'' = mu (1 + s^2), each with a gradient at 0, v or -v; gamma
+        is ``pace`` times the largest step.
 
     Statement
-        E Psi_T <= max{(1 - gamma mu)^T, (1 - p^2)^T} Psi_0 + gamma^2 C / min{gamma mu, p^2}.
+        E Psi_T <= max{(1 - gamma mu)^T, (1 - p^2)^T} Psi_0 + gamma^2 C / min{gamma mu, p^2} with Psi_T = ||x_T - x*||^2
+        + (gamma^2 / p^2) ||h_T - h*||^2.
 
     Source
         Variance Reduced ProxSkip (2022), Theorem 8 and its (9), with the constants of the ProxSkip paper (Mishchenko
         et al., 2022), recalled: E ||g(x, xi) - grad f(x*)||^2 is at most twice the sum of the two squares. Upper bound.
-
-    Symbols
-        Psi_T = ||x_T - x*||^2 + (gamma^2 / p^2) ||h_T - h*||^2, gamma ``step_size``, p ``probability``, mu
-        ``strong_convexity``, g(x, xi) the stochastic gradient, Var = E ||g(x*, xi)||^2; A'' with E ||g(x, xi) - g(x*,
-        xi)||^2 <= 2 A'' D_f(x, x*), D_f the Bregman distance.
     """
-    return client.bound(iterations)
+    mu, p, smoothness = strong_convexity, probability, strong_convexity * (1 + spread**2)
+    suppose("p > 0 and gamma > 0", p > 0 and pace > 0)
+    step = pace * min(1 / mu, 1 / (2 * smoothness))
+    shrunk, drift = known(  # gamma mu and gamma v
+        lambda: (step * mu, step * noise),
+        lambda of: (of[0] > 0, of[0] <= 1, of[0] * (1 - 2 * of[0] * (1 + spread**2)) >= 0),
+    )
+    rate, least = known(
+        lambda: (max(1 - shrunk, 1 - p**2), min(shrunk, p**2)),
+        lambda of: (of[0] >= 1 - shrunk, of[0] + of[1] == 1, of[0] >= 0, of[1] > 0),
+    )
+
+    def iteration(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        """E x, E x^2 and the rate's power, next.
+
+        x+ = (1 - gamma a) x + gamma c, where E a = mu, E c = 0, E a^2 = mu A'', E a c = mu s v, E c^2 = v^2.
+        """
+        first, second, power = state
+        squared = 1 - 2 * shrunk + shrunk**2 * (1 + spread**2)
+        next_first = (1 - shrunk) * first
+        moved = known(
+            lambda: squared * second - 2 * shrunk * spread * drift * first + drift**2,
+            lambda of: (of >= next_first**2, of <= (1 - shrunk) * second + 2 * drift**2),
+        )
+        next_second = known(
+            lambda: moved, lambda of: (of >= next_first**2, of <= rate * second + 2 * drift**2)
+        )
+        return next_first, next_second, rate * power
+
+    def within(state: tuple[Any, Any, Any], _: int) -> tuple[bool, ...]:
+        first, second, power = state
+        allowed = least * power * start**2 + 2 * drift**2
+        return second >= first**2, second >= 0, power >= 0, least * second <= allowed
+
+    begun = (start, start**2, Fraction(1))
+    _, distance, power = iterate(iteration, begun, iterations, invariant=within)
+    return at_most(distance, start=power * start**2, floor=2 * drift**2 / least)
 
 
 @claim("sproxskip/additive", label="Additive noise", judges="ours", tight=True, evaluations=40)
@@ -128,15 +98,27 @@ def additive(
         Ours: ``proxskip/identity``, in which the noise adds gamma^2 V. Upper bound, attained at each T by
         f_i = mu ||.||^2 / 2 with p = 1. Compared with the floor of ``sproxskip/repaired`` it is smaller.
     """
-    rate = sharp_rate(clients, start)
+    step_size = start.step_length / clients.smoothness
+    rate = sharp_rate(step_size, clients.smoothness, clients.strong_convexity, start.probability)
     noise = clients.deviations(noise_x, noise_y) + noise_y
-    added = (start.weight(clients) * start.probability) ** 2 * squares(noise).sum()
-    total = sum((rate**k for k in range(iterations)), start=Fraction(0))
-    after = start.psi(clients, iterations, (noise, -noise))
-    return at_most(after, start=rate**iterations * start.psi(clients), noise=added * total)
+    added = step_size**2 * squares(noise).sum() * sum(rate**k for k in range(iterations))
+    after = expected_psi(clients, start, iterations, (noise, -noise))
+    return at_most(after, start=rate**iterations * expected_psi(clients, start), noise=added)
 
 
 @additive.step("induction", needed=False)
-def induction(step: Step) -> Sides:
-    """Step T - 1 to T: the noise adds gamma^2 V to ``proxskip/identity``, and the rest is ``proxskip/sharp``."""
-    return at_most(step.expected(), **step.terms())
+def induction(
+    before: NotNegative,
+    spare: NotNegative,
+    floors: NotNegative,
+    rate: NotNegative,
+    noise: NotNegative,
+    lost: NotNegative,
+) -> Sides:
+    """Step T - 1 to T: the noise adds gamma^2 V to ``proxskip/identity``, and the rest is ``proxskip/sharp``.
+
+    ``before`` is E Psi_(T-1), of which ``before`` + ``spare`` is allowed, ``floors`` of that for noise; ``noise`` is
+    gamma^2 V, and ``lost`` what the iteration is below ``rate`` times ``before`` plus ``noise``.
+    """
+    start = rate * (before + spare - floors)
+    return at_most(rate * before + noise - lost, start=start, noise=rate * floors + noise)

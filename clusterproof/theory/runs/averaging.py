@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -58,22 +58,23 @@ class AveragingRun(OneModelRun):
         groups, algorithm = self.groups, self.algorithm
         if groups is None or getattr(algorithm, "reshuffle", False):
             return None
-        share, centers = groups.shares(self.weights), groups.mean_centers(self.weights)
-        step, steps = algorithm.step_size, algorithm.local_steps
-        server = getattr(algorithm, "server_step_size", 1.0)
-        if isinstance(algorithm, FedProx):
-            covers = affine_rounds.pulled_cover(groups.hessians, algorithm.proximal, step, steps)
-        else:
-            covers = affine_rounds.covered(groups.hessians, step, steps)
-        if not np.isfinite(covers).all():
+        after = affine_rounds.averaging_map(
+            groups.hessians,
+            groups.mean_centers(self.weights),
+            step_size=algorithm.step_size,
+            local_steps=algorithm.local_steps,
+            proximal=getattr(algorithm, "proximal", 0.0),
+            server_step_size=getattr(algorithm, "server_step_size", 1.0),
+            shares=groups.shares(self.weights),
+        )
+        if not np.isfinite(after.matrix).all():
             return None
         try:
-            point = affine_rounds.weighted_mean(covers, centers, share)
+            point = after.fixed_point
         except np.linalg.LinAlgError:  # a step of 2 / L returns to where it began
             return None
         distance = float(np.linalg.norm(point - self.task.pooled_optimum))
-        matrix = affine_rounds.averaging_map(covers, server_step_size=server, shares=share)
-        return Rest(point, distance if distance > ROUNDING * self.unit else 0.0, affine_rounds.radius(matrix))
+        return Rest(point, distance if distance > ROUNDING * self.unit else 0.0, after.rate)
 
     @property
     def dissimilarity(self) -> float | None:
@@ -102,7 +103,8 @@ def _gain_of_fedprox(of: AveragingRun) -> Said:
     said = _exact_solves(of)
     if of.dissimilarity is None:
         return said
-    rho = gain(of.algorithm.proximal, of.dissimilarity, of.participants, of.curvatures[0])
+    root = math.sqrt(of.participants / 2)
+    rho = gain(of.algorithm.proximal, of.dissimilarity, root, of.curvatures[0])
     words = f"and rho > 0, here {short(rho)} at the start, where B = {short(of.dissimilarity)}"
     return replace(said, lines=(words,))
 
@@ -129,12 +131,12 @@ def _drifting(of: AveragingRun) -> Iterator[Need]:
 def drift_on_run(of: AveragingRun) -> Said:
     """Compare the errors with ``fedavg/drift``: r^R ||x_0 - x*|| + (1 + r + ... + r^(R-1)) B."""
     smoothness, convexity = of.curvatures
-    pace: Any = min(of.algorithm.step_size * smoothness, 2 * smoothness / (smoothness + convexity))
-    gradient: Any = (of.heterogeneity, 0.0)
-    claimed = drift.Run(of.clients_like, np.zeros((1, 2)), gradient, pace, of.local_steps, rounds=0)
-    kept = float(claimed.decay) ** np.arange(of.rounds + 1)
+    step_size = min(of.algorithm.step_size, 2 / (smoothness + convexity))
+    r = float(drift.decay(step_size, convexity, of.local_steps))
+    added = drift.drift_of_round(step_size, smoothness, of.local_steps, of.heterogeneity)
+    kept = r ** np.arange(of.rounds + 1)
     sums = np.concatenate([[0.0], np.cumsum(kept[:-1])])
-    return of.judged([of.compared(kept[:, None] * of.distances[0] + claimed.drift * sums[:, None])])
+    return of.judged([of.compared(kept[:, None] * of.distances[0] + added * sums[:, None])])
 
 
 LI = "(Li et al. 2020) "

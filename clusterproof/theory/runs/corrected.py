@@ -15,7 +15,7 @@ from clusterproof.theory.bounds.numbers import apart
 from clusterproof.theory.bounds.trace_bound import ROUNDING
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.papers.fedlin import recalled_rate
-from clusterproof.theory.papers.scaffold.rounds import Round, Start
+from clusterproof.theory.papers.scaffold.rounds import contraction
 from clusterproof.theory.runs import facts
 from clusterproof.theory.runs.one_model import (
     MEASURED,
@@ -56,9 +56,8 @@ class CorrectedRun(OneModelRun):
     @property
     def rate(self) -> float:
         """(1 - eta mu)^K, of lengths, as the claims have it."""
-        zero: Any = 0.0
-        start = Start(zero, zero, zero, zero, self.pace, self.local_steps)
-        return float(Round(self.clients_like, start).rate ** 0.5)
+        step_size = self.algorithm.step_size
+        return float(contraction(step_size, self.curvatures[1], self.local_steps) ** 0.5)
 
     @property
     def pace(self) -> Any:

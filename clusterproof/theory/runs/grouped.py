@@ -106,7 +106,10 @@ class GroupRun(Run):
             for group in np.unique(labels):
                 members = labels == group
                 rests[one, members] = affine_rounds.weighted_mean(self.moves[members], self.centers[members])
-                radius = max(radius, affine_rounds.radius(affine_rounds.averaging_map(self.moves[members])))
+                radius = max(
+                    radius,
+                    affine_rounds.radius(np.eye(self.moves.shape[-1]) - self.moves[members].mean(axis=0)),
+                )
         return np.linalg.norm(self.after - rests, axis=-1), radius
 
 

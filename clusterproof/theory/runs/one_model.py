@@ -15,7 +15,6 @@ from clusterproof.synthetic.quadratic import ExactQuadratics
 from clusterproof.theory.bounds.hypotheses import Need, unmet
 from clusterproof.theory.bounds.numbers import many, short
 from clusterproof.theory.bounds.trace_bound import ROUNDING, Compared, largest_length
-from clusterproof.theory.exact.planar_clients import PlanarClients
 from clusterproof.theory.runs import facts
 from clusterproof.theory.runs.judged import judged
 from clusterproof.theory.runs.page import Entry, Said, entry
@@ -155,13 +154,6 @@ class OneModelRun(Run):
         """zeta*, the root of the mean of ||g_i*||^2."""
         assert self.gradients is not None
         return float(np.sqrt(np.square(self.gradients).sum(axis=-1).mean()))
-
-    @property
-    def clients_like(self) -> PlanarClients:
-        """Two clients as the claims have them, with L and mu of the task's."""
-        zero: Any = 0.0
-        numbers: tuple[Any, Any] = self.curvatures
-        return PlanarClients(2, *numbers, zero, zero, zero, zero, 0)
 
     def exact_rounds(self) -> Iterator[Need]:
         """Yield the hypotheses that make a run of an algorithm without coins deterministic."""

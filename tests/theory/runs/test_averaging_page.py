@@ -140,7 +140,7 @@ def test_numbers_of_the_printed_theorem_of_fedprox() -> None:
         [a @ (trace.models[0, 0] - b) for a, b in zip(task.hessians, task.centers, strict=True)]
     )
     dissimilarity = math.sqrt((gradients**2).sum() / task.clients) / np.linalg.norm(gradients.mean(axis=0))
-    rho = gain(2.0, dissimilarity, 6, float(np.linalg.eigvalsh(task.hessians).max()))
+    rho = gain(2.0, dissimilarity, math.sqrt(6 / 2), float(np.linalg.eigvalsh(task.hessians).max()))
     assert f"needs exact solves, here 3 steps and rho > 0, here {rho:.3g} at the start" in told["Theorem 4"]
     assert f"mu = 6 L B^2 = {6 * dissimilarity**2:.3g}, here 2" in told["Corollary"]
 

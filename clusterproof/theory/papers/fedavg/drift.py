@@ -6,66 +6,24 @@ import math
 from fractions import Fraction
 from typing import Annotated, Any
 
-import numpy as np
-
 from clusterproof.theory.claims import Sides, at_most, claim, integers, rationals, suppose
+from clusterproof.theory.definitions.fedavg import fedavg_round
 from clusterproof.theory.exact.algebra import NotNegative, Share
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares, vector
 
 Pace = Annotated[Fraction, rationals(0, 2, 4)]
 LocalSteps = Annotated[int, integers(1, 4, upwards=True)]
 Rounds = Annotated[int, integers(1, 3)]
-ZERO = Fraction(0)
 
 
-def length(one: np.ndarray) -> float:
-    """Length of a vector."""
-    return math.sqrt(squares(one).item())
+def decay(step_size: Any, strong_convexity: Any, local_steps: int) -> Any:
+    """r = (1 - gamma mu)^K."""
+    return (1 - step_size * strong_convexity) ** local_steps
 
 
-class Run:
-    """Rounds of FedAvg from a start, and the parts of the bound.
-
-    Attributes
-    ----------
-    models
-        x - x* after each round, from 0 on.
-    decay, drift
-        r and B.
-    """
-
-    def __init__(
-        self,
-        clients: PlanarClients,
-        start: np.ndarray,
-        gradient: tuple[Fraction, Fraction],
-        pace: Fraction,
-        local_steps: int,
-        rounds: int,
-    ) -> None:
-        largest = 2 * clients.smoothness / (clients.smoothness + clients.strong_convexity)
-        suppose("0 < gamma <= 2 / (L + mu)", 0 < pace <= largest)
-        self.clients, self.local_steps = clients, local_steps
-        self.gradients, self.step_size = clients.deviations(*gradient), pace / clients.smoothness
-        self.decay = (1 - self.step_size * clients.strong_convexity) ** local_steps
-        pairs = local_steps * (local_steps - 1) // 2
-        disagreement = math.sqrt(mean(squares(self.gradients)))
-        self.drift = float(self.step_size**2 * clients.smoothness * pairs) * disagreement
-        self.models = [start]
-        for _ in range(rounds):
-            self.models.append(self.after(self.models[-1]))
-
-    def after(self, start: np.ndarray) -> np.ndarray:
-        """Return the model after a round."""
-        points, _ = self.clients.local_steps(start, -self.gradients, self.step_size, self.local_steps)
-        return np.asarray(mean(points[-1]))
-
-    def allowed(self, rounds: int) -> dict[str, Any]:
-        """Return the bound after some rounds."""
-        return {
-            "start": float(self.decay**rounds) * length(self.models[0]),
-            "drift": float(sum((self.decay**k for k in range(rounds)), start=Fraction(0))) * self.drift,
-        }
+def drift_of_round(step_size: Any, smoothness: Any, local_steps: int, disagreement: float) -> float:
+    """B = gamma^2 L (K (K - 1) / 2) zeta*."""
+    return float(step_size**2 * smoothness * (local_steps * (local_steps - 1) // 2)) * disagreement
 
 
 @claim("fedavg/drift", label="Drift bound", judges="ours", evaluations=30)
@@ -85,21 +43,29 @@ def drift(
         f_i L-smooth and mu-strongly convex, exact gradients, all clients in every round, 0 < gamma <= 2 / (L + mu).
 
     Statement
-        ||x_R - x*|| <= r^R ||x_0 - x*|| + (1 + r + ... + r^(R-1)) B with r = (1 - gamma mu)^K and
-        B = gamma^2 L (K (K - 1) / 2) zeta*.
+        ||x_R - x*|| <= r^R ||x_0 - x*|| + (1 + r + ... + r^(R-1)) B with r = (1 - gamma mu)^K, B = gamma^2 L (K (K - 1)
+        / 2) zeta*, zeta*^2 = mean ||g_i*||^2 and g_i* = grad f_i(x*).
 
     Proof
         K gradient steps of a client contract by r. At x* the first-order terms of the clients add up to 0, and
         ||grad f_i(y_k) - g_i*|| <= L ||y_k - x*|| <= L gamma k ||g_i*||, since gradients do not grow along the steps.
 
-    Symbols
-        x* the minimiser of f = mean f_i, g_i* = grad f_i(x*), zeta*^2 = mean ||g_i*||^2.
-
     Source
         Ours. Upper bound; its first term is attained, its second is far from the truth for small gamma.
     """
-    run = Run(clients, vector(x, y), (gradient_x, gradient_y), pace, local_steps, rounds)
-    return at_most(length(run.models[-1]), **run.allowed(rounds))
+    smoothness, convexity = clients.smoothness, clients.strong_convexity
+    suppose("0 < gamma <= 2 / (L + mu)", 0 < pace <= 2 * smoothness / (smoothness + convexity))
+    step_size, at_optimum = pace / smoothness, clients.deviations(gradient_x, gradient_y)
+    first = model = vector(x, y)
+    for _ in range(rounds):
+        model = fedavg_round(clients.functions(at_optimum), model, step_size, [local_steps] * clients.clients)
+    r, zeta = decay(step_size, convexity, local_steps), math.sqrt(mean(squares(at_optimum)))
+    return at_most(
+        math.sqrt(squares(model).item()),
+        start=float(r**rounds) * math.sqrt(squares(first).item()),
+        drift=float(sum(r**k for k in range(rounds)))
+        * drift_of_round(step_size, smoothness, local_steps, zeta),
+    )
 
 
 @drift.line("from the optimum", evaluations=30)
@@ -112,7 +78,7 @@ def from_optimum(
     rounds: Rounds,
 ) -> Sides:
     """From x_0 = x*, where the bound consists of the drift."""
-    return drift(clients, ZERO, ZERO, gradient_x, gradient_y, pace, local_steps, rounds)
+    return drift(clients, Fraction(0), Fraction(0), gradient_x, gradient_y, pace, local_steps, rounds)
 
 
 @drift.step("induction", needed=False)

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 from clusterproof.theory.claims import Sides, at_least, at_most, claim, rationals
 from clusterproof.theory.exact.algebra import AtLeastOne, NotNegative
-from clusterproof.theory.exact.planar_clients import PlanarClients, mean
+from clusterproof.theory.exact.planar_clients import PlanarClients
 from clusterproof.theory.papers.scaffold.option_1 import (
     both,
     curvature,
     summed_shares,
     weights,
 )
-from clusterproof.theory.papers.scaffold.rounds import Round, Start
+from clusterproof.theory.papers.scaffold.rounds import Start, gaps, psi_and_next, step_size_of
 
 QUARTER = Fraction(1, 4)
 UpToQuarter = Annotated[Any, rationals(0, QUARTER, 8)]
@@ -51,12 +51,11 @@ def convex(clients: PlanarClients, start: Start) -> dict[str, Sides]:
         Ours. Upper bounds; the mean gap of R rounds is at most 4 Psi_0 / (eta K R). SCAFFOLD is Algorithm 1 of
         Karimireddy et al. (2020).
     """
-    round_ = Round(clients, start)
-    gaps = [mean(clients.values(point)) for point in round_.path[0][:-1]]
-    first, second = round_.psi("I", QUARTER), round_.psi("II")
+    first, second = psi_and_next(clients, start, "I", QUARTER), psi_and_next(clients, start, "II")
+    eta, gains = step_size_of(clients, start.pace, start.local_steps), gaps(clients, start)
     return {
-        "I": at_most(first[1], before=first[0], gained=-round_.length * gaps[0] / 4),
-        "II": at_most(second[1], before=second[0], gained=-2 * round_.step_size * sum(gaps, Fraction(0))),
+        "I": at_most(first[1], before=first[0], gained=-start.local_steps * eta * gains[0] / 4),
+        "II": at_most(second[1], before=second[0], gained=-2 * eta * sum(gains)),
     }
 
 

@@ -12,7 +12,7 @@ from clusterproof.theory.claims import Sides, at_least, at_most, choice, claim, 
 from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.exact.algebra import AtLeastOne, NotNegative, Number, Share
 from clusterproof.theory.exact.planar_clients import PlanarClients
-from clusterproof.theory.papers.scaffold.rounds import Round, Start
+from clusterproof.theory.papers.scaffold.rounds import Start, contraction, psi_and_next, step_size_of
 
 THIRD = Fraction(1, 3)
 ZeroOrOne = Annotated[int, choice(0, 1)]
@@ -51,9 +51,10 @@ def sharp_option_1(clients: PlanarClients, start: Start) -> Sides:
         f_i L-smooth and mu-strongly convex with 0 <= mu < L, any number of clients, all of them in every round, exact
         gradients, eta_g = 1, eta L K <= 1; c = mean c_i.
     """
-    round_ = Round(clients, start)
-    before, after = round_.psi("I", THIRD)
-    return at_most(after, rate=round_.rate * before, decrease_from=before)
+    before, after = psi_and_next(clients, start, "I", THIRD)
+    eta = step_size_of(clients, start.pace, start.local_steps)
+    rate = contraction(eta, clients.strong_convexity, start.local_steps)
+    return at_most(after, rate=rate * before, decrease_from=before)
 
 
 def weights(earlier: Any, later: Any, p: Any, power: Any, unused: Any = 0) -> tuple[Any, Any, Any]:
@@ -200,11 +201,6 @@ def shares_together(last: AtLeastOne, s: Share) -> Sides:
     return at_most(later + 1 / (3 * count), third=THIRD)
 
 
-Flat = Annotated[Fraction, choice(*(Fraction(1, 10**k) for k in range(4)))]
-Pace = Annotated[Fraction, rationals(Fraction(1, 4), 1, 4)]
-LocalSteps = Annotated[int, integers(1, 12, upwards=True)]
-
-
 @claim(
     "scaffold/option-1-diverges",
     label="SCAFFOLD I, any steps",
@@ -212,7 +208,11 @@ LocalSteps = Annotated[int, integers(1, 12, upwards=True)]
     repaired_by="scaffold/sharp-option-1",
     evaluations=60,
 )
-def option_1_diverges(flat: Flat, pace: Pace, local_steps: LocalSteps) -> Sides:
+def option_1_diverges(
+    flat: Annotated[Fraction, choice(*(Fraction(1, 10**k) for k in range(4)))],
+    pace: Annotated[Fraction, rationals(Fraction(1, 4), 1, 4)],
+    local_steps: Annotated[int, integers(1, 12, upwards=True)],
+) -> Sides:
     """SCAFFOLD I with eta_g = 1 does not diverge at step sizes up to 1 / L, whatever K.
 
     Hypotheses

@@ -1,110 +1,67 @@
-"""A round of SCAFFOLD or FedLin in exact arithmetic."""
+"""Rounds of SCAFFOLD and FedLin on planar clients, from x* = 0, with all g_i* = 0: only c_i - c - g_i* enters."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
 
 from clusterproof.theory.claims import integers, rationals, suppose
+from clusterproof.theory.definitions.fedavg import descend
+from clusterproof.theory.definitions.scaffold import scaffold_round
 from clusterproof.theory.exact.planar_clients import Coordinate, PlanarClients, mean, squares, vector
+
+Pace = Annotated[Fraction, rationals(0, 1, 4)]
+"""eta L K."""
+LocalSteps = Annotated[int, integers(1, 6, upwards=True)]
+"""K."""
 
 
 @dataclass(frozen=True)
 class Start:
-    """Where a round starts.
-
-    Attributes
-    ----------
-    x, y
-        x - x*.
-    control_x, control_y
-        c_i - c - g_i*, in turn with both signs, minus their mean.
-    pace
-        eta L K.
-    local_steps
-        K.
-    """
+    """Where a round starts: x - x*, and c_i - c - g_i*, in turn with both signs, minus their mean."""
 
     x: Coordinate
     y: Coordinate
     control_x: Coordinate
     control_y: Coordinate
-    pace: Annotated[Fraction, rationals(0, 1, 4)]
-    local_steps: Annotated[int, integers(1, 6, upwards=True)]
+    pace: Pace
+    local_steps: LocalSteps
 
 
-@dataclass(frozen=True)
-class Round:
-    """A round from a start; all vectors are distances from x*, g_i* and so on.
+def contraction(step_size: Any, strong_convexity: Any, local_steps: int) -> Any:
+    """(1 - eta mu)^(2K)."""
+    return (1 - step_size * strong_convexity) ** (2 * local_steps)
 
-    Attributes
-    ----------
-    clients, start
-        Of the round.
-    fedlin
-        Whether c_i is the gradient at x: the round is FedLin's.
-    """
 
-    clients: PlanarClients
-    start: Start
-    fedlin: bool = False
+def step_size_of(clients: PlanarClients, pace: Fraction, local_steps: int) -> Fraction:
+    """eta."""
+    suppose("mu < L", clients.strong_convexity < clients.smoothness)
+    suppose("eta > 0", pace > 0)
+    return pace / clients.smoothness / local_steps
 
-    def __post_init__(self) -> None:
-        suppose("mu < L", self.clients.strong_convexity < self.clients.smoothness)
-        suppose("eta > 0", self.start.pace > 0)
 
-    @property
-    def length(self) -> Fraction:
-        """eta K."""
-        return self.start.pace / self.clients.smoothness
+def psi_and_next(clients: PlanarClients, start: Start, option: str, share: Any = 1) -> tuple[Any, Any]:
+    """||x - x*||^2 + share (K eta)^2 mean ||c_i - c - g_i*||^2 before and after a round of SCAFFOLD."""
+    step_size, steps = step_size_of(clients, start.pace, start.local_steps), start.local_steps
+    before = vector(start.x, start.y), 0, list(clients.deviations(start.control_x, start.control_y))
+    after = scaffold_round(clients.functions(), *before, step_size, [steps] * clients.clients, option)
 
-    @property
-    def step_size(self) -> Fraction:
-        """eta."""
-        return self.length / self.start.local_steps
+    def psi(model: np.ndarray, control: Any, controls: Any) -> Any:
+        apart = mean(squares(np.array(controls) - control))
+        return squares(model).item() + share * (steps * step_size) ** 2 * apart
 
-    @property
-    def rate(self) -> Fraction:
-        """(1 - eta mu)^(2K)."""
-        return (1 - self.step_size * self.clients.strong_convexity) ** (2 * self.start.local_steps)
+    return psi(*before), psi(*after)
 
-    @cached_property
-    def controls(self) -> np.ndarray:
-        """c_i - c - g_i*, (N, 2)."""
-        deviations = self.clients.deviations(self.start.control_x, self.start.control_y)
-        if self.fedlin:
-            at_start = self.clients.gradients(self.model + 0 * deviations)
-            return np.asarray(at_start - mean(at_start))
-        return deviations
 
-    @property
-    def model(self) -> np.ndarray:
-        """x - x*."""
-        return vector(self.start.x, self.start.y)
-
-    @cached_property
-    def path(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Points of the clients, and their gradients minus g_i*."""
-        return self.clients.local_steps(self.model, self.controls, self.step_size, self.start.local_steps)
-
-    @property
-    def next_model(self) -> np.ndarray:
-        """x+ - x*."""
-        return np.asarray(mean(self.path[0][-1]))
-
-    def next_controls(self, option: str) -> np.ndarray:
-        """c_i+ - c+ - g_i*."""
-        moved = self.controls + (self.model - self.path[0][-1]) / self.length
-        after = self.path[1][0] if option == "I" else moved
-        return np.asarray(after - mean(after))
-
-    def psi(self, option: str, share: Fraction = Fraction(1)) -> tuple[Any, Any]:
-        """||x - x*||^2 + share (K eta)^2 mean ||c_i - c - g_i*||^2 before and after the round."""
-        ends = (self.model, self.controls), (self.next_model, self.next_controls(option))
-        weight = share * self.length**2
-        before, after = (squares(x).item() + weight * mean(squares(controls)) for x, controls in ends)
-        return before, after
+def gaps(clients: PlanarClients, start: Start) -> list[Any]:
+    """Return mean D_i(y_i^k) of a round for k = 0 .. K - 1, of which the first is f(x) - f*."""
+    step_size = step_size_of(clients, start.pace, start.local_steps)
+    corrected = clients.functions(-clients.deviations(start.control_x, start.control_y))
+    first = vector(start.x, start.y)
+    return [
+        clients.mean_gap([descend(gradient, first, step_size, k) for gradient in corrected])
+        for k in range(start.local_steps)
+    ]

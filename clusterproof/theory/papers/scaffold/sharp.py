@@ -11,7 +11,7 @@ from clusterproof.theory.claims import Sides, at_least, at_most, choice, claim, 
 from clusterproof.theory.exact.algebra import NotNegative, Number, Share
 from clusterproof.theory.exact.planar_clients import PlanarClients
 from clusterproof.theory.papers.scaffold.option_1 import weights
-from clusterproof.theory.papers.scaffold.rounds import Round, Start
+from clusterproof.theory.papers.scaffold.rounds import Start, contraction, psi_and_next, step_size_of
 
 LOCAL_STEPS = (1, 2, 3, 4, 6, 8, 12, 16)
 PACES = (Fraction(1), Fraction(1, 2), Fraction(1, 10))
@@ -89,9 +89,10 @@ def sharp(clients: PlanarClients, start: Start) -> Sides:
         eta ``step_size``, K ``local_steps``, g_i* = grad f_i(x*), mean over clients; + is after a round. In the proof
         p = 1 - eta mu, S_k = 1 + p + ... + p^(k-1), sigma_k = 1 - S_k / K.
     """
-    round_ = Round(clients, start)
-    before, after = round_.psi("II")
-    return at_most(after, rate=round_.rate * before, decrease_from=before)
+    before, after = psi_and_next(clients, start, "II")
+    eta = step_size_of(clients, start.pace, start.local_steps)
+    rate = contraction(eta, clients.strong_convexity, start.local_steps)
+    return at_most(after, rate=rate * before, decrease_from=before)
 
 
 @sharp.step("round", needed=False)

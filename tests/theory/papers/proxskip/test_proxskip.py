@@ -6,9 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from clusterproof.theory.exact import affine_rounds
 from clusterproof.theory.exact.planar_clients import PlanarClients
-from clusterproof.theory.papers.proxskip import Start, sharp_rate
+from clusterproof.theory.papers.proxskip import Start, expected_psi, sharp_rate
 
 F = Fraction
 Gradient = Callable[[np.ndarray], np.ndarray]
@@ -63,26 +62,9 @@ def test_the_identity_and_the_rate_on_losses_that_are_not_quadratic(
         assert expected <= rate * before * (1 + 1e-12)
 
 
-def test_the_iteration_is_the_library_s() -> None:
-    """On quadratics both coins are the matrices of ``affine_rounds``, which tests compare with the algorithm."""
-    clients = PlanarClients(3, F(1), F(1, 10), F(1), F(100), F(1, 2), F(100), 1)
-    start = Start(F(1), F(-1), F(1, 2), F(2), F(1), F(1, 2), F(1, 4))
-    ((_, models, controls),) = start.states(clients)
-    along = np.array([[1.0, 0], [0.6, 0.8], [1, 0]])
-    strength = np.array([0.9, 0.45, 0.9])
-    hessians = 0.1 * np.eye(2) + strength[:, None, None] * along[:, :, None] * along[:, None, :]
-    before = np.concatenate([models.ravel(), controls.ravel()]).astype(float)
-    for communicate, (_, x, h) in zip((True, False), start.states(clients, 1), strict=True):
-        after = (
-            affine_rounds.proxskip_map(hessians, step_size=0.5, communicate=communicate, probability=0.25)
-            @ before
-        )
-        np.testing.assert_allclose(np.concatenate([x.ravel(), h.ravel()]).astype(float), after, atol=1e-13)
-
-
 def test_the_one_step_constant_of_two_scalars() -> None:
     """Curvatures 1 and 2, gamma = p = 1/2: 3/4, from the controls."""
     clients = PlanarClients(2, F(2), F(1), F(0), F(100), F(1), F(100), 0)
     start = Start(F(0), F(0), F(0), F(1), F(0), F(1), F(1, 2))
-    assert sharp_rate(clients, start) == F(3, 4)
-    assert start.psi(clients, 1) == F(3, 4) * start.psi(clients)
+    assert sharp_rate(F(1, 2), 2, 1, F(1, 2)) == F(3, 4)
+    assert expected_psi(clients, start, 1) == F(3, 4) * expected_psi(clients, start)

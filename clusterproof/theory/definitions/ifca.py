@@ -1,0 +1,49 @@
+"""IFCA: Algorithm 1 of Ghosh, Chung, Yin and Ramchandran (2020), with model averaging and gradient averaging."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from clusterproof.theory.definitions.fedavg import Functions, add_up, descend, mean
+
+
+def choose(losses: Functions, models: Sequence[Any]) -> Sequence[int]:
+    """Return each participant's model of least loss, ties to the first: line 8."""
+
+    def nearest(loss: Callable[[Any], Any]) -> int:
+        return min(range(len(models)), key=lambda cluster: loss(models[cluster]))
+
+    return [nearest(loss) for loss in losses]
+
+
+def members(values: Sequence[Any], chosen: Sequence[int], cluster: int) -> Sequence[Any]:
+    """Return the values of a cluster's participants."""
+    return [value for value, own in zip(values, chosen, strict=True) if own == cluster]
+
+
+def gradient_averaging_round(
+    gradients: Functions, chosen: Sequence[int], models: Sequence[Any], step_size: Any, clients: Any
+) -> Sequence[Any]:
+    """Return the models after a step of size gamma along 1/m times the sum of their members' gradients: line 15."""
+
+    def moved(cluster: int, model: Any) -> Any:
+        slopes = [gradient(model) for gradient in members(gradients, chosen, cluster)]
+        return model - step_size * add_up(slopes) / clients if slopes else model
+
+    return [moved(cluster, model) for cluster, model in enumerate(models)]
+
+
+def model_averaging_round(
+    gradients: Functions, chosen: Sequence[int], models: Sequence[Any], step_size: Any, steps: Any
+) -> Sequence[Any]:
+    """Return the means of the members' models after their local steps, of which an empty cluster keeps its: line 18."""
+
+    def moved(cluster: int, model: Any) -> Any:
+        own, counts = members(gradients, chosen, cluster), members(steps, chosen, cluster)
+        ends = [
+            descend(gradient, model, step_size, count) for gradient, count in zip(own, counts, strict=True)
+        ]
+        return mean(ends) if ends else model
+
+    return [moved(cluster, model) for cluster, model in enumerate(models)]

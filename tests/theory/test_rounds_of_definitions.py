@@ -1,0 +1,238 @@
+"""The library's fast rounds are those of ``theory.definitions``, in fractions and in floats, on every task."""
+
+import math
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from plain_loops import gradient, loss
+
+from clusterproof.algorithms import (
+    CFLMGD,
+    FPFC,
+    IFCA,
+    FedAvg,
+    FedLin,
+    FedProx,
+    Local,
+    ProxSkip,
+    Randomness,
+    Scaffold,
+)
+from clusterproof.algorithms.penalties import SmoothedSCAD
+from clusterproof.synthetic import LogisticMixture, QuadraticMixture
+from clusterproof.theory.definitions import cfl_mgd, fedavg, fedlin, fedprox, fpfc, ifca, proxskip, scaffold
+
+CLIENTS = 4
+
+
+def quadratics(dimension):
+    """Clients whose Hessians do not commute and, as all numbers, have few binary digits: fractions stay short."""
+    stream = np.random.default_rng(dimension)
+    roots = stream.integers(-2, 3, (CLIENTS, dimension, dimension)) / 4
+    return QuadraticMixture(
+        hessians=roots @ np.swapaxes(roots, -1, -2) + np.eye(dimension) / 4,
+        centers=stream.integers(-9, 10, (CLIENTS, dimension)) / 4,
+        labels=np.arange(CLIENTS) % 2,
+        client_samples=np.array([1, 5, 2, 4]),
+    )
+
+
+LOGISTIC = LogisticMixture.random(
+    clusters=2, clients=CLIENTS, dimension=2, condition_number=8, support=12, data="population", seed=2
+)
+exact = np.vectorize(Fraction, otypes=[object])
+
+
+def kind_of(task, fractions):
+    """Return a task's gradients and losses at a client's point, starts and settings in one kind of numbers."""
+    if not fractions:
+        return (
+            [lambda w, i=i: gradient(task, i, w) for i in range(CLIENTS)],
+            [lambda w, i=i: loss(task, i, w) for i in range(CLIENTS)],
+            (lambda value: value),
+        )
+    a, b = exact(task.hessians), exact(task.centers)
+    return (
+        [lambda w, i=i: a[i] @ (w - b[i]) for i in range(CLIENTS)],
+        [lambda w, i=i: (w - b[i]) @ a[i] @ (w - b[i]) / 2 for i in range(CLIENTS)],
+        lambda value: exact(value) if isinstance(value, np.ndarray) else Fraction(value),
+    )
+
+
+# A round of each definition on a state s, of participants with gradients g and losses f, and the algorithm's settings a
+
+
+def averaged(a, g, f, s, who, p):
+    s.models = [fedavg.fedavg_round(g, s.models[0], a.step_size, a.steps, weights=p, server_step=a.server)]
+
+
+def proximal(a, g, f, s, who, p):
+    s.models = [fedprox.fedprox_round(g, s.models[0], a.step_size, a.steps, a.proximal, weights=p)]
+
+
+def corrected(a, g, f, s, who, p):
+    controls = [s.controls[i] for i in who]
+    options = {"clients": CLIENTS, "weights": p, "server_step": a.server}
+    x, s.control[0], after = scaffold.scaffold_round(
+        g, s.models[0], s.control[0], controls, a.step_size, a.steps, a.option, **options
+    )
+    s.models = [x]
+    for i, control in zip(who, after, strict=True):
+        s.controls[i] = control
+
+
+def shifted(a, g, f, s, who, p):
+    s.models = [fedlin.fedlin_round(g, s.models[0], a.step_size, a.steps)]
+
+
+def skipping(a, g, f, s, who, p):
+    own, controls = proxskip.proxskip_iteration(
+        g, s.personal, s.controls, a.step_size, a.probability, a.communicates
+    )
+    s.models, s.personal, s.controls = [fedavg.mean(own)], own, controls
+
+
+def by_gradients(a, g, f, s, who, p):
+    chosen = ifca.choose(f, s.models)
+    s.models = ifca.gradient_averaging_round(g, chosen, s.models, a.step_size, CLIENTS)
+
+
+def by_models(a, g, f, s, who, p):
+    s.models = ifca.model_averaging_round(g, ifca.choose(f, s.models), s.models, a.step_size, a.steps)
+
+
+def option_1(a, g, f, s, who, p):
+    s.models, s.buffers = cfl_mgd.option_1_round(
+        g, ifca.choose(f, s.models), s.models, s.buffers, a.step_size, a.momentum, CLIENTS
+    )
+
+
+def option_2(a, g, f, s, who, p):
+    s.models, s.buffers = cfl_mgd.option_2_round(
+        g, ifca.choose(f, s.models), s.models, s.buffers, a.step_size, a.momentum, a.steps[0]
+    )
+
+
+def fused(a, g, f, s, who, p):
+    def shrink(delta):
+        length = abs(delta[0]) if len(delta) == 1 else math.hypot(*delta)
+        return fpfc.shrinkage(length, a.strength, a.concavity, a.smoothing, a.augmentation) * delta
+
+    s.models, s.differences, s.duals = fpfc.fpfc_round(
+        g, who, s.models, s.differences, s.duals, a.step_size, a.steps[0], a.augmentation, shrink
+    )
+
+
+def alone(a, g, f, s, who, p):
+    for i, own, steps in zip(who, g, a.steps, strict=True):
+        s.models[i] = fedavg.descend(own, s.models[i], a.step_size, steps)
+
+
+SOME = {"step_size": 0.25, "local_steps": 2, "participation": 0.5}
+ROUNDS = [
+    *((FedAvg(**SOME, weighting=w, server_step_size=0.75), averaged) for w in ("clients", "samples")),
+    *((FedProx(**SOME, weighting=w, proximal=0.5), proximal) for w in ("clients", "samples")),
+    *(
+        (Scaffold(**SOME, option=option, weighting=w, server_step_size=0.75), corrected)
+        for option in ("I", "II")
+        for w in ("clients", "samples")
+    ),
+    (FedLin(**SOME), shifted),
+    (ProxSkip(step_size=0.25, probability=0.5), skipping),
+    (IFCA(step_size=0.25, averaging="gradient", participation=0.5), by_gradients),
+    (IFCA(**SOME, averaging="model"), by_models),
+    (CFLMGD(step_size=0.25, momentum=0.75, normalisation="clients", participation=0.5), option_1),
+    (CFLMGD(**SOME, momentum=0.75, averaging="model"), option_2),
+    (
+        FPFC(
+            **SOME,
+            penalty="scad",
+            strength=0.25,
+            concavity=3.5,
+            smoothing=0.125,
+            augmentation=1.5,
+            threshold=0.25,
+        ),
+        fused,
+    ),
+    (Local(**SOME), alone),
+]
+"""An algorithm, and a round of its definition."""
+TASKS = {
+    "fractions, scalars": (quadratics(1), True),
+    "fractions, vectors": (quadratics(2), True),
+    "floats, vectors": (quadratics(3), False),
+    "floats, logistic": (LOGISTIC, False),
+}
+RENAMED = {"server_step_size": "server"}
+
+
+def settings_of(algorithm, number):
+    """Return an algorithm's settings, of which the numbers are of one kind."""
+    given = {RENAMED.get(name, name): value for name, value in vars(algorithm).items()}
+    return SimpleNamespace(
+        **{name: number(value) if isinstance(value, float) else value for name, value in given.items()}
+    )
+
+
+def compare(algorithm, round_, task, fractions, rounds=4):
+    """Assert that some rounds of the algorithm and of its definition lead to the same states."""
+    gradients, losses, number = kind_of(task, fractions)
+    randomness = Randomness.from_seed(1)
+    models = np.random.default_rng(0).integers(-8, 9, (algorithm.model_count(task), task.dimension)) / 4
+    state, zero = algorithm.initialise(models, task), number(np.zeros(task.dimension))
+    s = SimpleNamespace(
+        models=list(number(np.asarray(state.models))),
+        personal=[number(models[0])] * CLIENTS,
+        control=[zero],
+        controls=[zero] * CLIENTS,
+        buffers=[zero for _ in models],
+        differences=[[zero] * CLIENTS for _ in range(CLIENTS)],
+        duals=[[zero] * CLIENTS for _ in range(CLIENTS)],
+    )
+    a = settings_of(algorithm, number)
+    for _ in range(rounds):
+        before, state = state, algorithm.step(state, task, randomness)
+        who = sorted(int(client) for client in state.clients)
+        if isinstance(algorithm, FPFC):  # whose server places all clients
+            who = np.flatnonzero((state.models != before.models).any(axis=1)).tolist()
+        if hasattr(algorithm, "probability"):
+            a.communicates = bool((state.personal == state.personal[0]).all())
+        of_all = isinstance(algorithm, FPFC)
+        g, f = ([each[i] for i in (range(CLIENTS) if of_all else who)] for each in (gradients, losses))
+        sizes = task.client_samples[who] if getattr(a, "weighting", "") == "samples" else np.ones(len(who))
+        p = [number(float(size)) / number(float(sizes.sum())) for size in sizes]
+        a.steps = [getattr(algorithm, "local_steps", 1)] * len(who)
+        round_(a, g, f, s, who, p)
+        for name in ("models", "personal", "control", "controls", "buffers"):
+            if hasattr(state, name):
+                found = np.asarray(getattr(state, name))
+                expected = np.array(getattr(s, name), dtype=float).reshape(found.shape)
+                # each of a few hundred operations rounds numbers of at most 8
+                np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+def is_case(algorithm, name):
+    """Leave out lengths of vectors, which are irrational, and weights by samples where clients have none."""
+    if isinstance(algorithm, FPFC):
+        return name != "fractions, vectors"
+    return getattr(algorithm, "weighting", "") != "samples" or name != "floats, logistic"
+
+
+CASES = [(*row, name) for row in ROUNDS for name in TASKS if is_case(row[0], name)]
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "round_", "task"), CASES, ids=lambda value: getattr(value, "name", None)
+)
+def test_the_library_s_rounds_are_those_of_the_definition(algorithm, round_, task):
+    compare(algorithm, round_, *TASKS[task])
+
+
+def test_the_shrinkage_is_that_of_the_penalty():
+    """On lengths that are denser than a thousandth of any end of a piece."""
+    penalty, lengths = SmoothedSCAD(strength=0.25, concavity=3.5, smoothing=0.125), np.linspace(1e-4, 1, 9000)
+    found = [fpfc.shrinkage(length, 0.25, 3.5, 0.125, 1.5) for length in lengths]
+    np.testing.assert_allclose(found, penalty.shrinkage(lengths, 1.5), rtol=0, atol=1e-12)
