@@ -1,4 +1,4 @@
-"""Definitions are of the kernel's language, and their constants matter: a paper or a round of the library notices 1 %."""
+"""Definitions are of the kernel's language, and a paper or a round of the library notices each constant."""
 
 import ast
 import inspect
