@@ -1,4 +1,4 @@
-"""Every constant of a definition matters: changed by 1 %, a paper or a round of the library's algorithm notices."""
+"""Definitions are of the kernel's language, and a paper or a round of the library notices each constant."""
 
 import ast
 import inspect
@@ -11,7 +11,7 @@ import test_exact_points as exact_points
 import test_rounds_of_definitions as rounds
 
 from clusterproof.algorithms.discovery import modules_below
-from clusterproof.theory import definitions
+from clusterproof.theory import definitions, kernel
 
 MODULES = {module.__name__.rpartition(".")[2]: module for module in modules_below(definitions.__name__)}
 SETTINGS = {
@@ -120,3 +120,11 @@ def test_a_constant_changed_by_one_per_cent_is_noticed(
 @pytest.mark.parametrize("module", MODULES)
 def test_nothing_is_noticed_of_the_definition_itself(module: str) -> None:
     assert not notices(module)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_definition_is_of_the_kernel_s_language(module: str) -> None:
+    own = [each for each in vars(MODULES[module]).values() if inspect.isfunction(each)]
+    for function in own:
+        kernel.Source({}, lambda value: value).load(function, function.__name__)
+    assert own
