@@ -261,12 +261,18 @@ def label_axes(panel: Axes, title: str, horizontal: str, vertical: str) -> None:
     if "round" in horizontal and isinstance(panel.xaxis.get_major_locator(), AutoLocator):
         count_along(panel.xaxis)
     figure: Any = panel.figure
-    (rows, columns, _, _), (width, height) = panel.get_subplotspec().get_geometry(), figure.get_size_inches()
+    (width, height), (rows, columns) = figure.get_size_inches(), _grid_of(panel)
     across = TITLE_LETTERS * (width / columns - 0.5)
     up = TITLE_LETTERS * (height - _height(figure.get_supxlabel())) / rows
     panel.set_title(wrap(title, across), loc="left")
     panel.set_xlabel(wrap(horizontal, across))
     panel.set_ylabel(wrap(vertical, up - 8))
+
+
+def _grid_of(panel: Any) -> tuple[int, int]:
+    """Return the numbers of rows and columns in which a figure's panels stand."""
+    rows, columns, _, _ = panel.get_subplotspec().get_geometry()
+    return rows, columns
 
 
 def count_along(axis: Any) -> None:
@@ -286,7 +292,8 @@ def set_ticks(panel: Axes, *, x: Sequence[float] = (), y: Sequence[float] = ()) 
 
 def add_legend(panels: Sequence[Axes], columns: int, **options: Any) -> None:
     """Explain the curves of all panels in one legend above them, of as many columns as fit, with the title above."""
-    look, figure = _appearance.get(), panels[0].figure
+    look = _appearance.get()
+    figure: Any = panels[0].figure
     handles: dict[str, Any] = {}
     for panel in panels:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
@@ -325,14 +332,14 @@ def _finished(figure: Figure) -> Figure:
             "labels", list(look.labels), "are for curves, of which none has a name", "leave them out"
         )
     for _ in range(2):  # numbers at the axes depend on the first layout
-        figure.get_layout_engine().execute(figure)
+        if layout := figure.get_layout_engine():
+            layout.execute(figure)
     figure.set_layout_engine("none")
     if look.width is not None:
         panels = [panel for panel in figure.axes if panel.get_label() != "<colorbar>"]
         lacking = 1 - min(panel.get_window_extent().width for panel in panels) / figure.dpi
         if lacking > 0:
-            columns = panels[0].get_subplotspec().get_geometry()[1]
-            enough = math.ceil(2 * (look.width + columns * lacking * CENTIMETRES)) / 2
+            enough = math.ceil(2 * (look.width + _grid_of(panels[0])[1] * lacking * CENTIMETRES)) / 2
             rule = "leaves less than an inch to a panel"
             raise InvalidArgument("width", look.width, rule, f"{enough:g} is enough")
     return figure

@@ -140,7 +140,7 @@ def picture(momentum, slack):
     left.plot(*border, color=BLACK, label="V = 1")
     left.plot(*image, color=BLUE, linestyle="--", label="its image under A / r")
     left.set_aspect("equal", adjustable="datalim")
-    label_axes(left, "a  Contraction is an ellipse within an ellipse", "error now", "error before")
+    label_axes(left, "a  Contraction: an ellipse within an ellipse", "error now", "error before")
     grid = np.linspace(0, 0.95, 100)
     right.plot(grid, [exact_rate(beta) for beta in grid], color=BLUE, label="quadratics, exact")
     right.axhline(1 - FLATTEST, color=BLACK, linestyle=":", label="without momentum")

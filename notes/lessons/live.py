@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from clusterproof.figures import style
 from clusterproof.figures.style import (
     BLACK,
     BLUE,
@@ -15,11 +16,8 @@ from clusterproof.figures.style import (
     PURPLE,
     SKY,
     VERMILLION,
-    Appearance,
     Axes,
     Figure,
-    appearing,
-    label_axes,
     new_figure,
 )
 
@@ -87,12 +85,18 @@ def sliders(values: Mapping[str, Sequence[float]]) -> Any:
     return marimo.ui.dictionary(made)
 
 
+def label_axes(panel: Axes, title: str, horizontal: str, vertical: str) -> None:
+    """Set a panel's title and the names of its axes, as in all figures."""
+    with style.appearing(style.Appearance()):
+        style.label_axes(panel, title, horizontal, vertical)
+
+
 def panels(count: int = 1, height: float = 3.3) -> tuple[Figure, list[Axes]]:
     """Make a figure with panels side by side, as wide as the text, or narrower if there is one, and this height.
 
     Its margins are fixed, so that the panels stay where they are when a slider moves.
     """
-    with appearing(Appearance()):
+    with style.appearing(style.Appearance()):
         figure, axes = new_figure("", panels=count, height=height)
     if count == 1:
         figure.set_figwidth(PANEL_WIDTH)

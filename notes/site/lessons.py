@@ -19,7 +19,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import nbformat
+import nbformat.v4
 
 from clusterproof.figures import save
 from live import LABELS
@@ -33,7 +33,7 @@ PICTURE_CALL = "picture(**controls.value)"
 """The cell with this call shows the figure live; on a page it is replaced by the frames."""
 
 
-def notebook(text: str) -> nbformat.NotebookNode:
+def notebook(text: str) -> Any:
     """Execute a lesson and return it as a notebook.
 
     Raises
@@ -63,7 +63,7 @@ def notebook(text: str) -> nbformat.NotebookNode:
         )
         if done.returncode:
             raise RuntimeError(f"the lesson {name} failed: {done.stderr[-2000:] or done.stdout[-2000:]}")
-        book = nbformat.read(target, as_version=4)
+        book: Any = nbformat.v4.reads(target.read_text(encoding="utf-8"))
     book.cells = [shown for cell in book.cells if (shown := _shown(cell, name)) is not None]
     return book
 
