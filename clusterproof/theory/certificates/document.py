@@ -172,9 +172,9 @@ def verify(document: AnyDocument) -> Verification:
     Verification
         No content of a document raises an exception.
     """
-    statement = str(getattr(document, "statement", ""))
+    statement, content = str(getattr(document, "statement", "")), getattr(document, "document", document)
     try:
-        found = from_json(_text(getattr(document, "document", document)))
+        found = from_json(_text(content))
     except Unreadable as error:
         return Verification(valid=False, condition=f"unreadable: {error}", readable=False)
     failure = next(found.failures(), None)
@@ -301,7 +301,7 @@ def read_certificate(path: str | os.PathLike[str], *, argument: str = "path") ->
         ) from error
 
 
-def _text(document: AnyDocument) -> bytes | str:
+def _text(document: Document | bytes | str | Mapping[str, Any] | os.PathLike[str]) -> bytes | str:
     if isinstance(document, bytes | str):
         return document
     try:
