@@ -172,7 +172,8 @@ def verify(document: AnyDocument) -> Verification:
     Verification
         No content of a document raises an exception.
     """
-    statement, content = str(getattr(document, "statement", "")), getattr(document, "document", document)
+    statement = str(getattr(document, "statement", ""))
+    content: Any = getattr(document, "document", document)
     try:
         found = from_json(_text(content))
     except Unreadable as error:
