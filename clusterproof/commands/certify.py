@@ -26,6 +26,7 @@ def certify(
     proportion: str | None = None,
     step_size: str | None = None,
     function_class: Annotated[str | None, Parameter("--class")] = None,
+    rate: str | None = None,
     algorithm: str | None = None,
     setting: Annotated[RoundOptions, Parameter(name="*")] = RoundOptions(),  # noqa: B008 - it is frozen
     out: Path | None = None,
@@ -50,6 +51,8 @@ def certify(
     function_class
         quadratic: eigenvalues in [mu, L]; smooth: every L-smooth mu-strongly convex function. With --algorithm, strong:
         every client is such a function, the default; convex: clients are convex, and their mean is mu-strongly convex.
+    rate
+        Prove this rate instead of the smallest one. A larger rate has a smaller prefactor or constant.
     algorithm
         fedavg, fedprox, scaffold or proxskip: bound the squared distance after one round. The options below are those
         of the round; of at most 8 local steps, 1 by default.
@@ -61,7 +64,7 @@ def certify(
     dynamics = {"momentum": momentum, "condition": condition, "proportion": proportion}
     of_round = asdict(setting)
     if claim:
-        others = {**dynamics, **of_round, "step_size": step_size}
+        others = {**dynamics, **of_round, "step_size": step_size, "rate": rate}
         _refuse(
             others | {"algorithm": algorithm, "class": function_class},
             "is not of a claim",
@@ -82,7 +85,7 @@ def certify(
         given = {name: value for name, value in of_round.items() if value is not None}
         options = {"algorithm": algorithm, "client_class": function_class or "strong", **given}
     try:
-        certificate = certificates.certify(momentum, condition, proportion, step_size, **options)
+        certificate = certificates.certify(momentum, condition, proportion, step_size, rate=rate, **options)
     except InvalidArgument as error:
         names = {"client_class": "class", "condition_number": "condition"}
         option = names.get(error.argument, error.argument)

@@ -1,7 +1,6 @@
 """Helpers for tests of commands: processes, refusals and claims made for a test."""
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -41,11 +40,6 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     assert "Traceback" not in errors
     assert len(errors) < 1000
     return errors
-
-
-def without_progress(errors: str) -> list[str]:
-    """Return the lines of standard error but the progress of tables, which depends on the clock."""
-    return [line for line in errors.splitlines() if not re.match(r"clusterproof: \d+ of \d+ done, ", line)]
 
 
 def make_claim(

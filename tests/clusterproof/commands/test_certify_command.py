@@ -66,6 +66,8 @@ def test_options_reach_the_certificate(capsys: Capture) -> None:
     for text in ("MOMENTUM = Fraction(3, 10)", "STEP = Fraction(3, 4)", "strong_convexity=Fraction(1, 10)"):
         assert text in source
     capsys.readouterr()
+    assert main([*DESCENT, "--class", "smooth", "--rate", "0.95"]) == 0
+    assert "\nrate 0.95 of the distance per round\n" in capsys.readouterr().out
     words = "certify --algorithm fedavg --smoothness 2 --strong-convexity 0.5 --local-steps 2 --step-size 1/4"
     assert main([*words.split(), "--server-step-size", "1/2", "--sampling", "1/9"]) == 0
     output = capsys.readouterr().out
