@@ -19,11 +19,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import nbformat.v4
+from nbformat import v4 as typed_notebooks
 
 from clusterproof.figures import save
 from live import LABELS
 from notes.site.catalogue import linked
+
+notebooks: Any = typed_notebooks  # its functions have no types
 
 LESSONS = Path(__file__).parents[1] / "lessons"
 DRAWN = Path(__file__).parent / "drawn"
@@ -63,7 +65,7 @@ def notebook(text: str) -> Any:
         )
         if done.returncode:
             raise RuntimeError(f"the lesson {name} failed: {done.stderr[-2000:] or done.stdout[-2000:]}")
-        book: Any = nbformat.v4.reads(target.read_text(encoding="utf-8"))
+        book: Any = notebooks.reads(target.read_text(encoding="utf-8"))
     book.cells = [shown for cell in book.cells if (shown := _shown(cell, name)) is not None]
     return book
 
@@ -78,9 +80,9 @@ def _shown(cell: Any, name: str) -> Any:
     if "controls = " in cell.source:
         return None
     if PICTURE_CALL in cell.source:
-        return nbformat.v4.new_markdown_cell(_frames(name))
+        return notebooks.new_markdown_cell(_frames(name))
     if cell.cell_type == "markdown" or prose:
-        return nbformat.v4.new_markdown_cell(linked(prose[0] if prose else cell.source, "../catalogue/"))
+        return notebooks.new_markdown_cell(linked(prose[0] if prose else cell.source, "../catalogue/"))
     if "remove-input" in cell.metadata.get("tags", ()):
         cell.metadata = {"tags": ["hide-cell"]}
     return cell

@@ -7,7 +7,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-PACKAGE = Path(__file__).parents[2] / "clusterproof"
+import clusterproof
+
+PACKAGE = Path(clusterproof.__file__).parent
 
 
 def public_modules() -> dict[str, ModuleType]:
@@ -31,7 +33,7 @@ def described(modules: dict[str, ModuleType]) -> dict[str, list[str]]:
     for name, module in modules.items():
         for public in module.__all__:
             value: Any = getattr(module, public)
-            defined = getattr(value, "__module__", name)
+            defined = getattr(value, "__module__", "")
             listing = [other for other, each in modules.items() if getattr(each, public, None) is value]
             home = max(listing, key=lambda other: (f"{defined}.".startswith(f"{other}."), len(other)))
             if home == name and not isinstance(value, ModuleType):
