@@ -118,8 +118,8 @@ def _evidence(statement: Statement, record: Mapping[str, Any]) -> Iterator[str]:
     else:
         yield SHOWN[rule]
         if rule in ("signs", "squares"):
-            exporter = Exporter(statement)
-            yield from _formula(exporter.at(record["line"], None, next(exporter.cases())))
+            exporter = Exporter(statement, record)
+            yield from _formula(next(exporter.paths(record["line"], next(exporter.cases()))))
 
 
 def _counterexample(exporter: Exporter, record: Mapping[str, Any]) -> Iterator[str]:

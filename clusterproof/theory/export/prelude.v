@@ -605,7 +605,11 @@ End Context.
 
 (* ---- Theorems about every number of a box *)
 
-Inductive entry := Ranged (low high : option formula) | Defined (e : formula) | Supposed (p : prop).
+(* What stands for a state has the value that an equation gives it, or, if it is the last symbol, ends by facts. *)
+Inductive entry :=
+| Ranged (low high : option formula) | Defined (e : formula) | Supposed (p : prop)
+| Solved (p : prop) | Ends (low high : option prop).
+Definition supposed (env : list R) (p : option prop) : Prop := match p with Some p => holds env p | None => True end.
 (* A sum of squares: each with its weight, and with numbers of hypotheses by which it is multiplied. *)
 Definition squares := list (Q * (list nat * formula)).
 Inductive goal := Below (a b : formula) (s : squares) | Same (a b : formula) | Never (p : prop).
@@ -619,6 +623,8 @@ Fixpoint meets (env : list R) (i : nat) (es : list entry) : Prop :=
       (match h with Some h => nth i env 0 <= den env h | None => True end) /\ meets env (S i) es
   | Defined e :: es => nth i env 0 = den env e /\ meets env (S i) es
   | Supposed p :: es => holds env p /\ meets env i es
+  | Ends l h :: es => supposed env l /\ supposed env h /\ meets env i es
+  | Solved p :: es => holds env p /\ meets env (S i) es
   end.
 
 Definition lift (n : nat) (p : poly n) : poly (S n) := [p].
@@ -646,7 +652,8 @@ Definition conclude n (b : box n) (env : list (quotient n)) (positive factors : 
                    match s with [] => false | _ => match total n b env factors s with Some t => same n p t | None => false end end)%bool
       | None => false end
   | Same x y => match quo n b positive env (Sub x y) with Some q => vanishes n (fst q) | None => false end
-  | Never (Le x y) => match slack n b positive env y x with Some p => is_positive n b p | None => false end
+  | Never (Le x y) => match slack n b positive env y x with
+                      | Some p => match sign n b positive p with Some t => t | None => false end | None => false end
   | Never (Lt x y) => match slack n b positive env y x with Some p => is_nonnegative n b p | None => false end
   | Never (Eq x y) => match slack n b positive env x y with
                       | Some p => match sign n b [] p with Some _ => true | None => false end | None => false end
@@ -667,19 +674,53 @@ Definition known n b (positive : list (poly n)) (env : list (quotient n)) (p : p
   | Eq x y => match slack n b positive env x y with Some p => ([], [p; scale n (-1) p]) | None => ([], [cst n 0; cst n 0]) end
   | _ => ([], [])
   end.
+Definition raised n (env : list (quotient n)) : list (quotient (S n)) :=
+  map (fun q => (lift n (fst q), lift n (snd q))) env ++ [([cst n 0; cst n 1], cst (S n) 1)].
+(* The last symbol x in what p says: k and L, such that k (x - L) has its sign. *)
+Definition isolated n (b : box (S n)) positive (env : list (quotient (S n))) (p : prop) : option (Q * poly n) :=
+  match p with
+  | Le x y | Lt x y | Eq x y =>
+      match slack (S n) b positive env x y with
+      | Some (c :: d :: r) =>
+          match constant n d with
+          | Some k => if (forallb (vanishes n) r && negb (Qeq_bool k 0))%bool then Some (k, scale n (- / k) c) else None
+          | None => None end
+      | _ => None end
+  | _ => None
+  end.
+Definition is_equation (p : prop) : bool := match p with Eq _ _ => true | _ => false end.
+Definition bound_of n b positive (env : list (quotient (S n))) (low : bool) (p : option prop) : option (end_ n) :=
+  match p with
+  | None => Some None
+  | Some p => match isolated n b positive env p with
+              | Some (k, L) => if (is_equation p || Qle_bool 0 (if low then k else - k))%bool then Some (Some L) else None
+              | None => None end
+  end.
+Definition distances n (l h : end_ n) : list (poly (S n)) :=
+  match l with Some L => [[scale n (-1) L; cst n 1]] | None => [] end ++
+  match h with Some H => [[H; cst n (-1)]] | None => [] end.
 Fixpoint go (es : list entry) : forall n, box n -> list (quotient n) -> list (poly n) -> list (poly n) -> bool :=
   match es with
   | [] => conclude
   | Ranged l h :: es => fun n b env positive factors =>
       match an_end n b positive env l, an_end n b positive env h with
       | Some L, Some H =>
-          go es (S n) ((L, H), b) (map (fun q => (lift n (fst q), lift n (snd q))) env ++ [([cst n 0; cst n 1], cst (S n) 1)])
-            (map (lift n) positive) (map (lift n) factors)
+          go es (S n) ((L, H), b) (raised n env) (map (lift n) positive) (map (lift n) factors)
       | _, _ => false end
   | Defined e :: es => fun n b env positive factors =>
       match quo n b positive env e with Some q => go es n b (env ++ [q]) positive factors | None => false end
   | Supposed p :: es => fun n b env positive factors =>
       let k := known n b positive env p in go es n b env (positive ++ fst k) (factors ++ snd k)
+  | Solved p :: es => fun n b env positive factors =>
+      match isolated n ((None, None), b) (map (lift n) positive) (raised n env) p with
+      | Some (k, L) => (is_equation p && go es n b (env ++ [(L, cst n 1)]) positive factors)%bool | None => false end
+  | Ends l h :: es => fun n => match n with
+      | O => fun _ _ _ _ => false
+      | S n => fun b env positive factors =>
+          match bound_of n b positive env true l, bound_of n b positive env false h with
+          | Some L, Some H => go es (S n) ((L, H), snd b) env positive (factors ++ distances n L H)
+          | _, _ => false end
+      end
   end.
 
 Variable values : list R.
@@ -722,7 +763,7 @@ Proof.
   - destruct p as [x y|x y|x y| | | | | |]; try discriminate; simpl.
     + destruct (slack n b positive env y x) as [p|] eqn:S; try discriminate.
       apply (slack_ok n b positive xs I P env values) in S as [k [K S]]; [|exact A].
-      apply (is_positive_ok n b xs I) in C. nra.
+      destruct (sign n b positive p) as [[]|] eqn:T; try discriminate. apply (sign_ok n b positive xs I P) in T. nra.
     + destruct (slack n b positive env y x) as [p|] eqn:S; try discriminate.
       apply (slack_ok n b positive xs I P env values) in S as [k [K S]]; [|exact A].
       apply (nonnegative_ok n b p xs I) in C. nra.
@@ -754,40 +795,104 @@ Proof.
   - split; constructor; auto; nra.
   - split; auto. rewrite H in S. constructor. rewrite S; nra. constructor; auto. rewrite scale_ok, S, minus_one. nra.
 Qed.
+Lemma extended_ok n xs env q : right n xs env values -> means n xs q (nth (length env) values 0) ->
+  right n xs (env ++ [q]) values.
+Proof.
+  unfold quotient in *. intros A M j r R. destruct (Nat.lt_ge_cases j (length env)) as [K|K].
+  - rewrite nth_error_app1 in R by exact K. exact (A j r R).
+  - rewrite nth_error_app2 in R by exact K.
+    assert (j = length env) as ->. { destruct (j - length env)%nat as [|[|k]] eqn:D; simpl in R; try discriminate; lia. }
+    rewrite Nat.sub_diag in R. injection R as <-. exact M.
+Qed.
+Lemma raised_ok n xs env : right n xs env values -> right (S n) (nth (length env) values 0 :: xs) (raised n env) values.
+Proof.
+  intro A. unfold raised. apply extended_ok.
+  - intros j q Q. unfold quotient in *. rewrite nth_error_map in Q. unfold quotient in *.
+    destruct (nth_error env j) as [r|] eqn:R; cbn [option_map] in Q; try discriminate. injection Q as <-.
+    destruct (A j r R) as [B C]. unfold means. simpl fst; simpl snd. rewrite !lift_ok. auto.
+  - rewrite map_length. unfold quotient in *. generalize (nth (length env) values 0). intro x. unfold means. simpl. unfold horner; simpl. rewrite !cst_ok, Q0, Q1. split. lra. field.
+Qed.
+Lemma lifted_ok n (Q : R -> Prop) x xs l : Forall (fun p => Q (ev n p xs)) l -> Forall (fun p => Q (ev (S n) p (x :: xs))) (map (lift n) l).
+Proof. intro F. apply Forall_map. eapply Forall_impl; [|exact F]. intros p Hp. rewrite lift_ok. exact Hp. Qed.
+Lemma isolated_ok n b positive env p k L xs : inside (S n) b xs -> Pos (S n) xs positive -> right (S n) xs env values ->
+  isolated n b positive env p = Some (k, L) -> holds values p ->
+  let gap := Q2R k * (hd 0 xs - ev n L (tl xs)) in 0 <= gap /\ (is_equation p = true -> gap = 0) /\ Q2R k <> 0.
+Proof.
+  intros I P A T H.
+  assert (G : forall y z, match slack (S n) b positive env y z with
+      | Some (c :: d :: r) =>
+          match constant n d with
+          | Some k => if (forallb (vanishes n) r && negb (Qeq_bool k 0))%bool then Some (k, scale n (- / k) c) else None
+          | None => None end
+      | _ => None end = Some (k, L) ->
+      Q2R k <> 0 /\ exists c, 0 < c /\ Q2R k * (hd 0 xs - ev n L (tl xs)) = c * (den values z - den values y)).
+  { clear T H. intros y z T. destruct (slack _ _ _ _ y z) as [[|c [|d r]]|] eqn:E; try discriminate.
+    destruct (constant n d) as [q|] eqn:C; try discriminate.
+    destruct (forallb (vanishes n) r && negb (Qeq_bool q 0))%bool eqn:F; try discriminate. injection T as <- <-.
+    apply andb_prop in F as [F Z]. apply Bool.negb_true_iff in Z. pose proof (nonzero q Z) as N. split. exact N.
+    apply (slack_ok (S n) b positive xs I P) with (values := values) in E as [m [M E]]; [|exact A].
+    exists m. split. exact M. rewrite <- E. simpl. unfold horner; simpl.
+    fold (horner (hd 0 xs) (map (fun c => ev n c (tl xs)) r)).
+    rewrite (rest_zero n r _ _ F), (constant_ok n d q C (tl xs)), scale_ok, Q2R_opp, Q2R_inv.
+    field. exact N. intro K. apply N. apply Qeq_eqR in K. rewrite K. apply Q0. }
+  destruct p as [y z|y z|y z| | | | | |]; try discriminate; simpl in H; apply G in T as [N [c [K T]]]; cbn zeta; rewrite T.
+  - split. nra. split. discriminate. exact N.
+  - split. nra. split. discriminate. exact N.
+  - rewrite H. split. lra. split. intros _. ring. exact N.
+Qed.
+Lemma bound_of_ok n b positive env low p L xs : inside (S n) b xs -> Pos (S n) xs positive -> right (S n) xs env values ->
+  bound_of n b positive env low p = Some L -> supposed values p ->
+  match L with Some L => if low then ev n L (tl xs) <= hd 0 xs else hd 0 xs <= ev n L (tl xs) | None => True end.
+Proof.
+  intros I P A. unfold bound_of. destruct p as [p|]; [|intro T; injection T as <-; auto].
+  destruct (isolated n b positive env p) as [[k M]|] eqn:E; try discriminate.
+  destruct (is_equation p || Qle_bool 0 (if low then k else - k))%bool eqn:B; try discriminate.
+  intros T H. injection T as <-. destruct (isolated_ok n b positive env p k M xs I P A E H) as [G [Z N]].
+  apply Bool.orb_prop in B as [B|B].
+  - specialize (Z B). apply Rmult_integral in Z as [Z|Z]. contradiction. destruct low; lra.
+  - apply Qle_bool_iff, Qle_Rle in B. rewrite Q0 in B. destruct low; rewrite ?Q2R_opp in B; nra.
+Qed.
 Lemma go_ok es : forall n b env positive factors xs i, go es n b env positive factors = true ->
   inside n b xs -> Pos n xs positive -> right n xs env values -> Nonneg n xs factors ->
   length env = i -> meets values i es -> reached values g.
 Proof.
-  induction es as [|[l h|e|p] es IH]; intros n b env positive factors xs i G I P A F N M; cbn [go meets] in G, M.
+  induction es as [|[l h|e|p|p|l h] es IH]; intros n b env positive factors xs i G I P A F N M; cbn [go meets] in G, M.
   - exact (conclude_ok n b env positive factors xs G I P A F).
   - destruct (an_end n b positive env l) as [L|] eqn:EL; try discriminate.
     destruct (an_end n b positive env h) as [H|] eqn:EH; try discriminate.
     apply (an_end_ok n b positive env l xs L I P A) in EL. apply (an_end_ok n b positive env h xs H I P A) in EH.
-    destruct M as [ML [MH M]]. apply (IH _ _ _ _ _ (nth i values 0 :: xs) (S i) G).
+    destruct M as [ML [MH M]]. apply (IH _ _ _ _ _ (nth i values 0 :: xs) (S i) G); auto.
     + simpl. destruct l, L; simpl in *; try tauto; destruct h, H; simpl in *; try tauto; rewrite ?EL, ?EH; auto.
-    + apply Forall_map. eapply Forall_impl; [|exact P]. intros p Hp. rewrite lift_ok. exact Hp.
-    + unfold quotient in *. intros j q Q. destruct (Nat.lt_ge_cases j (length env)) as [K|K].
-      * rewrite nth_error_app1 in Q by (rewrite map_length; exact K).
-        rewrite nth_error_map in Q. unfold quotient in *. destruct (nth_error env j) as [r|] eqn:R; cbn [option_map] in Q; try discriminate. injection Q as <-.
-        destruct (A j r R) as [B C]. unfold means. simpl fst; simpl snd. rewrite !lift_ok. auto.
-      * rewrite nth_error_app2 in Q by (rewrite map_length; exact K). rewrite map_length in Q.
-        assert (j = length env) as ->. { destruct (j - length env)%nat as [|[|k]] eqn:D; simpl in Q; try discriminate; lia. }
-        rewrite Nat.sub_diag in Q. injection Q as <-. unfold means. simpl. unfold horner; simpl. rewrite !cst_ok, Q0, Q1, N.
-        split. lra. field.
-    + apply Forall_map. eapply Forall_impl; [|exact F]. intros p Hp. rewrite lift_ok. exact Hp.
-    + unfold quotient in *. rewrite app_length, map_length. simpl. lia.
-    + exact M.
+    + apply (lifted_ok n (fun r => 0 < r)), P.
+    + rewrite <- N. apply raised_ok, A.
+    + apply (lifted_ok n (fun r => 0 <= r)), F.
+    + unfold raised, quotient in *. rewrite app_length, map_length. simpl. lia.
   - destruct (quo n b positive env e) as [q|] eqn:Q; try discriminate. destruct M as [E M].
     apply (quo_ok n b positive xs I P env values e A) in Q.
     apply (IH _ _ _ _ _ xs (S i) G); auto.
-    + unfold quotient in *. intros j r R. destruct (Nat.lt_ge_cases j (length env)) as [K|K].
-      * rewrite nth_error_app1 in R by exact K. exact (A j r R).
-      * rewrite nth_error_app2 in R by exact K.
-        assert (j = length env) as ->. { destruct (j - length env)%nat as [|[|k]] eqn:D; simpl in R; try discriminate; lia. }
-        rewrite Nat.sub_diag in R. injection R as <-. rewrite N, E. exact Q.
+    + apply extended_ok. exact A. rewrite N, E. exact Q.
     + unfold quotient in *. rewrite app_length. simpl. lia.
   - destruct M as [E M]. destruct (known_ok n b positive env p xs I P A E) as [B C].
     apply (IH _ _ _ _ _ xs i G); auto; apply Forall_app; auto.
+  - destruct (isolated n _ _ _ p) as [[k L]|] eqn:Q; try discriminate. apply andb_prop in G as [Z G]. destruct M as [E M].
+    destruct (isolated_ok n ((None, None), b) (map (lift n) positive) (raised n env) p k L (nth (length env) values 0 :: xs)) with (4 := Q) (5 := E) as [_ [D K]].
+    + simpl. auto.
+    + apply (lifted_ok n (fun r => 0 < r)), P.
+    + apply raised_ok, A.
+    + apply (IH _ _ _ _ _ xs (S i) G); auto.
+      * apply extended_ok. exact A. specialize (D Z). apply Rmult_integral in D as [D|D]. contradiction.
+        simpl in D. unfold means. simpl. rewrite cst_ok, Q1. split. lra. field_simplify. lra.
+      * unfold quotient in *. rewrite app_length. simpl. lia.
+  - destruct n as [|n]; try discriminate.
+    destruct (bound_of n b positive env true l) as [L|] eqn:EL; try discriminate.
+    destruct (bound_of n b positive env false h) as [H|] eqn:EH; try discriminate. destruct M as [ML [MH M]].
+    apply (bound_of_ok n b positive env true l L xs I P A) in EL; [|exact ML].
+    apply (bound_of_ok n b positive env false h H xs I P A) in EH; [|exact MH].
+    apply (IH _ _ _ _ _ xs i G); auto.
+    + simpl in I |- *. destruct I as [_ [_ I]]. destruct L, H; simpl; auto.
+    + apply Forall_app. split. exact F.
+      apply Forall_app. split; [destruct L|destruct H]; try (apply Forall_cons; [|apply Forall_nil]); try apply Forall_nil;
+        simpl; unfold horner; simpl; rewrite ?scale_ok, ?cst_ok, ?Q1, ?minus_one; lra.
 Qed.
 End Proof.
 
@@ -800,20 +905,22 @@ Fixpoint bounded (env : list R) (i : nat) (es : list entry) : Prop :=
       (match h with Some h => nth i env 0 <= den env h | None => True end) /\ bounded env (S i) es
   | Defined _ :: es => bounded env (S i) es
   | Supposed p :: es => holds env p /\ bounded env i es
+  | Ends l h :: es => supposed env l /\ supposed env h /\ bounded env i es
+  | Solved p :: es => holds env p /\ bounded env (S i) es
   end.
 Fixpoint defined (env : list R) (i : nat) (es : list entry) : list R * list R :=
   match es with
   | [] => ([], [])
   | Ranged _ _ :: es => defined env (S i) es
   | Defined e :: es => let d := defined env (S i) es in (nth i env 0 :: fst d, den env e :: snd d)
-  | Supposed _ :: es => defined env i es
+  | Supposed _ :: es | Ends _ _ :: es => defined env i es
+  | Solved _ :: es => defined env (S i) es
   end.
 Lemma meets_ok env es : forall i, fst (defined env i es) = snd (defined env i es) -> bounded env i es -> meets env i es.
 Proof.
-  induction es as [|[l h|e|p] es IH]; simpl; intros i D B; auto.
-  - destruct B as [A [C B]]. auto.
-  - injection D as D E. auto.
-  - destruct B. auto.
+  induction es as [|[l h|e|p|p|l h] es IH]; simpl; intros i D B; auto.
+  2: injection D as D E; auto.
+  all: repeat destruct B as [? B]; auto.
 Qed.
 Definition shows (es : list entry) (g : goal) : bool := go g es O tt [] [] [].
 (* What the rules on symbols use. *)
@@ -821,6 +928,24 @@ Theorem shows_ok es g env : shows es g = true ->
   fst (defined env O es) = snd (defined env O es) -> bounded env O es -> reached env g.
 Proof.
   intros S D B. pose proof (meets_ok env es O D B) as M. apply (go_ok g env es O tt [] [] [] [] O S); simpl; auto. intros [|i] q Q; discriminate.
+Qed.
+
+(* ---- Loops: the states that rounds lead to, and the principle of induction *)
+
+Inductive after {A : Type} (round : A -> A -> Prop) (start : A) : nat -> A -> Prop :=
+| no_round : after round start O start
+| one_more n s t : after round start n s -> round s t -> after round start (S n) t.
+Definition iterated {A : Type} (round : A -> A -> Prop) (start : A) (count : R) (state : A) : Prop :=
+  exists n, count = INR n /\ after round start n state.
+Theorem by_rounds {A : Type} (round : A -> A -> Prop) start (P : R -> A -> Prop) count state :
+  iterated round start count state -> P 0 start ->
+  (forall passed s t, 0 <= passed -> passed <= count - 1 -> P passed s -> round s t -> P (passed + 1) t) -> P count state.
+Proof.
+  intros [n [-> T]] B H. assert (G : forall m s, after round start m s -> (m <= n)%nat -> P (INR m) s).
+  { intros m s M. induction M as [|m s t M IH Step]; intro L. exact B.
+    rewrite S_INR. apply (H (INR m) s t); auto with arith. apply pos_INR.
+    pose proof (le_INR _ _ L) as K. rewrite S_INR in K. lra. }
+  exact (G n state T (le_n n)).
 Qed.
 
 (* ---- Every function of a class, in every inner product space *)
