@@ -37,6 +37,8 @@ class Record:
         Number of the kernel's symbols, and by name what they are of the quantities.
     places, solved
         By name the places of quantities that stand for states, and what an equation says that one is.
+    whole_part
+        Returns the quantity that is the whole part of a quotient.
     unknowns, said, goals
         Of the path that is followed what is known by what is said of it; these facts, by identity; and every path that
         has something to show.
@@ -48,6 +50,7 @@ class Record:
     symbols: dict[str, Any] = field(default_factory=dict)
     places: dict[str, int] = field(default_factory=dict)
     solved: dict[str, tuple[Any, Fact]] = field(default_factory=dict)
+    whole_part: Callable[[Any, int], Any] = operator.floordiv
     unknowns: list[Any] = field(default_factory=list)
     said: set[int] = field(default_factory=set)
     goals: list[Any] = field(default_factory=list)
@@ -95,10 +98,16 @@ class Expression(Abstract):
         return self._joined("-", other, self)
 
     def __mul__(self, other: Any) -> Expression:
-        return self if _is(other, 1) else self._joined("*", self, other)
+        short = self._product(other)
+        return self._joined("*", self, other) if short is None else short
 
     def __rmul__(self, other: Any) -> Expression:
-        return self if _is(other, 1) else self._joined("*", other, self)
+        short = self._product(other)
+        return self._joined("*", other, self) if short is None else short
+
+    def _product(self, other: Any) -> Expression | None:
+        """Return the product with 0 or 1."""
+        return self if _is(other, 1) else of_number(self.record, 0) if _is(other, 0) else None
 
     def __truediv__(self, other: Any) -> Expression:
         return self if _is(other, 1) else self._joined("/", self, other)
@@ -183,6 +192,13 @@ class Decided(Fact):
 
 class Symbolic(Expression):
     """An expression that depends on a quantity without a value: a comparison of it is followed both ways."""
+
+    def is_whole(self) -> bool:
+        """Return whether it is a symbol for an integer: who replays the record, has seen to that."""
+        return True
+
+    def __floordiv__(self, divisor: int) -> Expression:
+        return self.record.whole_part(self, divisor)
 
 
 class Valued(Expression):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial as partial_of
 from types import FrameType
 from typing import Any
 
@@ -248,6 +249,7 @@ class Exporter:
             ends = len(record.branches)
             instance |= given if plainly else {}
             count = sum(not q.options for q in quantities)
+            record.whole_part = partial_of(following.whole_part, record)
             record.width = count + (self._evidence.get("states", 0) if on_symbols else 0)
             evaluation.spare = list(range(count, record.width))
             evaluation.states = frozenset(evaluation.spare)

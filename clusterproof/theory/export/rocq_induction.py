@@ -164,7 +164,7 @@ class _Story:
             ]
             told = self._define(scope.new_names.new(f"{leaves[0]}_is"), [" \\/\n  ".join(ways)])
         else:
-            told = _and([f"integer {leaves[0]}", *(scope.fact(fact)[0] for fact in unknown.said)])
+            told = f"({_and([f'integer {leaves[0]}', *(scope.fact(fact)[0] for fact in unknown.said)])})"
         self._relations[id(unknown)] = told
         return told
 
@@ -230,5 +230,5 @@ class _Story:
             proofs += ["{", *self._path(path, inner), "}"]
         several = patterns[-1]
         for pattern in reversed(patterns[:-1]):
-            several = f"[{pattern}|{several}]"
+            several = f"[{pattern} | {several}]"
         return [f"hnf in {supposed}; revert {supposed}; intros {several}.", *proofs]

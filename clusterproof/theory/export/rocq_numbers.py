@@ -105,6 +105,6 @@ def _each(made: Section, several: Sequence[Mapping[str, Any]]) -> list[str]:
         definitions, proof = made.decided(values, code, f"_{k}")
         lines += definitions
         proofs.append(f"{{ {proof} }}")
-    pattern = f"[{one}|" * (len(rows) - 1) + one + "]" * (len(rows) - 1)
+    pattern = f"[{one} | " * (len(rows) - 1) + one + "]" * (len(rows) - 1)
     for_all = f"forall {names} : R, instances {names} ->\n  {text}"
     return [*lines, *theorem("Theorem certified", for_all, f"intros {names} {pattern}.", *proofs)]
