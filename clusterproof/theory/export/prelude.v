@@ -162,6 +162,7 @@ Definition qadd (x y : Q) : Q := if (Qden x =? Qden y)%positive then (Qnum x + Q
 Definition qmul (x y : Q) : Q :=
   match Qden x, Qden y with xH, _ | _, xH => (x * y)%Q | _, _ => Qred (x * y) end.
 Fixpoint cst (n : nat) (q : Q) : poly n := match n with O => q | S n => [cst n q] end.
+Definition zero (n : nat) : poly n := match n with O => 0%Q | S _ => [] end.
 Fixpoint zip {A : Type} (f : A -> A -> A) (p q : list A) : list A :=
   match p, q with [], _ => q | _, [] => p | a :: p, b :: q => f a b :: zip f p q end.
 Fixpoint add (n : nat) : poly n -> poly n -> poly n :=
@@ -171,7 +172,7 @@ Fixpoint scale (n : nat) (k : Q) : poly n -> poly n :=
 Fixpoint mul (n : nat) : poly n -> poly n -> poly n :=
   match n with
   | O => qmul
-  | S n => fun p q => fold_right (fun c s => zip (add n) (map (mul n c) q) (cst n 0 :: s)) [] p
+  | S n => fun p q => fold_right (fun c s => zip (add n) (map (mul n c) q) (zero n :: s)) [] p
   end.
 Fixpoint vanishes (n : nat) : poly n -> bool :=
   match n with O => fun a => Qeq_bool a 0 | S n => forallb (vanishes n) end.
@@ -194,6 +195,8 @@ Proof.
 Qed.
 Lemma cst_ok n q : forall xs, ev n (cst n q) xs = Q2R q.
 Proof. induction n; simpl; intro xs. reflexivity. rewrite IHn. unfold horner; simpl. ring. Qed.
+Lemma zero_ok n xs : ev n (zero n) xs = 0.
+Proof. destruct n; simpl. apply Q0. reflexivity. Qed.
 Lemma zip_ok {A : Type} (f : A -> A -> A) (v : A -> R) x :
   (forall a b, v (f a b) = v a + v b) ->
   forall p q, horner x (map v (zip f p q)) = horner x (map v p) + horner x (map v q).
@@ -220,7 +223,7 @@ Proof.
   induction p as [|c p IH]; simpl. unfold horner; simpl; ring.
   rewrite (zip_ok (add n) (fun c => ev n c (tl xs))) by (intros; apply add_ok).
   rewrite (map_ok (mul n c) (fun c => ev n c (tl xs)) (ev n c (tl xs))) by (intro; apply IHn).
-  unfold horner in *; simpl. rewrite IH, cst_ok, Q0. ring.
+  unfold horner in *; simpl. rewrite IH, zero_ok. ring.
 Qed.
 Lemma horner_zero x l : (forall a, In a l -> a = 0) -> horner x l = 0.
 Proof.
@@ -258,17 +261,16 @@ Section Expansion.
 Variable n : nat.
 Notation P := (poly n).
 Fixpoint pascal (k : nat) (c : P) : list P :=
-  match k with O => [c] | S k => let l := pascal k c in zip (add n) (l ++ [cst n 0]) (cst n 0 :: l) end.
+  match k with O => [c] | S k => let l := pascal k c in zip (add n) (l ++ [zero n]) (zero n :: l) end.
 Definition mixed (L H : P) (l : list P) : list P :=
-  zip (add n) (map (mul n L) l ++ [cst n 0]) (cst n 0 :: map (mul n H) l).
+  zip (add n) (map (mul n L) l ++ [zero n]) (zero n :: map (mul n H) l).
 Fixpoint bernstein (L H : P) (p : list P) : list P :=
   match p with [] => [] | c :: p => zip (add n) (pascal (length p) c) (mixed L H (bernstein L H p)) end.
 Fixpoint shifted (L : P) (sign : Q) (p : list P) : list P :=
   match p with
   | [] => []
-  | c :: p => let l := shifted L sign p in zip (add n) [c] (zip (add n) (map (mul n L) l) (cst n 0 :: map (scale n sign) l))
+  | c :: p => let l := shifted L sign p in zip (add n) [c] (zip (add n) (map (mul n L) l) (zero n :: map (scale n sign) l))
   end.
-Definition padded (d : nat) (p : list P) : list P := p ++ repeat (cst n 0) (d - length p).
 
 Variable xs : list R.
 Notation val := (fun c => ev n c xs).
@@ -281,9 +283,9 @@ Proof.
   induction p as [|a p IH]; intros [|b q] E; simpl in *; try discriminate. ring.
   injection E as E. rewrite IH, zip_length, <- E, Nat.max_id, add_ok by exact E. ring.
 Qed.
-Lemma hval_end l : hval (l ++ [cst n 0]) = u * hval l.
+Lemma hval_end l : hval (l ++ [zero n]) = u * hval l.
 Proof.
-  induction l as [|c l IH]; simpl. rewrite cst_ok, Q0. ring.
+  induction l as [|c l IH]; simpl. rewrite zero_ok. ring.
   rewrite IH, app_length, Nat.add_1_r. simpl. ring.
 Qed.
 Lemma hval_map k (f : P -> P) l : (forall c, ev n (f c) xs = k * ev n c xs) -> hval (map f l) = k * hval l.
@@ -293,14 +295,14 @@ Proof.
   induction k as [|k [IL IV]]; simpl. split. reflexivity. ring.
   rewrite zip_length, app_length; simpl. rewrite IL. split. lia.
   rewrite hval_zip by (rewrite app_length; simpl; lia).
-  rewrite hval_end. simpl. rewrite IV, cst_ok, Q0. ring.
+  rewrite hval_end. simpl. rewrite IV, zero_ok. ring.
 Qed.
 Lemma mixed_ok L H l : length (mixed L H l) = S (length l) /\ hval (mixed L H l) = (u * ev n L xs + v * ev n H xs) * hval l.
 Proof.
   unfold mixed. rewrite zip_length, app_length. simpl. rewrite !map_length. split. lia.
   rewrite hval_zip by (rewrite app_length; simpl; rewrite !map_length; lia).
   rewrite hval_end. simpl.
-  rewrite (hval_map (ev n L xs) (mul n L)), (hval_map (ev n H xs) (mul n H)), cst_ok, Q0 by (intro; apply mul_ok). ring.
+  rewrite (hval_map (ev n L xs) (mul n L)), (hval_map (ev n H xs) (mul n H)), zero_ok by (intro; apply mul_ok). ring.
 Qed.
 Lemma bernstein_ok L H p : u + v = 1 ->
   length (bernstein L H p) = length p /\ hval (bernstein L H p) = horner (u * ev n L xs + v * ev n H xs) (map val p).
@@ -315,36 +317,29 @@ Lemma shifted_ok L sign p s :
 Proof.
   induction p as [|c p IH]. reflexivity.
   change (shifted L sign (c :: p)) with (zip (add n) [c] (zip (add n) (map (mul n L) (shifted L sign p))
-    (cst n 0 :: map (scale n sign) (shifted L sign p)))).
+    (zero n :: map (scale n sign) (shifted L sign p)))).
   rewrite !(zip_ok (add n) val) by (intros; apply add_ok).
   rewrite (map_ok (mul n L) val (ev n L xs)) by (intro; apply mul_ok).
-  change (map val (cst n 0 :: map (scale n sign) (shifted L sign p)))
-    with (ev n (cst n 0) xs :: map val (map (scale n sign) (shifted L sign p))).
+  change (map val (zero n :: map (scale n sign) (shifted L sign p)))
+    with (ev n (zero n) xs :: map val (map (scale n sign) (shifted L sign p))).
   unfold horner at 3; simpl fold_right. fold (horner s (map val (map (scale n sign) (shifted L sign p)))).
   rewrite (map_ok (scale n sign) val (Q2R sign)) by (intro; apply scale_ok).
-  rewrite IH, cst_ok, Q0. unfold horner; simpl. ring.
-Qed.
-Lemma padded_ok d p x : horner x (map val (padded d p)) = horner x (map val p).
-Proof.
-  unfold padded. generalize (d - length p)%nat. intro k. induction p as [|c p IH]; simpl.
-  - apply horner_zero. intros a H. apply in_map_iff in H as [b [<- H]]. apply repeat_spec in H as ->.
-    rewrite cst_ok. apply Q0.
-  - unfold horner in *; simpl. rewrite IH. reflexivity.
+  rewrite IH, zero_ok. unfold horner; simpl. ring.
 Qed.
 Lemma hval_nonneg l : 0 <= u -> 0 <= v -> Forall (fun c => 0 <= ev n c xs) l -> 0 <= hval l.
 Proof.
   intros U V F. induction F as [|c l C F IH]; simpl. lra.
   pose proof (Rmult_le_pos _ _ C (pow_le u (length l) U)). pose proof (Rmult_le_pos _ _ V IH). lra.
 Qed.
-Lemma hval_first l : 0 < u -> 0 <= v -> Forall (fun c => 0 <= ev n c xs) l -> 0 < ev n (hd (cst n 0) l) xs -> 0 < hval l.
+Lemma hval_first l : 0 < u -> 0 <= v -> Forall (fun c => 0 <= ev n c xs) l -> 0 < ev n (hd (zero n) l) xs -> 0 < hval l.
 Proof.
-  intros U V F P. destruct F as [|c l C F]; simpl in *. rewrite cst_ok, Q0 in P. lra.
+  intros U V F P. destruct F as [|c l C F]; simpl in *. rewrite zero_ok in P. lra.
   pose proof (Rmult_lt_0_compat _ _ P (pow_lt u (length l) U)).
   pose proof (Rmult_le_pos _ _ V (hval_nonneg l (Rlt_le _ _ U) V F)). lra.
 Qed.
-Lemma hval_last l : 0 <= u -> 0 < v -> Forall (fun c => 0 <= ev n c xs) l -> 0 < ev n (last l (cst n 0)) xs -> 0 < hval l.
+Lemma hval_last l : 0 <= u -> 0 < v -> Forall (fun c => 0 <= ev n c xs) l -> 0 < ev n (last l (zero n)) xs -> 0 < hval l.
 Proof.
-  intros U V F P. induction F as [|c l C F IH]. simpl in P. rewrite cst_ok, Q0 in P. lra.
+  intros U V F P. induction F as [|c l C F IH]. simpl in P. rewrite zero_ok in P. lra.
   destruct l as [|d l]. simpl in *. lra.
   simpl hval in *. specialize (IH P).
   pose proof (Rmult_le_pos _ _ C (pow_le u (length (d :: l)) U)). pose proof (Rmult_lt_0_compat _ _ V IH). simpl in *. lra.
@@ -353,9 +348,9 @@ Lemma horner_nonneg x l : 0 <= x -> Forall (fun c => 0 <= ev n c xs) l -> 0 <= h
 Proof.
   intros X F. unfold horner. induction F as [|c l C F IH]; simpl. lra. pose proof (Rmult_le_pos _ _ X IH). lra.
 Qed.
-Lemma horner_first x l : 0 <= x -> Forall (fun c => 0 <= ev n c xs) l -> 0 < ev n (hd (cst n 0) l) xs -> 0 < horner x (map val l).
+Lemma horner_first x l : 0 <= x -> Forall (fun c => 0 <= ev n c xs) l -> 0 < ev n (hd (zero n) l) xs -> 0 < horner x (map val l).
 Proof.
-  intros X F P. destruct F as [|c l C F]; simpl in *. rewrite cst_ok, Q0 in P. lra.
+  intros X F P. destruct F as [|c l C F]; simpl in *. rewrite zero_ok in P. lra.
   pose proof (horner_nonneg x l X F). pose proof (Rmult_le_pos _ _ X H). unfold horner in *; simpl. lra.
 Qed.
 End Expansion.
@@ -369,19 +364,18 @@ Fixpoint inside (n : nat) : box n -> list R -> Prop :=
   | O => fun _ _ => True
   | S n => fun b xs => above n (fst (fst b)) (tl xs) (hd 0 xs) /\ below n (snd (fst b)) (tl xs) (hd 0 xs) /\ inside n (snd b) (tl xs)
   end.
-Definition most {A : Type} (l : list (list A)) : nat := fold_right (fun p d => Nat.max (length p) d) O l.
+Definition corners {A : Type} (zero : A) (l : list A) : list A :=
+  match l with [] => [zero] | [a] => [a] | a :: l => [a; last l zero] end.
 (* Those of s are positive on the box, those of w are nonnegative there. *)
 Fixpoint signed (n : nat) : box n -> list (poly n) -> list (poly n) -> bool :=
   match n with
   | O => fun _ s w => (forallb (fun q => negb (Qle_bool q 0)) s && forallb (Qle_bool 0) w)%bool
   | S n => fun b s w =>
-      let first := hd (cst n 0) in
+      let first := hd (zero n) in
       match fst b with
       | (Some L, Some H) =>
-          let d := most (s ++ w) in
-          let strict := map (fun p => bernstein n L H (padded n d p)) s in
-          let weak := map (fun p => bernstein n L H (padded n d p)) w in
-          signed n (snd b) (map first strict ++ map (fun l => last l (cst n 0)) strict) (concat (strict ++ weak))
+          let strict := map (bernstein n L H) s in
+          signed n (snd b) (concat (map (corners (zero n)) strict)) (concat (strict ++ map (bernstein n L H) w))
       | (Some L, None) =>
           let strict := map (shifted n L 1) s in signed n (snd b) (map first strict) (concat (strict ++ map (shifted n L 1) w))
       | (None, Some H) =>
@@ -413,19 +407,21 @@ Proof.
   - destruct b as [[l h] b], I as [A [B I]]. simpl in *. set (x := hd 0 xs) in *. set (ys := tl xs) in *.
     assert (In' : forall (f : list (poly n) -> list (poly n)) t, In t s -> In (f t) (map f s)) by (intros; apply in_map; assumption).
     destruct l as [L|], h as [H|]; simpl in A, B.
-    + apply IH with (xs := ys) in E as [S W]; [|exact I]. rewrite !Forall_app in S. destruct S as [S1 S2].
+    + apply IH with (xs := ys) in E as [S W]; [|exact I].
       destruct (mixture _ _ x (conj A B)) as [u [v [U [V [UV X]]]]].
-      assert (G : forall p, horner x (map (fun c => ev n c ys) p)
-        = hval n ys u v (bernstein n L H (padded n (most (s ++ w)) p))).
-      { intro p. rewrite X, <- (padded_ok n ys (most (s ++ w)) p). symmetry. apply bernstein_ok, UV. }
-      rewrite Forall_map in S1, S2. rewrite Forall_map in S1, S2. rewrite Forall_forall in S1, S2.
+      assert (G : forall p, horner x (map (fun c => ev n c ys) p) = hval n ys u v (bernstein n L H p)).
+      { intro p. rewrite X. symmetry. apply bernstein_ok, UV. }
       split; apply Forall_forall; intros p Hp; rewrite G.
-      * assert (F := Forall_concat_in _ _ W _ (in_or_app _ _ _ (or_introl (in_map (fun p => bernstein n L H (padded n (most (s ++ w)) p)) _ _ Hp)))).
-        destruct (Rle_lt_dec u 0) as [U0|U0].
-        -- apply hval_last; auto. lra.
-        -- apply hval_first; auto.
+      * assert (F := Forall_concat_in _ _ W _ (in_or_app _ _ _ (or_introl (in_map (bernstein n L H) _ _ Hp)))).
+        assert (C := Forall_concat_in _ _ S _ (in_map (corners (zero n)) _ _ (in_map (bernstein n L H) _ _ Hp))).
+        destruct (bernstein n L H p) as [|c [|d l]]; simpl in C; inversion C as [|? ? C1 C2]; subst.
+        -- rewrite zero_ok in C1. lra.
+        -- simpl. lra.
+        -- inversion C2 as [|? ? C3 _]; subst. destruct (Rle_lt_dec u 0) as [U0|U0].
+           ++ apply hval_last; auto. lra.
+           ++ apply hval_first; auto.
       * apply hval_nonneg; auto.
-        exact (Forall_concat_in _ _ W _ (in_or_app _ _ _ (or_intror (in_map (fun p => bernstein n L H (padded n (most (s ++ w)) p)) _ _ Hp)))).
+        exact (Forall_concat_in _ _ W _ (in_or_app _ _ _ (or_intror (in_map (bernstein n L H) _ _ Hp)))).
     + apply IH with (xs := ys) in E as [S W]; [|exact I].
       assert (G : forall p, horner x (map (fun c => ev n c ys) p)
         = horner (x - ev n L ys) (map (fun c => ev n c ys) (shifted n L 1 p))).
@@ -448,9 +444,9 @@ Proof.
         exact (Forall_concat_in _ _ W _ (in_or_app _ _ _ (or_intror (in_map _ _ _ Hp)))).
     + apply andb_prop in E as [Z E]. apply IH with (xs := ys) in E as [S W]; [|exact I].
       rewrite forallb_forall in Z.
-      assert (G : forall p, In p (s ++ w) -> horner x (map (fun c => ev n c ys) p) = ev n (hd (cst n 0) p) ys).
+      assert (G : forall p, In p (s ++ w) -> horner x (map (fun c => ev n c ys) p) = ev n (hd (zero n) p) ys).
       { intros p Hp. specialize (Z p Hp). destruct p as [|c p]; simpl in *.
-        - rewrite cst_ok, Q0. reflexivity.
+        - rewrite zero_ok. reflexivity.
         - unfold horner; simpl. fold (horner x (map (fun c => ev n c ys) p)). rewrite rest_zero by exact Z. ring. }
       rewrite Forall_map in S, W. rewrite Forall_forall in S, W.
       split; apply Forall_forall; intros p Hp; rewrite G by (apply in_or_app; auto); auto.
@@ -462,7 +458,7 @@ Section Context.
 Variable n : nat.
 Variable b : box n.
 Variable positive : list (poly n).                     (* what a strict hypothesis says is positive *)
-Notation zero := (cst n 0). Notation one := (cst n 1).
+Notation one := (cst n 1).
 
 Definition is_positive (p : poly n) : bool := signed n b [p] [].
 Fixpoint leading (k : nat) : poly k -> option Q :=
@@ -633,13 +629,13 @@ Variable g : goal.
 Definition is_nonnegative n b p := signed n b [] [p].
 Fixpoint total n (b : box n) env (factors : list (poly n)) (s : squares) : option (poly n) :=
   match s with
-  | [] => Some (cst n 0)
+  | [] => Some (zero n)
   | (w, (fs, e)) :: s =>
       match quo n b [] env e, total n b env factors s with
       | Some q, Some t =>
           match constant n (snd q) with
           | Some k => if (same n (snd q) (cst n 1) && Qle_bool 0 w)%bool
-                      then Some (add n t (fold_right (fun i p => mul n (nth i factors (cst n 0)) p)
+                      then Some (add n t (fold_right (fun i p => mul n (nth i factors (zero n)) p)
                              (scale n w (mul n (fst q) (fst q))) fs)) else None
           | None => None end
       | _, _ => None end
@@ -669,13 +665,13 @@ Definition an_end n b (positive : list (poly n)) (env : list (quotient n)) (e : 
   end.
 Definition known n b (positive : list (poly n)) (env : list (quotient n)) (p : prop) : list (poly n) * list (poly n) :=
   match p with
-  | Le x y => match slack n b positive env x y with Some p => ([], [p]) | None => ([], [cst n 0]) end
-  | Lt x y => match slack n b positive env x y with Some p => ([p], [p]) | None => ([], [cst n 0]) end
-  | Eq x y => match slack n b positive env x y with Some p => ([], [p; scale n (-1) p]) | None => ([], [cst n 0; cst n 0]) end
+  | Le x y => match slack n b positive env x y with Some p => ([], [p]) | None => ([], [zero n]) end
+  | Lt x y => match slack n b positive env x y with Some p => ([p], [p]) | None => ([], [zero n]) end
+  | Eq x y => match slack n b positive env x y with Some p => ([], [p; scale n (-1) p]) | None => ([], [zero n; zero n]) end
   | _ => ([], [])
   end.
 Definition raised n (env : list (quotient n)) : list (quotient (S n)) :=
-  map (fun q => (lift n (fst q), lift n (snd q))) env ++ [([cst n 0; cst n 1], cst (S n) 1)].
+  map (fun q => (lift n (fst q), lift n (snd q))) env ++ [([zero n; cst n 1], cst (S n) 1)].
 (* The last symbol x in what p says: k and L, such that k (x - L) has its sign. *)
 Definition isolated n (b : box (S n)) positive (env : list (quotient (S n))) (p : prop) : option (Q * poly n) :=
   match p with
@@ -733,7 +729,7 @@ Lemma total_ok n b env factors xs : inside n b xs -> right n xs env values -> No
   forall s t, total n b env factors s = Some t -> 0 <= ev n t xs.
 Proof.
   intros I A F s. induction s as [|[w [fs e]] s IH]; simpl; intros t H.
-  - injection H as <-. rewrite cst_ok, Q0. lra.
+  - injection H as <-. rewrite zero_ok. lra.
   - destruct (quo n b [] env e) as [q|], (total n b env factors s) as [u|]; try discriminate.
     destruct (constant n (snd q)); try discriminate.
     destruct (same n (snd q) (cst n 1) && Qle_bool 0 w)%bool eqn:C; try discriminate. injection H as <-.
@@ -742,9 +738,9 @@ Proof.
     induction fs as [|i fs IHf]; simpl.
     + rewrite scale_ok, mul_ok. apply Rmult_le_pos. exact W. apply Rle_0_sqr.
     + rewrite mul_ok. apply Rmult_le_pos; [|exact IHf].
-      destruct (nth_in_or_default i factors (cst n 0)) as [N|N].
+      destruct (nth_in_or_default i factors (zero n)) as [N|N].
       * rewrite Forall_forall in F. apply F, N.
-      * rewrite N, cst_ok, Q0. lra.
+      * rewrite N, zero_ok. lra.
 Qed.
 Lemma conclude_ok n b env positive factors xs : conclude n b env positive factors = true ->
   inside n b xs -> Pos n xs positive -> right n xs env values -> Nonneg n xs factors -> reached values g.
@@ -787,7 +783,7 @@ Lemma known_ok n b positive env p xs : inside n b xs -> Pos n xs positive -> rig
   Pos n xs (fst (known n b positive env p)) /\ Nonneg n xs (snd (known n b positive env p)).
 Proof.
   intros I P A H.
-  assert (Z : 0 <= ev n (cst n 0) xs) by (rewrite cst_ok, Q0; lra).
+  assert (Z : 0 <= ev n (zero n) xs) by (rewrite zero_ok; lra).
   destruct p as [x y|x y|x y| | | | | |]; simpl in *; auto.
   all: destruct (slack n b positive env x y) as [p|] eqn:S; simpl; auto.
   all: apply (slack_ok n b positive xs I P env values) in S as [k [K S]]; [|exact A].
@@ -810,7 +806,7 @@ Proof.
   - intros j q Q. unfold quotient in *. rewrite nth_error_map in Q. unfold quotient in *.
     destruct (nth_error env j) as [r|] eqn:R; cbn [option_map] in Q; try discriminate. injection Q as <-.
     destruct (A j r R) as [B C]. unfold means. simpl fst; simpl snd. rewrite !lift_ok. auto.
-  - rewrite map_length. unfold quotient in *. generalize (nth (length env) values 0). intro x. unfold means. simpl. unfold horner; simpl. rewrite !cst_ok, Q0, Q1. split. lra. field.
+  - rewrite map_length. unfold quotient in *. generalize (nth (length env) values 0). intro x. unfold means. simpl. unfold horner; simpl. rewrite !cst_ok, zero_ok, Q1. split. lra. field.
 Qed.
 Lemma lifted_ok n (Q : R -> Prop) x xs l : Forall (fun p => Q (ev n p xs)) l -> Forall (fun p => Q (ev (S n) p (x :: xs))) (map (lift n) l).
 Proof. intro F. apply Forall_map. eapply Forall_impl; [|exact F]. intros p Hp. rewrite lift_ok. exact Hp. Qed.
