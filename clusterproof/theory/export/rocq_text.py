@@ -16,6 +16,8 @@ DEEPEST = 8
 """Operators within operators after which a formula is given a name."""
 LONGEST = 40
 """Digits above which a number is written in base 16, which is read faster."""
+PART = 50
+"""Entries after which a list is written in parts."""
 PRELUDE = Path(__file__).with_name("prelude.v")
 OWN = """
     Type Set Prop SProp R Q Z as at by cofix else end exists exists2 fix for forall fun if in let match mod
@@ -47,14 +49,16 @@ def whole(value: int) -> str:
 
 
 def listed(entries: Iterable[str], width: int = 100) -> str:
-    """Write a list, in lines."""
-    lines, line = [], ""
-    for entry in entries:
-        if line and len(line) + len(entry) > width:
-            lines.append(line)
-            line = ""
-        line += f"{entry}; "
-    return "[" + "\n   ".join([*lines, line]).removesuffix("; ") + "]"
+    """Write a list, in lines; a long one in parts, since Rocq's time to read one grows with the square of its length."""
+    parts = [[""]]
+    for k, entry in enumerate(entries):
+        if k and k % PART == 0:
+            parts.append([""])
+        elif parts[-1][-1] and len(parts[-1][-1]) + len(entry) > width:
+            parts[-1].append("")
+        parts[-1][-1] += f"{entry}; "
+    text = " ++\n  ".join("[" + "\n   ".join(part).removesuffix("; ") + "]" for part in parts)
+    return f"({text})" if len(parts) > 1 else text
 
 
 def joined(word: str, parts: Sequence[str], none: str) -> str:
