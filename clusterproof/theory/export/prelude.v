@@ -599,6 +599,158 @@ Proof.
 Qed.
 End Context.
 
+(* ---- Positive semidefinite matrices of integers, by elimination, each step divided by the pivot before it (Bareiss) *)
+
+Fixpoint outer (r : list Z) : list (list Z) := match r with [] => [] | x :: r => ((x * x)%Z :: map (Z.mul x) r) :: outer r end.
+Fixpoint zip2 {A B C : Type} (f : A -> B -> option C) (p : list A) (q : list B) : option (list C) :=
+  match p, q with
+  | [], [] => Some []
+  | a :: p, b :: q => match f a b, zip2 f p q with Some c, Some l => Some (c :: l) | _, _ => None end
+  | _, _ => None end.
+Definition eliminated (a p x y : Z) : option Z :=
+  let n := (a * x - y)%Z in let z := (n / p)%Z in if (p * z =? n)%Z then Some z else None.
+Fixpoint semidefinite (n : nat) (p : Z) (m : list (list Z)) : bool :=
+  match n, m with
+  | _, [] => true
+  | S n, (a :: r) :: m =>
+      if (a =? 0)%Z then (forallb (Z.eqb 0) r && semidefinite n p m)%bool
+      else ((0 <? a)%Z && match zip2 (zip2 (eliminated a p)) m (outer r) with
+                          | Some m => semidefinite n a m | None => false end)%bool
+  | _, _ => false
+  end.
+
+Record space := {
+  V : Type; origin : V; plus : V -> V -> V; times : R -> V -> V; ip : V -> V -> R;
+  ip_sym : forall x y, ip x y = ip y x;
+  ip_plus : forall x y z, ip (plus x y) z = ip x z + ip y z;
+  ip_times : forall a x z, ip (times a x) z = a * ip x z;
+  ip_origin : forall z, ip origin z = 0;
+  ip_pos : forall x, 0 <= ip x x }.
+
+Section Semidefinite.
+Variable Sp : space.
+Notation "<< x , y >>" := (ip Sp x y).
+Definition later (w : nat -> V Sp) : nat -> V Sp := fun i => w (Datatypes.S i).
+Lemma ip_plus_r x y z : << z, plus Sp x y >> = << z, x >> + << z, y >>.
+Proof. rewrite ip_sym, ip_plus, (ip_sym Sp x), (ip_sym Sp y). reflexivity. Qed.
+Lemma ip_times_r a x z : << z, times Sp a x >> = a * << z, x >>.
+Proof. rewrite ip_sym, ip_times, (ip_sym Sp x). reflexivity. Qed.
+Lemma ip_origin_r z : << z, origin Sp >> = 0.
+Proof. rewrite ip_sym. apply ip_origin. Qed.
+
+Fixpoint comb (r : list Z) (w : nat -> V Sp) : V Sp :=
+  match r with [] => origin Sp | x :: r => plus Sp (times Sp (IZR x) (w O)) (comb r (later w)) end.
+Fixpoint quad (m : list (list Z)) (w : nat -> V Sp) : R :=
+  match m with
+  | [] => 0
+  | r :: m => match r with [] => 0 | a :: r => IZR a * << w O, w O >> + 2 * << w O, comb r (later w) >> end + quad m (later w)
+  end.
+Lemma comb_scaled x r : forall w z, << z, comb (map (Z.mul x) r) w >> = IZR x * << z, comb r w >>.
+Proof.
+  induction r as [|y r IH]; intros w z; simpl. rewrite !ip_origin_r. ring.
+  rewrite !ip_plus_r, !ip_times_r, IH, mult_IZR. ring.
+Qed.
+Lemma outer_ok r : forall w, quad (outer r) w = << comb r w, comb r w >>.
+Proof.
+  induction r as [|x r IH]; intro w; simpl. rewrite ip_origin. reflexivity.
+  rewrite IH, comb_scaled, mult_IZR, !ip_plus, !ip_plus_r, !ip_times, !ip_times_r.
+  rewrite (ip_sym Sp (comb r (later w)) (w O)). ring.
+Qed.
+Lemma eliminated_ok a p x y z : eliminated a p x y = Some z -> IZR p * IZR z = IZR a * IZR x - IZR y.
+Proof.
+  unfold eliminated. destruct (_ =? _)%Z eqn:E; try discriminate. intro H; injection H as <-.
+  apply Z.eqb_eq in E. rewrite <- mult_IZR, E, minus_IZR, mult_IZR. reflexivity.
+Qed.
+Lemma eliminated_row a p : forall r t z, zip2 (eliminated a p) r t = Some z -> forall w y,
+  IZR p * << y, comb z w >> = IZR a * << y, comb r w >> - << y, comb t w >>.
+Proof.
+  induction r as [|x r IH]; intros [|u t] z E w y; simpl in E; try discriminate.
+  - injection E as <-. simpl. rewrite ip_origin_r. ring.
+  - destruct (eliminated a p x u) as [c|] eqn:C; try discriminate.
+    destruct (zip2 (eliminated a p) r t) as [l|] eqn:L; try discriminate. injection E as <-.
+    simpl. rewrite !ip_plus_r, !ip_times_r. apply eliminated_ok in C. specialize (IH _ _ L (later w) y).
+    rewrite Rmult_plus_distr_l, IH, <- Rmult_assoc, C. ring.
+Qed.
+Lemma eliminated_all a p : forall m t z, zip2 (zip2 (eliminated a p)) m t = Some z -> forall w,
+  IZR p * quad z w = IZR a * quad m w - quad t w.
+Proof.
+  induction m as [|r m IH]; intros [|u t] z E w; simpl in E; try discriminate.
+  - injection E as <-. simpl. ring.
+  - destruct (zip2 (eliminated a p) r u) as [c|] eqn:C; try discriminate.
+    destruct (zip2 (zip2 (eliminated a p)) m t) as [l|] eqn:L; try discriminate. injection E as <-.
+    simpl. rewrite Rmult_plus_distr_l, (IH _ _ L). destruct r as [|x r], u as [|y u]; simpl in C; try discriminate.
+    + injection C as <-. ring.
+    + destruct (eliminated a p x y) as [b|] eqn:B; try discriminate.
+      destruct (zip2 (eliminated a p) r u) as [k|] eqn:K; try discriminate. injection C as <-.
+      apply eliminated_ok in B. pose proof (eliminated_row a p _ _ _ K (later w) (w O)) as F.
+      replace (IZR p * (IZR b * << w O, w O >> + 2 * << w O, comb k (later w) >>))
+        with (IZR p * IZR b * << w O, w O >> + 2 * (IZR p * << w O, comb k (later w) >>)) by ring.
+      rewrite B, F. ring.
+Qed.
+Lemma zero_comb r : forallb (Z.eqb 0) r = true -> forall w z, << z, comb r w >> = 0.
+Proof.
+  induction r as [|x r IH]; simpl; intros E w z. apply ip_origin_r.
+  apply andb_prop in E as [E F]. destruct x; try discriminate. rewrite ip_plus_r, ip_times_r, IH by exact F. ring.
+Qed.
+Lemma semidefinite_ok n : forall p m w, (0 < p)%Z -> semidefinite n p m = true -> 0 <= quad m w.
+Proof.
+  induction n as [|n IH]; intros p [|[|a r] m] w P E; simpl in E; try discriminate; try (simpl; lra).
+  destruct (a =? 0)%Z eqn:Z0.
+  - apply andb_prop in E as [E F]. apply Z.eqb_eq in Z0 as ->. simpl. rewrite zero_comb by exact E.
+    specialize (IH p m (later w) P F). lra.
+  - apply andb_prop in E as [A E]. apply Z.ltb_lt in A.
+    destruct (zip2 (zip2 (eliminated a p)) m (outer r)) as [z|] eqn:Z; try discriminate.
+    specialize (IH a z (later w) A E). apply eliminated_all with (w := later w) in Z. rewrite outer_ok in Z.
+    apply IZR_lt in A, P. simpl. set (c := comb r (later w)) in *.
+    assert (Q : 0 <= << plus Sp (times Sp (IZR a) (w O)) c, plus Sp (times Sp (IZR a) (w O)) c >>) by apply ip_pos.
+    rewrite !ip_plus, !ip_plus_r, !ip_times, !ip_times_r, (ip_sym Sp c (w O)) in Q.
+    apply Rmult_le_reg_l with (IZR a). exact A. rewrite Rmult_0_r.
+    pose proof (Rmult_le_pos _ _ (Rlt_le _ _ P) IH). nra.
+Qed.
+
+End Semidefinite.
+Definition reals : space := {|
+  V := R; origin := 0; plus := Rplus; times := Rmult; ip := Rmult; ip_sym := Rmult_comm;
+  ip_plus := Rmult_plus_distr_r; ip_times := Rmult_assoc; ip_origin := Rmult_0_l; ip_pos := Rle_0_sqr |}.
+
+Fixpoint combined n (r : list Z) (l : list (poly n)) : poly n :=
+  match r with [] => zero n | x :: r => add n (scale n (x # 1) (hd (zero n) l)) (combined n r (tl l)) end.
+Fixpoint form_of n (m : list (list Z)) (l : list (poly n)) : poly n :=
+  match m with
+  | [] => zero n
+  | r :: m => add n match r with
+                    | [] => zero n
+                    | a :: r => let p := hd (zero n) l in
+                                mul n p (add n (scale n (a # 1) p) (scale n 2 (combined n r (tl l)))) end
+                    (form_of n m (tl l))
+  end.
+Section Form.
+Variable n : nat.
+Variable xs : list R.
+Definition are (l : list (poly n)) (w : nat -> R) := forall i, w i = ev n (nth i l (zero n)) xs.
+Lemma first_is l w : are l w -> w O = ev n (hd (zero n) l) xs.
+Proof. intro A. rewrite A. destruct l; reflexivity. Qed.
+Lemma rest_are l w : are l w -> are (tl l) (later reals w).
+Proof. intros A i. unfold later. rewrite A. destruct l, i; reflexivity. Qed.
+Lemma combined_ok r : forall l w, are l w -> ev n (combined n r l) xs = comb reals r w.
+Proof.
+  induction r as [|x r IH]; intros l w A; simpl. apply zero_ok.
+  rewrite add_ok, scale_ok, Q2R_Z, (IH _ _ (rest_are l w A)), (first_is l w A). reflexivity.
+Qed.
+Lemma form_of_ok m : forall l w, are l w -> ev n (form_of n m l) xs = quad reals m w.
+Proof.
+  induction m as [|[|a r] m IH]; intros l w A; simpl. apply zero_ok.
+  - rewrite add_ok, zero_ok, (IH _ _ (rest_are l w A)). reflexivity.
+  - rewrite add_ok, mul_ok, add_ok, !scale_ok, !Q2R_Z, (IH _ _ (rest_are l w A)), (first_is l w A).
+    rewrite (combined_ok r _ _ (rest_are l w A)). ring.
+Qed.
+Lemma form_nonneg m l : semidefinite (length m) 1 m = true -> 0 <= ev n (form_of n m l) xs.
+Proof.
+  intro E. rewrite (form_of_ok m l (fun i => ev n (nth i l (zero n)) xs)) by (intro; reflexivity).
+  apply (semidefinite_ok reals (length m) 1 m); auto with zarith.
+Qed.
+End Form.
+
 (* ---- Theorems about every number of a box *)
 
 (* What stands for a state has the value that an equation gives it, or, if it is the last symbol, ends by facts. *)
@@ -606,8 +758,8 @@ Inductive entry :=
 | Ranged (low high : option formula) | Defined (e : formula) | Supposed (p : prop)
 | Solved (p : prop) | Ends (low high : option prop).
 Definition supposed (env : list R) (p : option prop) : Prop := match p with Some p => holds env p | None => True end.
-(* A sum of squares: each with its weight, and with numbers of hypotheses by which it is multiplied. *)
-Definition squares := list (Q * (list nat * formula)).
+(* Forms of polynomials, each with its weight, the numbers of hypotheses it is times, and upper rows of its matrix. *)
+Definition squares := list (Q * list nat * (list formula * list (list Z))).
 Inductive goal := Below (a b : formula) (s : squares) | Same (a b : formula) | Never (p : prop).
 Definition reached (env : list R) (g : goal) : Prop :=
   match g with Below a b _ => den env a <= den env b | Same a b => den env a = den env b | Never p => ~ holds env p end.
@@ -630,15 +782,13 @@ Definition is_nonnegative n b p := signed n b [] [p].
 Fixpoint total n (b : box n) env (factors : list (poly n)) (s : squares) : option (poly n) :=
   match s with
   | [] => Some (zero n)
-  | (w, (fs, e)) :: s =>
-      match quo n b [] env e, total n b env factors s with
-      | Some q, Some t =>
-          match constant n (snd q) with
-          | Some k => if (same n (snd q) (cst n 1) && Qle_bool 0 w)%bool
-                      then Some (add n t (fold_right (fun i p => mul n (nth i factors (zero n)) p)
-                             (scale n w (mul n (fst q) (fst q))) fs)) else None
-          | None => None end
-      | _, _ => None end
+  | (w, fs, (es, m)) :: s =>
+      let l := map (fun e => match quo n b [] env e with Some q => fst q | None => zero n end) es in
+      match total n b env factors s with
+      | Some t => if (Qle_bool 0 w && semidefinite (length m) 1 m)%bool
+                  then Some (add n t (fold_right (fun i p => mul n (nth i factors (zero n)) p) (scale n w (form_of n m l)) fs))
+                  else None
+      | None => None end
   end.
 Definition conclude n (b : box n) (env : list (quotient n)) (positive factors : list (poly n)) : bool :=
   match g with
@@ -725,18 +875,17 @@ Lemma lift_ok n p x xs : ev (S n) (lift n p) (x :: xs) = ev n p xs.
 Proof. simpl. unfold horner; simpl. ring. Qed.
 Lemma nonnegative_ok n b p xs : inside n b xs -> is_nonnegative n b p = true -> 0 <= ev n p xs.
 Proof. intros I S. apply (signed_ok n b _ _ xs) in S as [_ S]; [|exact I]. inversion S; assumption. Qed.
-Lemma total_ok n b env factors xs : inside n b xs -> right n xs env values -> Nonneg n xs factors ->
+Lemma total_ok n b env factors xs : Nonneg n xs factors ->
   forall s t, total n b env factors s = Some t -> 0 <= ev n t xs.
 Proof.
-  intros I A F s. induction s as [|[w [fs e]] s IH]; simpl; intros t H.
+  intros F s. induction s as [|[[w fs] [es m]] s IH]; cbn [total]; intros t H.
   - injection H as <-. rewrite zero_ok. lra.
-  - destruct (quo n b [] env e) as [q|], (total n b env factors s) as [u|]; try discriminate.
-    destruct (constant n (snd q)); try discriminate.
-    destruct (same n (snd q) (cst n 1) && Qle_bool 0 w)%bool eqn:C; try discriminate. injection H as <-.
-    apply andb_prop in C as [_ W]. apply Qle_bool_iff, Qle_Rle in W. rewrite Q0 in W.
+  - destruct (total n b env factors s) as [u|]; try discriminate.
+    destruct (Qle_bool 0 w && semidefinite (length m) 1 m)%bool eqn:C; try discriminate. injection H as <-.
+    apply andb_prop in C as [W C]. apply Qle_bool_iff, Qle_Rle in W. rewrite Q0 in W.
     specialize (IH u eq_refl). rewrite add_ok. apply Rplus_le_le_0_compat. exact IH. clear IH.
-    induction fs as [|i fs IHf]; simpl.
-    + rewrite scale_ok, mul_ok. apply Rmult_le_pos. exact W. apply Rle_0_sqr.
+    induction fs as [|i fs IHf]; cbn [fold_right].
+    + rewrite scale_ok. apply Rmult_le_pos. exact W. apply form_nonneg, C.
     + rewrite mul_ok. apply Rmult_le_pos; [|exact IHf].
       destruct (nth_in_or_default i factors (zero n)) as [N|N].
       * rewrite Forall_forall in F. apply F, N.
@@ -751,7 +900,7 @@ Proof.
     assert (0 <= ev n p xs).
     { apply orb_prop in C as [C|C]. apply (nonnegative_ok n b p xs I C).
       destruct s as [|a s]; try discriminate. destruct (total n b env factors (a :: s)) as [t|] eqn:T; try discriminate.
-      rewrite (same_ok n p t C). exact (total_ok n b env factors xs I A F _ _ T). }
+      rewrite (same_ok n p t C). exact (total_ok n b env factors xs F _ _ T). }
     nra.
   - destruct (quo n b positive env (Sub x y)) as [q|] eqn:S; try discriminate.
     apply (quo_ok n b positive xs I P env values (Sub x y) A) in S as [N S]. simpl in S.
@@ -946,14 +1095,6 @@ Qed.
 
 (* ---- Every function of a class, in every inner product space *)
 
-Record space := {
-  V : Type; origin : V; plus : V -> V -> V; times : R -> V -> V; ip : V -> V -> R;
-  ip_sym : forall x y, ip x y = ip y x;
-  ip_plus : forall x y z, ip (plus x y) z = ip x z + ip y z;
-  ip_times : forall a x z, ip (times a x) z = a * ip x z;
-  ip_origin : forall z, ip origin z = 0;
-  ip_pos : forall x, 0 <= ip x x }.
-
 Definition vector := list (Q * nat).                   (* the sum of each number times the free vector of that place *)
 Inductive form :=
 | Number (q : Q) | Value (n : nat) | Inner (a b : vector) | Plus (a b : form) | Minus (a b : form) | Times (q : Q) (a : form).
@@ -1005,29 +1146,11 @@ Fixpoint collect (k : Q) (f : form) (c : coefficients) : coefficients :=
   end.
 Definition collected (l : list (Q * form)) : coefficients := fold_right (fun t c => collect (fst t) (snd t) c) ([], ([], 0%Q)) l.
 
-(* Positive semidefinite, by elimination in integers, each step divided by the pivot before it (Bareiss). *)
 Definition whole (k : Z) (q : Q) : option Z :=
   let z := (Qnum q * k / Z.pos (Qden q))%Z in if (z * Z.pos (Qden q) =? Qnum q * k)%Z then Some z else None.
 Fixpoint all {A B : Type} (f : A -> option B) (l : list A) : option (list B) :=
   match l with [] => Some [] | a :: l => match f a, all f l with Some b, Some m => Some (b :: m) | _, _ => None end end.
 Definition doubled (l : list Q) : list Q := match l with [] => [] | a :: l => (2 * a)%Q :: l end.
-Fixpoint outer (r : list Z) : list (list Z) := match r with [] => [] | x :: r => ((x * x)%Z :: map (Z.mul x) r) :: outer r end.
-Fixpoint zip2 {A B C : Type} (f : A -> B -> option C) (p : list A) (q : list B) : option (list C) :=
-  match p, q with
-  | [], [] => Some []
-  | a :: p, b :: q => match f a b, zip2 f p q with Some c, Some l => Some (c :: l) | _, _ => None end
-  | _, _ => None end.
-Definition eliminated (a p x y : Z) : option Z :=
-  let n := (a * x - y)%Z in let z := (n / p)%Z in if (p * z =? n)%Z then Some z else None.
-Fixpoint semidefinite (n : nat) (p : Z) (m : list (list Z)) : bool :=
-  match n, m with
-  | _, [] => true
-  | S n, (a :: r) :: m =>
-      if (a =? 0)%Z then (forallb (Z.eqb 0) r && semidefinite n p m)%bool
-      else ((0 <? a)%Z && match zip2 (zip2 (eliminated a p)) m (outer r) with
-                          | Some m => semidefinite n a m | None => false end)%bool
-  | _, _ => false
-  end.
 (* Each row as long as there are rows below it. *)
 Fixpoint square (n : nat) (m : list (list Q)) : list (list Q) :=
   match n with O => [] | S k => let r := hd [] m in (r ++ repeat 0%Q (n - length r)) :: square k (tl m) end.
@@ -1042,14 +1165,7 @@ Section Duality.
 Variable Sp : space.
 Variable val : nat -> R.
 Notation "<< x , y >>" := (ip Sp x y).
-Definition later (w : nat -> V Sp) : nat -> V Sp := fun i => w (Datatypes.S i).
-Lemma ip_plus_r x y z : << z, plus Sp x y >> = << z, x >> + << z, y >>.
-Proof. rewrite ip_sym, ip_plus, (ip_sym Sp x), (ip_sym Sp y). reflexivity. Qed.
-Lemma ip_times_r a x z : << z, times Sp a x >> = a * << z, x >>.
-Proof. rewrite ip_sym, ip_times, (ip_sym Sp x). reflexivity. Qed.
-Lemma ip_origin_r z : << z, origin Sp >> = 0.
-Proof. rewrite ip_sym. apply ip_origin. Qed.
-
+Notation later := (later Sp). Notation comb := (comb Sp). Notation quad := (quad Sp).
 Fixpoint s1 (l : list Q) (h : nat -> R) : R := match l with [] => 0 | q :: l => Q2R q * h O + s1 l (fun i => h (S i)) end.
 Fixpoint s2 (m : list (list Q)) (h : nat -> nat -> R) : R :=
   match m with [] => 0 | l :: m => s1 l (h O) + s2 m (fun i j => h (S i) (S j)) end.
@@ -1100,76 +1216,6 @@ Proof.
   rewrite collect_ok, <- IH. reflexivity.
 Qed.
 End At.
-
-Fixpoint comb (r : list Z) (w : nat -> V Sp) : V Sp :=
-  match r with [] => origin Sp | x :: r => plus Sp (times Sp (IZR x) (w O)) (comb r (later w)) end.
-Fixpoint quad (m : list (list Z)) (w : nat -> V Sp) : R :=
-  match m with
-  | [] => 0
-  | r :: m => match r with [] => 0 | a :: r => IZR a * << w O, w O >> + 2 * << w O, comb r (later w) >> end + quad m (later w)
-  end.
-Lemma comb_scaled x r : forall w z, << z, comb (map (Z.mul x) r) w >> = IZR x * << z, comb r w >>.
-Proof.
-  induction r as [|y r IH]; intros w z; simpl. rewrite !ip_origin_r. ring.
-  rewrite !ip_plus_r, !ip_times_r, IH, mult_IZR. ring.
-Qed.
-Lemma outer_ok r : forall w, quad (outer r) w = << comb r w, comb r w >>.
-Proof.
-  induction r as [|x r IH]; intro w; simpl. rewrite ip_origin. reflexivity.
-  rewrite IH, comb_scaled, mult_IZR, !ip_plus, !ip_plus_r, !ip_times, !ip_times_r.
-  rewrite (ip_sym Sp (comb r (later w)) (w O)). ring.
-Qed.
-Lemma eliminated_ok a p x y z : eliminated a p x y = Some z -> IZR p * IZR z = IZR a * IZR x - IZR y.
-Proof.
-  unfold eliminated. destruct (_ =? _)%Z eqn:E; try discriminate. intro H; injection H as <-.
-  apply Z.eqb_eq in E. rewrite <- mult_IZR, E, minus_IZR, mult_IZR. reflexivity.
-Qed.
-Lemma eliminated_row a p : forall r t z, zip2 (eliminated a p) r t = Some z -> forall w y,
-  IZR p * << y, comb z w >> = IZR a * << y, comb r w >> - << y, comb t w >>.
-Proof.
-  induction r as [|x r IH]; intros [|u t] z E w y; simpl in E; try discriminate.
-  - injection E as <-. simpl. rewrite ip_origin_r. ring.
-  - destruct (eliminated a p x u) as [c|] eqn:C; try discriminate.
-    destruct (zip2 (eliminated a p) r t) as [l|] eqn:L; try discriminate. injection E as <-.
-    simpl. rewrite !ip_plus_r, !ip_times_r. apply eliminated_ok in C. specialize (IH _ _ L (later w) y).
-    rewrite Rmult_plus_distr_l, IH, <- Rmult_assoc, C. ring.
-Qed.
-Lemma eliminated_all a p : forall m t z, zip2 (zip2 (eliminated a p)) m t = Some z -> forall w,
-  IZR p * quad z w = IZR a * quad m w - quad t w.
-Proof.
-  induction m as [|r m IH]; intros [|u t] z E w; simpl in E; try discriminate.
-  - injection E as <-. simpl. ring.
-  - destruct (zip2 (eliminated a p) r u) as [c|] eqn:C; try discriminate.
-    destruct (zip2 (zip2 (eliminated a p)) m t) as [l|] eqn:L; try discriminate. injection E as <-.
-    simpl. rewrite Rmult_plus_distr_l, (IH _ _ L). destruct r as [|x r], u as [|y u]; simpl in C; try discriminate.
-    + injection C as <-. ring.
-    + destruct (eliminated a p x y) as [b|] eqn:B; try discriminate.
-      destruct (zip2 (eliminated a p) r u) as [k|] eqn:K; try discriminate. injection C as <-.
-      apply eliminated_ok in B. pose proof (eliminated_row a p _ _ _ K (later w) (w O)) as F.
-      replace (IZR p * (IZR b * << w O, w O >> + 2 * << w O, comb k (later w) >>))
-        with (IZR p * IZR b * << w O, w O >> + 2 * (IZR p * << w O, comb k (later w) >>)) by ring.
-      rewrite B, F. ring.
-Qed.
-Lemma zero_comb r : forallb (Z.eqb 0) r = true -> forall w z, << z, comb r w >> = 0.
-Proof.
-  induction r as [|x r IH]; simpl; intros E w z. apply ip_origin_r.
-  apply andb_prop in E as [E F]. destruct x; try discriminate. rewrite ip_plus_r, ip_times_r, IH by exact F. ring.
-Qed.
-Lemma semidefinite_ok n : forall p m w, (0 < p)%Z -> semidefinite n p m = true -> 0 <= quad m w.
-Proof.
-  induction n as [|n IH]; intros p [|[|a r] m] w P E; simpl in E; try discriminate; try (simpl; lra).
-  destruct (a =? 0)%Z eqn:Z0.
-  - apply andb_prop in E as [E F]. apply Z.eqb_eq in Z0 as ->. simpl. rewrite zero_comb by exact E.
-    specialize (IH p m (later w) P F). lra.
-  - apply andb_prop in E as [A E]. apply Z.ltb_lt in A.
-    destruct (zip2 (zip2 (eliminated a p)) m (outer r)) as [z|] eqn:Z; try discriminate.
-    specialize (IH a z (later w) A E). apply eliminated_all with (w := later w) in Z. rewrite outer_ok in Z.
-    apply IZR_lt in A, P. simpl. set (c := comb r (later w)) in *.
-    assert (Q : 0 <= << plus Sp (times Sp (IZR a) (w O)) c, plus Sp (times Sp (IZR a) (w O)) c >>) by apply ip_pos.
-    rewrite !ip_plus, !ip_plus_r, !ip_times, !ip_times_r, (ip_sym Sp c (w O)) in Q.
-    apply Rmult_le_reg_l with (IZR a). exact A. rewrite Rmult_0_r.
-    pose proof (Rmult_le_pos _ _ (Rlt_le _ _ P) IH). nra.
-Qed.
 
 Lemma zeros_ok k : forall h, s1 (repeat 0%Q k) h = 0.
 Proof. induction k; simpl; intro h. reflexivity. rewrite IHk, Q0. lra. Qed.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from math import lcm
 from typing import Any
 
 from clusterproof.theory.export.expressions import Expression, evaluated, in_order, sides_of
@@ -12,7 +13,7 @@ from clusterproof.theory.export.following import Path, in_symbols
 from clusterproof.theory.export.formulas import Formulas
 from clusterproof.theory.export.rocq_numbers import theorem
 from clusterproof.theory.export.rocq_section import Ends, Section
-from clusterproof.theory.export.rocq_text import listed, rational, whole
+from clusterproof.theory.export.rocq_text import listed, whole
 from clusterproof.theory.kernel.evaluation import evaluating
 from clusterproof.theory.kernel.numbers import read
 from clusterproof.theory.kernel.polynomials import Fact, Quotient
@@ -138,22 +139,21 @@ class Lemma:
         ]
 
     def _squares(self, blocks: Sequence[Mapping[str, Any]]) -> str:
-        """Write blocks b' Q b as squares, by LDL' of Q: each with its weight and the hypotheses it is times."""
+        """Write blocks b' Q b: the hypotheses that they are times, b, and the upper rows of a multiple of Q."""
         found = []
         for block in blocks:
-            basis = [[(powers, Fraction(read(c))) for powers, c in polynomial] for polynomial in block["basis"]]
             factors = "; ".join(str(self.made.factors[place]) for place in block["factors"])
-            for weight, row in _ldl([[Fraction(read(entry)) for entry in line] for line in block["matrix"]]):
-                terms: dict[tuple[int, ...], Fraction] = {}
-                for factor, polynomial in zip(row, basis, strict=True):
-                    for powers, c in polynomial:
-                        terms[tuple(powers)] = terms.get(tuple(powers), Fraction(0)) + factor * c
-                found.append(f"({rational(weight)}%Q, ([{factors}]%nat, {self._formula(terms)}))")
+            matrix = [[Fraction(read(entry)) for entry in row] for row in block["matrix"]]
+            scale = lcm(*(entry.denominator for row in matrix for entry in row))
+            rows = [listed(f"({whole(int(entry * scale))})" for entry in row[k:]) for k, row in enumerate(matrix)]
+            basis = listed(map(self._formula, block["basis"]))
+            found.append(f"((1 # {whole(scale)})%Q, [{factors}]%nat, ({basis}, {listed(rows)}%Z))")
         return listed(found)
 
-    def _formula(self, terms: Mapping[tuple[int, ...], Fraction]) -> str:
+    def _formula(self, polynomial: Sequence[Any]) -> str:
         text = "(Num 0)"
-        for powers, c in terms.items():
+        for powers, code in polynomial:
+            c = Fraction(read(code))
             part = f"(Div (Num ({whole(c.numerator)})) (Num {whole(c.denominator)}))"
             for place, power in enumerate(powers):
                 if power:
@@ -197,18 +197,3 @@ def _leaves(
                 found[name] = node
                 waiting += [solved[name][1]] if name in solved else []
     return sorted(found.values(), key=lambda leaf: places[leaf.parts[0]])
-
-
-def _ldl(matrix: list[list[Fraction]]) -> Iterator[tuple[Fraction, list[Fraction]]]:
-    """Yield d and w, such that the matrix is the sum of d w w'."""
-    rest = [list(row) for row in matrix]
-    for k in range(len(rest)):
-        pivot = rest[k][k]
-        if not pivot:
-            continue
-        row = [entry / pivot for entry in rest[k]]
-        yield pivot, row
-        for i in range(len(rest)):
-            factor = rest[i][k]
-            for j in range(len(rest)):
-                rest[i][j] -= factor * row[j]
