@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from clusterproof.theory.kernel.evaluation import Refused
+from clusterproof.theory.kernel.evaluation import Refused, running
 from clusterproof.theory.kernel.numbers import Abstract, divide, number
 from clusterproof.theory.kernel.polynomials import Fact
 
@@ -33,10 +33,27 @@ class Record:
         The comparisons that were decided by values, and whether they hold.
     names
         By identity an expression, and the name of the first variable of the source that it was the value of.
+    width, symbols
+        Number of the kernel's symbols, and by name what they are of the quantities.
+    places, solved
+        By name the places of quantities that stand for states, and what an equation says that one is.
+    whole_part
+        Returns the quantity that is the whole part of a quotient.
+    unknowns, said, goals
+        Of the path that is followed what is known by what is said of it; these facts, by identity; and every path that
+        has something to show.
     """
 
     branches: list[tuple[Fact, bool]] = field(default_factory=list)
     names: dict[int, tuple[Any, str]] = field(default_factory=dict)
+    width: int = 0
+    symbols: dict[str, Any] = field(default_factory=dict)
+    places: dict[str, int] = field(default_factory=dict)
+    solved: dict[str, tuple[Any, Fact]] = field(default_factory=dict)
+    whole_part: Callable[[Any, int], Any] = operator.floordiv
+    unknowns: list[Any] = field(default_factory=list)
+    said: set[int] = field(default_factory=set)
+    goals: list[Any] = field(default_factory=list)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,10 +98,16 @@ class Expression(Abstract):
         return self._joined("-", other, self)
 
     def __mul__(self, other: Any) -> Expression:
-        return self if _is(other, 1) else self._joined("*", self, other)
+        short = self._product(other)
+        return self._joined("*", self, other) if short is None else short
 
     def __rmul__(self, other: Any) -> Expression:
-        return self if _is(other, 1) else self._joined("*", other, self)
+        short = self._product(other)
+        return self._joined("*", other, self) if short is None else short
+
+    def _product(self, other: Any) -> Expression | None:
+        """Return the product with 0 or 1."""
+        return self if _is(other, 1) else of_number(self.record, 0) if _is(other, 0) else None
 
     def __truediv__(self, other: Any) -> Expression:
         return self if _is(other, 1) else self._joined("/", self, other)
@@ -127,6 +150,18 @@ class Expression(Abstract):
 class Decided(Fact):
     """A comparison that may be computed with, as Python's truth values may, where it has one."""
 
+    def __bool__(self) -> bool:
+        if not isinstance(self.slack, Symbolic) or self.equation:
+            return super().__bool__()
+        evaluation = running()
+        known = [decided is self for asked, decided in evaluation.path if asked is self]
+        if known:
+            return known[0]
+        holds = evaluation.decide()
+        smaller: Any = sides_of(self.slack)
+        evaluation.path.append((self, self if holds else Decided(smaller[1] - smaller[0], not self.strict)))
+        return holds
+
     def exact(self) -> int:
         """Return 1 if it holds, else 0."""
         return int(bool(self))
@@ -153,6 +188,17 @@ class Decided(Fact):
         return other - self._number()
 
     __rmul__ = __mul__
+
+
+class Symbolic(Expression):
+    """An expression that depends on a quantity without a value: a comparison of it is followed both ways."""
+
+    def is_whole(self) -> bool:
+        """Return whether it is a symbol for an integer: who replays the record, has seen to that."""
+        return True
+
+    def __floordiv__(self, divisor: int) -> Expression:
+        return self.record.whole_part(self, divisor)
 
 
 class Valued(Expression):
@@ -186,20 +232,41 @@ class Valued(Expression):
     __hash__ = object.__hash__
 
 
+class Given(Valued):
+    """A number in the place of a quantity: a product with 1 is kept as it is written."""
+
+
 def _made(record: Record, operator: str, parts: tuple[Any, ...], value: int | Fraction | None) -> Expression:
-    return (Expression if value is None else Valued)(record, operator, parts, value)
+    return (Symbolic if value is None else Valued)(record, operator, parts, value)
 
 
 def _is(value: Any, wanted: int) -> bool:
-    if isinstance(value, Expression) and value.operator == "number":
+    if type(value) is Valued and value.operator == "number":
         value = value.value
     return not isinstance(value, Abstract) and value == wanted
+
+
+def plain(holds: Any) -> Any:
+    """Return a comparison as the kernel's; one that was branched on is true or false."""
+    if type(holds) is not Decided:
+        return holds
+    if any(asked is holds and decided is not holds for asked, decided in running().path):
+        return False
+    return Fact(holds.slack, holds.strict, holds.equation)
 
 
 def of_number(record: Record, value: Any) -> Expression:
     """Return a number as an expression."""
     exact = number(value)
     return Valued(record, "number", (exact,), exact)
+
+
+def in_place(record: Record, value: Any) -> Expression:
+    """Return a number in the place of a quantity; an expression as it is."""
+    if isinstance(value, Expression):
+        return value
+    exact = number(value)
+    return Given(record, "number", (exact,), exact)
 
 
 def quantity(record: Record, name: str, value: Any = None) -> Expression:
@@ -243,7 +310,7 @@ def evaluated(roots: Iterable[Expression], values: Mapping[str, Any]) -> dict[in
         if node.operator == "number":
             known[id(node)] = node.value
         elif node.operator == "quantity":
-            known[id(node)] = number(values[node.parts[0]])
+            known[id(node)] = values[node.parts[0]]
         elif node.operator == "negative":
             known[id(node)] = -parts[0]
         else:

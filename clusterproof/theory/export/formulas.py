@@ -7,19 +7,22 @@ import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial as partial_of
 from types import FrameType
 from typing import Any
 
 from clusterproof.theory.claims.in_language import WORDS, statement_of
 from clusterproof.theory.claims.statement import Statement
-from clusterproof.theory.export.expressions import Decided, Expression, Record, of_number, quantity
+from clusterproof.theory.export import following
+from clusterproof.theory.export.expressions import Expression, Record, Symbolic, of_number, plain, quantity
+from clusterproof.theory.export.following import Path
 from clusterproof.theory.kernel import vocabulary
-from clusterproof.theory.kernel.evaluation import Outside, Refused, evaluating, limited, running
-from clusterproof.theory.kernel.numbers import Abstract, absolute, compare
-from clusterproof.theory.kernel.polynomials import Fact
-from clusterproof.theory.kernel.spaces import Choice, Interval, OfClass, Range, Tuples, value_of
+from clusterproof.theory.kernel.evaluation import Evaluation, Outside, Refused, evaluating, limited, proving, running
+from clusterproof.theory.kernel.numbers import Abstract, absolute, compare, number
+from clusterproof.theory.kernel.polynomials import Fact, Quotient
+from clusterproof.theory.kernel.spaces import Choice, Interval, OfClass, Range, Tuples, hull, value_of
 from clusterproof.theory.kernel.statement import Statement as Stated
 from clusterproof.theory.kernel.vocabulary import Sides
 
@@ -70,6 +73,8 @@ class Formulas:
         Names of the summands that are allowed, with what they are.
     record
         Branches and names.
+    path
+        On symbols what is known, and what must be shown.
     """
 
     quantities: tuple[Quantity, ...]
@@ -79,6 +84,7 @@ class Formulas:
     is_lower: bool
     terms: tuple[tuple[str, Any], ...]
     record: Record
+    path: Path | None = None
 
 
 class Exporter:
@@ -88,21 +94,21 @@ class Exporter:
     ----------
     statement
         Of a claim.
+    evidence
+        A record, whose integers ``listed`` have a value in each case, while the choices ``between`` are symbols, and
+        ``states`` is the number of those that stand for states.
     """
 
-    def __init__(self, statement: Statement) -> None:
+    def __init__(self, statement: Statement, evidence: Mapping[str, Any] | None = None) -> None:
+        self._evidence = evidence or {}
         self._record = Record()
         self._words: dict[int, Any] = {}
         self._lower: dict[int, Any] = {}
         self._terms: dict[int, Any] = {}
         words = WORDS | {own: self._of(own) for own in WORDS} | {builtins.abs: self._absolute}
         self.stated: Stated = statement_of(statement, words)
-        self._statement = statement
-
-    @property
-    def plain(self) -> Stated:
-        """The statement as the kernel replays it."""
-        return statement_of(self._statement)
+        between = self._evidence.get("between", ())
+        self.ranges = {n: hull(r) if n in between else r for n, r in self.stated.space.ranges.items()}
 
     # ---- the words of a claim, which keep what they are given
 
@@ -113,6 +119,8 @@ class Exporter:
             "at_most": self._compare,
             "at_least": self._compare,
             "equal": self._equal,
+            "known": self._known,
+            "iterate": self._iterate,
         }
         known = WORDS[word]
         make = own.get(known.__name__)
@@ -131,14 +139,14 @@ class Exporter:
             name, holds = "", name
         text = name if type(name) is str else ""
         try:
-            known(text, _fact(holds))
+            known(text, plain(holds))
         except Outside:
             facts.append(text)
             raise
         self._words |= {id(fact): text for fact in facts[before:]}
 
     def _given(self, known: Callable[..., Any], name: Any, holds: Any, make: Callable[[], Any]) -> Any:
-        return known(name, _fact(holds), make)
+        return known(name, plain(holds), make)
 
     def _compare(self, known: Callable[..., Any], *sides: Any, **terms: Any) -> Sides:
         expressed = {name: self._expressed(value) for name, value in terms.items()}
@@ -159,6 +167,16 @@ class Exporter:
             return type(value)(map(self._expressed, value))
         return value if isinstance(value, Abstract) or value is None else of_number(self._record, value)
 
+    def _known(self, known: Callable[..., Any], make: Callable[[], Any], says: Callable[[Any], Any]) -> Any:
+        return following.known(self._record, make, says) if proving() else known(make, says)
+
+    def _iterate(
+        self, known: Callable[..., Any], step: Any, start: Any, rounds: Any, *, invariant: Any = None
+    ) -> Any:
+        if isinstance(rounds, Symbolic):
+            return following.iterate(self._record, step, start, rounds, invariant)
+        return known(step, start, number(rounds) if isinstance(rounds, Expression) else rounds)
+
     def _absolute(self, value: Any, /) -> Any:
         if isinstance(value, Expression):
             return value if compare(">=", value, 0) else -value
@@ -166,41 +184,40 @@ class Exporter:
 
     # ---- evaluations
 
-    def at(
-        self,
-        line: str,
-        values: Mapping[str, Any] | None = None,
-        chosen: Mapping[str, Any] | None = None,
-        *,
-        partial: bool = False,
-    ) -> Formulas:
-        """Return a line's formulas.
-
-        Parameters
-        ----------
-        line
-            Name of the line; empty of a single one.
-        values
-            An instance; None for symbols.
-        chosen
-            Without an instance, the values of the choices.
-        partial
-            Whether the hypotheses are enough, where what follows them has no formula.
+    def at(self, line: str, values: Mapping[str, Any]) -> Formulas:
+        """Return a line's formulas at an instance.
 
         Raises
         ------
         Refused
             If the function has no value.
         """
-        given = dict(chosen or {}) if values is None else dict(values)
         try:
-            return self._evaluated(line, given, partial=partial)
-        except (Refused, TypeError):
-            if values is None:
-                raise
-        return self._evaluated(
-            line, given, plainly=True
-        )  # where its value has no formula, its numbers are left
+            return self._evaluated(line, values, Evaluation())
+        except (Refused, TypeError):  # where its value has no formula, its numbers are left
+            return self._evaluated(line, values, Evaluation(), plainly=True)
+
+    def paths(self, line: str, chosen: Mapping[str, Any]) -> Iterator[Formulas]:
+        """Yield a line's formulas on symbols, on each path through the branches on which the line is reached.
+
+        Parameters
+        ----------
+        line
+            Name of the line; empty of a single one.
+        chosen
+            The values of the choices.
+        """
+        decisions: list[bool] | None = []
+        while decisions is not None:
+            evaluation = Evaluation(decisions=decisions)
+            formulas = self._evaluated(line, chosen, evaluation, on_symbols=True)
+            decisions = evaluation.next_decisions()
+            if formulas.sides is not None or not evaluation.path:
+                yield formulas
+
+    def hypotheses(self, line: str, chosen: Mapping[str, Any]) -> Formulas:
+        """Return a line's hypotheses on symbols, where what follows them may have no formula."""
+        return self._evaluated(line, chosen, Evaluation(), on_symbols=True, partial=True)
 
     @staticmethod
     def _is_numeric(value: Any) -> bool:
@@ -208,22 +225,41 @@ class Exporter:
         return all(type(each) in (int, Fraction) for each in several)
 
     def _evaluated(
-        self, line: str, given: Mapping[str, Any], *, plainly: bool = False, partial: bool = False
+        self,
+        line: str,
+        given: Mapping[str, Any],
+        evaluation: Evaluation,
+        *,
+        plainly: bool = False,
+        on_symbols: bool = False,
+        partial: bool = False,
     ) -> Formulas:
-        self._record = Record()
+        self._record = record = Record()
         for kept in (self._words, self._lower, self._terms):
             kept.clear()
         quantities: list[Quantity] = []
         instance: dict[str, Any] = {}
         texts = {name: value for name, value in given.items() if not self._is_numeric(value)}
         sides: Sides | None = None
-        facts: list[Any] = []
         with limited():
-            for name, allowed in self.stated.space.ranges.items():
+            for name, allowed in self.ranges.items():
                 instance[name] = self._quantity(name, allowed, given, instance, quantities)
-            ends = len(self._record.branches)
+                if on_symbols:
+                    quantities = [q if q.name not in given else _is_it(q) for q in quantities]
+            ends = len(record.branches)
             instance |= given if plainly else {}
-            with evaluating() as evaluation, _naming(self._record):
+            count = sum(not q.options for q in quantities)
+            record.whole_part = partial_of(following.whole_part, record)
+            record.width = count + (self._evidence.get("states", 0) if on_symbols else 0)
+            evaluation.spare = list(range(count, record.width))
+            evaluation.states = frozenset(evaluation.spare)
+            places = itertools.count()
+            for q in quantities:
+                own = q.expression.value
+                record.symbols[q.name] = (
+                    own if q.options or not on_symbols else Quotient.symbol(next(places), record.width)
+                )
+            with evaluating(evaluation), _naming(record):
                 try:
                     value = self.stated.evaluate(instance)
                 except Outside:
@@ -233,17 +269,19 @@ class Exporter:
                         raise
                     value = None
                 found = value.get(line) if type(value) is dict else value
-                facts = list(evaluation.facts)
-        del self._record.branches[:ends]
-        if type(found) is Sides:
-            sides = found
-            facts += found.facts
+                if type(found) is Sides:
+                    sides = found
+                    evaluation.path += [(fact, fact) for fact in sides.facts]
+                shown = [Fact(slack, equation=found.equation) for slack in found.slacks] if sides else []
+                path = following.path_to(record, (), shown)
+        del record.branches[:ends]
         hypotheses = tuple(
-            (each, False) if type(each) is str else (self._words.get(id(each), ""), each) for each in facts
+            (each, False) if type(each) is str else (self._words.get(id(each), ""), each)
+            for each in (path.own if on_symbols else path.known)
         )
         lower = self._lower.get(id(found), (None, False))[1]
         terms = tuple(self._terms.get(id(found), ()))
-        return Formulas(tuple(quantities), texts, hypotheses, sides, lower, terms, self._record)
+        return Formulas(tuple(quantities), texts, hypotheses, sides, lower, terms, record, path)
 
     def _quantity(
         self,
@@ -277,17 +315,22 @@ class Exporter:
         return Quantity(name, own, integer=type(value) is int, options=options)
 
     def cases(self) -> Iterator[dict[str, Any]]:
-        """Yield every combination of the choices."""
-        chosen = {
-            n: allowed.options for n, allowed in self.stated.space.ranges.items() if type(allowed) is Choice
-        }
-        for case in itertools.product(*chosen.values()):
-            yield dict(zip(chosen, case, strict=True))
+        """Yield every combination of the choices, and of the integers that are listed."""
+
+        def extended(case: dict[str, Any], names: list[str]) -> Iterator[dict[str, Any]]:
+            if not names:
+                yield case
+                return
+            for value in self.ranges[names[0]].every(case):
+                yield from extended({**case, names[0]: value}, names[1:])
+
+        listed = self._evidence.get("listed", ())
+        return extended({}, [n for n, r in self.ranges.items() if type(r) is Choice or n in listed])
 
 
-def _fact(holds: Any) -> Any:
-    """Return a comparison as the kernel's."""
-    return Fact(holds.slack, holds.strict, holds.equation) if type(holds) is Decided else holds
+def _is_it(one: Quantity) -> Quantity:
+    """Return a quantity that has one value in a case."""
+    return replace(one, low=None, high=None, options=(one.expression.value,))
 
 
 @contextmanager

@@ -32,6 +32,9 @@ SHOWN = {
     "signs": "Written as a quotient of polynomials, the right side minus the left one has no negative "
     "coefficient on the box (Bernstein's test), and no divisor is zero there.",
     "squares": "The right side minus the left one is a sum of squares, and of squares times ranges and hypotheses.",
+    "induction": "The invariant of the loop holds of its start; if it holds of a state, it holds of what a round makes of "
+    "it; and the conclusion follows from it. Each is shown by coefficients on the box (Bernstein's test) or by sums of "
+    "squares.",
     "empty": "In every case one of the hypotheses fails at every value.",
 }
 
@@ -115,8 +118,8 @@ def _evidence(statement: Statement, record: Mapping[str, Any]) -> Iterator[str]:
     else:
         yield SHOWN[rule]
         if rule in ("signs", "squares"):
-            exporter = Exporter(statement)
-            yield from _formula(exporter.at(record["line"], None, next(exporter.cases())))
+            exporter = Exporter(statement, record)
+            yield from _formula(next(exporter.paths(record["line"], next(exporter.cases()))))
 
 
 def _counterexample(exporter: Exporter, record: Mapping[str, Any]) -> Iterator[str]:

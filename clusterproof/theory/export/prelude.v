@@ -162,6 +162,7 @@ Definition qadd (x y : Q) : Q := if (Qden x =? Qden y)%positive then (Qnum x + Q
 Definition qmul (x y : Q) : Q :=
   match Qden x, Qden y with xH, _ | _, xH => (x * y)%Q | _, _ => Qred (x * y) end.
 Fixpoint cst (n : nat) (q : Q) : poly n := match n with O => q | S n => [cst n q] end.
+Definition zero (n : nat) : poly n := match n with O => 0%Q | S _ => [] end.
 Fixpoint zip {A : Type} (f : A -> A -> A) (p q : list A) : list A :=
   match p, q with [], _ => q | _, [] => p | a :: p, b :: q => f a b :: zip f p q end.
 Fixpoint add (n : nat) : poly n -> poly n -> poly n :=
@@ -171,7 +172,7 @@ Fixpoint scale (n : nat) (k : Q) : poly n -> poly n :=
 Fixpoint mul (n : nat) : poly n -> poly n -> poly n :=
   match n with
   | O => qmul
-  | S n => fun p q => fold_right (fun c s => zip (add n) (map (mul n c) q) (cst n 0 :: s)) [] p
+  | S n => fun p q => fold_right (fun c s => zip (add n) (map (mul n c) q) (zero n :: s)) [] p
   end.
 Fixpoint vanishes (n : nat) : poly n -> bool :=
   match n with O => fun a => Qeq_bool a 0 | S n => forallb (vanishes n) end.
@@ -194,6 +195,8 @@ Proof.
 Qed.
 Lemma cst_ok n q : forall xs, ev n (cst n q) xs = Q2R q.
 Proof. induction n; simpl; intro xs. reflexivity. rewrite IHn. unfold horner; simpl. ring. Qed.
+Lemma zero_ok n xs : ev n (zero n) xs = 0.
+Proof. destruct n; simpl. apply Q0. reflexivity. Qed.
 Lemma zip_ok {A : Type} (f : A -> A -> A) (v : A -> R) x :
   (forall a b, v (f a b) = v a + v b) ->
   forall p q, horner x (map v (zip f p q)) = horner x (map v p) + horner x (map v q).
@@ -220,7 +223,7 @@ Proof.
   induction p as [|c p IH]; simpl. unfold horner; simpl; ring.
   rewrite (zip_ok (add n) (fun c => ev n c (tl xs))) by (intros; apply add_ok).
   rewrite (map_ok (mul n c) (fun c => ev n c (tl xs)) (ev n c (tl xs))) by (intro; apply IHn).
-  unfold horner in *; simpl. rewrite IH, cst_ok, Q0. ring.
+  unfold horner in *; simpl. rewrite IH, zero_ok. ring.
 Qed.
 Lemma horner_zero x l : (forall a, In a l -> a = 0) -> horner x l = 0.
 Proof.
@@ -258,17 +261,16 @@ Section Expansion.
 Variable n : nat.
 Notation P := (poly n).
 Fixpoint pascal (k : nat) (c : P) : list P :=
-  match k with O => [c] | S k => let l := pascal k c in zip (add n) (l ++ [cst n 0]) (cst n 0 :: l) end.
+  match k with O => [c] | S k => let l := pascal k c in zip (add n) (l ++ [zero n]) (zero n :: l) end.
 Definition mixed (L H : P) (l : list P) : list P :=
-  zip (add n) (map (mul n L) l ++ [cst n 0]) (cst n 0 :: map (mul n H) l).
+  zip (add n) (map (mul n L) l ++ [zero n]) (zero n :: map (mul n H) l).
 Fixpoint bernstein (L H : P) (p : list P) : list P :=
   match p with [] => [] | c :: p => zip (add n) (pascal (length p) c) (mixed L H (bernstein L H p)) end.
 Fixpoint shifted (L : P) (sign : Q) (p : list P) : list P :=
   match p with
   | [] => []
-  | c :: p => let l := shifted L sign p in zip (add n) [c] (zip (add n) (map (mul n L) l) (cst n 0 :: map (scale n sign) l))
+  | c :: p => let l := shifted L sign p in zip (add n) [c] (zip (add n) (map (mul n L) l) (zero n :: map (scale n sign) l))
   end.
-Definition padded (d : nat) (p : list P) : list P := p ++ repeat (cst n 0) (d - length p).
 
 Variable xs : list R.
 Notation val := (fun c => ev n c xs).
@@ -281,9 +283,9 @@ Proof.
   induction p as [|a p IH]; intros [|b q] E; simpl in *; try discriminate. ring.
   injection E as E. rewrite IH, zip_length, <- E, Nat.max_id, add_ok by exact E. ring.
 Qed.
-Lemma hval_end l : hval (l ++ [cst n 0]) = u * hval l.
+Lemma hval_end l : hval (l ++ [zero n]) = u * hval l.
 Proof.
-  induction l as [|c l IH]; simpl. rewrite cst_ok, Q0. ring.
+  induction l as [|c l IH]; simpl. rewrite zero_ok. ring.
   rewrite IH, app_length, Nat.add_1_r. simpl. ring.
 Qed.
 Lemma hval_map k (f : P -> P) l : (forall c, ev n (f c) xs = k * ev n c xs) -> hval (map f l) = k * hval l.
@@ -293,14 +295,14 @@ Proof.
   induction k as [|k [IL IV]]; simpl. split. reflexivity. ring.
   rewrite zip_length, app_length; simpl. rewrite IL. split. lia.
   rewrite hval_zip by (rewrite app_length; simpl; lia).
-  rewrite hval_end. simpl. rewrite IV, cst_ok, Q0. ring.
+  rewrite hval_end. simpl. rewrite IV, zero_ok. ring.
 Qed.
 Lemma mixed_ok L H l : length (mixed L H l) = S (length l) /\ hval (mixed L H l) = (u * ev n L xs + v * ev n H xs) * hval l.
 Proof.
   unfold mixed. rewrite zip_length, app_length. simpl. rewrite !map_length. split. lia.
   rewrite hval_zip by (rewrite app_length; simpl; rewrite !map_length; lia).
   rewrite hval_end. simpl.
-  rewrite (hval_map (ev n L xs) (mul n L)), (hval_map (ev n H xs) (mul n H)), cst_ok, Q0 by (intro; apply mul_ok). ring.
+  rewrite (hval_map (ev n L xs) (mul n L)), (hval_map (ev n H xs) (mul n H)), zero_ok by (intro; apply mul_ok). ring.
 Qed.
 Lemma bernstein_ok L H p : u + v = 1 ->
   length (bernstein L H p) = length p /\ hval (bernstein L H p) = horner (u * ev n L xs + v * ev n H xs) (map val p).
@@ -315,36 +317,29 @@ Lemma shifted_ok L sign p s :
 Proof.
   induction p as [|c p IH]. reflexivity.
   change (shifted L sign (c :: p)) with (zip (add n) [c] (zip (add n) (map (mul n L) (shifted L sign p))
-    (cst n 0 :: map (scale n sign) (shifted L sign p)))).
+    (zero n :: map (scale n sign) (shifted L sign p)))).
   rewrite !(zip_ok (add n) val) by (intros; apply add_ok).
   rewrite (map_ok (mul n L) val (ev n L xs)) by (intro; apply mul_ok).
-  change (map val (cst n 0 :: map (scale n sign) (shifted L sign p)))
-    with (ev n (cst n 0) xs :: map val (map (scale n sign) (shifted L sign p))).
+  change (map val (zero n :: map (scale n sign) (shifted L sign p)))
+    with (ev n (zero n) xs :: map val (map (scale n sign) (shifted L sign p))).
   unfold horner at 3; simpl fold_right. fold (horner s (map val (map (scale n sign) (shifted L sign p)))).
   rewrite (map_ok (scale n sign) val (Q2R sign)) by (intro; apply scale_ok).
-  rewrite IH, cst_ok, Q0. unfold horner; simpl. ring.
-Qed.
-Lemma padded_ok d p x : horner x (map val (padded d p)) = horner x (map val p).
-Proof.
-  unfold padded. generalize (d - length p)%nat. intro k. induction p as [|c p IH]; simpl.
-  - apply horner_zero. intros a H. apply in_map_iff in H as [b [<- H]]. apply repeat_spec in H as ->.
-    rewrite cst_ok. apply Q0.
-  - unfold horner in *; simpl. rewrite IH. reflexivity.
+  rewrite IH, zero_ok. unfold horner; simpl. ring.
 Qed.
 Lemma hval_nonneg l : 0 <= u -> 0 <= v -> Forall (fun c => 0 <= ev n c xs) l -> 0 <= hval l.
 Proof.
   intros U V F. induction F as [|c l C F IH]; simpl. lra.
   pose proof (Rmult_le_pos _ _ C (pow_le u (length l) U)). pose proof (Rmult_le_pos _ _ V IH). lra.
 Qed.
-Lemma hval_first l : 0 < u -> 0 <= v -> Forall (fun c => 0 <= ev n c xs) l -> 0 < ev n (hd (cst n 0) l) xs -> 0 < hval l.
+Lemma hval_first l : 0 < u -> 0 <= v -> Forall (fun c => 0 <= ev n c xs) l -> 0 < ev n (hd (zero n) l) xs -> 0 < hval l.
 Proof.
-  intros U V F P. destruct F as [|c l C F]; simpl in *. rewrite cst_ok, Q0 in P. lra.
+  intros U V F P. destruct F as [|c l C F]; simpl in *. rewrite zero_ok in P. lra.
   pose proof (Rmult_lt_0_compat _ _ P (pow_lt u (length l) U)).
   pose proof (Rmult_le_pos _ _ V (hval_nonneg l (Rlt_le _ _ U) V F)). lra.
 Qed.
-Lemma hval_last l : 0 <= u -> 0 < v -> Forall (fun c => 0 <= ev n c xs) l -> 0 < ev n (last l (cst n 0)) xs -> 0 < hval l.
+Lemma hval_last l : 0 <= u -> 0 < v -> Forall (fun c => 0 <= ev n c xs) l -> 0 < ev n (last l (zero n)) xs -> 0 < hval l.
 Proof.
-  intros U V F P. induction F as [|c l C F IH]. simpl in P. rewrite cst_ok, Q0 in P. lra.
+  intros U V F P. induction F as [|c l C F IH]. simpl in P. rewrite zero_ok in P. lra.
   destruct l as [|d l]. simpl in *. lra.
   simpl hval in *. specialize (IH P).
   pose proof (Rmult_le_pos _ _ C (pow_le u (length (d :: l)) U)). pose proof (Rmult_lt_0_compat _ _ V IH). simpl in *. lra.
@@ -353,9 +348,9 @@ Lemma horner_nonneg x l : 0 <= x -> Forall (fun c => 0 <= ev n c xs) l -> 0 <= h
 Proof.
   intros X F. unfold horner. induction F as [|c l C F IH]; simpl. lra. pose proof (Rmult_le_pos _ _ X IH). lra.
 Qed.
-Lemma horner_first x l : 0 <= x -> Forall (fun c => 0 <= ev n c xs) l -> 0 < ev n (hd (cst n 0) l) xs -> 0 < horner x (map val l).
+Lemma horner_first x l : 0 <= x -> Forall (fun c => 0 <= ev n c xs) l -> 0 < ev n (hd (zero n) l) xs -> 0 < horner x (map val l).
 Proof.
-  intros X F P. destruct F as [|c l C F]; simpl in *. rewrite cst_ok, Q0 in P. lra.
+  intros X F P. destruct F as [|c l C F]; simpl in *. rewrite zero_ok in P. lra.
   pose proof (horner_nonneg x l X F). pose proof (Rmult_le_pos _ _ X H). unfold horner in *; simpl. lra.
 Qed.
 End Expansion.
@@ -369,19 +364,18 @@ Fixpoint inside (n : nat) : box n -> list R -> Prop :=
   | O => fun _ _ => True
   | S n => fun b xs => above n (fst (fst b)) (tl xs) (hd 0 xs) /\ below n (snd (fst b)) (tl xs) (hd 0 xs) /\ inside n (snd b) (tl xs)
   end.
-Definition most {A : Type} (l : list (list A)) : nat := fold_right (fun p d => Nat.max (length p) d) O l.
+Definition corners {A : Type} (zero : A) (l : list A) : list A :=
+  match l with [] => [zero] | [a] => [a] | a :: l => [a; last l zero] end.
 (* Those of s are positive on the box, those of w are nonnegative there. *)
 Fixpoint signed (n : nat) : box n -> list (poly n) -> list (poly n) -> bool :=
   match n with
   | O => fun _ s w => (forallb (fun q => negb (Qle_bool q 0)) s && forallb (Qle_bool 0) w)%bool
   | S n => fun b s w =>
-      let first := hd (cst n 0) in
+      let first := hd (zero n) in
       match fst b with
       | (Some L, Some H) =>
-          let d := most (s ++ w) in
-          let strict := map (fun p => bernstein n L H (padded n d p)) s in
-          let weak := map (fun p => bernstein n L H (padded n d p)) w in
-          signed n (snd b) (map first strict ++ map (fun l => last l (cst n 0)) strict) (concat (strict ++ weak))
+          let strict := map (bernstein n L H) s in
+          signed n (snd b) (concat (map (corners (zero n)) strict)) (concat (strict ++ map (bernstein n L H) w))
       | (Some L, None) =>
           let strict := map (shifted n L 1) s in signed n (snd b) (map first strict) (concat (strict ++ map (shifted n L 1) w))
       | (None, Some H) =>
@@ -413,19 +407,21 @@ Proof.
   - destruct b as [[l h] b], I as [A [B I]]. simpl in *. set (x := hd 0 xs) in *. set (ys := tl xs) in *.
     assert (In' : forall (f : list (poly n) -> list (poly n)) t, In t s -> In (f t) (map f s)) by (intros; apply in_map; assumption).
     destruct l as [L|], h as [H|]; simpl in A, B.
-    + apply IH with (xs := ys) in E as [S W]; [|exact I]. rewrite !Forall_app in S. destruct S as [S1 S2].
+    + apply IH with (xs := ys) in E as [S W]; [|exact I].
       destruct (mixture _ _ x (conj A B)) as [u [v [U [V [UV X]]]]].
-      assert (G : forall p, horner x (map (fun c => ev n c ys) p)
-        = hval n ys u v (bernstein n L H (padded n (most (s ++ w)) p))).
-      { intro p. rewrite X, <- (padded_ok n ys (most (s ++ w)) p). symmetry. apply bernstein_ok, UV. }
-      rewrite Forall_map in S1, S2. rewrite Forall_map in S1, S2. rewrite Forall_forall in S1, S2.
+      assert (G : forall p, horner x (map (fun c => ev n c ys) p) = hval n ys u v (bernstein n L H p)).
+      { intro p. rewrite X. symmetry. apply bernstein_ok, UV. }
       split; apply Forall_forall; intros p Hp; rewrite G.
-      * assert (F := Forall_concat_in _ _ W _ (in_or_app _ _ _ (or_introl (in_map (fun p => bernstein n L H (padded n (most (s ++ w)) p)) _ _ Hp)))).
-        destruct (Rle_lt_dec u 0) as [U0|U0].
-        -- apply hval_last; auto. lra.
-        -- apply hval_first; auto.
+      * assert (F := Forall_concat_in _ _ W _ (in_or_app _ _ _ (or_introl (in_map (bernstein n L H) _ _ Hp)))).
+        assert (C := Forall_concat_in _ _ S _ (in_map (corners (zero n)) _ _ (in_map (bernstein n L H) _ _ Hp))).
+        destruct (bernstein n L H p) as [|c [|d l]]; simpl in C; inversion C as [|? ? C1 C2]; subst.
+        -- rewrite zero_ok in C1. lra.
+        -- simpl. lra.
+        -- inversion C2 as [|? ? C3 _]; subst. destruct (Rle_lt_dec u 0) as [U0|U0].
+           ++ apply hval_last; auto. lra.
+           ++ apply hval_first; auto.
       * apply hval_nonneg; auto.
-        exact (Forall_concat_in _ _ W _ (in_or_app _ _ _ (or_intror (in_map (fun p => bernstein n L H (padded n (most (s ++ w)) p)) _ _ Hp)))).
+        exact (Forall_concat_in _ _ W _ (in_or_app _ _ _ (or_intror (in_map (bernstein n L H) _ _ Hp)))).
     + apply IH with (xs := ys) in E as [S W]; [|exact I].
       assert (G : forall p, horner x (map (fun c => ev n c ys) p)
         = horner (x - ev n L ys) (map (fun c => ev n c ys) (shifted n L 1 p))).
@@ -448,9 +444,9 @@ Proof.
         exact (Forall_concat_in _ _ W _ (in_or_app _ _ _ (or_intror (in_map _ _ _ Hp)))).
     + apply andb_prop in E as [Z E]. apply IH with (xs := ys) in E as [S W]; [|exact I].
       rewrite forallb_forall in Z.
-      assert (G : forall p, In p (s ++ w) -> horner x (map (fun c => ev n c ys) p) = ev n (hd (cst n 0) p) ys).
+      assert (G : forall p, In p (s ++ w) -> horner x (map (fun c => ev n c ys) p) = ev n (hd (zero n) p) ys).
       { intros p Hp. specialize (Z p Hp). destruct p as [|c p]; simpl in *.
-        - rewrite cst_ok, Q0. reflexivity.
+        - rewrite zero_ok. reflexivity.
         - unfold horner; simpl. fold (horner x (map (fun c => ev n c ys) p)). rewrite rest_zero by exact Z. ring. }
       rewrite Forall_map in S, W. rewrite Forall_forall in S, W.
       split; apply Forall_forall; intros p Hp; rewrite G by (apply in_or_app; auto); auto.
@@ -462,7 +458,7 @@ Section Context.
 Variable n : nat.
 Variable b : box n.
 Variable positive : list (poly n).                     (* what a strict hypothesis says is positive *)
-Notation zero := (cst n 0). Notation one := (cst n 1).
+Notation one := (cst n 1).
 
 Definition is_positive (p : poly n) : bool := signed n b [p] [].
 Fixpoint leading (k : nat) : poly k -> option Q :=
@@ -603,293 +599,8 @@ Proof.
 Qed.
 End Context.
 
-(* ---- Theorems about every number of a box *)
+(* ---- Positive semidefinite matrices of integers, by elimination, each step divided by the pivot before it (Bareiss) *)
 
-Inductive entry := Ranged (low high : option formula) | Defined (e : formula) | Supposed (p : prop).
-(* A sum of squares: each with its weight, and with numbers of hypotheses by which it is multiplied. *)
-Definition squares := list (Q * (list nat * formula)).
-Inductive goal := Below (a b : formula) (s : squares) | Same (a b : formula) | Never (p : prop).
-Definition reached (env : list R) (g : goal) : Prop :=
-  match g with Below a b _ => den env a <= den env b | Same a b => den env a = den env b | Never p => ~ holds env p end.
-Fixpoint meets (env : list R) (i : nat) (es : list entry) : Prop :=
-  match es with
-  | [] => True
-  | Ranged l h :: es =>
-      (match l with Some l => den env l <= nth i env 0 | None => True end) /\
-      (match h with Some h => nth i env 0 <= den env h | None => True end) /\ meets env (S i) es
-  | Defined e :: es => nth i env 0 = den env e /\ meets env (S i) es
-  | Supposed p :: es => holds env p /\ meets env i es
-  end.
-
-Definition lift (n : nat) (p : poly n) : poly (S n) := [p].
-Section Proof.
-Variable g : goal.
-Definition is_nonnegative n b p := signed n b [] [p].
-Fixpoint total n (b : box n) env (factors : list (poly n)) (s : squares) : option (poly n) :=
-  match s with
-  | [] => Some (cst n 0)
-  | (w, (fs, e)) :: s =>
-      match quo n b [] env e, total n b env factors s with
-      | Some q, Some t =>
-          match constant n (snd q) with
-          | Some k => if (same n (snd q) (cst n 1) && Qle_bool 0 w)%bool
-                      then Some (add n t (fold_right (fun i p => mul n (nth i factors (cst n 0)) p)
-                             (scale n w (mul n (fst q) (fst q))) fs)) else None
-          | None => None end
-      | _, _ => None end
-  end.
-Definition conclude n (b : box n) (env : list (quotient n)) (positive factors : list (poly n)) : bool :=
-  match g with
-  | Below x y s =>
-      match slack n b positive env x y with
-      | Some p => (is_nonnegative n b p ||
-                   match s with [] => false | _ => match total n b env factors s with Some t => same n p t | None => false end end)%bool
-      | None => false end
-  | Same x y => match quo n b positive env (Sub x y) with Some q => vanishes n (fst q) | None => false end
-  | Never (Le x y) => match slack n b positive env y x with Some p => is_positive n b p | None => false end
-  | Never (Lt x y) => match slack n b positive env y x with Some p => is_nonnegative n b p | None => false end
-  | Never (Eq x y) => match slack n b positive env x y with
-                      | Some p => match sign n b [] p with Some _ => true | None => false end | None => false end
-  | Never _ => false
-  end.
-Definition an_end n b (positive : list (poly n)) (env : list (quotient n)) (e : option formula) : option (end_ n) :=
-  match e with
-  | None => Some None
-  | Some e => match quo n b positive env e with
-              | Some q => match constant n (snd q) with
-                          | Some k => if Qeq_bool k 0 then None else Some (Some (scale n (/ k) (fst q))) | None => None end
-              | None => None end
-  end.
-Definition known n b (positive : list (poly n)) (env : list (quotient n)) (p : prop) : list (poly n) * list (poly n) :=
-  match p with
-  | Le x y => match slack n b positive env x y with Some p => ([], [p]) | None => ([], [cst n 0]) end
-  | Lt x y => match slack n b positive env x y with Some p => ([p], [p]) | None => ([], [cst n 0]) end
-  | Eq x y => match slack n b positive env x y with Some p => ([], [p; scale n (-1) p]) | None => ([], [cst n 0; cst n 0]) end
-  | _ => ([], [])
-  end.
-Fixpoint go (es : list entry) : forall n, box n -> list (quotient n) -> list (poly n) -> list (poly n) -> bool :=
-  match es with
-  | [] => conclude
-  | Ranged l h :: es => fun n b env positive factors =>
-      match an_end n b positive env l, an_end n b positive env h with
-      | Some L, Some H =>
-          go es (S n) ((L, H), b) (map (fun q => (lift n (fst q), lift n (snd q))) env ++ [([cst n 0; cst n 1], cst (S n) 1)])
-            (map (lift n) positive) (map (lift n) factors)
-      | _, _ => false end
-  | Defined e :: es => fun n b env positive factors =>
-      match quo n b positive env e with Some q => go es n b (env ++ [q]) positive factors | None => false end
-  | Supposed p :: es => fun n b env positive factors =>
-      let k := known n b positive env p in go es n b env (positive ++ fst k) (factors ++ snd k)
-  end.
-
-Variable values : list R.
-Notation Pos n xs := (Forall (fun p => 0 < ev n p xs)). Notation Nonneg n xs := (Forall (fun p => 0 <= ev n p xs)).
-Lemma lift_ok n p x xs : ev (S n) (lift n p) (x :: xs) = ev n p xs.
-Proof. simpl. unfold horner; simpl. ring. Qed.
-Lemma nonnegative_ok n b p xs : inside n b xs -> is_nonnegative n b p = true -> 0 <= ev n p xs.
-Proof. intros I S. apply (signed_ok n b _ _ xs) in S as [_ S]; [|exact I]. inversion S; assumption. Qed.
-Lemma total_ok n b env factors xs : inside n b xs -> right n xs env values -> Nonneg n xs factors ->
-  forall s t, total n b env factors s = Some t -> 0 <= ev n t xs.
-Proof.
-  intros I A F s. induction s as [|[w [fs e]] s IH]; simpl; intros t H.
-  - injection H as <-. rewrite cst_ok, Q0. lra.
-  - destruct (quo n b [] env e) as [q|], (total n b env factors s) as [u|]; try discriminate.
-    destruct (constant n (snd q)); try discriminate.
-    destruct (same n (snd q) (cst n 1) && Qle_bool 0 w)%bool eqn:C; try discriminate. injection H as <-.
-    apply andb_prop in C as [_ W]. apply Qle_bool_iff, Qle_Rle in W. rewrite Q0 in W.
-    specialize (IH u eq_refl). rewrite add_ok. apply Rplus_le_le_0_compat. exact IH. clear IH.
-    induction fs as [|i fs IHf]; simpl.
-    + rewrite scale_ok, mul_ok. apply Rmult_le_pos. exact W. apply Rle_0_sqr.
-    + rewrite mul_ok. apply Rmult_le_pos; [|exact IHf].
-      destruct (nth_in_or_default i factors (cst n 0)) as [N|N].
-      * rewrite Forall_forall in F. apply F, N.
-      * rewrite N, cst_ok, Q0. lra.
-Qed.
-Lemma conclude_ok n b env positive factors xs : conclude n b env positive factors = true ->
-  inside n b xs -> Pos n xs positive -> right n xs env values -> Nonneg n xs factors -> reached values g.
-Proof.
-  unfold conclude, reached. intros C I P A F. destruct g as [x y s|x y|p].
-  - destruct (slack n b positive env x y) as [p|] eqn:S; try discriminate.
-    apply (slack_ok n b positive xs I P env values) in S as [k [K S]]; [|exact A].
-    assert (0 <= ev n p xs).
-    { apply orb_prop in C as [C|C]. apply (nonnegative_ok n b p xs I C).
-      destruct s as [|a s]; try discriminate. destruct (total n b env factors (a :: s)) as [t|] eqn:T; try discriminate.
-      rewrite (same_ok n p t C). exact (total_ok n b env factors xs I A F _ _ T). }
-    nra.
-  - destruct (quo n b positive env (Sub x y)) as [q|] eqn:S; try discriminate.
-    apply (quo_ok n b positive xs I P env values (Sub x y) A) in S as [N S]. simpl in S.
-    rewrite (vanishes_ok n _ C) in S. unfold Rdiv in S. rewrite Rmult_0_l in S. lra.
-  - destruct p as [x y|x y|x y| | | | | |]; try discriminate; simpl.
-    + destruct (slack n b positive env y x) as [p|] eqn:S; try discriminate.
-      apply (slack_ok n b positive xs I P env values) in S as [k [K S]]; [|exact A].
-      apply (is_positive_ok n b xs I) in C. nra.
-    + destruct (slack n b positive env y x) as [p|] eqn:S; try discriminate.
-      apply (slack_ok n b positive xs I P env values) in S as [k [K S]]; [|exact A].
-      apply (nonnegative_ok n b p xs I) in C. nra.
-    + destruct (slack n b positive env x y) as [p|] eqn:S; try discriminate.
-      apply (slack_ok n b positive xs I P env values) in S as [k [K S]]; [|exact A].
-      destruct (sign n b [] p) as [t|] eqn:T; try discriminate.
-      apply (sign_nonzero n b [] xs I (Forall_nil _)) in T. intro H. rewrite H in S. apply T. rewrite S. ring.
-Qed.
-Lemma an_end_ok n b positive env e xs L : inside n b xs -> Pos n xs positive -> right n xs env values ->
-  an_end n b positive env e = Some L ->
-  match e, L with Some e, Some L => ev n L xs = den values e | None, None => True | _, _ => False end.
-Proof.
-  intros I P A. unfold an_end. destruct e as [e|]; [|intro H; injection H as <-; exact Logic.I].
-  destruct (quo n b positive env e) as [q|] eqn:Q; try discriminate.
-  apply (quo_ok n b positive xs I P env values e A) in Q as [N V].
-  destruct (constant n (snd q)) as [k|] eqn:K; try discriminate. destruct (Qeq_bool k 0) eqn:Z; try discriminate.
-  intro H. injection H as <-. apply constant_ok with (xs := xs) in K. pose proof (nonzero k Z) as M.
-  rewrite scale_ok, V, K, Q2R_inv by (intro F; apply M; apply Qeq_eqR in F; rewrite F; apply Q0). field. exact M.
-Qed.
-Lemma known_ok n b positive env p xs : inside n b xs -> Pos n xs positive -> right n xs env values -> holds values p ->
-  Pos n xs (fst (known n b positive env p)) /\ Nonneg n xs (snd (known n b positive env p)).
-Proof.
-  intros I P A H.
-  assert (Z : 0 <= ev n (cst n 0) xs) by (rewrite cst_ok, Q0; lra).
-  destruct p as [x y|x y|x y| | | | | |]; simpl in *; auto.
-  all: destruct (slack n b positive env x y) as [p|] eqn:S; simpl; auto.
-  all: apply (slack_ok n b positive xs I P env values) in S as [k [K S]]; [|exact A].
-  - split; constructor; auto. nra.
-  - split; constructor; auto; nra.
-  - split; auto. rewrite H in S. constructor. rewrite S; nra. constructor; auto. rewrite scale_ok, S, minus_one. nra.
-Qed.
-Lemma go_ok es : forall n b env positive factors xs i, go es n b env positive factors = true ->
-  inside n b xs -> Pos n xs positive -> right n xs env values -> Nonneg n xs factors ->
-  length env = i -> meets values i es -> reached values g.
-Proof.
-  induction es as [|[l h|e|p] es IH]; intros n b env positive factors xs i G I P A F N M; cbn [go meets] in G, M.
-  - exact (conclude_ok n b env positive factors xs G I P A F).
-  - destruct (an_end n b positive env l) as [L|] eqn:EL; try discriminate.
-    destruct (an_end n b positive env h) as [H|] eqn:EH; try discriminate.
-    apply (an_end_ok n b positive env l xs L I P A) in EL. apply (an_end_ok n b positive env h xs H I P A) in EH.
-    destruct M as [ML [MH M]]. apply (IH _ _ _ _ _ (nth i values 0 :: xs) (S i) G).
-    + simpl. destruct l, L; simpl in *; try tauto; destruct h, H; simpl in *; try tauto; rewrite ?EL, ?EH; auto.
-    + apply Forall_map. eapply Forall_impl; [|exact P]. intros p Hp. rewrite lift_ok. exact Hp.
-    + unfold quotient in *. intros j q Q. destruct (Nat.lt_ge_cases j (length env)) as [K|K].
-      * rewrite nth_error_app1 in Q by (rewrite map_length; exact K).
-        rewrite nth_error_map in Q. unfold quotient in *. destruct (nth_error env j) as [r|] eqn:R; cbn [option_map] in Q; try discriminate. injection Q as <-.
-        destruct (A j r R) as [B C]. unfold means. simpl fst; simpl snd. rewrite !lift_ok. auto.
-      * rewrite nth_error_app2 in Q by (rewrite map_length; exact K). rewrite map_length in Q.
-        assert (j = length env) as ->. { destruct (j - length env)%nat as [|[|k]] eqn:D; simpl in Q; try discriminate; lia. }
-        rewrite Nat.sub_diag in Q. injection Q as <-. unfold means. simpl. unfold horner; simpl. rewrite !cst_ok, Q0, Q1, N.
-        split. lra. field.
-    + apply Forall_map. eapply Forall_impl; [|exact F]. intros p Hp. rewrite lift_ok. exact Hp.
-    + unfold quotient in *. rewrite app_length, map_length. simpl. lia.
-    + exact M.
-  - destruct (quo n b positive env e) as [q|] eqn:Q; try discriminate. destruct M as [E M].
-    apply (quo_ok n b positive xs I P env values e A) in Q.
-    apply (IH _ _ _ _ _ xs (S i) G); auto.
-    + unfold quotient in *. intros j r R. destruct (Nat.lt_ge_cases j (length env)) as [K|K].
-      * rewrite nth_error_app1 in R by exact K. exact (A j r R).
-      * rewrite nth_error_app2 in R by exact K.
-        assert (j = length env) as ->. { destruct (j - length env)%nat as [|[|k]] eqn:D; simpl in R; try discriminate; lia. }
-        rewrite Nat.sub_diag in R. injection R as <-. rewrite N, E. exact Q.
-    + unfold quotient in *. rewrite app_length. simpl. lia.
-  - destruct M as [E M]. destruct (known_ok n b positive env p xs I P A E) as [B C].
-    apply (IH _ _ _ _ _ xs i G); auto; apply Forall_app; auto.
-Qed.
-End Proof.
-
-(* The three parts of ``meets``: the bounds and hypotheses, and both sides of the definitions. *)
-Fixpoint bounded (env : list R) (i : nat) (es : list entry) : Prop :=
-  match es with
-  | [] => True
-  | Ranged l h :: es =>
-      (match l with Some l => den env l <= nth i env 0 | None => True end) /\
-      (match h with Some h => nth i env 0 <= den env h | None => True end) /\ bounded env (S i) es
-  | Defined _ :: es => bounded env (S i) es
-  | Supposed p :: es => holds env p /\ bounded env i es
-  end.
-Fixpoint defined (env : list R) (i : nat) (es : list entry) : list R * list R :=
-  match es with
-  | [] => ([], [])
-  | Ranged _ _ :: es => defined env (S i) es
-  | Defined e :: es => let d := defined env (S i) es in (nth i env 0 :: fst d, den env e :: snd d)
-  | Supposed _ :: es => defined env i es
-  end.
-Lemma meets_ok env es : forall i, fst (defined env i es) = snd (defined env i es) -> bounded env i es -> meets env i es.
-Proof.
-  induction es as [|[l h|e|p] es IH]; simpl; intros i D B; auto.
-  - destruct B as [A [C B]]. auto.
-  - injection D as D E. auto.
-  - destruct B. auto.
-Qed.
-Definition shows (es : list entry) (g : goal) : bool := go g es O tt [] [] [].
-(* What the rules on symbols use. *)
-Theorem shows_ok es g env : shows es g = true ->
-  fst (defined env O es) = snd (defined env O es) -> bounded env O es -> reached env g.
-Proof.
-  intros S D B. pose proof (meets_ok env es O D B) as M. apply (go_ok g env es O tt [] [] [] [] O S); simpl; auto. intros [|i] q Q; discriminate.
-Qed.
-
-(* ---- Every function of a class, in every inner product space *)
-
-Record space := {
-  V : Type; origin : V; plus : V -> V -> V; times : R -> V -> V; ip : V -> V -> R;
-  ip_sym : forall x y, ip x y = ip y x;
-  ip_plus : forall x y z, ip (plus x y) z = ip x z + ip y z;
-  ip_times : forall a x z, ip (times a x) z = a * ip x z;
-  ip_origin : forall z, ip origin z = 0;
-  ip_pos : forall x, 0 <= ip x x }.
-
-Definition vector := list (Q * nat).                   (* the sum of each number times the free vector of that place *)
-Inductive form :=
-| Number (q : Q) | Value (n : nat) | Inner (a b : vector) | Plus (a b : form) | Minus (a b : form) | Times (q : Q) (a : form).
-Definition scaled (q : Q) (a : vector) : vector := map (fun t => ((q * fst t)%Q, snd t)) a.
-Definition minus (a b : vector) : vector := a ++ scaled (-1) b.
-Record triplet := Triplet { point : vector; gradient : vector; height : form }.
-(* What is at least 0 of two triplets of a mu-strongly convex function, which is L-smooth (Taylor, Hendrickx, Glineur,
-   2017): f - e - <h, d> - mu/2 |d|^2 - |g - h - mu d|^2 / (2 (L - mu)) with d = x - y; without L the last term is none. *)
-Definition convex (mu : Q) (s t : triplet) : form :=
-  let d := minus (point s) (point t) in
-  Minus (Minus (Minus (height s) (height t)) (Inner (gradient t) d)) (Times (mu / 2) (Inner d d)).
-Definition smooth (mu L : Q) (s t : triplet) : form :=
-  let d := minus (point s) (point t) in let r := minus (minus (gradient s) (gradient t)) (scaled mu d) in
-  Minus (convex mu s t) (Times (1 / (2 * (L - mu))) (Inner r r)).
-
-Section Meaning.
-Variable S : space.
-Variable v : nat -> V S.                               (* the free vectors *)
-Variable val : nat -> R.                               (* the free values *)
-Fixpoint vec (w : nat -> V S) (a : vector) : V S :=
-  match a with [] => origin S | (q, i) :: a => plus S (times S (Q2R q) (w i)) (vec w a) end.
-Fixpoint sem (f : form) : R :=
-  match f with
-  | Number q => Q2R q | Value n => val n | Inner a b => ip S (vec v a) (vec v b)
-  | Plus a b => sem a + sem b | Minus a b => sem a - sem b | Times q a => Q2R q * sem a
-  end.
-End Meaning.
-
-(* A form as coefficients: of the products of free vectors i <= j, of the values, and of 1. *)
-Fixpoint put (i : nat) (q : Q) (l : list Q) : list Q :=
-  match i, l with
-  | O, [] => [q] | O, r :: l => qadd q r :: l
-  | S i, [] => 0%Q :: put i q [] | S i, r :: l => r :: put i q l end.
-Fixpoint putm (i j : nat) (q : Q) (m : list (list Q)) : list (list Q) :=
-  match i, m with
-  | O, [] => [put j q []] | O, r :: m => put j q r :: m
-  | S i, [] => [] :: putm i (pred j) q [] | S i, r :: m => r :: putm i (pred j) q m end.
-Definition putrow (q : Q) (i : nat) (b : vector) m :=
-  fold_right (fun t m => putm (Nat.min i (snd t)) (Nat.max i (snd t)) (qmul q (fst t)) m) m b.
-Definition putprod (q : Q) (a b : vector) m := fold_right (fun t m => putrow (qmul q (fst t)) (snd t) b m) m a.
-Definition coefficients : Type := (list (list Q) * (list Q * Q))%type.
-Fixpoint collect (k : Q) (f : form) (c : coefficients) : coefficients :=
-  match f with
-  | Number q => (fst c, (fst (snd c), qadd (qmul k q) (snd (snd c))))
-  | Value n => (fst c, (put n k (fst (snd c)), snd (snd c)))
-  | Inner a b => (putprod k a b (fst c), snd c)
-  | Plus a b => collect k a (collect k b c) | Minus a b => collect k a (collect (qmul (-1) k) b c)
-  | Times q a => collect (qmul k q) a c
-  end.
-Definition collected (l : list (Q * form)) : coefficients := fold_right (fun t c => collect (fst t) (snd t) c) ([], ([], 0%Q)) l.
-
-(* Positive semidefinite, by elimination in integers, each step divided by the pivot before it (Bareiss). *)
-Definition whole (k : Z) (q : Q) : option Z :=
-  let z := (Qnum q * k / Z.pos (Qden q))%Z in if (z * Z.pos (Qden q) =? Qnum q * k)%Z then Some z else None.
-Fixpoint all {A B : Type} (f : A -> option B) (l : list A) : option (list B) :=
-  match l with [] => Some [] | a :: l => match f a, all f l with Some b, Some m => Some (b :: m) | _, _ => None end end.
-Definition doubled (l : list Q) : list Q := match l with [] => [] | a :: l => (2 * a)%Q :: l end.
 Fixpoint outer (r : list Z) : list (list Z) := match r with [] => [] | x :: r => ((x * x)%Z :: map (Z.mul x) r) :: outer r end.
 Fixpoint zip2 {A B C : Type} (f : A -> B -> option C) (p : list A) (q : list B) : option (list C) :=
   match p, q with
@@ -907,19 +618,17 @@ Fixpoint semidefinite (n : nat) (p : Z) (m : list (list Z)) : bool :=
                           | Some m => semidefinite n a m | None => false end)%bool
   | _, _ => false
   end.
-(* Each row as long as there are rows below it. *)
-Fixpoint square (n : nat) (m : list (list Q)) : list (list Q) :=
-  match n with O => [] | S k => let r := hd [] m in (r ++ repeat 0%Q (n - length r)) :: square k (tl m) end.
-Definition proves (n : nat) (k : Z) (measured bound : form) (given : list (Q * form)) : bool :=
-  let c := collected ((1%Q, bound) :: ((-1)%Q, measured) :: map (fun t => ((- fst t)%Q, snd t)) given) in
-  (forallb (fun t => Qle_bool 0 (fst t)) given && (0 <? k)%Z && (length (fst c) <=? n)%nat &&
-   forallb (fun q => Qeq_bool q 0) (fst (snd c)) && Qle_bool 0 (snd (snd c)) &&
-   match all (fun r => all (whole k) (doubled r)) (square n (fst c)) with
-   | Some m => semidefinite n 1 m | None => false end)%bool.
 
-Section Duality.
+Record space := {
+  V : Type; origin : V; plus : V -> V -> V; times : R -> V -> V; ip : V -> V -> R;
+  ip_sym : forall x y, ip x y = ip y x;
+  ip_plus : forall x y z, ip (plus x y) z = ip x z + ip y z;
+  ip_times : forall a x z, ip (times a x) z = a * ip x z;
+  ip_origin : forall z, ip origin z = 0;
+  ip_pos : forall x, 0 <= ip x x }.
+
+Section Semidefinite.
 Variable Sp : space.
-Variable val : nat -> R.
 Notation "<< x , y >>" := (ip Sp x y).
 Definition later (w : nat -> V Sp) : nat -> V Sp := fun i => w (Datatypes.S i).
 Lemma ip_plus_r x y z : << z, plus Sp x y >> = << z, x >> + << z, y >>.
@@ -928,57 +637,6 @@ Lemma ip_times_r a x z : << z, times Sp a x >> = a * << z, x >>.
 Proof. rewrite ip_sym, ip_times, (ip_sym Sp x). reflexivity. Qed.
 Lemma ip_origin_r z : << z, origin Sp >> = 0.
 Proof. rewrite ip_sym. apply ip_origin. Qed.
-
-Fixpoint s1 (l : list Q) (h : nat -> R) : R := match l with [] => 0 | q :: l => Q2R q * h O + s1 l (fun i => h (S i)) end.
-Fixpoint s2 (m : list (list Q)) (h : nat -> nat -> R) : R :=
-  match m with [] => 0 | l :: m => s1 l (h O) + s2 m (fun i j => h (S i) (S j)) end.
-Lemma put_ok i : forall q l h, s1 (put i q l) h = Q2R q * h i + s1 l h.
-Proof.
-  induction i; intros q [|r l] h; simpl; rewrite ?IHi, ?Q0, ?qadd_ok; simpl; lra.
-Qed.
-Lemma putm_ok i : forall j q m h, (i <= j)%nat -> s2 (putm i j q m) h = Q2R q * h i j + s2 m h.
-Proof.
-  induction i; intros j q [|r m] h L; simpl; rewrite ?put_ok; simpl; try lra.
-  all: destruct j; [lia|]; simpl; rewrite IHi by lia; simpl; lra.
-Qed.
-Section At.
-Variable v : nat -> V Sp.
-Definition gram i j := << v i, v j >>.
-Lemma gram_sym i j : gram (Nat.min i j) (Nat.max i j) = gram i j.
-Proof.
-  unfold gram. destruct (Nat.le_gt_cases i j).
-  - rewrite Nat.min_l, Nat.max_r by lia. reflexivity.
-  - rewrite Nat.min_r, Nat.max_l by lia. apply ip_sym.
-Qed.
-Lemma putrow_ok q i b m : s2 (putrow q i b m) gram = Q2R q * << v i, vec Sp v b >> + s2 m gram.
-Proof.
-  induction b as [|[r j] b IH]; simpl. rewrite ip_origin_r. lra.
-  rewrite putm_ok, IH, gram_sym, qmul_ok, ip_plus_r, ip_times_r by lia. unfold gram. lra.
-Qed.
-Lemma putprod_ok q a b m : s2 (putprod q a b m) gram = Q2R q * << vec Sp v a, vec Sp v b >> + s2 m gram.
-Proof.
-  induction a as [|[r j] a IH]; simpl. rewrite ip_origin. lra.
-  rewrite putrow_ok, IH, qmul_ok, ip_plus, ip_times. lra.
-Qed.
-Definition both (c : coefficients) := s2 (fst c) gram + s1 (fst (snd c)) val + Q2R (snd (snd c)).
-Lemma collect_ok f : forall k c, both (collect k f c) = Q2R k * sem Sp v val f + both c.
-Proof.
-  induction f; intros k c; simpl.
-  - unfold both; simpl. rewrite qadd_ok, qmul_ok. lra.
-  - unfold both; simpl. rewrite put_ok. lra.
-  - unfold both; simpl. rewrite putprod_ok. lra.
-  - rewrite IHf1, IHf2. lra.
-  - rewrite IHf1, IHf2, qmul_ok, minus_one. lra.
-  - rewrite IHf, qmul_ok. lra.
-Qed.
-Fixpoint weighted (l : list (Q * form)) : R :=
-  match l with [] => 0 | t :: l => Q2R (fst t) * sem Sp v val (snd t) + weighted l end.
-Lemma collected_ok l : both (collected l) = weighted l.
-Proof.
-  induction l as [|[k f] l IH]; simpl. unfold both; simpl. rewrite Q0. lra.
-  rewrite collect_ok, <- IH. reflexivity.
-Qed.
-End At.
 
 Fixpoint comb (r : list Z) (w : nat -> V Sp) : V Sp :=
   match r with [] => origin Sp | x :: r => plus Sp (times Sp (IZR x) (w O)) (comb r (later w)) end.
@@ -1050,6 +708,515 @@ Proof.
     pose proof (Rmult_le_pos _ _ (Rlt_le _ _ P) IH). nra.
 Qed.
 
+End Semidefinite.
+Definition reals : space := {|
+  V := R; origin := 0; plus := Rplus; times := Rmult; ip := Rmult; ip_sym := Rmult_comm;
+  ip_plus := Rmult_plus_distr_r; ip_times := Rmult_assoc; ip_origin := Rmult_0_l; ip_pos := Rle_0_sqr |}.
+
+Fixpoint combined n (r : list Z) (l : list (poly n)) : poly n :=
+  match r with [] => zero n | x :: r => add n (scale n (x # 1) (hd (zero n) l)) (combined n r (tl l)) end.
+Fixpoint form_of n (m : list (list Z)) (l : list (poly n)) : poly n :=
+  match m with
+  | [] => zero n
+  | r :: m => add n match r with
+                    | [] => zero n
+                    | a :: r => let p := hd (zero n) l in
+                                mul n p (add n (scale n (a # 1) p) (scale n 2 (combined n r (tl l)))) end
+                    (form_of n m (tl l))
+  end.
+Section Form.
+Variable n : nat.
+Variable xs : list R.
+Definition are (l : list (poly n)) (w : nat -> R) := forall i, w i = ev n (nth i l (zero n)) xs.
+Lemma first_is l w : are l w -> w O = ev n (hd (zero n) l) xs.
+Proof. intro A. rewrite A. destruct l; reflexivity. Qed.
+Lemma rest_are l w : are l w -> are (tl l) (later reals w).
+Proof. intros A i. unfold later. rewrite A. destruct l, i; reflexivity. Qed.
+Lemma combined_ok r : forall l w, are l w -> ev n (combined n r l) xs = comb reals r w.
+Proof.
+  induction r as [|x r IH]; intros l w A; simpl. apply zero_ok.
+  rewrite add_ok, scale_ok, Q2R_Z, (IH _ _ (rest_are l w A)), (first_is l w A). reflexivity.
+Qed.
+Lemma form_of_ok m : forall l w, are l w -> ev n (form_of n m l) xs = quad reals m w.
+Proof.
+  induction m as [|[|a r] m IH]; intros l w A; simpl. apply zero_ok.
+  - rewrite add_ok, zero_ok, (IH _ _ (rest_are l w A)). reflexivity.
+  - rewrite add_ok, mul_ok, add_ok, !scale_ok, !Q2R_Z, (IH _ _ (rest_are l w A)), (first_is l w A).
+    rewrite (combined_ok r _ _ (rest_are l w A)). ring.
+Qed.
+Lemma form_nonneg m l : semidefinite (length m) 1 m = true -> 0 <= ev n (form_of n m l) xs.
+Proof.
+  intro E. rewrite (form_of_ok m l (fun i => ev n (nth i l (zero n)) xs)) by (intro; reflexivity).
+  apply (semidefinite_ok reals (length m) 1 m); auto with zarith.
+Qed.
+End Form.
+
+(* ---- Theorems about every number of a box *)
+
+(* What stands for a state has the value that an equation gives it, or, if it is the last symbol, ends by facts. *)
+Inductive entry :=
+| Ranged (low high : option formula) | Defined (e : formula) | Supposed (p : prop)
+| Solved (p : prop) | Ends (low high : option prop).
+Definition supposed (env : list R) (p : option prop) : Prop := match p with Some p => holds env p | None => True end.
+(* Forms of polynomials, each with its weight, the numbers of hypotheses it is times, and upper rows of its matrix. *)
+Definition squares := list (Q * list nat * (list formula * list (list Z))).
+Inductive goal := Below (a b : formula) (s : squares) | Same (a b : formula) | Never (p : prop).
+Definition reached (env : list R) (g : goal) : Prop :=
+  match g with Below a b _ => den env a <= den env b | Same a b => den env a = den env b | Never p => ~ holds env p end.
+Fixpoint meets (env : list R) (i : nat) (es : list entry) : Prop :=
+  match es with
+  | [] => True
+  | Ranged l h :: es =>
+      (match l with Some l => den env l <= nth i env 0 | None => True end) /\
+      (match h with Some h => nth i env 0 <= den env h | None => True end) /\ meets env (S i) es
+  | Defined e :: es => nth i env 0 = den env e /\ meets env (S i) es
+  | Supposed p :: es => holds env p /\ meets env i es
+  | Ends l h :: es => supposed env l /\ supposed env h /\ meets env i es
+  | Solved p :: es => holds env p /\ meets env (S i) es
+  end.
+
+Definition lift (n : nat) (p : poly n) : poly (S n) := [p].
+Section Proof.
+Variable g : goal.
+Definition is_nonnegative n b p := signed n b [] [p].
+Fixpoint total n (b : box n) env (factors : list (poly n)) (s : squares) : option (poly n) :=
+  match s with
+  | [] => Some (zero n)
+  | (w, fs, (es, m)) :: s =>
+      let l := map (fun e => match quo n b [] env e with Some q => fst q | None => zero n end) es in
+      match total n b env factors s with
+      | Some t => if (Qle_bool 0 w && semidefinite (length m) 1 m)%bool
+                  then Some (add n t (fold_right (fun i p => mul n (nth i factors (zero n)) p) (scale n w (form_of n m l)) fs))
+                  else None
+      | None => None end
+  end.
+Definition conclude n (b : box n) (env : list (quotient n)) (positive factors : list (poly n)) : bool :=
+  match g with
+  | Below x y s =>
+      match slack n b positive env x y with
+      | Some p => (is_nonnegative n b p ||
+                   match s with [] => false | _ => match total n b env factors s with Some t => same n p t | None => false end end)%bool
+      | None => false end
+  | Same x y => match quo n b positive env (Sub x y) with Some q => vanishes n (fst q) | None => false end
+  | Never (Le x y) => match slack n b positive env y x with
+                      | Some p => match sign n b positive p with Some t => t | None => false end | None => false end
+  | Never (Lt x y) => match slack n b positive env y x with Some p => is_nonnegative n b p | None => false end
+  | Never (Eq x y) => match slack n b positive env x y with
+                      | Some p => match sign n b [] p with Some _ => true | None => false end | None => false end
+  | Never _ => false
+  end.
+Definition an_end n b (positive : list (poly n)) (env : list (quotient n)) (e : option formula) : option (end_ n) :=
+  match e with
+  | None => Some None
+  | Some e => match quo n b positive env e with
+              | Some q => match constant n (snd q) with
+                          | Some k => if Qeq_bool k 0 then None else Some (Some (scale n (/ k) (fst q))) | None => None end
+              | None => None end
+  end.
+Definition known n b (positive : list (poly n)) (env : list (quotient n)) (p : prop) : list (poly n) * list (poly n) :=
+  match p with
+  | Le x y => match slack n b positive env x y with Some p => ([], [p]) | None => ([], [zero n]) end
+  | Lt x y => match slack n b positive env x y with Some p => ([p], [p]) | None => ([], [zero n]) end
+  | Eq x y => match slack n b positive env x y with Some p => ([], [p; scale n (-1) p]) | None => ([], [zero n; zero n]) end
+  | _ => ([], [])
+  end.
+Definition raised n (env : list (quotient n)) : list (quotient (S n)) :=
+  map (fun q => (lift n (fst q), lift n (snd q))) env ++ [([zero n; cst n 1], cst (S n) 1)].
+(* The last symbol x in what p says: k and L, such that k (x - L) has its sign. *)
+Definition isolated n (b : box (S n)) positive (env : list (quotient (S n))) (p : prop) : option (Q * poly n) :=
+  match p with
+  | Le x y | Lt x y | Eq x y =>
+      match slack (S n) b positive env x y with
+      | Some (c :: d :: r) =>
+          match constant n d with
+          | Some k => if (forallb (vanishes n) r && negb (Qeq_bool k 0))%bool then Some (k, scale n (- / k) c) else None
+          | None => None end
+      | _ => None end
+  | _ => None
+  end.
+Definition is_equation (p : prop) : bool := match p with Eq _ _ => true | _ => false end.
+Definition bound_of n b positive (env : list (quotient (S n))) (low : bool) (p : option prop) : option (end_ n) :=
+  match p with
+  | None => Some None
+  | Some p => match isolated n b positive env p with
+              | Some (k, L) => if (is_equation p || Qle_bool 0 (if low then k else - k))%bool then Some (Some L) else None
+              | None => None end
+  end.
+Definition distances n (l h : end_ n) : list (poly (S n)) :=
+  match l with Some L => [[scale n (-1) L; cst n 1]] | None => [] end ++
+  match h with Some H => [[H; cst n (-1)]] | None => [] end.
+Fixpoint go (es : list entry) : forall n, box n -> list (quotient n) -> list (poly n) -> list (poly n) -> bool :=
+  match es with
+  | [] => conclude
+  | Ranged l h :: es => fun n b env positive factors =>
+      match an_end n b positive env l, an_end n b positive env h with
+      | Some L, Some H =>
+          go es (S n) ((L, H), b) (raised n env) (map (lift n) positive) (map (lift n) factors)
+      | _, _ => false end
+  | Defined e :: es => fun n b env positive factors =>
+      match quo n b positive env e with Some q => go es n b (env ++ [q]) positive factors | None => false end
+  | Supposed p :: es => fun n b env positive factors =>
+      let k := known n b positive env p in go es n b env (positive ++ fst k) (factors ++ snd k)
+  | Solved p :: es => fun n b env positive factors =>
+      match isolated n ((None, None), b) (map (lift n) positive) (raised n env) p with
+      | Some (k, L) => (is_equation p && go es n b (env ++ [(L, cst n 1)]) positive factors)%bool | None => false end
+  | Ends l h :: es => fun n => match n with
+      | O => fun _ _ _ _ => false
+      | S n => fun b env positive factors =>
+          match bound_of n b positive env true l, bound_of n b positive env false h with
+          | Some L, Some H => go es (S n) ((L, H), snd b) env positive (factors ++ distances n L H)
+          | _, _ => false end
+      end
+  end.
+
+Variable values : list R.
+Notation Pos n xs := (Forall (fun p => 0 < ev n p xs)). Notation Nonneg n xs := (Forall (fun p => 0 <= ev n p xs)).
+Lemma lift_ok n p x xs : ev (S n) (lift n p) (x :: xs) = ev n p xs.
+Proof. simpl. unfold horner; simpl. ring. Qed.
+Lemma nonnegative_ok n b p xs : inside n b xs -> is_nonnegative n b p = true -> 0 <= ev n p xs.
+Proof. intros I S. apply (signed_ok n b _ _ xs) in S as [_ S]; [|exact I]. inversion S; assumption. Qed.
+Lemma total_ok n b env factors xs : Nonneg n xs factors ->
+  forall s t, total n b env factors s = Some t -> 0 <= ev n t xs.
+Proof.
+  intros F s. induction s as [|[[w fs] [es m]] s IH]; cbn [total]; intros t H.
+  - injection H as <-. rewrite zero_ok. lra.
+  - destruct (total n b env factors s) as [u|]; try discriminate.
+    destruct (Qle_bool 0 w && semidefinite (length m) 1 m)%bool eqn:C; try discriminate. injection H as <-.
+    apply andb_prop in C as [W C]. apply Qle_bool_iff, Qle_Rle in W. rewrite Q0 in W.
+    specialize (IH u eq_refl). rewrite add_ok. apply Rplus_le_le_0_compat. exact IH. clear IH.
+    induction fs as [|i fs IHf]; cbn [fold_right].
+    + rewrite scale_ok. apply Rmult_le_pos. exact W. apply form_nonneg, C.
+    + rewrite mul_ok. apply Rmult_le_pos; [|exact IHf].
+      destruct (nth_in_or_default i factors (zero n)) as [N|N].
+      * rewrite Forall_forall in F. apply F, N.
+      * rewrite N, zero_ok. lra.
+Qed.
+Lemma conclude_ok n b env positive factors xs : conclude n b env positive factors = true ->
+  inside n b xs -> Pos n xs positive -> right n xs env values -> Nonneg n xs factors -> reached values g.
+Proof.
+  unfold conclude, reached. intros C I P A F. destruct g as [x y s|x y|p].
+  - destruct (slack n b positive env x y) as [p|] eqn:S; try discriminate.
+    apply (slack_ok n b positive xs I P env values) in S as [k [K S]]; [|exact A].
+    assert (0 <= ev n p xs).
+    { apply orb_prop in C as [C|C]. apply (nonnegative_ok n b p xs I C).
+      destruct s as [|a s]; try discriminate. destruct (total n b env factors (a :: s)) as [t|] eqn:T; try discriminate.
+      rewrite (same_ok n p t C). exact (total_ok n b env factors xs F _ _ T). }
+    nra.
+  - destruct (quo n b positive env (Sub x y)) as [q|] eqn:S; try discriminate.
+    apply (quo_ok n b positive xs I P env values (Sub x y) A) in S as [N S]. simpl in S.
+    rewrite (vanishes_ok n _ C) in S. unfold Rdiv in S. rewrite Rmult_0_l in S. lra.
+  - destruct p as [x y|x y|x y| | | | | |]; try discriminate; simpl.
+    + destruct (slack n b positive env y x) as [p|] eqn:S; try discriminate.
+      apply (slack_ok n b positive xs I P env values) in S as [k [K S]]; [|exact A].
+      destruct (sign n b positive p) as [[]|] eqn:T; try discriminate. apply (sign_ok n b positive xs I P) in T. nra.
+    + destruct (slack n b positive env y x) as [p|] eqn:S; try discriminate.
+      apply (slack_ok n b positive xs I P env values) in S as [k [K S]]; [|exact A].
+      apply (nonnegative_ok n b p xs I) in C. nra.
+    + destruct (slack n b positive env x y) as [p|] eqn:S; try discriminate.
+      apply (slack_ok n b positive xs I P env values) in S as [k [K S]]; [|exact A].
+      destruct (sign n b [] p) as [t|] eqn:T; try discriminate.
+      apply (sign_nonzero n b [] xs I (Forall_nil _)) in T. intro H. rewrite H in S. apply T. rewrite S. ring.
+Qed.
+Lemma an_end_ok n b positive env e xs L : inside n b xs -> Pos n xs positive -> right n xs env values ->
+  an_end n b positive env e = Some L ->
+  match e, L with Some e, Some L => ev n L xs = den values e | None, None => True | _, _ => False end.
+Proof.
+  intros I P A. unfold an_end. destruct e as [e|]; [|intro H; injection H as <-; exact Logic.I].
+  destruct (quo n b positive env e) as [q|] eqn:Q; try discriminate.
+  apply (quo_ok n b positive xs I P env values e A) in Q as [N V].
+  destruct (constant n (snd q)) as [k|] eqn:K; try discriminate. destruct (Qeq_bool k 0) eqn:Z; try discriminate.
+  intro H. injection H as <-. apply constant_ok with (xs := xs) in K. pose proof (nonzero k Z) as M.
+  rewrite scale_ok, V, K, Q2R_inv by (intro F; apply M; apply Qeq_eqR in F; rewrite F; apply Q0). field. exact M.
+Qed.
+Lemma known_ok n b positive env p xs : inside n b xs -> Pos n xs positive -> right n xs env values -> holds values p ->
+  Pos n xs (fst (known n b positive env p)) /\ Nonneg n xs (snd (known n b positive env p)).
+Proof.
+  intros I P A H.
+  assert (Z : 0 <= ev n (zero n) xs) by (rewrite zero_ok; lra).
+  destruct p as [x y|x y|x y| | | | | |]; simpl in *; auto.
+  all: destruct (slack n b positive env x y) as [p|] eqn:S; simpl; auto.
+  all: apply (slack_ok n b positive xs I P env values) in S as [k [K S]]; [|exact A].
+  - split; constructor; auto. nra.
+  - split; constructor; auto; nra.
+  - split; auto. rewrite H in S. constructor. rewrite S; nra. constructor; auto. rewrite scale_ok, S, minus_one. nra.
+Qed.
+Lemma extended_ok n xs env q : right n xs env values -> means n xs q (nth (length env) values 0) ->
+  right n xs (env ++ [q]) values.
+Proof.
+  unfold quotient in *. intros A M j r R. destruct (Nat.lt_ge_cases j (length env)) as [K|K].
+  - rewrite nth_error_app1 in R by exact K. exact (A j r R).
+  - rewrite nth_error_app2 in R by exact K.
+    assert (j = length env) as ->. { destruct (j - length env)%nat as [|[|k]] eqn:D; simpl in R; try discriminate; lia. }
+    rewrite Nat.sub_diag in R. injection R as <-. exact M.
+Qed.
+Lemma raised_ok n xs env : right n xs env values -> right (S n) (nth (length env) values 0 :: xs) (raised n env) values.
+Proof.
+  intro A. unfold raised. apply extended_ok.
+  - intros j q Q. unfold quotient in *. rewrite nth_error_map in Q. unfold quotient in *.
+    destruct (nth_error env j) as [r|] eqn:R; cbn [option_map] in Q; try discriminate. injection Q as <-.
+    destruct (A j r R) as [B C]. unfold means. simpl fst; simpl snd. rewrite !lift_ok. auto.
+  - rewrite map_length. unfold quotient in *. generalize (nth (length env) values 0). intro x. unfold means. simpl. unfold horner; simpl. rewrite !cst_ok, zero_ok, Q1. split. lra. field.
+Qed.
+Lemma lifted_ok n (Q : R -> Prop) x xs l : Forall (fun p => Q (ev n p xs)) l -> Forall (fun p => Q (ev (S n) p (x :: xs))) (map (lift n) l).
+Proof. intro F. apply Forall_map. eapply Forall_impl; [|exact F]. intros p Hp. rewrite lift_ok. exact Hp. Qed.
+Lemma isolated_ok n b positive env p k L xs : inside (S n) b xs -> Pos (S n) xs positive -> right (S n) xs env values ->
+  isolated n b positive env p = Some (k, L) -> holds values p ->
+  let gap := Q2R k * (hd 0 xs - ev n L (tl xs)) in 0 <= gap /\ (is_equation p = true -> gap = 0) /\ Q2R k <> 0.
+Proof.
+  intros I P A T H.
+  assert (G : forall y z, match slack (S n) b positive env y z with
+      | Some (c :: d :: r) =>
+          match constant n d with
+          | Some k => if (forallb (vanishes n) r && negb (Qeq_bool k 0))%bool then Some (k, scale n (- / k) c) else None
+          | None => None end
+      | _ => None end = Some (k, L) ->
+      Q2R k <> 0 /\ exists c, 0 < c /\ Q2R k * (hd 0 xs - ev n L (tl xs)) = c * (den values z - den values y)).
+  { clear T H. intros y z T. destruct (slack _ _ _ _ y z) as [[|c [|d r]]|] eqn:E; try discriminate.
+    destruct (constant n d) as [q|] eqn:C; try discriminate.
+    destruct (forallb (vanishes n) r && negb (Qeq_bool q 0))%bool eqn:F; try discriminate. injection T as <- <-.
+    apply andb_prop in F as [F Z]. apply Bool.negb_true_iff in Z. pose proof (nonzero q Z) as N. split. exact N.
+    apply (slack_ok (S n) b positive xs I P) with (values := values) in E as [m [M E]]; [|exact A].
+    exists m. split. exact M. rewrite <- E. simpl. unfold horner; simpl.
+    fold (horner (hd 0 xs) (map (fun c => ev n c (tl xs)) r)).
+    rewrite (rest_zero n r _ _ F), (constant_ok n d q C (tl xs)), scale_ok, Q2R_opp, Q2R_inv.
+    field. exact N. intro K. apply N. apply Qeq_eqR in K. rewrite K. apply Q0. }
+  destruct p as [y z|y z|y z| | | | | |]; try discriminate; simpl in H; apply G in T as [N [c [K T]]]; cbn zeta; rewrite T.
+  - split. nra. split. discriminate. exact N.
+  - split. nra. split. discriminate. exact N.
+  - rewrite H. split. lra. split. intros _. ring. exact N.
+Qed.
+Lemma bound_of_ok n b positive env low p L xs : inside (S n) b xs -> Pos (S n) xs positive -> right (S n) xs env values ->
+  bound_of n b positive env low p = Some L -> supposed values p ->
+  match L with Some L => if low then ev n L (tl xs) <= hd 0 xs else hd 0 xs <= ev n L (tl xs) | None => True end.
+Proof.
+  intros I P A. unfold bound_of. destruct p as [p|]; [|intro T; injection T as <-; auto].
+  destruct (isolated n b positive env p) as [[k M]|] eqn:E; try discriminate.
+  destruct (is_equation p || Qle_bool 0 (if low then k else - k))%bool eqn:B; try discriminate.
+  intros T H. injection T as <-. destruct (isolated_ok n b positive env p k M xs I P A E H) as [G [Z N]].
+  apply Bool.orb_prop in B as [B|B].
+  - specialize (Z B). apply Rmult_integral in Z as [Z|Z]. contradiction. destruct low; lra.
+  - apply Qle_bool_iff, Qle_Rle in B. rewrite Q0 in B. destruct low; rewrite ?Q2R_opp in B; nra.
+Qed.
+Lemma go_ok es : forall n b env positive factors xs i, go es n b env positive factors = true ->
+  inside n b xs -> Pos n xs positive -> right n xs env values -> Nonneg n xs factors ->
+  length env = i -> meets values i es -> reached values g.
+Proof.
+  induction es as [|[l h|e|p|p|l h] es IH]; intros n b env positive factors xs i G I P A F N M; cbn [go meets] in G, M.
+  - exact (conclude_ok n b env positive factors xs G I P A F).
+  - destruct (an_end n b positive env l) as [L|] eqn:EL; try discriminate.
+    destruct (an_end n b positive env h) as [H|] eqn:EH; try discriminate.
+    apply (an_end_ok n b positive env l xs L I P A) in EL. apply (an_end_ok n b positive env h xs H I P A) in EH.
+    destruct M as [ML [MH M]]. apply (IH _ _ _ _ _ (nth i values 0 :: xs) (S i) G); auto.
+    + simpl. destruct l, L; simpl in *; try tauto; destruct h, H; simpl in *; try tauto; rewrite ?EL, ?EH; auto.
+    + apply (lifted_ok n (fun r => 0 < r)), P.
+    + rewrite <- N. apply raised_ok, A.
+    + apply (lifted_ok n (fun r => 0 <= r)), F.
+    + unfold raised, quotient in *. rewrite app_length, map_length. simpl. lia.
+  - destruct (quo n b positive env e) as [q|] eqn:Q; try discriminate. destruct M as [E M].
+    apply (quo_ok n b positive xs I P env values e A) in Q.
+    apply (IH _ _ _ _ _ xs (S i) G); auto.
+    + apply extended_ok. exact A. rewrite N, E. exact Q.
+    + unfold quotient in *. rewrite app_length. simpl. lia.
+  - destruct M as [E M]. destruct (known_ok n b positive env p xs I P A E) as [B C].
+    apply (IH _ _ _ _ _ xs i G); auto; apply Forall_app; auto.
+  - destruct (isolated n _ _ _ p) as [[k L]|] eqn:Q; try discriminate. apply andb_prop in G as [Z G]. destruct M as [E M].
+    destruct (isolated_ok n ((None, None), b) (map (lift n) positive) (raised n env) p k L (nth (length env) values 0 :: xs)) with (4 := Q) (5 := E) as [_ [D K]].
+    + simpl. auto.
+    + apply (lifted_ok n (fun r => 0 < r)), P.
+    + apply raised_ok, A.
+    + apply (IH _ _ _ _ _ xs (S i) G); auto.
+      * apply extended_ok. exact A. specialize (D Z). apply Rmult_integral in D as [D|D]. contradiction.
+        simpl in D. unfold means. simpl. rewrite cst_ok, Q1. split. lra. field_simplify. lra.
+      * unfold quotient in *. rewrite app_length. simpl. lia.
+  - destruct n as [|n]; try discriminate.
+    destruct (bound_of n b positive env true l) as [L|] eqn:EL; try discriminate.
+    destruct (bound_of n b positive env false h) as [H|] eqn:EH; try discriminate. destruct M as [ML [MH M]].
+    apply (bound_of_ok n b positive env true l L xs I P A) in EL; [|exact ML].
+    apply (bound_of_ok n b positive env false h H xs I P A) in EH; [|exact MH].
+    apply (IH _ _ _ _ _ xs i G); auto.
+    + simpl in I |- *. destruct I as [_ [_ I]]. destruct L, H; simpl; auto.
+    + apply Forall_app. split. exact F.
+      apply Forall_app. split; [destruct L|destruct H]; try (apply Forall_cons; [|apply Forall_nil]); try apply Forall_nil;
+        simpl; unfold horner; simpl; rewrite ?scale_ok, ?cst_ok, ?Q1, ?minus_one; lra.
+Qed.
+End Proof.
+
+(* The three parts of ``meets``: the bounds and hypotheses, and both sides of the definitions. *)
+Fixpoint bounded (env : list R) (i : nat) (es : list entry) : Prop :=
+  match es with
+  | [] => True
+  | Ranged l h :: es =>
+      (match l with Some l => den env l <= nth i env 0 | None => True end) /\
+      (match h with Some h => nth i env 0 <= den env h | None => True end) /\ bounded env (S i) es
+  | Defined _ :: es => bounded env (S i) es
+  | Supposed p :: es => holds env p /\ bounded env i es
+  | Ends l h :: es => supposed env l /\ supposed env h /\ bounded env i es
+  | Solved p :: es => holds env p /\ bounded env (S i) es
+  end.
+Fixpoint defined (env : list R) (i : nat) (es : list entry) : list R * list R :=
+  match es with
+  | [] => ([], [])
+  | Ranged _ _ :: es => defined env (S i) es
+  | Defined e :: es => let d := defined env (S i) es in (nth i env 0 :: fst d, den env e :: snd d)
+  | Supposed _ :: es | Ends _ _ :: es => defined env i es
+  | Solved _ :: es => defined env (S i) es
+  end.
+Lemma meets_ok env es : forall i, fst (defined env i es) = snd (defined env i es) -> bounded env i es -> meets env i es.
+Proof.
+  induction es as [|[l h|e|p|p|l h] es IH]; simpl; intros i D B; auto.
+  2: injection D as D E; auto.
+  all: repeat destruct B as [? B]; auto.
+Qed.
+Definition shows (es : list entry) (g : goal) : bool := go g es O tt [] [] [].
+(* What the rules on symbols use. *)
+Theorem shows_ok es g env : shows es g = true ->
+  fst (defined env O es) = snd (defined env O es) -> bounded env O es -> reached env g.
+Proof.
+  intros S D B. pose proof (meets_ok env es O D B) as M. apply (go_ok g env es O tt [] [] [] [] O S); simpl; auto. intros [|i] q Q; discriminate.
+Qed.
+
+(* ---- Loops: the states that rounds lead to, and the principle of induction *)
+
+Inductive after {A : Type} (round : A -> A -> Prop) (start : A) : nat -> A -> Prop :=
+| no_round : after round start O start
+| one_more n s t : after round start n s -> round s t -> after round start (S n) t.
+Definition iterated {A : Type} (round : A -> A -> Prop) (start : A) (count : R) (state : A) : Prop :=
+  exists n, count = INR n /\ after round start n state.
+Theorem by_rounds {A : Type} (round : A -> A -> Prop) start (P : R -> A -> Prop) count state :
+  iterated round start count state -> P 0 start ->
+  (forall passed s t, 0 <= passed -> passed <= count - 1 -> P passed s -> round s t -> P (passed + 1) t) -> P count state.
+Proof.
+  intros [n [-> T]] B H. assert (G : forall m s, after round start m s -> (m <= n)%nat -> P (INR m) s).
+  { intros m s M. induction M as [|m s t M IH Step]; intro L. exact B.
+    rewrite S_INR. apply (H (INR m) s t); auto with arith. apply pos_INR.
+    pose proof (le_INR _ _ L) as K. rewrite S_INR in K. lra. }
+  exact (G n state T (le_n n)).
+Qed.
+
+(* ---- Every function of a class, in every inner product space *)
+
+Definition vector := list (Q * nat).                   (* the sum of each number times the free vector of that place *)
+Inductive form :=
+| Number (q : Q) | Value (n : nat) | Inner (a b : vector) | Plus (a b : form) | Minus (a b : form) | Times (q : Q) (a : form).
+Definition scaled (q : Q) (a : vector) : vector := map (fun t => ((q * fst t)%Q, snd t)) a.
+Definition minus (a b : vector) : vector := a ++ scaled (-1) b.
+Record triplet := Triplet { point : vector; gradient : vector; height : form }.
+(* What is at least 0 of two triplets of a mu-strongly convex function, which is L-smooth (Taylor, Hendrickx, Glineur,
+   2017): f - e - <h, d> - mu/2 |d|^2 - |g - h - mu d|^2 / (2 (L - mu)) with d = x - y; without L the last term is none. *)
+Definition convex (mu : Q) (s t : triplet) : form :=
+  let d := minus (point s) (point t) in
+  Minus (Minus (Minus (height s) (height t)) (Inner (gradient t) d)) (Times (mu / 2) (Inner d d)).
+Definition smooth (mu L : Q) (s t : triplet) : form :=
+  let d := minus (point s) (point t) in let r := minus (minus (gradient s) (gradient t)) (scaled mu d) in
+  Minus (convex mu s t) (Times (1 / (2 * (L - mu))) (Inner r r)).
+
+Section Meaning.
+Variable S : space.
+Variable v : nat -> V S.                               (* the free vectors *)
+Variable val : nat -> R.                               (* the free values *)
+Fixpoint vec (w : nat -> V S) (a : vector) : V S :=
+  match a with [] => origin S | (q, i) :: a => plus S (times S (Q2R q) (w i)) (vec w a) end.
+Fixpoint sem (f : form) : R :=
+  match f with
+  | Number q => Q2R q | Value n => val n | Inner a b => ip S (vec v a) (vec v b)
+  | Plus a b => sem a + sem b | Minus a b => sem a - sem b | Times q a => Q2R q * sem a
+  end.
+End Meaning.
+
+(* A form as coefficients: of the products of free vectors i <= j, of the values, and of 1. *)
+Fixpoint put (i : nat) (q : Q) (l : list Q) : list Q :=
+  match i, l with
+  | O, [] => [q] | O, r :: l => qadd q r :: l
+  | S i, [] => 0%Q :: put i q [] | S i, r :: l => r :: put i q l end.
+Fixpoint putm (i j : nat) (q : Q) (m : list (list Q)) : list (list Q) :=
+  match i, m with
+  | O, [] => [put j q []] | O, r :: m => put j q r :: m
+  | S i, [] => [] :: putm i (pred j) q [] | S i, r :: m => r :: putm i (pred j) q m end.
+Definition putrow (q : Q) (i : nat) (b : vector) m :=
+  fold_right (fun t m => putm (Nat.min i (snd t)) (Nat.max i (snd t)) (qmul q (fst t)) m) m b.
+Definition putprod (q : Q) (a b : vector) m := fold_right (fun t m => putrow (qmul q (fst t)) (snd t) b m) m a.
+Definition coefficients : Type := (list (list Q) * (list Q * Q))%type.
+Fixpoint collect (k : Q) (f : form) (c : coefficients) : coefficients :=
+  match f with
+  | Number q => (fst c, (fst (snd c), qadd (qmul k q) (snd (snd c))))
+  | Value n => (fst c, (put n k (fst (snd c)), snd (snd c)))
+  | Inner a b => (putprod k a b (fst c), snd c)
+  | Plus a b => collect k a (collect k b c) | Minus a b => collect k a (collect (qmul (-1) k) b c)
+  | Times q a => collect (qmul k q) a c
+  end.
+Definition collected (l : list (Q * form)) : coefficients := fold_right (fun t c => collect (fst t) (snd t) c) ([], ([], 0%Q)) l.
+
+Definition whole (k : Z) (q : Q) : option Z :=
+  let z := (Qnum q * k / Z.pos (Qden q))%Z in if (z * Z.pos (Qden q) =? Qnum q * k)%Z then Some z else None.
+Fixpoint all {A B : Type} (f : A -> option B) (l : list A) : option (list B) :=
+  match l with [] => Some [] | a :: l => match f a, all f l with Some b, Some m => Some (b :: m) | _, _ => None end end.
+Definition doubled (l : list Q) : list Q := match l with [] => [] | a :: l => (2 * a)%Q :: l end.
+(* Each row as long as there are rows below it. *)
+Fixpoint square (n : nat) (m : list (list Q)) : list (list Q) :=
+  match n with O => [] | S k => let r := hd [] m in (r ++ repeat 0%Q (n - length r)) :: square k (tl m) end.
+Definition proves (n : nat) (k : Z) (measured bound : form) (given : list (Q * form)) : bool :=
+  let c := collected ((1%Q, bound) :: ((-1)%Q, measured) :: map (fun t => ((- fst t)%Q, snd t)) given) in
+  (forallb (fun t => Qle_bool 0 (fst t)) given && (0 <? k)%Z && (length (fst c) <=? n)%nat &&
+   forallb (fun q => Qeq_bool q 0) (fst (snd c)) && Qle_bool 0 (snd (snd c)) &&
+   match all (fun r => all (whole k) (doubled r)) (square n (fst c)) with
+   | Some m => semidefinite n 1 m | None => false end)%bool.
+
+Section Duality.
+Variable Sp : space.
+Variable val : nat -> R.
+Notation "<< x , y >>" := (ip Sp x y).
+Notation later := (later Sp). Notation comb := (comb Sp). Notation quad := (quad Sp).
+Fixpoint s1 (l : list Q) (h : nat -> R) : R := match l with [] => 0 | q :: l => Q2R q * h O + s1 l (fun i => h (S i)) end.
+Fixpoint s2 (m : list (list Q)) (h : nat -> nat -> R) : R :=
+  match m with [] => 0 | l :: m => s1 l (h O) + s2 m (fun i j => h (S i) (S j)) end.
+Lemma put_ok i : forall q l h, s1 (put i q l) h = Q2R q * h i + s1 l h.
+Proof.
+  induction i; intros q [|r l] h; simpl; rewrite ?IHi, ?Q0, ?qadd_ok; simpl; lra.
+Qed.
+Lemma putm_ok i : forall j q m h, (i <= j)%nat -> s2 (putm i j q m) h = Q2R q * h i j + s2 m h.
+Proof.
+  induction i; intros j q [|r m] h L; simpl; rewrite ?put_ok; simpl; try lra.
+  all: destruct j; [lia|]; simpl; rewrite IHi by lia; simpl; lra.
+Qed.
+Section At.
+Variable v : nat -> V Sp.
+Definition gram i j := << v i, v j >>.
+Lemma gram_sym i j : gram (Nat.min i j) (Nat.max i j) = gram i j.
+Proof.
+  unfold gram. destruct (Nat.le_gt_cases i j).
+  - rewrite Nat.min_l, Nat.max_r by lia. reflexivity.
+  - rewrite Nat.min_r, Nat.max_l by lia. apply ip_sym.
+Qed.
+Lemma putrow_ok q i b m : s2 (putrow q i b m) gram = Q2R q * << v i, vec Sp v b >> + s2 m gram.
+Proof.
+  induction b as [|[r j] b IH]; simpl. rewrite ip_origin_r. lra.
+  rewrite putm_ok, IH, gram_sym, qmul_ok, ip_plus_r, ip_times_r by lia. unfold gram. lra.
+Qed.
+Lemma putprod_ok q a b m : s2 (putprod q a b m) gram = Q2R q * << vec Sp v a, vec Sp v b >> + s2 m gram.
+Proof.
+  induction a as [|[r j] a IH]; simpl. rewrite ip_origin. lra.
+  rewrite putrow_ok, IH, qmul_ok, ip_plus, ip_times. lra.
+Qed.
+Definition both (c : coefficients) := s2 (fst c) gram + s1 (fst (snd c)) val + Q2R (snd (snd c)).
+Lemma collect_ok f : forall k c, both (collect k f c) = Q2R k * sem Sp v val f + both c.
+Proof.
+  induction f; intros k c; simpl.
+  - unfold both; simpl. rewrite qadd_ok, qmul_ok. lra.
+  - unfold both; simpl. rewrite put_ok. lra.
+  - unfold both; simpl. rewrite putprod_ok. lra.
+  - rewrite IHf1, IHf2. lra.
+  - rewrite IHf1, IHf2, qmul_ok, minus_one. lra.
+  - rewrite IHf, qmul_ok. lra.
+Qed.
+Fixpoint weighted (l : list (Q * form)) : R :=
+  match l with [] => 0 | t :: l => Q2R (fst t) * sem Sp v val (snd t) + weighted l end.
+Lemma collected_ok l : both (collected l) = weighted l.
+Proof.
+  induction l as [|[k f] l IH]; simpl. unfold both; simpl. rewrite Q0. lra.
+  rewrite collect_ok, <- IH. reflexivity.
+Qed.
+End At.
+
 Lemma zeros_ok k : forall h, s1 (repeat 0%Q k) h = 0.
 Proof. induction k; simpl; intro h. reflexivity. rewrite IHk, Q0. lra. Qed.
 Lemma app_zeros l k : forall h, s1 (l ++ repeat 0%Q k) h = s1 l h.
@@ -1115,4 +1282,4 @@ Qed.
 End Duality.
 
 (* Rocq compares formulas by computing these first, and only then looks into the definitions of a file. *)
-Strategy expand [nth map den holds reached bounded defined fst snd].
+Strategy expand [app nth map den holds reached bounded defined fst snd].

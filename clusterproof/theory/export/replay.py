@@ -16,13 +16,14 @@ sys.path.insert(0, str(HERE))
 sys.dont_write_bytecode = True
 
 
-from clusterproof.theory.kernel import Source, replay, vocabulary  # noqa: E402 - found by the line above
+from clusterproof.theory.kernel import Source, induction, replay, vocabulary  # noqa: E402 - found by the line above
 
 
 def word_of(folder: Path) -> tuple[str, str, str]:
     """Return a record's claim, and the word that it supports."""
     record = json.loads((folder / "evidence.json").read_text())
-    known = [value for value in vars(vocabulary).values() if callable(value)]
+    words = vars(vocabulary) | {"iterate": induction.iterate, "known": induction.known}
+    known = [value for value in words.values() if callable(value)]
     source = Source({id(value): value for value in known}, lambda value: value)
     statement = importlib.import_module(f"{folder.name}.statement").statement(source)
     shown = replay(statement, record, says_nothing=record["says_nothing"])

@@ -9,9 +9,8 @@ from clusterproof.theory.claims.claim import Claim
 from clusterproof.theory.claims.statement import Statement
 from clusterproof.theory.export.formulas import Exporter
 from clusterproof.theory.export.rocq_dual import dual
-from clusterproof.theory.export.rocq_numbers import RULES
+from clusterproof.theory.export.rocq_symbols import RULES
 from clusterproof.theory.export.rocq_text import comment
-from clusterproof.theory.kernel import Refused
 
 SHOWN = {
     "instance": """an instance of the space meets the hypotheses and breaks the conclusion. The formulas are
@@ -21,8 +20,14 @@ SHOWN = {
    source computes the same formulas are listed together. That the lists are the whole space is left out:
    compare them with the signature.""",
     "signs": """for all real numbers of the space that meet the hypotheses the conclusion holds, and there are such.
-   Each case of the choices has its theorem; that these are all cases is left out: compare them with the
-   signature.""",
+   Each case of the choices, of integers that are listed and of the branches that the source takes has its
+   theorem; that these are all cases is left out: compare them with the signature.""",
+    "induction": """for all real numbers of the space that meet the hypotheses the conclusion holds, after any number of
+   rounds, and there are such. A round is the relation between the states before and after it; a value of which
+   only what is said of it is used is given by the ways that lead to it, one for each path through the source's
+   branches. Lemmas about reals show what is said of values, of the start and of a round, and the conclusion;
+   the theorem goes by induction. Each case of the choices has its theorem; that these are all cases, and all
+   ways, is left out: compare them with the source. A choice of numbers may be taken for all between them.""",
     "empty": """no real numbers of the space meet the hypotheses. Each case of the choices has its theorem; that these
    are all cases is left out: compare them with the signature.""",
     "dual": """in every inner product space, for whatever vectors and numbers fulfil the listed conditions, what is
@@ -70,10 +75,8 @@ def rocq_file(
     rule = record["rule"]
     if rule == "dual":
         body = dual(statement, record)
-    elif rule in RULES and not record.keys() & {"listed", "between", "states"}:
-        body = RULES[rule](Exporter(statement), record)
     else:
-        raise Refused(f"a proof by {rule}, with rounds or listed quantities, has no file for Rocq yet")
+        body = RULES[rule](Exporter(statement, record), record)
     line = ": ".join(filter(None, (record["statement"], record["line"])))
     head = [
         f"{claim.id}{f', {line}' if line else ''}: {word}. {claim.title}",

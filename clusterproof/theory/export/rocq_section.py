@@ -11,6 +11,7 @@ from clusterproof.theory.export.formulas import Formulas, Quantity
 from clusterproof.theory.export.rocq_text import Scope, comment, joined, listed, rational
 from clusterproof.theory.kernel.polynomials import Fact
 
+Ends = tuple[Fact | None, Fact | None, Fact | None]
 Written = tuple[str, str]
 """A proposition in Rocq's notation, and symbol by symbol."""
 
@@ -24,13 +25,16 @@ class Section:
         What it defines.
     on_symbols
         Whether it is about every number of a box; a quantity with a few options then has one value.
+    states
+        Quantities that stand for states, with the facts that give them a low end, a high end, or their value.
 
     Attributes
     ----------
     text
         Lines of the file.
-    entries, links, supposed
-        What the checker of boxes reads, and the assumptions, ``S..`` or ``H..``, by which ranges and suppositions hold.
+    entries, links, bounds, supposed
+        What the checker of boxes reads, and the assumptions, ``S..`` or ``H..``, by which ranges, bounds and what is
+        known of states, and suppositions hold.
     factors
         In the kernel's order of bounds and hypotheses, the places that these have among the factors of squares.
     symbols
@@ -39,34 +43,39 @@ class Section:
         By the place of a condition of the space the quantity whose value it gives.
     """
 
-    def __init__(self, formulas: Formulas, *, on_symbols: bool = False) -> None:
+    def __init__(
+        self, formulas: Formulas, *, on_symbols: bool = False, states: Sequence[tuple[Expression, Ends]] = ()
+    ) -> None:
         names = dict(formulas.record.names)
-        compared = _compared(formulas, names)
+        entries = entries_of(formulas, names)
+        compared = [fact.slack for several in entries for fact in several]
         self.facts = facts = [fact for _, fact in formulas.hypotheses if isinstance(fact, Fact)]
-        self.compared = compared
         branches = [] if on_symbols else _branches(formulas)
-        ends = [end for q in formulas.quantities for end in (q.low, q.high)]
-        slacks = [*(f.slack for f in facts), *(f.slack for f, _ in branches), *itertools.chain(*compared)]
+        ends = [end for q in formulas.quantities for end in (q.low, q.high, *q.options)]
+        slacks = [*(f.slack for f in facts), *(f.slack for f, _ in branches), *compared]
         self.scope = scope = Scope([side for root in (*ends, *slacks) for side in _sides(root)], names)
         self.entries: list[str] = []
         self.links: list[str] = []
+        self.bounds: list[str] = []
         self.supposed: list[str] = []
         self.chosen: dict[int, Quantity] = {}
         self.symbols: list[str] = []
         self._definitions: list[str] = []
         conditions: list[Written] = []
         for one in formulas.quantities:
-            self._define([one.low, one.high])
+            self._define([one.low, one.high, *one.options])
             scope.add_quantity(one.expression)
-            self._describe(one, conditions, on_symbols)
+            self._describe(one, conditions)
+        self.conditions = [text for text, _ in conditions]
         self.factors: list[int] = []
-        self._suppose(facts, conditions)
+        self._suppose_space(conditions)
+        self._describe_states(states, facts)
+        self._suppose(facts)
         self._define([side for root in slacks for side in _sides(root)])
         bounded: list[Any] = []
         for one in formulas.quantities:
             is_bounded = one.integer or one.options or one.low is not None or one.high is not None
-            bounded += [one.expression, one.low, one.high] if is_bounded else []
-        entries = [self._entry(formulas, each) for each in compared]
+            bounded += [one.expression, one.low, one.high, *one.options] if is_bounded else []
         self.fails = fails = len(formulas.hypotheses) - len(facts)
         distinct = dict.fromkeys(scope.fact(fact, holds=holds) for fact, holds in branches)
         self._propositions: dict[str, tuple[list[Written], Sequence[Any]]] = {
@@ -76,7 +85,7 @@ class Section:
                 [*map(scope.fact, facts), *[("False", "(Not Yes)")] * fails],
                 [fact.slack for fact in facts],
             ),
-            "conclusion": (entries, list(itertools.chain(*compared))),
+            "conclusion": ([self._entry(several) for several in entries], compared),
         }
         words = [
             words
@@ -99,13 +108,37 @@ class Section:
                 self._definitions.append(f"Definition {name} : R := {self.scope.text(node, define=True)}.")
                 self.entries.append(f"Defined {self.scope.formula(node, define=True)}")
 
-    def _suppose(self, facts: Sequence[Fact], conditions: Sequence[Written]) -> None:
-        """Take bounds and hypotheses into the list: their signs may be needed to divide, and squares be times them."""
+    def _suppose_space(self, conditions: Sequence[Written]) -> None:
+        """Take bounds into the list: squares may be times them."""
         for k, (_, code) in enumerate(conditions):
             if code.startswith("(Le "):
                 self.factors.append(len(self.factors))
                 self.entries.append(f"Supposed {code}")
-                self.supposed.append(f"S{k}")
+                self.bounds.append(f"S{k}")
+
+    def _describe_states(self, states: Sequence[tuple[Expression, Ends]], facts: Sequence[Fact]) -> None:
+        """Take states into the list; the ends of one, by facts, stand behind those that it determines."""
+        names = {id(fact): f"H{k}" for k, fact in enumerate(facts)}
+        later: list[Fact | None] = []
+        for state, (*ends, value) in states:
+            if value is None:
+                self._end_state(later, names)
+                later = ends
+            self.scope.add_quantity(state)
+            self.entries.append("Ranged None None" if value is None else f"Solved {self.scope.fact(value)[1]}")
+            self.bounds += ["Logic.I", "Logic.I"] if value is None else [names[id(value)]]
+        self._end_state(later, names)
+
+    def _end_state(self, ends: Sequence[Fact | None], names: Mapping[int, str]) -> None:
+        if any(end is not None for end in ends):
+            texts = ["None" if end is None else f"(Some {self.scope.fact(end)[1]})" for end in ends]
+            self.entries.append(f"Ends {' '.join(texts)}")
+            self.bounds += ["Logic.I" if end is None else names[id(end)] for end in ends]
+            count = len(self.factors)
+            self.factors += range(count, count + sum(end is not None for end in ends))
+
+    def _suppose(self, facts: Sequence[Fact]) -> None:
+        """Take hypotheses into the list: their signs may be needed to divide, and squares be times them."""
         at: dict[int, list[int]] = {}
         count = len(self.factors)
         for k, fact in sorted(enumerate(facts), key=lambda pair: _divisions(pair[1].slack)):
@@ -116,16 +149,15 @@ class Section:
             count += len(at[k])
         self.factors += [place for k in range(len(facts)) for place in at[k]]
 
-    def _describe(self, one: Quantity, conditions: list[Written], on_symbols: bool) -> None:
+    def _describe(self, one: Quantity, conditions: list[Written]) -> None:
         """Write what the space says of a quantity."""
         scope = self.scope
         name, code = scope.text(one.expression), scope.formula(one.expression)
         if one.integer:
             conditions.append((f"integer {name}", f"(Int {code})"))
         if one.options:
-            options = [one.expression.value] if on_symbols else one.options
-            texts = [(f"{name} = {scope.text(v)}", f"(Eq {code} {scope.formula(v)})") for v in options]
-            self.entries.append(f"Defined {scope.formula(one.expression.value)}")
+            texts = [(f"{name} = {scope.text(v)}", f"(Eq {code} {scope.formula(v)})") for v in one.options]
+            self.entries.append(f"Defined {scope.formula(one.options[0])}")
             self.chosen[len(conditions)] = one
             conditions.append(
                 (joined("\\/", [t for t, _ in texts], ""), joined("Or", [c for _, c in texts], ""))
@@ -149,12 +181,11 @@ class Section:
         self.symbols.append(code)
         self.entries.append(f"Ranged {' '.join(ends)}")
 
-    def _entry(self, formulas: Formulas, slacks: Sequence[Any]) -> Written:
-        """Write what a line says of an entry; of ``least`` that one of several holds."""
-        assert formulas.sides is not None
-        facts = [self.scope.fact(Fact(slack, equation=formulas.sides.equation)) for slack in slacks]
-        return joined("\\/", [text for text, _ in facts], "False"), joined(
-            "Or", [code for _, code in facts], "(Not Yes)"
+    def _entry(self, several: Sequence[Fact]) -> Written:
+        """Write what must hold; of ``least`` that one of several holds."""
+        written = [self.scope.fact(fact) for fact in several]
+        return joined("\\/", [text for text, _ in written], "False"), joined(
+            "Or", [code for _, code in written], "(Not Yes)"
         )
 
     def has(self, name: str) -> bool:
@@ -175,7 +206,7 @@ class Section:
 
     def values(self) -> str:
         """Write the list of values, where the choices have theirs."""
-        chosen = {each.name: f"({self.scope.text(each.expression.value)})" for each in self.chosen.values()}
+        chosen = {each.name: f"({self.scope.text(each.options[0])})" for each in self.chosen.values()}
         return " ".join(["env", *(chosen.get(name, known) for name, known in self.scope.quantities.items())])
 
     def at(self, values: Mapping[str, Any]) -> str:
@@ -220,17 +251,21 @@ def _sides(root: Any) -> Iterator[Any]:
         yield from sides_of(root) if root.operator == "-" else (root,)
 
 
-def _compared(formulas: Formulas, names: dict[int, tuple[Any, str]]) -> list[tuple[Any, ...]]:
-    """Return the slacks of each entry of the line, and name their sides."""
+def entries_of(formulas: Formulas, names: dict[int, tuple[Any, str]]) -> list[list[Fact]]:
+    """Return what must hold, of each entry one of several facts, and name the sides of a line."""
+    assert formulas.path is not None
+    entries = [
+        [Fact(slack, fact.strict, fact.equation) for slack in fact.slack] if type(fact.slack) is tuple else [fact]
+        for fact in formulas.path.shown
+    ]
     if formulas.sides is None:
-        return []
-    entries = [slack if type(slack) is tuple else (slack,) for slack in formulas.sides.slacks]
+        return entries
     for name, term in formulas.terms:
         if isinstance(term, Expression):
             names[id(term)] = term, name
     words = ("left", "right") if formulas.sides.equation else ("bound", "measured")
-    for slack in itertools.chain(*entries):
-        for side, word in zip(sides_of(slack), words[::-1] if formulas.is_lower else words, strict=True):
+    for fact in itertools.chain(*entries):
+        for side, word in zip(sides_of(fact.slack), words[::-1] if formulas.is_lower else words, strict=True):
             if (
                 isinstance(side, Expression)
                 and side.operator != "quantity"

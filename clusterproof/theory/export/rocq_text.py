@@ -16,11 +16,13 @@ DEEPEST = 8
 """Operators within operators after which a formula is given a name."""
 LONGEST = 40
 """Digits above which a number is written in base 16, which is read faster."""
+PART = 50
+"""Entries after which a list is written in parts."""
 PRELUDE = Path(__file__).with_name("prelude.v")
 OWN = """
     Type Set Prop SProp R Q Z as at by cofix else end exists exists2 fix for forall fun if in let match mod
     return struct then using where with pi ln sqrt sin cos exp pow Rabs space hypotheses conclusion branches integer
-    program given claim env entries instances certified admissible violated vacuous links computed theorems
+    program given claim before env entries instances certified admissible violated vacuous links computed theorems
 """
 TAKEN = {
     *OWN.split(),
@@ -47,14 +49,16 @@ def whole(value: int) -> str:
 
 
 def listed(entries: Iterable[str], width: int = 100) -> str:
-    """Write a list, in lines."""
-    lines, line = [], ""
-    for entry in entries:
-        if line and len(line) + len(entry) > width:
-            lines.append(line)
-            line = ""
-        line += f"{entry}; "
-    return "[" + "\n   ".join([*lines, line]).removesuffix("; ") + "]"
+    """Write a list, in lines; a long one in parts, since Rocq's time to read one grows with the square of its length."""
+    parts = [[""]]
+    for k, entry in enumerate(entries):
+        if k and k % PART == 0:
+            parts.append([""])
+        elif parts[-1][-1] and len(parts[-1][-1]) + len(entry) > width:
+            parts[-1].append("")
+        parts[-1][-1] += f"{entry}; "
+    text = " ++\n  ".join("[" + "\n   ".join(part).removesuffix("; ") + "]" for part in parts)
+    return f"({text})" if len(parts) > 1 else text
 
 
 def joined(word: str, parts: Sequence[str], none: str) -> str:
@@ -95,13 +99,20 @@ class Scope:
         Everything that is to be written.
     names
         By identity, names that expressions have in the source, or are given.
+
+    Attributes
+    ----------
+    outside
+        Whether what is written stands outside of the section, where a name needs its quantities.
     """
 
     def __init__(self, roots: Sequence[Any], names: dict[int, tuple[Any, str]]) -> None:
+        self.outside = False
         self.entries: list[tuple[str, Expression]] = []
         self._place: dict[int, int] = {}
         self._needs: dict[str, set[str]] = {}
-        self._names = Names()
+        self.new_names = Names()
+        self._wanted = names
         self.quantities: dict[str, str] = {}
         nodes = in_order(list(roots))
         uses = Counter(id(part) for node in nodes for part in operands(node))
@@ -118,8 +129,9 @@ class Scope:
 
     def add_quantity(self, expression: Expression) -> str:
         """Take a quantity into the list."""
-        (wanted,) = expression.parts
-        name = self.quantities[wanted] = self._names.new(wanted)
+        (own,) = expression.parts
+        wanted = self._wanted.get(id(expression), (None, own))[1] if own.startswith("state_") else own
+        name = self.quantities[own] = self.new_names.new(wanted)
         self._add(name, expression, {name})
         return name
 
@@ -133,7 +145,7 @@ class Scope:
         new = []
         for node in in_order([root]):
             if id(node) in self._defined and id(node) not in self._place:
-                self._add(self._names.new(self._defined[id(node)]), node, self.needs([node], inside=True))
+                self._add(self.new_names.new(self._defined[id(node)]), node, self.needs([node], inside=True))
                 new.append(self.entries[-1])
         return new
 
@@ -173,7 +185,8 @@ class Scope:
         if value.operator == "quantity":
             return self.quantities[value.parts[0]], 5
         if id(value) in self._place and not define:
-            return self.entries[self._place[id(value)]][0], 5
+            name = self.entries[self._place[id(value)]][0]
+            return (f"({self.applied(name)})" if self.outside and self._needs[name] else name), 5
         if value.operator == "negative":
             return f"(- {self._within(value.parts[0], 5)})", 5
         if value.operator == "^":

@@ -245,6 +245,7 @@ def statement(source):
             file.imports["from dataclasses import dataclass"] = None
             file.imports["from functools import cached_property"] = None
             outside = vars(sys.modules[home])
+            self._defaults(node, outside, file)
         else:
             text = "".join(
                 textwrap.dedent("".join(lines)).splitlines(keepends=True)[node.lineno - 1 : node.end_lineno]
@@ -256,6 +257,15 @@ def statement(source):
                 file.imports["from functools import lru_cache"] = None
         file.definitions[name] = first, f"\n{text.rstrip()}\n".lstrip("\n")
         self._names(_without_annotations(node), outside, file, home)
+
+
+    def _defaults(self, kind: ast.AST, outside: Mapping[str, Any], file: File) -> None:
+        """Write a list, which is no constant of the language either, for a default of methods that nothing calls."""
+        for each in ast.walk(kind):
+            defaults = each.args.defaults if isinstance(each, ast.FunctionDef) else []
+            for default in defaults:
+                if isinstance(default, ast.Name) and id(outside.get(default.id)) not in self._loaded:
+                    file.constants.setdefault(default.id, "[]")
 
 
 def _around(function: FunctionType) -> Iterator[tuple[str, Any]]:

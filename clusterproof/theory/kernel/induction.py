@@ -97,8 +97,8 @@ def _after(loop: _Loop, rounds: Any) -> Any:
             raise Refused("a step returns a state of another form than it takes")
         return loop.says(after, passed + 1)
 
-    _aim_at(at_the_start)
-    _aim_at(in_a_round)
+    aim_at(at_the_start)
+    aim_at(in_a_round)
     return loop.unknown(count)
 
 
@@ -125,13 +125,13 @@ def known(make: Callable[[], Any], says: Callable[[Any], Any]) -> Any:
     loop = _Loop(make, None, lambda value, _: says(value))
     with unchanged((make, says)):
         try:
-            _aim_at(value_says)
+            aim_at(value_says)
             return _Loop(make, found[0], loop.invariant).unknown(0)
         except Outside as outside:
             raise Refused(f"a hypothesis within a value that fails: {outside}") from None
 
 
-def _aim_at(shown: Callable[[], list[Fact]]) -> None:
+def aim_at(shown: Callable[[], list[Fact]]) -> None:
     """Leave behind the goal to show facts, on every path through the branches that they take.
 
     What is supposed, decided, divided by or taken for a state on the way is given up.
@@ -181,18 +181,18 @@ class _Loop:
         """Return symbols for a state of which the invariant is known; what an equation determines is put in place."""
         record = running()
         leaves = [record.fresh() for _ in range(_form(self.start).count("x"))]
-        state, branches = _like(self.start, iter(leaves)), len(record.path)
+        state, branches = like(self.start, iter(leaves)), len(record.path)
         facts = self.says(state, passed)
-        solved = {} if len(record.path) > branches else dict(filter(None, map(_solved, facts)))
-        if solved:
+        ends = {} if len(record.path) > branches else dict(filter(None, map(solved, facts)))
+        if ends:
             places = [next(iter(leaf.top)).index(1) for leaf in leaves]
-            state = _like(self.start, (solved.get(at, leaf) for at, leaf in zip(places, leaves, strict=True)))
+            state = like(self.start, (ends.get(at, leaf) for at, leaf in zip(places, leaves, strict=True)))
             facts = self.says(state, passed)
         record.facts += [fact for fact in facts if fact.slack.top or not fact.equation]
         return state
 
 
-def _solved(fact: Fact) -> tuple[int, Quotient] | None:
+def solved(fact: Fact) -> tuple[int, Quotient] | None:
     """Return the last symbol that an equation names, by its place, and what it is; None if that is no polynomial."""
     top, width = fact.slack.top, fact.slack.width
     last = max((place for powers in top for place, power in enumerate(powers) if power), default=-1)
@@ -215,12 +215,12 @@ def _form(state: Any) -> str:
     raise Refused(f"a state is a number, or a tuple or record of such, and no {type(state).__name__}")
 
 
-def _like(state: Any, leaves: Iterator[Any]) -> Any:
+def like(state: Any, leaves: Iterator[Any]) -> Any:
     """Return a state of the same form of other numbers."""
     if type(state) is tuple:
-        return tuple(_like(part, leaves) for part in state)
+        return tuple(like(part, leaves) for part in state)
     if isinstance(state, Record):
-        return type(state)(*[_like(part, leaves) for part in state._values])
+        return type(state)(*[like(part, leaves) for part in state._values])
     return next(leaves)
 
 

@@ -235,7 +235,7 @@ class Space:
         integers ``listed``, which have two ends, are cases of their own; ``between`` are choices of numbers for all
         between the least and the largest of which one symbol stands; ``spare`` further symbols are for states.
         """
-        ranges = {**self.ranges, **{n: _hull(self.ranges[n]) for n in between}}
+        ranges = {**self.ranges, **{n: hull(self.ranges[n]) for n in between}}
         if not set(listed) <= {n for n, allowed in ranges.items() if type(allowed) is Interval}:
             raise Refused("only integers between two ends are listed")
         widths = {n: 0 if n in listed else _symbols(r, spare) for n, r in ranges.items()}
@@ -278,7 +278,8 @@ class Space:
             yield instance, [*box, *[(None, None)] * spare], begun
 
 
-def _hull(allowed: Range) -> Interval:
+def hull(allowed: Range) -> Interval:
+    """Return all numbers between the least and the largest of a choice."""
     options = allowed.options if type(allowed) is Choice else ()
     if not options or not all(type(option) in (int, Fraction) for option in options):
         raise Refused("only a choice of numbers is taken for all numbers between them")
